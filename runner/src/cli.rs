@@ -1,0 +1,51 @@
+//! The command line: one subcommand a file of `commands`.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{collect, demo, devices, evaluate, executor, link, models, plan, predict, run, serve, upload};
+
+/// Run a little, know the whole: predicts from a few short runs how long and how much money a CNN job takes on every
+/// cluster configuration, and which is the cheapest that meets the deadline.
+#[derive(Debug, Parser)]
+#[command(name = "foreglow", version, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Demo(demo::Args),
+    Devices(devices::Args),
+    Models(models::Args),
+    Run(run::Args),
+    Collect(collect::Args),
+    Evaluate(evaluate::Args),
+    Predict(predict::Args),
+    Plan(plan::Args),
+    Serve(serve::Args),
+    Upload(upload::Args),
+    Link(link::Args),
+    #[command(hide = true)]
+    Executor(executor::Args),
+}
+
+impl Command {
+    /// Runs the command.
+    pub fn run(self) -> anyhow::Result<()> {
+        match self {
+            Self::Demo(args) => demo::run(args),
+            Self::Devices(args) => devices::run(args),
+            Self::Models(args) => models::run(args),
+            Self::Run(args) => run::run(args),
+            Self::Collect(args) => collect::run(args),
+            Self::Evaluate(args) => evaluate::run(args),
+            Self::Predict(args) => predict::run(args),
+            Self::Plan(args) => plan::run(args),
+            Self::Serve(args) => serve::run(args),
+            Self::Upload(args) => upload::run(args),
+            Self::Link(args) => link::run(args),
+            Self::Executor(args) => executor::run(args),
+        }
+    }
+}

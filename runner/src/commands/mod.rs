@@ -1,0 +1,14 @@
+//! One file a command: its arguments, and the story of what it does.
+
+pub mod collect;
+pub mod demo;
+pub mod devices;
+pub mod evaluate;
+pub mod executor;
+pub mod link;
+pub mod models;
+pub mod plan;
+pub mod predict;
+pub mod run;
+pub mod serve;
+pub mod upload;

@@ -1,0 +1,36 @@
+//! Exit codes, and the one place where an error is printed.
+
+use std::process::ExitCode;
+
+/// The input cannot be used: the person has to change it. Everything else that fails is the job's failure.
+#[derive(Debug, Clone)]
+pub struct UnusableInput(pub String);
+
+impl std::fmt::Display for UnusableInput {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UnusableInput {}
+
+/// An error with exit code 2 and this sentence.
+pub fn unusable(sentence: impl Into<String>) -> anyhow::Error {
+    UnusableInput(sentence.into()).into()
+}
+
+/// Prints the error, if there is one, as one sentence, and says how the process ends: 0 done, 1 the job failed,
+/// 2 unusable input. A reader that has gone away (`foreglow … | head`) is no failure.
+pub fn report(result: anyhow::Result<()>) -> ExitCode {
+    let Err(error) = result else { return ExitCode::SUCCESS };
+    if error.chain().any(is_broken_pipe) {
+        return ExitCode::SUCCESS;
+    }
+    eprintln!("foreglow: {error:#}");
+    let is_input = error.chain().any(|cause| cause.is::<UnusableInput>());
+    ExitCode::from(if is_input { 2 } else { 1 })
+}
+
+fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}

@@ -1,0 +1,18 @@
+//! `foreglow`: measures CNN jobs on small samples, collects the timing samples, and answers what the whole job takes.
+//!
+//! Standard output holds the answer alone; progress and logs go to standard error. Exit codes: 0 done, 1 the job failed,
+//! 2 unusable input.
+
+mod cli;
+mod commands;
+mod exit;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    let command = cli::Cli::parse().command;
+    exit::report(command.run())
+}

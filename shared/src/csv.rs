@@ -1,0 +1,146 @@
+//! Samples as CSV: the names of the JSON form, nested ones joined by dots.
+
+use serde_json::{Map, Value};
+
+use crate::{ReadError, Sample, SampleError};
+
+/// Columns that hold text even where it looks like a number.
+const TEXT: &[&str] = &[
+    "id",
+    "workload.model",
+    "workload.mode",
+    "configuration.accelerator",
+    "outcome",
+    "reason",
+    "engine",
+    "runner_version",
+    "host.cpu",
+    "host.adapter",
+    "started_at",
+];
+
+/// Columns without which no row is a sample.
+const REQUIRED: &[&str] = &[
+    "schema",
+    "id",
+    "workload.model",
+    "workload.mode",
+    "workload.image_px",
+    "workload.images",
+    "workload.epochs",
+    "workload.batch_size",
+    "configuration.executors",
+    "configuration.cores_per_executor",
+    "configuration.memory_per_executor_mib",
+    "configuration.partition_size",
+    "sampling_rate",
+    "outcome",
+    "completion_time_secs",
+    "engine",
+    "runner_version",
+    "started_at",
+];
+
+/// Reads CSV with a header.
+///
+/// # Errors
+/// A missing column, or the line of the first row that is no sample.
+pub(crate) fn read_csv(text: &str) -> Result<Vec<Sample>, ReadError> {
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
+    let headers = reader.headers().map_err(|error| form(1, &error))?.clone();
+    if headers.iter().all(str::is_empty) {
+        return Err(ReadError::Empty);
+    }
+    if let Some(missing) = REQUIRED.iter().find(|name| !headers.iter().any(|h| h == **name)) {
+        return Err(ReadError::Header(missing));
+    }
+    let mut samples = Vec::new();
+    for row in reader.records() {
+        let row = row.map_err(|error| form(error.position().map_or(1, csv::Position::line), &error))?;
+        let line = row.position().map_or(1, csv::Position::line);
+        let object = nest(headers.iter().zip(row.iter()));
+        let sample: Sample = serde_json::from_value(object)
+            .map_err(|error| ReadError::Line { line, error: SampleError::Form(error.to_string()) })?;
+        sample.check().map_err(|error| ReadError::Line { line, error })?;
+        samples.push(sample);
+    }
+    Ok(samples)
+}
+
+/// Writes samples as CSV with a header: the columns in the order in which they first appear.
+pub fn write_csv(samples: &[Sample]) -> String {
+    let rows: Vec<Map<String, Value>> = samples.iter().map(flatten_sample).collect();
+    let mut columns: Vec<&str> = Vec::new();
+    for name in rows.iter().flat_map(Map::keys) {
+        if !columns.contains(&name.as_str()) {
+            columns.push(name);
+        }
+    }
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let invariant = "writing CSV to memory cannot fail, and each row has one cell a column";
+    writer.write_record(&columns).expect(invariant);
+    for row in &rows {
+        writer.write_record(columns.iter().map(|name| row.get(*name).map_or_else(String::new, cell))).expect(invariant);
+    }
+    String::from_utf8(writer.into_inner().expect(invariant)).expect("JSON strings are UTF-8")
+}
+
+fn form(line: u64, error: &csv::Error) -> ReadError {
+    ReadError::Line { line, error: SampleError::Form(error.to_string()) }
+}
+
+/// Builds the nested object of one row; an empty cell is an absent field.
+fn nest<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>) -> Value {
+    let mut root = Map::new();
+    for (name, text) in cells.filter(|(_, text)| !text.is_empty()) {
+        let mut object = &mut root;
+        let mut names = name.split('.').peekable();
+        while let Some(part) = names.next() {
+            if names.peek().is_none() {
+                object.insert(part.to_owned(), value_of(name, text));
+                break;
+            }
+            let inner = object.entry(part).or_insert_with(|| Value::Object(Map::new()));
+            let Value::Object(inner) = inner else { break };
+            object = inner;
+        }
+    }
+    root.entry("host").or_insert_with(|| Value::Object(Map::new()));
+    Value::Object(root)
+}
+
+fn value_of(name: &str, text: &str) -> Value {
+    if TEXT.contains(&name) {
+        return Value::String(text.to_owned());
+    }
+    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+}
+
+fn flatten_sample(sample: &Sample) -> Map<String, Value> {
+    let value = serde_json::to_value(sample).expect("a sample holds only strings, numbers and maps with string keys");
+    let mut flat = Map::new();
+    flatten("", value, &mut flat);
+    flat
+}
+
+fn flatten(prefix: &str, value: Value, flat: &mut Map<String, Value>) {
+    match value {
+        Value::Object(object) if !object.is_empty() => {
+            for (name, inner) in object {
+                let path = if prefix.is_empty() { name } else { format!("{prefix}.{name}") };
+                flatten(&path, inner, flat);
+            }
+        }
+        other => {
+            flat.insert(prefix.to_owned(), other);
+        }
+    }
+}
+
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

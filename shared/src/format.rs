@@ -1,0 +1,63 @@
+//! How numbers are printed for people: once, so that the command line and the page print the same digits.
+
+/// Seconds as people read them: `0.347 s`, `12.35 s`, `4 min 05.2 s`, `3 h 04 min 12 s`.
+///
+/// ```
+/// # use foreglow_shared::format_duration;
+/// assert_eq!(format_duration(0.3471), "0.347 s");
+/// assert_eq!(format_duration(59.999), "1 min 00.0 s");
+/// assert_eq!(format_duration(11052.0), "3 h 04 min 12 s");
+/// ```
+pub fn format_duration(secs: f64) -> String {
+    if !secs.is_finite() {
+        return "unknown".into();
+    }
+    if secs < 1.0 {
+        return format!("{secs:.3} s");
+    }
+    if (secs * 100.0).round() < 6_000.0 {
+        return format!("{secs:.2} s");
+    }
+    let tenths = (secs * 10.0).round();
+    if tenths < 36_000.0 {
+        let mins = (tenths / 600.0).floor();
+        return format!("{mins} min {:04.1} s", (tenths - mins * 600.0) / 10.0);
+    }
+    let secs = secs.round();
+    let hours = (secs / 3600.0).floor();
+    let mins = ((secs - hours * 3600.0) / 60.0).floor();
+    format!("{hours} h {mins:02} min {:02} s", secs - hours * 3600.0 - mins * 60.0)
+}
+
+/// Money with its currency: two decimals from 1 on, four digits that count below: `USD 12.40`, `USD 0.001234`.
+///
+/// ```
+/// # use foreglow_shared::format_money;
+/// assert_eq!(format_money(12.4, "USD"), "USD 12.40");
+/// assert_eq!(format_money(0.00123449, "EUR"), "EUR 0.001234");
+/// assert_eq!(format_money(0.0, "EUR"), "EUR 0.00");
+/// ```
+pub fn format_money(amount: f64, currency: &str) -> String {
+    if !amount.is_finite() {
+        return "unknown".into();
+    }
+    let mut decimals = 2;
+    let mut scaled = amount.abs();
+    while scaled > 0.0 && scaled < 1.0 && decimals < 12 {
+        scaled *= 10.0;
+        decimals += 1;
+    }
+    let decimals = if decimals > 2 { decimals + 1 } else { 2 };
+    format!("{currency} {amount:.decimals$}")
+}
+
+/// A percentage with two decimals: `99.80 %`.
+pub fn format_percent(percent: f64) -> String {
+    if percent.is_finite() { format!("{percent:.2} %") } else { "unknown".into() }
+}
+
+/// A sampling rate as a percentage without idle zeros: `1 %`, `12.5 %`, `100 %`.
+pub fn format_rate(sampling_rate: f64) -> String {
+    let percent = (sampling_rate * 1e8).round() / 1e6;
+    format!("{percent} %")
+}

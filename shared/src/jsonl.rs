@@ -1,0 +1,25 @@
+//! Samples as JSON Lines: one object a line.
+
+use crate::{Sample, SampleError};
+
+/// Parses and checks one line.
+///
+/// # Errors
+/// [`SampleError`] says what is wrong with it.
+pub fn parse_line(line: &str) -> Result<Sample, SampleError> {
+    let sample: Sample = serde_json::from_str(line).map_err(|error| SampleError::Form(error.to_string()))?;
+    sample.check()?;
+    Ok(sample)
+}
+
+/// Writes samples as JSON Lines, each line ended by a newline.
+pub fn write_jsonl<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> String {
+    let mut text = String::new();
+    for sample in samples {
+        let line =
+            serde_json::to_string(sample).expect("a sample holds only strings, numbers and maps with string keys");
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}

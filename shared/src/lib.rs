@@ -1,0 +1,31 @@
+//! The words of Foreglow as types: what crosses a boundary between its parts and between people.
+//!
+//! A timing [`Sample`] is one run; a [`Context`] is everything that samples must have in common to be comparable; an
+//! [`Observation`] is the part of a sample that the predictor sees; a [`PriceSheet`] turns time into money; a [`View`]
+//! is a shared page; its link is the address of that page.
+//!
+//! This crate must never read a file, a clock, the network or a source of randomness: the same input gives the same
+//! bytes on every machine and in the browser.
+
+mod context;
+mod csv;
+mod format;
+mod jsonl;
+mod link;
+mod price;
+mod question;
+mod read;
+mod sample;
+
+pub use crate::context::{Context, Observation, group_by_context};
+pub use crate::csv::write_csv;
+pub use crate::format::{format_duration, format_money, format_percent, format_rate};
+pub use crate::jsonl::{parse_line, write_jsonl};
+pub use crate::link::{FRAGMENT_PREFIX, LinkError, View};
+pub use crate::price::{PriceError, PriceSheet};
+pub use crate::question::{Question, WhatIf};
+pub use crate::read::{ReadError, SampleFormat, read_samples};
+pub use crate::sample::{Configuration, Engine, Host, Mode, Outcome, SCHEMA, Sample, SampleError, Workload};
+
+pub use jiff::{Timestamp, civil::Date};
+pub use uuid::Uuid;

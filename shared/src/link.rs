@@ -1,0 +1,134 @@
+//! Share links: `<planner>#v1.<payload>`, everything the reader needs to see the same numbers with no server.
+//!
+//! The payload is the [`View`] as JSON, compressed with zlib (whose checksum tells a damaged link) and written in
+//! URL-safe base64 without padding. A browser never sends the fragment to a server.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::{Deserialize, Serialize};
+
+use crate::{Context, Observation, Question};
+
+/// How the fragment of this version begins.
+pub const FRAGMENT_PREFIX: &str = "v1.";
+/// A payload that unpacks to more is refused: no link that people share comes near.
+const MAX_JSON_BYTES: usize = 16 << 20;
+const COMPRESSION_LEVEL: u8 = 9;
+
+/// A page as it can be shared: what was measured and what is asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct View {
+    /// What the observations have in common.
+    pub context: Context,
+    /// What was measured.
+    pub observations: Vec<Observation>,
+    /// What is asked.
+    pub question: Question,
+}
+
+/// Why a link cannot be opened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LinkError {
+    /// No fragment of ours.
+    #[error("it is not a Foreglow link; a link ends in #v1. and letters")]
+    NotALink,
+    /// Written by a later version.
+    #[error("this link is from a newer Foreglow (format v{0}); open it with that version")]
+    Newer(u32),
+    /// Cut off or changed on the way.
+    #[error("this link is damaged ({0}); copy the whole link again")]
+    Damaged(&'static str),
+    /// It unpacks, but to nothing that this version understands.
+    #[error("this link holds no view ({0}); make a new one with Share or `foreglow link`")]
+    Form(String),
+}
+
+impl View {
+    /// The fragment, without `#`.
+    ///
+    /// ```
+    /// # use foreglow_shared::{View, FRAGMENT_PREFIX};
+    /// # let view: View = serde_json::from_str(r#"{"context":{"workload":{"model":"lenet5","mode":"inference","image_px":28,
+    /// # "images":1000,"epochs":1,"batch_size":8},"engine":"local","host":{}},"observations":[[1,1,1024,8,0.1,2.5,null]],
+    /// # "question":{"deadline_secs":null,"executors":[1],"cores_per_executor":[1],"memory_per_executor_mib":1024,
+    /// # "prices":{"name":"mine","date":"2026-01-31","currency":"EUR","core_hour":0.05},
+    /// # "what_if":{"executors":1,"cores_per_executor":1}}}"#).unwrap();
+    /// let fragment = view.to_fragment();
+    /// assert!(fragment.starts_with(FRAGMENT_PREFIX));
+    /// assert_eq!(View::from_link(&format!("https://example.org/planner/#{fragment}")).unwrap(), view);
+    /// ```
+    pub fn to_fragment(&self) -> String {
+        let json = serde_json::to_vec(self).expect("a view holds only strings, numbers and maps with string keys");
+        let packed = miniz_oxide::deflate::compress_to_vec_zlib(&json, COMPRESSION_LEVEL);
+        format!("{FRAGMENT_PREFIX}{}", URL_SAFE_NO_PAD.encode(packed))
+    }
+
+    /// The whole link to a planner at `planner`.
+    pub fn to_link(&self, planner: &str) -> String {
+        let base = planner.split('#').next().unwrap_or_default();
+        format!("{base}#{}", self.to_fragment())
+    }
+
+    /// Opens a link, a fragment with `#`, or one without.
+    ///
+    /// # Errors
+    /// [`LinkError`]: no link, a newer one, or a damaged one.
+    pub fn from_link(link: &str) -> Result<Self, LinkError> {
+        let fragment = link.trim().rsplit('#').next().unwrap_or_default();
+        let payload = payload(fragment)?;
+        let packed =
+            URL_SAFE_NO_PAD.decode(payload).map_err(|_| LinkError::Damaged("a character is missing or wrong"))?;
+        let json = miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(&packed, MAX_JSON_BYTES)
+            .map_err(|_| LinkError::Damaged("its checksum does not match"))?;
+        let view: Self = serde_json::from_slice(&json).map_err(|error| LinkError::Form(error.to_string()))?;
+        view.check()?;
+        Ok(view)
+    }
+
+    fn check(&self) -> Result<(), LinkError> {
+        let form = |what: &str| Err(LinkError::Form(what.to_owned()));
+        let question = &self.question;
+        if let Err(error) = question.prices.check() {
+            return Err(LinkError::Form(error.to_string()));
+        }
+        if question.executors.is_empty() || question.cores_per_executor.is_empty() {
+            return form("it names no configuration to choose from");
+        }
+        let counts = [&question.executors, &question.cores_per_executor];
+        if counts.into_iter().flatten().any(|count| *count == 0) || self.has_zero_configuration() {
+            return form("it has a configuration with nothing in it");
+        }
+        let sound = |run: &Observation| {
+            run.completion_time_secs.is_finite()
+                && run.completion_time_secs > 0.0
+                && run.sampling_rate > 0.0
+                && run.sampling_rate <= 1.0
+                && run.startup_secs.is_none_or(|secs| secs.is_finite() && secs >= 0.0)
+        };
+        if !self.observations.iter().all(sound) {
+            return form("it has a time or a sampling rate that is none");
+        }
+        if question.deadline_secs.is_some_and(|secs| !(secs.is_finite() && secs > 0.0)) {
+            return form("its deadline is no time");
+        }
+        Ok(())
+    }
+
+    fn has_zero_configuration(&self) -> bool {
+        let what_if = self.question.what_if;
+        let runs = self.observations.iter().map(|run| (run.executors, run.cores_per_executor));
+        runs.chain([(what_if.executors, what_if.cores_per_executor)]).any(|(e, c)| e == 0 || c == 0)
+    }
+}
+
+/// What stands behind the version of a fragment.
+fn payload(fragment: &str) -> Result<&str, LinkError> {
+    if let Some(payload) = fragment.strip_prefix(FRAGMENT_PREFIX) {
+        return Ok(payload);
+    }
+    let version = fragment.strip_prefix('v').and_then(|rest| rest.split_once('.'));
+    match version.and_then(|(digits, _)| digits.parse::<u32>().ok()) {
+        Some(version) if version > 1 => Err(LinkError::Newer(version)),
+        _ => Err(LinkError::NotALink),
+    }
+}

@@ -1,0 +1,74 @@
+//! Reading a file of samples, JSON Lines or CSV, with the line of the first mistake.
+
+use crate::{Sample, SampleError, csv, jsonl};
+
+/// How a file of samples is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SampleFormat {
+    /// One JSON object a line.
+    JsonLines,
+    /// A header and one row a sample, nested names joined by dots.
+    Csv,
+}
+
+/// Why a file of samples cannot be read.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// There is nothing in it.
+    #[error("there are no samples in it; collect some with `foreglow collect`")]
+    Empty,
+    /// It is not text.
+    #[error("it is not UTF-8 text (byte {0}); give a file of samples as JSON Lines or CSV")]
+    NotText(usize),
+    /// The header of a CSV file lacks a column.
+    #[error(
+        "line 1: the column {0} is missing; the CSV has the sample's names joined by dots, such as configuration.executors"
+    )]
+    Header(&'static str),
+    /// One line is wrong.
+    #[error("line {line}: {error}")]
+    Line {
+        /// Counted from 1.
+        line: u64,
+        /// What is wrong with it.
+        error: SampleError,
+    },
+}
+
+impl SampleFormat {
+    /// Tells the format from the first character that is not white space: an object opens with a brace.
+    pub fn detect(text: &str) -> Self {
+        if text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).starts_with('{') {
+            Self::JsonLines
+        } else {
+            Self::Csv
+        }
+    }
+}
+
+/// Reads every sample of a file, JSON Lines or CSV.
+///
+/// Blank lines are passed over, and a sample whose `id` came before is the same sample and is read once.
+///
+/// # Errors
+/// [`ReadError`] with the line of the first sample that cannot be used.
+pub fn read_samples(bytes: &[u8]) -> Result<Vec<Sample>, ReadError> {
+    let text = std::str::from_utf8(bytes).map_err(|error| ReadError::NotText(error.valid_up_to()))?;
+    let text = text.trim_start_matches('\u{feff}');
+    let mut samples: Vec<Sample> = match SampleFormat::detect(text) {
+        SampleFormat::JsonLines => read_jsonl(text)?,
+        SampleFormat::Csv => csv::read_csv(text)?,
+    };
+    let mut seen = std::collections::BTreeSet::new();
+    samples.retain(|sample| seen.insert(sample.id));
+    if samples.is_empty() { Err(ReadError::Empty) } else { Ok(samples) }
+}
+
+fn read_jsonl(text: &str) -> Result<Vec<Sample>, ReadError> {
+    (1..)
+        .zip(text.lines())
+        .filter(|(_, content)| !content.trim().is_empty())
+        .map(|(line, content)| jsonl::parse_line(content).map_err(|error| ReadError::Line { line, error }))
+        .collect()
+}
