@@ -4,9 +4,20 @@
 //! 2 unusable input.
 
 mod cli;
+mod cnn;
 mod commands;
+mod device;
+mod engine;
+mod executor;
 mod exit;
+mod images;
+mod interrupt;
 mod output;
+mod progress;
+mod sample_table;
+mod samples_file;
+mod sweep;
+mod table;
 
 use std::process::ExitCode;
 
