@@ -176,7 +176,7 @@ pub fn adapters() -> Vec<Adapter> {
     let backends = Backends::VULKAN | Backends::METAL | Backends::DX12;
     let instance = Instance::new(InstanceDescriptor { backends, ..InstanceDescriptor::new_without_display_handle() });
     let (mut discrete, mut integrated, mut virtual_gpus) = (0, 0, 0);
-    let mut next = |count: &mut usize| std::mem::replace(count, *count + 1);
+    let next = |count: &mut usize| std::mem::replace(count, *count + 1);
     for adapter in block_on(instance.enumerate_adapters(backends)) {
         let info = adapter.get_info();
         let place = match info.device_type {

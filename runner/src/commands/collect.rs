@@ -125,29 +125,25 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     prepare(&job, &progress)?;
 
     let mut samples: Vec<Sample> = Vec::new();
-    let result = sweep::sweep(
-        &job,
-        &runs,
-        &Interrupt::on_ctrl_c(),
-        &mut |step| progress.step(&step),
-        &mut |sample| {
-            if let Some(file) = &mut file {
-                file.append(&sample)?;
-            }
-            progress.finished(samples.len() + 1, runs.len(), &runs[samples.len()], &sample);
-            if let Some(url) = &args.upload {
-                upload(url, &sample, &progress);
-            }
-            samples.push(sample);
-            Ok(())
-        },
-    );
+    let result = sweep::sweep(&job, &runs, &Interrupt::on_ctrl_c(), &mut |step| progress.step(&step), &mut |sample| {
+        if let Some(file) = &mut file {
+            file.append(&sample)?;
+        }
+        progress.finished(samples.len() + 1, runs.len(), &runs[samples.len()], &sample);
+        if let Some(url) = &args.upload {
+            upload(url, &sample, &progress);
+        }
+        samples.push(sample);
+        Ok(())
+    });
     drop(progress);
     let shown = args.output.display();
     match result {
         Err(error) if error.is::<Interrupted>() => {
             let (kept, of) = (samples.len(), runs.len());
-            anyhow::bail!("interrupted: {kept} of {of} runs are kept in {shown}; the same command goes on with the rest")
+            anyhow::bail!(
+                "interrupted: {kept} of {of} runs are kept in {shown}; the same command goes on with the rest"
+            )
         }
         other => other?,
     }
