@@ -35,17 +35,17 @@ impl Command {
     pub fn run(self) -> anyhow::Result<()> {
         match self {
             Self::Demo(args) => demo::run(args),
-            Self::Devices(args) => devices::run(args),
-            Self::Models(args) => models::run(args),
-            Self::Run(args) => run::run(args),
-            Self::Collect(args) => collect::run(args),
+            Self::Devices(args) => devices::run(&args),
+            Self::Models(args) => models::run(&args),
+            Self::Run(args) => run::run(&args),
+            Self::Collect(args) => collect::run(&args),
             Self::Evaluate(args) => evaluate::run(args),
             Self::Predict(args) => predict::run(args),
             Self::Plan(args) => plan::run(args),
             Self::Serve(args) => serve::run(args),
             Self::Upload(args) => upload::run(args),
             Self::Link(args) => link::run(args),
-            Self::Executor(args) => executor::run(args),
+            Self::Executor(args) => executor::run(&args),
         }
     }
 }

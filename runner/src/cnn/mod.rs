@@ -195,7 +195,7 @@ mod tests {
             let cnn = architecture.build(1, &device);
             let images = batch(architecture, 3, px, &device);
             let together = scores(cnn.as_ref(), images.clone());
-            let alone = scores(cnn.share().as_ref(), images.slice([1..2]));
+            let alone = scores(cnn.share().as_ref(), images.narrow(0, 1, 1));
             let size = together.iter().fold(1.0_f32, |max, score| max.max(score.abs()));
             for (a, b) in together[architecture.classes..2 * architecture.classes].iter().zip(&alone) {
                 assert!((a - b).abs() <= 1e-4 * size, "{}: {a} and {b}", architecture.name);

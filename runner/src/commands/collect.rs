@@ -102,11 +102,11 @@ impl GridArgs {
 }
 
 /// Runs it.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: &Args) -> anyhow::Result<()> {
     let grid = args.grid.grid()?;
     let job = args.workload.job()?;
     let all = grid.runs(&job);
-    let (mut file, known) = open(&args)?;
+    let (mut file, known) = open(args)?;
     let runs = sweep::left(all.clone(), &job, &known);
     if args.dry_run {
         return output::print(&list(&runs, args.format, job.workload.images));

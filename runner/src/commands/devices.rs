@@ -13,7 +13,7 @@ pub struct Args {
 }
 
 /// Runs it.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: &Args) -> anyhow::Result<()> {
     let adapters = device::adapters();
     let taken = device::pick(&Wish::Auto, &adapters)?.index();
     output::print(&match args.format {

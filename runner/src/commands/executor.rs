@@ -11,7 +11,7 @@ pub struct Args {
 }
 
 /// Runs it.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.adapters {
         return crate::output::print(&serde_json::to_string(&crate::device::probe())?);
     }

@@ -30,7 +30,7 @@ struct Model {
 }
 
 /// Runs it.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: &Args) -> anyhow::Result<()> {
     let device = Device::flex();
     let models: Vec<Model> = ALL
         .iter()

@@ -51,7 +51,7 @@ pub struct Args {
 pub const DEFAULT_MEMORY_MIB: u32 = 2048;
 
 /// Runs it.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: &Args) -> anyhow::Result<()> {
     at_least_one("--executors", args.executors)?;
     at_least_one("--cores", args.cores)?;
     at_least_one("--partition-size", args.partition_size)?;

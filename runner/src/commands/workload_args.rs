@@ -13,7 +13,7 @@ use crate::images::Source;
 use crate::progress::Progress;
 
 /// Images of a job where neither the person nor a folder says how many.
-const DEFAULT_IMAGES: u64 = 2000;
+const DEFAULT_IMAGES: u64 = 3200;
 const LARGEST_JOB: u64 = 1 << 32;
 
 /// The job.
@@ -24,7 +24,7 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "NAME", default_value = "resnet18")]
     pub model: String,
 
-    /// Images of the whole job [default: all of --data, or 2000]
+    /// Images of the whole job [default: all of --data, or 3200]
     #[arg(long, value_name = "N")]
     pub images: Option<u64>,
 
@@ -41,7 +41,7 @@ pub struct WorkloadArgs {
     pub image_px: Option<u32>,
 
     /// Images that go through the CNN at once
-    #[arg(long, value_name = "N", default_value_t = 4)]
+    #[arg(long, value_name = "N", default_value_t = 8)]
     pub batch_size: u32,
 
     /// auto, cpu, gpu, or the number or name of one that `foreglow devices` lists

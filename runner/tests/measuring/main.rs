@@ -1,7 +1,12 @@
 //! The measuring commands, end to end, with the real binary and real images.
 
+#[cfg(test)]
 mod bench_folder;
+#[cfg(test)]
 mod collect;
+#[cfg(test)]
 mod lists;
+#[cfg(test)]
 mod processes;
+#[cfg(test)]
 mod run;
