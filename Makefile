@@ -1,6 +1,7 @@
 # The four commands for people: run, test, bench, accuracy. Each sets up what it needs first (setup.sh), and only what is absent.
 
-CARGO_FLAGS := --release --locked
+# Always the whole workspace: a part of it has other features of the same dependencies, and would compile them again.
+CARGO_FLAGS := --release --locked --workspace
 WASM        := wasm32-unknown-unknown
 WASM_CARGO   = env $(shell ./setup.sh wasm-env) cargo
 # A target directory of its own: another compiler may build it, and cargo would rebuild everything at each change of compiler.
@@ -27,23 +28,23 @@ setup-run setup-test: setup-%:
 
 # The planner is embedded in the binary, so it comes first.
 build: planner
-	cargo build $(CARGO_FLAGS) -p foreglow-runner
+	cargo build $(CARGO_FLAGS)
 
 planner: | setup-run
 	$(WASM_CARGO) build --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-web
-	cargo build $(CARGO_FLAGS) -p foreglow-bundle
-	target/release/foreglow-bundle --wasm $(WEB_WASM) --out $(PLANNER)
+	cargo run --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- --wasm $(WEB_WASM) --out $(PLANNER)
 
 lint: | setup-test
 	cargo fmt --all --check
-	cargo clippy $(CARGO_FLAGS) --workspace --all-targets -- -D warnings
+	cargo clippy $(CARGO_FLAGS) --all-targets -- -D warnings
+	cargo clippy --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- -D warnings
 	$(WASM_CARGO) clippy --locked --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-shared -p foreglow-model -p foreglow-web -- -D warnings
 
 # cargo-nextest runs the tests side by side where it is installed; it does not run the examples in the documentation.
 unit: build | setup-test
 	@if cargo nextest --version >/dev/null 2>&1; then \
-	  cargo nextest run $(CARGO_FLAGS) --workspace && cargo test $(CARGO_FLAGS) --workspace --doc; \
-	else cargo test $(CARGO_FLAGS) --workspace; fi
+	  cargo nextest run $(CARGO_FLAGS) && cargo test $(CARGO_FLAGS) --doc; \
+	else cargo test $(CARGO_FLAGS); fi
 
 bench: setup-run
 	cargo bench --locked -p foreglow-runner --features cpu-devices
