@@ -1,10 +1,10 @@
 //! The cheapest configuration that meets the deadline, among all that were asked about.
 
 use foreglow_model::{Candidate, Choice, Decision, Interval, Predictor, Scenario, Warning, decide};
-use foreglow_shared::{Context, Question, WhatIf, format_duration, format_money, format_percent};
+use foreglow_shared::{Context, Question, WhatIf, format_duration, format_money};
 use serde::Serialize;
 
-use super::{SCHEMA, configuration, json, notes, range, techniques};
+use super::{SCHEMA, configuration, json, notes, probability, range, techniques};
 use crate::exit::unusable;
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
@@ -108,24 +108,16 @@ impl DecisionAnswer {
     fn table(&self) -> String {
         let prices = &self.question.prices;
         let mut text = format!("{}\n\n{}\n", self.context.title(), self.headline());
-        let others =
-            [("The fastest", &self.fastest), ("Next faster", &self.next_faster), ("Next cheaper", &self.next_cheaper)];
-        for (name, row) in others {
-            if let Some(row) = row.as_ref().filter(|row| Some(*row) != self.recommended.as_ref()) {
-                text.push_str(&format!("{name}: {}\n", self.sentence(row)));
-            }
-        }
-        text.push('\n');
-        let probability = self.candidates.iter().find_map(|row| row.interval).map(|interval| interval.probability);
+        let interval = self.candidates.iter().find_map(|row| row.interval.as_ref());
         let interval =
-            probability.map_or_else(|| "interval".into(), |p| format!("{} interval", format_percent(p * 100.0)));
+            interval.map_or_else(|| "interval".into(), |interval| format!("{} interval", probability(interval)));
         let columns = [
             ("executors", Align::Right),
             ("cores", Align::Right),
             ("time", Align::Right),
             (interval.as_str(), Align::Left),
             ("cost", Align::Right),
-            ("deadline", Align::Left),
+            (if self.question.deadline_secs.is_some() { "deadline" } else { "" }, Align::Left),
             ("", Align::Left),
         ];
         text.push_str(&table(&columns, self.candidates.iter().map(|row| self.cells(row))));
@@ -142,20 +134,30 @@ impl DecisionAnswer {
         text + &shown.map_or_else(String::new, |row| notes(&row.warnings))
     }
 
+    /// The recommended configuration, large and first, and what a little more money or time would change.
     fn headline(&self) -> String {
-        let within = self.question.deadline_secs.map(format_duration);
-        match (&self.recommended, within) {
-            (Some(row), Some(deadline)) => {
-                format!("RECOMMENDED: {}\n  the cheapest within {deadline}", self.sentence(row))
-            }
-            (Some(row), None) => format!("RECOMMENDED: {}\n  the cheapest at any speed", self.sentence(row)),
-            (None, Some(deadline)) => format!("NONE is predicted to be done within {deadline}"),
-            (None, None) => "NONE has a known time".to_owned(),
+        let deadline = self.question.deadline_secs.map(format_duration);
+        let verdict = match (&self.recommended, deadline) {
+            (Some(_), Some(deadline)) => format!("The cheapest configuration within {deadline}:"),
+            (Some(_), None) => "The cheapest configuration, at any speed:".to_owned(),
+            (None, Some(deadline)) => format!("No configuration is predicted to be done within {deadline}."),
+            (None, None) => "No configuration has a known time.".to_owned(),
+        };
+        let named = [
+            ("RECOMMENDED", &self.recommended),
+            ("next faster", &self.next_faster),
+            ("fastest", &self.fastest),
+            ("next cheaper", &self.next_cheaper),
+        ];
+        let mut shown: Vec<&Row> = Vec::new();
+        let mut text = format!("{verdict}\n\n");
+        for (name, row) in named {
+            let Some(row) = row.as_ref().filter(|row| !shown.contains(row)) else { continue };
+            shown.push(row);
+            let configuration = configuration(row.executors, row.cores_per_executor);
+            text.push_str(&format!("  {name:<14}{configuration:<26}{:<16}{}\n", row.time(), self.money(row)));
         }
-    }
-
-    fn sentence(&self, row: &Row) -> String {
-        format!("{}: {}, {}", configuration(row.executors, row.cores_per_executor), row.time(), self.money(row))
+        text
     }
 
     fn money(&self, row: &Row) -> String {
@@ -171,7 +173,7 @@ impl DecisionAnswer {
             ""
         };
         let deadline = match (self.question.deadline_secs, row.meets_deadline) {
-            (None, _) => "none",
+            (None, _) => "",
             (Some(_), true) => "met",
             (Some(_), false) => "missed",
         };

@@ -42,7 +42,12 @@ fn range(interval: &Interval) -> String {
     format!("{} to {}", format_duration(interval.lower_secs), format_duration(interval.upper_secs))
 }
 
-/// `scenario 4-2 (level 1 1/E: Lasso α=0.001, …)`.
+/// `90 %`.
+fn probability(interval: &Interval) -> String {
+    format!("{:.0} %", interval.probability * 100.0)
+}
+
+/// `level 1 1/E: Lasso α=0.001, …`.
 fn techniques(choices: &[Choice]) -> String {
     let technique = |choice: &Choice| format!("{}: {}", choice.place, choice.technique);
     choices.iter().map(technique).collect::<Vec<_>>().join(", ")

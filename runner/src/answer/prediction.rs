@@ -1,10 +1,10 @@
 //! The completion time of one configuration.
 
 use foreglow_model::{Choice, Interval, Prediction, Predictor, Scenario, Setting, Warning};
-use foreglow_shared::{Context, PriceSheet, format_duration, format_money, format_percent, format_rate};
+use foreglow_shared::{Context, PriceSheet, format_duration, format_money, format_rate};
 use serde::Serialize;
 
-use super::{SCHEMA, configuration, json, notes, range, techniques};
+use super::{SCHEMA, configuration, json, notes, probability, range, techniques};
 use crate::output::Format;
 use crate::table::{csv, number};
 
@@ -80,7 +80,7 @@ impl PredictionAnswer {
         let mut line = |name: &str, value: String| text.push_str(&format!("{name:<17} {value}\n"));
         line("completion time", self.completion_time_secs.map_or_else(|| "unknown".into(), format_duration));
         if let Some(interval) = &self.interval {
-            line("interval", format!("{} ({} of jobs)", range(interval), format_percent(interval.probability * 100.0)));
+            line("interval", format!("{} ({} of jobs)", range(interval), probability(interval)));
         }
         if let Some(cost) = self.cost {
             let prices = &self.prices;

@@ -1,6 +1,6 @@
 //! Who may use a collector.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -31,6 +31,11 @@ impl Access {
         )))
     }
 
+    /// Whether only programs of this machine use a collector at `address`.
+    pub(super) fn is_local(&self, address: SocketAddr) -> bool {
+        address.ip().is_loopback() && !self.open && self.token.is_none()
+    }
+
     fn is_granted(&self, headers: &HeaderMap) -> bool {
         let Some(token) = &self.token else { return true };
         let sent = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
@@ -48,8 +53,10 @@ fn is_same(sent: &str, token: &str) -> bool {
 /// browser says where such a request comes from, and it is refused.
 pub(super) async fn guard(State(shared): State<Shared>, request: Request, next: Next) -> Response {
     let headers = request.headers();
-    if comes_from_elsewhere(headers) {
-        return refusal(StatusCode::FORBIDDEN, "pages of another site may not use this collector");
+    if comes_from_elsewhere(headers) || (shared.is_local && !asks_this_machine(headers)) {
+        let sentence =
+            "pages of another site may not use this collector; where a proxy stands before it, start it with --token";
+        return refusal(StatusCode::FORBIDDEN, sentence);
     }
     if request.uri().path().starts_with("/api/") && !shared.access.is_granted(headers) {
         let sentence =
@@ -66,6 +73,14 @@ fn comes_from_elsewhere(headers: &HeaderMap) -> bool {
     let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     origin.map(|(_, authority)| authority) != host || host.is_none()
+}
+
+/// A page whose site changed its address to this machine still asks for its own name.
+fn asks_this_machine(headers: &HeaderMap) -> bool {
+    let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else { return true };
+    let name = host.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')).map_or(host, |(name, _)| name);
+    let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    name == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
@@ -93,5 +108,18 @@ mod tests {
         assert!(!from("http://127.0.0.1:8787"));
         assert!(from("http://example.org") && from("null") && from("http://127.0.0.1:1"));
         assert!(!comes_from_elsewhere(&HeaderMap::new()), "a program sends no origin");
+    }
+
+    #[test]
+    fn a_name_that_was_turned_to_this_machine_is_told_from_this_machine() {
+        let asks = |host| asks_this_machine(&headers(&[(header::HOST, host)]));
+        assert!(
+            asks("127.0.0.1:8787")
+                && asks("localhost:8787")
+                && asks("localhost")
+                && asks("[::1]:8787")
+                && asks("[::1]")
+        );
+        assert!(!asks("example.org:8787") && !asks("127.0.0.1.example.org") && !asks("10.0.0.1:80"));
     }
 }

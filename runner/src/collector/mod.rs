@@ -29,6 +29,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 struct Shared {
     store: Arc<Mutex<Store>>,
     access: Arc<Access>,
+    is_local: bool,
 }
 
 /// A taken address, on which [`Collector::run`] answers.
@@ -88,7 +89,8 @@ impl Collector {
     async fn answer(self, store: Store) -> anyhow::Result<()> {
         let listener =
             tokio::net::TcpListener::from_std(self.listener).context("the listening socket cannot be used")?;
-        let shared = Shared { store: Arc::new(Mutex::new(store)), access: Arc::new(self.access) };
+        let is_local = self.access.is_local(self.address);
+        let shared = Shared { store: Arc::new(Mutex::new(store)), access: Arc::new(self.access), is_local };
         let (stopping, stopped) = tokio::sync::oneshot::channel();
         let server = axum::serve(listener, router(shared)).with_graceful_shutdown(async {
             told_to_stop().await;

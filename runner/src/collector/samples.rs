@@ -167,7 +167,7 @@ fn page(store: &Store, filter: &Filter, limit: usize, format: ListFormat) -> any
         ListFormat::Jsonl => lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect(),
         ListFormat::Csv => {
             let samples: Vec<Sample> = lines.iter().map(|line| parse_line(line)).collect::<Result<_, _>>()?;
-            write_csv(&samples)
+            if samples.is_empty() { String::new() } else { write_csv(&samples) }
         }
     };
     Ok(Page { text, format, last: last.map(|sample| sample.id) })

@@ -118,15 +118,18 @@ impl Store {
         self.write(|transaction| insert(transaction, samples))
     }
 
-    /// Stores samples and notes that they wait for the collector at `url`.
+    /// Keeps samples for the collector at `url`, apart from the store's own: a collector on this machine that uses the
+    /// same store still sees them as new.
     ///
     /// # Errors
     /// As [`Store::insert`].
     pub fn keep_for(&mut self, url: &str, samples: &[Sample]) -> anyhow::Result<()> {
         self.write(|transaction| {
-            insert(transaction, samples)?;
-            let mut keep = transaction.prepare("INSERT OR IGNORE INTO pending (collector, id) VALUES (?1, ?2)")?;
-            samples.iter().try_for_each(|sample| keep.execute(params![url, sample.id.to_string()]).map(drop))
+            let mut keep =
+                transaction.prepare("INSERT OR IGNORE INTO pending (collector, id, line) VALUES (?1, ?2, ?3)")?;
+            samples
+                .iter()
+                .try_for_each(|sample| keep.execute(params![url, sample.id.to_string(), line(sample)?]).map(drop))
         })
     }
 
@@ -135,10 +138,7 @@ impl Store {
     /// # Errors
     /// The store cannot be read.
     pub fn waiting_for(&self, url: &str) -> anyhow::Result<Vec<Sample>> {
-        let lines = self.lines(
-            "SELECT line FROM pending JOIN samples USING (id) WHERE collector = ?1 ORDER BY seq",
-            params![url],
-        )?;
+        let lines = self.lines("SELECT line FROM pending WHERE collector = ?1 ORDER BY seq", params![url])?;
         self.parse(&lines)
     }
 
@@ -243,8 +243,6 @@ fn insert(transaction: &rusqlite::Transaction<'_>, samples: &[Sample]) -> rusqli
     )?;
     let mut inserted = Inserted::default();
     for sample in samples {
-        let line =
-            serde_json::to_string(sample).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
         let new = statement.execute(params![
             sample.id.to_string(),
             sample.workload.model,
@@ -252,12 +250,16 @@ fn insert(transaction: &rusqlite::Transaction<'_>, samples: &[Sample]) -> rusqli
             sample.engine.as_str(),
             sample.outcome.as_str(),
             sample.started_at.as_microsecond(),
-            line,
+            line(sample)?,
         ])?;
         inserted.new += new;
         inserted.known += 1 - new;
     }
     Ok(inserted)
+}
+
+fn line(sample: &Sample) -> rusqlite::Result<String> {
+    serde_json::to_string(sample).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
 }
 
 #[cfg(test)]

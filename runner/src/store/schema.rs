@@ -24,10 +24,12 @@ const TABLES: &str = "
         line TEXT NOT NULL
     );
     CREATE TABLE pending (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
         collector TEXT NOT NULL,
-        id TEXT NOT NULL REFERENCES samples (id),
-        PRIMARY KEY (collector, id)
-    ) WITHOUT ROWID;";
+        id TEXT NOT NULL,
+        line TEXT NOT NULL,
+        UNIQUE (collector, id)
+    );";
 
 /// Checks that the file is a store of this version, or makes it one, and sets how it is written.
 pub(super) fn prepare(connection: &mut Connection, path: &Path) -> anyhow::Result<()> {
@@ -35,7 +37,6 @@ pub(super) fn prepare(connection: &mut Connection, path: &Path) -> anyhow::Resul
     check(connection, path)?;
     connection.pragma_update(None, "journal_mode", "wal").map_err(failed)?;
     connection.pragma_update(None, "synchronous", "full").map_err(failed)?;
-    connection.pragma_update(None, "foreign_keys", true).map_err(failed)?;
     migrate(connection).map_err(failed)
 }
 
