@@ -51,6 +51,11 @@ mod tests {
     fn columns_are_aligned_under_their_header() {
         let columns = [("name", Align::Left), ("time", Align::Right)];
         let rows = [vec!["a".to_owned(), "10.00 s".to_owned()], vec!["long name".to_owned(), "1.00 s".to_owned()]];
-        insta::assert_snapshot!(table(&columns, rows));
+        insta::assert_snapshot!(table(&columns, rows), @r"
+        name           time
+        ─────────────────────
+        a           10.00 s
+        long name    1.00 s
+        ");
     }
 }
