@@ -1,5 +1,7 @@
 //! The collector as people run it: the real binary, on the loopback address, on free ports.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
 mod foreglow;
 
 use std::io::Write as _;

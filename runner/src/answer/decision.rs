@@ -4,7 +4,7 @@ use foreglow_model::{Candidate, Choice, Decision, Interval, Predictor, Scenario,
 use foreglow_shared::{Context, Question, WhatIf, format_duration, format_money};
 use serde::Serialize;
 
-use super::{SCHEMA, configuration, json, notes, probability, range, techniques};
+use super::{SCHEMA, configuration, json, notes, probability, range};
 use crate::exit::unusable;
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
@@ -123,12 +123,11 @@ impl DecisionAnswer {
         text.push_str(&table(&columns, self.candidates.iter().map(|row| self.cells(row))));
         text.push_str(&format!(
             "\nOn the front: no other configuration is both as fast and as cheap.\n\
-             Prices: {}, {}; {} MiB for each executor.\nPredicted by scenario {} ({}).\n",
+             Prices: {}, {}; {} MiB for each executor.\nPredicted by scenario {}.\n",
             prices.name,
             prices.date,
             self.question.memory_per_executor_mib,
             self.scenario.label(),
-            techniques(&self.choices)
         ));
         let shown = self.recommended.as_ref().or(self.fastest.as_ref());
         text + &shown.map_or_else(String::new, |row| notes(&row.warnings))

@@ -4,7 +4,7 @@ mod decision;
 mod prediction;
 mod scenario_table;
 
-use foreglow_model::{Choice, FitError, Interval, Predictor, Warning};
+use foreglow_model::{FitError, Interval, Predictor, Warning};
 use foreglow_shared::format_duration;
 
 pub use self::decision::DecisionAnswer;
@@ -45,12 +45,6 @@ fn range(interval: &Interval) -> String {
 /// `90 %`.
 fn probability(interval: &Interval) -> String {
     format!("{:.0} %", interval.probability * 100.0)
-}
-
-/// `level 1 1/E: Lasso α=0.001, …`.
-fn techniques(choices: &[Choice]) -> String {
-    let technique = |choice: &Choice| format!("{}: {}", choice.place, choice.technique);
-    choices.iter().map(technique).collect::<Vec<_>>().join(", ")
 }
 
 /// One line for each warning, after an empty one.

@@ -4,7 +4,7 @@ use foreglow_model::{Choice, Interval, Prediction, Predictor, Scenario, Setting,
 use foreglow_shared::{Context, PriceSheet, format_duration, format_money, format_rate};
 use serde::Serialize;
 
-use super::{SCHEMA, configuration, json, notes, probability, range, techniques};
+use super::{SCHEMA, configuration, json, notes, probability, range};
 use crate::output::Format;
 use crate::table::{csv, number};
 
@@ -92,7 +92,10 @@ impl PredictionAnswer {
             format!("{}, {memory} MiB for each executor", configuration(self.executors, self.cores_per_executor)),
         );
         line("sampling rate", format_rate(self.sampling_rate));
-        line("predicted by", format!("scenario {} ({})", self.scenario.label(), techniques(&self.choices)));
+        line("predicted by", format!("scenario {}", self.scenario.label()));
+        for choice in &self.choices {
+            text.push_str(&format!("  {:<15} {}\n", choice.place.to_string(), choice.technique));
+        }
         text + &notes(&self.warnings)
     }
 

@@ -16,7 +16,7 @@ pub struct Args {
 }
 
 /// Prints the scenario table.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: &Args) -> anyhow::Result<()> {
     let answer = ScenarioTableAnswer::new(&args.source.job()?);
     output::print(&answer.render(args.format))?;
     answer.check()

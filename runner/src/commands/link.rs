@@ -33,7 +33,7 @@ pub struct Args {
 }
 
 /// Prints the link, or the answer that a link holds.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(link) = &args.open {
         return open(link, args.format);
     }

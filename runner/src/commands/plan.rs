@@ -20,7 +20,7 @@ pub struct Args {
 }
 
 /// Prints the decision; fails where no configuration meets the deadline.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: &Args) -> anyhow::Result<()> {
     let job = args.source.job()?;
     let question = args.question.about(&job.observations)?;
     let answer = DecisionAnswer::new(&job.context, &fit(&job)?, &question)?;

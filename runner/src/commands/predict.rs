@@ -34,7 +34,7 @@ pub struct Args {
 }
 
 /// Prints the prediction.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: &Args) -> anyhow::Result<()> {
     let job = args.source.job()?;
     let question = args.bill.about(&job.observations)?;
     let setting =
