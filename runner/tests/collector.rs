@@ -24,6 +24,35 @@ fn an_acknowledged_sample_survives_a_kill() {
 }
 
 #[test]
+fn a_kill_amid_many_senders_loses_nothing_that_was_acknowledged() {
+    let home = Foreglow::new();
+    let server = Serving::start(&home);
+    let url = server.url.clone();
+    let acknowledged = std::thread::scope(|scope| {
+        let senders: Vec<_> = (0..4u32)
+            .map(|sender| {
+                let url = &url;
+                // Each sends until nobody answers.
+                scope.spawn(move || {
+                    let numbers = (0..).map(|number| 1_000_000 * sender + number);
+                    numbers
+                        .take_while(|number| foreglow::try_post(url, &line(*number)) == Some(200))
+                        .collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        server.kill();
+        senders.into_iter().flat_map(|sender| sender.join().unwrap()).collect::<Vec<u32>>()
+    });
+    assert!(!acknowledged.is_empty());
+    let stored = get(&Serving::start(&home).url, "/api/v1/samples").1;
+    let stored: std::collections::BTreeSet<&str> = stored.lines().collect();
+    let lost: Vec<&u32> = acknowledged.iter().filter(|number| !stored.contains(line(**number).as_str())).collect();
+    assert!(lost.is_empty(), "{} of {} acknowledged samples were lost", lost.len(), acknowledged.len());
+}
+
+#[test]
 fn the_same_sample_sent_twice_is_stored_once() {
     let home = Foreglow::new();
     let server = Serving::start(&home);
