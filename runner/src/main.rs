@@ -3,10 +3,17 @@
 //! Standard output holds the answer alone; progress and logs go to standard error. Exit codes: 0 done, 1 the job failed,
 //! 2 unusable input.
 
+mod answer;
+mod ask;
 mod cli;
+mod collector;
 mod commands;
 mod exit;
 mod output;
+mod question;
+mod store;
+mod table;
+mod upload;
 
 use std::process::ExitCode;
 

@@ -1,10 +1,41 @@
-//! `foreglow serve`.
+//! `foreglow serve`: the collector with the planner.
 
-/// (to be written)
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use crate::collector::{Access, Collector};
+use crate::store::Store;
+
+/// Collect samples over HTTP, and serve the planner that answers from them.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Address to listen on; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8787", value_parser = address)]
+    listen: SocketAddr,
 
-/// Runs it.
-pub fn run(_args: Args) -> anyhow::Result<()> {
-    anyhow::bail!("not written yet")
+    /// Store of the samples [default: the one that `foreglow demo` and `foreglow collect` fill]
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+
+    /// Token that every request to the API must send
+    #[arg(long, value_name = "TOKEN", env = "FOREGLOW_TOKEN", hide_env_values = true)]
+    token: Option<String>,
+
+    /// Let other machines use it without a token
+    #[arg(long)]
+    allow_open: bool,
+}
+
+/// Serves until it is told to stop.
+pub fn run(args: Args) -> anyhow::Result<()> {
+    let access = Access { token: args.token.filter(|token| !token.is_empty()), open: args.allow_open };
+    let collector = Collector::bind(args.listen, access)?;
+    let store = Store::open(args.store.as_deref())?;
+    eprintln!("The planner is at {} (Ctrl-C ends it); samples are kept in {}", collector.url(), store.path().display());
+    collector.run(store)
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let text = text.replace("localhost:", "127.0.0.1:");
+    text.parse().map_err(|_| "give an IP address and a port, such as 127.0.0.1:8787".to_owned())
 }
