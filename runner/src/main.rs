@@ -6,14 +6,23 @@
 mod answer;
 mod ask;
 mod cli;
+mod cnn;
 mod collector;
 mod commands;
+mod device;
+mod engine;
+mod executor;
 mod exit;
+mod images;
+mod interrupt;
 mod output;
+mod progress;
 mod question;
+mod sample_table;
+mod samples_file;
 mod store;
+mod sweep;
 mod table;
-mod upload;
 
 use std::process::ExitCode;
 

@@ -1,10 +1,74 @@
-//! `foreglow devices`.
+//! `foreglow devices`: what a CNN can run on here.
 
-/// (to be written)
+use crate::device::{self, Adapter, Wish};
+use crate::output::{self, Format};
+use crate::table::{Align, csv, table};
+
+/// Lists the devices that a CNN can run on, with their limits, and the one that is taken where nobody says
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// How the list is printed
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
 
 /// Runs it.
-pub fn run(_args: Args) -> anyhow::Result<()> {
-    anyhow::bail!("not written yet")
+pub fn run(args: Args) -> anyhow::Result<()> {
+    let adapters = device::adapters();
+    let taken = device::pick(&Wish::Auto, &adapters)?.index();
+    output::print(&match args.format {
+        Format::Table => show(&adapters, taken),
+        Format::Json => {
+            let answer = serde_json::json!({ "devices": adapters, "auto": taken });
+            format!("{}\n", serde_json::to_string_pretty(&answer)?)
+        }
+        Format::Csv => write_csv(&adapters),
+    })
+}
+
+fn show(adapters: &[Adapter], taken: usize) -> String {
+    let columns = [
+        ("", Align::Right),
+        ("name", Align::Left),
+        ("kind", Align::Left),
+        ("backend", Align::Left),
+        ("memory", Align::Right),
+        ("largest buffer", Align::Right),
+        ("taken", Align::Left),
+    ];
+    let mib = |mib: Option<u64>| mib.map_or_else(|| "unknown".to_owned(), |mib| format!("{mib} MiB"));
+    let rows = adapters.iter().map(|adapter| {
+        vec![
+            adapter.index.to_string(),
+            adapter.name.clone(),
+            adapter.kind.replace('_', " "),
+            adapter.backend.clone(),
+            mib(adapter.memory_mib),
+            adapter.limits.as_ref().map_or_else(String::new, |limits| mib(Some(limits.buffer_mib))),
+            match adapter.place {
+                _ if adapter.index == taken => "by default".to_owned(),
+                device::Place::Software => "only when asked for".to_owned(),
+                _ => String::new(),
+            },
+        ]
+    });
+    table(&columns, rows)
+}
+
+fn write_csv(adapters: &[Adapter]) -> String {
+    let columns = ["index", "name", "kind", "backend", "memory_mib", "driver", "buffer_mib", "binding_mib"];
+    let rows = adapters.iter().map(|adapter| {
+        let limit = |of: fn(&device::Limits) -> u64| adapter.limits.as_ref().map_or_else(String::new, |l| of(l).to_string());
+        vec![
+            adapter.index.to_string(),
+            adapter.name.clone(),
+            adapter.kind.to_owned(),
+            adapter.backend.clone(),
+            adapter.memory_mib.map_or_else(String::new, |mib| mib.to_string()),
+            adapter.driver.clone().unwrap_or_default(),
+            limit(|limits| limits.buffer_mib),
+            limit(|limits| limits.binding_mib),
+        ]
+    });
+    csv(&columns, rows)
 }

@@ -1,10 +1,12 @@
-//! `foreglow executor`.
+//! `foreglow executor`: one executor process, started and driven by an engine.
 
-/// (to be written)
+use std::io::{BufReader, stdin, stdout};
+
+/// Works through partitions that an engine sends on standard input
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
 /// Runs it.
 pub fn run(_args: Args) -> anyhow::Result<()> {
-    anyhow::bail!("not written yet")
+    crate::executor::serve(BufReader::new(stdin()), stdout())
 }

@@ -12,3 +12,4 @@ pub mod predict;
 pub mod run;
 pub mod serve;
 pub mod upload;
+mod workload_args;

@@ -1,10 +1,87 @@
-//! `foreglow run`.
+//! `foreglow run`: one job, one configuration, one timing sample.
 
-/// (to be written)
+use std::path::PathBuf;
+
+use foreglow_shared::{Outcome, write_csv, write_jsonl};
+
+use super::workload_args::{WorkloadArgs, at_least_one, check_rate, prepare, warnings};
+use crate::engine;
+use crate::interrupt::Interrupt;
+use crate::output::{self, Format};
+use crate::progress::{Progress, result};
+use crate::sample_table;
+use crate::samples_file::SamplesFile;
+
+/// Measures a CNN job once on a sample of its images and prints the timing sample
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    #[command(flatten)]
+    workload: WorkloadArgs,
+
+    /// Executor processes, E
+    #[arg(long, value_name = "E", default_value_t = 1, help_heading = "Configuration")]
+    executors: u32,
+
+    /// Threads of an executor that process partitions at the same time, C
+    #[arg(long, value_name = "C", default_value_t = 1, help_heading = "Configuration")]
+    cores: u32,
+
+    /// Upper bound on an executor's memory, MiB [default: 2048]
+    #[arg(long, value_name = "MIB", help_heading = "Configuration")]
+    memory: Option<u32>,
+
+    /// Images of one task, P
+    #[arg(long, value_name = "P", default_value_t = 8, help_heading = "Configuration")]
+    partition_size: u32,
+
+    /// Share of the images that the run processes, above 0 and at most 1
+    #[arg(long, value_name = "SR", default_value_t = 0.1, help_heading = "Configuration")]
+    sampling_rate: f64,
+
+    /// Also append the sample to this file, JSON Lines
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// How the sample is printed
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Bound on an executor's memory where the person names none, MiB.
+pub const DEFAULT_MEMORY_MIB: u32 = 2048;
 
 /// Runs it.
-pub fn run(_args: Args) -> anyhow::Result<()> {
-    anyhow::bail!("not written yet")
+pub fn run(args: Args) -> anyhow::Result<()> {
+    at_least_one("--executors", args.executors)?;
+    at_least_one("--cores", args.cores)?;
+    at_least_one("--partition-size", args.partition_size)?;
+    let memory_mib = args.memory.unwrap_or(DEFAULT_MEMORY_MIB);
+    at_least_one("--memory", memory_mib)?;
+    check_rate(args.sampling_rate)?;
+    let job = args.workload.job()?;
+    let mut file = args.output.as_deref().map(SamplesFile::open).transpose()?.map(|(file, _)| file);
+
+    let progress = Progress::new();
+    for warning in warnings(&job, args.executors.saturating_mul(args.cores), args.memory.is_some()) {
+        progress.line(&warning);
+    }
+    prepare(&job, &progress)?;
+    let configuration = job.configuration(args.executors, args.cores, memory_mib, args.partition_size);
+    let interrupt = Interrupt::on_ctrl_c();
+    let sample =
+        engine::measure(&job, &configuration, args.sampling_rate, &interrupt, &mut |step| progress.run(step))?;
+    drop(progress);
+
+    if let Some(file) = &mut file {
+        file.append(&sample)?;
+    }
+    output::print(&match args.format {
+        Format::Table => sample_table::one(&sample),
+        Format::Json => write_jsonl([&sample]),
+        Format::Csv => write_csv(std::slice::from_ref(&sample)),
+    })?;
+    match sample.outcome {
+        Outcome::Completed => Ok(()),
+        _ => anyhow::bail!("the run did not complete: {}", result(&sample)),
+    }
 }

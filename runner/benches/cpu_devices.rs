@@ -1,0 +1,79 @@
+//! Which of Burn's CPU devices runs the CNNs fastest on one thread: flex, ndarray, cpu. They take turns, so that a machine
+//! that is busy for a while slows all of them; the median of the rounds counts.
+//!
+//! `RAYON_NUM_THREADS=1 cargo bench -p foreglow-runner --features cpu-devices --bench cpu_devices`
+
+#[path = "../src/cnn/mod.rs"]
+#[allow(dead_code)]
+mod cnn;
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use anyhow::Context as _;
+use burn::tensor::{Device, Tensor, TensorData};
+
+const ROUNDS: usize = 9;
+const ROUND_SECS: f64 = 0.6;
+const WORK: [(&str, u32, usize); 3] = [("lenet5", 32, 8), ("resnet18", 64, 4), ("resnet18", 224, 1)];
+
+fn main() -> anyhow::Result<()> {
+    let devices = [("flex", Device::flex()), ("ndarray", Device::ndarray())];
+    let mut entries = Vec::new();
+    for (model, px, batch) in WORK {
+        let architecture = cnn::Architecture::named(model).context("the benchmark names a CNN that is not there")?;
+        let runners: Vec<_> = devices.iter().map(|(_, device)| runner(architecture, px as usize, batch, device)).collect();
+        let mut rates = vec![Vec::new(); devices.len()];
+        for _round in 0..=ROUNDS {
+            for (rates, run) in rates.iter_mut().zip(&runners) {
+                rates.push(images_per_sec(run.as_ref(), batch));
+            }
+        }
+        // The first round warms up.
+        let medians: Vec<f64> = rates.iter().map(|rates| median(&rates[1..])).collect();
+        for ((peer_name, _), peer) in devices.iter().zip(&medians).skip(1) {
+            let (ours, ratio) = (medians[0], medians[0] / peer);
+            eprintln!("{model} {px} px batch {batch}: flex {ours:.1} images/s, {peer_name} {peer:.1}, ratio {ratio:.2}");
+            entries.push(serde_json::json!({
+                "name": format!("{model} {px} px inference, batch {batch}, 1 thread"),
+                "unit": "images/s",
+                "ours": ours,
+                "peer_name": format!("burn {peer_name}"),
+                "peer": peer,
+                "ratio": ratio,
+            }));
+        }
+    }
+    let text = serde_json::to_string_pretty(&entries)?;
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("bench");
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(folder.join("cpu_devices.json"), &text)?;
+    eprintln!("{text}");
+    Ok(())
+}
+
+fn runner(architecture: &cnn::Architecture, px: usize, batch: usize, device: &Device) -> Box<dyn Fn()> {
+    let cnn = architecture.build(0, device);
+    let channels = architecture.input.colour.channels();
+    let device = device.clone();
+    Box::new(move || {
+        let numbers = vec![0.5_f32; batch * channels * px * px];
+        let images = Tensor::<4>::from_data(TensorData::new(numbers, [batch, channels, px, px]), &device);
+        black_box(cnn.forward(images).into_data());
+    })
+}
+
+fn images_per_sec(run: &dyn Fn(), batch: usize) -> f64 {
+    let (start, mut images) = (Instant::now(), 0);
+    while images == 0 || start.elapsed().as_secs_f64() < ROUND_SECS {
+        run();
+        images += batch;
+    }
+    images as f64 / start.elapsed().as_secs_f64()
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
+}

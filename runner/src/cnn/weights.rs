@@ -1,0 +1,78 @@
+//! Weights from a seed, and how many there are.
+//!
+//! Burn draws weights with a generator of each device, so that the same seed gives other weights on another device. Here
+//! they are drawn once for all: every executor holds the same CNN, whatever it runs on.
+
+use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
+use burn::tensor::{Tensor, TensorData};
+use rand::{RngExt as _, SeedableRng as _, rngs::ChaCha8Rng};
+
+/// Draws every weight and clears every bias; the scales and statistics of batch normalisation stay 1 and 0.
+pub fn draw<M: Module>(module: M, seed: u64) -> M {
+    module.map(&mut Draw { random: ChaCha8Rng::seed_from_u64(seed), path: Vec::new() })
+}
+
+/// Learned numbers of a module.
+pub fn count<M: Module>(module: &M) -> usize {
+    let mut count = Count { parameters: 0, path: Vec::new() };
+    module.visit(&mut count);
+    count.parameters
+}
+
+struct Draw {
+    random: ChaCha8Rng,
+    path: Vec<String>,
+}
+
+impl ModuleMapper for Draw {
+    fn enter_module(&mut self, name: &str, _container_type: &str) {
+        self.path.push(name.to_owned());
+    }
+
+    fn exit_module(&mut self, _name: &str, _container_type: &str) {
+        self.path.pop();
+    }
+
+    /// He et al., "Delving Deep into Rectifiers" (ICCV 2015), eq. 10, uniform: variance 2 ÷ fan-in keeps the scale of the
+    /// activations through the layers.
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let name = self.path.last().map(String::as_str);
+        if D < 2 && name != Some("bias") {
+            return param;
+        }
+        let dims: [usize; D] = param.lazy_shape().dims();
+        let device = param.lazy_device();
+        let numbers = dims.iter().product::<usize>();
+        let values = if D < 2 {
+            vec![0.0; numbers]
+        } else {
+            // Convolutions are stored [out, in, height, width], fully connected layers [in, out].
+            let fan_in = if D == 2 { dims[0] } else { dims[1..].iter().product() };
+            let bound = (6.0 / fan_in as f32).sqrt();
+            (0..numbers).map(|_| (self.random.random::<f32>() * 2.0 - 1.0) * bound).collect()
+        };
+        Param::initialized(param.id, Tensor::from_data(TensorData::new(values, dims), &device))
+    }
+}
+
+struct Count {
+    parameters: usize,
+    path: Vec<String>,
+}
+
+impl ModuleVisitor for Count {
+    fn enter_module(&mut self, name: &str, _container_type: &str) {
+        self.path.push(name.to_owned());
+    }
+
+    fn exit_module(&mut self, _name: &str, _container_type: &str) {
+        self.path.pop();
+    }
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        // Burn counts the running statistics of batch normalisation as parameters; nobody learns them.
+        if self.path.last().is_none_or(|name| !name.starts_with("running_")) {
+            self.parameters += param.lazy_shape().num_elements();
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The job that `run`, `collect` and `demo` measure, as arguments.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use crate::cnn::Architecture;
+use crate::device::{self, Wish};
+use crate::engine::Job;
+use crate::exit::unusable;
+use crate::images::Source;
+use crate::progress::Progress;
+
+/// Images of a job where neither the person nor a folder says how many.
+const DEFAULT_IMAGES: u64 = 2000;
+const LARGEST_JOB: u64 = 1 << 32;
+
+/// The job.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Job")]
+pub struct WorkloadArgs {
+    /// The CNN; `foreglow models` lists them
+    #[arg(long, value_name = "NAME", default_value = "resnet18")]
+    pub model: String,
+
+    /// Images of the whole job [default: all of --data, or 2000]
+    #[arg(long, value_name = "N")]
+    pub images: Option<u64>,
+
+    /// Folder of JPEG or PNG images, searched with its subfolders [default: images that Foreglow draws]
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+
+    /// Where drawn images are kept [default: the user's cache directory; FOREGLOW_CACHE]
+    #[arg(long, value_name = "DIR")]
+    pub cache_dir: Option<PathBuf>,
+
+    /// Side of the square that the CNN sees, pixels [default: the CNN's]
+    #[arg(long, value_name = "PX")]
+    pub image_px: Option<u32>,
+
+    /// Images that go through the CNN at once
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub batch_size: u32,
+
+    /// auto, cpu, gpu, or the number or name of one that `foreglow devices` lists
+    #[arg(long, value_name = "DEVICE", default_value_t = Wish::Auto)]
+    pub device: Wish,
+
+    /// Decides which images are in a sample, and the weights of the CNN
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+
+    /// Longest completion time of a run, seconds; a longer run is stopped and its time is a lower bound
+    #[arg(long, value_name = "SECS")]
+    pub timeout: Option<f64>,
+}
+
+impl WorkloadArgs {
+    /// Checks the arguments and finds the device and the images; draws none yet.
+    ///
+    /// # Errors
+    /// An argument is unusable: the sentence names it and says what it may be.
+    pub fn job(&self) -> anyhow::Result<Job> {
+        let architecture = Architecture::named(&self.model).ok_or_else(|| {
+            unusable(format!("there is no CNN {}; choose one of: {}", self.model, Architecture::names()))
+        })?;
+        let image_px = self.image_px.unwrap_or(architecture.input.default_px);
+        let allowed = &architecture.input.px;
+        if !allowed.contains(&image_px) {
+            let name = architecture.name;
+            let (smallest, largest) = (allowed.start(), allowed.end());
+            return Err(unusable(format!(
+                "{name} cannot take images of {image_px} px; choose --image-px from {smallest} to {largest}"
+            )));
+        }
+        at_least_one("--batch-size", self.batch_size)?;
+        let timeout = match self.timeout {
+            None => None,
+            Some(secs) => Some(Duration::try_from_secs_f64(secs).ok().filter(|time| !time.is_zero()).ok_or_else(
+                || unusable(format!("--timeout is {secs}; give a number of seconds above 0")),
+            )?),
+        };
+        let (source, images) = self.images()?;
+        let mut workload = Job::workload(architecture, image_px, images, self.batch_size);
+        if let Some(name) = self.data.as_deref().and_then(|data| data.canonicalize().ok()) {
+            // Times on one folder say nothing about another.
+            let name = name.file_name().unwrap_or(name.as_os_str()).to_string_lossy().into_owned();
+            workload.extra.insert("data".into(), name.into());
+        }
+        let device = device::choose(&self.device).context("the device could not be chosen")?;
+        Ok(Job { workload, source, device, seed: self.seed, timeout })
+    }
+
+    fn images(&self) -> anyhow::Result<(Source, u64)> {
+        let source = match &self.data {
+            Some(folder) => Source::Folder(folder.clone()),
+            None => Source::generated(self.cache_dir.as_deref())?,
+        };
+        let images = match self.images {
+            Some(images) => images,
+            None => source.count()?.unwrap_or(DEFAULT_IMAGES),
+        };
+        if images == 0 || images > LARGEST_JOB {
+            return Err(unusable(format!("--images is {images}; give a number from 1 to {LARGEST_JOB}")));
+        }
+        Ok((source, images))
+    }
+}
+
+/// Puts the images in place, with a bar while they are drawn.
+///
+/// # Errors
+/// They cannot be.
+pub fn prepare(job: &Job, progress: &Progress) -> anyhow::Result<()> {
+    job.prepare(&mut |there, all| progress.images_drawn(there, all))
+}
+
+/// A count that may not be zero.
+///
+/// # Errors
+/// It is.
+pub fn at_least_one(option: &str, count: u32) -> anyhow::Result<()> {
+    if count == 0 { Err(unusable(format!("{option} is 0; give 1 or more"))) } else { Ok(()) }
+}
+
+/// A sampling rate.
+///
+/// # Errors
+/// It is outside (0, 1].
+pub fn check_rate(sampling_rate: f64) -> anyhow::Result<()> {
+    if sampling_rate > 0.0 && sampling_rate <= 1.0 {
+        return Ok(());
+    }
+    Err(unusable(format!("--sampling-rate is {sampling_rate}; give a share above 0 and at most 1, such as 0.01")))
+}
+
+/// What a configuration cannot mean on this machine, as warnings for the person.
+pub fn warnings(job: &Job, slots: u32, is_memory_asked: bool) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let Some(processors) = device::processors().filter(|processors| slots > *processors) {
+        warnings.push(format!(
+            "warning: {slots} threads share {processors} processors of this machine; their times are not those of {slots} cores"
+        ));
+    }
+    if is_memory_asked && !job.device.bounds_memory() {
+        warnings.push(format!("warning: --memory is noted but not enforced on {}", job.device.name()));
+    }
+    warnings
+}

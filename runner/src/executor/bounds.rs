@@ -1,0 +1,48 @@
+//! What the system holds an executor to.
+
+/// Asks the system to end this process with the thread that started it, whatever ends that one. The end of the input says
+/// the same, but only once it is read.
+pub fn die_with_parent() {
+    #[cfg(target_os = "linux")]
+    {
+        let signal = Some(rustix::process::Signal::KILL);
+        // Where the system refuses, the end of the input is left.
+        let _ = rustix::process::set_parent_process_death_signal(signal);
+    }
+}
+
+/// Bounds the writable memory of this process. An allocation beyond it aborts the process with a message that
+/// [`is_out_of_memory`] knows.
+///
+/// # Errors
+/// The system refuses the bound.
+pub fn bound_memory(memory_mib: u32) -> anyhow::Result<()> {
+    #[cfg(unix)]
+    {
+        use anyhow::Context as _;
+        let bytes = Some(u64::from(memory_mib) << 20);
+        let limit = rustix::process::Rlimit { current: bytes, maximum: bytes };
+        rustix::process::setrlimit(rustix::process::Resource::Data, limit).with_context(|| {
+            format!("the system refuses to bound the executor's memory to {memory_mib} MiB; choose a smaller --memory")
+        })?;
+    }
+    #[cfg(not(unix))]
+    let _ = memory_mib;
+    Ok(())
+}
+
+/// Whether the last words of a process say that it ran out of memory: those of Rust's allocator, of its threads, and of
+/// the system's library.
+pub fn is_out_of_memory(words: &str) -> bool {
+    ["memory allocation of", "Cannot allocate memory", "out of memory", "OutOfMemory"]
+        .iter()
+        .any(|sign| words.contains(sign))
+}
+
+/// Most memory that this process has held, MiB.
+pub fn peak_memory_mib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib.div_ceil(1024))
+}

@@ -1,0 +1,94 @@
+//! One executor: a process with one replica of the CNN and C threads that work through partitions of images.
+
+mod bounds;
+pub mod protocol;
+mod slot;
+
+use std::io::{BufRead, Write};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+
+use anyhow::Context as _;
+
+use self::protocol::{Assignment, Order, Report};
+pub use self::bounds::is_out_of_memory;
+use self::slot::Slot;
+use crate::cnn::Architecture;
+
+/// Runs an executor until its input ends: the story of the process behind `foreglow executor`.
+///
+/// # Errors
+/// The first line is no job, or standard output is gone.
+pub fn serve(mut input: impl BufRead, output: impl Write + Send + 'static) -> anyhow::Result<()> {
+    bounds::die_with_parent();
+    let mut line = String::new();
+    input.read_line(&mut line).context("the job could not be read from standard input")?;
+    let job: Assignment = serde_json::from_str(&line).context(
+        "the first line is no job; an executor is started by `foreglow run` and `foreglow collect`, not by hand",
+    )?;
+    let reports = Reports(Arc::new(Mutex::new(output)));
+    if let Err(error) = start(&job, input, &reports) {
+        return reports.send(&Report::Failed { partition: None, reason: format!("{error:#}") });
+    }
+    reports.send(&Report::Ended { peak_memory_mib: bounds::peak_memory_mib() })
+}
+
+/// Bounds the memory, loads the CNN, warms it up in every thread, and hands out what comes in.
+fn start(job: &Assignment, input: impl BufRead, reports: &Reports) -> anyhow::Result<()> {
+    if let Some(memory_mib) = job.memory_mib.filter(|_| job.place.is_native()) {
+        bounds::bound_memory(memory_mib)?;
+    }
+    let architecture = Architecture::named(&job.model)
+        .with_context(|| format!("there is no CNN {}; choose one of: {}", job.model, Architecture::names()))?;
+    let files = Arc::new(job.source.sample(job.images, job.sampling_rate, job.seed)?);
+    let device = job.place.open();
+    let cnn = architecture.build(job.seed, &device);
+
+    let (orders, queue) = mpsc::channel();
+    let queue = Arc::new(Mutex::new(queue));
+    let (warm, warmed) = mpsc::channel();
+    let mut threads = Vec::new();
+    for index in 0..job.threads {
+        let mut slot = Slot::new(architecture, cnn.share(), device.clone(), job, Arc::clone(&files));
+        let (queue, warm, reports) = (Arc::clone(&queue), warm.clone(), reports.clone());
+        let thread = std::thread::Builder::new().name(format!("slot-{index}")).spawn(move || {
+            let is_warm = slot.warm_up();
+            let stays = is_warm.is_ok();
+            // A failed send means that the process is ending.
+            let _ = warm.send(is_warm);
+            if stays {
+                slot.work(&queue, &reports);
+            }
+        });
+        threads.push(thread.context("a thread of the executor could not be started")?);
+    }
+    drop(warm);
+    for _ in 0..job.threads {
+        warmed.recv().context("a thread of the executor ended while it warmed up")??;
+    }
+    reports.send(&Report::Ready { images: files.len() as u64 })?;
+
+    for line in input.lines() {
+        let line = line.context("standard input broke off")?;
+        let Order::Partition(partition) =
+            serde_json::from_str(&line).with_context(|| format!("this line is no order: {line}"))?;
+        orders.send(partition).context("every thread of the executor has ended")?;
+    }
+    drop(orders);
+    for thread in threads {
+        thread.join().map_err(|_| anyhow::anyhow!("a thread of the executor panicked"))?;
+    }
+    Ok(())
+}
+
+/// Standard output, shared by the threads: a line at a time.
+#[derive(Clone)]
+struct Reports(Arc<Mutex<dyn Write + Send>>);
+
+impl Reports {
+    fn send(&self, report: &Report) -> anyhow::Result<()> {
+        let mut line = serde_json::to_string(report).context("a report could not be written as JSON")?;
+        line.push('\n');
+        let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        output.write_all(line.as_bytes()).and_then(|()| output.flush()).context("nobody reads the reports any more")
+    }
+}

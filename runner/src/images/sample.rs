@@ -1,0 +1,62 @@
+//! The random sample of a run: the same seed draws the same images, on every engine and machine.
+
+use rand::{RngExt as _, SeedableRng as _, rngs::ChaCha8Rng};
+
+/// Images that a run at that sampling rate processes: the nearest number, but at least one.
+pub fn images_in_sample(images: u64, sampling_rate: f64) -> u64 {
+    ((images as f64 * sampling_rate).round() as u64).clamp(1, images.max(1))
+}
+
+/// Draws the sample without replacement (Fisher and Yates, from the front). A smaller sample with the same seed is the
+/// beginning of a larger one.
+pub fn draw(images: u64, sampling_rate: f64, seed: u64) -> Vec<u64> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let wanted = images_in_sample(images, sampling_rate).min(images) as usize;
+    let mut indices: Vec<u64> = (0..images).collect();
+    for place in 0..wanted {
+        // Through f64 on purpose: `random_range` may draw other numbers in the next version of rand.
+        let left = (indices.len() - place) as f64;
+        let step = (random.random::<f64>() * left) as usize;
+        indices.swap(place, (place + step).min(images as usize - 1));
+    }
+    indices.truncate(wanted);
+    indices
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_seed_draws_the_same_images_and_another_seed_others() {
+        assert_eq!(draw(1000, 0.1, 7), draw(1000, 0.1, 7));
+        assert_ne!(draw(1000, 0.1, 7), draw(1000, 0.1, 8));
+    }
+
+    #[test]
+    fn no_image_is_drawn_twice_and_the_whole_job_draws_them_all() {
+        let mut all = draw(500, 1.0, 3);
+        assert_ne!(all, (0..500).collect::<Vec<_>>());
+        all.sort_unstable();
+        assert_eq!(all, (0..500).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_sample_is_the_nearest_number_of_images_and_never_none() {
+        assert_eq!(draw(200, 0.1, 0).len(), 20);
+        assert_eq!(draw(200, 0.0001, 0).len(), 1);
+        assert_eq!(images_in_sample(2000, 0.01), 20);
+        assert_eq!(images_in_sample(3, 0.5), 2);
+    }
+
+    #[test]
+    fn a_small_sample_is_the_beginning_of_a_large_one() {
+        assert_eq!(draw(300, 0.1, 9), draw(300, 0.5, 9)[..30]);
+    }
+
+    #[test]
+    fn the_drawn_images_are_spread_over_the_data_set() {
+        let mean = draw(10_000, 0.1, 1).iter().sum::<u64>() as f64 / 1000.0;
+        assert!((mean - 5000.0).abs() < 300.0, "{mean}");
+    }
+}

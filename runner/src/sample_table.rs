@@ -1,0 +1,64 @@
+//! Timing samples as tables for people.
+
+use foreglow_shared::{Outcome, Sample, format_duration, format_rate};
+
+use crate::table::{Align, table};
+
+/// One sample: a line for each thing that it says.
+pub fn one(sample: &Sample) -> String {
+    let (workload, configuration) = (&sample.workload, &sample.configuration);
+    let device = sample.host.adapter.as_ref().or(sample.host.cpu.as_ref());
+    let mut rows = vec![
+        ("job", format!("{} {}", workload.model, workload.mode.as_str())),
+        ("images", format!("{} of {} px, {} at once", workload.images, workload.image_px, workload.batch_size)),
+        ("executors × cores", format!("{} × {}", configuration.executors, configuration.cores_per_executor)),
+        ("executor memory", format!("{} MiB", configuration.memory_per_executor_mib)),
+        ("partition size", configuration.partition_size.to_string()),
+        ("sampling rate", format_rate(sample.sampling_rate)),
+        ("device", device.cloned().unwrap_or_else(|| "unknown".into())),
+        ("outcome", sample.outcome.as_str().to_owned()),
+        ("completion time", completion_time(sample)),
+        ("start-up, not in it", sample.startup_secs.map_or_else(|| "unknown".into(), format_duration)),
+    ];
+    if let Some(reason) = &sample.reason {
+        rows.push(("reason", reason.clone()));
+    }
+    let rows = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]);
+    table(&[("sample", Align::Left), (&sample.id.to_string(), Align::Left)], rows)
+}
+
+/// Many samples of one job: a line each.
+pub fn many(samples: &[Sample]) -> String {
+    let columns = [
+        ("executors", Align::Right),
+        ("cores", Align::Right),
+        ("memory MiB", Align::Right),
+        ("partition size", Align::Right),
+        ("sampling rate", Align::Right),
+        ("outcome", Align::Left),
+        ("completion time", Align::Right),
+        ("start-up", Align::Right),
+    ];
+    let rows = samples.iter().map(|sample| {
+        let configuration = &sample.configuration;
+        vec![
+            configuration.executors.to_string(),
+            configuration.cores_per_executor.to_string(),
+            configuration.memory_per_executor_mib.to_string(),
+            configuration.partition_size.to_string(),
+            format_rate(sample.sampling_rate),
+            sample.outcome.as_str().to_owned(),
+            completion_time(sample),
+            sample.startup_secs.map_or_else(|| "unknown".into(), format_duration),
+        ]
+    });
+    table(&columns, rows)
+}
+
+fn completion_time(sample: &Sample) -> String {
+    match (sample.outcome, sample.completion_time_secs) {
+        (Outcome::TimedOut, Some(secs)) => format!("more than {}", format_duration(secs)),
+        (_, Some(secs)) => format_duration(secs),
+        (_, None) => "unknown".into(),
+    }
+}

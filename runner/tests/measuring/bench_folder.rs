@@ -1,0 +1,56 @@
+//! What the tests share: a folder of images, and the binary.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use foreglow_shared::{Sample, parse_line};
+
+/// The binary, with a cache of its own and nothing of the user's.
+pub fn foreglow(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_foreglow"));
+    command
+        .args(arguments)
+        .env("FOREGLOW_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
+        .stdin(Stdio::null());
+    command
+}
+
+/// Runs it to its end.
+pub fn output(arguments: &[&str]) -> Output {
+    foreglow(arguments).output().unwrap()
+}
+
+/// The exit code, standard output and standard error.
+pub fn answer(arguments: &[&str]) -> (i32, String, String) {
+    let output = output(arguments);
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+/// The one sample that standard output holds, and the exit code.
+pub fn sample(arguments: &[&str]) -> (i32, Sample) {
+    let (code, out, err) = answer(arguments);
+    assert_eq!(out.lines().count(), 1, "one line: {out}\n{err}");
+    (code, parse_line(out.trim()).unwrap())
+}
+
+/// A folder with so many small JPEG files.
+pub fn images(count: usize) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for index in 0..count {
+        let shade = (index * 37 % 256) as u8;
+        let image = image::RgbImage::from_fn(40, 40, |x, y| image::Rgb([x as u8 * 6, y as u8 * 6, shade]));
+        image.save(path(&folder, index)).unwrap();
+    }
+    folder
+}
+
+/// The file of an image.
+pub fn path(folder: &tempfile::TempDir, index: usize) -> PathBuf {
+    folder.path().join(format!("{index:04}.jpg"))
+}
+
+/// The folder as an argument.
+pub fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}

@@ -1,0 +1,114 @@
+//! Executors are processes: none outlives its engine, and one that dies fails its run alone.
+#![cfg(target_os = "linux")]
+
+use std::io::Write as _;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use foreglow_shared::{Outcome, parse_line};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+
+use crate::bench_folder::{foreglow, images, text};
+
+/// A run that takes many seconds.
+fn long_run(folder: &tempfile::TempDir) -> Child {
+    foreglow(&[
+        "run", "--data", text(folder.path()), "--image-px", "224", "--sampling-rate", "1", "--executors", "2",
+        "--device", "cpu", "--format", "json",
+    ])
+    .stdout(Stdio::piped())
+    .stderr(Stdio::piped())
+    .spawn()
+    .unwrap()
+}
+
+/// Waits until the process has two children, and gives them.
+fn executors_of(parent: &Child) -> Vec<Pid> {
+    let patience = Instant::now() + Duration::from_secs(20);
+    loop {
+        let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", parent.id())).unwrap_or_default();
+        let pids: Vec<_> =
+            children.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().unwrap())).collect();
+        if pids.len() == 2 {
+            return pids;
+        }
+        assert!(Instant::now() < patience, "no executors after 20 s");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn wait_until_gone(pids: &[Pid]) {
+    let patience = Instant::now() + Duration::from_secs(20);
+    while pids.iter().any(|pid| test_kill_process(*pid).is_ok() && !is_zombie(*pid)) {
+        assert!(Instant::now() < patience, "executors are still there after 20 s");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A process that has ended and that nobody has asked about.
+fn is_zombie(pid: Pid) -> bool {
+    std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()))
+        .is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')))
+}
+
+#[test]
+fn a_killed_executor_makes_a_failed_sample() {
+    let folder = images(100);
+    let run = long_run(&folder);
+    let executors = executors_of(&run);
+    kill_process(executors[1], Signal::KILL).unwrap();
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let sample = parse_line(String::from_utf8(output.stdout).unwrap().trim()).unwrap();
+    assert_eq!((sample.outcome, sample.completion_time_secs), (Outcome::Failed, None));
+    let reason = sample.reason.unwrap();
+    assert!(reason.contains("executor 2 of 2 ended early (signal: 9"), "{reason}");
+    wait_until_gone(&executors);
+}
+
+#[test]
+fn no_executor_outlives_a_killed_engine() {
+    let folder = images(100);
+    let mut run = long_run(&folder);
+    let executors = executors_of(&run);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    wait_until_gone(&executors);
+}
+
+#[test]
+fn an_executor_ends_with_its_input() {
+    let folder = images(4);
+    let mut executor = foreglow(&["executor"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let job = serde_json::json!({
+        "model": "lenet5", "image_px": 32, "batch_size": 2, "partition_size": 2, "threads": 1, "memory_mib": 512,
+        "place": "cpu", "source": {"folder": folder.path()}, "images": 4, "sampling_rate": 1.0, "seed": 0,
+    });
+    let mut input = executor.stdin.take().unwrap();
+    writeln!(input, "{job}").unwrap();
+    for (index, first) in [(0, 0), (1, 2)] {
+        writeln!(input, r#"{{"partition":{{"index":{index},"first":{first},"len":2}}}}"#).unwrap();
+    }
+    drop(input);
+    let output = executor.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let out = String::from_utf8(output.stdout).unwrap();
+    let reports: Vec<serde_json::Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(reports[0]["ready"]["images"], 4);
+    for (report, partition) in reports[1..3].iter().zip([0, 1]) {
+        assert_eq!((&report["done"]["partition"], &report["done"]["images"]), (&partition.into(), &2.into()));
+    }
+    assert!(reports[3]["ended"]["peak_memory_mib"].as_u64().unwrap() > 0);
+    assert_eq!(reports.len(), 4);
+}
+
+#[test]
+fn an_executor_that_is_started_by_hand_says_what_it_is_for() {
+    let mut executor =
+        foreglow(&["executor"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    executor.stdin.take().unwrap().write_all(b"hello\n").unwrap();
+    let output = executor.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b""[..]));
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(err.contains("an executor is started by `foreglow run` and `foreglow collect`, not by hand"), "{err}");
+}

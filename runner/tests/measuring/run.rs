@@ -1,0 +1,143 @@
+use foreglow_shared::{Engine, Mode, Outcome};
+
+use crate::bench_folder::{answer, images, path, sample, text};
+
+#[test]
+fn a_run_prints_exactly_one_sample_of_what_it_ran() {
+    let (code, sample) = sample(&[
+        "run", "--model", "lenet5", "--images", "40", "--executors", "2", "--cores", "1", "--sampling-rate", "0.5",
+        "--partition-size", "3", "--batch-size", "2", "--device", "cpu", "--format", "json",
+    ]);
+    assert_eq!(code, 0, "{sample:?}");
+    assert_eq!((sample.outcome, sample.engine, sample.reason.as_deref()), (Outcome::Completed, Engine::Local, None));
+    let (workload, configuration) = (&sample.workload, &sample.configuration);
+    assert_eq!((workload.model.as_str(), workload.mode, workload.image_px), ("lenet5", Mode::Inference, 32));
+    assert_eq!((workload.images, workload.epochs, workload.batch_size), (40, 1, 2));
+    assert_eq!((configuration.executors, configuration.cores_per_executor, configuration.partition_size), (2, 1, 3));
+    assert_eq!((configuration.accelerator.as_deref(), sample.host.adapter.as_deref()), (None, None));
+    assert!(sample.completed_secs().unwrap() > 0.0);
+    assert!(sample.startup_secs.unwrap() > 0.0);
+    assert!(sample.host.processors.unwrap() > 0);
+    assert_eq!(sample.extra["images_processed"], 20);
+    assert!(sample.extra["phases"]["decode_secs"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn the_residual_network_runs_too() {
+    let folder = images(3);
+    let (code, sample) = sample(&[
+        "run", "--data", text(folder.path()), "--image-px", "32", "--sampling-rate", "1", "--cores", "2",
+        "--partition-size", "1", "--device", "cpu", "--format", "json",
+    ]);
+    assert_eq!((code, sample.outcome, sample.workload.model.as_str()), (0, Outcome::Completed, "resnet18"));
+    assert_eq!(sample.workload.images, 3, "all images of the folder");
+    assert_eq!(sample.workload.extra["data"], folder.path().file_name().unwrap().to_str().unwrap());
+}
+
+#[test]
+fn the_same_seed_chooses_the_same_images_and_another_seed_others() {
+    let folder = images(8);
+    for broken in [0, 2, 4, 6] {
+        std::fs::write(path(&folder, broken), b"no image").unwrap();
+    }
+    let reason = |seed: &str| {
+        let run = sample(&[
+            "run", "--model", "lenet5", "--data", text(folder.path()), "--sampling-rate", "0.125", "--seed", seed,
+            "--device", "cpu", "--format", "json",
+        ]);
+        run.1.reason
+    };
+    let first: Vec<_> = ["0", "1", "2", "3", "4"].map(reason).into();
+    let again: Vec<_> = ["0", "1", "2", "3", "4"].map(reason).into();
+    assert_eq!(first, again);
+    assert!(first.iter().any(|reason| *reason != first[0]), "{first:?}");
+}
+
+#[test]
+fn a_broken_image_is_named_and_counted_and_fails_the_run() {
+    let folder = images(6);
+    std::fs::write(path(&folder, 2), b"no image").unwrap();
+    std::fs::write(path(&folder, 4), &std::fs::read(path(&folder, 4)).unwrap()[..100]).unwrap();
+    let arguments = [
+        "run", "--model", "lenet5", "--data", text(folder.path()), "--sampling-rate", "1", "--partition-size", "6",
+        "--device", "cpu", "--format", "json",
+    ];
+    let (code, sample) = sample(&arguments);
+    assert_eq!((code, sample.outcome, sample.completion_time_secs), (1, Outcome::Failed, None));
+    let reason = sample.reason.unwrap();
+    assert!(reason.contains("2 of the 6 images of partition 0 cannot be used"), "{reason}");
+    assert!(reason.contains("0002.jpg") || reason.contains("0004.jpg"), "{reason}");
+    let (_, _, err) = answer(&arguments);
+    assert!(err.contains("foreglow: the run did not complete: failed: 2 of the 6 images"), "{err}");
+}
+
+#[test]
+fn an_executor_that_needs_more_than_its_memory_is_out_of_memory() {
+    let folder = images(2);
+    for memory in ["4", "40"] {
+        let (code, sample) = sample(&[
+            "run", "--model", "resnet18", "--data", text(folder.path()), "--sampling-rate", "1", "--memory", memory,
+            "--device", "cpu", "--format", "json",
+        ]);
+        assert_eq!((code, sample.outcome), (1, Outcome::OutOfMemory), "{sample:?}");
+        let reason = sample.reason.unwrap();
+        assert!(reason.contains(&format!("more than its {memory} MiB")), "{reason}");
+    }
+}
+
+#[test]
+fn a_run_beyond_its_timeout_is_a_lower_bound() {
+    let folder = images(40);
+    let (code, sample) = sample(&[
+        "run", "--data", text(folder.path()), "--image-px", "224", "--sampling-rate", "1", "--timeout", "0.3",
+        "--device", "cpu", "--format", "json",
+    ]);
+    assert_eq!((code, sample.outcome, sample.completion_time_secs), (1, Outcome::TimedOut, Some(0.3)));
+}
+
+#[test]
+fn a_sample_is_appended_to_the_file_as_well() {
+    let folder = images(2);
+    let file = folder.path().join("samples.jsonl");
+    for runs in 1..=2 {
+        let (code, out, _) = answer(&[
+            "run", "--model", "lenet5", "--data", text(folder.path()), "--device", "cpu", "--output", text(&file),
+            "--format", "json",
+        ]);
+        assert_eq!(code, 0);
+        let kept = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(kept.lines().count(), runs);
+        assert!(kept.ends_with(&out), "the last line is the sample that was printed");
+    }
+}
+
+#[test]
+fn unusable_input_ends_with_code_2_and_one_sentence() {
+    let empty = tempfile::tempdir().unwrap();
+    let folder = images(2);
+    let data = text(folder.path());
+    let cases: &[(&[&str], &str)] = &[
+        (&["--data", "/no/such/folder"], "the image folder /no/such/folder does not exist; name one that does"),
+        (&["--data", text(empty.path())], "holds no image; put .jpg"),
+        (&["--data", data, "--images", "3"], "holds 2 images and the job has 3; ask for --images 2 or less"),
+        (&["--model", "alexnet"], "there is no CNN alexnet; choose one of: lenet5, resnet18"),
+        (&["--model", "lenet5", "--image-px", "64"], "lenet5 cannot take images of 64 px"),
+        (&["--sampling-rate", "0"], "--sampling-rate is 0; give a share above 0"),
+        (&["--sampling-rate", "1.5"], "--sampling-rate is 1.5"),
+        (&["--sampling-rate", "NaN"], "--sampling-rate is NaN"),
+        (&["--executors", "0"], "--executors is 0; give 1 or more"),
+        (&["--partition-size", "0"], "--partition-size is 0"),
+        (&["--batch-size", "0"], "--batch-size is 0"),
+        (&["--images", "0"], "--images is 0"),
+        (&["--timeout", "-1"], "--timeout is -1"),
+        (&["--device", "abacus"], "there is no device abacus; choose auto, cpu, gpu or one of: 0 "),
+        (&["--data", data, "--output", "/no/such/folder/a"], "the sample file /no/such/folder/a cannot be written"),
+    ];
+    for (arguments, sentence) in cases {
+        let arguments = [&["run", "--format", "json"], *arguments].concat();
+        let (code, out, err) = answer(&arguments);
+        assert_eq!((code, out.as_str()), (2, ""), "{arguments:?}: {err}");
+        assert!(err.contains(sentence), "{arguments:?}: {err}");
+        assert_eq!(err.trim().lines().count(), 1, "{arguments:?}: {err}");
+    }
+}
