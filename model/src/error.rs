@@ -66,6 +66,16 @@ pub enum FitError {
         /// Distinct configurations at sampling rate 1.
         at_one: usize,
     },
+    /// Not enough for the baseline.
+    #[error(
+        "the baseline needs 3 configurations at sampling rate 1 and there are {0}; collect others at sampling rate 1"
+    )]
+    TooFewConfigurations(usize),
+    /// Not enough for scenario 4-2.
+    #[error(
+        "scenario 4-2 needs 2 sampling rates below 1 and there are {0}; collect the same configurations at two, such as 0.01 and 0.1"
+    )]
+    TooFewRates(usize),
     /// The sampling rates never vary on one configuration.
     #[error(
         "no configuration was measured at two sampling rates below 1, so their effect is unknown; collect one of the \

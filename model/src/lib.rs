@@ -12,12 +12,19 @@
 //! IEEE 754 fixes to the last digit: the same observations, in any order, give the same bytes natively and in the
 //! browser.
 
+mod baseline;
+mod capacity;
+mod curve;
 mod decision;
 mod error;
+mod hierarchy;
+mod interval;
 mod learner;
 mod metric;
 mod prediction;
 mod predictor;
+mod range;
+mod row;
 mod scenario;
 mod selection;
 mod setting;

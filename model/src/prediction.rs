@@ -53,7 +53,8 @@ pub enum Warning {
         /// That feature.
         feature: Feature,
     },
-    /// More task threads than the host has processors: the time is that of the fastest configuration that fits.
+    /// More task threads than the host has processors: the time is that of the fastest fitted configuration that
+    /// fits, where there is one.
     Oversubscribed {
         /// Task threads, E·C.
         slots: u32,
@@ -105,8 +106,8 @@ impl fmt::Display for Warning {
             }
             Self::Oversubscribed { slots, processors } => write!(
                 f,
-                "{slots} task threads share the {processors} processors of this machine, so this is the time of the \
-                 fastest configuration that fits; choose one with at most {processors} threads"
+                "{slots} task threads take turns on the {processors} processors of this machine and gain nothing over \
+                 the fastest configuration that fits; choose one with at most {processors} threads"
             ),
             Self::NotPositive => f.write_str(
                 "the fitted line is not above zero here, so the time is unknown; collect a sample nearer to this \

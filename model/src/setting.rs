@@ -1,5 +1,6 @@
 //! What a prediction is asked for, and how the learners see it.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use foreglow_shared::Observation;
@@ -37,6 +38,12 @@ impl Setting {
     /// Task threads that work at the same time, E·C.
     pub fn slots(&self) -> u32 {
         self.executors.saturating_mul(self.cores_per_executor)
+    }
+
+    /// Orders settings by E, C and SR.
+    pub(crate) fn order(&self, other: &Self) -> Ordering {
+        let counts = |setting: &Self| (setting.executors, setting.cores_per_executor);
+        counts(self).cmp(&counts(other)).then(self.sampling_rate.total_cmp(&other.sampling_rate))
     }
 
     /// Whether a job could run so: at least one executor, one core, and a sampling rate in (0, 1].
