@@ -1,6 +1,8 @@
 //! What the page holds: the jobs that were measured, and the question that is asked about one of them.
 
-use foreglow_shared::{Context, Observation, PriceSheet, Question, Sample, View, WhatIf, format_rate, group_by_context};
+use foreglow_shared::{
+    Context, Observation, PriceSheet, Question, Sample, View, WhatIf, format_rate, group_by_context,
+};
 use serde::{Deserialize, Serialize};
 
 /// A job and its completed runs.
@@ -30,10 +32,8 @@ pub fn same_job<'a>(jobs: &'a [Job], context: &Context) -> Option<&'a Job> {
 
 /// The jobs of a file or a collector, those with the most runs first.
 pub fn jobs_of(samples: &[Sample]) -> Vec<Job> {
-    let mut jobs: Vec<Job> = group_by_context(samples)
-        .into_iter()
-        .map(|(context, observations)| Job { context, observations })
-        .collect();
+    let mut jobs: Vec<Job> =
+        group_by_context(samples).into_iter().map(|(context, observations)| Job { context, observations }).collect();
     // The sort is stable: equal ones keep the order of their contexts.
     jobs.sort_by_key(|job| std::cmp::Reverse(job.observations.len()));
     jobs
