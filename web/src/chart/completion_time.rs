@@ -138,10 +138,11 @@ pub fn CompletionTimeChart() -> impl IntoView {
             <div class="drawing tall" node_ref=place data-testid="chart">
                 {move || drawing.get().map(|drawing| {
                     let Frame { width, height } = drawing.frame;
+                    let description = describe(&drawing);
                     view! {
                         <svg
                             role="img"
-                            aria-label=describe(&drawing)
+                            aria-label=description
                             width=width
                             height=height
                             on:pointermove=hover
