@@ -7,7 +7,7 @@ use web_sys::PointerEvent;
 
 use crate::chart::axes::{Frame, path, shade, width_of, x_axis, y_axis};
 use crate::chart::lines::{Line, Measured, ends_secs, line, lines_for, measured};
-use crate::chart::scale::{Scale, Spread, tick_time};
+use crate::chart::scale::{Scale, Spread, log_tick_time, tick_time};
 use crate::job::highest;
 use crate::panel::counted;
 use crate::state::Planner;
@@ -161,7 +161,11 @@ pub fn CompletionTimeChart() -> impl IntoView {
 
 fn picture(planner: Planner, drawing: Drawing, hovered: RwSignal<Option<WhatIf>>) -> impl IntoView {
     let Drawing { frame, x, y, .. } = drawing;
-    let times = y.time_ticks(TIME_TICKS).into_iter().map(|secs| (secs, tick_time(secs, y.upper()))).collect();
+    let label = |secs: f64| match y.spread() {
+        Spread::Linear => tick_time(secs, y.upper()),
+        Spread::Log => log_tick_time(secs),
+    };
+    let times = y.time_ticks(TIME_TICKS).into_iter().map(|secs| (secs, label(secs))).collect();
     let counts = x.whole_ticks(frame.labels_across()).into_iter().map(|count| (count, count.to_string())).collect();
     let what_if = planner.what_if.get_untracked();
     let looked_at = drawing.lines.iter().find(|line| line.cores_per_executor == what_if.cores_per_executor);

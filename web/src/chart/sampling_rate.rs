@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 use crate::chart::axes::{Frame, path, width_of, x_axis, y_axis};
 use crate::chart::lines::predicted_secs;
-use crate::chart::scale::{Scale, Spread, tick_time};
+use crate::chart::scale::{Scale, Spread, log_tick_time};
 use crate::panel::counted;
 use crate::state::Planner;
 
@@ -91,7 +91,7 @@ pub fn SamplingRateChart() -> impl IntoView {
 
 fn picture(drawing: &Drawing) -> impl IntoView + use<> {
     let Drawing { frame, x, y, .. } = *drawing;
-    let times = y.ticks(TICKS).into_iter().map(|secs| (secs, tick_time(secs, y.upper()))).collect();
+    let times = y.time_ticks(TICKS).into_iter().map(|secs| (secs, log_tick_time(secs))).collect();
     let rates = x.ticks(TICKS).into_iter().map(|rate| (rate, format_rate(rate))).collect();
     let place = |(rate, secs): (f64, f64)| (x.px(rate), y.px(secs));
     let curve = path(drawing.curve.iter().copied().map(place));

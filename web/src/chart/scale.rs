@@ -44,6 +44,11 @@ impl Scale {
         ((self.start_px + share * (self.end_px - self.start_px)) * 100.0).round() / 100.0
     }
 
+    /// How the axis spreads its numbers.
+    pub fn spread(&self) -> Spread {
+        self.spread
+    }
+
     /// The last number of the axis.
     pub fn upper(&self) -> f64 {
         self.upper
@@ -64,11 +69,23 @@ impl Scale {
         ];
         let needed = (self.upper - self.lower) / count as f64;
         match STEPS_SECS.into_iter().find(|step| *step >= needed) {
-            Some(step) if needed > 5.0 && self.spread == Spread::Linear => {
-                self.inside(multiples(self.lower, self.upper, step))
-            }
+            _ if self.spread == Spread::Log => self.log_time_ticks(count),
+            Some(step) if needed > 5.0 => self.inside(multiples(self.lower, self.upper, step)),
             _ => self.ticks(count),
         }
+    }
+
+    /// Round times between the decades of seconds and those of days, thinned out to about `count`.
+    fn log_time_ticks(&self, count: usize) -> Vec<f64> {
+        const ROUND_SECS: [f64; 16] = [
+            10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_200.0, 1_800.0, 3_600.0, 7_200.0, 18_000.0, 36_000.0,
+            86_400.0, 172_800.0, 432_000.0,
+        ];
+        let below = decades(self.lower.min(5.0), 5.0, usize::MAX).into_iter().filter(|secs| *secs < 9.0);
+        let above = (6..12).map(|exponent| 10f64.powi(exponent)).filter(|secs| *secs > 432_000.0);
+        let ticks = self.inside(below.chain(ROUND_SECS).chain(above).collect());
+        let stride = ticks.len().div_ceil(count.max(1) + 2).max(1);
+        ticks.into_iter().step_by(stride).collect()
     }
 
     /// Whole numbers inside the range, about `count` of them.
@@ -119,6 +136,19 @@ pub fn tick_time(secs: f64, upper_secs: f64) -> String {
     format!("{amount} {unit}")
 }
 
+/// A time beside a logarithmic axis, where each has the unit that it is round in.
+pub fn log_tick_time(secs: f64) -> String {
+    let (length, unit) = match secs {
+        secs if secs >= 86_400.0 => (86_400.0, "d"),
+        secs if secs >= 3_600.0 => (3_600.0, "h"),
+        secs if secs >= 60.0 => (60.0, "min"),
+        _ => (1.0, "s"),
+    };
+    // Nine decimals drop what a power of ten has too much; a share of a day keeps two.
+    let decimals = if length > 1.0 { 1e2 } else { 1e9 };
+    format!("{} {unit}", (secs / length * decimals).round() / decimals)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,6 +186,17 @@ mod tests {
         assert_eq!(tick_time(90.0, minutes.upper()), "1.5 min");
         assert_eq!(tick_time(0.2, 0.9), "0.2 s");
         assert_eq!(tick_time(5_400.0, 9_000.0), "1.5 h");
+    }
+
+    #[test]
+    fn times_on_a_log_axis_are_round_in_their_own_unit() {
+        let scale = Scale::new(Spread::Log, (2.7, 280.0), (0.0, 1.0));
+        let labels: Vec<String> = scale.time_ticks(6).into_iter().map(log_tick_time).collect();
+        assert_eq!(labels, ["5 s", "10 s", "20 s", "30 s", "1 min", "2 min"]);
+        let small = Scale::new(Spread::Log, (0.002, 0.3), (0.0, 1.0));
+        assert_eq!(small.time_ticks(8).into_iter().map(log_tick_time).next().as_deref(), Some("0.002 s"));
+        assert_eq!(log_tick_time(36_000.0), "10 h");
+        assert!(Scale::new(Spread::Log, (1e-3, 1e9), (0.0, 1.0)).time_ticks(5).len() <= 8);
     }
 
     #[test]

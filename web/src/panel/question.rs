@@ -1,4 +1,4 @@
-//! What is asked: the deadline, and the prices.
+//! What is asked: the deadline, the memory and the prices.
 
 use leptos::prelude::*;
 
@@ -7,20 +7,20 @@ use crate::panel::prediction::capitalised;
 use crate::panel::prices::Prices;
 use crate::state::Planner;
 
-/// The deadline and the price sheet.
+/// What an executor has, and what that costs.
 #[component]
 pub fn QuestionPanel() -> impl IntoView {
     view! {
         <section class="card question" aria-label="The question">
-            <Deadline />
             <Memory />
             <Prices />
         </section>
     }
 }
 
+/// The deadline; it stands beside the recommendation that it decides.
 #[component]
-fn Deadline() -> impl IntoView {
+pub fn Deadline() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let mistake = RwSignal::new(None::<String>);
     let written = move || planner.deadline_secs.get().map(compact_duration).unwrap_or_default();

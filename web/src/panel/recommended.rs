@@ -6,6 +6,7 @@ use leptos::either::EitherOf4;
 use leptos::prelude::*;
 
 use crate::panel::prediction::{capitalised, counted, interval_text, time_of, warnings};
+use crate::panel::question::Deadline;
 use crate::state::{Fit, Planner};
 
 /// The recommended configuration, large.
@@ -23,7 +24,10 @@ pub fn Recommended() -> impl IntoView {
     };
     view! {
         <section class="card recommended" aria-labelledby="recommended-title">
-            <h2 id="recommended-title">"Recommended"</h2>
+            <div class="recommended-head">
+                <h2 id="recommended-title">"Recommended"</h2>
+                <Deadline />
+            </div>
             {body}
         </section>
     }
