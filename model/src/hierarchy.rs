@@ -1,11 +1,10 @@
 //! The two-level hierarchy: what each feature does to the time alone, then the time from the product of that.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use crate::learner::{Linear, Table};
 use crate::row::{Row, longest_secs};
+use crate::scaled_time::scaled_times;
 use crate::selection::select;
 use crate::{Choice, Feature, FitError, Place, Setting};
 
@@ -77,37 +76,4 @@ impl Effect {
 
 fn product(level1: &[Effect], setting: Setting) -> f64 {
     level1.iter().map(|effect| effect.at(setting)).product()
-}
-
-/// Rows of level 1: the transformed feature, and the scaled time tᵢ / max(t₁, …, tₙ) in the group of rows that are equal
-/// in every other feature (the paper, §3 and §4.3).
-///
-/// A group of one row is left out: its scaled time is 1 whatever the feature is, so that it says nothing about the
-/// feature and would pull its effect towards none. On a full grid, which the paper measures, there is no such group.
-fn scaled_times(rows: &[Row], feature: Feature) -> Table {
-    let mut groups: BTreeMap<[u64; 2], Vec<Row>> = BTreeMap::new();
-    for row in rows {
-        groups.entry(others(row.setting, feature)).or_default().push(*row);
-    }
-    let mut table = Table { features: Vec::new(), target: Vec::new() };
-    for group in groups.values().filter(|group| group.len() > 1) {
-        let longest_secs = longest_secs(group);
-        for row in group {
-            table.features.push(vec![feature.transform(row.setting)]);
-            table.target.push(row.secs / longest_secs);
-        }
-    }
-    table
-}
-
-/// The other two features, as numbers that order as they do.
-fn others(setting: Setting, feature: Feature) -> [u64; 2] {
-    let executors = u64::from(setting.executors);
-    let cores = u64::from(setting.cores_per_executor);
-    let rate = setting.sampling_rate.to_bits();
-    match feature {
-        Feature::InverseExecutors => [cores, rate],
-        Feature::InverseCores => [executors, rate],
-        Feature::SamplingRate => [executors, cores],
-    }
 }

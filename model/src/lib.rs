@@ -25,6 +25,7 @@ mod prediction;
 mod predictor;
 mod range;
 mod row;
+mod scaled_time;
 mod scenario;
 mod selection;
 mod setting;
