@@ -1,0 +1,54 @@
+//! Where the page gets its data: a link, the collector that serves it, or a file.
+
+mod address;
+mod collector;
+mod file;
+
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+
+pub use self::address::{base as page_address, follow as follow_address};
+pub use self::file::read as read_file;
+use crate::job::{jobs_of, same_job};
+use crate::source::collector::Collected;
+use crate::state::Planner;
+
+/// Fills the page when it opens. A link comes before the collector: it is what somebody wanted to show.
+pub fn open(planner: Planner) {
+    let fragment = address::fragment();
+    let linked = match fragment.as_deref().map(|fragment| planner.open_link(fragment)) {
+        None => false,
+        Some(Ok(())) => true,
+        Some(Err(error)) => {
+            planner.alert.set(Some(format!("The link in the address bar cannot be opened: {error}.")));
+            false
+        }
+    };
+    planner.loading.set(!linked);
+    spawn_local(async move {
+        match collector::samples().await {
+            Collected::Samples(samples) if linked => add_jobs(planner, jobs_of(&samples)),
+            Collected::Samples(samples) => planner.take_samples(&samples),
+            Collected::Unusable(reason) if !linked => planner.alert.set(Some(reason)),
+            Collected::Unusable(_) | Collected::Nothing => {}
+        }
+        planner.loading.set(false);
+        if !linked && fragment.is_some() {
+            address::hold(planner);
+        }
+    });
+}
+
+/// What the collector knows beside the link that is open: other jobs to choose, or other runs of the same one.
+fn add_jobs(planner: Planner, jobs: Vec<crate::job::Job>) {
+    let shown = planner.jobs.get_untracked();
+    for job in jobs {
+        match same_job(&shown, &job.context) {
+            None => planner.jobs.update(|shown| shown.push(job)),
+            Some(known) if known.observations != job.observations && !job.observations.is_empty() => {
+                planner.newer.set(Some(job));
+            }
+            Some(_) => {}
+        }
+    }
+}
