@@ -23,6 +23,7 @@ mod samples_file;
 mod store;
 mod sweep;
 mod table;
+mod upload;
 
 use std::process::ExitCode;
 
