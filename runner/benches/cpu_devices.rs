@@ -22,7 +22,8 @@ fn main() -> anyhow::Result<()> {
     let mut entries = Vec::new();
     for (model, px, batch) in WORK {
         let architecture = cnn::Architecture::named(model).context("the benchmark names a CNN that is not there")?;
-        let runners: Vec<_> = devices.iter().map(|(_, device)| runner(architecture, px as usize, batch, device)).collect();
+        let runners: Vec<_> =
+            devices.iter().map(|(_, device)| runner(architecture, px as usize, batch, device)).collect();
         let mut rates = vec![Vec::new(); devices.len()];
         for _round in 0..=ROUNDS {
             for (rates, run) in rates.iter_mut().zip(&runners) {
@@ -33,7 +34,9 @@ fn main() -> anyhow::Result<()> {
         let medians: Vec<f64> = rates.iter().map(|rates| median(&rates[1..])).collect();
         for ((peer_name, _), peer) in devices.iter().zip(&medians).skip(1) {
             let (ours, ratio) = (medians[0], medians[0] / peer);
-            eprintln!("{model} {px} px batch {batch}: flex {ours:.1} images/s, {peer_name} {peer:.1}, ratio {ratio:.2}");
+            eprintln!(
+                "{model} {px} px batch {batch}: flex {ours:.1} images/s, {peer_name} {peer:.1}, ratio {ratio:.2}"
+            );
             entries.push(serde_json::json!({
                 "name": format!("{model} {px} px inference, batch {batch}, 1 thread"),
                 "unit": "images/s",

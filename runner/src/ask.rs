@@ -16,7 +16,7 @@ pub struct Source {
     #[arg(value_name = "FILE", conflicts_with = "store")]
     pub files: Vec<PathBuf>,
 
-    /// Store to read from [default: the one that `foreglow demo` and `foreglow collect` fill]
+    /// Store to read from [default: the one that `foreglow demo` fills]
     #[arg(long, value_name = "FILE")]
     pub store: Option<PathBuf>,
 

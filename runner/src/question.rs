@@ -85,7 +85,7 @@ fn read_prices(file: &Path) -> anyhow::Result<PriceSheet> {
 }
 
 /// Reads a time that a person writes: `90`, `90s`, `5m`, `1h30m`.
-fn duration_secs(text: &str) -> Result<f64, String> {
+pub fn duration_secs(text: &str) -> Result<f64, String> {
     let secs = match text.trim().parse::<f64>() {
         Ok(secs) => Some(secs),
         Err(_) => text.parse::<jiff::SignedDuration>().ok().map(|duration| duration.as_secs_f64()),

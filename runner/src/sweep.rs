@@ -86,9 +86,8 @@ pub fn left(runs: Vec<Run>, job: &Job, samples: &[Sample]) -> Vec<Run> {
         .filter(|sample| sample.workload == job.workload && sample.host == host)
         .collect();
     let is_left = |run: &Run| {
-        let same = |sample: &&Sample| {
-            sample.configuration == run.configuration && sample.sampling_rate == run.sampling_rate
-        };
+        let same =
+            |sample: &&Sample| sample.configuration == run.configuration && sample.sampling_rate == run.sampling_rate;
         match known.iter().position(same) {
             Some(index) => {
                 known.swap_remove(index);

@@ -136,7 +136,6 @@ fn batches(samples: &[Sample]) -> Vec<&[Sample]> {
 ///
 /// # Errors
 /// As [`Target::send`], and samples that the collector rejects.
-#[allow(dead_code, reason = "for the commands that measure")]
 pub fn send_or_keep(url: &str, samples: &[Sample]) -> anyhow::Result<()> {
     let target = Target::new(url, std::env::var("FOREGLOW_TOKEN").ok())?;
     let receipt = target.send(&mut Store::open(None)?, samples)?;

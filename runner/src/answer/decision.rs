@@ -17,7 +17,7 @@ pub struct DecisionAnswer {
     scenario: Scenario,
     choices: Vec<Choice>,
     question: Question,
-    recommended: Option<Row>,
+    pub(super) recommended: Option<Row>,
     fastest: Option<Row>,
     next_faster: Option<Row>,
     next_cheaper: Option<Row>,
@@ -26,7 +26,7 @@ pub struct DecisionAnswer {
 
 /// A configuration with what it would take.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct Row {
+pub(super) struct Row {
     executors: u32,
     cores_per_executor: u32,
     memory_per_executor_mib: u32,
@@ -105,7 +105,7 @@ impl DecisionAnswer {
         }
     }
 
-    fn table(&self) -> String {
+    pub(super) fn table(&self) -> String {
         let prices = &self.question.prices;
         let mut text = format!("{}\n\n{}\n", self.context.title(), self.headline());
         let interval = self.candidates.iter().find_map(|row| row.interval.as_ref());

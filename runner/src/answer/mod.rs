@@ -1,6 +1,7 @@
 //! Answers in the forms in which people and programs read them. `docs/answers.md` fixes the JSON.
 
 mod decision;
+mod demo;
 mod prediction;
 mod scenario_table;
 
@@ -8,6 +9,7 @@ use foreglow_model::{FitError, Interval, Predictor, Warning};
 use foreglow_shared::format_duration;
 
 pub use self::decision::DecisionAnswer;
+pub use self::demo::{Check, DemoAnswer};
 pub use self::prediction::PredictionAnswer;
 pub use self::scenario_table::ScenarioTableAnswer;
 

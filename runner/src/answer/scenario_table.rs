@@ -14,7 +14,7 @@ use crate::table::{Align, csv, number, table};
 pub struct ScenarioTableAnswer {
     schema: u32,
     context: Context,
-    scenarios: Vec<ScenarioRow>,
+    pub(super) scenarios: Vec<ScenarioRow>,
 }
 
 impl ScenarioTableAnswer {
@@ -49,6 +49,11 @@ impl ScenarioTableAnswer {
     }
 
     fn table(&self) -> String {
+        format!("{}\n\n{}", self.context.title(), self.body())
+    }
+
+    /// The table without the job's title.
+    pub(super) fn body(&self) -> String {
         let columns = [
             ("scenario", Align::Left),
             ("accuracy", Align::Right),
@@ -69,7 +74,7 @@ impl ScenarioTableAnswer {
                 format_duration(row.total_secs),
             ]
         };
-        let mut text = format!("{}\n\n{}", self.context.title(), table(&columns, self.scenarios.iter().map(cells)));
+        let mut text = table(&columns, self.scenarios.iter().map(cells));
         let reasons = self.scenarios.iter().filter_map(|row| row.reason.as_ref().map(|reason| (row.scenario, reason)));
         for (scenario, reason) in reasons {
             text.push_str(&format!("\nScenario {}: {reason}.\n", scenario.label()));

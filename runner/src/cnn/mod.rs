@@ -213,9 +213,8 @@ mod tests {
         };
         for architecture in ALL {
             let px = 32;
-            let scores = |device: &Device| {
-                scores(architecture.build(1, device).as_ref(), batch(architecture, 2, px, device))
-            };
+            let scores =
+                |device: &Device| scores(architecture.build(1, device).as_ref(), batch(architecture, 2, px, device));
             let (native, graphics) = (scores(&Device::flex()), scores(&adapter.place.open()));
             let size = native.iter().fold(0.0_f32, |max, score| max.max(score.abs()));
             for (a, b) in native.iter().zip(&graphics) {

@@ -2,12 +2,10 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
 use foreglow_shared::{Outcome, Sample, format_rate, write_csv, write_jsonl};
 
 use super::run::DEFAULT_MEMORY_MIB;
 use super::workload_args::{WorkloadArgs, at_least_one, check_rate, prepare, warnings};
-use crate::exit::unusable;
 use crate::images::images_in_sample;
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::output::{self, Format};
@@ -16,6 +14,7 @@ use crate::sample_table;
 use crate::samples_file::SamplesFile;
 use crate::sweep::{self, Grid, Run};
 use crate::table::{Align, csv, table};
+use crate::upload::send_or_keep;
 
 /// Measures a CNN job on every combination of the given configurations and keeps the timing samples
 #[derive(Debug, clap::Args)]
@@ -125,29 +124,25 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     prepare(&job, &progress)?;
 
     let mut samples: Vec<Sample> = Vec::new();
-    let result = sweep::sweep(
-        &job,
-        &runs,
-        &Interrupt::on_ctrl_c(),
-        &mut |step| progress.step(&step),
-        &mut |sample| {
-            if let Some(file) = &mut file {
-                file.append(&sample)?;
-            }
-            progress.finished(samples.len() + 1, runs.len(), &runs[samples.len()], &sample);
-            if let Some(url) = &args.upload {
-                upload(url, &sample, &progress);
-            }
-            samples.push(sample);
-            Ok(())
-        },
-    );
+    let result = sweep::sweep(&job, &runs, &Interrupt::on_ctrl_c(), &mut |step| progress.step(&step), &mut |sample| {
+        if let Some(file) = &mut file {
+            file.append(&sample)?;
+        }
+        progress.finished(samples.len() + 1, runs.len(), &runs[samples.len()], &sample);
+        if let Some(url) = &args.upload {
+            upload(url, &sample, &progress);
+        }
+        samples.push(sample);
+        Ok(())
+    });
     drop(progress);
     let shown = args.output.display();
     match result {
         Err(error) if error.is::<Interrupted>() => {
             let (kept, of) = (samples.len(), runs.len());
-            anyhow::bail!("interrupted: {kept} of {of} runs are kept in {shown}; the same command goes on with the rest")
+            anyhow::bail!(
+                "interrupted: {kept} of {of} runs are kept in {shown}; the same command goes on with the rest"
+            )
         }
         other => other?,
     }
@@ -172,14 +167,9 @@ fn open(args: &Args) -> anyhow::Result<(Option<SamplesFile>, Vec<Sample>)> {
 
 /// Sends a sample to the collector. One that is down stops no sweep: the sample is in the file.
 fn upload(url: &str, sample: &Sample, progress: &Progress) {
-    if let Err(error) = send(url, sample) {
+    if let Err(error) = send_or_keep(url, std::slice::from_ref(sample)) {
         progress.line(&format!("warning: {error:#}"));
     }
-}
-
-/// CONNECT HERE: `crate::upload::send_or_keep(url, std::slice::from_ref(sample))`.
-fn send(url: &str, _sample: &Sample) -> anyhow::Result<()> {
-    Err(unusable(format!("this build cannot send samples to {url}"))).context("the sample was not sent")
 }
 
 fn distinct<T: Copy + PartialEq>(values: &[T]) -> Vec<T> {

@@ -58,7 +58,8 @@ fn show(adapters: &[Adapter], taken: usize) -> String {
 fn write_csv(adapters: &[Adapter]) -> String {
     let columns = ["index", "name", "kind", "backend", "memory_mib", "driver", "buffer_mib", "binding_mib"];
     let rows = adapters.iter().map(|adapter| {
-        let limit = |of: fn(&device::Limits) -> u64| adapter.limits.as_ref().map_or_else(String::new, |l| of(l).to_string());
+        let limit =
+            |of: fn(&device::Limits) -> u64| adapter.limits.as_ref().map_or_else(String::new, |l| of(l).to_string());
         vec![
             adapter.index.to_string(),
             adapter.name.clone(),

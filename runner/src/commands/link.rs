@@ -3,6 +3,7 @@
 use foreglow_shared::View;
 use serde_json::json;
 
+use super::serve;
 use crate::answer::{DecisionAnswer, SCHEMA, fit};
 use crate::ask::{Job, Source};
 use crate::exit::unusable;
@@ -20,7 +21,7 @@ pub struct Args {
     question: QuestionArgs,
 
     /// Address of the planner that the link opens
-    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8787/")]
+    #[arg(long, value_name = "URL", default_value = serve::DEFAULT_PLANNER)]
     planner: String,
 
     /// Open this link instead and answer its question here

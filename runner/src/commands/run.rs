@@ -68,8 +68,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     prepare(&job, &progress)?;
     let configuration = job.configuration(args.executors, args.cores, memory_mib, args.partition_size);
     let interrupt = Interrupt::on_ctrl_c();
-    let sample =
-        engine::measure(&job, &configuration, args.sampling_rate, &interrupt, &mut |step| progress.run(step))?;
+    let sample = engine::measure(&job, &configuration, args.sampling_rate, &interrupt, &mut |step| progress.run(step))?;
     drop(progress);
 
     if let Some(file) = &mut file {

@@ -6,14 +6,20 @@ use std::path::PathBuf;
 use crate::collector::{Access, Collector};
 use crate::store::Store;
 
+/// The port of the loopback address on which the collector listens unless it is told otherwise.
+pub const DEFAULT_PORT: u16 = 8787;
+const DEFAULT_LISTEN: &str = "127.0.0.1:8787";
+/// The planner of a collector that listens there.
+pub const DEFAULT_PLANNER: &str = "http://127.0.0.1:8787/";
+
 /// Collect samples over HTTP, and serve the planner that answers from them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Address to listen on; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8787", value_parser = address)]
+    #[arg(long, value_name = "ADDRESS", default_value = DEFAULT_LISTEN, value_parser = address)]
     listen: SocketAddr,
 
-    /// Store of the samples [default: the one that `foreglow demo` and `foreglow collect` fill]
+    /// Store of the samples [default: the one that `foreglow demo` fills]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
 
@@ -35,7 +41,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     collector.run(store)
 }
 
-fn address(text: &str) -> Result<SocketAddr, String> {
+pub fn address(text: &str) -> Result<SocketAddr, String> {
     let text = text.replace("localhost:", "127.0.0.1:");
     text.parse().map_err(|_| "give an IP address and a port, such as 127.0.0.1:8787".to_owned())
 }

@@ -78,9 +78,12 @@ impl WorkloadArgs {
         at_least_one("--batch-size", self.batch_size)?;
         let timeout = match self.timeout {
             None => None,
-            Some(secs) => Some(Duration::try_from_secs_f64(secs).ok().filter(|time| !time.is_zero()).ok_or_else(
-                || unusable(format!("--timeout is {secs}; give a number of seconds above 0")),
-            )?),
+            Some(secs) => Some(
+                Duration::try_from_secs_f64(secs)
+                    .ok()
+                    .filter(|time| !time.is_zero())
+                    .ok_or_else(|| unusable(format!("--timeout is {secs}; give a number of seconds above 0")))?,
+            ),
         };
         let (source, images) = self.images()?;
         let mut workload = Job::workload(architecture, image_px, images, self.batch_size);

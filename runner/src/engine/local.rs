@@ -7,8 +7,8 @@ use serde_json::{Map, json};
 
 use super::fleet::{End, Event, Fleet};
 use super::{Job, Progress};
-use crate::executor::protocol::{Partition, Phases, Report};
 use crate::executor::is_out_of_memory;
+use crate::executor::protocol::{Partition, Phases, Report};
 use crate::images::images_in_sample;
 use crate::interrupt::{Interrupt, Interrupted};
 
@@ -93,9 +93,8 @@ impl Run<'_> {
         (self.progress)(Progress::Starting);
         let submitted = Instant::now();
         let executors = self.configuration.executors as usize;
-        let assignments: Vec<_> = (0..executors)
-            .map(|executor| self.job.assignment(executor, self.configuration, sampling_rate))
-            .collect();
+        let assignments: Vec<_> =
+            (0..executors).map(|executor| self.job.assignment(executor, self.configuration, sampling_rate)).collect();
         let mut fleet = Fleet::start(&assignments).map_err(|error| failed(format!("{error:#}")))?;
         self.wait_until_ready(&mut fleet, submitted)?;
         self.startup = Some(submitted.elapsed());

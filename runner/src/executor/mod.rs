@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use anyhow::Context as _;
 
-use self::protocol::{Assignment, Order, Report};
 pub use self::bounds::is_out_of_memory;
+use self::protocol::{Assignment, Order, Report};
 use self::slot::Slot;
 use crate::cnn::Architecture;
 

@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use burn::tensor::{Device, Tensor, TensorData};
 
 use super::Reports;
-use super::protocol::{BrokenImage, Assignment, Partition, Phases, Report};
+use super::protocol::{Assignment, BrokenImage, Partition, Phases, Report};
 use crate::cnn::{Architecture, Cnn};
 use crate::images::{Decoder, images_in_sample};
 

@@ -193,7 +193,10 @@ mod tests {
         assert_eq!(told.last(), Some(&(20, 20)));
         assert!((0..20).all(|index| is_there(&path(dir.path(), index))));
         assert_eq!(fs::metadata(path(dir.path(), 0)).unwrap().modified().unwrap(), first);
-        assert_eq!(walkdir::WalkDir::new(dir.path()).into_iter().filter(|e| e.as_ref().unwrap().path().is_file()).count(), 20);
+        assert_eq!(
+            walkdir::WalkDir::new(dir.path()).into_iter().filter(|e| e.as_ref().unwrap().path().is_file()).count(),
+            20
+        );
     }
 
     #[test]

@@ -3,8 +3,20 @@ use foreglow_shared::{Outcome, parse_line};
 use crate::bench_folder::{answer, foreglow, images, path, text};
 
 const GRID: [&str; 14] = [
-    "collect", "--model", "lenet5", "--executors", "1,2", "--cores", "1", "--sampling-rate", "0.5,0.25", "--device",
-    "cpu", "--repeat", "1", "--output",
+    "collect",
+    "--model",
+    "lenet5",
+    "--executors",
+    "1,2",
+    "--cores",
+    "1",
+    "--sampling-rate",
+    "0.5,0.25",
+    "--device",
+    "cpu",
+    "--repeat",
+    "1",
+    "--output",
 ];
 
 fn kept(file: &std::path::Path) -> Vec<foreglow_shared::Sample> {
@@ -56,8 +68,21 @@ fn a_failed_run_is_kept_and_does_not_stop_the_others() {
     std::fs::write(path(&folder, 3), b"no image").unwrap();
     let file = folder.path().join("samples.jsonl");
     let (code, _, err) = answer(&[
-        "collect", "--model", "lenet5", "--data", text(folder.path()), "--executors", "1", "--cores", "1,2",
-        "--sampling-rate", "1", "--device", "cpu", "--output", text(&file),
+        "collect",
+        "--model",
+        "lenet5",
+        "--data",
+        text(folder.path()),
+        "--executors",
+        "1",
+        "--cores",
+        "1,2",
+        "--sampling-rate",
+        "1",
+        "--device",
+        "cpu",
+        "--output",
+        text(&file),
     ]);
     assert_eq!(code, 1);
     assert!(err.contains("2 of 2 runs failed"), "{err}");
@@ -96,8 +121,21 @@ fn ctrl_c_keeps_what_is_finished_and_says_how_to_go_on() {
     let folder = images(40);
     let file = folder.path().join("samples.jsonl");
     let mut collect = foreglow(&[
-        "collect", "--data", text(folder.path()), "--image-px", "224", "--executors", "1", "--cores", "1",
-        "--sampling-rate", "0.025,1", "--device", "cpu", "--output", text(&file),
+        "collect",
+        "--data",
+        text(folder.path()),
+        "--image-px",
+        "224",
+        "--executors",
+        "1",
+        "--cores",
+        "1",
+        "--sampling-rate",
+        "0.025,1",
+        "--device",
+        "cpu",
+        "--output",
+        text(&file),
     ])
     .stderr(std::process::Stdio::piped())
     .stdout(std::process::Stdio::null())

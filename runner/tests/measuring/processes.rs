@@ -13,8 +13,19 @@ use crate::bench_folder::{foreglow, images, text};
 /// A run that takes many seconds.
 fn long_run(folder: &tempfile::TempDir) -> Child {
     foreglow(&[
-        "run", "--data", text(folder.path()), "--image-px", "224", "--sampling-rate", "1", "--executors", "2",
-        "--device", "cpu", "--format", "json",
+        "run",
+        "--data",
+        text(folder.path()),
+        "--image-px",
+        "224",
+        "--sampling-rate",
+        "1",
+        "--executors",
+        "2",
+        "--device",
+        "cpu",
+        "--format",
+        "json",
     ])
     .stdout(Stdio::piped())
     .stderr(Stdio::piped())
@@ -27,8 +38,7 @@ fn executors_of(parent: &Child) -> Vec<Pid> {
     let patience = Instant::now() + Duration::from_secs(20);
     loop {
         let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", parent.id())).unwrap_or_default();
-        let pids: Vec<_> =
-            children.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().unwrap())).collect();
+        let pids: Vec<_> = children.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().unwrap())).collect();
         if pids.len() == 2 {
             return pids;
         }

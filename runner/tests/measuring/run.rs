@@ -5,8 +5,25 @@ use crate::bench_folder::{answer, images, path, sample, text};
 #[test]
 fn a_run_prints_exactly_one_sample_of_what_it_ran() {
     let (code, sample) = sample(&[
-        "run", "--model", "lenet5", "--images", "40", "--executors", "2", "--cores", "1", "--sampling-rate", "0.5",
-        "--partition-size", "3", "--batch-size", "2", "--device", "cpu", "--format", "json",
+        "run",
+        "--model",
+        "lenet5",
+        "--images",
+        "40",
+        "--executors",
+        "2",
+        "--cores",
+        "1",
+        "--sampling-rate",
+        "0.5",
+        "--partition-size",
+        "3",
+        "--batch-size",
+        "2",
+        "--device",
+        "cpu",
+        "--format",
+        "json",
     ]);
     assert_eq!(code, 0, "{sample:?}");
     assert_eq!((sample.outcome, sample.engine, sample.reason.as_deref()), (Outcome::Completed, Engine::Local, None));
@@ -26,8 +43,21 @@ fn a_run_prints_exactly_one_sample_of_what_it_ran() {
 fn the_residual_network_runs_too() {
     let folder = images(3);
     let (code, sample) = sample(&[
-        "run", "--data", text(folder.path()), "--image-px", "32", "--sampling-rate", "1", "--cores", "2",
-        "--partition-size", "1", "--device", "cpu", "--format", "json",
+        "run",
+        "--data",
+        text(folder.path()),
+        "--image-px",
+        "32",
+        "--sampling-rate",
+        "1",
+        "--cores",
+        "2",
+        "--partition-size",
+        "1",
+        "--device",
+        "cpu",
+        "--format",
+        "json",
     ]);
     assert_eq!((code, sample.outcome, sample.workload.model.as_str()), (0, Outcome::Completed, "resnet18"));
     assert_eq!(sample.workload.images, 3, "all images of the folder");
@@ -42,8 +72,19 @@ fn the_same_seed_chooses_the_same_images_and_another_seed_others() {
     }
     let reason = |seed: &str| {
         let run = sample(&[
-            "run", "--model", "lenet5", "--data", text(folder.path()), "--sampling-rate", "0.125", "--seed", seed,
-            "--device", "cpu", "--format", "json",
+            "run",
+            "--model",
+            "lenet5",
+            "--data",
+            text(folder.path()),
+            "--sampling-rate",
+            "0.125",
+            "--seed",
+            seed,
+            "--device",
+            "cpu",
+            "--format",
+            "json",
         ]);
         run.1.reason
     };
@@ -59,8 +100,19 @@ fn a_broken_image_is_named_and_counted_and_fails_the_run() {
     std::fs::write(path(&folder, 2), b"no image").unwrap();
     std::fs::write(path(&folder, 4), &std::fs::read(path(&folder, 4)).unwrap()[..100]).unwrap();
     let arguments = [
-        "run", "--model", "lenet5", "--data", text(folder.path()), "--sampling-rate", "1", "--partition-size", "6",
-        "--device", "cpu", "--format", "json",
+        "run",
+        "--model",
+        "lenet5",
+        "--data",
+        text(folder.path()),
+        "--sampling-rate",
+        "1",
+        "--partition-size",
+        "6",
+        "--device",
+        "cpu",
+        "--format",
+        "json",
     ];
     let (code, sample) = sample(&arguments);
     assert_eq!((code, sample.outcome, sample.completion_time_secs), (1, Outcome::Failed, None));
@@ -76,8 +128,19 @@ fn an_executor_that_needs_more_than_its_memory_is_out_of_memory() {
     let folder = images(2);
     for memory in ["4", "40"] {
         let (code, sample) = sample(&[
-            "run", "--model", "resnet18", "--data", text(folder.path()), "--sampling-rate", "1", "--memory", memory,
-            "--device", "cpu", "--format", "json",
+            "run",
+            "--model",
+            "resnet18",
+            "--data",
+            text(folder.path()),
+            "--sampling-rate",
+            "1",
+            "--memory",
+            memory,
+            "--device",
+            "cpu",
+            "--format",
+            "json",
         ]);
         assert_eq!((code, sample.outcome), (1, Outcome::OutOfMemory), "{sample:?}");
         let reason = sample.reason.unwrap();
@@ -89,8 +152,19 @@ fn an_executor_that_needs_more_than_its_memory_is_out_of_memory() {
 fn a_run_beyond_its_timeout_is_a_lower_bound() {
     let folder = images(40);
     let (code, sample) = sample(&[
-        "run", "--data", text(folder.path()), "--image-px", "224", "--sampling-rate", "1", "--timeout", "0.3",
-        "--device", "cpu", "--format", "json",
+        "run",
+        "--data",
+        text(folder.path()),
+        "--image-px",
+        "224",
+        "--sampling-rate",
+        "1",
+        "--timeout",
+        "0.3",
+        "--device",
+        "cpu",
+        "--format",
+        "json",
     ]);
     assert_eq!((code, sample.outcome, sample.completion_time_secs), (1, Outcome::TimedOut, Some(0.3)));
 }
@@ -101,8 +175,17 @@ fn a_sample_is_appended_to_the_file_as_well() {
     let file = folder.path().join("samples.jsonl");
     for runs in 1..=2 {
         let (code, out, _) = answer(&[
-            "run", "--model", "lenet5", "--data", text(folder.path()), "--device", "cpu", "--output", text(&file),
-            "--format", "json",
+            "run",
+            "--model",
+            "lenet5",
+            "--data",
+            text(folder.path()),
+            "--device",
+            "cpu",
+            "--output",
+            text(&file),
+            "--format",
+            "json",
         ]);
         assert_eq!(code, 0);
         let kept = std::fs::read_to_string(&file).unwrap();
