@@ -109,9 +109,20 @@ fn rejected_lines_are_named_and_the_others_are_stored() {
     "#);
     assert_eq!(post(&server.url, "no sample").0, 400);
     assert_eq!(post(&server.url, "").0, 400);
-    let (status, answer) = post(&server.url, &" ".repeat(17 << 20));
-    assert_eq!((status, answer.contains("one request may send 16 MiB")), (413, true), "{answer}");
     assert_eq!(get(&server.url, "/api/v1/samples").1.lines().count(), 2);
+}
+
+#[test]
+fn a_request_that_is_too_large_is_refused_before_it_is_sent() {
+    let home = Foreglow::new();
+    let server = Serving::start(&home);
+    let mut stream = TcpStream::connect(authority(&server.url)).unwrap();
+    let head =
+        "POST /api/v1/samples HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 17000000\r\nconnection: close\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    std::io::Read::read_to_string(&mut stream, &mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 413 ") && answer.contains("one request may send 16 MiB"), "{answer}");
 }
 
 #[test]
@@ -267,9 +278,14 @@ fn a_full_disk_refuses_samples_in_a_sentence_and_keeps_what_was_acknowledged() {
 fn a_collector_stops_when_it_is_told_to() {
     let home = Foreglow::new();
     let server = Serving::start(&home);
+    assert_eq!(get(&server.url, "/healthz").0, 200);
     // A connection that says nothing must not keep it.
-    let _silent = TcpStream::connect(server.url.trim_start_matches("http://").trim_end_matches('/')).unwrap();
+    let _silent = TcpStream::connect(authority(&server.url)).unwrap();
     assert_eq!(server.stop(), Some(0));
+}
+
+fn authority(url: &str) -> &str {
+    url.trim_start_matches("http://").trim_end_matches('/')
 }
 
 fn pretty(json: &str) -> String {

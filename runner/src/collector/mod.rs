@@ -87,13 +87,14 @@ impl Collector {
     }
 
     async fn answer(self, store: Store) -> anyhow::Result<()> {
+        let told_to_stop = told_to_stop()?;
         let listener =
             tokio::net::TcpListener::from_std(self.listener).context("the listening socket cannot be used")?;
         let is_local = self.access.is_local(self.address);
         let shared = Shared { store: Arc::new(Mutex::new(store)), access: Arc::new(self.access), is_local };
         let (stopping, stopped) = tokio::sync::oneshot::channel();
         let server = axum::serve(listener, router(shared)).with_graceful_shutdown(async {
-            told_to_stop().await;
+            told_to_stop.await;
             // Nobody waits for it once the server has ended by itself.
             let _ = stopping.send(());
         });
@@ -144,22 +145,27 @@ fn refusal(status: StatusCode, sentence: impl std::fmt::Display) -> Response {
     (status, axum::Json(serde_json::json!({ "error": sentence.to_string() }))).into_response()
 }
 
+/// Ends when the process is told to stop. From this call on, not from the first wait, it is heard.
 #[cfg(unix)]
-async fn told_to_stop() {
+fn told_to_stop() -> anyhow::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
-    let interrupted = tokio::signal::ctrl_c();
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminated) => {
-            tokio::select! {
-                _ = interrupted => (),
-                _ = terminated.recv() => (),
-            }
+    let hear = |kind| signal(kind).context("the signals that stop the collector cannot be heard");
+    let (mut interrupted, mut terminated) = (hear(SignalKind::interrupt())?, hear(SignalKind::terminate())?);
+    Ok(async move {
+        tokio::select! {
+            _ = interrupted.recv() => (),
+            _ = terminated.recv() => (),
         }
-        Err(_) => drop(interrupted.await),
-    }
+    })
 }
 
+/// Ends when the process is told to stop.
 #[cfg(not(unix))]
-async fn told_to_stop() {
-    let _ = tokio::signal::ctrl_c().await;
+fn told_to_stop() -> anyhow::Result<impl Future<Output = ()>> {
+    Ok(async {
+        // Where Ctrl-C cannot be heard, the system ends the process.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    })
 }
