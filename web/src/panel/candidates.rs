@@ -39,7 +39,6 @@ pub fn Candidates() -> impl IntoView {
                             <th scope="col" class="number">"Completion time"</th>
                             <th scope="col" class="number wide">"Interval"</th>
                             <th scope="col" class="number">"Money"</th>
-                            <th scope="col">"Pareto"</th>
                             <th scope="col" class="wide"></th>
                         </tr>
                     </thead>
@@ -104,11 +103,11 @@ fn row(planner: Planner, decision: &Decision, place: usize) -> impl IntoView + u
                 <button type="button" class="pick" title="Look at it in the what-if" on:click=move |_| planner.what_if.set(configuration)>
                     {format!("{} × {}", candidate.executors, candidate.cores_per_executor)}
                 </button>
+                {pareto.then(|| view! { <span class="pareto-mark" title="on the Pareto front">" ◆"</span> })}
             </th>
             <td class="number" data-secs=secs>{time}</td>
             <td class="number wide">{interval}</td>
             <td class="number">{money}</td>
-            <td class="pareto">{pareto.then(|| view! { <span class="pareto-mark" title="on the Pareto front">"◆"</span> })}</td>
             <td class="wide remark">{remark}</td>
         </tr>
     }
