@@ -28,7 +28,7 @@ pub fn Candidates() -> impl IntoView {
         <section class="card candidates" aria-labelledby="candidates-title">
             <h2 id="candidates-title">"Every configuration"</h2>
             <p class="hush">
-                "The cheapest first. " <span class="pareto-mark">"◆"</span>
+                "The cheapest first, those that miss the deadline last. " <span class="pareto-mark">"◆"</span>
                 " marks the Pareto front: nothing else is both faster and cheaper."
             </p>
             <div class="scroll" tabindex="0" role="region" aria-labelledby="candidates-title">
@@ -58,17 +58,17 @@ pub fn Candidates() -> impl IntoView {
     }
 }
 
-/// Places of the candidates by money, then time; what is unknown comes last.
+/// Places of the candidates: those that meet the deadline first, by money and then time; what is unknown comes last.
 fn by_money(decision: &Decision) -> Vec<usize> {
     let key = |place: &usize| {
         let candidate = &decision.candidates[*place];
         let secs = candidate.prediction.completion_time_secs.unwrap_or(f64::INFINITY);
-        (candidate.cost.unwrap_or(f64::INFINITY), secs)
+        (!candidate.meets_deadline, candidate.cost.unwrap_or(f64::INFINITY), secs)
     };
     let mut places: Vec<usize> = (0..decision.candidates.len()).collect();
     places.sort_by(|a, b| {
         let (a, b) = (key(a), key(b));
-        a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.total_cmp(&b.2))
     });
     places
 }
