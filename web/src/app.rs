@@ -32,6 +32,7 @@ fn App() -> impl IntoView {
     planner.start_worker();
     source::open(planner);
     source::follow_address(planner);
+    source::follow_session(planner);
     let dragging = accept_drops(planner);
     let empty = Memo::new(move |_| planner.jobs.with(Vec::is_empty));
 

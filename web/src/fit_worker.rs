@@ -80,7 +80,7 @@ impl FitWorker {
 }
 
 /// The worker's end: answers requests until the page goes.
-pub fn serve(scope: DedicatedWorkerGlobalScope) {
+pub fn serve(scope: &DedicatedWorkerGlobalScope) {
     let performance = scope.performance();
     let on_message = Closure::<dyn Fn(MessageEvent)>::new({
         let scope = scope.clone();
@@ -92,7 +92,7 @@ pub fn serve(scope: DedicatedWorkerGlobalScope) {
     });
     scope.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
     on_message.forget();
-    say(&scope, &FromWorker::Ready);
+    say(scope, &FromWorker::Ready);
 }
 
 /// Says something to the page.

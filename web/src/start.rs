@@ -17,7 +17,7 @@ fn start() {
         app::mount(window);
     } else if let Ok(scope) = global.dyn_into::<DedicatedWorkerGlobalScope>() {
         std::panic::set_hook(Box::new(report));
-        fit_worker::serve(scope);
+        fit_worker::serve(&scope);
     }
 }
 

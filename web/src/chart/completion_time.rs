@@ -1,12 +1,14 @@
 //! Completion time by executors and cores: predicted lines, the runs on them, the deadline and the what-if.
 
+use std::sync::Arc;
+
 use foreglow_shared::{Observation, WhatIf, format_duration, format_money, format_rate};
 use leptos::html::Div;
 use leptos::prelude::*;
 use web_sys::PointerEvent;
 
 use crate::chart::axes::{Frame, path, shade, width_of, x_axis, y_axis};
-use crate::chart::lines::{Line, Measured, ends_secs, line, lines_for, measured};
+use crate::chart::lines::{Line, LinePoint, Measured, ends_secs, line, lines_for, measured};
 use crate::chart::scale::{Scale, Spread, log_tick_time, tick_time};
 use crate::job::highest;
 use crate::panel::counted;
@@ -72,6 +74,19 @@ impl Drawing {
 
     fn px(&self, executors: u32, secs: f64) -> (f64, f64) {
         (self.x.px(f64::from(executors)), self.y.px(secs))
+    }
+
+    fn line_of(&self, cores_per_executor: u32) -> Option<&Line> {
+        self.lines.iter().find(|line| line.cores_per_executor == cores_per_executor)
+    }
+
+    fn point_of(&self, configuration: WhatIf) -> Option<&LinePoint> {
+        let line = self.line_of(configuration.cores_per_executor)?;
+        line.points.iter().find(|point| point.executors == configuration.executors)
+    }
+
+    fn place_of(&self, configuration: WhatIf) -> Option<(f64, f64)> {
+        self.point_of(configuration).map(|point| self.px(point.executors, point.secs))
     }
 
     /// The predicted configuration next to a point, if one is near.
@@ -167,9 +182,6 @@ fn picture(planner: Planner, drawing: Drawing, hovered: RwSignal<Option<WhatIf>>
     };
     let times = y.time_ticks(TIME_TICKS).into_iter().map(|secs| (secs, label(secs))).collect();
     let counts = x.whole_ticks(frame.labels_across()).into_iter().map(|count| (count, count.to_string())).collect();
-    let what_if = planner.what_if.get_untracked();
-    let looked_at = drawing.lines.iter().find(|line| line.cores_per_executor == what_if.cores_per_executor);
-    let band = looked_at.map(|line| view! { <path class="band" d=band(&drawing, line) /> });
     let lines: Vec<_> = drawing.lines.iter().map(|line| predicted(&drawing, line)).collect();
     let runs: Vec<_> = drawing.runs.iter().map(|run| measured_point(&drawing, run)).collect();
     let (left, right) = frame.across();
@@ -184,12 +196,21 @@ fn picture(planner: Planner, drawing: Drawing, hovered: RwSignal<Option<WhatIf>>
             </g>
         }
     });
-    let mark = mark(&drawing, what_if);
+    // These follow the slider and the pointer; what stays is drawn once.
+    let drawing = Arc::new(drawing);
+    let band = {
+        let drawing = Arc::clone(&drawing);
+        move || {
+            let WhatIf { cores_per_executor, .. } = planner.what_if.get();
+            drawing.line_of(cores_per_executor).map(|line| view! { <path class="band" d=band(&drawing, line) /> })
+        }
+    };
+    let mark = {
+        let drawing = Arc::clone(&drawing);
+        move || mark(&drawing, planner.what_if.get())
+    };
     let ring = move || {
-        let WhatIf { executors, cores_per_executor } = hovered.get()?;
-        let line = drawing.lines.iter().find(|line| line.cores_per_executor == cores_per_executor)?;
-        let point = line.points.iter().find(|point| point.executors == executors)?;
-        let (x, y) = drawing.px(executors, point.secs);
+        let (x, y) = drawing.place_of(hovered.get()?)?;
         Some(view! { <circle class="ring" cx=x cy=y r=9.0 /> })
     };
     view! {
@@ -260,8 +281,7 @@ fn measured_point(drawing: &Drawing, measured: &Measured) -> impl IntoView + use
 
 /// The what-if, with its interval.
 fn mark(drawing: &Drawing, what_if: WhatIf) -> Option<impl IntoView + use<>> {
-    let line = drawing.lines.iter().find(|line| line.cores_per_executor == what_if.cores_per_executor)?;
-    let point = line.points.iter().find(|point| point.executors == what_if.executors)?;
+    let point = drawing.point_of(what_if)?;
     let (x, y) = drawing.px(point.executors, point.secs);
     let (foot, top) = drawing.frame.up();
     let whisker = point.interval_secs.map(|(lower, upper)| {

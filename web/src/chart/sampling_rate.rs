@@ -92,7 +92,7 @@ pub fn SamplingRateChart() -> impl IntoView {
 fn picture(drawing: &Drawing) -> impl IntoView + use<> {
     let Drawing { frame, x, y, .. } = *drawing;
     let times = y.time_ticks(TICKS).into_iter().map(|secs| (secs, log_tick_time(secs))).collect();
-    let rates = x.ticks(TICKS).into_iter().map(|rate| (rate, format_rate(rate))).collect();
+    let rates = x.ticks(frame.labels_across()).into_iter().map(|rate| (rate, format_rate(rate))).collect();
     let place = |(rate, secs): (f64, f64)| (x.px(rate), y.px(secs));
     let curve = path(drawing.curve.iter().copied().map(place));
     // Those of the what-if are drawn last, over the others.

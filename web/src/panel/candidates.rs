@@ -28,7 +28,7 @@ pub fn Candidates() -> impl IntoView {
         <section class="card candidates" aria-labelledby="candidates-title">
             <h2 id="candidates-title">"Every configuration"</h2>
             <p class="hush">
-                "The cheapest first. " <span class="pareto-mark">"◆"</span>
+                "The cheapest first, those that miss the deadline last. " <span class="pareto-mark">"◆"</span>
                 " marks the Pareto front: nothing else is both faster and cheaper."
             </p>
             <div class="scroll" tabindex="0" role="region" aria-labelledby="candidates-title">
@@ -39,7 +39,6 @@ pub fn Candidates() -> impl IntoView {
                             <th scope="col" class="number">"Completion time"</th>
                             <th scope="col" class="number wide">"Interval"</th>
                             <th scope="col" class="number">"Money"</th>
-                            <th scope="col">"Pareto"</th>
                             <th scope="col" class="wide"></th>
                         </tr>
                     </thead>
@@ -59,17 +58,17 @@ pub fn Candidates() -> impl IntoView {
     }
 }
 
-/// Places of the candidates by money, then time; what is unknown comes last.
+/// Places of the candidates: those that meet the deadline first, by money and then time; what is unknown comes last.
 fn by_money(decision: &Decision) -> Vec<usize> {
     let key = |place: &usize| {
         let candidate = &decision.candidates[*place];
         let secs = candidate.prediction.completion_time_secs.unwrap_or(f64::INFINITY);
-        (candidate.cost.unwrap_or(f64::INFINITY), secs)
+        (!candidate.meets_deadline, candidate.cost.unwrap_or(f64::INFINITY), secs)
     };
     let mut places: Vec<usize> = (0..decision.candidates.len()).collect();
     places.sort_by(|a, b| {
         let (a, b) = (key(a), key(b));
-        a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.total_cmp(&b.2))
     });
     places
 }
@@ -104,11 +103,11 @@ fn row(planner: Planner, decision: &Decision, place: usize) -> impl IntoView + u
                 <button type="button" class="pick" title="Look at it in the what-if" on:click=move |_| planner.what_if.set(configuration)>
                     {format!("{} × {}", candidate.executors, candidate.cores_per_executor)}
                 </button>
+                {pareto.then(|| view! { <span class="pareto-mark" title="on the Pareto front">" ◆"</span> })}
             </th>
             <td class="number" data-secs=secs>{time}</td>
             <td class="number wide">{interval}</td>
             <td class="number">{money}</td>
-            <td class="pareto">{pareto.then(|| view! { <span class="pareto-mark" title="on the Pareto front">"◆"</span> })}</td>
             <td class="wide remark">{remark}</td>
         </tr>
     }

@@ -28,8 +28,8 @@ pub fn Scenarios() -> impl IntoView {
                         <tr>
                             <th scope="col">"Scenario"</th>
                             <th scope="col" class="number">"Accuracy"</th>
-                            <th scope="col" class="number">"t1"</th>
-                            <th scope="col" class="number">"t2"</th>
+                            <th scope="col" class="number wide">"t1"</th>
+                            <th scope="col" class="number wide">"t2"</th>
                             <th scope="col" class="number">"T"</th>
                         </tr>
                     </thead>
@@ -43,7 +43,11 @@ pub fn Scenarios() -> impl IntoView {
 
 fn row(scenario: &ScenarioRow, used: bool) -> impl IntoView + use<> {
     let label = scenario.scenario.label();
-    let seconds = |secs: f64| view! { <td class="number" data-secs=secs.to_string()>{format_duration(secs)}</td> };
+    let seconds = |secs: f64, class: &'static str| {
+        view! { <td class=class data-secs=secs.to_string()>{format_duration(secs)}</td> }
+    };
+    // A phone has no room for the columns.
+    let parts = format!("t1 {}, t2 {}", format_duration(scenario.t1_secs), format_duration(scenario.t2_secs));
     let accuracy = scenario.accuracy_percent.map_or_else(|| "none".into(), format_percent);
     let tested = match scenario.tested {
         0 => format!("fitted on {}", scenario.fitted),
@@ -63,13 +67,14 @@ fn row(scenario: &ScenarioRow, used: bool) -> impl IntoView + use<> {
                 <td class="number accuracy" data-percent=scenario.accuracy_percent.map(|percent| percent.to_string())>
                     {accuracy}
                 </td>
-                {seconds(scenario.t1_secs)}
-                {seconds(scenario.t2_secs)}
-                {seconds(scenario.total_secs)}
+                {seconds(scenario.t1_secs, "number wide")}
+                {seconds(scenario.t2_secs, "number wide")}
+                {seconds(scenario.total_secs, "number")}
             </tr>
             <tr class="detail">
                 <td colspan="5">
                     <p>{explanation(label)} {tested} "."</p>
+                    <p class="narrow">{parts}</p>
                     <p class="techniques">{techniques}</p>
                     {reason.map(|reason| view! { <p class="reason">{reason}</p> })}
                 </td>

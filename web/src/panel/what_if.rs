@@ -89,22 +89,15 @@ fn compared(planner: Planner, secs: Option<f64>) -> Option<String> {
     }
     let secs = secs?;
     let cost = planner.cost(planner.what_if.get(), secs);
-    let time = change(secs / recommended.prediction.completion_time_secs?, "slower", "faster", "as fast");
-    let money = change(cost / recommended.cost?, "dearer", "cheaper", "as dear");
-    Some(
-        format!("{time}, {money} than the recommended")
-            .replace("as fast than", "as fast as")
-            .replace("as dear than", "as dear as"),
-    )
+    let time = change(secs / recommended.prediction.completion_time_secs?, "time");
+    let money = change(cost / recommended.cost?, "money");
+    Some(format!("{time} and {money} than the recommended"))
 }
 
-fn change(ratio: f64, more: &str, less: &str, same: &str) -> String {
+/// `12 % more time`; a ratio that rounds to no percent is said as it is.
+fn change(ratio: f64, what: &str) -> String {
     let percent = ((ratio - 1.0) * 100.0).round();
-    match percent {
-        percent if percent > 0.0 => format!("{percent} % {more}"),
-        percent if percent < 0.0 => format!("{} % {less}", -percent),
-        _ => same.into(),
-    }
+    if percent < 0.0 { format!("{} % less {what}", -percent) } else { format!("{percent} % more {what}") }
 }
 
 /// One count: a slider, and the end of its range, which can go beyond what was measured.

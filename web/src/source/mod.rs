@@ -3,13 +3,15 @@
 mod address;
 mod collector;
 mod file;
+mod session;
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 pub use self::address::{base as page_address, follow as follow_address};
 pub use self::file::read as read_file;
-use crate::job::{jobs_of, same_job};
+pub use self::session::follow as follow_session;
+use crate::job::{Job, jobs_of, same_job};
 use crate::source::collector::Collected;
 use crate::state::Planner;
 
@@ -24,13 +26,25 @@ pub fn open(planner: Planner) {
             false
         }
     };
+    if linked {
+        let earlier = session::jobs();
+        // Only a reload shows the same job again; a link that was put into this tab starts afresh.
+        if untrack(|| planner.job()).is_some_and(|shown| earlier.contains(&shown)) {
+            planner.jobs.update(|jobs| {
+                jobs.extend(
+                    earlier.into_iter().filter(|job| same_job(jobs, &job.context).is_none()).collect::<Vec<Job>>(),
+                )
+            });
+        }
+    }
     planner.loading.set(!linked);
     spawn_local(async move {
         match collector::samples().await {
             Collected::Samples(samples) if linked => add_jobs(planner, jobs_of(&samples)),
-            Collected::Samples(samples) => planner.take_samples(&samples),
+            // A file may have been dropped while the collector was thinking.
+            Collected::Samples(samples) if planner.jobs.with_untracked(Vec::is_empty) => planner.take_samples(&samples),
             Collected::Unusable(reason) if !linked => planner.alert.set(Some(reason)),
-            Collected::Unusable(_) | Collected::Nothing => {}
+            Collected::Samples(_) | Collected::Unusable(_) | Collected::Nothing => {}
         }
         planner.loading.set(false);
         if !linked && fragment.is_some() {
@@ -40,7 +54,7 @@ pub fn open(planner: Planner) {
 }
 
 /// What the collector knows beside the link that is open: other jobs to choose, or other runs of the same one.
-fn add_jobs(planner: Planner, jobs: Vec<crate::job::Job>) {
+fn add_jobs(planner: Planner, jobs: Vec<Job>) {
     let shown = planner.jobs.get_untracked();
     for job in jobs {
         match same_job(&shown, &job.context) {
