@@ -12,7 +12,7 @@ use crate::panel::{
     WhatIfPanel,
 };
 use crate::source;
-use crate::state::Planner;
+use crate::state::{Fit, Planner};
 
 /// Puts the page where `index.html` has a place for it.
 pub fn mount(window: &Window) {
@@ -36,6 +36,9 @@ fn App() -> impl IntoView {
     let dragging = accept_drops(planner);
     let empty = Memo::new(move |_| planner.jobs.with(Vec::is_empty));
 
+    // Without a predictor the answer's place says why; empty charts would say nothing.
+    let failed = Memo::new(move |_| planner.fit.with(|fit| matches!(fit, Fit::Failed(_))));
+
     view! {
         <div class="page" class:dragging=dragging>
             <Header />
@@ -49,12 +52,14 @@ fn App() -> impl IntoView {
                         <WhatIfPanel />
                     </div>
                     <QuestionPanel />
-                    <CompletionTimeChart />
-                    <div class="pair">
-                        <SamplingRateChart />
-                        <Scenarios />
-                    </div>
-                    <Candidates />
+                    <Show when=move || !failed.get()>
+                        <CompletionTimeChart />
+                        <div class="pair">
+                            <SamplingRateChart />
+                            <Scenarios />
+                        </div>
+                        <Candidates />
+                    </Show>
                     <DataPanel />
                 </Show>
             </main>

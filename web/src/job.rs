@@ -25,7 +25,7 @@ pub struct Space {
     pub memory_per_executor_mib: u32,
 }
 
-/// A job whose runs, and how many of them, another source knows differently.
+/// The job with this context, if it is there.
 pub fn same_job<'a>(jobs: &'a [Job], context: &Context) -> Option<&'a Job> {
     jobs.iter().find(|job| job.context == *context)
 }

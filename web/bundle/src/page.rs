@@ -36,7 +36,7 @@ enum Piece<'a> {
     Link { rel: &'a str, href: &'a str },
 }
 
-/// The package behind `href="web/Cargo.toml"`; trunk names the files after the package, so the link's folder has to.
+/// The package behind `href="web/Cargo.toml"`. Trunk names the files after it too, and the fit worker imports that name.
 const PROGRAM: &str = "foreglow-web";
 
 impl<'a> Page<'a> {

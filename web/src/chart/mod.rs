@@ -8,6 +8,8 @@ mod axes;
 #[cfg(target_arch = "wasm32")]
 mod completion_time;
 #[cfg(target_arch = "wasm32")]
+mod drawing;
+#[cfg(target_arch = "wasm32")]
 mod sampling_rate;
 
 #[cfg(target_arch = "wasm32")]

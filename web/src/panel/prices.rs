@@ -3,7 +3,6 @@
 use foreglow_shared::{Date, PriceSheet};
 use leptos::prelude::*;
 
-use crate::panel::prediction::capitalised;
 use crate::state::Planner;
 
 /// One field of the sheet: how it is shown, and how a text changes it.
@@ -106,7 +105,7 @@ pub fn Prices() -> impl IntoView {
                 </summary>
                 <div class="sheet">{fields.collect_view()}</div>
                 <p class="note wrong" role="status">
-                    {move || mistake.get().map(|mistake| format!("{} The sheet stays as it was.", capitalised(&mistake)))}
+                    {move || mistake.get().map(|mistake| format!("{mistake}. The sheet stays as it was."))}
                 </p>
             </details>
             <p class="note">

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use foreglow_shared::{ReadError, Sample, read_samples};
 use gloo_net::http::Request;
+use web_sys::RequestCache;
 
 const SAMPLES: &str = "./api/v1/samples";
 /// Lines of one answer; a collector with more is asked again.
@@ -47,7 +48,8 @@ pub async fn samples() -> Collected {
 }
 
 async fn get(address: &str) -> Option<Vec<u8>> {
-    let response = Request::get(address).send().await.ok()?;
+    // Samples arrive while the page is open; yesterday's answer is no answer.
+    let response = Request::get(address).cache(RequestCache::NoStore).send().await.ok()?;
     if !response.ok() {
         return None;
     }
