@@ -45,7 +45,14 @@ check_rust() {
 }
 
 # Whether this compiler has a standard library for wasm32 that it can use (another version's is there, but unusable).
-compiles_wasm() { echo '#![no_main]' | "$1" --target "$WASM" --crate-type lib --emit metadata -o /dev/null - 2>/dev/null; }
+# The output needs a folder of its own: the compiler replaces its output file, and root's /dev/null would be gone.
+compiles_wasm() {
+  local out works=1
+  out=$(mktemp -d)
+  echo '#![no_main]' | "$1" --target "$WASM" --crate-type lib --emit metadata --out-dir "$out" - 2>/dev/null && works=0
+  rm -rf "$out"
+  return $works
+}
 
 rustup_may_download() { have rustup && [ "${RUSTUP_AUTO_INSTALL:-1}" != 0 ]; }
 
