@@ -1,6 +1,7 @@
 //! What the CNN can run on, and what it runs on where nobody says: a real GPU, or else the processor.
 
 use std::fmt;
+use std::process::{Command, Stdio};
 use std::str::FromStr;
 
 use burn::tensor::{Device, DeviceKind};
@@ -26,7 +27,7 @@ pub enum Place {
 }
 
 /// An entry of `foreglow devices`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Adapter {
     /// Its place in the list, for `--device`.
     pub index: usize,
@@ -35,7 +36,7 @@ pub struct Adapter {
     /// `native`, `vulkan`, `metal`, `dx12`.
     pub backend: String,
     /// `cpu`, `discrete_gpu`, `integrated_gpu`, `virtual_gpu`, `software`.
-    pub kind: &'static str,
+    pub kind: String,
     /// Memory of the machine for the processor, MiB; graphics interfaces do not tell that of a GPU.
     pub memory_mib: Option<u64>,
     /// What its driver says of itself.
@@ -43,12 +44,11 @@ pub struct Adapter {
     /// Limits that decide whether a CNN fits; `None` for the processor.
     pub limits: Option<Limits>,
     /// Where the executor finds it.
-    #[serde(skip)]
     pub place: Place,
 }
 
 /// Limits of an adapter.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
     /// Largest buffer, MiB.
     pub buffer_mib: u64,
@@ -159,24 +159,34 @@ impl Place {
         self == Self::Cpu
     }
 
-    fn kind(self) -> &'static str {
-        match self {
+    fn kind(self) -> String {
+        let kind = match self {
             Self::Cpu => "cpu",
             Self::DiscreteGpu(_) => "discrete_gpu",
             Self::IntegratedGpu(_) => "integrated_gpu",
             Self::VirtualGpu(_) => "virtual_gpu",
             Self::Software => "software",
-        }
+        };
+        kind.to_owned()
     }
 }
 
-/// The processor, then every graphics adapter in the driver's order.
+/// The processor, then every graphics adapter in the driver's order, as a process of its own finds them: graphics drivers
+/// write to standard error as they please, and some crash.
 pub fn adapters() -> Vec<Adapter> {
+    let found = std::env::current_exe().and_then(|program| {
+        Command::new(program).args(["executor", "--adapters"]).stdin(Stdio::null()).stderr(Stdio::null()).output()
+    });
+    found.ok().and_then(|output| serde_json::from_slice(&output.stdout).ok()).unwrap_or_else(|| vec![processor()])
+}
+
+/// The adapters, as this process finds them.
+pub fn probe() -> Vec<Adapter> {
     let mut found = vec![processor()];
     let backends = Backends::VULKAN | Backends::METAL | Backends::DX12;
     let instance = Instance::new(InstanceDescriptor { backends, ..InstanceDescriptor::new_without_display_handle() });
     let (mut discrete, mut integrated, mut virtual_gpus) = (0, 0, 0);
-    let mut next = |count: &mut usize| std::mem::replace(count, *count + 1);
+    let next = |count: &mut usize| std::mem::replace(count, *count + 1);
     for adapter in block_on(instance.enumerate_adapters(backends)) {
         let info = adapter.get_info();
         let place = match info.device_type {
@@ -245,7 +255,7 @@ pub fn pick(wish: &Wish, adapters: &[Adapter]) -> anyhow::Result<Chosen> {
     let adapter = adapter.cloned().unwrap_or_else(processor);
     let places = match wish {
         Wish::Auto | Wish::Gpu if adapter.place.is_gpu() => {
-            let alike = |other: &&Adapter| (&other.name, other.kind) == (&adapter.name, adapter.kind);
+            let alike = |other: &&Adapter| (&other.name, &other.kind) == (&adapter.name, &adapter.kind);
             adapters.iter().filter(alike).map(|other| other.place).collect()
         }
         _ => vec![adapter.place],
@@ -356,7 +366,7 @@ mod tests {
 
     #[test]
     fn the_processor_is_always_listed_first() {
-        let found = adapters();
-        assert_eq!((found[0].place, found[0].kind), (Place::Cpu, "cpu"));
+        let found = probe();
+        assert_eq!((found[0].place, found[0].kind.as_str()), (Place::Cpu, "cpu"));
     }
 }

@@ -20,12 +20,6 @@ impl std::fmt::Display for Interrupted {
 impl std::error::Error for Interrupted {}
 
 impl Interrupt {
-    /// One that nobody raises.
-    #[cfg(test)]
-    pub fn never() -> Self {
-        Self::default()
-    }
-
     /// One that SIGINT raises.
     pub fn on_ctrl_c() -> Self {
         let interrupt = Self::default();

@@ -47,8 +47,9 @@ impl Progress {
     pub fn step(&self, step: &Step<'_>) {
         let left = step.time_left.map_or_else(String::new, |left| format!(", about {} left", coarse(left)));
         self.bar.set_prefix(format!("run {} of {}{left}: {}", step.number + 1, step.of, describe(step.run)));
-        if let engine::Progress::Images(done, all) = step.progress {
-            self.show(done, all, format!("{done} of {all} images"));
+        match step.progress {
+            engine::Progress::Starting => self.show(0, 1, "starting".to_owned()),
+            engine::Progress::Images(done, all) => self.show(done, all, format!("{done} of {all} images")),
         }
     }
 

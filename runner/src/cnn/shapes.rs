@@ -9,8 +9,8 @@ use burn::nn::{
 /// The shape of one image on its way through a CNN, and the multiply-accumulates so far.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    channels: usize,
-    px: usize,
+    pub(super) channels: usize,
+    pub(super) px: usize,
     multiply_accumulates: u64,
 }
 
@@ -18,11 +18,6 @@ impl Trace {
     /// An image before the first layer.
     pub fn new(channels: usize, px: usize) -> Self {
         Self { channels, px, multiply_accumulates: 0 }
-    }
-
-    /// Channels, height, width.
-    pub fn shape(&self) -> [usize; 3] {
-        [self.channels, self.px, self.px]
     }
 
     /// Multiplications with an addition of every convolution and matrix product so far.

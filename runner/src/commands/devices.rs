@@ -63,7 +63,7 @@ fn write_csv(adapters: &[Adapter]) -> String {
         vec![
             adapter.index.to_string(),
             adapter.name.clone(),
-            adapter.kind.to_owned(),
+            adapter.kind.clone(),
             adapter.backend.clone(),
             adapter.memory_mib.map_or_else(String::new, |mib| mib.to_string()),
             adapter.driver.clone().unwrap_or_default(),

@@ -4,9 +4,16 @@ use std::io::{BufReader, stdin, stdout};
 
 /// Works through partitions that an engine sends on standard input
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Only list the adapters that this process finds
+    #[arg(long)]
+    adapters: bool,
+}
 
 /// Runs it.
-pub fn run(_args: Args) -> anyhow::Result<()> {
+pub fn run(args: Args) -> anyhow::Result<()> {
+    if args.adapters {
+        return crate::output::print(&serde_json::to_string(&crate::device::probe())?);
+    }
     crate::executor::serve(BufReader::new(stdin()), stdout())
 }

@@ -133,7 +133,7 @@ impl Run<'_> {
 
     /// Each free slot gets the next partition, until every result is back.
     fn hand_out(&mut self, fleet: &mut Fleet, clock: Instant) -> Result<(), Stop> {
-        let mut left = self.partitions.count();
+        let mut left = self.partitions.total();
         for _slot in 0..self.configuration.cores_per_executor {
             for executor in 0..self.configuration.executors as usize {
                 if let Some(partition) = self.partitions.next() {
@@ -257,7 +257,7 @@ impl Partitions {
         Self { images, size: u64::from(size), next: 0 }
     }
 
-    fn count(&self) -> u64 {
+    fn total(&self) -> u64 {
         self.images.div_ceil(self.size)
     }
 }
@@ -280,10 +280,10 @@ mod tests {
     #[test]
     fn partitions_cover_the_sample_once_and_the_last_one_has_the_rest() {
         let partitions = Partitions::new(20, 8);
-        assert_eq!(partitions.count(), 3);
+        assert_eq!(partitions.total(), 3);
         let all: Vec<_> = partitions.map(|partition| (partition.index, partition.first, partition.len)).collect();
         assert_eq!(all, [(0, 0, 8), (1, 8, 8), (2, 16, 4)]);
-        assert_eq!(Partitions::new(16, 8).count(), Partitions::new(16, 8).collect::<Vec<_>>().len() as u64);
+        assert_eq!(Partitions::new(16, 8).total(), 2);
         assert_eq!(Partitions::new(3, 8).map(|partition| partition.len).collect::<Vec<_>>(), [3]);
     }
 

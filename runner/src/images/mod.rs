@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
-pub use self::decode::{Decoder, ImageError};
+pub use self::decode::Decoder;
 pub use self::generator::Progress as GeneratorProgress;
 pub use self::sample::{draw, images_in_sample};
 

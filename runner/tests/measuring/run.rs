@@ -212,7 +212,7 @@ fn unusable_input_ends_with_code_2_and_one_sentence() {
         (&["--partition-size", "0"], "--partition-size is 0"),
         (&["--batch-size", "0"], "--batch-size is 0"),
         (&["--images", "0"], "--images is 0"),
-        (&["--timeout", "-1"], "--timeout is -1"),
+        (&["--timeout=-1"], "--timeout is -1"),
         (&["--device", "abacus"], "there is no device abacus; choose auto, cpu, gpu or one of: 0 "),
         (&["--data", data, "--output", "/no/such/folder/a"], "the sample file /no/such/folder/a cannot be written"),
     ];
