@@ -2,8 +2,8 @@
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::rejection::{BytesRejection, QueryRejection};
-use axum::extract::{Query, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{FromRequest as _, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use foreglow_shared::{Engine, Mode, Outcome, Sample, Timestamp, Uuid, parse_line, write_csv};
@@ -48,14 +48,19 @@ fn is_zero(count: &usize) -> bool {
 }
 
 /// `POST /api/v1/samples`: stores the samples of a JSON Lines body. The answer is sent once they are on the disk.
-pub(super) async fn accept(State(shared): State<Shared>, body: Result<Bytes, BytesRejection>) -> Response {
-    let body = match body {
+pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Response {
+    let too_large = || {
+        let limit = super::MAX_BODY_BYTES >> 20;
+        refusal(StatusCode::PAYLOAD_TOO_LARGE, format!("one request may send {limit} MiB; send the samples in several"))
+    };
+    // Refused before it is sent, where the sender says how much is to come.
+    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    if length.is_some_and(|length: usize| length > super::MAX_BODY_BYTES) {
+        return too_large();
+    }
+    let body = match Bytes::from_request(request, &()).await {
         Ok(body) => body,
-        Err(error) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-            let limit = super::MAX_BODY_BYTES >> 20;
-            let sentence = format!("one request may send {limit} MiB; send the samples in several");
-            return refusal(StatusCode::PAYLOAD_TOO_LARGE, sentence);
-        }
+        Err(error) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => return too_large(),
         Err(error) => return refusal(error.status(), format!("the samples did not arrive: {error}")),
     };
     let (samples, mut receipt) = sort_out(&body);
