@@ -39,12 +39,12 @@ impl Command {
             Self::Models(args) => models::run(&args),
             Self::Run(args) => run::run(&args),
             Self::Collect(args) => collect::run(&args),
-            Self::Evaluate(args) => evaluate::run(args),
-            Self::Predict(args) => predict::run(args),
-            Self::Plan(args) => plan::run(args),
+            Self::Evaluate(args) => evaluate::run(&args),
+            Self::Predict(args) => predict::run(&args),
+            Self::Plan(args) => plan::run(&args),
             Self::Serve(args) => serve::run(args),
             Self::Upload(args) => upload::run(args),
-            Self::Link(args) => link::run(args),
+            Self::Link(args) => link::run(&args),
             Self::Executor(args) => executor::run(&args),
         }
     }

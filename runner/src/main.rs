@@ -3,8 +3,11 @@
 //! Standard output holds the answer alone; progress and logs go to standard error. Exit codes: 0 done, 1 the job failed,
 //! 2 unusable input.
 
+mod answer;
+mod ask;
 mod cli;
 mod cnn;
+mod collector;
 mod commands;
 mod device;
 mod engine;
@@ -14,10 +17,13 @@ mod images;
 mod interrupt;
 mod output;
 mod progress;
+mod question;
 mod sample_table;
 mod samples_file;
+mod store;
 mod sweep;
 mod table;
+mod upload;
 
 use std::process::ExitCode;
 

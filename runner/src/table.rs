@@ -1,6 +1,9 @@
 //! Tables for people: aligned columns under a header.
 
-use comfy_table::{CellAlignment, Table};
+use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+
+/// One line, under the header.
+const UNDER_THE_HEADER: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
 /// How a column is aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +17,7 @@ pub enum Align {
 /// Writes rows under a header, each line ended by a newline. A row has one cell a column.
 pub fn table(columns: &[(&str, Align)], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
-    table.load_preset("     ──            ");
+    table.load_style(UNDER_THE_HEADER);
     table.set_header(columns.iter().map(|(name, _)| *name));
     table.add_rows(rows);
     for (column, (_, align)) in table.column_iter_mut().zip(columns) {

@@ -71,14 +71,20 @@ impl From<Observation> for Row {
 }
 
 impl Context {
-    /// The context of a sample.
+    /// The context of a sample. Fields that this version does not know come in the order of their names, so that the
+    /// order in which a tool wrote them tells no contexts apart.
     pub fn of(sample: &Sample) -> Self {
-        Self {
+        let mut context = Self {
             workload: sample.workload.clone(),
             engine: sample.engine,
             host: sample.host.clone(),
             accelerator: sample.configuration.accelerator.clone(),
+        };
+        for extra in [&mut context.workload.extra, &mut context.host.extra] {
+            extra.sort_keys();
+            extra.values_mut().for_each(serde_json::Value::sort_all_objects);
         }
+        context
     }
 
     /// One line that names it to a person: `resnet18 inference, 2000 images of 32 px, batch 8, local, Some CPU`.

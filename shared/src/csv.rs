@@ -35,7 +35,6 @@ const REQUIRED: &[&str] = &[
     "configuration.partition_size",
     "sampling_rate",
     "outcome",
-    "completion_time_secs",
     "engine",
     "runner_version",
     "started_at",
@@ -68,6 +67,9 @@ pub(crate) fn read_csv(text: &str) -> Result<Vec<Sample>, ReadError> {
 }
 
 /// Writes samples as CSV with a header: the columns in the order in which they first appear.
+///
+/// A cell of a field that this version does not know holds its value as JSON, and text as it is where that reads back
+/// as the same text.
 pub fn write_csv(samples: &[Sample]) -> String {
     let rows: Vec<Map<String, Value>> = samples.iter().map(flatten_sample).collect();
     let mut columns: Vec<&str> = Vec::new();
@@ -80,7 +82,9 @@ pub fn write_csv(samples: &[Sample]) -> String {
     let invariant = "writing CSV to memory cannot fail, and each row has one cell a column";
     writer.write_record(&columns).expect(invariant);
     for row in &rows {
-        writer.write_record(columns.iter().map(|name| row.get(*name).map_or_else(String::new, cell))).expect(invariant);
+        writer
+            .write_record(columns.iter().map(|name| row.get(*name).map_or_else(String::new, |value| cell(name, value))))
+            .expect(invariant);
     }
     String::from_utf8(writer.into_inner().expect(invariant)).expect("JSON strings are UTF-8")
 }
@@ -137,10 +141,15 @@ fn flatten(prefix: &str, value: Value, flat: &mut Map<String, Value>) {
     }
 }
 
-fn cell(value: &Value) -> String {
+fn cell(name: &str, value: &Value) -> String {
     match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
+        Value::Null if TEXT.contains(&name) => String::new(),
+        Value::String(text) if reads_back(name, text) => text.clone(),
         other => other.to_string(),
     }
+}
+
+/// Whether a cell with this text is read as this text: not as a number, an absent field or without its white space.
+fn reads_back(name: &str, text: &str) -> bool {
+    TEXT.contains(&name) || (!text.is_empty() && text.trim() == text && value_of(name, text) == *text)
 }

@@ -95,7 +95,10 @@ impl View {
             return form("it names no configuration to choose from");
         }
         let counts = [&question.executors, &question.cores_per_executor];
-        if counts.into_iter().flatten().any(|count| *count == 0) || self.has_zero_configuration() {
+        if counts.into_iter().flatten().any(|count| *count == 0)
+            || question.memory_per_executor_mib == 0
+            || self.has_zero_configuration()
+        {
             return form("it has a configuration with nothing in it");
         }
         let sound = |run: &Observation| {

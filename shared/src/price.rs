@@ -7,7 +7,10 @@ const SECS_PER_HOUR: f64 = 3600.0;
 const MIB_PER_GIB: f64 = 1024.0;
 
 /// What an hour of each resource costs. Prices change: a sheet has a date, and a result keeps the sheet that it was made with.
+///
+/// A price of a name that is not known is refused: passing it over would make the cluster cheaper than it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PriceSheet {
     /// Whose prices they are.
     pub name: String,

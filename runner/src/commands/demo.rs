@@ -1,10 +1,222 @@
-//! `foreglow demo`.
+//! `foreglow demo`: the main job, with no arguments.
 
-/// (to be written)
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use foreglow_model::Setting;
+use foreglow_shared::{Context, Outcome, Question, Sample, View, group_by_context};
+
+use super::run::DEFAULT_MEMORY_MIB;
+use super::serve;
+use super::workload_args::{WorkloadArgs, at_least_one, prepare, warnings};
+use crate::answer::{Check, DecisionAnswer, DemoAnswer, ScenarioTableAnswer, fit};
+use crate::ask;
+use crate::collector::{Access, Collector};
+use crate::engine::Job;
+use crate::interrupt::{Interrupt, Interrupted};
+use crate::output::{self, Format};
+use crate::progress::{Progress, result};
+use crate::question::{Bill, duration_secs};
+use crate::store::{Filter, Store};
+use crate::sweep::{self, Run};
+
+/// What is measured on small samples: executors and cores per executor.
+const GRID: [(u32, u32); 3] = [(1, 1), (1, 2), (2, 1)];
+/// What is predicted only, and measured afterwards to see how well.
+const LEFT_OUT: (u32, u32) = (2, 2);
+const SMALL_RATES: [f64; 2] = [0.01, 0.1];
+const REPEAT: u32 = 3;
+/// The deadline where the person names none: this share of the time on one core.
+const DEADLINE_SHARE: f64 = 0.6;
+
+/// Measure a real CNN here on small samples, predict the whole job, check the prediction, and open the planner on it
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    #[command(flatten)]
+    workload: WorkloadArgs,
 
-/// Runs it.
-pub fn run(_args: Args) -> anyhow::Result<()> {
-    anyhow::bail!("not written yet")
+    /// Images of one task, P
+    #[arg(long, value_name = "P", default_value_t = 5)]
+    partition_size: u32,
+
+    /// The job must be done within this time: 90s, 5m, 1h30m [default: 60 % of its time on one core]
+    #[arg(long, value_name = "TIME", value_parser = duration_secs)]
+    deadline: Option<f64>,
+
+    #[command(flatten)]
+    bill: Bill,
+
+    /// End after the answer instead of serving the planner
+    #[arg(long)]
+    once: bool,
+
+    /// Address of the planner [default: 127.0.0.1:8787, or a free port where that is taken]
+    #[arg(long, value_name = "ADDRESS", value_parser = serve::address)]
+    listen: Option<SocketAddr>,
+
+    /// Store that keeps the samples [default: one file in the user's data folder]
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+
+    /// Form of the answer
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Measures, predicts, checks, answers, and serves.
+pub fn run(args: Args) -> anyhow::Result<()> {
+    at_least_one("--partition-size", args.partition_size)?;
+    // The address first: a port in use is better known before the measuring than after it.
+    let collector = if args.once { None } else { Some(listen(args.listen)?) };
+    let job = args.workload.job()?;
+    let store = Store::open(args.store.as_deref())?;
+    let mut bench = Bench { job: &job, partition_size: args.partition_size, store, progress: Progress::new() };
+
+    bench.prepare()?;
+    bench.measure("Small samples of the images", bench.small())?;
+    let (context, predictor) = {
+        let known = bench.known()?;
+        let predictor = fit(&known)?;
+        (known.context, predictor)
+    };
+    let (executors, cores_per_executor) = LEFT_OUT;
+    let predicted = predictor.predict(Setting { executors, cores_per_executor, sampling_rate: 1.0 });
+    let checked = bench.measure("The whole job, to check the prediction", bench.whole())?;
+
+    let known = bench.known()?;
+    let mut question = args.bill.about(&known.observations)?;
+    question.deadline_secs = args.deadline.or_else(|| {
+        let one = predictor.predict(Setting { executors: 1, cores_per_executor: 1, sampling_rate: 1.0 });
+        one.completion_time_secs.map(|secs| round(secs * DEADLINE_SHARE))
+    });
+    let decision = DecisionAnswer::new(&context, &predictor, &question)?;
+    question.what_if = decision.what_if().unwrap_or(question.what_if);
+    let planner = collector.as_ref().map_or_else(|| serve::DEFAULT_PLANNER.to_owned(), Collector::url);
+    let samples = bench.samples(&context)?;
+    let scenarios = ScenarioTableAnswer::new(&known);
+    let link = link(known, question, &planner);
+    let answer = DemoAnswer::new(samples, scenarios, decision, Check::new(predicted, &checked), link);
+    let store = bench.finish();
+    output::print(&answer.render(args.format))?;
+
+    match collector {
+        None => Ok(()),
+        Some(collector) => {
+            eprintln!(
+                "\nThe planner is at {} (Ctrl-C ends it); samples are kept in {}",
+                collector.url(),
+                store.path().display()
+            );
+            collector.run(store)
+        }
+    }
+}
+
+/// The place where the job is measured and its samples are kept.
+struct Bench<'a> {
+    job: &'a Job,
+    partition_size: u32,
+    store: Store,
+    progress: Progress,
+}
+
+impl Bench<'_> {
+    fn prepare(&self) -> anyhow::Result<()> {
+        let name = self.job.device.name();
+        self.progress.line(&format!("{} on {name}, {} images", self.job.workload.model, self.job.workload.images));
+        for warning in warnings(self.job, 1, false) {
+            self.progress.line(&warning);
+        }
+        prepare(self.job, &self.progress)
+    }
+
+    /// The runs from which the predictor learns, cheap ones first.
+    fn small(&self) -> Vec<Run> {
+        let mut runs = Vec::new();
+        for sampling_rate in SMALL_RATES {
+            for repetition in 0..REPEAT {
+                runs.extend(GRID.map(|configuration| self.run(configuration, sampling_rate, repetition)));
+            }
+        }
+        runs
+    }
+
+    /// The whole job: first on the configuration that was left out, then on the others for the scenario table.
+    fn whole(&self) -> Vec<Run> {
+        let mut configurations = vec![LEFT_OUT];
+        configurations.extend(GRID);
+        configurations.into_iter().map(|configuration| self.run(configuration, 1.0, 0)).collect()
+    }
+
+    fn run(&self, (executors, cores): (u32, u32), sampling_rate: f64, repetition: u32) -> Run {
+        let configuration = self.job.configuration(executors, cores, DEFAULT_MEMORY_MIB, self.partition_size);
+        Run { configuration, sampling_rate, repetition }
+    }
+
+    /// Measures the runs and keeps each sample at once; gives the first of them.
+    fn measure(&mut self, what: &str, runs: Vec<Run>) -> anyhow::Result<Sample> {
+        self.progress.line(&format!("\n{what}: {} runs", runs.len()));
+        let mut first = None;
+        let mut done = 0;
+        let Self { job, store, progress, .. } = self;
+        let outcome =
+            sweep::sweep(job, &runs, &Interrupt::on_ctrl_c(), &mut |step| progress.step(&step), &mut |sample| {
+                store.insert(std::slice::from_ref(&sample))?;
+                progress.finished(done + 1, runs.len(), &runs[done], &sample);
+                done += 1;
+                anyhow::ensure!(sample.outcome == Outcome::Completed, "a run did not complete: {}", result(&sample));
+                first.get_or_insert(sample);
+                Ok(())
+            });
+        match outcome {
+            Err(error) if error.is::<Interrupted>() => anyhow::bail!(
+                "interrupted: what was measured is kept in {}; `foreglow demo` measures anew",
+                store.path().display()
+            ),
+            other => other?,
+        }
+        first.context("there was nothing to measure")
+    }
+
+    /// What the store knows of this job, today's runs and earlier ones: the same that the planner shows.
+    fn known(&self) -> anyhow::Result<ask::Job> {
+        let host = self.job.host();
+        let mut contexts = group_by_context(&self.store.samples(&Filter::default())?).into_iter();
+        let of_this_job = |(context, _): &(Context, _)| {
+            context.workload == self.job.workload
+                && context.host == host
+                && context.accelerator.as_deref() == self.job.device.accelerator()
+        };
+        let (context, observations) = contexts.find(of_this_job).context("the store lost what was measured")?;
+        Ok(ask::Job { context, observations })
+    }
+
+    fn samples(&self, context: &Context) -> anyhow::Result<Vec<Sample>> {
+        let mut samples = self.store.samples(&Filter::default())?;
+        samples.retain(|sample| Context::of(sample) == *context);
+        Ok(samples)
+    }
+
+    fn finish(self) -> Store {
+        self.store
+    }
+}
+
+fn listen(wanted: Option<SocketAddr>) -> anyhow::Result<Collector> {
+    let bind = |address| Collector::bind(address, Access::default());
+    match wanted {
+        Some(address) => bind(address),
+        None => bind(SocketAddr::from((Ipv4Addr::LOCALHOST, serve::DEFAULT_PORT)))
+            .or_else(|_taken| bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))),
+    }
+}
+
+fn link(known: ask::Job, question: Question, planner: &str) -> String {
+    View { context: known.context, observations: known.observations, question }.to_link(planner)
+}
+
+/// A deadline that a person would name: whole seconds, where there are some.
+fn round(secs: f64) -> f64 {
+    if secs >= 10.0 { secs.round() } else { (secs * 100.0).ceil() / 100.0 }
 }

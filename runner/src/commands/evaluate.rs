@@ -1,10 +1,23 @@
-//! `foreglow evaluate`.
+//! `foreglow evaluate`: how accurate the scenarios are on samples.
 
-/// (to be written)
+use crate::answer::ScenarioTableAnswer;
+use crate::ask::Source;
+use crate::output::{self, Format};
+
+/// Show how accurate each scenario is on the samples, and what collecting and training took.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    #[command(flatten)]
+    source: Source,
 
-/// Runs it.
-pub fn run(_args: Args) -> anyhow::Result<()> {
-    anyhow::bail!("not written yet")
+    /// Form of the answer
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Prints the scenario table.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let answer = ScenarioTableAnswer::new(&args.source.job()?);
+    output::print(&answer.render(args.format))?;
+    answer.check()
 }

@@ -1,10 +1,61 @@
-//! `foreglow link`.
+//! `foreglow link`: writes and opens share links.
 
-/// (to be written)
+use foreglow_shared::View;
+use serde_json::json;
+
+use super::serve;
+use crate::answer::{DecisionAnswer, SCHEMA, fit};
+use crate::ask::{Job, Source};
+use crate::exit::unusable;
+use crate::output::{self, Format};
+use crate::question::QuestionArgs;
+use crate::table::csv;
+
+/// Write a link that shows the same numbers to whoever opens it, or open one.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    #[command(flatten)]
+    source: Source,
 
-/// Runs it.
-pub fn run(_args: Args) -> anyhow::Result<()> {
-    anyhow::bail!("not written yet")
+    #[command(flatten)]
+    question: QuestionArgs,
+
+    /// Address of the planner that the link opens
+    #[arg(long, value_name = "URL", default_value = serve::DEFAULT_PLANNER)]
+    planner: String,
+
+    /// Open this link instead and answer its question here
+    #[arg(long, value_name = "LINK", conflicts_with_all = ["files", "store", "model", "context", "deadline", "executors", "cores", "memory", "prices"])]
+    open: Option<String>,
+
+    /// Form of the answer
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Prints the link, or the answer that a link holds.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    if let Some(link) = &args.open {
+        return open(link, args.format);
+    }
+    let job = args.source.job()?;
+    let mut question = args.question.about(&job.observations)?;
+    let answer = DecisionAnswer::new(&job.context, &fit(&job)?, &question)?;
+    question.what_if = answer.what_if().unwrap_or(question.what_if);
+    let view = View { context: job.context, observations: job.observations, question };
+    let link = view.to_link(&args.planner);
+    output::print(&match args.format {
+        Format::Table => format!("{link}\n"),
+        Format::Json => format!("{:#}\n", json!({ "schema": SCHEMA, "link": link })),
+        Format::Csv => csv(&["link"], [vec![link]]),
+    })
+}
+
+fn open(link: &str, format: Format) -> anyhow::Result<()> {
+    let View { context, observations, question } =
+        View::from_link(link).map_err(|error| unusable(error.to_string()))?;
+    let job = Job { context, observations };
+    let answer = DecisionAnswer::new(&job.context, &fit(&job)?, &question)?;
+    output::print(&answer.render(format))?;
+    answer.check()
 }

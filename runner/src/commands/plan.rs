@@ -1,10 +1,29 @@
-//! `foreglow plan`.
+//! `foreglow plan`: the cheapest configuration that meets the deadline.
 
-/// (to be written)
+use crate::answer::{DecisionAnswer, fit};
+use crate::ask::Source;
+use crate::output::{self, Format};
+use crate::question::QuestionArgs;
+
+/// Find the cheapest configuration that meets a deadline, and see what every other one takes.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    #[command(flatten)]
+    source: Source,
 
-/// Runs it.
-pub fn run(_args: Args) -> anyhow::Result<()> {
-    anyhow::bail!("not written yet")
+    #[command(flatten)]
+    question: QuestionArgs,
+
+    /// Form of the answer
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Prints the decision; fails where no configuration meets the deadline.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let job = args.source.job()?;
+    let question = args.question.about(&job.observations)?;
+    let answer = DecisionAnswer::new(&job.context, &fit(&job)?, &question)?;
+    output::print(&answer.render(args.format))?;
+    answer.check()
 }

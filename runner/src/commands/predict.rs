@@ -1,10 +1,51 @@
-//! `foreglow predict`.
+//! `foreglow predict`: the completion time of one configuration.
 
-/// (to be written)
+use foreglow_model::Setting;
+
+use crate::answer::{PredictionAnswer, fit};
+use crate::ask::Source;
+use crate::output::{self, Format};
+use crate::question::Bill;
+
+/// Predict how long, and for how much money, the job takes on one configuration.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    #[command(flatten)]
+    source: Source,
 
-/// Runs it.
-pub fn run(_args: Args) -> anyhow::Result<()> {
-    anyhow::bail!("not written yet")
+    /// Number of executors
+    #[arg(long, short = 'E', value_name = "E", value_parser = clap::value_parser!(u32).range(1..))]
+    executors: u32,
+
+    /// Cores of each executor
+    #[arg(long, short = 'C', value_name = "C", value_parser = clap::value_parser!(u32).range(1..))]
+    cores: u32,
+
+    /// Share of the images that the job processes, above 0 and at most 1
+    #[arg(long, value_name = "SR", default_value_t = 1.0, value_parser = sampling_rate)]
+    sampling_rate: f64,
+
+    #[command(flatten)]
+    bill: Bill,
+
+    /// Form of the answer
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Prints the prediction.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let job = args.source.job()?;
+    let question = args.bill.about(&job.observations)?;
+    let setting =
+        Setting { executors: args.executors, cores_per_executor: args.cores, sampling_rate: args.sampling_rate };
+    let memory = question.memory_per_executor_mib;
+    let answer = PredictionAnswer::new(&job.context, &fit(&job)?, setting, memory, &question.prices);
+    output::print(&answer.render(args.format))?;
+    answer.check()
+}
+
+fn sampling_rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse::<f64>().ok().filter(|rate| *rate > 0.0 && *rate <= 1.0);
+    rate.ok_or_else(|| "give a share of the images above 0 and at most 1, such as 0.1".to_owned())
 }

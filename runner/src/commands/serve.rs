@@ -1,10 +1,47 @@
-//! `foreglow serve`.
+//! `foreglow serve`: the collector with the planner.
 
-/// (to be written)
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use crate::collector::{Access, Collector};
+use crate::store::Store;
+
+/// The port of the loopback address on which the collector listens unless it is told otherwise.
+pub const DEFAULT_PORT: u16 = 8787;
+const DEFAULT_LISTEN: &str = "127.0.0.1:8787";
+/// The planner of a collector that listens there.
+pub const DEFAULT_PLANNER: &str = "http://127.0.0.1:8787/";
+
+/// Collect samples over HTTP, and serve the planner that answers from them.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Address to listen on; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = DEFAULT_LISTEN, value_parser = address)]
+    listen: SocketAddr,
 
-/// Runs it.
-pub fn run(_args: Args) -> anyhow::Result<()> {
-    anyhow::bail!("not written yet")
+    /// Store of the samples [default: the one that `foreglow demo` fills]
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+
+    /// Token that every request to the API must send
+    #[arg(long, value_name = "TOKEN", env = "FOREGLOW_TOKEN", hide_env_values = true)]
+    token: Option<String>,
+
+    /// Let other machines use it without a token
+    #[arg(long)]
+    allow_open: bool,
+}
+
+/// Serves until it is told to stop.
+pub fn run(args: Args) -> anyhow::Result<()> {
+    let access = Access { token: args.token.filter(|token| !token.is_empty()), open: args.allow_open };
+    let collector = Collector::bind(args.listen, access)?;
+    let store = Store::open(args.store.as_deref())?;
+    eprintln!("The planner is at {} (Ctrl-C ends it); samples are kept in {}", collector.url(), store.path().display());
+    collector.run(store)
+}
+
+pub fn address(text: &str) -> Result<SocketAddr, String> {
+    let text = text.replace("localhost:", "127.0.0.1:");
+    text.parse().map_err(|_| "give an IP address and a port, such as 127.0.0.1:8787".to_owned())
 }

@@ -1,0 +1,50 @@
+# The four commands for people: run, test, bench, accuracy. Each sets up what it needs first (setup.sh), and only what is absent.
+
+# Always the whole workspace: a part of it has other features of the same dependencies, and would compile them again.
+CARGO_FLAGS := --release --locked --workspace
+WASM        := wasm32-unknown-unknown
+WASM_CARGO   = env $(shell ./setup.sh wasm-env) cargo
+# A target directory of its own: another compiler may build it, and cargo would rebuild everything at each change of compiler.
+WEB_TARGET  := target/web
+WEB_WASM    := $(WEB_TARGET)/$(WASM)/planner/foreglow_web.wasm
+PLANNER     := target/planner
+FOREGLOW    := target/release/foreglow
+
+.PHONY: run test bench build planner lint unit help
+
+help:
+	@echo 'make run    measure a real CNN on this machine, predict the whole job, open the planner on it'
+	@echo 'make test   lints and every test, the browser tests included'
+	@echo 'make bench  every benchmark; each writes target/bench/NAME.json'
+
+run: setup-run build
+	$(FOREGLOW) demo
+
+test: setup-test lint build unit
+
+.PHONY: setup-run setup-test
+setup-run setup-test: setup-%:
+	@./setup.sh $*
+
+# The planner is embedded in the binary, so it comes first.
+build: planner
+	cargo build $(CARGO_FLAGS)
+
+planner: | setup-run
+	$(WASM_CARGO) build --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-web
+	cargo run --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- --wasm $(WEB_WASM) --out $(PLANNER)
+
+lint: | setup-test
+	cargo fmt --all --check
+	cargo clippy $(CARGO_FLAGS) --all-targets -- -D warnings
+	cargo clippy --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- -D warnings
+	$(WASM_CARGO) clippy --locked --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-shared -p foreglow-model -p foreglow-web -- -D warnings
+
+# cargo-nextest runs the tests side by side where it is installed; it does not run the examples in the documentation.
+unit: build | setup-test
+	@if cargo nextest --version >/dev/null 2>&1; then \
+	  cargo nextest run $(CARGO_FLAGS) && cargo test $(CARGO_FLAGS) --doc; \
+	else cargo test $(CARGO_FLAGS); fi
+
+bench: setup-run
+	cargo bench --locked -p foreglow-runner --features cpu-devices

@@ -1,0 +1,66 @@
+//! What a machine can hold: task threads beyond its processors speed nothing up.
+//!
+//! The local engine runs all executors on one machine. A task thread computes without waiting, so that N hardware threads
+//! run at most N task threads at a time, and E·C > N of them take turns: the whole is no faster than the fastest
+//! configuration that fits. A line in 1/E and 1/C knows nothing of that and promises time that is not there; nor can
+//! it learn from runs beyond the limit, where an executor more brings nothing, without bending where an executor more
+//! does bring something.
+
+use foreglow_shared::{Context, Engine};
+use serde::{Deserialize, Serialize};
+
+use crate::Setting;
+use crate::curve::Curve;
+use crate::range::Range;
+use crate::row::Row;
+
+/// Numbers of executors to look through at most; no machine has more processors.
+const MAX_EXECUTORS: usize = 1 << 16;
+
+/// Hardware threads that all executors share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Capacity {
+    pub(crate) processors: u32,
+}
+
+impl Capacity {
+    /// The limit of a context; `None` on a cluster, or where the number of processors is unknown.
+    pub(crate) fn of(context: &Context) -> Option<Self> {
+        let processors = context.host.processors.filter(|count| *count > 0)?;
+        (context.engine == Engine::Local).then_some(Self { processors })
+    }
+
+    /// Whether a configuration has more task threads than there are processors.
+    pub(crate) fn is_exceeded_by(self, setting: Setting) -> bool {
+        setting.slots() > self.processors
+    }
+
+    /// The rows within the limit.
+    pub(crate) fn rows_within(self, rows: &[Row]) -> Vec<Row> {
+        rows.iter().filter(|row| !self.is_exceeded_by(row.setting)).copied().collect()
+    }
+
+    /// The fastest configuration with at most as many executors and cores that fits, at the same sampling rate, among
+    /// values within the fitted range; `None` where none is.
+    ///
+    /// For a number of executors the time is a line in 1/C, so that its least is at an end.
+    pub(crate) fn fastest_within(self, curve: &Curve, range: &Range, setting: Setting) -> Option<Setting> {
+        let executors = range.executors();
+        let cores = range.cores();
+        let most = executors.1.min(setting.executors).min(self.processors);
+        let ends = |executors: u32| {
+            let most = cores.1.min(setting.cores_per_executor).min(self.processors / executors);
+            [cores.0, most].map(|cores_per_executor| Setting { executors, cores_per_executor, ..setting })
+        };
+        (executors.0.max(1)..=most)
+            .take(MAX_EXECUTORS)
+            .flat_map(ends)
+            .filter(|end| {
+                (cores.0..=cores.1.min(setting.cores_per_executor)).contains(&end.cores_per_executor)
+                    && !self.is_exceeded_by(*end)
+            })
+            .filter_map(|end| Some((end, curve.secs(end)?)))
+            .min_by(|a, b| a.1.total_cmp(&b.1))
+            .map(|(end, _)| end)
+    }
+}

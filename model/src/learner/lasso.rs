@@ -1,0 +1,140 @@
+//! Lasso: least squares with the L1 penalty.
+
+use crate::Technique;
+use crate::learner::table::{Linear, Moments, Table};
+use crate::learner::{ALPHAS, Learner, cholesky::Cholesky};
+
+/// A sweep that moves no weight by more than this share has converged.
+const CONVERGED: f64 = 1e-16;
+/// Room for rounding in the optimality conditions, as a share of the terms.
+const ROUNDING: f64 = 1e-14;
+/// Sweeps at most; only columns that depend on each other to the last digits come near.
+const MAX_SWEEPS: u32 = 1 << 10;
+
+/// ‖y − Xw − b‖² / 2n + α‖w‖₁ (Tibshirani, "Regression shrinkage and selection via the lasso", J. R. Stat. Soc. B 58(1),
+/// 1996), b without penalty.
+pub(crate) struct Lasso;
+
+impl Learner for Lasso {
+    fn grid(&self) -> Vec<Technique> {
+        ALPHAS.map(|alpha| Technique::Lasso { alpha }).to_vec()
+    }
+
+    /// By refits, each along the whole path of penalties.
+    fn leave_one_out(&self, table: &Table) -> Vec<Vec<f64>> {
+        let mut predictions = vec![Vec::with_capacity(table.rows()); ALPHAS.len()];
+        for row in 0..table.rows() {
+            let moments = table.moments(Some(row));
+            for (list, weights) in predictions.iter_mut().zip(path(&moments, 0)) {
+                list.push(moments.line(weights).at(&table.features[row]));
+            }
+        }
+        predictions
+    }
+}
+
+pub(crate) fn fit(table: &Table, alpha: f64) -> Linear {
+    let moments = table.moments(None);
+    let stronger = ALPHAS.iter().position(|other| *other > alpha).unwrap_or(ALPHAS.len());
+    let start = path(&moments, stronger).into_iter().next().unwrap_or_else(|| vec![0.0; moments.moment.len()]);
+    let weights = solve(&moments, alpha, start);
+    moments.line(weights)
+}
+
+/// Weights for each penalty from `ALPHAS[from]` on, each search begun at the solution for the next stronger penalty.
+/// Where features depend on each other, so that many weights fit equally well, this also follows the path to the ones
+/// of the least L1 norm.
+fn path(moments: &Moments, from: usize) -> Vec<Vec<f64>> {
+    let mut weights = vec![0.0; moments.moment.len()];
+    let mut path: Vec<Vec<f64>> = Vec::new();
+    for alpha in ALPHAS[from..].iter().rev() {
+        weights = solve(moments, *alpha, weights);
+        path.push(weights.clone());
+    }
+    path.reverse();
+    path
+}
+
+/// Coordinate descent on ½wᵀGw − cᵀw + nα‖w‖₁ (Friedman, Hastie and Tibshirani, "Regularization paths for generalized
+/// linear models via coordinate descent", J. Stat. Softw. 33(1), 2010, §2.2), where G and c are the moments. A sweep
+/// finds which weights are not zero; a leap then takes these to where the sweeps would lead, which they reach only after
+/// very many where columns nearly agree.
+fn solve(moments: &Moments, alpha: f64, mut weights: Vec<f64>) -> Vec<f64> {
+    let penalty = moments.rows * alpha;
+    for _ in 0..MAX_SWEEPS {
+        let moved = descend(moments, penalty, &mut weights);
+        let largest = weights.iter().fold(0.0, |most: f64, w| most.max(w.abs()));
+        if leap(moments, penalty, &mut weights) || moved <= CONVERGED * largest {
+            break;
+        }
+    }
+    weights
+}
+
+/// One sweep over the weights; how far the one that moved most did.
+fn descend(moments: &Moments, penalty: f64, weights: &mut [f64]) -> f64 {
+    let mut moved: f64 = 0.0;
+    for j in 0..weights.len() {
+        let curvature = moments.gram[j][j];
+        let weight = if curvature > 0.0 {
+            let pull = gradient(moments, weights, j) + curvature * weights[j];
+            soft_threshold(pull, penalty) / curvature
+        } else {
+            0.0
+        };
+        moved = moved.max((weight - weights[j]).abs());
+        weights[j] = weight;
+    }
+    moved
+}
+
+/// Moves the weights that are not zero to the least value of the objective for their signs, G w = c − nα·sign(w), or
+/// towards it until the first of them is zero (Lee, Battle, Raina and Ng, "Efficient sparse coding algorithms", NIPS
+/// 2006, §3). The objective never rises. True where the optimality conditions hold afterwards.
+fn leap(moments: &Moments, penalty: f64, weights: &mut [f64]) -> bool {
+    let active: Vec<usize> = (0..weights.len()).filter(|j| weights[*j] != 0.0).collect();
+    let system: Vec<Vec<f64>> = active.iter().map(|j| active.iter().map(|k| moments.gram[*j][*k]).collect()).collect();
+    let factor = Cholesky::of(&system);
+    if !factor.is_regular() {
+        return false;
+    }
+    let rhs: Vec<f64> = active.iter().map(|j| moments.moment[*j] - penalty * weights[*j].signum()).collect();
+    let goal = factor.solve(&rhs);
+    let crossing = |(j, goal): (&usize, &f64)| {
+        let crosses = *goal == 0.0 || goal.signum() != weights[*j].signum();
+        crosses.then(|| (*j, weights[*j] / (weights[*j] - goal)))
+    };
+    let first = active.iter().zip(&goal).filter_map(crossing).min_by(|a, b| a.1.total_cmp(&b.1));
+    let Some((zero, share)) = first else {
+        for (j, goal) in active.iter().zip(goal) {
+            weights[*j] = goal;
+        }
+        return (0..weights.len()).filter(|j| weights[*j] == 0.0).all(|j| stays_zero(moments, penalty, weights, j));
+    };
+    for (j, goal) in active.iter().zip(goal) {
+        weights[*j] += share * (goal - weights[*j]);
+    }
+    weights[zero] = 0.0;
+    false
+}
+
+/// Whether a weight of zero is optimal: |c − G w| ≤ nα, give or take rounding.
+fn stays_zero(moments: &Moments, penalty: f64, weights: &[f64], j: usize) -> bool {
+    let terms: f64 = moments.gram[j].iter().zip(weights).map(|(g, w)| (g * w).abs()).sum();
+    gradient(moments, weights, j).abs() <= penalty + ROUNDING * (terms + moments.moment[j].abs())
+}
+
+/// cⱼ − (G w)ⱼ.
+fn gradient(moments: &Moments, weights: &[f64], j: usize) -> f64 {
+    moments.moment[j] - moments.gram[j].iter().zip(weights).map(|(g, w)| g * w).sum::<f64>()
+}
+
+fn soft_threshold(pull: f64, penalty: f64) -> f64 {
+    if pull > penalty {
+        pull - penalty
+    } else if pull < -penalty {
+        pull + penalty
+    } else {
+        0.0
+    }
+}

@@ -1,0 +1,59 @@
+//! Ridge: least squares with the L2 penalty.
+
+use crate::Technique;
+use crate::learner::table::{Linear, Moments, Table};
+use crate::learner::{ALPHAS, Learner, cholesky::Cholesky};
+
+/// Where a row takes up all but this share of its own fit, the closed form divides rounding by rounding, and the row is
+/// left out in fact.
+const CLOSED_FORM_FROM: f64 = 1e-5;
+
+/// ‖y − Xw − b‖² + α‖w‖² (Hoerl and Kennard, "Ridge regression", Technometrics 12(1), 1970), b without penalty.
+pub(crate) struct Ridge;
+
+impl Learner for Ridge {
+    fn grid(&self) -> Vec<Technique> {
+        ALPHAS.map(|alpha| Technique::Ridge { alpha }).to_vec()
+    }
+
+    /// By the closed form eᵢ / (1 − hᵢᵢ), with hᵢᵢ = 1/n + xᵢᵀ(XᵀX + αI)⁻¹xᵢ on centred features: the intercept bears no
+    /// penalty, so that it takes 1/n of every row (Allen, "The relationship between variable selection and data
+    /// augmentation and a method for prediction", Technometrics 16(1), 1974).
+    fn leave_one_out(&self, table: &Table) -> Vec<Vec<f64>> {
+        let moments = table.moments(None);
+        ALPHAS.iter().map(|alpha| leave_one_out(table, &moments, *alpha)).collect()
+    }
+}
+
+pub(crate) fn fit(table: &Table, alpha: f64) -> Linear {
+    solve(&table.moments(None), alpha)
+}
+
+fn factor(moments: &Moments, alpha: f64) -> Cholesky {
+    let mut matrix = moments.gram.clone();
+    for (j, row) in matrix.iter_mut().enumerate() {
+        row[j] += alpha;
+    }
+    Cholesky::of(&matrix)
+}
+
+fn solve(moments: &Moments, alpha: f64) -> Linear {
+    moments.line(factor(moments, alpha).solve(&moments.moment))
+}
+
+fn leave_one_out(table: &Table, moments: &Moments, alpha: f64) -> Vec<f64> {
+    let factor = factor(moments, alpha);
+    let line = moments.line(factor.solve(&moments.moment));
+    let predict = |row: usize| {
+        let features = &table.features[row];
+        let centred: Vec<f64> = features.iter().zip(&moments.means).map(|(x, mean)| x - mean).collect();
+        let leverage = 1.0 / moments.rows + factor.forward(&centred).iter().map(|z| z * z).sum::<f64>();
+        if factor.is_regular() && 1.0 - leverage > CLOSED_FORM_FROM {
+            let actual = table.target[row];
+            actual - (actual - line.at(features)) / (1.0 - leverage)
+        } else {
+            solve(&table.moments(Some(row)), alpha).at(features)
+        }
+    };
+    (0..table.rows()).map(predict).collect()
+}

@@ -1,0 +1,33 @@
+//! How far predictions are from what was measured.
+
+use crate::MetricError;
+
+/// Mean absolute percentage error, 100/N · Σ|t − t̂|/t, in percent (the paper, §5.5). Accuracy is 100 − MAPE.
+///
+/// `actual` and `predicted` are completion times in one unit, one prediction for each measured time.
+///
+/// # Errors
+/// Nothing to compare, lists of different lengths, a measured time that is not above 0, or a prediction that is not
+/// finite.
+///
+/// ```
+/// assert_eq!(foreglow_model::mape(&[100.0, 200.0], &[90.0, 200.0]), Ok(5.0));
+/// ```
+pub fn mape(actual: &[f64], predicted: &[f64]) -> Result<f64, MetricError> {
+    if actual.len() != predicted.len() {
+        return Err(MetricError::Length { actual: actual.len(), predicted: predicted.len() });
+    }
+    if actual.is_empty() {
+        return Err(MetricError::Empty);
+    }
+    if let Some(time) = actual.iter().find(|time| !(time.is_finite() && **time > 0.0)) {
+        return Err(MetricError::Actual(*time));
+    }
+    if let Some(time) = predicted.iter().find(|time| !time.is_finite()) {
+        return Err(MetricError::Predicted(*time));
+    }
+    // Summed in ascending order, so that the order of the rows changes no digit.
+    let mut errors: Vec<f64> = actual.iter().zip(predicted).map(|(t, p)| (t - p).abs() / t).collect();
+    errors.sort_by(f64::total_cmp);
+    Ok(100.0 * errors.iter().sum::<f64>() / actual.len() as f64)
+}

@@ -1,0 +1,79 @@
+//! Contexts and grids of runs to test on.
+
+use foreglow_model::{Predictor, Setting};
+use foreglow_shared::{Context, Engine, Observation};
+
+/// A job on a machine with so many hardware threads; `None` where they are unknown.
+pub fn context(processors: Option<u32>) -> Context {
+    let mut context: Context = serde_json::from_str(
+        r#"{"workload":{"model":"resnet18","mode":"inference","image_px":32,"images":2000,"epochs":1,"batch_size":8},
+            "engine":"local","host":{"cpu":"a processor"}}"#,
+    )
+    .unwrap();
+    context.host.processors = processors;
+    context
+}
+
+/// A job on a cluster, which has no machine of its own.
+pub fn cluster() -> Context {
+    Context { engine: Engine::Spark, ..context(Some(2)) }
+}
+
+pub fn run(executors: u32, cores_per_executor: u32, sampling_rate: f64, completion_time_secs: f64) -> Observation {
+    Observation {
+        executors,
+        cores_per_executor,
+        memory_per_executor_mib: 1024,
+        partition_size: 8,
+        sampling_rate,
+        completion_time_secs,
+        startup_secs: Some(1.5),
+    }
+}
+
+/// Runs of every configuration at every sampling rate.
+pub fn full(executors: &[u32], cores: &[u32], rates: &[f64], time: impl Fn(f64, f64, f64) -> f64) -> Vec<Observation> {
+    let mut runs = Vec::new();
+    for e in executors {
+        for c in cores {
+            for s in rates {
+                runs.push(run(*e, *c, *s, time(f64::from(*e), f64::from(*c), *s)));
+            }
+        }
+    }
+    runs
+}
+
+/// A time whose effects multiply, as the hierarchy presumes.
+pub fn multiplicative(e: f64, c: f64, s: f64) -> f64 {
+    (0.5 + 120.0 * s) * (0.1 + 0.9 / e) * (0.3 + 1.4 / c)
+}
+
+/// A time that is a line in 1/E and 1/C over all images, as the baseline presumes.
+pub fn additive(e: f64, c: f64, _: f64) -> f64 {
+    4.0 + 30.0 / e + 50.0 / c
+}
+
+/// The whole job on a configuration.
+pub fn whole(executors: u32, cores_per_executor: u32) -> Setting {
+    Setting { executors, cores_per_executor, sampling_rate: 1.0 }
+}
+
+pub fn secs(predictor: &Predictor, setting: Setting) -> f64 {
+    predictor.predict(setting).completion_time_secs.unwrap()
+}
+
+/// Noise of a share of the time that depends on the row's number alone.
+pub fn jitter(runs: &[Observation], share: f64) -> Vec<Observation> {
+    let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut noisy = runs.to_vec();
+    for run in &mut noisy {
+        // Marsaglia's xorshift (J. Stat. Softw. 8(14), 2003).
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let uniform = (state >> 11) as f64 / (1u64 << 53) as f64;
+        run.completion_time_secs *= 1.0 + share * (2.0 * uniform - 1.0);
+    }
+    noisy
+}

@@ -1,0 +1,135 @@
+//! Laws that hold for every input.
+
+use foreglow_model::{Predictor, Scenario, Setting};
+use foreglow_shared::Observation;
+use proptest::prelude::*;
+
+use crate::grid::{additive, context, full, jitter, multiplicative, secs, whole};
+
+fn any_runs() -> impl Strategy<Value = Vec<Observation>> {
+    let rates = prop::sample::subsequence(vec![0.01, 0.05, 0.1, 0.5, 1.0], 2..=4);
+    (rates, 0.0..0.3).prop_map(|(rates, share)| jitter(&full(&[1, 2, 3], &[1, 2], &rates, multiplicative), share))
+}
+
+fn settings() -> Vec<Setting> {
+    let mut settings = vec![whole(1, 1), whole(3, 2), whole(2, 5), whole(7, 1)];
+    settings.push(Setting { executors: 2, cores_per_executor: 2, sampling_rate: 0.03 });
+    settings
+}
+
+fn near(a: Option<f64>, b: Option<f64>, share: f64) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => (a - b).abs() <= share * b.abs(),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn times_k_times_as_long_make_predictions_k_times_as_long(runs in any_runs(), k in prop::sample::select(vec![1e-4, 0.3, 7.0, 1e5])) {
+        let scale = |run: &Observation| Observation { completion_time_secs: run.completion_time_secs * k, ..*run };
+        let scaled: Vec<Observation> = runs.iter().map(scale).collect();
+        let predictor = Predictor::fit(&context(None), &runs).unwrap();
+        let longer = Predictor::fit(&context(None), &scaled).unwrap();
+        for setting in settings() {
+            let (once, times_k) = (predictor.predict(setting), longer.predict(setting));
+            let expected = once.completion_time_secs.map(|secs| secs * k);
+            prop_assert!(near(times_k.completion_time_secs, expected, 1e-8), "{:?} and {:?}", times_k, once);
+            let ends = (times_k.interval.map(|i| i.upper_secs), once.interval.map(|i| i.upper_secs * k));
+            prop_assert!(near(ends.0, ends.1, 1e-8), "{:?}", ends);
+        }
+    }
+
+    #[test]
+    fn the_order_of_the_runs_changes_no_digit(
+        (runs, shuffled) in any_runs().prop_flat_map(|runs| (Just(runs.clone()), Just(runs).prop_shuffle()))
+    ) {
+        let context = context(None);
+        prop_assert_eq!(Predictor::fit(&context, &runs).unwrap(), Predictor::fit(&context, &shuffled).unwrap());
+    }
+
+    #[test]
+    fn a_copy_of_every_run_changes_no_prediction(runs in any_runs()) {
+        let twice = [runs.clone(), runs.clone()].concat();
+        let once = Predictor::fit(&context(None), &runs).unwrap();
+        let twice = Predictor::fit(&context(None), &twice).unwrap();
+        for setting in settings() {
+            let (once, twice) = (once.predict(setting), twice.predict(setting));
+            prop_assert!(near(twice.completion_time_secs, once.completion_time_secs, 1e-9));
+        }
+    }
+
+    #[test]
+    fn no_setting_panics_and_every_known_time_lies_in_its_interval(
+        runs in any_runs(), executors in 0u32.., cores_per_executor in 0u32.., sampling_rate in -0.5f64..2.0
+    ) {
+        let predictor = Predictor::fit(&context(Some(4)), &runs).unwrap();
+        let prediction = predictor.predict(Setting { executors, cores_per_executor, sampling_rate });
+        if let (Some(secs), Some(interval)) = (prediction.completion_time_secs, prediction.interval) {
+            prop_assert!(secs > 0.0 && secs.is_finite());
+            prop_assert!((0.0..=secs).contains(&interval.lower_secs) && interval.upper_secs >= secs);
+        }
+    }
+
+    #[test]
+    fn effects_that_multiply_are_predicted_exactly_beyond_the_sampled_rates(
+        start in 0.1f64..5.0, work in 10.0f64..1e4, serial_e in 0.05f64..1.0, serial_c in 0.05f64..1.0
+    ) {
+        let time = |e: f64, c: f64, s: f64| (start + work * s) * (serial_e + 1.0 / e) * (serial_c + 1.0 / c);
+        let runs = full(&[1, 2, 3], &[2, 4, 6, 8], &[0.01, 0.1], time);
+        let predictor = Predictor::fit(&context(None), &runs).unwrap();
+        prop_assert_eq!(predictor.scenario(), Scenario::FourTwo);
+        for (e, c) in [(1, 2), (2, 4), (3, 8), (3, 5), (4, 8)] {
+            let expected = time(f64::from(e), f64::from(c), 1.0);
+            let predicted = secs(&predictor, whole(e, c));
+            prop_assert!((predicted - expected).abs() < 1e-6 * expected, "{predicted} for {expected}");
+        }
+    }
+}
+
+#[test]
+fn lines_over_all_images_are_predicted_exactly_by_the_baseline() {
+    let runs = full(&[1, 2, 3], &[2, 4, 8], &[1.0], additive);
+    let predictor = Predictor::fit(&context(None), &runs).unwrap();
+    assert_eq!(predictor.scenario(), Scenario::Baseline);
+    assert!((secs(&predictor, whole(2, 6)) - additive(2.0, 6.0, 1.0)).abs() < 1e-6);
+}
+
+#[test]
+fn configurations_that_were_left_out_of_a_full_grid_are_predicted_exactly_all_the_same() {
+    let mut runs = full(&[1, 2, 3], &[1, 2, 4], &[0.01, 0.1], multiplicative);
+    runs.retain(|run| (run.executors, run.cores_per_executor) != (3, 1));
+    runs.retain(|run| (run.executors, run.cores_per_executor, run.sampling_rate) != (1, 4, 0.1));
+    let predictor = Predictor::fit(&context(None), &runs).unwrap();
+    let expected = multiplicative(3.0, 1.0, 1.0);
+    let predicted = secs(&predictor, whole(3, 1));
+    assert!((predicted - expected).abs() < 1e-6 * expected, "{predicted} for {expected}");
+}
+
+#[test]
+fn a_group_of_one_row_does_not_pull_an_effect_towards_none() {
+    // Each feature varies in one group alone; every other group has one row.
+    let at = |e: f64, c: f64, s: f64| multiplicative(e, c, s);
+    let pick = [(1, 1, 0.01), (1, 1, 0.1), (2, 1, 0.01), (4, 1, 0.01), (1, 2, 0.01), (1, 4, 0.01)];
+    let runs: Vec<Observation> = pick.iter().flat_map(|(e, c, s)| full(&[*e], &[*c], &[*s], at)).collect();
+    let predictor = Predictor::fit(&context(None), &runs).unwrap();
+    let expected = multiplicative(4.0, 4.0, 1.0);
+    let predicted = secs(&predictor, whole(4, 4));
+    assert!((predicted - expected).abs() < 1e-6 * expected, "{predicted} for {expected}");
+}
+
+#[test]
+fn a_chain_of_groups_that_share_one_value_each_is_scaled_as_one() {
+    // No group has all three numbers of executors, and only the first has one executor.
+    let mut runs = full(&[1, 2], &[1], &[0.01, 0.1], multiplicative);
+    runs.extend(full(&[2, 4], &[2], &[0.01, 0.1], multiplicative));
+    runs.extend(full(&[4, 8], &[4], &[0.01, 0.1], multiplicative));
+    let predictor = Predictor::fit(&context(None), &runs).unwrap();
+    let effect = secs(&predictor, whole(8, 4)) / secs(&predictor, whole(1, 4));
+    let expected = multiplicative(8.0, 4.0, 1.0) / multiplicative(1.0, 4.0, 1.0);
+    // The cores vary at 2 and at 4 executors, one step each.
+    assert!((effect - expected).abs() < 1e-6 * expected, "{effect} for {expected}");
+}

@@ -1,0 +1,14 @@
+//! What the predictor promises, through its public names alone.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what serves tests may panic as tests do")]
+
+mod bad_input;
+mod capacity;
+mod decision;
+mod grid;
+mod interval;
+mod laws;
+mod metric;
+mod scenarios;
+mod scikit_learn;
+mod serialisation;

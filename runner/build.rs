@@ -1,0 +1,34 @@
+//! Builds the runner again when the planner that it embeds was built anew.
+
+use std::fs;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+const PLANNER: &str = "../target/planner";
+
+fn main() {
+    // Cargo takes a watched path that is missing for a change and would build the runner each time. Where the folder
+    // cannot be made, it does just that.
+    let _ = fs::create_dir_all(PLANNER);
+    println!("cargo::rerun-if-changed={PLANNER}");
+    // Files that are new or gone change this number, and with it the code that embeds them.
+    println!("cargo::rustc-env=FOREGLOW_PLANNER_STAMP={}", stamp(Path::new(PLANNER)));
+}
+
+/// A number that changes with the names, sizes and times of the files in a folder.
+fn stamp(folder: &Path) -> u64 {
+    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+    let mut hasher = DefaultHasher::new();
+    let mut entries: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().collect();
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        entry.file_name().hash(&mut hasher);
+        let Ok(metadata) = entry.metadata() else { continue };
+        if metadata.is_dir() {
+            stamp(&entry.path()).hash(&mut hasher);
+        }
+        let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        (metadata.len(), modified).hash(&mut hasher);
+    }
+    hasher.finish()
+}

@@ -1,0 +1,103 @@
+//! What the main job found: samples, scenarios, the decision, and a prediction beside what was then measured.
+
+use foreglow_model::{Interval, Prediction, ScenarioRow};
+use foreglow_shared::{Sample, format_duration, format_percent};
+use serde::Serialize;
+
+use super::decision::Row;
+use super::{DecisionAnswer, SCHEMA, ScenarioTableAnswer, configuration, json};
+use crate::output::Format;
+
+/// The answer of the main job.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DemoAnswer {
+    schema: u32,
+    samples: Vec<Sample>,
+    scenario_table: Vec<ScenarioRow>,
+    recommendation: Option<Row>,
+    check: Check,
+    link: String,
+    decision: DecisionAnswer,
+    #[serde(skip)]
+    scenarios: ScenarioTableAnswer,
+}
+
+/// A run whose configuration was left out of the fit: predicted, then measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Check {
+    executors: u32,
+    cores_per_executor: u32,
+    sampling_rate: f64,
+    predicted_secs: Option<f64>,
+    interval: Option<Interval>,
+    measured_secs: Option<f64>,
+    /// |measured − predicted| ÷ measured.
+    error_percent: Option<f64>,
+}
+
+impl Check {
+    /// Puts a prediction beside the run that it was made for.
+    pub fn new(prediction: Prediction, sample: &Sample) -> Self {
+        let (predicted_secs, measured_secs) = (prediction.completion_time_secs, sample.completed_secs());
+        Self {
+            executors: sample.configuration.executors,
+            cores_per_executor: sample.configuration.cores_per_executor,
+            sampling_rate: sample.sampling_rate,
+            predicted_secs,
+            interval: prediction.interval,
+            measured_secs,
+            error_percent: predicted_secs
+                .zip(measured_secs)
+                .map(|(predicted, measured)| (measured - predicted).abs() / measured * 100.0),
+        }
+    }
+
+    fn table(&self) -> String {
+        let time = |secs: Option<f64>| secs.map_or_else(|| "unknown".into(), format_duration);
+        format!(
+            "CHECK: the whole job on {}, a configuration that was left out of the fit\n  \
+             predicted {}, measured {}: {} off\n",
+            configuration(self.executors, self.cores_per_executor),
+            time(self.predicted_secs),
+            time(self.measured_secs),
+            self.error_percent.map_or_else(|| "unknown".into(), format_percent)
+        )
+    }
+}
+
+impl DemoAnswer {
+    /// Puts the parts together.
+    pub fn new(
+        samples: Vec<Sample>,
+        scenarios: ScenarioTableAnswer,
+        decision: DecisionAnswer,
+        check: Check,
+        link: String,
+    ) -> Self {
+        Self {
+            schema: SCHEMA,
+            samples,
+            scenario_table: scenarios.scenarios.clone(),
+            recommendation: decision.recommended.clone(),
+            check,
+            link,
+            decision,
+            scenarios,
+        }
+    }
+
+    /// The answer in a form.
+    pub fn render(&self, format: Format) -> String {
+        match format {
+            Format::Table => format!(
+                "{}\n{}\n{}\nThe answer as a link, for a colleague:\n{}\n",
+                self.decision.table(),
+                self.check.table(),
+                self.scenarios.body(),
+                self.link
+            ),
+            Format::Json => json(self),
+            Format::Csv => self.decision.render(format),
+        }
+    }
+}

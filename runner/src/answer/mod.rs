@@ -1,0 +1,56 @@
+//! Answers in the forms in which people and programs read them. `docs/answers.md` fixes the JSON.
+
+mod decision;
+mod demo;
+mod prediction;
+mod scenario_table;
+
+use foreglow_model::{FitError, Interval, Predictor, Warning};
+use foreglow_shared::format_duration;
+
+pub use self::decision::DecisionAnswer;
+pub use self::demo::{Check, DemoAnswer};
+pub use self::prediction::PredictionAnswer;
+pub use self::scenario_table::ScenarioTableAnswer;
+
+use crate::ask::Job;
+use crate::exit::unusable;
+
+/// Version of the JSON of every answer.
+pub const SCHEMA: u32 = 1;
+
+/// Fits the predictor to a job's runs.
+///
+/// # Errors
+/// The runs are too few or too much alike; the sentence says what to collect.
+pub fn fit(job: &Job) -> anyhow::Result<Predictor> {
+    Predictor::fit(&job.context, &job.observations).map_err(|error: FitError| unusable(error.to_string()))
+}
+
+/// Answers as JSON: indented, ended by a newline.
+fn json(answer: &impl serde::Serialize) -> String {
+    let text = serde_json::to_string_pretty(answer).expect("an answer holds only strings, numbers and lists");
+    text + "\n"
+}
+
+/// `2 executors of 4 cores`.
+fn configuration(executors: u32, cores_per_executor: u32) -> String {
+    let noun = |count: u32, noun: &str| if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") };
+    format!("{} of {}", noun(executors, "executor"), noun(cores_per_executor, "core"))
+}
+
+/// `11.20 s to 13.50 s`.
+fn range(interval: &Interval) -> String {
+    format!("{} to {}", format_duration(interval.lower_secs), format_duration(interval.upper_secs))
+}
+
+/// `90 %`.
+fn probability(interval: &Interval) -> String {
+    format!("{:.0} %", interval.probability * 100.0)
+}
+
+/// One line for each warning, after an empty one.
+fn notes(warnings: &[Warning]) -> String {
+    let lines: String = warnings.iter().map(|warning| format!("Note: {warning}.\n")).collect();
+    if lines.is_empty() { lines } else { format!("\n{lines}") }
+}

@@ -1,0 +1,132 @@
+//! The completion time of one configuration.
+
+use foreglow_model::{Choice, Interval, Prediction, Predictor, Scenario, Setting, Warning};
+use foreglow_shared::{Context, PriceSheet, format_duration, format_money, format_rate};
+use serde::Serialize;
+
+use super::{SCHEMA, configuration, json, notes, probability, range};
+use crate::output::Format;
+use crate::table::{csv, number};
+
+/// What a job takes on one configuration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PredictionAnswer {
+    schema: u32,
+    context: Context,
+    scenario: Scenario,
+    choices: Vec<Choice>,
+    executors: u32,
+    cores_per_executor: u32,
+    memory_per_executor_mib: u32,
+    sampling_rate: f64,
+    completion_time_secs: Option<f64>,
+    interval: Option<Interval>,
+    cost: Option<f64>,
+    prices: PriceSheet,
+    warnings: Vec<Warning>,
+}
+
+impl PredictionAnswer {
+    /// Predicts the job of `context` at `setting`; each executor has `memory_per_executor_mib`.
+    pub fn new(
+        context: &Context,
+        predictor: &Predictor,
+        setting: Setting,
+        memory_per_executor_mib: u32,
+        prices: &PriceSheet,
+    ) -> Self {
+        let Setting { executors, cores_per_executor, sampling_rate } = setting;
+        let Prediction { completion_time_secs, interval, warnings } = predictor.predict(setting);
+        let cost = completion_time_secs
+            .map(|secs| prices.cost(executors, cores_per_executor, memory_per_executor_mib, secs))
+            .filter(|cost| cost.is_finite());
+        Self {
+            schema: SCHEMA,
+            context: context.clone(),
+            scenario: predictor.scenario(),
+            choices: predictor.choices().to_vec(),
+            executors,
+            cores_per_executor,
+            memory_per_executor_mib,
+            sampling_rate,
+            completion_time_secs,
+            interval,
+            cost,
+            prices: prices.clone(),
+            warnings,
+        }
+    }
+
+    /// Why there is no time, where there is none.
+    pub fn check(&self) -> anyhow::Result<()> {
+        if self.completion_time_secs.is_some() {
+            return Ok(());
+        }
+        let reasons: Vec<String> = self.warnings.iter().map(ToString::to_string).collect();
+        anyhow::bail!("the samples cannot say how long this takes: {}", reasons.join("; "))
+    }
+
+    /// The answer in a form.
+    pub fn render(&self, format: Format) -> String {
+        match format {
+            Format::Table => self.table(),
+            Format::Json => json(self),
+            Format::Csv => self.csv(),
+        }
+    }
+
+    fn table(&self) -> String {
+        let mut text = format!("{}\n\n", self.context.title());
+        let mut line = |name: &str, value: String| text.push_str(&format!("{name:<17} {value}\n"));
+        line("completion time", self.completion_time_secs.map_or_else(|| "unknown".into(), format_duration));
+        if let Some(interval) = &self.interval {
+            line("interval", format!("{} ({} of jobs)", range(interval), probability(interval)));
+        }
+        if let Some(cost) = self.cost {
+            let prices = &self.prices;
+            line("cost", format!("{} ({}, {})", format_money(cost, &prices.currency), prices.name, prices.date));
+        }
+        let memory = self.memory_per_executor_mib;
+        line(
+            "configuration",
+            format!("{}, {memory} MiB for each executor", configuration(self.executors, self.cores_per_executor)),
+        );
+        line("sampling rate", format_rate(self.sampling_rate));
+        line("predicted by", format!("scenario {}", self.scenario.label()));
+        for choice in &self.choices {
+            text.push_str(&format!("  {:<15} {}\n", choice.place.to_string(), choice.technique));
+        }
+        text + &notes(&self.warnings)
+    }
+
+    fn csv(&self) -> String {
+        let columns = [
+            "executors",
+            "cores_per_executor",
+            "memory_per_executor_mib",
+            "sampling_rate",
+            "completion_time_secs",
+            "lower_secs",
+            "upper_secs",
+            "probability",
+            "cost",
+            "currency",
+            "scenario",
+        ];
+        let interval = self.interval;
+        let row = vec![
+            self.executors.to_string(),
+            self.cores_per_executor.to_string(),
+            self.memory_per_executor_mib.to_string(),
+            self.sampling_rate.to_string(),
+            number(self.completion_time_secs),
+            number(interval.map(|interval| interval.lower_secs)),
+            number(interval.map(|interval| interval.upper_secs)),
+            number(interval.map(|interval| interval.probability)),
+            number(self.cost),
+            self.prices.currency.clone(),
+            self.scenario.label().to_owned(),
+        ];
+        csv(&columns, [row])
+    }
+}

@@ -1,0 +1,137 @@
+//! How accurate each scenario is on the samples, and what it took.
+
+use foreglow_model::{ScenarioRow, scenario_table};
+use foreglow_shared::{Context, format_duration, format_percent};
+use serde::Serialize;
+
+use super::{SCHEMA, json};
+use crate::ask::Job;
+use crate::output::Format;
+use crate::table::{Align, csv, number, table};
+
+/// The scenarios side by side.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ScenarioTableAnswer {
+    schema: u32,
+    context: Context,
+    pub(super) scenarios: Vec<ScenarioRow>,
+}
+
+impl ScenarioTableAnswer {
+    /// Fits and tests every scenario on a job's runs.
+    pub fn new(job: &Job) -> Self {
+        let started = std::time::Instant::now();
+        let mut clock = || started.elapsed().as_secs_f64();
+        let scenarios = scenario_table(&job.context, &job.observations, &mut clock);
+        Self { schema: SCHEMA, context: job.context.clone(), scenarios }
+    }
+
+    /// Why no scenario has an accuracy, where none has.
+    ///
+    /// # Errors
+    /// The samples are too few for every scenario.
+    pub fn check(&self) -> anyhow::Result<()> {
+        if self.scenarios.iter().any(|row| row.accuracy_percent.is_some()) {
+            return Ok(());
+        }
+        let reason = self.scenarios.iter().find_map(|row| row.reason.as_deref());
+        let reason = reason.unwrap_or("collect more samples");
+        Err(crate::exit::unusable(format!("the samples are too few to test any scenario: {reason}")))
+    }
+
+    /// The answer in a form.
+    pub fn render(&self, format: Format) -> String {
+        match format {
+            Format::Table => self.table(),
+            Format::Json => json(self),
+            Format::Csv => self.csv(),
+        }
+    }
+
+    fn table(&self) -> String {
+        format!("{}\n\n{}", self.context.title(), self.body())
+    }
+
+    /// The table without the job's title.
+    pub(super) fn body(&self) -> String {
+        let columns = [
+            ("scenario", Align::Left),
+            ("accuracy", Align::Right),
+            ("fitted on", Align::Right),
+            ("tested on", Align::Right),
+            ("t1 collecting", Align::Right),
+            ("t2 training", Align::Right),
+            ("T", Align::Right),
+        ];
+        let cells = |row: &ScenarioRow| {
+            vec![
+                row.scenario.label().to_owned(),
+                row.accuracy_percent.map_or_else(|| "unknown".into(), format_percent),
+                row.fitted.to_string(),
+                row.tested.to_string(),
+                format_duration(row.t1_secs),
+                format_duration(row.t2_secs),
+                format_duration(row.total_secs),
+            ]
+        };
+        let mut text = table(&columns, self.scenarios.iter().map(cells));
+        let reasons = self.scenarios.iter().filter_map(|row| row.reason.as_ref().map(|reason| (row.scenario, reason)));
+        for (scenario, reason) in reasons {
+            text.push_str(&format!("\nScenario {}: {reason}.\n", scenario.label()));
+        }
+        let choices = self.choices();
+        if !choices.is_empty() {
+            let columns = [
+                ("scenario", Align::Left),
+                ("place", Align::Left),
+                ("technique", Align::Left),
+                ("leave-one-out error", Align::Right),
+            ];
+            text.push_str(&format!("\n{}", table(&columns, choices)));
+        }
+        text
+    }
+
+    fn choices(&self) -> Vec<Vec<String>> {
+        let choices =
+            self.scenarios.iter().flat_map(|row| row.choices.iter().map(move |choice| (row.scenario, choice)));
+        let cells = |(scenario, choice): (foreglow_model::Scenario, &foreglow_model::Choice)| {
+            vec![
+                scenario.label().to_owned(),
+                choice.place.to_string(),
+                choice.technique.to_string(),
+                // The root is a share of the longest time.
+                format_percent(choice.loo_mse.sqrt() * 100.0),
+            ]
+        };
+        choices.map(cells).collect()
+    }
+
+    fn csv(&self) -> String {
+        let columns = [
+            "scenario",
+            "accuracy_percent",
+            "mape_percent",
+            "fitted",
+            "tested",
+            "t1_secs",
+            "t2_secs",
+            "total_secs",
+            "reason",
+        ];
+        let cells = |row: &ScenarioRow| {
+            vec![
+                row.scenario.label().to_owned(),
+                number(row.accuracy_percent),
+                number(row.mape_percent),
+                row.fitted.to_string(),
+                row.tested.to_string(),
+                row.t1_secs.to_string(),
+                row.t2_secs.to_string(),
+                row.total_secs.to_string(),
+                row.reason.clone().unwrap_or_default(),
+            ]
+        };
+        csv(&columns, self.scenarios.iter().map(cells))
+    }
+}

@@ -1,0 +1,148 @@
+//! The samples that a question is about: from files, standard input or the store, and of one job.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use foreglow_shared::{Context, Observation, Sample, group_by_context, read_samples};
+
+use crate::exit::unusable;
+use crate::store::{Filter, Store};
+
+/// Where the samples are, and which job they are about.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Source {
+    /// Files of samples, JSON Lines or CSV; `-` is standard input [default: the store]
+    #[arg(value_name = "FILE", conflicts_with = "store")]
+    pub files: Vec<PathBuf>,
+
+    /// Store to read from [default: the one that `foreglow demo` fills]
+    #[arg(long, value_name = "FILE")]
+    pub store: Option<PathBuf>,
+
+    /// Only the samples of this CNN
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+
+    /// Which job, by its number in the list that is printed where the samples are about several
+    #[arg(long, value_name = "N")]
+    pub context: Option<usize>,
+}
+
+/// The completed runs of one job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// What the runs have in common.
+    pub context: Context,
+    /// What was measured: at least one run.
+    pub observations: Vec<Observation>,
+}
+
+impl Source {
+    /// Reads the samples and picks the job.
+    ///
+    /// # Errors
+    /// A file that cannot be read, samples that are none, no completed run, or several jobs and no choice among them.
+    pub fn job(&self) -> anyhow::Result<Job> {
+        self.pick(&self.samples()?)
+    }
+
+    /// Every sample.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or that holds something else than samples.
+    pub fn samples(&self) -> anyhow::Result<Vec<Sample>> {
+        if self.files.is_empty() {
+            return read_store(self.store.as_deref());
+        }
+        read_files(&self.files)
+    }
+
+    fn pick(&self, samples: &[Sample]) -> anyhow::Result<Job> {
+        let jobs: Vec<(usize, Job)> = group_by_context(samples)
+            .into_iter()
+            .filter(|(_, observations)| !observations.is_empty())
+            .map(|(context, observations)| Job { context, observations })
+            .enumerate()
+            .map(|(index, job)| (index + 1, job))
+            .collect();
+        if jobs.is_empty() {
+            let runs = samples.len();
+            return Err(unusable(format!(
+                "none of the {runs} samples completed, so there is no time to learn from; see their `reason`, and collect again"
+            )));
+        }
+        let wanted = |number: usize, job: &Job| {
+            self.context.is_none_or(|wanted| wanted == number)
+                && self.model.as_ref().is_none_or(|model| *model == job.context.workload.model)
+        };
+        let mut matching: Vec<Job> =
+            jobs.iter().filter(|(number, job)| wanted(*number, job)).map(|(_, job)| job.clone()).collect();
+        match (matching.pop(), matching.is_empty()) {
+            (Some(job), true) => Ok(job),
+            (None, _) => {
+                Err(unusable(format!("no job of the samples is the one that you chose; there are:\n{}", list(&jobs))))
+            }
+            (Some(_), false) => Err(unusable(format!(
+                "the samples are about several jobs; choose one with --context N, or by its CNN with --model NAME:\n{}",
+                list(&jobs)
+            ))),
+        }
+    }
+}
+
+fn list(jobs: &[(usize, Job)]) -> String {
+    let line = |(number, job): &(usize, Job)| {
+        format!("  {number}  {} ({} completed runs)", job.context.title(), job.observations.len())
+    };
+    jobs.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Reads the samples of files; a sample that stands in two of them is one sample.
+///
+/// # Errors
+/// A file that cannot be read, or its first line that is no sample.
+pub fn read_files(files: &[PathBuf]) -> anyhow::Result<Vec<Sample>> {
+    let mut samples = Vec::new();
+    let mut seen = std::collections::BTreeSet::new();
+    for file in files {
+        let read = read_samples(&read_bytes(file)?);
+        let read = read.map_err(|error| unusable(format!("{}: {error}", name(file))))?;
+        samples.extend(read.into_iter().filter(|sample| seen.insert(sample.id)));
+    }
+    Ok(samples)
+}
+
+fn read_store(path: Option<&Path>) -> anyhow::Result<Vec<Sample>> {
+    let store = Store::open_existing(path)?;
+    let samples = store.samples(&Filter::default())?;
+    if samples.is_empty() {
+        return Err(unusable(format!(
+            "the store {} holds no samples; measure some with `foreglow demo` or `foreglow collect`",
+            store.path().display()
+        )));
+    }
+    Ok(samples)
+}
+
+/// Reads a file that a person named; `-` is standard input.
+///
+/// # Errors
+/// The file is missing, a folder, or may not be read.
+pub fn read_bytes(file: &Path) -> anyhow::Result<Vec<u8>> {
+    if file == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes).context("standard input cannot be read")?;
+        return Ok(bytes);
+    }
+    std::fs::read(file).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => unusable(format!("there is no file {}; check its name", file.display())),
+        std::io::ErrorKind::IsADirectory => unusable(format!("{} is a folder; give a file", file.display())),
+        _ => unusable(format!("the file {} cannot be read: {error}", file.display())),
+    })
+}
+
+/// What a message calls a file.
+pub fn name(file: &Path) -> String {
+    if file == Path::new("-") { "standard input".into() } else { file.display().to_string() }
+}

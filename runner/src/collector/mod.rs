@@ -1,0 +1,171 @@
+//! The collector: takes timing samples over HTTP, hands them out again, and serves the planner from the binary itself.
+
+mod access;
+mod planner;
+mod samples;
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use axum::Router;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+
+pub use self::access::Access;
+pub use self::samples::{Receipt, Rejection};
+use crate::exit::unusable;
+use crate::store::Store;
+
+/// The most that one request may send.
+pub const MAX_BODY_BYTES: usize = 16 << 20;
+/// A stopping collector waits so long for requests that have begun.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What the requests share.
+#[derive(Clone)]
+struct Shared {
+    store: Arc<Mutex<Store>>,
+    access: Arc<Access>,
+    is_local: bool,
+}
+
+/// A taken address, on which [`Collector::run`] answers.
+#[derive(Debug)]
+pub struct Collector {
+    listener: TcpListener,
+    address: SocketAddr,
+    access: Access,
+}
+
+impl Collector {
+    /// Takes the address, so that whoever connects from now on waits for [`Collector::run`].
+    ///
+    /// # Errors
+    /// The address is in use or not of this machine, or is open to others without a token.
+    pub fn bind(listen: SocketAddr, access: Access) -> anyhow::Result<Self> {
+        access.check(listen)?;
+        let listener = TcpListener::bind(listen).map_err(|error| match error.kind() {
+            std::io::ErrorKind::AddrInUse => unusable(format!(
+                "{listen} is in use by another program; end that one, or take a free port with --listen {}:0",
+                host(listen)
+            )),
+            std::io::ErrorKind::AddrNotAvailable => {
+                unusable(format!("{listen} is no address of this machine; try --listen 127.0.0.1:8787"))
+            }
+            std::io::ErrorKind::PermissionDenied => unusable(format!(
+                "this user may not listen on {listen}; take a port above 1023, such as --listen {}:8787",
+                host(listen)
+            )),
+            _ => anyhow::Error::new(error).context(format!("{listen} cannot be listened on")),
+        })?;
+        listener.set_nonblocking(true).context("the listening socket cannot be set up")?;
+        let address = listener.local_addr().context("the listening socket has no address")?;
+        Ok(Self { listener, address, access })
+    }
+
+    /// Where the planner is: `http://127.0.0.1:8787/`.
+    pub fn url(&self) -> String {
+        format!("http://{}/", self.address)
+    }
+
+    /// Answers requests until the process is told to stop (Ctrl-C or SIGTERM); requests that have begun are answered.
+    ///
+    /// # Errors
+    /// The threads that answer cannot be started, or the socket fails.
+    pub fn run(self, store: Store) -> anyhow::Result<()> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .context("the threads that answer requests cannot be started")?;
+        let outcome = runtime.block_on(self.answer(store));
+        runtime.shutdown_timeout(STOP_TIMEOUT);
+        outcome
+    }
+
+    async fn answer(self, store: Store) -> anyhow::Result<()> {
+        let told_to_stop = told_to_stop()?;
+        let listener =
+            tokio::net::TcpListener::from_std(self.listener).context("the listening socket cannot be used")?;
+        let is_local = self.access.is_local(self.address);
+        let shared = Shared { store: Arc::new(Mutex::new(store)), access: Arc::new(self.access), is_local };
+        let (stopping, stopped) = tokio::sync::oneshot::channel();
+        let server = axum::serve(listener, router(shared)).with_graceful_shutdown(async {
+            told_to_stop.await;
+            // Nobody waits for it once the server has ended by itself.
+            let _ = stopping.send(());
+        });
+        tokio::select! {
+            ended = async { server.await } => ended.context("the collector's socket failed"),
+            () = async {
+                let _ = stopped.await;
+                tokio::time::sleep(STOP_TIMEOUT).await;
+            } => Ok(()),
+        }
+    }
+}
+
+fn host(listen: SocketAddr) -> String {
+    if listen.is_ipv6() { format!("[{}]", listen.ip()) } else { listen.ip().to_string() }
+}
+
+fn router(shared: Shared) -> Router {
+    Router::new()
+        .route("/api/v1/samples", get(samples::list).post(samples::accept))
+        .route("/api/v1/workloads", get(samples::workloads))
+        .route("/healthz", get(|| async { "ok\n" }))
+        .fallback(planner::file)
+        .layer(axum::extract::DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(axum::middleware::from_fn_with_state(shared.clone(), access::guard))
+        .with_state(shared)
+}
+
+impl Shared {
+    /// Works with the store on a thread that may wait for the disk.
+    async fn with_store<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Store) -> anyhow::Result<T> + Send + 'static,
+    ) -> anyhow::Result<T> {
+        let store = Arc::clone(&self.store);
+        tokio::task::spawn_blocking(move || {
+            // A request that panicked has rolled its transaction back: the store is sound.
+            let mut store: MutexGuard<'_, Store> = store.lock().unwrap_or_else(PoisonError::into_inner);
+            work(&mut store)
+        })
+        .await
+        .context("the store's thread ended early")?
+    }
+}
+
+/// An error as every route of the API answers it: `{"error":"…"}`.
+fn refusal(status: StatusCode, sentence: impl std::fmt::Display) -> Response {
+    (status, axum::Json(serde_json::json!({ "error": sentence.to_string() }))).into_response()
+}
+
+/// Ends when the process is told to stop. From this call on, not from the first wait, it is heard.
+#[cfg(unix)]
+fn told_to_stop() -> anyhow::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let hear = |kind| signal(kind).context("the signals that stop the collector cannot be heard");
+    let (mut interrupted, mut terminated) = (hear(SignalKind::interrupt())?, hear(SignalKind::terminate())?);
+    Ok(async move {
+        tokio::select! {
+            _ = interrupted.recv() => (),
+            _ = terminated.recv() => (),
+        }
+    })
+}
+
+/// Ends when the process is told to stop.
+#[cfg(not(unix))]
+fn told_to_stop() -> anyhow::Result<impl Future<Output = ()>> {
+    Ok(async {
+        // Where Ctrl-C cannot be heard, the system ends the process.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    })
+}

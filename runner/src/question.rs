@@ -1,0 +1,140 @@
+//! The question of a person: a deadline, the configurations to choose from, the memory, the prices.
+
+use std::path::{Path, PathBuf};
+
+use foreglow_shared::{Observation, PriceSheet, Question};
+
+use crate::ask::{name, read_bytes};
+use crate::exit::unusable;
+
+/// More numbers in one list are a slip of the hand.
+const MAX_COUNTS: usize = 10_000;
+
+/// What is asked of the predictor.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct QuestionArgs {
+    /// The job must be done within this time: 90s, 5m, 1h30m
+    #[arg(long, value_name = "TIME", value_parser = duration_secs)]
+    pub deadline: Option<f64>,
+
+    /// Numbers of executors to choose from: 1-8 or 1,2,4 [default: 1 to the largest measured]
+    #[arg(long, value_name = "LIST", value_parser = counts)]
+    pub executors: Option<Counts>,
+
+    /// Numbers of cores per executor to choose from: 1-8 or 1,2,4 [default: 1 to the largest measured]
+    #[arg(long, value_name = "LIST", value_parser = counts)]
+    pub cores: Option<Counts>,
+
+    #[command(flatten)]
+    pub bill: Bill,
+}
+
+/// What a configuration is charged for.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Bill {
+    /// Memory of each executor in MiB, for its price [default: the largest measured]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..))]
+    pub memory: Option<u32>,
+
+    /// Price sheet, JSON [default: a published list price, named in the answer]
+    #[arg(long, value_name = "FILE")]
+    pub prices: Option<PathBuf>,
+}
+
+/// Numbers to choose from, ascending, each once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counts(pub Vec<u32>);
+
+impl QuestionArgs {
+    /// The question about these observations.
+    ///
+    /// # Errors
+    /// The price sheet cannot be read.
+    pub fn about(&self, observations: &[Observation]) -> anyhow::Result<Question> {
+        let mut question = self.bill.about(observations)?;
+        question.deadline_secs = self.deadline;
+        if let Some(Counts(executors)) = &self.executors {
+            question.executors.clone_from(executors);
+        }
+        if let Some(Counts(cores)) = &self.cores {
+            question.cores_per_executor.clone_from(cores);
+        }
+        Ok(question)
+    }
+}
+
+impl Bill {
+    /// The question to start from, with this memory and these prices.
+    ///
+    /// # Errors
+    /// The price sheet cannot be read.
+    pub fn about(&self, observations: &[Observation]) -> anyhow::Result<Question> {
+        let mut question = Question::about(observations);
+        question.memory_per_executor_mib = self.memory.unwrap_or(question.memory_per_executor_mib);
+        if let Some(file) = &self.prices {
+            question.prices = read_prices(file)?;
+        }
+        Ok(question)
+    }
+}
+
+fn read_prices(file: &Path) -> anyhow::Result<PriceSheet> {
+    let bytes = read_bytes(file)?;
+    let text = String::from_utf8_lossy(&bytes);
+    PriceSheet::from_json(&text).map_err(|error| unusable(format!("{}: {error}", name(file))))
+}
+
+/// Reads a time that a person writes: `90`, `90s`, `5m`, `1h30m`.
+pub fn duration_secs(text: &str) -> Result<f64, String> {
+    let secs = match text.trim().parse::<f64>() {
+        Ok(secs) => Some(secs),
+        Err(_) => text.parse::<jiff::SignedDuration>().ok().map(|duration| duration.as_secs_f64()),
+    };
+    secs.filter(|secs| secs.is_finite() && *secs > 0.0)
+        .ok_or_else(|| "write a time above 0, such as 90s, 5m or 1h30m".to_owned())
+}
+
+/// Reads numbers that a person lists: `1-8`, `1,2,4`, `1-4,8`.
+fn counts(text: &str) -> Result<Counts, String> {
+    let wrong = || "write numbers of 1 or more, such as 1-8 or 1,2,4".to_owned();
+    let number = |text: &str| text.trim().parse::<u32>().ok().filter(|count| *count > 0).ok_or_else(wrong);
+    let mut counts = std::collections::BTreeSet::new();
+    for part in text.split(',') {
+        let (first, last) = match part.split_once('-') {
+            Some((first, last)) => (number(first)?, number(last)?),
+            None => (number(part)?, number(part)?),
+        };
+        if first > last {
+            return Err(wrong());
+        }
+        if (last - first) as usize >= MAX_COUNTS || counts.len() >= MAX_COUNTS {
+            return Err(format!("name at most {MAX_COUNTS} numbers"));
+        }
+        counts.extend(first..=last);
+    }
+    Ok(Counts(counts.into_iter().collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_read_as_people_write_it() {
+        let times = [("90", 90.0), ("90s", 90.0), ("5m", 300.0), ("1h30m", 5400.0), ("1.5h", 5400.0), ("250ms", 0.25)];
+        for (text, secs) in times {
+            assert_eq!(duration_secs(text), Ok(secs), "{text}");
+        }
+        for text in ["", "0", "-5s", "soon", "NaN", "inf", "1e400"] {
+            assert!(duration_secs(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_as_people_list_them() {
+        assert_eq!(counts("1-4,8, 2"), Ok(Counts(vec![1, 2, 3, 4, 8])));
+        for text in ["", "0", "4-1", "a", "1-", "1,,2", "-1", "1-4294967295"] {
+            assert!(counts(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The embedded store: every sample by its id, and which of them still wait for a collector.
+//!
+//! One SQLite file in WAL mode with `synchronous=FULL`: a sample that [`Store::insert`] has acknowledged is on the disk.
+
+mod failure;
+mod schema;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use foreglow_shared::{Engine, Mode, Outcome, Sample, Timestamp, Uuid, Workload, parse_line};
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
+
+use crate::exit::unusable;
+use failure::sentence;
+
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+const FILE_NAME: &str = "samples.sqlite";
+
+/// An open store.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+}
+
+/// What became of inserted samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Inserted {
+    /// Samples that the store did not hold.
+    pub new: usize,
+    /// Samples whose id it held: nothing was changed.
+    pub known: usize,
+}
+
+/// Which samples to read, in the order of their arrival. The default is all of them.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Name of the CNN.
+    pub model: Option<String>,
+    /// Inference or training.
+    pub mode: Option<Mode>,
+    /// What ran the executors.
+    pub engine: Option<Engine>,
+    /// How the run ended.
+    pub outcome: Option<Outcome>,
+    /// Runs that were submitted at this moment or later.
+    pub since: Option<Timestamp>,
+    /// Only what arrived after the sample with this id.
+    pub after: Option<Uuid>,
+    /// At most so many.
+    pub limit: Option<usize>,
+}
+
+/// Where the store is when nobody names one: in the folder `FOREGLOW_DATA`, or else the user's data folder.
+pub fn default_path() -> anyhow::Result<PathBuf> {
+    if let Some(folder) = std::env::var_os("FOREGLOW_DATA").filter(|folder| !folder.is_empty()) {
+        return Ok(PathBuf::from(folder).join(FILE_NAME));
+    }
+    let folders = directories::ProjectDirs::from("", "", "foreglow")
+        .context("no folder for data is known on this machine; set FOREGLOW_DATA to one or give --store FILE")?;
+    Ok(folders.data_dir().join(FILE_NAME))
+}
+
+impl Store {
+    /// Opens the store at `path`, or at [`default_path`], and creates it where there is none.
+    ///
+    /// # Errors
+    /// The file cannot be made or read, is no store, or was written by a newer Foreglow.
+    pub fn open(path: Option<&Path>) -> anyhow::Result<Self> {
+        let path = path.map_or_else(default_path, |path| Ok(path.to_owned()))?;
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).with_context(|| {
+                format!(
+                    "the folder {} cannot be made; give a writable place with --store FILE or FOREGLOW_DATA",
+                    folder.display()
+                )
+            })?;
+        }
+        Self::connect(path, OpenFlags::SQLITE_OPEN_CREATE)
+    }
+
+    /// Opens a store that must exist, to read from it.
+    ///
+    /// # Errors
+    /// As [`Store::open`], and where there is no file.
+    pub fn open_existing(path: Option<&Path>) -> anyhow::Result<Self> {
+        let path = path.map_or_else(default_path, |path| Ok(path.to_owned()))?;
+        if !path.is_file() {
+            return Err(unusable(format!(
+                "there is no store at {}; measure something first with `foreglow demo`, or name a file of samples",
+                path.display()
+            )));
+        }
+        Self::connect(path, OpenFlags::empty())
+    }
+
+    fn connect(path: PathBuf, create: OpenFlags) -> anyhow::Result<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
+        let opened = Connection::open_with_flags(&path, flags).map_err(|error| sentence(&path, &error))?;
+        opened.busy_timeout(BUSY_TIMEOUT).map_err(|error| sentence(&path, &error))?;
+        let mut store = Self { connection: opened, path };
+        schema::prepare(&mut store.connection, &store.path)?;
+        Ok(store)
+    }
+
+    /// Where the store is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Stores every sample whose id is not known yet: all of them or, on an error, none.
+    ///
+    /// # Errors
+    /// The disk is full, read-only or broken.
+    pub fn insert(&mut self, samples: &[Sample]) -> anyhow::Result<Inserted> {
+        self.write(|transaction| insert(transaction, samples))
+    }
+
+    /// Keeps samples for the collector at `url`, apart from the store's own: a collector on this machine that uses the
+    /// same store still sees them as new.
+    ///
+    /// # Errors
+    /// As [`Store::insert`].
+    pub fn keep_for(&mut self, url: &str, samples: &[Sample]) -> anyhow::Result<()> {
+        self.write(|transaction| {
+            let mut keep =
+                transaction.prepare("INSERT OR IGNORE INTO pending (collector, id, line) VALUES (?1, ?2, ?3)")?;
+            samples
+                .iter()
+                .try_for_each(|sample| keep.execute(params![url, sample.id.to_string(), line(sample)?]).map(drop))
+        })
+    }
+
+    /// The samples that wait for the collector at `url`, in the order of their arrival.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn waiting_for(&self, url: &str) -> anyhow::Result<Vec<Sample>> {
+        let lines = self.lines("SELECT line FROM pending WHERE collector = ?1 ORDER BY seq", params![url])?;
+        self.parse(&lines)
+    }
+
+    /// Notes that the collector at `url` has these samples.
+    ///
+    /// # Errors
+    /// As [`Store::insert`].
+    pub fn sent_to(&mut self, url: &str, samples: &[Sample]) -> anyhow::Result<()> {
+        self.write(|transaction| {
+            let mut sent = transaction.prepare("DELETE FROM pending WHERE collector = ?1 AND id = ?2")?;
+            samples.iter().try_for_each(|sample| sent.execute(params![url, sample.id.to_string()]).map(drop))
+        })
+    }
+
+    /// The samples that pass the filter.
+    ///
+    /// # Errors
+    /// The store cannot be read, or there is no sample with the id [`Filter::after`].
+    pub fn samples(&self, filter: &Filter) -> anyhow::Result<Vec<Sample>> {
+        self.parse(&self.sample_lines(filter)?)
+    }
+
+    /// The same samples as JSON, one line each, as they were stored.
+    ///
+    /// # Errors
+    /// As [`Store::samples`].
+    pub fn sample_lines(&self, filter: &Filter) -> anyhow::Result<Vec<String>> {
+        let after = filter.after.map(|id| self.position(id)).transpose()?.unwrap_or(0);
+        self.lines(
+            "SELECT line FROM samples
+             WHERE seq > ?1
+               AND (?2 IS NULL OR model = ?2) AND (?3 IS NULL OR mode = ?3) AND (?4 IS NULL OR engine = ?4)
+               AND (?5 IS NULL OR outcome = ?5) AND (?6 IS NULL OR started_at_us >= ?6)
+             ORDER BY seq LIMIT ?7",
+            params![
+                after,
+                filter.model,
+                filter.mode.map(Mode::as_str),
+                filter.engine.map(Engine::as_str),
+                filter.outcome.map(Outcome::as_str),
+                filter.since.map(Timestamp::as_microsecond),
+                filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX)),
+            ],
+        )
+    }
+
+    /// Every workload that has samples, with their number, in the order of its JSON.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn workloads(&self) -> anyhow::Result<Vec<(Workload, u64)>> {
+        let mut counts = std::collections::BTreeMap::<String, (Workload, u64)>::new();
+        for sample in self.samples(&Filter::default())? {
+            let key = serde_json::to_string(&sample.workload).context("a workload could not be written as JSON")?;
+            counts.entry(key).or_insert((sample.workload, 0)).1 += 1;
+        }
+        Ok(counts.into_values().collect())
+    }
+
+    fn position(&self, id: Uuid) -> anyhow::Result<i64> {
+        self.connection
+            .query_row("SELECT seq FROM samples WHERE id = ?1", [id.to_string()], |row| row.get(0))
+            .optional()
+            .map_err(|error| sentence(&self.path, &error))?
+            .ok_or_else(|| unusable(format!("there is no sample with the id {id} to read on after")))
+    }
+
+    fn lines(&self, query: &str, parameters: &[&dyn rusqlite::ToSql]) -> anyhow::Result<Vec<String>> {
+        self.connection
+            .prepare(query)
+            .and_then(|mut statement| statement.query_map(parameters, |row| row.get(0))?.collect())
+            .map_err(|error| sentence(&self.path, &error))
+    }
+
+    fn parse(&self, lines: &[String]) -> anyhow::Result<Vec<Sample>> {
+        let parse = |line: &String| {
+            parse_line(line).with_context(|| format!("the store {} holds a damaged sample", self.path.display()))
+        };
+        lines.iter().map(parse).collect()
+    }
+
+    fn write<T>(
+        &mut self,
+        change: impl FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> anyhow::Result<T> {
+        let path = &self.path;
+        self.connection
+            .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
+            .and_then(|transaction| {
+                let outcome = change(&transaction)?;
+                transaction.commit()?;
+                Ok(outcome)
+            })
+            .map_err(|error| sentence(path, &error))
+    }
+}
+
+fn insert(transaction: &rusqlite::Transaction<'_>, samples: &[Sample]) -> rusqlite::Result<Inserted> {
+    let mut statement = transaction.prepare(
+        "INSERT OR IGNORE INTO samples (id, model, mode, engine, outcome, started_at_us, line)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?;
+    let mut inserted = Inserted::default();
+    for sample in samples {
+        let new = statement.execute(params![
+            sample.id.to_string(),
+            sample.workload.model,
+            sample.workload.mode.as_str(),
+            sample.engine.as_str(),
+            sample.outcome.as_str(),
+            sample.started_at.as_microsecond(),
+            line(sample)?,
+        ])?;
+        inserted.new += new;
+        inserted.known += 1 - new;
+    }
+    Ok(inserted)
+}
+
+fn line(sample: &Sample) -> rusqlite::Result<String> {
+    serde_json::to_string(sample).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+use super::*;
+
+const LINE: &str = r#"{"schema":1,"id":"01890000-0000-7000-8000-000000000001","workload":{"model":"lenet5","mode":"inference",
+"image_px":28,"images":1000,"epochs":1,"batch_size":8},"configuration":{"executors":1,"cores_per_executor":1,
+"memory_per_executor_mib":1024,"partition_size":8,"accelerator":null},"sampling_rate":0.1,"outcome":"completed",
+"completion_time_secs":2.5,"engine":"local","runner_version":"0.1.0","host":{"cpu":"A","adapter":null},
+"started_at":"2026-11-21T10:00:00Z","note":"kept"}"#;
+
+fn sample(number: u128) -> Sample {
+    let mut sample = parse_line(&LINE.replace('\n', "")).unwrap();
+    sample.id = Uuid::from_u128((0x0189 << 112) | (7 << 76) | (2 << 62) | number);
+    sample
+}
+
+fn open(folder: &tempfile::TempDir) -> Store {
+    Store::open(Some(&folder.path().join("inner").join("samples.sqlite"))).unwrap()
+}
+
+#[test]
+fn a_sample_is_stored_once_and_read_back_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    assert_eq!(store.insert(&[sample(1), sample(2), sample(1)]).unwrap(), Inserted { new: 2, known: 1 });
+    assert_eq!(store.insert(&[sample(2)]).unwrap(), Inserted { new: 0, known: 1 });
+    drop(store);
+    assert_eq!(open(&folder).samples(&Filter::default()).unwrap(), [sample(1), sample(2)]);
+}
+
+#[test]
+fn filters_narrow_and_pages_follow_each_other_without_a_gap() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    let mut failed = sample(3);
+    failed.outcome = Outcome::Failed;
+    failed.started_at = "2026-11-21T10:00:00.5Z".parse().unwrap();
+    store.insert(&[sample(1), sample(2), failed.clone(), sample(4)]).unwrap();
+
+    let read = |filter: Filter| store.samples(&filter).unwrap();
+    assert_eq!(read(Filter { outcome: Some(Outcome::Failed), ..Filter::default() }), [failed.clone()]);
+    assert_eq!(read(Filter { since: Some(failed.started_at), ..Filter::default() }), [failed.clone()]);
+    assert_eq!(read(Filter { model: Some("vgg16".into()), ..Filter::default() }), []);
+    let page = read(Filter { limit: Some(2), ..Filter::default() });
+    assert_eq!(page, [sample(1), sample(2)]);
+    let page = read(Filter { limit: Some(2), after: Some(page[1].id), ..Filter::default() });
+    assert_eq!(page, [failed, sample(4)]);
+    let error = store.samples(&Filter { after: Some(sample(9).id), ..Filter::default() }).unwrap_err();
+    assert!(error.to_string().contains("there is no sample with the id"), "{error}");
+}
+
+#[test]
+fn a_sample_waits_for_a_collector_until_that_one_has_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    store.keep_for("http://a", &[sample(1), sample(2)]).unwrap();
+    store.keep_for("http://b", &[sample(1)]).unwrap();
+    store.sent_to("http://a", &[sample(1)]).unwrap();
+    assert_eq!(store.waiting_for("http://a").unwrap(), [sample(2)]);
+    assert_eq!(store.waiting_for("http://b").unwrap(), [sample(1)]);
+    assert_eq!(store.samples(&Filter::default()).unwrap(), [], "they are no samples of this store");
+}
+
+#[test]
+fn workloads_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    let mut other = sample(3);
+    other.workload.model = "a".into();
+    store.insert(&[sample(1), other.clone(), sample(2)]).unwrap();
+    assert_eq!(store.workloads().unwrap(), [(other.workload, 1), (sample(1).workload, 2)]);
+}
+
+#[test]
+fn a_full_disk_stores_nothing_of_a_batch_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    store.insert(&[sample(0)]).unwrap();
+    let pages: i64 = store.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+    store.connection.pragma_update(None, "max_page_count", pages).unwrap();
+    let many: Vec<Sample> = (1..1000).map(sample).collect();
+    let error = store.insert(&many).unwrap_err();
+    assert!(error.to_string().contains("is full, and nothing of this was stored; free some space"), "{error}");
+    assert_eq!(store.samples(&Filter::default()).unwrap(), [sample(0)]);
+    store.connection.pragma_update(None, "max_page_count", 100_000).unwrap();
+    assert_eq!(store.insert(&many).unwrap().new, 999);
+}
+
+#[test]
+fn a_file_that_is_no_store_is_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notes.txt");
+    let text = "my notes, many of them, which nobody wants to lose\n".repeat(100);
+    std::fs::write(&path, &text).unwrap();
+    let error = Store::open(Some(&path)).unwrap_err();
+    assert!(error.to_string().contains("notes.txt is not a Foreglow store"), "{error}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+
+    let path = folder.path().join("other.sqlite");
+    Connection::open(&path).unwrap().execute_batch("CREATE TABLE mine (a)").unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let error = Store::open(Some(&path)).unwrap_err();
+    assert!(error.to_string().contains("a database of another program"), "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_store_of_a_newer_version_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    store.connection.pragma_update(None, "user_version", 9).unwrap();
+    let path = store.path().to_owned();
+    drop(store);
+    let error = Store::open(Some(&path)).unwrap_err();
+    assert!(error.to_string().contains("written by a newer Foreglow"), "{error}");
+}
+
+#[test]
+fn reading_a_store_that_is_not_there_says_how_to_get_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = Store::open_existing(Some(&folder.path().join("none"))).unwrap_err();
+    assert!(error.to_string().contains("measure something first with `foreglow demo`"), "{error}");
+}

@@ -1,0 +1,188 @@
+//! Sends samples to a collector. What cannot be sent is kept in the store and goes along with the next upload.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use foreglow_shared::{Sample, write_jsonl};
+
+use crate::collector::{MAX_BODY_BYTES, Receipt};
+use crate::exit::unusable;
+use crate::store::Store;
+
+/// A sample is about half a KiB: so many stay far below what a request may send.
+const SAMPLES_PER_REQUEST: usize = 500;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+const PATH: &str = "/api/v1/samples";
+
+/// A collector to send to.
+#[derive(Clone, Debug)]
+pub struct Target {
+    url: String,
+    token: Option<String>,
+}
+
+impl Target {
+    /// The collector at `url`, such as `http://127.0.0.1:8787`, with the token that it asks for, if it does.
+    ///
+    /// # Errors
+    /// The address is none.
+    pub fn new(url: &str, token: Option<String>) -> anyhow::Result<Self> {
+        let url = url.trim().split(['#', '?']).next().unwrap_or_default().trim_end_matches('/');
+        let host = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")).unwrap_or_default();
+        if host.is_empty() || url.parse::<ureq::http::Uri>().is_err() {
+            return Err(unusable(format!(
+                "{url:?} is no address of a collector; give one such as http://127.0.0.1:8787"
+            )));
+        }
+        Ok(Self { url: url.to_owned(), token: token.filter(|token| !token.is_empty()) })
+    }
+
+    /// Sends these samples and those that wait for this collector. They are kept in the store until the collector has
+    /// acknowledged them, so that nothing is lost, whatever happens on the way.
+    ///
+    /// # Errors
+    /// The collector is down or refuses: one sentence, which says that the samples are kept.
+    pub fn send(&self, store: &mut Store, samples: &[Sample]) -> anyhow::Result<Receipt> {
+        store.keep_for(&self.url, samples).context("the samples could not be kept before they are sent")?;
+        let waiting = store.waiting_for(&self.url)?;
+        let mut total = Receipt::default();
+        let mut sent = 0;
+        for batch in batches(&waiting) {
+            let receipt = self.post(batch).with_context(|| {
+                format!(
+                    "{} of {} samples were not sent; they are kept in {} and go along with the next `foreglow upload --to {}`",
+                    waiting.len() - sent,
+                    waiting.len(),
+                    store.path().display(),
+                    self.url
+                )
+            })?;
+            store.sent_to(&self.url, batch)?;
+            total.new += receipt.new;
+            total.known += receipt.known;
+            let renumber = |mut rejection: crate::collector::Rejection| {
+                rejection.line += sent;
+                rejection
+            };
+            total.rejected.extend(receipt.rejected.into_iter().map(renumber));
+            total.rejected_more += receipt.rejected_more;
+            sent += batch.len();
+        }
+        Ok(total)
+    }
+
+    fn post(&self, samples: &[Sample]) -> anyhow::Result<Receipt> {
+        let mut request = self.agent().post(format!("{}{PATH}", self.url)).content_type("application/jsonl");
+        if let Some(token) = &self.token {
+            request = request.header("Authorization", format!("Bearer {token}"));
+        }
+        let mut response = request.send(write_jsonl(samples)).map_err(|error| {
+            anyhow::anyhow!("the collector at {} cannot be reached ({error}); start it with `foreglow serve`", self.url)
+        })?;
+        let status = response.status();
+        let text = response.body_mut().read_to_string().unwrap_or_default();
+        if matches!(status.as_u16(), 200 | 400)
+            && let Ok(receipt) = serde_json::from_str::<Receipt>(&text)
+        {
+            return Ok(receipt);
+        }
+        let refusal = serde_json::from_str::<serde_json::Value>(&text).ok();
+        match refusal.as_ref().and_then(|refusal| refusal["error"].as_str()) {
+            Some(sentence) => anyhow::bail!("the collector at {} refused ({status}): {sentence}", self.url),
+            None => anyhow::bail!("{} does not answer as a collector ({status}); check the address", self.url),
+        }
+    }
+
+    fn agent(&self) -> ureq::Agent {
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_connect(Some(CONNECT_TIMEOUT))
+            .timeout_global(Some(ANSWER_TIMEOUT));
+        // A proxy would look for the collector of this machine on its own.
+        let config = if self.is_loopback() { config.proxy(None) } else { config };
+        config.build().new_agent()
+    }
+
+    fn is_loopback(&self) -> bool {
+        let host = self.url.parse::<ureq::http::Uri>().ok().and_then(|uri| uri.host().map(str::to_owned));
+        host.is_some_and(|host| {
+            let address = host.trim_start_matches('[').trim_end_matches(']');
+            address == "localhost" || address.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
+        })
+    }
+}
+
+/// Parts samples so that no request is too large, however long the lines are.
+fn batches(samples: &[Sample]) -> Vec<&[Sample]> {
+    let mut batches = Vec::new();
+    let (mut start, mut bytes) = (0, 0);
+    for (index, sample) in samples.iter().enumerate() {
+        let length = write_jsonl([sample]).len();
+        if index > start && (index - start == SAMPLES_PER_REQUEST || bytes + length > MAX_BODY_BYTES) {
+            batches.push(&samples[start..index]);
+            (start, bytes) = (index, 0);
+        }
+        bytes += length;
+    }
+    if start < samples.len() {
+        batches.push(&samples[start..]);
+    }
+    batches
+}
+
+/// Sends samples to the collector at `url`, with the token of `FOREGLOW_TOKEN`, and says on standard error what became of
+/// them. What cannot be sent is kept in the default store and goes along with the next upload.
+///
+/// # Errors
+/// As [`Target::send`], and samples that the collector rejects.
+pub fn send_or_keep(url: &str, samples: &[Sample]) -> anyhow::Result<()> {
+    let target = Target::new(url, std::env::var("FOREGLOW_TOKEN").ok())?;
+    let receipt = target.send(&mut Store::open(None)?, samples)?;
+    eprintln!("{}", summary(&receipt, url));
+    all_accepted(&receipt)
+}
+
+/// One line on what became of sent samples.
+pub fn summary(receipt: &Receipt, url: &str) -> String {
+    let rejected = receipt.rejected.len() + receipt.rejected_more;
+    format!("{url} has the samples: {} new, {} known, {rejected} rejected", receipt.new, receipt.known)
+}
+
+/// Fails where the collector rejected a sample.
+///
+/// # Errors
+/// The first rejection, with the number of them.
+pub fn all_accepted(receipt: &Receipt) -> anyhow::Result<()> {
+    match receipt.rejected.first() {
+        None => Ok(()),
+        Some(first) => anyhow::bail!(
+            "the collector rejected {} of the samples; the first: {}",
+            receipt.rejected.len() + receipt.rejected_more,
+            first.error
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_taken_without_its_end_and_anything_else_is_refused() {
+        for url in ["http://127.0.0.1:8787", "http://127.0.0.1:8787/", " http://127.0.0.1:8787/#v1.abc"] {
+            assert_eq!(Target::new(url, None).unwrap().url, "http://127.0.0.1:8787");
+        }
+        for url in ["", "127.0.0.1:8787", "http://", "ftp://a", "http://a b"] {
+            let error = Target::new(url, None).unwrap_err().to_string();
+            assert!(error.contains("is no address of a collector"), "{url}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_collector_of_this_machine_is_reached_without_a_proxy() {
+        let is_loopback = |url| Target::new(url, None).unwrap().is_loopback();
+        assert!(is_loopback("http://127.0.0.1:1") && is_loopback("http://[::1]:1") && is_loopback("http://localhost"));
+        assert!(!is_loopback("http://example.org"));
+    }
+}

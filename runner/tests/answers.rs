@@ -1,0 +1,226 @@
+//! What the answering commands print, by the real binary: the golden files are what people and programs read.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod foreglow;
+
+use foreglow::{Answer, Foreglow, SAMPLES};
+
+/// The golden file that has the test's answer: standard output, standard error and the exit code.
+fn golden(name: &str, answer: &Answer) {
+    let Answer { code, stdout, stderr } = answer;
+    let mut settings = insta::Settings::clone_current();
+    settings.set_omit_expression(true);
+    let text = format!("{stdout}--- standard error, exit code {code}\n{stderr}");
+    settings.bind(|| insta::assert_snapshot!(name, text));
+}
+
+fn lenet5(command: &[&str]) -> Answer {
+    let mut arguments = command.to_vec();
+    arguments.extend([SAMPLES, "--model", "lenet5"]);
+    Foreglow::new().run(&arguments)
+}
+
+#[test]
+fn a_prediction_reads_well_in_every_form() {
+    let ask = |format| lenet5(&["predict", "--executors", "2", "--cores", "1", "--format", format]);
+    golden("predict-table", &ask("table"));
+    golden("predict-json", &ask("json"));
+    golden("predict-csv", &ask("csv"));
+}
+
+#[test]
+fn a_prediction_outside_the_samples_carries_a_note() {
+    golden("predict-outside", &lenet5(&["predict", "--executors", "16", "--cores", "4"]));
+}
+
+#[test]
+fn a_plan_reads_well_in_every_form() {
+    let ask = |format| lenet5(&["plan", "--deadline", "15s", "--format", format]);
+    golden("plan-table", &ask("table"));
+    golden("plan-json", &ask("json"));
+    golden("plan-csv", &ask("csv"));
+    golden("plan-without-deadline", &lenet5(&["plan"]));
+}
+
+#[test]
+fn an_impossible_deadline_names_the_fastest() {
+    golden("plan-impossible", &lenet5(&["plan", "--deadline", "1s"]));
+}
+
+#[test]
+fn own_prices_and_choices_are_taken() {
+    let home = Foreglow::new();
+    let prices = r#"{"name":"ours","date":"2026-01-31","currency":"EUR","executor_hour":1.5}"#;
+    let prices = home.write("prices.json", prices);
+    let choices = ["--executors", "2", "--cores", "1-2,4", "--memory", "512", "--prices", &prices];
+    let answer = home.run(&[&["plan", SAMPLES, "--model", "lenet5"], &choices[..]].concat());
+    golden("plan-own-prices", &answer);
+
+    let wrong = home.write("wrong.json", r#"{"name":"ours","date":"2026-01-31","currency":"EUR"}"#);
+    let answer = home.run(&["plan", SAMPLES, "--model", "lenet5", "--prices", &wrong]);
+    assert_eq!(answer.code, 2);
+    assert!(answer.stderr.contains("wrong.json: every price is zero"), "{}", answer.stderr);
+}
+
+#[test]
+fn the_scenario_table_reads_well() {
+    let mut answer = lenet5(&["evaluate"]);
+    // Training takes a few milliseconds, never the same: the times after t1 are cut off.
+    let header = answer.stdout.lines().find(|line| line.starts_with("scenario")).unwrap();
+    let end_of_t1 = header.find("t1 collecting").unwrap() + "t1 collecting".len();
+    let cut = |line: &str| match line.strip_suffix(" s") {
+        Some(_) => format!("{} …\n", line.chars().take(end_of_t1).collect::<String>()),
+        None => format!("{line}\n"),
+    };
+    answer.stdout = answer.stdout.lines().map(cut).collect();
+    golden("evaluate-table", &answer);
+
+    let json: serde_json::Value = serde_json::from_str(&lenet5(&["evaluate", "--format", "json"]).stdout).unwrap();
+    assert_eq!(json["schema"], 1);
+    let rows = json["scenarios"].as_array().unwrap();
+    let labels: Vec<&str> = rows.iter().map(|row| row["scenario"].as_str().unwrap()).collect();
+    assert_eq!(labels, ["baseline", "4-2"]);
+    for row in rows {
+        let total = row["t1_secs"].as_f64().unwrap() + row["t2_secs"].as_f64().unwrap();
+        assert_eq!(row["total_secs"].as_f64().unwrap(), total);
+    }
+    let csv = lenet5(&["evaluate", "--format", "csv"]).stdout;
+    assert!(csv.starts_with("scenario,accuracy_percent,mape_percent,fitted,tested,t1_secs,"), "{csv}");
+}
+
+#[test]
+fn a_link_opens_to_the_answer_that_it_was_made_from() {
+    let planned = lenet5(&["plan", "--deadline", "15s", "--format", "json"]).stdout;
+    let link = lenet5(&["link", "--deadline", "15s", "--planner", "https://example.org/planner/"]);
+    assert_eq!(link.code, 0, "{}", link.stderr);
+    let link = link.stdout.trim();
+    assert!(link.starts_with("https://example.org/planner/#v1."), "{link}");
+    let opened = Foreglow::new().run(&["link", "--open", link, "--format", "json"]);
+    let (mut planned, opened): (serde_json::Value, serde_json::Value) =
+        (serde_json::from_str(&planned).unwrap(), serde_json::from_str(&opened.stdout).unwrap());
+    // The link looks at the recommended configuration first.
+    let recommended = &planned["recommended"];
+    let (executors, cores) = (recommended["executors"].clone(), recommended["cores_per_executor"].clone());
+    planned["question"]["what_if"] = serde_json::json!({ "executors": executors, "cores_per_executor": cores });
+    assert_eq!(planned, opened);
+}
+
+#[test]
+fn a_link_that_is_damaged_newer_or_none_says_so() {
+    let link = lenet5(&["link"]).stdout;
+    let open = |link: &str| {
+        let answer = Foreglow::new().run(&["link", "--open", link]);
+        assert_eq!((answer.code, answer.stdout.as_str()), (2, ""));
+        answer.stderr
+    };
+    assert!(open(&link.trim()[..link.len() - 20]).contains("this link is damaged"));
+    assert!(open("https://example.org/#v2.abc").contains("from a newer Foreglow (format v2)"));
+    assert!(open("https://example.org/").contains("not a Foreglow link"));
+}
+
+#[test]
+fn samples_come_from_files_standard_input_or_a_store_and_the_answer_is_the_same() {
+    let home = Foreglow::new();
+    let question = ["--model", "resnet18", "--executors", "2", "--cores", "2", "--format", "json"];
+    let ask = |source: &[&str], input: &str| {
+        let answer = home.run_with_input(&[&["predict"], source, &question[..]].concat(), input);
+        assert_eq!(answer.code, 0, "{}", answer.stderr);
+        answer.stdout
+    };
+    let samples = std::fs::read_to_string(SAMPLES).unwrap();
+    let from_file = ask(&[SAMPLES], "");
+    assert_eq!(ask(&["-"], &samples), from_file);
+    let server = foreglow::Serving::start(&home);
+    assert_eq!(foreglow::post(&server.url, &samples).0, 200);
+    assert_eq!(ask(&[], ""), from_file, "the default store");
+    let csv = home.write("samples.csv", &foreglow::get(&server.url, "/api/v1/samples?format=csv").1);
+    assert_eq!(ask(&[&csv], ""), from_file);
+    assert_eq!(ask(&[&csv, SAMPLES], ""), from_file, "a sample that stands in two files is one sample");
+}
+
+#[test]
+fn several_jobs_are_listed_to_choose_from() {
+    let ask = |choice: &[&str]| Foreglow::new().run(&[&["plan", SAMPLES, "--format", "csv"], choice].concat());
+    golden("several-jobs", &ask(&[]));
+    assert_eq!(ask(&["--context", "2"]).stdout, ask(&["--model", "resnet18"]).stdout);
+    for wrong in [&["--context", "3"], &["--model", "vgg16"]] {
+        let answer = ask(wrong);
+        assert_eq!(answer.code, 2);
+        assert!(answer.stderr.contains("no job of the samples is the one that you chose"), "{}", answer.stderr);
+    }
+}
+
+#[test]
+fn samples_that_cannot_be_used_are_refused_in_one_sentence() {
+    let home = Foreglow::new();
+    let line = foreglow::line;
+    let with = |from: &str, to: &str| format!("{}\n{}\n", line(1), line(2).replace(from, to));
+    let cases = [
+        ("empty", String::new(), "there are no samples in it"),
+        ("binary", "\u{0}\u{1}".to_owned(), "line 1: the column schema is missing"),
+        ("text", "my notes\n".to_owned(), "line 1: the column schema is missing"),
+        ("damaged", format!("{}\n\n{}", line(1), &line(2)[..90]), "line 3: it is not a sample"),
+        ("negative", with("2.5,", "-2.5,"), "line 2: completion_time_secs is -2.5"),
+        ("no number", with("2.5,", "NaN,"), "line 2: it is not a sample"),
+        ("rate", with(r#""sampling_rate":0.1"#, r#""sampling_rate":1.5"#), "line 2: sampling_rate is 1.5"),
+        ("newer", with(r#""schema":1"#, r#""schema":7"#), "line 2: its schema is 7"),
+        ("one sample", line(1), "nothing can be learned from one"),
+        ("equal samples", format!("{}\n{}", line(1), line(2)), "all 2 samples are of one setting"),
+        ("failed", line(1).replace("completed", "failed"), "none of the 1 samples completed"),
+    ];
+    for (name, text, sentence) in cases {
+        let file = home.write(name, &text);
+        for command in [&["predict", "-E", "1", "-C", "1"][..], &["plan"], &["link"]] {
+            let answer = home.run(&[command, &[file.as_str()]].concat());
+            assert_eq!((answer.code, answer.stdout.as_str()), (2, ""), "{name}: {}", answer.stderr);
+            assert!(answer.stderr.contains(sentence), "{name}: {}", answer.stderr);
+            assert_eq!(answer.stderr.lines().count(), 1, "{name}: {}", answer.stderr);
+        }
+        assert_eq!(home.run(&["evaluate", &file]).code, 2, "{name}");
+    }
+    for (file, sentence) in [("none.jsonl", "there is no file"), (".", "is a folder")] {
+        let answer = home.run(&["plan", file]);
+        assert_eq!(answer.code, 2);
+        assert!(answer.stderr.contains(sentence), "{}", answer.stderr);
+    }
+    let answer = home.run(&["plan"]);
+    assert_eq!(answer.code, 2);
+    assert!(answer.stderr.contains("there is no store at"), "{}", answer.stderr);
+    let answer = home.run(&["plan", "--store", &home.path("text")]);
+    assert_eq!(answer.code, 2);
+    assert!(answer.stderr.contains("is not a Foreglow store"), "{}", answer.stderr);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_under_the_answer_is_a_failure() {
+    let home = Foreglow::new();
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let answer = home.command().args(["plan", SAMPLES, "--model", "lenet5"]).stdout(full).output().unwrap();
+    assert_eq!(answer.status.code(), Some(1));
+    let stderr = String::from_utf8(answer.stderr).unwrap();
+    assert!(stderr.starts_with("foreglow: the answer could not be written to standard output"), "{stderr}");
+}
+
+#[test]
+fn arguments_that_make_no_sense_are_refused() {
+    let refused = |arguments: &[&str]| {
+        let answer = lenet5(arguments);
+        assert_eq!((answer.code, answer.stdout.as_str()), (2, ""), "{arguments:?}");
+    };
+    refused(&["plan", "--deadline", "soon"]);
+    refused(&["plan", "--deadline", "0"]);
+    refused(&["plan", "--executors", "0"]);
+    refused(&["plan", "--executors", "1-9999", "--cores", "1-9999"]);
+    refused(&["predict", "-E", "0", "-C", "1"]);
+    refused(&["predict", "-E", "1", "-C", "1", "--sampling-rate", "1.01"]);
+    refused(&["predict", "-E", "1", "-C", "1", "--sampling-rate", "NaN"]);
+}
+
+#[test]
+fn the_help_of_each_command_reads_well() {
+    for command in ["evaluate", "link", "plan", "predict", "serve", "upload"] {
+        golden(&format!("help-{command}"), &Foreglow::new().run(&[command, "-h"]));
+    }
+}

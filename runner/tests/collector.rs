@@ -1,0 +1,295 @@
+//! The collector as people run it: the real binary, on the loopback address, on free ports.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod foreglow;
+
+use std::io::{BufRead as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+
+use foreglow::{Foreglow, SAMPLES, Serving, get, line, post};
+
+#[test]
+fn an_acknowledged_sample_survives_a_kill() {
+    let home = Foreglow::new();
+    for round in 0..5 {
+        let server = Serving::start(&home);
+        let (status, receipt) = post(&server.url, &line(round));
+        assert_eq!((status, receipt.as_str()), (200, r#"{"new":1,"known":0,"rejected":[]}"#));
+        server.kill();
+        let stored = get(&Serving::start(&home).url, "/api/v1/samples");
+        let expected: String = (0..=round).map(|number| line(number) + "\n").collect();
+        assert_eq!(stored, (200, expected));
+    }
+}
+
+#[test]
+fn a_kill_amid_many_senders_loses_nothing_that_was_acknowledged() {
+    let home = Foreglow::new();
+    let server = Serving::start(&home);
+    let url = server.url.clone();
+    let acknowledged = std::thread::scope(|scope| {
+        let senders: Vec<_> = (0..4u32)
+            .map(|sender| {
+                let url = &url;
+                // Each sends until nobody answers.
+                scope.spawn(move || {
+                    let numbers = (0..).map(|number| 1_000_000 * sender + number);
+                    numbers
+                        .take_while(|number| foreglow::try_post(url, &line(*number)) == Some(200))
+                        .collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        server.kill();
+        senders.into_iter().flat_map(|sender| sender.join().unwrap()).collect::<Vec<u32>>()
+    });
+    assert!(!acknowledged.is_empty());
+    let stored = get(&Serving::start(&home).url, "/api/v1/samples").1;
+    let stored: std::collections::BTreeSet<&str> = stored.lines().collect();
+    let lost: Vec<&u32> = acknowledged.iter().filter(|number| !stored.contains(line(**number).as_str())).collect();
+    assert!(lost.is_empty(), "{} of {} acknowledged samples were lost", lost.len(), acknowledged.len());
+}
+
+#[test]
+fn the_same_sample_sent_twice_is_stored_once() {
+    let home = Foreglow::new();
+    let server = Serving::start(&home);
+    let body = format!("{}\n\n{}\n{}\n", line(1), line(2), line(1));
+    assert_eq!(post(&server.url, &body).1, r#"{"new":2,"known":1,"rejected":[]}"#);
+    assert_eq!(post(&server.url, &body).1, r#"{"new":0,"known":3,"rejected":[]}"#);
+    assert_eq!(get(&server.url, "/api/v1/samples").1.lines().count(), 2);
+}
+
+#[test]
+fn samples_of_many_senders_at_once_are_all_stored() {
+    let home = Foreglow::new();
+    let server = Serving::start(&home);
+    std::thread::scope(|scope| {
+        for sender in 0..8 {
+            let url = &server.url;
+            scope.spawn(move || {
+                for number in 0..10 {
+                    // Every sender sends its own ten samples and the same ten as all others.
+                    let (status, _) = post(url, &format!("{}\n{}", line(100 + 10 * sender + number), line(number)));
+                    assert_eq!(status, 200);
+                }
+            });
+        }
+    });
+    assert_eq!(get(&server.url, "/api/v1/samples").1.lines().count(), 90);
+    let workloads = get(&server.url, "/api/v1/workloads").1;
+    let workloads: serde_json::Value = serde_json::from_str(&workloads).unwrap();
+    assert_eq!(workloads["workloads"][0]["samples"], 90);
+}
+
+#[test]
+fn rejected_lines_are_named_and_the_others_are_stored() {
+    let home = Foreglow::new();
+    let server = Serving::start(&home);
+    let negative = line(2).replace(r#""completion_time_secs":2.5"#, r#""completion_time_secs":-1"#);
+    let (status, receipt) = post(&server.url, &format!("{}\n{negative}\nno sample\n{}", line(1), line(3)));
+    assert_eq!(status, 200);
+    insta::assert_snapshot!(pretty(&receipt), @r#"
+    {
+      "new": 2,
+      "known": 0,
+      "rejected": [
+        {
+          "line": 2,
+          "error": "completion_time_secs is -1; it must be a number of seconds above 0"
+        },
+        {
+          "line": 3,
+          "error": "it is not a sample (expected ident at line 1 column 2); write one JSON object of Foreglow's sample format"
+        }
+      ]
+    }
+    "#);
+    assert_eq!(post(&server.url, "no sample").0, 400);
+    assert_eq!(post(&server.url, "").0, 400);
+    assert_eq!(get(&server.url, "/api/v1/samples").1.lines().count(), 2);
+}
+
+#[test]
+fn a_request_that_is_too_large_is_refused_before_it_is_sent() {
+    let home = Foreglow::new();
+    let server = Serving::start(&home);
+    let mut stream = TcpStream::connect(authority(&server.url)).unwrap();
+    let head =
+        "POST /api/v1/samples HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 17000000\r\nconnection: close\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
+    let mut answer = Vec::new();
+    std::io::BufReader::new(stream).read_until(b'}', &mut answer).unwrap();
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(answer.starts_with("HTTP/1.1 413 ") && answer.contains("one request may send 16 MiB"), "{answer}");
+}
+
+#[test]
+fn samples_are_filtered_paged_and_given_as_csv() {
+    let home = Foreglow::new();
+    let server = Serving::start(&home);
+    let failed = line(3).replace(r#""outcome":"completed""#, r#""outcome":"failed""#);
+    post(&server.url, &[line(1), line(2), failed.clone(), line(4)].join("\n"));
+    let samples = |query: &str| get(&server.url, &format!("/api/v1/samples{query}"));
+    assert_eq!(samples("?outcome=failed"), (200, failed + "\n"));
+    assert_eq!(samples("?model=vgg16&mode=inference&engine=local"), (200, String::new()));
+    assert_eq!(samples("?model=vgg16&format=csv"), (200, String::new()));
+    assert_eq!(samples("?since=2027-01-01T00:00:00Z"), (200, String::new()));
+    assert_eq!(samples("?limit=1").1, line(1) + "\n");
+    let response = ureq::get(format!("{}api/v1/samples?limit=2&mode=inference", server.url)).call().unwrap();
+    let next = response.headers()["link"].to_str().unwrap().to_owned();
+    assert_eq!(next, format!("</api/v1/samples?limit=2&mode=inference&after={}>; rel=\"next\"", foreglow::id(2)));
+    assert_eq!(samples(&format!("?limit=2&after={}", foreglow::id(2))).1.lines().count(), 2);
+    let csv = samples("?format=csv").1;
+    assert!(csv.starts_with("schema,id,workload.model,") && csv.lines().count() == 5, "{csv}");
+    for wrong in ["?limit=0", "?outcome=lost", "?since=soon", "?colour=red", &format!("?after={}", foreglow::id(99))] {
+        let (status, answer) = samples(wrong);
+        assert_eq!(status, 400, "{wrong}: {answer}");
+        assert!(answer.starts_with(r#"{"error":""#), "{wrong}: {answer}");
+    }
+}
+
+#[test]
+fn the_root_is_the_planner_or_says_how_to_build_it() {
+    let home = Foreglow::new();
+    let server = Serving::start(&home);
+    assert_eq!(get(&server.url, "/healthz"), (200, "ok\n".to_owned()));
+    let (status, page) = get(&server.url, "/");
+    assert!(page.to_lowercase().contains("<!doctype html>"), "{page}");
+    assert!(status == 200 || page.contains("make run"), "{page}");
+    assert_eq!(get(&server.url, "/no/such/file").0, 404);
+    assert_eq!(get(&server.url, "/../../etc/passwd").0, 404);
+}
+
+#[test]
+fn a_page_of_another_site_can_neither_read_nor_write() {
+    let home = Foreglow::new();
+    let server = Serving::start(&home);
+    let url = format!("{}api/v1/samples", server.url);
+    let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
+    let written = agent.post(&url).header("Origin", "http://example.org").send(line(1)).unwrap();
+    assert_eq!(written.status(), 403);
+    let read = agent.get(&url).header("Host", "example.org:8787").call().unwrap();
+    assert_eq!(read.status(), 403);
+    assert_eq!(get(&server.url, "/api/v1/samples"), (200, String::new()));
+}
+
+#[test]
+fn a_port_in_use_is_named_with_what_to_do() {
+    let home = Foreglow::new();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let answer = home.run(&["serve", "--listen", &address]);
+    assert_eq!(answer.code, 2);
+    let expected = format!(
+        "foreglow: {address} is in use by another program; end that one, or take a free port with --listen 127.0.0.1:0\n"
+    );
+    assert_eq!((answer.stdout.as_str(), answer.stderr), ("", expected));
+}
+
+#[test]
+fn an_address_that_others_reach_needs_a_token_or_permission() {
+    let home = Foreglow::new();
+    let answer = home.run(&["serve", "--listen", "0.0.0.0:0"]);
+    assert_eq!(answer.code, 2);
+    assert!(answer.stderr.contains("--token TOKEN") && answer.stderr.contains("--allow-open"), "{}", answer.stderr);
+
+    let server = Serving::start_with(&home, &["--listen", "0.0.0.0:0", "--token", "secret"]);
+    let url = server.url.replace("0.0.0.0", "127.0.0.1");
+    assert_eq!(get(&url, "/api/v1/samples").0, 401);
+    assert_eq!(get(&url, "/healthz").0, 200);
+    let sender = Foreglow::new();
+    assert_eq!(sender.run(&["upload", SAMPLES, "--to", &url]).code, 1);
+    let sent = sender.run(&["upload", "--to", &url, "--token", "secret"]);
+    assert_eq!(sent.code, 0, "{}", sent.stderr);
+    assert!(sent.stdout.contains("21 new, 0 known, 0 rejected"), "{}", sent.stdout);
+}
+
+#[test]
+fn samples_for_a_collector_that_is_down_are_kept_and_sent_by_the_next_upload() {
+    let sender = Foreglow::new();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let url = format!("http://{free}");
+    let answer = sender.run(&["upload", SAMPLES, "--to", &url]);
+    assert_eq!((answer.code, answer.stdout.as_str()), (1, ""));
+    assert!(
+        answer.stderr.starts_with("foreglow: 21 of 21 samples were not sent; they are kept in "),
+        "{}",
+        answer.stderr
+    );
+    assert!(answer.stderr.contains(&format!("the next `foreglow upload --to {url}`")), "{}", answer.stderr);
+
+    let home = Foreglow::new();
+    let server = Serving::start_with(&home, &["--listen", &free]);
+    let answer = sender.run(&["upload", "--to", &url, "--format", "json"]);
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    insta::assert_snapshot!(answer.stdout, @r#"
+    {
+      "schema": 1,
+      "new": 21,
+      "known": 0,
+      "rejected": []
+    }
+    "#);
+    assert_eq!(get(&server.url, "/api/v1/samples").1, std::fs::read_to_string(SAMPLES).unwrap());
+    let again = sender.run(&["upload", "--to", &url, "--format", "csv"]);
+    assert_eq!(again.stdout, "new,known,rejected\n0,0,0\n");
+}
+
+#[test]
+fn a_server_that_is_no_collector_loses_no_sample() {
+    let sender = Foreglow::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let stranger = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut received = [0; 1 << 16];
+        let _ = std::io::Read::read(&mut stream, &mut received);
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nhi").unwrap();
+    });
+    let answer = sender.run(&["upload", SAMPLES, "--to", &url]);
+    assert_eq!(answer.code, 1);
+    assert!(answer.stderr.contains("21 of 21 samples were not sent; they are kept"), "{}", answer.stderr);
+    stranger.join().unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_refuses_samples_in_a_sentence_and_keeps_what_was_acknowledged() {
+    let home = Foreglow::new();
+    let first = Serving::start(&home);
+    assert_eq!(post(&first.url, &line(1)).0, 200);
+    first.stop();
+    // 512 blocks of 512 bytes: the store opens, but has no room for two thousand samples.
+    let server = Serving::start_in_little_space(&home, 512);
+    let many: String = (10..2000).map(|number| line(number) + "\n").collect();
+    let (status, answer) = post(&server.url, &many);
+    assert_eq!(status, 503, "{answer}");
+    assert!(answer.contains("nothing of this was stored"), "{answer}");
+    assert_eq!(get(&server.url, "/api/v1/samples"), (200, line(1) + "\n"));
+    server.stop();
+    let roomy = Serving::start(&home);
+    assert_eq!(post(&roomy.url, &many).0, 200);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_collector_stops_when_it_is_told_to() {
+    let home = Foreglow::new();
+    let server = Serving::start(&home);
+    assert_eq!(get(&server.url, "/healthz").0, 200);
+    // A connection that says nothing must not keep it.
+    let _silent = TcpStream::connect(authority(&server.url)).unwrap();
+    assert_eq!(server.stop(), Some(0));
+}
+
+fn authority(url: &str) -> &str {
+    url.trim_start_matches("http://").trim_end_matches('/')
+}
+
+fn pretty(json: &str) -> String {
+    serde_json::to_string_pretty(&serde_json::from_str::<serde_json::Value>(json).unwrap()).unwrap()
+}

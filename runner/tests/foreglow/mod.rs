@@ -1,0 +1,154 @@
+//! The built binary with a data folder of its own.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, Command, Stdio};
+
+/// Samples of two jobs, which `make_samples.py` beside them writes.
+pub const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/samples.jsonl");
+
+/// The binary, whose data is in a folder that goes when this goes.
+pub struct Foreglow {
+    data: tempfile::TempDir,
+}
+
+/// What a command printed, and how it ended.
+#[derive(Debug)]
+pub struct Answer {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Foreglow {
+    pub fn new() -> Self {
+        Self { data: tempfile::tempdir().unwrap() }
+    }
+
+    pub fn path(&self, name: &str) -> String {
+        self.data.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    pub fn write(&self, name: &str, text: &str) -> String {
+        std::fs::write(self.path(name), text).unwrap();
+        self.path(name)
+    }
+
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_foreglow"));
+        self.prepare(&mut command);
+        command
+    }
+
+    fn prepare(&self, command: &mut Command) {
+        command.env("FOREGLOW_DATA", self.data.path().join("data")).env_remove("FOREGLOW_TOKEN").env("COLUMNS", "100");
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Answer {
+        self.run_with_input(arguments, "")
+    }
+
+    pub fn run_with_input(&self, arguments: &[&str], input: &str) -> Answer {
+        let mut command = self.command();
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // A command that does not read its input may end before all of it is written.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        let output = child.wait_with_output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Answer { code: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+}
+
+/// A running `foreglow serve`.
+pub struct Serving {
+    child: Child,
+    pub url: String,
+    /// Held open, so that the collector may write to it.
+    _stderr: BufReader<std::process::ChildStderr>,
+}
+
+impl Serving {
+    pub fn start(home: &Foreglow) -> Self {
+        Self::start_with(home, &["--listen", "127.0.0.1:0"])
+    }
+
+    pub fn start_with(home: &Foreglow, arguments: &[&str]) -> Self {
+        let mut command = home.command();
+        command.arg("serve").args(arguments);
+        Self::spawn(command)
+    }
+
+    /// Where no file may grow beyond so many blocks of 512 bytes.
+    pub fn start_in_little_space(home: &Foreglow, blocks: u32) -> Self {
+        let mut command = Command::new("sh");
+        home.prepare(&mut command);
+        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" serve --listen 127.0.0.1:0");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_foreglow")]);
+        Self::spawn(command)
+    }
+
+    fn spawn(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        stderr.read_line(&mut line).unwrap();
+        let url = line.split_whitespace().find(|word| word.starts_with("http://"));
+        let url = url.unwrap_or_else(|| panic!("no address in {line:?}")).to_owned();
+        Self { child, url, _stderr: stderr }
+    }
+
+    /// SIGKILL: no chance to tidy up.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// SIGTERM, and the exit code.
+    pub fn stop(mut self) -> Option<i32> {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").arg(id).status().unwrap().success());
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub fn get(url: &str, path: &str) -> (u16, String) {
+    let url = format!("{}{path}", url.trim_end_matches('/'));
+    let mut response = agent().get(url).call().unwrap();
+    (response.status().as_u16(), response.body_mut().read_to_string().unwrap())
+}
+
+pub fn post(url: &str, body: &str) -> (u16, String) {
+    let url = format!("{}/api/v1/samples", url.trim_end_matches('/'));
+    let mut response = agent().post(url).send(body).unwrap();
+    (response.status().as_u16(), response.body_mut().read_to_string().unwrap())
+}
+
+/// The status, if the collector still answers.
+pub fn try_post(url: &str, body: &str) -> Option<u16> {
+    let url = format!("{}/api/v1/samples", url.trim_end_matches('/'));
+    Some(agent().post(url).send(body).ok()?.status().as_u16())
+}
+
+fn agent() -> ureq::Agent {
+    ureq::Agent::config_builder().http_status_as_error(false).proxy(None).build().new_agent()
+}
+
+pub fn id(number: u32) -> String {
+    format!("01890000-0000-7000-8000-{number:012x}")
+}
+
+/// One sample as the store writes it.
+pub fn line(number: u32) -> String {
+    format!(
+        r#"{{"schema":1,"id":"{}","workload":{{"model":"lenet5","mode":"inference","image_px":28,"images":1000,"epochs":1,"batch_size":8}},"configuration":{{"executors":1,"cores_per_executor":1,"memory_per_executor_mib":1024,"partition_size":8,"accelerator":null}},"sampling_rate":0.1,"outcome":"completed","completion_time_secs":2.5,"engine":"local","runner_version":"0.1.0","host":{{"cpu":"A","adapter":null}},"started_at":"2026-11-21T10:00:00Z"}}"#,
+        id(number)
+    )
+}

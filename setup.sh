@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# Installs what `make run` or `make test` needs and this machine lacks: each only when absent, each announced.
+#
+#   ./setup.sh run        what the main job needs
+#   ./setup.sh test       what the tests need besides
+#   ./setup.sh wasm-env   prints the environment in which cargo compiles for wasm32-unknown-unknown
+#
+# Exit code 2: something is missing and may not be installed from here; the last lines say what to install.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+readonly WASM=wasm32-unknown-unknown
+readonly MIN_RUST=1.95
+readonly DEBIAN_RUSTC=/usr/bin/rustc
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+fail() { printf 'setup: %s\n' "$@" >&2; exit 2; }
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# --- Debian packages -------------------------------------------------------------------------------------------------
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
+may_install() { have apt-get && { [ "$(id -u)" = 0 ] || { have sudo && sudo -n true 2>/dev/null; }; }; }
+
+# install WHY PACKAGE…
+install() {
+  local why=$1; shift
+  may_install || fail "$why is missing, and packages may not be installed from here." \
+    "Install it, then run the same command again. On Debian:  sudo apt-get install -y --no-install-recommends $*"
+  say "$why is missing; installing the Debian packages $*"
+  if [ -z "${APT_UPDATED:-}" ]; then as_root apt-get update -qq >&2; APT_UPDATED=1; fi
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >&2 ||
+    fail "apt-get could not install $*. Read its message above, mend it, and run the same command again."
+}
+
+# --- Rust ------------------------------------------------------------------------------------------------------------
+
+check_rust() {
+  have cargo && have rustc ||
+    fail "Rust is missing. Install Rust $MIN_RUST or newer (https://rustup.rs), then run the same command again."
+  local version
+  version=$(rustc --version | cut -d' ' -f2)
+  [ "$(printf '%s\n%s\n' "$MIN_RUST" "$version" | sort -V | head -n 1)" = "$MIN_RUST" ] ||
+    fail "Rust $version is too old; Foreglow needs $MIN_RUST or newer. Update it (rustup update stable)."
+}
+
+# Whether this compiler has a standard library for wasm32 that it can use (another version's is there, but unusable).
+# The output needs a folder of its own: the compiler replaces its output file, and root's /dev/null would be gone.
+compiles_wasm() {
+  local out works=1
+  out=$(mktemp -d)
+  echo '#![no_main]' | "$1" --target "$WASM" --crate-type lib --emit metadata --out-dir "$out" - 2>/dev/null && works=0
+  rm -rf "$out"
+  return $works
+}
+
+rustup_may_download() { have rustup && [ "${RUSTUP_AUTO_INSTALL:-1}" != 0 ]; }
+
+wasm_target() {
+  compiles_wasm rustc && return
+  if rustup_may_download; then
+    say "the Rust target $WASM is missing; adding it with rustup"
+    rustup target add "$WASM" >&2 || fail "rustup could not add the target. Read its message above and run the same command again."
+  else
+    debian_wasm_target
+  fi
+}
+
+# Debian ships the compiler and the source of its standard library, and leaves out the library for wasm32: it is built here
+# once, and laid where an installed target lies.
+debian_wasm_target() {
+  [ -x "$DEBIAN_RUSTC" ] && [ -e /usr/lib/rustlib/src/rust/library/Cargo.toml ] && have rust-lld && [ -x /usr/bin/cargo ] ||
+    install "a Rust compiler that can build for $WASM (rustup may not download here)" rustc-web cargo-web rust-web-src rust-web-llvm
+  compiles_wasm "$DEBIAN_RUSTC" && return
+  local sysroot lib build=target/wasm-std
+  sysroot=$("$DEBIAN_RUSTC" --print sysroot)
+  lib=$sysroot/lib/rustlib/$WASM/lib
+  [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null ||
+    fail "the standard library for $WASM has to be laid into $lib, and that may not be done from here." "Run ./setup.sh run once as root."
+  say "the standard library for $WASM is missing; building it once from Debian's source (about 50 s of processor time)"
+  RUSTC=$DEBIAN_RUSTC RUSTC_BOOTSTRAP=1 __CARGO_DEFAULT_LIB_METADATA=deb \
+    CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="-Zforce-unstable-if-unmarked -Cembed-bitcode=yes" \
+    /usr/bin/cargo build --quiet --release --locked -p sysroot --features panic-unwind,backtrace \
+    --manifest-path "$sysroot/lib/rustlib/src/rust/library/Cargo.toml" --target "$WASM" --target-dir "$build" >&2 ||
+    fail "the standard library for $WASM did not build. Read the compiler's message above."
+  as_root mkdir -p "$lib"
+  as_root find "$lib" -name '*.rlib' -delete
+  as_root find "$build/$WASM/release/deps" -name '*.rlib' ! -name 'libsysroot*' -exec cp -t "$lib" {} +
+  rm -rf "$build"
+  compiles_wasm "$DEBIAN_RUSTC" || fail "the standard library for $WASM was built, and $DEBIAN_RUSTC cannot use it."
+}
+
+# cargo, rustc and clippy of the same toolchain: the one on the PATH, or Debian's.
+wasm_env() { if compiles_wasm rustc; then echo; else echo "PATH=/usr/bin:$PATH RUSTC=$DEBIAN_RUSTC"; fi; }
+
+# --- Tools of the system ---------------------------------------------------------------------------------------------
+
+has_vulkan() { ldconfig -p 2>/dev/null | grep -q 'libvulkan\.so\.1' && compgen -G '/usr/share/vulkan/icd.d/*.json' >/dev/null; }
+has_vulkan_driver_elsewhere() { compgen -G '/etc/vulkan/icd.d/*.json' >/dev/null || [ -n "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ]; }
+
+for_run() {
+  check_rust
+  have cc || install "a C compiler (for SQLite)" gcc libc6-dev
+  wasm_target
+  has_vulkan || has_vulkan_driver_elsewhere || install "the Vulkan loader with a software driver" libvulkan1 mesa-vulkan-drivers
+}
+
+for_test() {
+  for_run
+  have chromium || have google-chrome || install "a browser (for the page's tests)" chromium
+  have chromedriver || install "the browser's driver (for the page's tests)" chromium-driver
+  if ! cargo clippy --version >/dev/null 2>&1; then
+    if rustup_may_download; then say "clippy is missing; adding it with rustup"; rustup component add clippy rustfmt >&2
+    else fail "clippy is missing. Install it (rustup component add clippy), then run the same command again."; fi
+  fi
+  # The page is linted with the toolchain that compiles it.
+  if ! compiles_wasm rustc && [ ! -x /usr/bin/clippy-driver ]; then install "clippy for $WASM" rust-web-clippy; fi
+}
+
+case "${1:-}" in
+  run) for_run ;;
+  test) for_test ;;
+  wasm-env) wasm_env ;;
+  *) fail "usage: ./setup.sh run|test|wasm-env" ;;
+esac

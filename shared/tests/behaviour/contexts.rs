@@ -1,0 +1,64 @@
+//! Samples by context.
+
+use foreglow_shared::{Context, Outcome, Question, Sample, group_by_context};
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::words::numbered;
+
+/// Three contexts, repeats, and a run that did not complete.
+fn samples() -> Vec<Sample> {
+    (0..12)
+        .map(|number| {
+            let mut sample = numbered(number);
+            sample.workload.model = ["lenet5", "resnet18", "vgg16"][number as usize % 3].into();
+            sample.configuration.executors = 1 + number % 2;
+            sample.completion_time_secs = Some(1.0 + f64::from(number % 5));
+            if number == 4 {
+                sample.outcome = Outcome::OutOfMemory;
+            }
+            sample
+        })
+        .collect()
+}
+
+#[test]
+fn samples_that_compare_are_together_and_only_completed_runs_count() {
+    let groups = group_by_context(&samples());
+    let sizes: Vec<(&str, usize)> =
+        groups.iter().map(|(context, runs)| (context.workload.model.as_str(), runs.len())).collect();
+    assert_eq!(sizes, [("lenet5", 4), ("resnet18", 3), ("vgg16", 4)]);
+}
+
+#[test]
+fn a_field_of_the_workload_that_is_not_known_tells_contexts_apart_in_any_order_of_its_names() {
+    let mut half = numbered(1);
+    half.workload.extra.insert("precision".into(), json!("f16"));
+    half.workload.extra.insert("layout".into(), json!("nchw"));
+    let mut other_order = numbered(2);
+    other_order.workload.extra.insert("layout".into(), json!("nchw"));
+    other_order.workload.extra.insert("precision".into(), json!("f16"));
+    assert_eq!(group_by_context(&[half, other_order, numbered(3)]).len(), 2);
+}
+
+#[test]
+fn a_context_has_a_title_that_names_the_job_and_the_machine() {
+    let title = Context::of(&numbered(1)).title();
+    assert_eq!(title, "resnet50 inference, 200000 images of 224 px, batch 32, local, …");
+}
+
+#[test]
+fn the_first_question_asks_for_every_configuration_up_to_the_largest_measured() {
+    let (_, runs) = &group_by_context(&samples())[0];
+    let question = Question::about(runs);
+    assert_eq!((question.executors, question.cores_per_executor), (vec![1, 2], vec![1, 2, 3, 4]));
+    assert_eq!((question.memory_per_executor_mib, question.deadline_secs), (4096, None));
+    assert_eq!(Question::about(&[]).executors, [1]);
+}
+
+proptest! {
+    #[test]
+    fn the_order_of_the_samples_changes_no_group(shuffled in Just(samples()).prop_shuffle()) {
+        prop_assert_eq!(group_by_context(&shuffled), group_by_context(&samples()));
+    }
+}

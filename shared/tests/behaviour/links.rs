@@ -1,0 +1,126 @@
+//! Share links.
+
+use foreglow_shared::{FRAGMENT_PREFIX, LinkError, Observation, View, WhatIf};
+use proptest::prelude::*;
+
+use crate::words::{observation, view};
+
+fn measured() -> View {
+    view(vec![observation(1, 1, 0.01, 12.4), observation(1, 1, 0.1, 101.25), observation(2, 1, 0.1, 55.5)])
+}
+
+/// As many as a demo measures at most, with the digits of a clock.
+fn sixty() -> View {
+    let time = |index: u32| 3.0 + 97.123_456 * f64::from(index * index % 61) / 7.0;
+    let run = |index: u32| Observation {
+        startup_secs: Some(time(index + 7) / 50.0),
+        ..observation(1 + index % 4, 1 + index / 4 % 3, [0.01, 0.02, 0.05, 0.1, 1.0][index as usize % 5], time(index))
+    };
+    view((0..60).map(run).collect())
+}
+
+#[test]
+fn a_link_opens_to_the_view_that_was_shared_from_any_of_its_forms() {
+    let view = measured();
+    let link = view.to_link("http://127.0.0.1:8080/index.html#v1.old");
+    assert!(link.starts_with("http://127.0.0.1:8080/index.html#v1.") && link.matches('#').count() == 1);
+    for form in [link.clone(), format!("  {link}\n"), format!("#{}", view.to_fragment()), view.to_fragment()] {
+        assert_eq!(View::from_link(&form), Ok(measured()));
+    }
+}
+
+#[test]
+fn a_link_of_sixty_samples_is_shorter_than_two_thousand_characters() {
+    let link = sixty().to_link("https://foreglow.example/planner/");
+    assert!(link.len() < 2_000, "{}", link.len());
+    assert_eq!(View::from_link(&link).unwrap(), sixty());
+}
+
+#[test]
+fn a_link_cut_anywhere_is_an_error_and_never_a_panic() {
+    let link = measured().to_link("https://foreglow.example/");
+    for end in 0..link.len() {
+        let error = View::from_link(&link[..end]).unwrap_err();
+        assert!(matches!(error, LinkError::NotALink | LinkError::Damaged(_)), "cut at {end}: {error}");
+    }
+}
+
+#[test]
+fn a_link_with_any_character_changed_is_an_error_or_the_same_view() {
+    let view = measured();
+    let fragment = view.to_fragment();
+    for at in 0..fragment.len() {
+        for other in ['A', 'z', '9', '-', '_', '.', '%', ' '] {
+            let mut changed: Vec<char> = fragment.chars().collect();
+            changed[at] = other;
+            let changed: String = changed.into_iter().collect();
+            // Bits of zlib's header may say the same in another way; what opens must be what was shared.
+            if let Ok(opened) = View::from_link(&changed) {
+                assert_eq!(opened, view, "{other:?} at {at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_link_from_a_newer_version_names_it() {
+    assert_eq!(View::from_link("https://foreglow.example/#v2.AAAA"), Err(LinkError::Newer(2)));
+    assert!(LinkError::Newer(2).to_string().contains("newer Foreglow (format v2)"));
+}
+
+#[test]
+fn what_is_no_link_says_so() {
+    for text in ["", "#", "https://foreglow.example/", "#v0.AAAA", "#v.AAAA", "v1", "#V1.AAAA", "ünïcode#é"] {
+        assert_eq!(View::from_link(text), Err(LinkError::NotALink), "{text}");
+    }
+    assert!(matches!(View::from_link("#v1."), Err(LinkError::Damaged(_))));
+}
+
+#[test]
+fn a_link_to_something_that_is_no_question_is_refused() {
+    let refused = |change: fn(&mut View)| {
+        let mut view = measured();
+        change(&mut view);
+        match View::from_link(&view.to_fragment()) {
+            Err(LinkError::Form(why)) => why,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(refused(|view| view.question.executors.clear()).contains("no configuration"));
+    assert!(refused(|view| view.question.cores_per_executor.push(0)).contains("nothing in it"));
+    assert!(refused(|view| view.question.memory_per_executor_mib = 0).contains("nothing in it"));
+    assert!(refused(|view| view.question.what_if = WhatIf { executors: 0, cores_per_executor: 1 }).contains("nothing"));
+    assert!(refused(|view| view.observations[0].completion_time_secs = -1.0).contains("a time or a sampling rate"));
+    assert!(refused(|view| view.observations[0].sampling_rate = 1.5).contains("a time or a sampling rate"));
+    assert!(refused(|view| view.question.deadline_secs = Some(0.0)).contains("deadline"));
+    assert!(refused(|view| view.question.prices.core_hour = -1.0).contains("core_hour"));
+}
+
+fn any_view() -> impl Strategy<Value = View> {
+    let run = (1u32..1000, 1u32..1000, 1e-6f64..=1.0, 1e-6f64..1e9, prop::option::of(0.0f64..1e4));
+    (prop::collection::vec(run, 0..40), prop::option::of(1e-3f64..1e9), "\\PC{0,20}").prop_map(
+        |(runs, deadline_secs, cpu)| {
+            let run = |(e, c, s, t, startup_secs)| Observation { startup_secs, ..observation(e, c, s, t) };
+            let mut view = view(runs.into_iter().map(run).collect());
+            view.question.deadline_secs = deadline_secs;
+            view.context.host.cpu = Some(cpu);
+            view
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn every_view_comes_back_from_its_link_as_it_was(view in any_view()) {
+        let fragment = view.to_fragment();
+        prop_assert!(fragment.starts_with(FRAGMENT_PREFIX));
+        prop_assert!(fragment.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)));
+        prop_assert_eq!(View::from_link(&fragment), Ok(view));
+    }
+
+    #[test]
+    fn no_text_makes_opening_a_link_panic(text in "\\PC{0,60}") {
+        let _ = View::from_link(&text);
+        let _ = View::from_link(&format!("#v1.{text}"));
+    }
+}

@@ -1,0 +1,230 @@
+//! Samples as JSON Lines and CSV.
+
+use foreglow_shared::{ReadError, Sample, SampleError, parse_line, read_samples, write_csv, write_jsonl};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::words::{EXAMPLE, numbered, sample};
+
+fn read(text: &str) -> Result<Vec<Sample>, ReadError> {
+    read_samples(text.as_bytes())
+}
+
+/// A sample with a field of another tool at every level.
+fn extended() -> Sample {
+    let mut value: Value = serde_json::from_str(EXAMPLE).unwrap();
+    value["note"] = json!("kept, \"as it is\"\nover two lines");
+    value["workload"]["precision"] = json!("f16");
+    value["configuration"]["disk"] = json!({"kind": "ssd", "gib": 100, "speeds": [1.5, 2]});
+    value["host"]["kernel"] = json!(6.12);
+    value["tags"] = json!({});
+    serde_json::from_value(value).unwrap()
+}
+
+fn with(path: &str, change: Value) -> Result<Sample, SampleError> {
+    let mut value: Value = serde_json::from_str(EXAMPLE).unwrap();
+    *value.pointer_mut(path).unwrap() = change;
+    parse_line(&value.to_string())
+}
+
+#[test]
+fn the_published_example_reads_and_writes_back_as_the_same_json() {
+    let sample = parse_line(EXAMPLE).unwrap();
+    assert_eq!((sample.configuration.executors, sample.completed_secs()), (2, Some(12.4)));
+    assert_eq!(write_jsonl([&sample]), format!("{EXAMPLE}\n"));
+}
+
+#[test]
+fn json_lines_keep_unknown_fields_at_every_level() {
+    let samples = [extended(), numbered(2)];
+    let text = write_jsonl(&samples);
+    assert_eq!(text.lines().count(), 2);
+    assert_eq!(read(&text).unwrap(), samples);
+}
+
+#[test]
+fn csv_keeps_unknown_fields_at_every_level() {
+    let samples = [extended(), numbered(2)];
+    let text = write_csv(&samples);
+    assert!(text.lines().next().unwrap().contains("configuration.disk.kind"));
+    assert_eq!(read(&text).unwrap(), samples);
+}
+
+#[test]
+fn csv_keeps_text_that_looks_like_something_else() {
+    for value in
+        [json!("12"), json!("null"), json!(""), json!(" spaced "), json!("\"quoted\""), json!("{"), Value::Null]
+    {
+        let mut sample = sample();
+        sample.extra.insert("note".into(), value);
+        assert_eq!(read(&write_csv(std::slice::from_ref(&sample))).unwrap(), [sample]);
+    }
+}
+
+#[test]
+fn csv_is_read_with_its_columns_in_any_order_and_text_that_looks_like_numbers() {
+    let mut value: Value = serde_json::from_str(EXAMPLE).unwrap();
+    value["host"]["cpu"] = json!("6502");
+    value["runner_version"] = json!("1");
+    let sample: Sample = serde_json::from_value(value).unwrap();
+    let text = write_csv(std::slice::from_ref(&sample));
+    let reversed: String =
+        text.lines().map(|line| line.split(',').rev().collect::<Vec<_>>().join(",") + "\r\n").collect();
+    assert_eq!(read(&format!("\u{feff}{reversed}")).unwrap(), [sample]);
+}
+
+#[test]
+fn a_run_that_did_not_complete_has_no_completion_time() {
+    let mut value: Value = serde_json::from_str(EXAMPLE).unwrap();
+    value["outcome"] = json!("timed_out");
+    assert_eq!(parse_line(&value.to_string()).unwrap().completed_secs(), None);
+    value["outcome"] = json!("out_of_memory");
+    value.as_object_mut().unwrap().remove("completion_time_secs");
+    value["reason"] = json!("executor 1 went over 4096 MiB");
+    let failed = parse_line(&value.to_string()).unwrap();
+    assert_eq!(failed.completed_secs(), None);
+    assert_eq!(read(&write_csv(std::slice::from_ref(&failed))).unwrap(), [failed]);
+}
+
+#[test]
+fn a_completed_run_without_a_time_says_so() {
+    let error = with("/completion_time_secs", Value::Null).unwrap_err();
+    assert_eq!(error, SampleError::MissingTime { outcome: "completed" });
+}
+
+#[test]
+fn numbers_outside_their_range_are_named_with_what_they_must_be() {
+    for (path, change, field) in [
+        ("/sampling_rate", json!(0.0), "sampling_rate"),
+        ("/sampling_rate", json!(-0.1), "sampling_rate"),
+        ("/sampling_rate", json!(1.5), "sampling_rate"),
+        ("/completion_time_secs", json!(0), "completion_time_secs"),
+        ("/completion_time_secs", json!(-3.5), "completion_time_secs"),
+        ("/startup_secs", json!(-0.5), "startup_secs"),
+        ("/configuration/executors", json!(0), "configuration.executors"),
+        ("/configuration/cores_per_executor", json!(0), "configuration.cores_per_executor"),
+        ("/workload/images", json!(0), "workload.images"),
+        ("/workload/model", json!("  "), "workload.model"),
+    ] {
+        match with(path, change) {
+            Err(SampleError::Range { field: named, .. }) => assert_eq!(named, field),
+            other => panic!("{path}: {other:?}"),
+        }
+    }
+    let error = with("/sampling_rate", json!(1.5)).unwrap_err();
+    assert_eq!(error.to_string(), "sampling_rate is 1.5; it must be more than 0 and at most 1");
+}
+
+#[test]
+fn numbers_that_are_none_are_no_json_and_no_range_in_csv() {
+    assert!(matches!(parse_line(&EXAMPLE.replace("12.4", "NaN")), Err(SampleError::Form(_))));
+    for none in ["NaN", "inf", "-inf", "1e999", "twelve"] {
+        let text = write_csv(&[sample()]).replace("12.4", none);
+        assert!(matches!(read(&text), Err(ReadError::Line { line: 2, .. })), "{none}");
+    }
+    let mut sample = sample();
+    for secs in [f64::NAN, f64::INFINITY] {
+        sample.completion_time_secs = Some(secs);
+        assert!(matches!(sample.check(), Err(SampleError::Range { field: "completion_time_secs", .. })));
+    }
+    sample.sampling_rate = f64::NAN;
+    assert!(matches!(sample.check(), Err(SampleError::Range { field: "sampling_rate", .. })));
+}
+
+#[test]
+fn another_schema_asks_for_the_version_that_wrote_it() {
+    assert_eq!(with("/schema", json!(2)).unwrap_err(), SampleError::Schema(2));
+}
+
+#[test]
+fn the_line_of_the_first_mistake_is_named() {
+    let good = write_jsonl([&numbered(1)]);
+    let error = read(&format!("{good}\n{}oops\n", write_jsonl([&numbered(2)]))).unwrap_err();
+    assert!(matches!(error, ReadError::Line { line: 4, .. }), "{error}");
+    assert!(error.to_string().starts_with("line 4: it is not a sample"));
+    let csv = write_csv(&[numbered(1), numbered(2), numbered(3)]);
+    let lines: Vec<&str> = csv.lines().collect();
+    let error = read(&[lines[0], lines[1], "1,2", lines[3]].join("\n")).unwrap_err();
+    assert!(matches!(error, ReadError::Line { line: 3, .. }), "{error}");
+    let error = read(&[lines[0], lines[1], &lines[2].replace("0.01", "7")].join("\n")).unwrap_err();
+    assert!(error.to_string().starts_with("line 3: sampling_rate is 7"), "{error}");
+}
+
+#[test]
+fn the_line_of_a_csv_row_is_counted_across_cells_of_several_lines() {
+    let mut first = numbered(1);
+    first.extra.insert("note".into(), json!("one\ntwo\nthree"));
+    let mut second = numbered(2);
+    second.extra.insert("note".into(), json!("none"));
+    let text = write_csv(&[first, second]).replace(",none", ",none,one cell too many");
+    assert!(matches!(read(&text), Err(ReadError::Line { line: 5, .. })), "{:?}", read(&text));
+}
+
+#[test]
+fn a_missing_column_is_named() {
+    let error = read("id,outcome\n1,completed\n").unwrap_err();
+    assert_eq!(error, ReadError::Header("schema"));
+}
+
+#[test]
+fn a_file_without_samples_or_text_says_so() {
+    for empty in ["", "\n \n", "\u{feff}"] {
+        assert_eq!(read(empty), Err(ReadError::Empty), "{empty:?}");
+    }
+    assert_eq!(read(write_csv(&[sample()]).lines().next().unwrap()), Err(ReadError::Empty));
+    assert_eq!(read_samples(&[b'{', 0xff]), Err(ReadError::NotText(1)));
+    assert!(read("\u{7f}ELF").is_err() && read("[1, 2]").is_err() && read("{}").is_err());
+}
+
+#[test]
+fn a_sample_that_comes_twice_is_read_once() {
+    let text = write_jsonl([&numbered(1), &numbered(2), &numbered(1)]);
+    assert_eq!(read(&text).unwrap(), [numbered(1), numbered(2)]);
+}
+
+fn any_sample() -> impl Strategy<Value = Sample> {
+    let text = "[ -~äπ]{0,12}";
+    let counts = (1u32.., 1u32.., 1u64..1 << 53);
+    (text, text, counts, 1e-9f64..=1.0, 1e-9f64..1e9, prop::option::of(0.0f64..1e6)).prop_map(
+        |(cpu, note, (executors, cores, images), rate, secs, startup)| {
+            let mut sample = sample();
+            // White space around a cell is the writer's layout and no part of a name.
+            sample.host.cpu = Some(cpu.trim().to_owned()).filter(|cpu| !cpu.is_empty());
+            sample.extra.insert("note".into(), json!(note));
+            sample.configuration.executors = executors;
+            sample.configuration.cores_per_executor = cores;
+            sample.workload.images = images;
+            sample.sampling_rate = rate;
+            sample.completion_time_secs = Some(secs);
+            sample.startup_secs = startup;
+            sample
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn every_sample_comes_back_from_json_lines_as_it_was(sample in any_sample()) {
+        prop_assert_eq!(read(&write_jsonl([&sample])).unwrap(), [sample]);
+    }
+
+    #[test]
+    fn every_sample_comes_back_from_csv_as_it_was(sample in any_sample()) {
+        prop_assert_eq!(read(&write_csv(std::slice::from_ref(&sample))).unwrap(), [sample]);
+    }
+
+    #[test]
+    fn no_bytes_make_reading_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = read_samples(&bytes);
+    }
+
+    #[test]
+    fn no_damage_to_a_file_makes_reading_panic(at in 0usize..600, byte in any::<u8>()) {
+        for text in [write_jsonl([&sample()]), write_csv(&[sample()])] {
+            let mut bytes = text.into_bytes();
+            let at = at % bytes.len();
+            bytes[at] = byte;
+            let _ = read_samples(&bytes);
+        }
+    }
+}

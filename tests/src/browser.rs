@@ -1,0 +1,148 @@
+//! A real headless Chromium with a profile of its own.
+
+use std::{
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use anyhow::Context as _;
+use thirtyfour::{ChromiumLikeCapabilities as _, DesiredCapabilities, WebDriver, prelude::*};
+
+const FLAGS: [&str; 9] = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1280,1600",
+];
+const WAIT: Duration = Duration::from_secs(20);
+
+/// One browser with a fresh profile: nothing of an earlier visit is in it.
+#[derive(Debug)]
+pub struct Browser {
+    /// The page.
+    pub page: WebDriver,
+    chromedriver: Child,
+    _profile: tempfile::TempDir,
+}
+
+impl Browser {
+    /// Starts the browser's driver on a free port, and a browser.
+    ///
+    /// # Errors
+    /// chromedriver or Chromium is not installed (`./setup.sh test` installs both).
+    pub async fn start() -> anyhow::Result<Self> {
+        let profile = tempfile::tempdir()?;
+        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let chromedriver = Command::new("chromedriver")
+            .arg(format!("--port={port}"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .context("chromedriver cannot be started; ./setup.sh test installs it")?;
+        let mut capabilities = DesiredCapabilities::chrome();
+        for flag in FLAGS {
+            capabilities.add_arg(flag)?;
+        }
+        capabilities.add_arg(&format!("--user-data-dir={}", profile.path().display()))?;
+        let page = connect(&format!("http://127.0.0.1:{port}"), capabilities).await?;
+        Ok(Self { page, chromedriver, _profile: profile })
+    }
+
+    /// The element with this `data-testid`, once it is there.
+    ///
+    /// # Errors
+    /// It does not come.
+    pub async fn element(&self, test_id: &str) -> anyhow::Result<WebElement> {
+        let found = self.page.query(By::Testid(test_id)).wait(WAIT, Duration::from_millis(50)).first().await;
+        found.with_context(|| format!("the page shows no {test_id}"))
+    }
+
+    /// The text of an element.
+    ///
+    /// # Errors
+    /// It does not come.
+    pub async fn text(&self, test_id: &str) -> anyhow::Result<String> {
+        Ok(self.element(test_id).await?.text().await?)
+    }
+
+    /// The number in an element's `data-secs`, as the page wrote it: every digit of it.
+    ///
+    /// # Errors
+    /// The element does not come or has no such number.
+    pub async fn secs(&self, test_id: &str) -> anyhow::Result<String> {
+        let element = self.element(test_id).await?;
+        element.attr("data-secs").await?.with_context(|| format!("{test_id} has no data-secs"))
+    }
+
+    /// Waits until `check` holds of the page.
+    ///
+    /// # Errors
+    /// It does not hold in time.
+    pub async fn wait_until<F>(&self, what: &str, check: F) -> anyhow::Result<()>
+    where
+        F: AsyncFn(&Self) -> anyhow::Result<bool>,
+    {
+        let deadline = tokio::time::Instant::now() + WAIT;
+        while tokio::time::Instant::now() < deadline {
+            if check(self).await.unwrap_or(false) {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        anyhow::bail!("{what} did not come to hold within {WAIT:?}")
+    }
+
+    /// Sets an input to a value as a person's hand does: the page hears `input` and `change`.
+    ///
+    /// # Errors
+    /// The element does not come.
+    pub async fn set(&self, test_id: &str, value: &str) -> anyhow::Result<()> {
+        let element = self.element(test_id).await?.to_json()?;
+        let script = "const [element, value] = arguments; element.focus(); element.value = value;
+            for (const name of ['input', 'change']) element.dispatchEvent(new Event(name, { bubbles: true }));";
+        self.page.execute(script, vec![element, serde_json::json!(value)]).await?;
+        Ok(())
+    }
+
+    /// What the page wrote to its console as an error, such as a panic or a refused script.
+    ///
+    /// # Errors
+    /// The driver does not answer.
+    pub async fn console_errors(&self) -> anyhow::Result<Vec<String>> {
+        let log = self.page.browser_log().await?;
+        Ok(log.into_iter().filter(|entry| entry.level == "SEVERE").map(|entry| entry.message).collect())
+    }
+
+    /// Ends the browser.
+    ///
+    /// # Errors
+    /// The driver does not answer.
+    pub async fn close(self) -> anyhow::Result<()> {
+        Ok(self.page.clone().quit().await?)
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let _ = self.chromedriver.kill();
+        let _ = self.chromedriver.wait();
+    }
+}
+
+/// A new session, once the driver listens.
+async fn connect(server: &str, capabilities: thirtyfour::ChromeCapabilities) -> anyhow::Result<WebDriver> {
+    let mut last = None;
+    for _ in 0..100 {
+        match WebDriver::new(server, capabilities.clone()).await {
+            Ok(page) => return Ok(page),
+            Err(error) => last = Some(error),
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    Err(last.context("the loop ran")?).context("Chromium cannot be started; ./setup.sh test installs it")
+}

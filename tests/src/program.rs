@@ -1,0 +1,135 @@
+//! The built `foreglow` as a process.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::mpsc,
+    time::Duration,
+};
+
+use anyhow::{Context as _, bail};
+
+/// The root of the workspace.
+pub fn workspace_dir() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(PathBuf::new, Path::to_path_buf)
+}
+
+/// The planner's static files, as `make planner` built them.
+pub fn planner_dir() -> PathBuf {
+    workspace_dir().join("target/planner")
+}
+
+/// The binary that was built beside this test.
+///
+/// # Errors
+/// It was not built.
+pub fn foreglow() -> anyhow::Result<PathBuf> {
+    let test = std::env::current_exe()?;
+    let binary = test.ancestors().nth(2).context("a test lies in target/PROFILE/deps")?.join("foreglow");
+    if !binary.exists() {
+        bail!("{} is not built; run `make test`", binary.display());
+    }
+    Ok(binary)
+}
+
+/// How a run of the binary ended.
+#[derive(Debug)]
+pub struct Answer {
+    /// Exit code; `None` where a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl Answer {
+    /// Runs `foreglow` with these arguments to its end, its cache and its data in `home`.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn of(home: &Path, args: &[&str]) -> anyhow::Result<Self> {
+        let output = command(home, args)?.output()?;
+        Ok(Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout)?,
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
+
+    /// Standard output as JSON, if the run went well.
+    ///
+    /// # Errors
+    /// Another exit code than 0, or no JSON.
+    pub fn json(&self) -> anyhow::Result<serde_json::Value> {
+        if self.code != Some(0) {
+            bail!("exit code {:?}: {}", self.code, self.stderr);
+        }
+        serde_json::from_str(&self.stdout).with_context(|| format!("no JSON: {}", self.stdout))
+    }
+}
+
+fn command(home: &Path, args: &[&str]) -> anyhow::Result<Command> {
+    let mut command = Command::new(foreglow()?);
+    command.args(args).env("FOREGLOW_DATA", home.join("data"));
+    // Generated images are the same on every run: they are written once for all tests.
+    command.env("FOREGLOW_CACHE", workspace_dir().join("target/test-cache")).stdin(Stdio::null());
+    Ok(command)
+}
+
+/// A running `foreglow`, ended when it is dropped.
+#[derive(Debug)]
+pub struct Program {
+    child: Child,
+    lines: mpsc::Receiver<String>,
+}
+
+impl Program {
+    /// Starts `foreglow` with these arguments, its cache and its data in `home`.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start(home: &Path, args: &[&str]) -> anyhow::Result<Self> {
+        let mut child = command(home, args)?.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let (sender, lines) = mpsc::channel();
+        let stdout = child.stdout.take().context("standard output is piped")?;
+        let stderr = child.stderr.take().context("standard error is piped")?;
+        for reader in [Box::new(stdout) as Box<dyn std::io::Read + Send>, Box::new(stderr)] {
+            let sender = sender.clone();
+            std::thread::spawn(move || {
+                for line in BufReader::new(reader).lines().map_while(Result::ok) {
+                    if sender.send(line).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        Ok(Self { child, lines })
+    }
+
+    /// Waits for a line that holds `text`, on either output.
+    ///
+    /// # Errors
+    /// None came in time; what came instead stands in the message.
+    pub fn wait_for_line(&self, text: &str, within: Duration) -> anyhow::Result<String> {
+        let deadline = std::time::Instant::now() + within;
+        let mut seen = String::new();
+        loop {
+            let left = deadline.saturating_duration_since(std::time::Instant::now());
+            match self.lines.recv_timeout(left) {
+                Ok(line) if line.contains(text) => return Ok(line),
+                Ok(line) => seen = format!("{seen}{line}\n"),
+                Err(_) => bail!("no line with {text:?} within {within:?}; there was:\n{seen}"),
+            }
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It may have ended by itself; either way it is gone afterwards.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,175 @@
+//! The planner in a real browser, on samples that were really measured.
+
+use std::{fs, path::Path, time::Duration};
+
+use anyhow::Context as _;
+use foreglow_tests::{Answer, Browser, FileHost, Program};
+use serde_json::Value;
+use thirtyfour::By;
+
+/// A small job that is measured within seconds: the way is the same for a large one.
+const JOB: [&str; 6] = ["--model", "lenet5", "--images", "2000", "--partition-size", "10"];
+const START: Duration = Duration::from_secs(60);
+
+/// Measures the small job on a grid with a hole, as the demo does, and returns the file of samples.
+fn measure(home: &Path) -> anyhow::Result<String> {
+    let file = home.join("samples.jsonl").display().to_string();
+    for (executors, cores) in [("1,2", "1"), ("1", "2")] {
+        let grid = ["--executors", executors, "--cores", cores, "--sampling-rate", "0.01,0.1,1", "--output", &file];
+        let args: Vec<&str> = ["collect"].into_iter().chain(JOB).chain(grid).collect();
+        let answer = Answer::of(home, &args)?;
+        anyhow::ensure!(answer.code == Some(0), "{}", answer.stderr);
+    }
+    Ok(file)
+}
+
+/// A collector on a free port that holds the samples of a file; the address of its planner.
+fn serve(home: &Path, file: &str) -> anyhow::Result<(Program, String)> {
+    let collector = Program::start(home, &["serve", "--listen", "127.0.0.1:0"])?;
+    let line = collector.wait_for_line("http://127.0.0.1:", START)?;
+    let start = line.find("http://").context("the line holds the address")?;
+    let url = line[start..].split_whitespace().next().unwrap_or_default().to_owned();
+    let answer = Answer::of(home, &["upload", file, "--to", &url])?;
+    anyhow::ensure!(answer.code == Some(0), "{}", answer.stderr);
+    Ok((collector, url))
+}
+
+/// What `foreglow predict` says of a configuration, every digit of it.
+fn predicted_secs(home: &Path, file: &str, executors: u32, cores: u32) -> anyhow::Result<String> {
+    let (executors, cores) = (executors.to_string(), cores.to_string());
+    let args = ["predict", file, "--executors", &executors, "--cores", &cores, "--format", "json"];
+    let answer = Answer::of(home, &args)?.json()?;
+    Ok(find(&answer, "completion_time_secs").context("a prediction has a time")?.to_string())
+}
+
+/// The first value of this name, however deep.
+fn find<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+    match value {
+        Value::Object(object) => object.get(name).or_else(|| object.values().find_map(|inner| find(inner, name))),
+        Value::Array(array) => array.iter().find_map(|inner| find(inner, name)),
+        _ => None,
+    }
+}
+
+/// Moves the what-if configuration and waits until the page shows `secs` for it.
+async fn look_at(browser: &Browser, executors: u32, cores: u32, secs: &str) -> anyhow::Result<()> {
+    browser.set("what-if-executors", &executors.to_string()).await?;
+    browser.set("what-if-cores", &cores.to_string()).await?;
+    let what = format!("the prediction {secs} for {executors} × {cores}");
+    browser.wait_until(&what, async |page| Ok(page.secs("what-if-time").await? == secs)).await
+}
+
+async fn alert(browser: &Browser, text: &str) -> anyhow::Result<()> {
+    let what = format!("a message with {text:?}");
+    browser.wait_until(&what, async |page| Ok(page.text("alert").await?.contains(text))).await
+}
+
+async fn open_file(browser: &Browser, path: &Path) -> anyhow::Result<()> {
+    let input = browser.page.find(By::Css("input[type=file]")).await?;
+    Ok(input.send_keys(path.display().to_string()).await?)
+}
+
+#[tokio::test]
+async fn page_command_line_and_link_show_the_same_prediction_to_the_last_digit() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let file = measure(home.path())?;
+    let (collector, url) = serve(home.path(), &file)?;
+
+    let browser = Browser::start().await?;
+    browser.page.goto(&url).await?;
+    for (executors, cores) in [(1, 1), (2, 1), (1, 2), (2, 2)] {
+        let secs = predicted_secs(home.path(), &file, executors, cores)?;
+        look_at(&browser, executors, cores, &secs).await?;
+    }
+    assert!(!browser.page.find_all(By::Testid("measured-point")).await?.is_empty(), "the chart shows measured points");
+    assert!(browser.text("scenario-table").await?.contains("4-2"));
+    let recommended = browser.text("recommended-configuration").await?;
+    let (time, cost) = (browser.text("what-if-time").await?, browser.text("what-if-cost").await?);
+
+    browser.element("share").await?.click().await?;
+    let link = browser.element("share-link").await?.value().await?.context("the field holds the link")?;
+    assert!(browser.console_errors().await?.is_empty(), "{:?}", browser.console_errors().await?);
+    browser.close().await?;
+    drop(collector);
+
+    // Another person, another browser, no server of ours: the page comes from a plain file host.
+    let host = FileHost::start().await?;
+    let (_, fragment) = link.split_once('#').context("a link has a fragment")?;
+    let reader = Browser::start().await?;
+    reader.page.goto(format!("{}#{fragment}", host.url)).await?;
+    let secs = predicted_secs(home.path(), &file, 2, 2)?;
+    reader.wait_until("the shared prediction", async |page| Ok(page.secs("what-if-time").await? == secs)).await?;
+    assert_eq!(reader.text("what-if-time").await?, time);
+    assert_eq!(reader.text("what-if-cost").await?, cost);
+    assert_eq!(reader.text("recommended-configuration").await?, recommended);
+
+    // The command line opens the same link.
+    let opened = Answer::of(home.path(), &["link", "--open", &link, "--format", "json"])?.json()?;
+    assert!(opened.to_string().contains(&secs), "{secs} in {opened}");
+    reader.close().await
+}
+
+#[tokio::test]
+async fn the_address_bar_holds_the_state_and_a_reload_loses_nothing() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let file = measure(home.path())?;
+    let host = FileHost::start().await?;
+    let browser = Browser::start().await?;
+    browser.page.goto(&host.url).await?;
+    open_file(&browser, Path::new(&file)).await?;
+
+    let secs = predicted_secs(home.path(), &file, 2, 1)?;
+    look_at(&browser, 2, 1, &secs).await?;
+    browser.set("deadline", "1h").await?;
+    browser
+        .wait_until("a link in the address bar", async |b| Ok(b.page.current_url().await?.as_str().contains("#v1.")))
+        .await?;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    browser.page.refresh().await?;
+    browser.wait_until("the same prediction", async |page| Ok(page.secs("what-if-time").await? == secs)).await?;
+    assert!(browser.element("deadline").await?.value().await?.unwrap_or_default().contains('1'));
+    browser.close().await
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_said_in_place_and_the_page_stays_as_it_was() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let file = measure(home.path())?;
+    let host = FileHost::start().await?;
+    let browser = Browser::start().await?;
+    browser.page.goto(&host.url).await?;
+    open_file(&browser, Path::new(&file)).await?;
+    let secs = predicted_secs(home.path(), &file, 1, 2)?;
+    look_at(&browser, 1, 2, &secs).await?;
+
+    let broken = home.path().join("broken.jsonl");
+    let first = fs::read_to_string(&file)?.lines().next().context("there are samples")?.to_owned();
+    fs::write(&broken, format!("{first}\n{{\"schema\":1}}\n"))?;
+    open_file(&browser, &broken).await?;
+    alert(&browser, "line 2").await?;
+    assert_eq!(browser.secs("what-if-time").await?, secs);
+
+    let binary = home.path().join("image.jpg");
+    fs::write(&binary, [0xff, 0xd8, 0xff, 0xe0, 0x00])?;
+    open_file(&browser, &binary).await?;
+    alert(&browser, "not UTF-8").await?;
+    assert_eq!(browser.secs("what-if-time").await?, secs);
+
+    // A link that was cut off on the way, put into the address bar of the page.
+    let link = browser.page.current_url().await?.to_string();
+    let cut = &link[link.find('#').context("the address bar holds a link")?..link.len() - 20];
+    browser.page.execute("location.hash = arguments[0]", vec![Value::from(cut)]).await?;
+    alert(&browser, "damaged").await?;
+    assert_eq!(browser.secs("what-if-time").await?, secs);
+    browser.page.execute("location.hash = '#v9.AAAA'", vec![]).await?;
+    alert(&browser, "newer").await?;
+    assert_eq!(browser.secs("what-if-time").await?, secs);
+
+    browser.set("deadline", "0.001s").await?;
+    browser
+        .wait_until("a sentence on the impossible deadline", async |page| {
+            Ok(page.text("recommended-configuration").await?.to_lowercase().contains("no configuration"))
+        })
+        .await?;
+    browser.close().await
+}

@@ -1,0 +1,155 @@
+//! The root `index.html`: the links that trunk acts on, and the page that results.
+
+use anyhow::{Context, Result, bail};
+
+/// Loads the module; a script of its own because the policy forbids inline ones.
+pub const START_SCRIPT: &str = "start.js";
+
+/// Nothing but the page's own files and its own collector; `wasm-unsafe-eval` is what compiling WebAssembly needs.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; \
+     style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'";
+
+/// A file that the page needs.
+#[derive(Debug, PartialEq)]
+pub enum Asset<'a> {
+    /// Taken as it is.
+    Copied {
+        /// Path from the folder of `index.html`.
+        href: &'a str,
+    },
+    /// The crate, as JS glue and module.
+    Program {
+        /// Name of the package, which names the files.
+        name: &'a str,
+    },
+}
+
+/// `index.html`, cut at the links that trunk acts on.
+#[derive(Debug)]
+pub struct Page<'a> {
+    pieces: Vec<Piece<'a>>,
+}
+
+#[derive(Debug)]
+enum Piece<'a> {
+    Text(&'a str),
+    Link { rel: &'a str, href: &'a str },
+}
+
+/// The package behind `href="web/Cargo.toml"`. Trunk names the files after it too, and the fit worker imports that name.
+const PROGRAM: &str = "foreglow-web";
+
+impl<'a> Page<'a> {
+    /// Finds the links.
+    ///
+    /// # Errors
+    /// A link without `href`, of a kind that this program does not know, or that does not end.
+    pub fn parse(html: &'a str) -> Result<Self> {
+        let mut pieces = Vec::new();
+        let mut rest = html;
+        while let Some(start) = rest.find("<link data-trunk") {
+            let (text, tag) = rest.split_at(start);
+            let end = tag.find('>').context("a <link data-trunk …> in index.html has no end")?;
+            let (tag, after) = tag.split_at(end + 1);
+            let rel = attribute(tag, "rel").with_context(|| format!("{tag} has no rel"))?;
+            let href = attribute(tag, "href").with_context(|| format!("{tag} has no href"))?;
+            if !["rust", "css", "icon", "copy-file"].contains(&rel) {
+                bail!("{tag}: foreglow-bundle knows rel=\"rust\", \"css\", \"icon\" and \"copy-file\"");
+            }
+            pieces.extend([Piece::Text(text), Piece::Link { rel, href }]);
+            rest = after;
+        }
+        pieces.push(Piece::Text(rest));
+        Ok(Self { pieces })
+    }
+
+    /// What has to lie beside the page.
+    pub fn assets(&self) -> impl Iterator<Item = Asset<'a>> {
+        self.pieces.iter().filter_map(|piece| match *piece {
+            Piece::Text(_) => None,
+            Piece::Link { rel: "rust", .. } => Some(Asset::Program { name: PROGRAM }),
+            Piece::Link { href, .. } => Some(Asset::Copied { href }),
+        })
+    }
+
+    /// The page with relative addresses, so that it works from any folder of any file host.
+    pub fn html(&self) -> String {
+        let html: String = self
+            .pieces
+            .iter()
+            .map(|piece| match piece {
+                Piece::Text(text) => (*text).to_owned(),
+                Piece::Link { rel: "css", href } => format!(r#"<link rel="stylesheet" href="./{}" />"#, name(href)),
+                Piece::Link { rel: "icon", href } => format!(r#"<link rel="icon" href="./{}" />"#, name(href)),
+                Piece::Link { rel: "rust", .. } => format!(
+                    "<link rel=\"modulepreload\" href=\"./{PROGRAM}.js\" />\n    \
+                     <link rel=\"preload\" href=\"./{PROGRAM}_bg.wasm\" as=\"fetch\" type=\"application/wasm\" crossorigin />\n    \
+                     <script type=\"module\" src=\"./{START_SCRIPT}\"></script>"
+                ),
+                Piece::Link { .. } => String::new(),
+            })
+            .collect();
+        let policy =
+            format!("\n    <meta http-equiv=\"Content-Security-Policy\" content=\"{CONTENT_SECURITY_POLICY}\" />");
+        html.replacen("<meta charset=\"utf-8\" />", &format!("<meta charset=\"utf-8\" />{policy}"), 1)
+    }
+
+    /// Loads the module, and says so in the page where that fails.
+    pub fn start_script(&self) -> String {
+        format!(
+            r#"import init from "./{PROGRAM}.js";
+
+init({{ module_or_path: new URL("./{PROGRAM}_bg.wasm", import.meta.url) }}).catch((error) => {{
+  const boot = document.getElementById("boot");
+  if (boot) {{
+    boot.setAttribute("role", "alert");
+    boot.textContent = `The planner could not start (${{error}}). Reload the page; if it stays so, try a current browser.`;
+  }}
+}});
+"#
+        )
+    }
+}
+
+fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
+    let opening = format!(" {name}=\"");
+    let start = tag.find(&opening)? + opening.len();
+    let value = &tag[start..];
+    Some(&value[..value.find('"')?])
+}
+
+fn name(href: &str) -> &str {
+    href.rsplit('/').next().unwrap_or(href)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INDEX: &str = include_str!("../../../index.html");
+
+    #[test]
+    fn every_link_of_our_page_becomes_a_file_beside_it() {
+        let page = Page::parse(INDEX).unwrap();
+        let assets: Vec<Asset> = page.assets().collect();
+        assert!(assets.contains(&Asset::Program { name: "foreglow-web" }));
+        assert!(assets.contains(&Asset::Copied { href: "web/assets/style.css" }));
+        assert!(assets.contains(&Asset::Copied { href: "web/assets/fit-worker.js" }));
+    }
+
+    #[test]
+    fn the_page_has_a_policy_no_inline_script_and_no_other_origin() {
+        let html = Page::parse(INDEX).unwrap().html();
+        assert!(html.contains("script-src 'self' 'wasm-unsafe-eval'"));
+        assert!(!html.contains("data-trunk"));
+        assert!(!html.contains("<script>") && !html.contains("://"));
+        assert_eq!(html.matches("<script").count(), 1);
+        assert!(html.contains(r#"href="./style.css""#) && html.contains(r#"src="./start.js""#));
+    }
+
+    #[test]
+    fn a_link_of_an_unknown_kind_is_refused() {
+        let error = Page::parse(r#"<link data-trunk rel="sass" href="a.scss" />"#).unwrap_err();
+        assert!(error.to_string().contains("copy-file"));
+    }
+}

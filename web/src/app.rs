@@ -1,0 +1,105 @@
+//! The page from top to bottom.
+
+use leptos::ev;
+use leptos::mount::mount_to;
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::{HtmlElement, Window};
+
+use crate::chart::{CompletionTimeChart, SamplingRateChart};
+use crate::panel::{
+    Alert, Candidates, DataPanel, EmptyPage, Header, JobTitle, Newer, QuestionPanel, Recommended, Scenarios,
+    WhatIfPanel,
+};
+use crate::source;
+use crate::state::{Fit, Planner};
+
+/// Puts the page where `index.html` has a place for it.
+pub fn mount(window: &Window) {
+    let place = window.document().and_then(|document| document.get_element_by_id("planner"));
+    let Some(place) = place.and_then(|element| element.dyn_into::<HtmlElement>().ok()) else {
+        leptos::logging::error!("index.html has no element with the id planner");
+        return;
+    };
+    place.set_inner_html("");
+    mount_to(place, App).forget();
+}
+
+#[component]
+fn App() -> impl IntoView {
+    let planner = Planner::new();
+    provide_context(planner);
+    planner.start_worker();
+    source::open(planner);
+    source::follow_address(planner);
+    source::follow_session(planner);
+    let dragging = accept_drops(planner);
+    let empty = Memo::new(move |_| planner.jobs.with(Vec::is_empty));
+
+    // Without a predictor the answer's place says why; empty charts would say nothing.
+    let failed = Memo::new(move |_| planner.fit.with(|fit| matches!(fit, Fit::Failed(_))));
+
+    view! {
+        <div class="page" class:dragging=dragging>
+            <Header />
+            <main>
+                <Alert />
+                <Newer />
+                <Show when=move || !empty.get() fallback=|| view! { <EmptyPage /> }>
+                    <JobTitle />
+                    <div class="answer">
+                        <Recommended />
+                        <WhatIfPanel />
+                    </div>
+                    <QuestionPanel />
+                    <Show when=move || !failed.get()>
+                        <CompletionTimeChart />
+                        <div class="pair">
+                            <SamplingRateChart />
+                            <Scenarios />
+                        </div>
+                        <Candidates />
+                    </Show>
+                    <DataPanel />
+                </Show>
+            </main>
+            <footer>
+                <p>
+                    "Foreglow: run a little, know the whole. Nothing leaves this browser: files are read here, and a link \
+                     carries its data behind the #, which browsers send to no server."
+                </p>
+            </footer>
+        </div>
+    }
+}
+
+/// Takes a file that is dropped anywhere on the page; tells whether one hovers over it.
+fn accept_drops(planner: Planner) -> RwSignal<bool> {
+    let dragging = RwSignal::new(false);
+    let over = window_event_listener(ev::dragover, move |event| {
+        // Without this the browser opens the file in place of the page.
+        event.prevent_default();
+        dragging.set(true);
+    });
+    let leave = window_event_listener(ev::dragleave, move |event| {
+        // Between two elements of the page there is a target; out of the window there is none.
+        if event.related_target().is_none() {
+            dragging.set(false);
+        }
+    });
+    let dropped = window_event_listener(ev::drop, move |event| {
+        event.prevent_default();
+        dragging.set(false);
+        let file = event.data_transfer().and_then(|data| data.files()).and_then(|files| files.get(0));
+        match file {
+            Some(file) => source::read_file(planner, file),
+            None => planner.alert.set(Some("Drop a file of samples (JSON Lines or CSV) on the page.".into())),
+        }
+    });
+    on_cleanup(move || {
+        over.remove();
+        leave.remove();
+        dropped.remove();
+    });
+    dragging
+}

@@ -1,0 +1,207 @@
+//! Axes: from numbers to pixels, and which numbers to print beside them.
+
+/// How an axis spreads its numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spread {
+    /// Equal differences, equal distances.
+    #[default]
+    Linear,
+    /// Equal ratios, equal distances; for numbers above 0.
+    Log,
+}
+
+/// An axis: numbers between `lower` and `upper` lie between `start_px` and `end_px`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    spread: Spread,
+    lower: f64,
+    upper: f64,
+    start_px: f64,
+    end_px: f64,
+}
+
+impl Scale {
+    /// An axis over a range. An empty or unusable range is widened, so that every number has a place.
+    pub fn new(spread: Spread, (lower, upper): (f64, f64), (start_px, end_px): (f64, f64)) -> Self {
+        let spread = if spread == Spread::Log && !(lower > 0.0 && upper > 0.0) { Spread::Linear } else { spread };
+        let (lower, upper) = match (lower.is_finite() && upper.is_finite() && lower <= upper, spread) {
+            (false, Spread::Linear) => (0.0, 1.0),
+            (false, Spread::Log) => (1.0, 10.0),
+            (true, _) if lower < upper => (lower, upper),
+            (true, Spread::Linear) => (lower - 0.5, upper + 0.5),
+            (true, Spread::Log) => (lower / 2.0, upper * 2.0),
+        };
+        Self { spread, lower, upper, start_px, end_px }
+    }
+
+    /// Where a number lies, pixels.
+    pub fn px(&self, number: f64) -> f64 {
+        let share = match self.spread {
+            Spread::Linear => (number - self.lower) / (self.upper - self.lower),
+            Spread::Log => (number / self.lower).ln() / (self.upper / self.lower).ln(),
+        };
+        // A hundredth of a pixel is below what anyone sees, and short numbers keep the drawing small.
+        ((self.start_px + share * (self.end_px - self.start_px)) * 100.0).round() / 100.0
+    }
+
+    /// How the axis spreads its numbers.
+    pub fn spread(&self) -> Spread {
+        self.spread
+    }
+
+    /// The last number of the axis.
+    pub fn upper(&self) -> f64 {
+        self.upper
+    }
+
+    /// Round numbers inside the range, about `count` of them.
+    pub fn ticks(&self, count: usize) -> Vec<f64> {
+        self.inside(match self.spread {
+            Spread::Linear => multiples(self.lower, self.upper, round_step((self.upper - self.lower) / count as f64)),
+            Spread::Log => decades(self.lower, self.upper, count),
+        })
+    }
+
+    /// Times inside the range that people count in: seconds, then minutes and hours by their halves and quarters.
+    pub fn time_ticks(&self, count: usize) -> Vec<f64> {
+        const STEPS_SECS: [f64; 14] = [
+            10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1_800.0, 3_600.0, 7_200.0, 10_800.0, 21_600.0, 43_200.0,
+        ];
+        let needed = (self.upper - self.lower) / count as f64;
+        match STEPS_SECS.into_iter().find(|step| *step >= needed) {
+            _ if self.spread == Spread::Log => self.log_time_ticks(count),
+            Some(step) if needed > 5.0 => self.inside(multiples(self.lower, self.upper, step)),
+            _ => self.ticks(count),
+        }
+    }
+
+    /// Round times between the decades of seconds and those of days, thinned out to about `count`.
+    fn log_time_ticks(&self, count: usize) -> Vec<f64> {
+        const ROUND_SECS: [f64; 16] = [
+            10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_200.0, 1_800.0, 3_600.0, 7_200.0, 18_000.0, 36_000.0,
+            86_400.0, 172_800.0, 432_000.0,
+        ];
+        let below = decades(self.lower.min(5.0), 5.0, usize::MAX).into_iter().filter(|secs| *secs < 9.0);
+        let above = (6..12).map(|exponent| 10f64.powi(exponent)).filter(|secs| *secs > 432_000.0);
+        let ticks = self.inside(below.chain(ROUND_SECS).chain(above).collect());
+        let stride = ticks.len().div_ceil(count.max(1) + 2).max(1);
+        ticks.into_iter().step_by(stride).collect()
+    }
+
+    /// Whole numbers inside the range, about `count` of them.
+    pub fn whole_ticks(&self, count: usize) -> Vec<f64> {
+        let step = round_step((self.upper - self.lower) / count as f64).max(1.0).round();
+        let mut ticks = self.inside(multiples(self.lower, self.upper, step));
+        if step > 1.0 && self.lower <= 1.0 {
+            // Counting starts at one executor, whatever the step.
+            ticks.retain(|tick| *tick >= step);
+            ticks.insert(0, 1.0);
+        }
+        ticks
+    }
+
+    fn inside(&self, ticks: Vec<f64>) -> Vec<f64> {
+        let slack = (self.upper - self.lower) * 1e-9;
+        ticks.into_iter().filter(|tick| *tick >= self.lower - slack && *tick <= self.upper + slack).collect()
+    }
+}
+
+/// The smallest of 1, 2, 5 times a power of ten that is not below `step`.
+fn round_step(step: f64) -> f64 {
+    let power = 10f64.powf(step.log10().floor());
+    [1.0, 2.0, 5.0, 10.0].into_iter().map(|digit| digit * power).find(|round| *round >= step * 0.999).unwrap_or(step)
+}
+
+fn multiples(lower: f64, upper: f64, step: f64) -> Vec<f64> {
+    let first = (lower / step).ceil() as i64;
+    let last = (upper / step + 1e-9).floor() as i64;
+    (first..=last.min(first + 100)).map(|index| index as f64 * step).collect()
+}
+
+/// Powers of ten with their 2 and 5 while there is room for them.
+fn decades(lower: f64, upper: f64, count: usize) -> Vec<f64> {
+    let digits: &[f64] = if (upper / lower).log10() * 3.0 <= count as f64 * 1.5 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let (first, last) = (lower.log10().floor() as i32, upper.log10().ceil() as i32);
+    (first..=last).flat_map(|exponent| digits.iter().map(move |digit| digit * 10f64.powi(exponent))).collect()
+}
+
+/// A time beside an axis that ends at `upper_secs`: one unit for the whole axis, no idle zeros.
+pub fn tick_time(secs: f64, upper_secs: f64) -> String {
+    let (length, unit) = match upper_secs {
+        upper if upper >= 7_200.0 => (3_600.0, "h"),
+        upper if upper >= 180.0 => (60.0, "min"),
+        _ => (1.0, "s"),
+    };
+    let amount = (secs / length * 1e4).round() / 1e4;
+    format!("{amount} {unit}")
+}
+
+/// A time beside a logarithmic axis, where each has the unit that it is round in.
+pub fn log_tick_time(secs: f64) -> String {
+    let (length, unit) = match secs {
+        secs if secs >= 86_400.0 => (86_400.0, "d"),
+        secs if secs >= 3_600.0 => (3_600.0, "h"),
+        secs if secs >= 60.0 => (60.0, "min"),
+        _ => (1.0, "s"),
+    };
+    // Nine decimals drop what a power of ten has too much; a share of a day keeps two.
+    let decimals = if length > 1.0 { 1e2 } else { 1e9 };
+    format!("{} {unit}", (secs / length * decimals).round() / decimals)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_linear_axis_places_numbers_in_proportion() {
+        let scale = Scale::new(Spread::Linear, (0.0, 10.0), (100.0, 0.0));
+        assert_eq!((scale.px(0.0), scale.px(2.5), scale.px(10.0)), (100.0, 75.0, 0.0));
+        assert_eq!(scale.ticks(5), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+    }
+
+    #[test]
+    fn a_log_axis_places_equal_ratios_at_equal_distances() {
+        let scale = Scale::new(Spread::Log, (1.0, 100.0), (0.0, 200.0));
+        assert_eq!((scale.px(1.0), scale.px(10.0), scale.px(100.0)), (0.0, 100.0, 200.0));
+        assert_eq!(scale.ticks(6), [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
+        assert_eq!(Scale::new(Spread::Log, (0.001, 1e4), (0.0, 1.0)).ticks(5).len(), 8);
+    }
+
+    #[test]
+    fn a_range_of_one_number_or_of_none_still_has_an_axis() {
+        for (lower, upper) in [(3.0, 3.0), (f64::NAN, 1.0), (f64::INFINITY, f64::NEG_INFINITY), (0.0, 0.0)] {
+            for spread in [Spread::Linear, Spread::Log] {
+                let scale = Scale::new(spread, (lower, upper), (0.0, 100.0));
+                assert!(scale.px(3.0).is_finite(), "{lower} {upper} {spread:?}");
+                assert!(!scale.ticks(4).is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn times_are_counted_in_halves_and_quarters_of_minutes_and_hours() {
+        let minutes = Scale::new(Spread::Linear, (0.0, 290.0), (0.0, 1.0));
+        assert_eq!(minutes.time_ticks(5), [0.0, 60.0, 120.0, 180.0, 240.0]);
+        assert_eq!(tick_time(90.0, minutes.upper()), "1.5 min");
+        assert_eq!(tick_time(0.2, 0.9), "0.2 s");
+        assert_eq!(tick_time(5_400.0, 9_000.0), "1.5 h");
+    }
+
+    #[test]
+    fn times_on_a_log_axis_are_round_in_their_own_unit() {
+        let scale = Scale::new(Spread::Log, (2.7, 280.0), (0.0, 1.0));
+        let labels: Vec<String> = scale.time_ticks(6).into_iter().map(log_tick_time).collect();
+        assert_eq!(labels, ["5 s", "10 s", "20 s", "30 s", "1 min", "2 min"]);
+        let small = Scale::new(Spread::Log, (0.002, 0.3), (0.0, 1.0));
+        assert_eq!(small.time_ticks(8).into_iter().map(log_tick_time).next().as_deref(), Some("0.002 s"));
+        assert_eq!(log_tick_time(36_000.0), "10 h");
+        assert!(Scale::new(Spread::Log, (1e-3, 1e9), (0.0, 1.0)).time_ticks(5).len() <= 8);
+    }
+
+    #[test]
+    fn counts_start_at_one_and_stay_whole() {
+        assert_eq!(Scale::new(Spread::Linear, (1.0, 4.0), (0.0, 1.0)).whole_ticks(8), [1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(Scale::new(Spread::Linear, (1.0, 20.0), (0.0, 1.0)).whole_ticks(5), [1.0, 5.0, 10.0, 15.0, 20.0]);
+    }
+}

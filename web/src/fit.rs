@@ -1,0 +1,114 @@
+//! The work of the fit worker, and the messages in which it is asked for and answered.
+
+use foreglow_model::{Predictor, ScenarioRow, scenario_table};
+use serde::{Deserialize, Serialize};
+
+use crate::job::Job;
+
+/// What the page asks of the worker.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FitRequest {
+    /// Tells the answer to this request from the answer to an earlier one.
+    pub number: u64,
+    /// What to fit.
+    pub job: Job,
+}
+
+/// What the worker says to the page.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum FromWorker {
+    /// It has loaded and takes requests.
+    Ready,
+    /// The request with this number is answered.
+    Answer(u64, Result<Box<Fitted>, String>),
+    /// It cannot go on, and why.
+    Broken(String),
+}
+
+/// A fitted predictor and how every scenario would have done on the same runs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Fitted {
+    /// Predicts at once, so that the page follows the slider.
+    pub predictor: Predictor,
+    /// The accuracy of each scenario.
+    pub scenarios: Vec<ScenarioRow>,
+}
+
+/// Fits a job. `clock` tells seconds and is what the table's training times are taken with.
+///
+/// # Errors
+/// One sentence for a person: why these runs give no predictor.
+pub fn fit(job: &Job, clock: &mut dyn FnMut() -> f64) -> Result<Fitted, String> {
+    let predictor = Predictor::fit(&job.context, &job.observations).map_err(|error| error.to_string())?;
+    let scenarios = scenario_table(&job.context, &job.observations, clock);
+    Ok(Fitted { predictor, scenarios })
+}
+
+#[cfg(test)]
+mod tests {
+    use foreglow_model::Setting;
+    use foreglow_shared::Observation;
+
+    use super::*;
+    use crate::chart::lines::{line, measured};
+
+    fn job() -> Job {
+        let context = serde_json::from_str(
+            r#"{"workload":{"model":"lenet5","mode":"inference","image_px":28,"images":1000,"epochs":1,"batch_size":8},
+                "engine":"local","host":{"cpu":"Some CPU"}}"#,
+        )
+        .unwrap();
+        let mut observations = Vec::new();
+        for (executors, cores_per_executor) in [(1, 1), (1, 2), (2, 1), (2, 2), (3, 2)] {
+            for sampling_rate in [0.01, 0.1] {
+                let slots = f64::from(executors) * f64::from(cores_per_executor);
+                observations.push(Observation {
+                    executors,
+                    cores_per_executor,
+                    memory_per_executor_mib: 1024,
+                    partition_size: 8,
+                    sampling_rate,
+                    completion_time_secs: 97.3 * sampling_rate / slots + 0.011,
+                    startup_secs: Some(0.5),
+                });
+            }
+        }
+        observations.push(Observation { sampling_rate: 1.0, completion_time_secs: 99.0, ..observations[0] });
+        Job { context, observations }
+    }
+
+    #[test]
+    fn a_predictor_that_came_over_the_wire_predicts_the_same_to_the_last_digit() {
+        let fitted = fit(&job(), &mut || 0.0).unwrap();
+        let wire = serde_json::to_string(&FromWorker::Answer(7, Ok(Box::new(fitted.clone())))).unwrap();
+        let FromWorker::Answer(7, Ok(arrived)) = serde_json::from_str(&wire).unwrap() else { unreachable!() };
+        for executors in 1..9 {
+            for cores_per_executor in 1..9 {
+                let setting = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
+                assert_eq!(arrived.predictor.predict(setting), fitted.predictor.predict(setting));
+            }
+        }
+        assert_eq!(arrived.scenarios, fitted.scenarios);
+    }
+
+    #[test]
+    fn a_job_without_runs_says_what_to_collect() {
+        let empty = Job { observations: Vec::new(), ..job() };
+        assert!(fit(&empty, &mut || 0.0).unwrap_err().contains("collect"));
+    }
+
+    #[test]
+    fn a_whole_run_stands_at_its_own_time_and_a_share_is_as_far_from_the_line_as_it_was_missed() {
+        let job = job();
+        let predictor = fit(&job, &mut || 0.0).unwrap().predictor;
+        let points = measured(&predictor, &job.observations);
+        let whole = points.iter().find(|point| point.run.sampling_rate == 1.0).unwrap();
+        assert_eq!(whole.whole_job_secs, 99.0);
+        for point in points.iter().filter(|point| point.run.sampling_rate < 1.0) {
+            let own = predictor.predict(Setting::of(&point.run)).completion_time_secs.unwrap();
+            let drawn = line(&predictor, &[point.run.executors], point.run.cores_per_executor).points[0].secs;
+            let missed = point.run.completion_time_secs / own;
+            assert!((point.whole_job_secs / drawn - missed).abs() < 1e-12);
+        }
+    }
+}

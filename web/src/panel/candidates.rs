@@ -1,0 +1,114 @@
+//! Every configuration with its time and money.
+
+use foreglow_model::{Candidate, Decision};
+use foreglow_shared::{WhatIf, format_duration, format_money};
+use leptos::prelude::*;
+
+use crate::panel::prediction::time_of;
+use crate::state::Planner;
+
+/// Rows before the person asks for more.
+const FEW: usize = 12;
+/// Rows that a page still scrolls smoothly.
+const MOST: usize = 1_000;
+
+/// The table of all candidates, the cheapest first.
+#[component]
+pub fn Candidates() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let all = RwSignal::new(false);
+    let decision = Memo::new(move |_| planner.decision.get().and_then(Result::ok));
+    let count = Memo::new(move |_| decision.with(|decision| decision.as_ref().map_or(0, |d| d.candidates.len())));
+    let rows = move || {
+        let decision = decision.get()?;
+        let limit = if all.get() { MOST } else { FEW };
+        Some(by_money(&decision).into_iter().take(limit).map(|place| row(planner, &decision, place)).collect_view())
+    };
+    view! {
+        <section class="card candidates" aria-labelledby="candidates-title">
+            <h2 id="candidates-title">"Every configuration"</h2>
+            <p class="hush">
+                "The cheapest first, those that miss the deadline last. " <span class="pareto-mark">"◆"</span>
+                " marks the Pareto front: nothing else is both faster and cheaper."
+            </p>
+            <div class="scroll" tabindex="0" role="region" aria-labelledby="candidates-title">
+                <table data-testid="candidates">
+                    <thead>
+                        <tr>
+                            <th scope="col">"Executors × cores"</th>
+                            <th scope="col" class="number">"Completion time"</th>
+                            <th scope="col" class="number wide">"Interval"</th>
+                            <th scope="col" class="number">"Money"</th>
+                            <th scope="col" class="wide"></th>
+                        </tr>
+                    </thead>
+                    <tbody>{rows}</tbody>
+                </table>
+            </div>
+            <Show when=move || { count.get() > FEW }>
+                <button type="button" class="quiet" on:click=move |_| all.update(|all| *all = !*all)>
+                    {move || match (all.get(), count.get()) {
+                        (true, _) => "Show the cheapest only".to_owned(),
+                        (false, count) if count > MOST => format!("Show the cheapest {MOST} of {count}"),
+                        (false, count) => format!("Show all {count}"),
+                    }}
+                </button>
+            </Show>
+        </section>
+    }
+}
+
+/// Places of the candidates: those that meet the deadline first, by money and then time; what is unknown comes last.
+fn by_money(decision: &Decision) -> Vec<usize> {
+    let key = |place: &usize| {
+        let candidate = &decision.candidates[*place];
+        let secs = candidate.prediction.completion_time_secs.unwrap_or(f64::INFINITY);
+        (!candidate.meets_deadline, candidate.cost.unwrap_or(f64::INFINITY), secs)
+    };
+    let mut places: Vec<usize> = (0..decision.candidates.len()).collect();
+    places.sort_by(|a, b| {
+        let (a, b) = (key(a), key(b));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.total_cmp(&b.2))
+    });
+    places
+}
+
+fn row(planner: Planner, decision: &Decision, place: usize) -> impl IntoView + use<> {
+    let candidate: &Candidate = &decision.candidates[place];
+    let configuration = WhatIf { executors: candidate.executors, cores_per_executor: candidate.cores_per_executor };
+    let (time, secs) = time_of(Some(&candidate.prediction));
+    let interval = candidate
+        .prediction
+        .interval
+        .map(|interval| format!("{} – {}", format_duration(interval.lower_secs), format_duration(interval.upper_secs)));
+    let currency = planner.prices.with(|prices| prices.currency.clone());
+    let money = candidate.cost.map_or_else(|| "unknown".into(), |cost| format_money(cost, &currency));
+    let recommended = decision.recommended == Some(place);
+    let late = !candidate.meets_deadline;
+    let pareto = decision.pareto.contains(&place);
+    let remark = match (recommended, decision.fastest == Some(place), late) {
+        (true, ..) => "recommended",
+        (_, true, false) => "fastest",
+        (_, true, true) => "fastest, still too late",
+        (_, false, true) => "too late",
+        _ => "",
+    };
+    view! {
+        <tr
+            class:recommended-row=recommended
+            class:late=late
+            class:looked-at=move || planner.what_if.get() == configuration
+        >
+            <th scope="row">
+                <button type="button" class="pick" title="Look at it in the what-if" on:click=move |_| planner.what_if.set(configuration)>
+                    {format!("{} × {}", candidate.executors, candidate.cores_per_executor)}
+                </button>
+                {pareto.then(|| view! { <span class="pareto-mark" title="on the Pareto front">" ◆"</span> })}
+            </th>
+            <td class="number" data-secs=secs>{time}</td>
+            <td class="number wide">{interval}</td>
+            <td class="number">{money}</td>
+            <td class="wide remark">{remark}</td>
+        </tr>
+    }
+}

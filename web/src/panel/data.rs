@@ -1,0 +1,92 @@
+//! Where the data comes from: what to do on an empty page, and how to put other data on a full one.
+
+use leptos::html::Input;
+use leptos::prelude::*;
+
+use crate::source::read_file;
+use crate::state::Planner;
+
+/// A button that opens the browser's file picker.
+#[component]
+pub fn OpenFile(
+    /// What the button says.
+    label: &'static str,
+) -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let picker = NodeRef::<Input>::new();
+    let pick = move |_| {
+        let Some(input) = picker.get_untracked() else { return };
+        if let Some(file) = input.files().and_then(|files| files.get(0)) {
+            read_file(planner, file);
+        }
+        // The same file can be picked again after it was changed.
+        input.set_value("");
+    };
+    view! {
+        <label class="open-file">
+            <input type="file" accept=".jsonl,.ndjson,.json,.csv,.txt" node_ref=picker on:change=pick />
+            <span>{label}</span>
+        </label>
+    }
+}
+
+/// What to do when there is nothing to show.
+#[component]
+pub fn EmptyPage() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    view! {
+        <section class="empty">
+            <Show
+                when=move || !planner.loading.get()
+                fallback=|| view! { <p role="status">"Asking the collector for samples…"</p> }
+            >
+                <h1>"How long will the whole job take, and what will it cost?"</h1>
+                <p class="lead">
+                    "Foreglow measures a CNN job on a few of its images and predicts the rest: on every number of executors and \
+                     cores, with an interval and a price."
+                </p>
+                <div class="drop">
+                    <p>
+                        <strong>"Drop a file of samples here"</strong>
+                        " (JSON Lines or CSV), or "
+                    </p>
+                    <OpenFile label="Open a file" />
+                    <p class="hush">"Nothing leaves this browser."</p>
+                </div>
+                <h2>"No samples yet?"</h2>
+                <dl class="commands">
+                    <dt>
+                        <code>"foreglow demo"</code>
+                    </dt>
+                    <dd>"measures a real CNN on your machine in a few minutes and opens this page with the result."</dd>
+                    <dt>
+                        <code>"foreglow collect"</code>
+                    </dt>
+                    <dd>"measures your own job on a grid of configurations, on small shares of its images."</dd>
+                    <dt>
+                        <code>"foreglow serve"</code>
+                    </dt>
+                    <dd>"shows this page with every sample that was collected."</dd>
+                </dl>
+                <p class="hush">"Somebody sent you a link? Open it whole, with everything behind the #."</p>
+            </Show>
+        </section>
+    }
+}
+
+/// How to look at other data, at the end of a full page.
+#[component]
+pub fn DataPanel() -> impl IntoView {
+    view! {
+        <section class="card data">
+            <div class="drop">
+                <p>
+                    <strong>"Look at another job:"</strong>
+                    " drop a file of samples anywhere on this page (JSON Lines or CSV), or "
+                </p>
+                <OpenFile label="Open a file" />
+                <p class="hush">"Nothing leaves this browser."</p>
+            </div>
+        </section>
+    }
+}

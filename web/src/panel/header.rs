@@ -1,0 +1,79 @@
+//! The name of the page, and of the job that it is about.
+
+use leptos::prelude::*;
+
+use crate::panel::data::OpenFile;
+use crate::panel::share::Share;
+use crate::state::Planner;
+
+/// The mark, and what can be done with the whole page.
+#[component]
+pub fn Header() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let empty = Memo::new(move |_| planner.jobs.with(Vec::is_empty));
+    view! {
+        <header class="top">
+            <div class="mark">
+                <svg viewBox="0 0 32 32" aria-hidden="true">
+                    <path class="sun" d="M5 21a11 11 0 0 1 22 0z" />
+                    <path class="rays" d="M16 4v3M5.400 8.400l2.100 2.100M26.600 8.400l-2.100 2.100" />
+                    <path class="horizon" d="M3 24.500h26" />
+                </svg>
+                <div>
+                    <p class="name">"Foreglow"</p>
+                    <p class="claim">"Run a little, know the whole."</p>
+                </div>
+            </div>
+            <div class="actions">
+                <OpenFile label="Open a file" />
+                <Show when=move || !empty.get()>
+                    <Share />
+                </Show>
+            </div>
+        </header>
+    }
+}
+
+/// What was measured; where there are several jobs, which one.
+#[component]
+pub fn JobTitle() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let job = Memo::new(move |_| planner.job());
+    let text = move |part: fn(&crate::job::Job) -> String| move || job.with(|job| job.as_ref().map(part));
+    let titles = Memo::new(move |_| {
+        planner.jobs.with(|jobs| jobs.iter().map(|job| job.context.title()).collect::<Vec<String>>())
+    });
+    let choose = move |event| {
+        if let Ok(place) = event_target_value(&event).parse() {
+            planner.select(place);
+        }
+    };
+    view! {
+        <section class="job" aria-label="The job">
+            <h1>{text(crate::job::Job::name)}</h1>
+            <p class="circumstances">{text(crate::job::Job::circumstances)}</p>
+            <p class="extent">"Measured: " {text(crate::job::Job::extent)}</p>
+            <Show when=move || titles.with(|titles| titles.len() > 1)>
+                <label class="choose-job">
+                    <span>{move || format!("{} jobs were measured; show", titles.with(Vec::len))}</span>
+                    <select on:change=choose prop:value=move || planner.selected.get().to_string()>
+                        {move || {
+                            titles
+                                .get()
+                                .into_iter()
+                                .enumerate()
+                                .map(|(place, title)| {
+                                    view! {
+                                        <option value=place.to_string() selected=move || planner.selected.get() == place>
+                                            {title}
+                                        </option>
+                                    }
+                                })
+                                .collect_view()
+                        }}
+                    </select>
+                </label>
+            </Show>
+        </section>
+    }
+}

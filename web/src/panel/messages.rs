@@ -1,0 +1,50 @@
+//! What went wrong, and what else there is to show: one sentence each, at the top of the page.
+
+use leptos::prelude::*;
+
+use crate::state::Planner;
+
+/// What went wrong; the page below stays as it was.
+#[component]
+pub fn Alert() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    move || {
+        planner.alert.get().map(|message| {
+            view! {
+                <div class="alert" role="alert" data-testid="alert">
+                    <p>{message}</p>
+                    <button type="button" class="quiet" on:click=move |_| planner.alert.set(None)>
+                        "Dismiss"
+                    </button>
+                </div>
+            }
+        })
+    }
+}
+
+/// The collector has other runs of the job that the link shows.
+#[component]
+pub fn Newer() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    move || {
+        planner.newer.get().filter(|newer| planner.job().is_some_and(|job| job.context == newer.context)).map(|newer| {
+            let shown = planner.observations().len();
+            let known = newer.observations.len();
+            let take = move |_| {
+                planner.newer.set(None);
+                planner.take_runs(newer.clone());
+            };
+            view! {
+                <div class="notice" role="status">
+                    <p>{format!("This link holds {shown} runs of the job; the collector here has {known}.")}</p>
+                    <button type="button" class="quiet" on:click=take>
+                        "Use the collector's"
+                    </button>
+                    <button type="button" class="quiet" on:click=move |_| planner.newer.set(None)>
+                        "Keep the link's"
+                    </button>
+                </div>
+            }
+        })
+    }
+}

@@ -1,0 +1,49 @@
+//! A predicted time with what belongs to it, the same wherever it stands.
+
+use foreglow_model::{Interval, Prediction};
+use foreglow_shared::{format_duration, format_percent};
+use leptos::prelude::*;
+
+/// A prediction's time for a person, and all its digits for a program: the text and `data-secs`.
+pub fn time_of(prediction: Option<&Prediction>) -> (String, Option<String>) {
+    match prediction.and_then(|prediction| prediction.completion_time_secs) {
+        Some(secs) => (format_duration(secs), Some(secs.to_string())),
+        None => ("unknown".into(), None),
+    }
+}
+
+/// `90 %: 11.20 s – 13.60 s`, or that the samples cannot say.
+pub fn interval_text(interval: Option<&Interval>) -> String {
+    match interval {
+        Some(Interval { lower_secs, upper_secs, probability }) => {
+            let percent = format_percent(probability * 100.0);
+            // Probabilities are round: two idle decimals would look like precision.
+            let percent = percent.replace(".00 %", " %");
+            format!("{percent} interval {} – {}", format_duration(*lower_secs), format_duration(*upper_secs))
+        }
+        None => "no interval: too few runs to say".into(),
+    }
+}
+
+/// The warnings as the model words them.
+pub fn warnings(prediction: Option<&Prediction>) -> impl IntoView + use<> {
+    let sentences: Vec<String> =
+        prediction.map(|prediction| prediction.warnings.iter().map(ToString::to_string).collect()).unwrap_or_default();
+    (!sentences.is_empty()).then(|| {
+        let items = sentences.into_iter().map(|sentence| view! { <li>{capitalised(&sentence)}</li> }).collect_view();
+        view! { <ul class="warnings">{items}</ul> }
+    })
+}
+
+/// A sentence that stands alone.
+pub fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    let end = if sentence.ends_with('.') { "" } else { "." };
+    format!("{first}{}{end}", letters.as_str())
+}
+
+/// `1 executor`, `3 executors`.
+pub fn counted(count: u32, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}

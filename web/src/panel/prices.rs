@@ -1,0 +1,127 @@
+//! The price sheet, to read and to edit. Prices have a date: they change, and a result keeps those it was made with.
+
+use foreglow_shared::{Date, PriceSheet};
+use leptos::prelude::*;
+
+use crate::state::Planner;
+
+/// One field of the sheet: how it is shown, and how a text changes it.
+struct Field {
+    label: &'static str,
+    kind: &'static str,
+    show: fn(&PriceSheet) -> String,
+    change: fn(&mut PriceSheet, &str) -> Result<(), String>,
+}
+
+const FIELDS: [Field; 6] = [
+    Field {
+        label: "Name",
+        kind: "text",
+        show: |sheet| sheet.name.clone(),
+        change: |sheet, text| {
+            text.trim().clone_into(&mut sheet.name);
+            if sheet.name.is_empty() {
+                Err("the price sheet needs a name: whose prices are they?".into())
+            } else {
+                Ok(())
+            }
+        },
+    },
+    Field {
+        label: "Date",
+        kind: "date",
+        show: |sheet| sheet.date.to_string(),
+        change: |sheet, text| {
+            sheet.date = text.parse::<Date>().map_err(|_| "write the date as 2026-01-31".to_owned())?;
+            Ok(())
+        },
+    },
+    Field {
+        label: "Currency",
+        kind: "text",
+        show: |sheet| sheet.currency.clone(),
+        change: |sheet, text| {
+            sheet.currency = text.trim().to_uppercase();
+            Ok(())
+        },
+    },
+    Field {
+        label: "A core, per hour",
+        kind: "text",
+        show: |sheet| sheet.core_hour.to_string(),
+        change: |sheet, text| price(text).map(|price| sheet.core_hour = price),
+    },
+    Field {
+        label: "A GiB of memory, per hour",
+        kind: "text",
+        show: |sheet| sheet.gib_hour.to_string(),
+        change: |sheet, text| price(text).map(|price| sheet.gib_hour = price),
+    },
+    Field {
+        label: "An executor, per hour",
+        kind: "text",
+        show: |sheet| sheet.executor_hour.to_string(),
+        change: |sheet, text| price(text).map(|price| sheet.executor_hour = price),
+    },
+];
+
+fn price(text: &str) -> Result<f64, String> {
+    let text = text.trim();
+    text.parse().map_err(|_| format!("{text:?} is no price; write a number such as 0.04"))
+}
+
+/// What the sheet says in one line, and its fields behind a click.
+#[component]
+pub fn Prices() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let mistake = RwSignal::new(None::<String>);
+    let example = Memo::new(move |_| planner.prices.with(|sheet| *sheet == PriceSheet::example()));
+    let fields = FIELDS.iter().map(|field| {
+        let set = move |event| {
+            let mut sheet = planner.prices.get_untracked();
+            let changed = (field.change)(&mut sheet, &event_target_value(&event));
+            match changed.and_then(|()| sheet.check().map_err(|error| error.to_string())) {
+                Ok(()) => {
+                    mistake.set(None);
+                    planner.prices.set(sheet);
+                }
+                Err(reason) => mistake.set(Some(reason)),
+            }
+        };
+        view! {
+            <label class="field">
+                <span>{field.label}</span>
+                <input type=field.kind autocomplete="off" prop:value=move || planner.prices.with(field.show) on:change=set />
+            </label>
+        }
+    });
+    view! {
+        <div class="field prices">
+            <span class="label">"Prices"</span>
+            <details>
+                <summary>
+                    <span class="rates">{move || planner.prices.with(rates)}</span>
+                    <span class="edit">"Edit"</span>
+                </summary>
+                <div class="sheet">{fields.collect_view()}</div>
+                <p class="note wrong" role="status">
+                    {move || mistake.get().map(|mistake| format!("{mistake}. The sheet stays as it was."))}
+                </p>
+            </details>
+            <p class="note">
+                <Show when=move || example.get()>
+                    <span class="chip">"example"</span>
+                </Show>
+                {move || planner.prices.with(|sheet| format!("{}, as of {}", sheet.name, sheet.date))}
+            </p>
+        </div>
+    }
+}
+
+/// `USD 0.04048 a core, 0.004445 a GiB, per hour`; what costs nothing is left out.
+fn rates(sheet: &PriceSheet) -> String {
+    let parts = [(sheet.core_hour, "a core"), (sheet.gib_hour, "a GiB"), (sheet.executor_hour, "an executor")];
+    let parts: Vec<String> =
+        parts.into_iter().filter(|(price, _)| *price > 0.0).map(|(price, what)| format!("{price} {what}")).collect();
+    format!("{} {} per hour", sheet.currency, parts.join(" + "))
+}

@@ -1,0 +1,92 @@
+//! What is asked: the deadline, the memory and the prices.
+
+use leptos::prelude::*;
+
+use crate::duration::{compact_duration, parse_duration};
+use crate::panel::prediction::capitalised;
+use crate::panel::prices::Prices;
+use crate::state::Planner;
+
+/// What an executor has, and what that costs.
+#[component]
+pub fn QuestionPanel() -> impl IntoView {
+    view! {
+        <section class="card question" aria-label="The question">
+            <Memory />
+            <Prices />
+        </section>
+    }
+}
+
+/// The deadline; it stands beside the recommendation that it decides.
+#[component]
+pub fn Deadline() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let mistake = RwSignal::new(None::<String>);
+    let written = move || planner.deadline_secs.get().map(compact_duration).unwrap_or_default();
+    let set = move |event| {
+        let text = event_target_value(&event);
+        if text.trim().is_empty() {
+            mistake.set(None);
+            planner.deadline_secs.set(None);
+            return;
+        }
+        match parse_duration(&text) {
+            Ok(secs) => {
+                mistake.set(None);
+                planner.deadline_secs.set(Some(secs));
+            }
+            Err(error) => mistake.set(Some(error.to_string())),
+        }
+    };
+    view! {
+        <div class="field deadline">
+            <label for="deadline">"Deadline"</label>
+            <input
+                id="deadline"
+                type="text"
+                inputmode="text"
+                autocomplete="off"
+                spellcheck="false"
+                placeholder="none"
+                data-testid="deadline"
+                aria-describedby="deadline-note"
+                aria-invalid=move || mistake.with(Option::is_some).to_string()
+                prop:value=written
+                on:change=set
+            />
+            <p id="deadline-note" class="note" class:wrong=move || mistake.with(Option::is_some) role="status">
+                {move || match mistake.get() {
+                    Some(mistake) => capitalised(&mistake),
+                    None => "90, 90s, 5m or 1h30m; empty for none".into(),
+                }}
+            </p>
+        </div>
+    }
+}
+
+#[component]
+fn Memory() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let set = move |event| {
+        if let Some(mib) = event_target_value(&event).parse::<u32>().ok().filter(|mib| *mib > 0) {
+            planner.space.update(|space| space.memory_per_executor_mib = mib);
+        }
+    };
+    view! {
+        <div class="field memory">
+            <label for="memory">"Memory of an executor"</label>
+            <div class="with-unit">
+                <input
+                    id="memory"
+                    type="number"
+                    min="1"
+                    prop:value=move || planner.space.with(|space| space.memory_per_executor_mib).to_string()
+                    on:change=set
+                />
+                <span>"MiB"</span>
+            </div>
+            <p class="note">"is paid for; the time does not depend on it"</p>
+        </div>
+    }
+}

@@ -1,0 +1,138 @@
+//! The answer: the cheapest configuration that meets the deadline.
+
+use foreglow_model::{Candidate, Decision};
+use foreglow_shared::{WhatIf, format_duration, format_money};
+use leptos::either::EitherOf4;
+use leptos::prelude::*;
+
+use crate::panel::prediction::{capitalised, counted, interval_text, time_of, warnings};
+use crate::panel::question::Deadline;
+use crate::state::{Fit, Planner};
+
+/// The recommended configuration, large.
+#[component]
+pub fn Recommended() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let body = move || match (planner.fit.get(), planner.decision.get()) {
+        (Fit::Failed(reason), _) => EitherOf4::A(no_answer("No prediction yet", &reason)),
+        (_, Some(Err(reason))) => EitherOf4::A(no_answer("No recommendation", &reason)),
+        (_, Some(Ok(decision))) => match decision.recommended.and_then(|place| decision.candidates.get(place)) {
+            Some(candidate) => EitherOf4::B(answer(planner, candidate)),
+            None => EitherOf4::C(none_meets(planner, &decision)),
+        },
+        (_, None) => EitherOf4::D(view! { <p class="hush" role="status">"Fitting the predictor to the runs…"</p> }),
+    };
+    view! {
+        <section class="card recommended" aria-labelledby="recommended-title">
+            <div class="recommended-head">
+                <h2 id="recommended-title">"Recommended"</h2>
+                <Deadline />
+            </div>
+            {body}
+        </section>
+    }
+}
+
+fn answer(planner: Planner, candidate: &Candidate) -> impl IntoView + use<> {
+    let configuration = WhatIf { executors: candidate.executors, cores_per_executor: candidate.cores_per_executor };
+    let (time, secs) = time_of(Some(&candidate.prediction));
+    let prices = planner.prices.get();
+    let money = candidate.cost.map_or_else(|| "unknown".into(), |cost| format_money(cost, &prices.currency));
+    let interval = candidate.prediction.interval;
+    let reason = match planner.deadline_secs.get() {
+        Some(deadline) => format!("The cheapest that meets {}", format_duration(deadline)),
+        None => "The cheapest at any speed; set a deadline to see what haste costs".into(),
+    };
+    let late = planner.deadline_secs.get().zip(interval).filter(|(deadline, interval)| interval.upper_secs > *deadline);
+    view! {
+        <p class="reason">{reason}</p>
+        <Configuration configuration />
+        <dl class="figures">
+            <div>
+                <dt>"Completion time"</dt>
+                <dd class="figure" data-testid="recommended-time" data-secs=secs>
+                    {time}
+                </dd>
+                <dd class="beside">{interval_text(interval.as_ref())}</dd>
+            </div>
+            <div>
+                <dt>"Money"</dt>
+                <dd class="figure" data-testid="recommended-cost">{money}</dd>
+                <dd class="beside">{format!("{}, {}", prices.name, prices.date)}</dd>
+            </div>
+        </dl>
+        {late.map(|_| view! { <p class="caution">"The interval reaches beyond the deadline: it may be missed."</p> })}
+        {warnings(Some(&candidate.prediction))}
+        <button type="button" class="quiet" on:click=move |_| planner.what_if.set(configuration)>
+            "Look at it in the what-if"
+        </button>
+    }
+}
+
+/// `3 executors × 2 cores`, with the numbers large.
+#[component]
+fn Configuration(
+    /// Which.
+    configuration: WhatIf,
+) -> impl IntoView {
+    let WhatIf { executors, cores_per_executor } = configuration;
+    let word = |count: u32, one: &str| counted(count, one).split_once(' ').map(|(_, word)| word.to_owned());
+    view! {
+        <p
+            class="configuration"
+            data-testid="recommended-configuration"
+            data-executors=executors.to_string()
+            data-cores=cores_per_executor.to_string()
+        >
+            <span class="count">{executors}</span>
+            " "
+            <span class="word">{word(executors, "executor")}</span>
+            " "
+            <span class="times">"×"</span>
+            " "
+            <span class="count">{cores_per_executor}</span>
+            " "
+            <span class="word">{word(cores_per_executor, "core")}</span>
+        </p>
+    }
+}
+
+fn none_meets(planner: Planner, decision: &Decision) -> impl IntoView + use<> {
+    let deadline = planner.deadline_secs.get().map(format_duration).unwrap_or_default();
+    let fastest = decision.fastest.and_then(|place| decision.candidates.get(place));
+    let (sentence, configuration) = match fastest {
+        Some(fastest) => (
+            format!(
+                "No configuration here meets {deadline}. The fastest, {} × {}, takes {}. Give it more time, or choose from \
+                 more executors and cores.",
+                counted(fastest.executors, "executor"),
+                counted(fastest.cores_per_executor, "core"),
+                time_of(Some(&fastest.prediction)).0,
+            ),
+            Some(WhatIf { executors: fastest.executors, cores_per_executor: fastest.cores_per_executor }),
+        ),
+        None => ("Every time is unknown here; the warnings of the what-if say what to collect.".into(), None),
+    };
+    view! {
+        <div class="none" data-testid="no-recommendation">
+            <p class="configuration">"None"</p>
+            <p role="status">{sentence}</p>
+            {configuration.map(|configuration| {
+                view! {
+                    <button type="button" class="quiet" on:click=move |_| planner.what_if.set(configuration)>
+                        "Look at the fastest"
+                    </button>
+                }
+            })}
+        </div>
+    }
+}
+
+fn no_answer(title: &str, reason: &str) -> impl IntoView + use<> {
+    view! {
+        <div class="none" data-testid="no-recommendation">
+            <p class="configuration">{title.to_owned()}</p>
+            <p role="status">{capitalised(reason)}</p>
+        </div>
+    }
+}

@@ -1,0 +1,93 @@
+//! How much to trust it: every scenario with what it chose, how accurate it was, and what it took.
+
+use foreglow_model::ScenarioRow;
+use foreglow_shared::{format_duration, format_percent};
+use leptos::prelude::*;
+
+use crate::panel::prediction::capitalised;
+use crate::state::{Fit, Planner};
+
+/// The scenario table.
+#[component]
+pub fn Scenarios() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let rows = move || {
+        let fitted = planner.fitted()?;
+        let used = fitted.predictor.scenario();
+        Some(fitted.scenarios.iter().map(|scenario| row(scenario, scenario.scenario == used)).collect_view())
+    };
+    view! {
+        <section class="card scenarios" aria-labelledby="scenarios-title">
+            <h2 id="scenarios-title">"How accurate is it?"</h2>
+            <p class="hush">
+                "Accuracy is 100 − MAPE on runs that the scenario was not fitted on. t1: collecting its runs; t2: training; T: both."
+            </p>
+            <div class="scroll" tabindex="0" role="region" aria-labelledby="scenarios-title">
+                <table data-testid="scenario-table">
+                    <thead>
+                        <tr>
+                            <th scope="col">"Scenario"</th>
+                            <th scope="col" class="number">"Accuracy"</th>
+                            <th scope="col" class="number wide">"t1"</th>
+                            <th scope="col" class="number wide">"t2"</th>
+                            <th scope="col" class="number">"T"</th>
+                        </tr>
+                    </thead>
+                    {rows}
+                </table>
+            </div>
+            {move || matches!(planner.fit.get(), Fit::Running).then(|| view! { <p class="hush">"Fitting…"</p> })}
+        </section>
+    }
+}
+
+fn row(scenario: &ScenarioRow, used: bool) -> impl IntoView + use<> {
+    let label = scenario.scenario.label();
+    let seconds = |secs: f64, class: &'static str| {
+        view! { <td class=class data-secs=secs.to_string()>{format_duration(secs)}</td> }
+    };
+    // A phone has no room for the columns.
+    let parts = format!("t1 {}, t2 {}", format_duration(scenario.t1_secs), format_duration(scenario.t2_secs));
+    let accuracy = scenario.accuracy_percent.map_or_else(|| "none".into(), format_percent);
+    let tested = match scenario.tested {
+        0 => format!("fitted on {}", scenario.fitted),
+        tested => format!("fitted on {}, tested on {tested}", scenario.fitted),
+    };
+    let techniques: Vec<String> =
+        scenario.choices.iter().map(|choice| format!("{}: {}", choice.place, choice.technique)).collect();
+    let techniques = if techniques.is_empty() { String::new() } else { techniques.join(" · ") };
+    let reason = scenario.reason.as_deref().map(capitalised);
+    view! {
+        <tbody class:used=used data-scenario=label>
+            <tr>
+                <th scope="row">
+                    {label}
+                    {used.then(|| view! { <span class="chip">"used here"</span> })}
+                </th>
+                <td class="number accuracy" data-percent=scenario.accuracy_percent.map(|percent| percent.to_string())>
+                    {accuracy}
+                </td>
+                {seconds(scenario.t1_secs, "number wide")}
+                {seconds(scenario.t2_secs, "number wide")}
+                {seconds(scenario.total_secs, "number")}
+            </tr>
+            <tr class="detail">
+                <td colspan="5">
+                    <p>{explanation(label)} {tested} "."</p>
+                    <p class="narrow">{parts}</p>
+                    <p class="techniques">{techniques}</p>
+                    {reason.map(|reason| view! { <p class="reason">{reason}</p> })}
+                </td>
+            </tr>
+        </tbody>
+    }
+}
+
+/// What a scenario does, for somebody who has not read the paper.
+fn explanation(label: &str) -> &'static str {
+    match label {
+        "baseline" => "One learner on runs over all images: ",
+        "4-2" => "Two levels of learners on runs over small shares of the images: ",
+        _ => "",
+    }
+}

@@ -1,0 +1,166 @@
+//! The configuration that the person moves, and what it would take.
+
+use foreglow_model::Prediction;
+use foreglow_shared::{WhatIf, format_duration, format_money};
+use leptos::prelude::*;
+
+use crate::job::{Space, counts_up_to, highest};
+use crate::panel::prediction::{interval_text, time_of, warnings};
+use crate::state::Planner;
+
+/// Sliders, and beside them the prediction that follows them at once.
+#[component]
+pub fn WhatIfPanel() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let prediction = Memo::new(move |_| planner.predict(planner.what_if.get()));
+    let secs = Memo::new(move |_| prediction.with(|p| p.as_ref().and_then(|p| p.completion_time_secs)));
+    let money = move || {
+        let cost = secs.get().map(|secs| planner.cost(planner.what_if.get(), secs));
+        cost.map_or_else(|| "unknown".into(), |cost| planner.prices.with(|prices| format_money(cost, &prices.currency)))
+    };
+    let measured = Memo::new(move |_| planner.job().map_or((1, 1), |job| job.measured_up_to()));
+    view! {
+        <section class="card what-if" aria-labelledby="what-if-title">
+            <h2 id="what-if-title">"What if"</h2>
+            <div class="sliders">
+                <Slider
+                    label="Executors"
+                    testid="what-if-executors"
+                    counts=|space| &mut space.executors
+                    looked_at=|what_if| &mut what_if.executors
+                    measured=Signal::derive(move || measured.get().0)
+                />
+                <Slider
+                    label="Cores per executor"
+                    testid="what-if-cores"
+                    counts=|space| &mut space.cores_per_executor
+                    looked_at=|what_if| &mut what_if.cores_per_executor
+                    measured=Signal::derive(move || measured.get().1)
+                />
+            </div>
+            <dl class="figures">
+                <div>
+                    <dt>"Completion time"</dt>
+                    <dd
+                        class="figure"
+                        data-testid="what-if-time"
+                        data-secs=move || prediction.with(|p| time_of(p.as_ref()).1)
+                    >
+                        {move || prediction.with(|p| time_of(p.as_ref()).0)}
+                    </dd>
+                    <dd class="beside">{move || prediction.with(|p| interval_of(p.as_ref()))}</dd>
+                </div>
+                <div>
+                    <dt>"Money"</dt>
+                    <dd class="figure" data-testid="what-if-cost">{money}</dd>
+                    <dd class="beside">{move || compared(planner, secs.get())}</dd>
+                </div>
+            </dl>
+            <p class="verdict">{move || verdict(planner.deadline_secs.get(), secs.get())}</p>
+            {move || prediction.with(|p| warnings(p.as_ref()))}
+        </section>
+    }
+}
+
+fn interval_of(prediction: Option<&Prediction>) -> String {
+    match prediction {
+        Some(prediction) => interval_text(prediction.interval.as_ref()),
+        None => String::new(),
+    }
+}
+
+fn verdict(deadline_secs: Option<f64>, secs: Option<f64>) -> Option<AnyView> {
+    let (deadline, secs) = deadline_secs.zip(secs)?;
+    let gap = format_duration((deadline - secs).abs());
+    Some(if secs <= deadline {
+        view! { <span class="meets">{format!("Meets the deadline with {gap} to spare")}</span> }.into_any()
+    } else {
+        view! { <span class="misses">{format!("Misses the deadline by {gap}")}</span> }.into_any()
+    })
+}
+
+/// What the configuration gives and takes beside the recommended one.
+fn compared(planner: Planner, secs: Option<f64>) -> Option<String> {
+    let decision = planner.decision.get()?.ok()?;
+    let recommended = decision.candidates.get(decision.recommended?)?;
+    let WhatIf { executors, cores_per_executor } = planner.what_if.get();
+    if (executors, cores_per_executor) == (recommended.executors, recommended.cores_per_executor) {
+        return Some("the recommended configuration".into());
+    }
+    let secs = secs?;
+    let cost = planner.cost(planner.what_if.get(), secs);
+    let time = change(secs / recommended.prediction.completion_time_secs?, "time");
+    let money = change(cost / recommended.cost?, "money");
+    Some(format!("{time} and {money} than the recommended"))
+}
+
+/// `12 % more time`; a ratio that rounds to no percent is said as it is.
+fn change(ratio: f64, what: &str) -> String {
+    let percent = ((ratio - 1.0) * 100.0).round();
+    if percent < 0.0 { format!("{} % less {what}", -percent) } else { format!("{percent} % more {what}") }
+}
+
+/// One count: a slider, and the end of its range, which can go beyond what was measured.
+#[component]
+fn Slider(
+    label: &'static str,
+    testid: &'static str,
+    counts: fn(&mut Space) -> &mut Vec<u32>,
+    looked_at: fn(&mut WhatIf) -> &mut u32,
+    #[prop(into)] measured: Signal<u32>,
+) -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let value = Memo::new(move |_| *looked_at(&mut planner.what_if.get()));
+    let end = Memo::new(move |_| highest(counts(&mut planner.space.get())).max(value.get()));
+    let beyond = move || value.get() > measured.get();
+    let moved = move |event| {
+        if let Ok(count) = event_target_value(&event).parse::<u32>() {
+            planner.what_if.update(|what_if| *looked_at(what_if) = count.max(1));
+        }
+    };
+    let extended = move |event| {
+        if let Ok(upper) = event_target_value(&event).parse::<u32>() {
+            let range = counts_up_to(upper);
+            let last = highest(&range);
+            planner.space.update(|space| *counts(space) = range);
+            planner.what_if.update(|what_if| *looked_at(what_if) = (*looked_at(what_if)).min(last));
+        }
+    };
+    view! {
+        <div class="slider">
+            <label for=testid>{label}</label>
+            <output for=testid>{value}</output>
+            <input
+                id=testid
+                type="range"
+                min="1"
+                step="1"
+                max=move || end.get().to_string()
+                data-testid=testid
+                // The end is read too: a browser pulls the value in when the end comes later.
+                prop:value=move || {
+                    end.track();
+                    value.get().to_string()
+                }
+                on:input=moved
+            />
+            <span class="range" class:beyond=beyond>
+                {move || {
+                    let measured = measured.get();
+                    if beyond() { format!("beyond the {measured} that were measured") } else { format!("measured up to {measured}") }
+                }}
+            </span>
+            <label class="up-to">
+                "choose up to "
+                <input
+                    type="number"
+                    min="1"
+                    max="512"
+                    aria-label=format!("{label}: choose up to")
+                    prop:value=move || end.get().to_string()
+                    on:change=extended
+                />
+            </label>
+        </div>
+    }
+}
