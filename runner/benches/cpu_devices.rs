@@ -1,5 +1,5 @@
-//! Which of Burn's CPU devices runs the CNNs fastest on one thread: flex, ndarray, cpu. They take turns, so that a machine
-//! that is busy for a while slows all of them; the median of the rounds counts.
+//! Which of Burn's CPU devices runs the CNNs fastest on one thread: flex or ndarray. They take turns, so that a machine that
+//! is busy for a while slows both; the median of the rounds counts.
 //!
 //! `RAYON_NUM_THREADS=1 cargo bench -p foreglow-runner --features cpu-devices --bench cpu_devices`
 
