@@ -65,7 +65,7 @@ pub struct Args {
 }
 
 /// Measures, predicts, checks, answers, and serves.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: &Args) -> anyhow::Result<()> {
     at_least_one("--partition-size", args.partition_size)?;
     // The address first: a port in use is better known before the measuring than after it.
     let collector = if args.once { None } else { Some(listen(args.listen)?) };
@@ -74,7 +74,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     let mut bench = Bench { job: &job, partition_size: args.partition_size, store, progress: Progress::new() };
 
     bench.prepare()?;
-    bench.measure("Small samples of the images", bench.small())?;
+    bench.measure("Small samples of the images", &bench.small())?;
     let (context, predictor) = {
         let known = bench.known()?;
         let predictor = fit(&known)?;
@@ -82,7 +82,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     };
     let (executors, cores_per_executor) = LEFT_OUT;
     let predicted = predictor.predict(Setting { executors, cores_per_executor, sampling_rate: 1.0 });
-    let checked = bench.measure("The whole job, to check the prediction", bench.whole())?;
+    let checked = bench.measure("The whole job, to check the prediction", &bench.whole())?;
 
     let known = bench.known()?;
     let mut question = args.bill.about(&known.observations)?;
@@ -93,7 +93,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     let samples = bench.samples(&context)?;
     let scenarios = ScenarioTableAnswer::new(&known);
     let link = link(known, question, &planner);
-    let answer = DemoAnswer::new(samples, scenarios, decision, Check::new(predicted, &checked), link);
+    let answer = DemoAnswer::new(samples, scenarios, decision, Check::new(&predicted, &checked), link);
     let store = bench.finish();
     output::print(&answer.render(args.format))?;
 
@@ -152,13 +152,13 @@ impl Bench<'_> {
     }
 
     /// Measures the runs and keeps each sample at once; gives the first of them.
-    fn measure(&mut self, what: &str, runs: Vec<Run>) -> anyhow::Result<Sample> {
+    fn measure(&mut self, what: &str, runs: &[Run]) -> anyhow::Result<Sample> {
         self.progress.line(&format!("\n{what}: {} runs", runs.len()));
         let mut first = None;
         let mut done = 0;
         let Self { job, store, progress, .. } = self;
         let outcome =
-            sweep::sweep(job, &runs, &Interrupt::on_ctrl_c(), &mut |step| progress.step(&step), &mut |sample| {
+            sweep::sweep(job, runs, &Interrupt::on_ctrl_c(), &mut |step| progress.step(&step), &mut |sample| {
                 store.insert(std::slice::from_ref(&sample))?;
                 progress.finished(done + 1, runs.len(), &runs[done], &sample);
                 done += 1;
