@@ -34,7 +34,7 @@ impl Command {
     /// Runs the command.
     pub fn run(self) -> anyhow::Result<()> {
         match self {
-            Self::Demo(args) => demo::run(args),
+            Self::Demo(args) => demo::run(&args),
             Self::Devices(args) => devices::run(&args),
             Self::Models(args) => models::run(&args),
             Self::Run(args) => run::run(&args),

@@ -26,9 +26,14 @@ const WAIT: Duration = Duration::from_secs(20);
 pub struct Browser {
     /// The page.
     pub page: WebDriver,
-    chromedriver: Child,
+    // Dropped in this order: the page says goodbye to its driver first.
+    _driver: Driver,
     _profile: tempfile::TempDir,
 }
+
+/// The browser's driver, ended when it is dropped.
+#[derive(Debug)]
+struct Driver(Child);
 
 impl Browser {
     /// Starts the browser's driver on a free port, and a browser.
@@ -38,11 +43,12 @@ impl Browser {
     pub async fn start() -> anyhow::Result<Self> {
         let profile = tempfile::tempdir()?;
         let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let chromedriver = Command::new("chromedriver")
+        let driver = Command::new("chromedriver")
             .arg(format!("--port={port}"))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
+            .map(Driver)
             .context("chromedriver cannot be started; ./setup.sh test installs it")?;
         let mut capabilities = DesiredCapabilities::chrome();
         for flag in FLAGS {
@@ -50,7 +56,7 @@ impl Browser {
         }
         capabilities.add_arg(&format!("--user-data-dir={}", profile.path().display()))?;
         let page = connect(&format!("http://127.0.0.1:{port}"), capabilities).await?;
-        Ok(Self { page, chromedriver, _profile: profile })
+        Ok(Self { page, _driver: driver, _profile: profile })
     }
 
     /// The element with this `data-testid`, once it is there.
@@ -127,10 +133,10 @@ impl Browser {
     }
 }
 
-impl Drop for Browser {
+impl Drop for Driver {
     fn drop(&mut self) {
-        let _ = self.chromedriver.kill();
-        let _ = self.chromedriver.wait();
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 

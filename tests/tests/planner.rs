@@ -156,6 +156,8 @@ async fn what_cannot_be_read_is_said_in_place_and_the_page_stays_as_it_was() -> 
     assert_eq!(browser.secs("what-if-time").await?, secs);
 
     // A link that was cut off on the way, put into the address bar of the page.
+    let has_link = async |browser: &Browser| Ok(browser.page.current_url().await?.as_str().contains("#v1."));
+    browser.wait_until("a link in the address bar", has_link).await?;
     let link = browser.page.current_url().await?.to_string();
     let cut = &link[link.find('#').context("the address bar holds a link")?..link.len() - 20];
     browser.page.execute("location.hash = arguments[0]", vec![Value::from(cut)]).await?;
@@ -166,10 +168,6 @@ async fn what_cannot_be_read_is_said_in_place_and_the_page_stays_as_it_was() -> 
     assert_eq!(browser.secs("what-if-time").await?, secs);
 
     browser.set("deadline", "0.001s").await?;
-    browser
-        .wait_until("a sentence on the impossible deadline", async |page| {
-            Ok(page.text("recommended-configuration").await?.to_lowercase().contains("no configuration"))
-        })
-        .await?;
+    assert!(browser.text("no-recommendation").await?.contains("fastest"), "it names the fastest instead");
     browser.close().await
 }

@@ -37,7 +37,7 @@ pub struct Check {
 
 impl Check {
     /// Puts a prediction beside the run that it was made for.
-    pub fn new(prediction: Prediction, sample: &Sample) -> Self {
+    pub fn new(prediction: &Prediction, sample: &Sample) -> Self {
         let (predicted_secs, measured_secs) = (prediction.completion_time_secs, sample.completed_secs());
         Self {
             executors: sample.configuration.executors,

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use foreglow_model::Setting;
+use foreglow_model::{Predictor, Setting};
 use foreglow_shared::{Context, Outcome, Question, Sample, View, group_by_context};
 
 use super::run::DEFAULT_MEMORY_MIB;
@@ -27,8 +27,8 @@ const GRID: [(u32, u32); 3] = [(1, 1), (1, 2), (2, 1)];
 const LEFT_OUT: (u32, u32) = (2, 2);
 const SMALL_RATES: [f64; 2] = [0.01, 0.1];
 const REPEAT: u32 = 3;
-/// The deadline where the person names none: this share of the time on one core.
-const DEADLINE_SHARE: f64 = 0.6;
+/// The deadline where the person names none, between the fastest configuration's time (0) and one core's (1).
+const DEADLINE_PLACE: f64 = 0.5;
 
 /// Measure a real CNN here on small samples, predict the whole job, check the prediction, and open the planner on it
 #[derive(Debug, clap::Args)]
@@ -40,7 +40,7 @@ pub struct Args {
     #[arg(long, value_name = "P", default_value_t = 5)]
     partition_size: u32,
 
-    /// The job must be done within this time: 90s, 5m, 1h30m [default: 60 % of its time on one core]
+    /// The job must be done within this time: 90s, 5m, 1h30m [default: half-way from the fastest to one core]
     #[arg(long, value_name = "TIME", value_parser = duration_secs)]
     deadline: Option<f64>,
 
@@ -65,7 +65,7 @@ pub struct Args {
 }
 
 /// Measures, predicts, checks, answers, and serves.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: &Args) -> anyhow::Result<()> {
     at_least_one("--partition-size", args.partition_size)?;
     // The address first: a port in use is better known before the measuring than after it.
     let collector = if args.once { None } else { Some(listen(args.listen)?) };
@@ -74,7 +74,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     let mut bench = Bench { job: &job, partition_size: args.partition_size, store, progress: Progress::new() };
 
     bench.prepare()?;
-    bench.measure("Small samples of the images", bench.small())?;
+    bench.measure("Small samples of the images", &bench.small())?;
     let (context, predictor) = {
         let known = bench.known()?;
         let predictor = fit(&known)?;
@@ -82,21 +82,18 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     };
     let (executors, cores_per_executor) = LEFT_OUT;
     let predicted = predictor.predict(Setting { executors, cores_per_executor, sampling_rate: 1.0 });
-    let checked = bench.measure("The whole job, to check the prediction", bench.whole())?;
+    let checked = bench.measure("The whole job, to check the prediction", &bench.whole())?;
 
     let known = bench.known()?;
     let mut question = args.bill.about(&known.observations)?;
-    question.deadline_secs = args.deadline.or_else(|| {
-        let one = predictor.predict(Setting { executors: 1, cores_per_executor: 1, sampling_rate: 1.0 });
-        one.completion_time_secs.map(|secs| round(secs * DEADLINE_SHARE))
-    });
+    question.deadline_secs = args.deadline.or_else(|| usual_deadline_secs(&predictor));
     let decision = DecisionAnswer::new(&context, &predictor, &question)?;
     question.what_if = decision.what_if().unwrap_or(question.what_if);
     let planner = collector.as_ref().map_or_else(|| serve::DEFAULT_PLANNER.to_owned(), Collector::url);
     let samples = bench.samples(&context)?;
     let scenarios = ScenarioTableAnswer::new(&known);
     let link = link(known, question, &planner);
-    let answer = DemoAnswer::new(samples, scenarios, decision, Check::new(predicted, &checked), link);
+    let answer = DemoAnswer::new(samples, scenarios, decision, Check::new(&predicted, &checked), link);
     let store = bench.finish();
     output::print(&answer.render(args.format))?;
 
@@ -155,13 +152,13 @@ impl Bench<'_> {
     }
 
     /// Measures the runs and keeps each sample at once; gives the first of them.
-    fn measure(&mut self, what: &str, runs: Vec<Run>) -> anyhow::Result<Sample> {
+    fn measure(&mut self, what: &str, runs: &[Run]) -> anyhow::Result<Sample> {
         self.progress.line(&format!("\n{what}: {} runs", runs.len()));
         let mut first = None;
         let mut done = 0;
         let Self { job, store, progress, .. } = self;
         let outcome =
-            sweep::sweep(job, &runs, &Interrupt::on_ctrl_c(), &mut |step| progress.step(&step), &mut |sample| {
+            sweep::sweep(job, runs, &Interrupt::on_ctrl_c(), &mut |step| progress.step(&step), &mut |sample| {
                 store.insert(std::slice::from_ref(&sample))?;
                 progress.finished(done + 1, runs.len(), &runs[done], &sample);
                 done += 1;
@@ -216,7 +213,13 @@ fn link(known: ask::Job, question: Question, planner: &str) -> String {
     View { context: known.context, observations: known.observations, question }.to_link(planner)
 }
 
-/// A deadline that a person would name: whole seconds, where there are some.
-fn round(secs: f64) -> f64 {
-    if secs >= 10.0 { secs.round() } else { (secs * 100.0).ceil() / 100.0 }
+/// A deadline that some configurations meet and others miss, in whole seconds where there are some.
+fn usual_deadline_secs(predictor: &Predictor) -> Option<f64> {
+    let time = |(executors, cores_per_executor)| {
+        predictor.predict(Setting { executors, cores_per_executor, sampling_rate: 1.0 }).completion_time_secs
+    };
+    let slowest = time(GRID[0])?;
+    let fastest = GRID.into_iter().chain([LEFT_OUT]).filter_map(time).min_by(f64::total_cmp)?;
+    let secs = fastest + (slowest - fastest) * DEADLINE_PLACE;
+    Some(if secs >= 10.0 { secs.ceil() } else { (secs * 100.0).ceil() / 100.0 })
 }
