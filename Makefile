@@ -1,4 +1,4 @@
-# The four commands for people: run, test, bench, accuracy. Each sets up what it needs first (setup.sh), and only what is absent.
+# The commands for people: run, test, bench. Each sets up what it needs first (setup.sh), and only what is absent.
 
 # Always the whole workspace: a part of it has other features of the same dependencies, and would compile them again.
 CARGO_FLAGS := --release --locked --workspace
@@ -36,6 +36,8 @@ planner: | setup-run
 
 lint: | setup-test
 	cargo fmt --all --check
+	cargo fmt --check --manifest-path web/bundle/Cargo.toml
+	cargo fmt --check --manifest-path bench/cpu-devices/Cargo.toml
 	cargo clippy $(CARGO_FLAGS) --all-targets -- -D warnings
 	cargo clippy --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- -D warnings
 	$(WASM_CARGO) clippy --locked --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-shared -p foreglow-model -p foreglow-web -- -D warnings
@@ -47,4 +49,4 @@ unit: build | setup-test
 	else cargo test $(CARGO_FLAGS); fi
 
 bench: setup-run
-	cargo bench --locked -p foreglow-runner --features cpu-devices
+	RAYON_NUM_THREADS=1 cargo run --locked --release --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/bench-build

@@ -37,7 +37,7 @@ pub struct Args {
     workload: WorkloadArgs,
 
     /// Images of one task, P
-    #[arg(long, value_name = "P", default_value_t = 5)]
+    #[arg(long, value_name = "P", default_value_t = 8)]
     partition_size: u32,
 
     /// The job must be done within this time: 90s, 5m, 1h30m [default: half-way from the fastest to one core]
