@@ -47,4 +47,4 @@ unit: build | setup-test
 	else cargo test $(CARGO_FLAGS); fi
 
 bench: setup-run
-	cargo bench --locked -p foreglow-runner --features cpu-devices
+	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
