@@ -49,4 +49,4 @@ unit: build | setup-test
 	else cargo test $(CARGO_FLAGS); fi
 
 bench: setup-run
-	RAYON_NUM_THREADS=1 cargo run --locked --release --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/bench-build
+	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices

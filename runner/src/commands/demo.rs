@@ -71,7 +71,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let collector = if args.once { None } else { Some(listen(args.listen)?) };
     let job = args.workload.job()?;
     let store = Store::open(args.store.as_deref())?;
-    let mut bench = Bench { job: &job, partition_size: args.partition_size, store, progress: Progress::new() };
+    let mut bench = Bench {
+        job: &job,
+        partition_size: args.partition_size,
+        store,
+        progress: Progress::new(),
+        interrupt: Interrupt::on_ctrl_c(),
+    };
 
     bench.prepare()?;
     bench.measure("Small samples of the images", &bench.small())?;
@@ -116,6 +122,7 @@ struct Bench<'a> {
     partition_size: u32,
     store: Store,
     progress: Progress,
+    interrupt: Interrupt,
 }
 
 impl Bench<'_> {
@@ -156,16 +163,15 @@ impl Bench<'_> {
         self.progress.line(&format!("\n{what}: {} runs", runs.len()));
         let mut first = None;
         let mut done = 0;
-        let Self { job, store, progress, .. } = self;
-        let outcome =
-            sweep::sweep(job, runs, &Interrupt::on_ctrl_c(), &mut |step| progress.step(&step), &mut |sample| {
-                store.insert(std::slice::from_ref(&sample))?;
-                progress.finished(done + 1, runs.len(), &runs[done], &sample);
-                done += 1;
-                anyhow::ensure!(sample.outcome == Outcome::Completed, "a run did not complete: {}", result(&sample));
-                first.get_or_insert(sample);
-                Ok(())
-            });
+        let Self { job, store, progress, interrupt, .. } = self;
+        let outcome = sweep::sweep(job, runs, interrupt, &mut |step| progress.step(&step), &mut |sample| {
+            store.insert(std::slice::from_ref(&sample))?;
+            progress.finished(done + 1, runs.len(), &runs[done], &sample);
+            done += 1;
+            anyhow::ensure!(sample.outcome == Outcome::Completed, "a run did not complete: {}", result(&sample));
+            first.get_or_insert(sample);
+            Ok(())
+        });
         match outcome {
             Err(error) if error.is::<Interrupted>() => anyhow::bail!(
                 "interrupted: what was measured is kept in {}; `foreglow demo` measures anew",

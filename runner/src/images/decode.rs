@@ -49,6 +49,9 @@ impl Decoder {
     /// # Errors
     /// The bytes are no image, or one that is too large.
     pub fn decode(&mut self, bytes: &[u8], numbers: &mut Vec<f32>) -> Result<(), ImageError> {
+        if is_cut_short(bytes) {
+            return Err(ImageError("the JPEG file is cut short: its end is missing".into()));
+        }
         let failed = |error: &dyn std::fmt::Display| ImageError(error.to_string());
         let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|error| failed(&error))?;
         let mut limits = image::Limits::default();
@@ -83,6 +86,13 @@ impl Decoder {
             numbers.extend(values.map(|value| f32::from(*value) * scale - shift));
         }
     }
+}
+
+/// Whether a JPEG file lacks its end-of-image marker: the decoder would fill the rest with grey. The marker of a thumbnail
+/// stands in the first half, and some cameras write more behind their own.
+fn is_cut_short(bytes: &[u8]) -> bool {
+    let is_jpeg = bytes.starts_with(&[0xFF, 0xD8]);
+    is_jpeg && !bytes[bytes.len() / 2..].windows(2).any(|marker| marker == [0xFF, 0xD9])
 }
 
 #[cfg(test)]
@@ -129,6 +139,15 @@ mod tests {
         let whole = png(10, 10, |x, y| [x as u8, y as u8, 0]);
         assert!(decoder.decode(&whole[..whole.len() / 2], &mut numbers).is_err());
         assert!(decoder.decode(&png(20_000, 1, |_, _| [0; 3]), &mut numbers).is_err());
+        let mut jpeg = Vec::new();
+        image::load_from_memory(&whole)
+            .unwrap()
+            .write_to(&mut Cursor::new(&mut jpeg), image::ImageFormat::Jpeg)
+            .unwrap();
+        let error = decoder.decode(&jpeg[..jpeg.len() - 10], &mut numbers).unwrap_err();
+        assert!(error.0.contains("cut short"), "{error:?}");
         assert!(numbers.is_empty());
+        jpeg.extend(b"what a camera adds");
+        assert!(decoder.decode(&jpeg, &mut numbers).is_ok());
     }
 }
