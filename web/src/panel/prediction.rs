@@ -1,14 +1,18 @@
 //! A predicted time with what belongs to it, the same wherever it stands.
 
 use foreglow_model::{Interval, Prediction};
-use foreglow_shared::{format_duration, format_percent};
+use foreglow_shared::format_duration;
 use leptos::prelude::*;
+
+/// What stands where there is no predictor yet.
+pub const PENDING: &str = "–";
 
 /// A prediction's time for a person, and all its digits for a program: the text and `data-secs`.
 pub fn time_of(prediction: Option<&Prediction>) -> (String, Option<String>) {
-    match prediction.and_then(|prediction| prediction.completion_time_secs) {
-        Some(secs) => (format_duration(secs), Some(secs.to_string())),
-        None => ("unknown".into(), None),
+    match prediction.map(|prediction| prediction.completion_time_secs) {
+        Some(Some(secs)) => (format_duration(secs), Some(secs.to_string())),
+        Some(None) => ("unknown".into(), None),
+        None => (PENDING.into(), None),
     }
 }
 
@@ -16,10 +20,9 @@ pub fn time_of(prediction: Option<&Prediction>) -> (String, Option<String>) {
 pub fn interval_text(interval: Option<&Interval>) -> String {
     match interval {
         Some(Interval { lower_secs, upper_secs, probability }) => {
-            let percent = format_percent(probability * 100.0);
-            // Probabilities are round: two idle decimals would look like precision.
-            let percent = percent.replace(".00 %", " %");
-            format!("{percent} interval {} – {}", format_duration(*lower_secs), format_duration(*upper_secs))
+            // Decimals would look like a precision that a nominal probability does not have.
+            let percent = probability * 100.0;
+            format!("{percent:.0} % interval {} – {}", format_duration(*lower_secs), format_duration(*upper_secs))
         }
         None => "no interval: too few runs to say".into(),
     }

@@ -5,7 +5,7 @@ use foreglow_shared::{WhatIf, format_duration, format_money};
 use leptos::prelude::*;
 
 use crate::job::{Space, counts_up_to, highest};
-use crate::panel::prediction::{interval_text, time_of, warnings};
+use crate::panel::prediction::{PENDING, interval_text, time_of, warnings};
 use crate::state::Planner;
 
 /// Sliders, and beside them the prediction that follows them at once.
@@ -16,7 +16,8 @@ pub fn WhatIfPanel() -> impl IntoView {
     let secs = Memo::new(move |_| prediction.with(|p| p.as_ref().and_then(|p| p.completion_time_secs)));
     let money = move || {
         let cost = secs.get().map(|secs| planner.cost(planner.what_if.get(), secs));
-        cost.map_or_else(|| "unknown".into(), |cost| planner.prices.with(|prices| format_money(cost, &prices.currency)))
+        let nothing = if prediction.with(Option::is_some) { "unknown" } else { PENDING };
+        cost.map_or_else(|| nothing.into(), |cost| planner.prices.with(|prices| format_money(cost, &prices.currency)))
     };
     let measured = Memo::new(move |_| planner.job().map_or((1, 1), |job| job.measured_up_to()));
     view! {
