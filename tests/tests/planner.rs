@@ -69,6 +69,22 @@ async fn open_file(browser: &Browser, path: &Path) -> anyhow::Result<()> {
     Ok(input.send_keys(path.display().to_string()).await?)
 }
 
+/// The page from a plain file host, with the samples of a file.
+async fn open_page_with(file: &str) -> anyhow::Result<(FileHost, Browser)> {
+    let host = FileHost::start().await?;
+    let browser = Browser::start().await?;
+    browser.page.goto(&host.url).await?;
+    open_file(&browser, Path::new(file)).await?;
+    Ok((host, browser))
+}
+
+/// Waits until the address bar holds a link, and returns it.
+async fn link_in_address_bar(browser: &Browser) -> anyhow::Result<String> {
+    let has_link = async |browser: &Browser| Ok(browser.page.current_url().await?.as_str().contains("#v1."));
+    browser.wait_until("a link in the address bar", has_link).await?;
+    Ok(browser.page.current_url().await?.to_string())
+}
+
 #[tokio::test]
 async fn page_command_line_and_link_show_the_same_prediction_to_the_last_digit() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
@@ -113,21 +129,22 @@ async fn page_command_line_and_link_show_the_same_prediction_to_the_last_digit()
 async fn the_address_bar_holds_the_state_and_a_reload_loses_nothing() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let file = measure(home.path())?;
-    let host = FileHost::start().await?;
-    let browser = Browser::start().await?;
-    browser.page.goto(&host.url).await?;
-    open_file(&browser, Path::new(&file)).await?;
+    let (_host, browser) = open_page_with(&file).await?;
 
     let secs = predicted_secs(home.path(), &file, 2, 1)?;
     look_at(&browser, 2, 1, &secs).await?;
     browser.set("deadline", "1h").await?;
-    browser
-        .wait_until("a link in the address bar", async |b| Ok(b.page.current_url().await?.as_str().contains("#v1.")))
-        .await?;
+    link_in_address_bar(&browser).await?;
+    // Edits reach the address bar a moment after they rest.
     tokio::time::sleep(Duration::from_secs(1)).await;
+    let value = async |test_id: &str| anyhow::Ok(browser.element(test_id).await?.value().await?.unwrap_or_default());
+    let deadline = value("deadline").await?;
     browser.page.refresh().await?;
     browser.wait_until("the same prediction", async |page| Ok(page.secs("what-if-time").await? == secs)).await?;
-    assert!(browser.element("deadline").await?.value().await?.unwrap_or_default().contains('1'));
+    assert_eq!(value("what-if-executors").await?, "2");
+    assert_eq!(value("what-if-cores").await?, "1");
+    assert_eq!(value("deadline").await?, deadline);
+    assert!(deadline.contains('1'), "{deadline}");
     browser.close().await
 }
 
@@ -135,10 +152,7 @@ async fn the_address_bar_holds_the_state_and_a_reload_loses_nothing() -> anyhow:
 async fn what_cannot_be_read_is_said_in_place_and_the_page_stays_as_it_was() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let file = measure(home.path())?;
-    let host = FileHost::start().await?;
-    let browser = Browser::start().await?;
-    browser.page.goto(&host.url).await?;
-    open_file(&browser, Path::new(&file)).await?;
+    let (_host, browser) = open_page_with(&file).await?;
     let secs = predicted_secs(home.path(), &file, 1, 2)?;
     look_at(&browser, 1, 2, &secs).await?;
 
@@ -156,9 +170,7 @@ async fn what_cannot_be_read_is_said_in_place_and_the_page_stays_as_it_was() -> 
     assert_eq!(browser.secs("what-if-time").await?, secs);
 
     // A link that was cut off on the way, put into the address bar of the page.
-    let has_link = async |browser: &Browser| Ok(browser.page.current_url().await?.as_str().contains("#v1."));
-    browser.wait_until("a link in the address bar", has_link).await?;
-    let link = browser.page.current_url().await?.to_string();
+    let link = link_in_address_bar(&browser).await?;
     let cut = &link[link.find('#').context("the address bar holds a link")?..link.len() - 20];
     browser.page.execute("location.hash = arguments[0]", vec![Value::from(cut)]).await?;
     alert(&browser, "damaged").await?;

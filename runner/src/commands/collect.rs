@@ -16,7 +16,7 @@ use crate::sweep::{self, Grid, Run};
 use crate::table::{Align, csv, table};
 use crate::upload::send_or_keep;
 
-/// Measures a CNN job on every combination of the given configurations and keeps the timing samples
+/// Measure a CNN job on every combination of the given configurations and keep the timing samples
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -7,7 +7,7 @@ use crate::cnn::ALL;
 use crate::output::{self, Format};
 use crate::table::{Align, csv, table};
 
-/// Lists the CNNs with their input, parameters and multiply-accumulates
+/// List the CNNs with their input, parameters and multiply-accumulates
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// How the list is printed

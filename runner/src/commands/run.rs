@@ -12,7 +12,7 @@ use crate::progress::{Progress, result};
 use crate::sample_table;
 use crate::samples_file::SamplesFile;
 
-/// Measures a CNN job once on a sample of its images and prints the timing sample
+/// Measure a CNN job once on a sample of its images and print the timing sample
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
