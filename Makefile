@@ -13,7 +13,7 @@ FOREGLOW    := target/release/foreglow
 .PHONY: run test bench build planner lint unit help
 
 help:
-	@echo 'make run    measure a real CNN on this machine, predict the whole job, open the planner on it'
+	@echo 'make run    measure a real CNN on this machine, predict the whole job, serve the planner'
 	@echo 'make test   lints and every test, the browser tests included'
 	@echo 'make bench  every benchmark; each writes target/bench/NAME.json'
 
