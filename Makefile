@@ -10,7 +10,7 @@ WEB_WASM    := $(WEB_TARGET)/$(WASM)/planner/foreglow_web.wasm
 PLANNER     := target/planner
 FOREGLOW    := target/release/foreglow
 
-.PHONY: run test bench build planner lint unit help
+.PHONY: run test bench build planner lint unit help FORCE
 
 help:
 	@echo 'make run    measure a real CNN on this machine, predict the whole job, serve the planner'
@@ -30,9 +30,17 @@ setup-run setup-test: setup-%:
 build: planner
 	cargo build $(CARGO_FLAGS)
 
-planner: | setup-run
-	$(WASM_CARGO) build --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-web
+planner: $(PLANNER)/index.html
+
+# Bundled anew only when something of it changed: the binary embeds these files, and would be linked again each time.
+$(PLANNER)/index.html: $(WEB_WASM) index.html $(wildcard web/assets/* web/bundle/src/* web/bundle/Cargo.*)
 	cargo run --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- --wasm $(WEB_WASM) --out $(PLANNER)
+
+# Cargo knows what the page is made of, and leaves the file alone when nothing changed.
+$(WEB_WASM): FORCE | setup-run
+	$(WASM_CARGO) build --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-web
+
+FORCE:
 
 lint: | setup-test
 	cargo fmt --all --check
