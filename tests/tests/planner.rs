@@ -104,7 +104,11 @@ async fn page_command_line_and_link_show_the_same_prediction_to_the_last_digit()
 
     browser.element("share").await?.click().await?;
     let link = browser.element("share-link").await?.value().await?.context("the field holds the link")?;
-    assert!(browser.console_errors().await?.is_empty(), "{:?}", browser.console_errors().await?);
+    let errors = browser.console_errors().await?;
+    assert!(errors.is_empty(), "{errors:?}");
+    // The silence means something: an error would be heard.
+    browser.page.execute("console.error('heard')", vec![]).await?;
+    assert_eq!(browser.console_errors().await?.len(), 1);
     browser.close().await?;
     drop(collector);
 
