@@ -8,13 +8,14 @@
 //! Source, where no other is named: Myung and Yu, "Performance Prediction for Convolutional Neural Network on Spark
 //! Cluster", Electronics 9(9):1340, 2020 ("the paper" below).
 //!
-//! This crate must never read a file, a clock or a source of randomness, and it calculates with `+ − × ÷ √` alone, which
-//! IEEE 754 fixes to the last digit: the same observations, in any order, give the same bytes natively and in the
-//! browser.
+//! This crate must never read a file, a clock or a source of randomness. It calculates with `+ − × ÷ √`, which IEEE 754
+//! fixes to the last digit, and takes exponentials and logarithms from `libm`, which is made of these: the same
+//! observations, in any order, give the same bytes natively and in the browser.
 
 mod baseline;
 mod capacity;
 mod curve;
+mod dataset;
 mod decision;
 mod error;
 mod hierarchy;
@@ -30,6 +31,7 @@ mod scenario;
 mod selection;
 mod setting;
 
+pub use crate::dataset::{Column, Dataset, DatasetError, Features, Transform, Values};
 pub use crate::decision::{Candidate, Decision, decide, pareto_front};
 pub use crate::error::{DecideError, FitError, MetricError};
 pub use crate::learner::Technique;
