@@ -30,6 +30,8 @@ mod scaled_time;
 mod scenario;
 mod selection;
 mod setting;
+mod spread;
+mod student_t;
 
 pub use crate::dataset::{Column, Dataset, DatasetError, Features, Transform, Values};
 pub use crate::decision::{Candidate, Decision, decide, pareto_front};
@@ -41,3 +43,4 @@ pub use crate::predictor::Predictor;
 pub use crate::scenario::{Scenario, ScenarioRow, scenario_table};
 pub use crate::selection::{Choice, Place};
 pub use crate::setting::{Feature, Setting};
+pub use crate::spread::{HeldOutErrors, Spread, SpreadError};
