@@ -6,14 +6,13 @@ mod prediction;
 mod scenario_table;
 
 use foreglow_model::{FitError, Interval, Predictor, Warning};
-use foreglow_shared::format_duration;
+use foreglow_shared::{Job, format_duration};
 
 pub use self::decision::DecisionAnswer;
 pub use self::demo::{Check, DemoAnswer};
 pub use self::prediction::PredictionAnswer;
 pub use self::scenario_table::ScenarioTableAnswer;
 
-use crate::ask::Job;
 use crate::exit::unusable;
 
 /// Version of the JSON of every answer.
