@@ -55,6 +55,11 @@ impl Encoding {
         }
     }
 
+    /// Names in all columns together.
+    pub(crate) fn names(&self) -> usize {
+        self.category.iter().map(|column| column.levels.len()).sum()
+    }
+
     /// The numbers of a point, one a numeric column that varies, all finite.
     pub(crate) fn numbers(&self, numeric: &[f64]) -> impl Iterator<Item = f64> {
         self.numeric.iter().map(|column| column.encode(numeric[column.column]))

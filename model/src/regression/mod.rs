@@ -11,7 +11,9 @@
 //! is positive throughout as its logarithm, and gives a name that no row has no effect.
 
 pub(crate) mod encoding;
+mod linalg;
 pub(crate) mod log_additive;
+pub(crate) mod posynomial;
 #[cfg(test)]
 mod tests;
 
