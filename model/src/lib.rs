@@ -25,6 +25,7 @@ mod metric;
 mod prediction;
 mod predictor;
 mod range;
+mod regression;
 mod row;
 mod scaled_time;
 mod scenario;
