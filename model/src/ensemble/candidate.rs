@@ -7,13 +7,19 @@ use crate::ensemble::Direction;
 use crate::ensemble::folds::has_forward;
 use crate::ensemble::shape::{Extent, Shape};
 use crate::regression::Regression;
+use crate::regression::detrended::Detrended;
+use crate::regression::gaussian_process::GaussianProcess;
 use crate::regression::log_additive::LogAdditive;
-use crate::regression::posynomial::{self, Posynomial, Prior, Sign};
+use crate::regression::posynomial::{Posynomial, Prior, Problem, Sign};
 
 /// A way to learn the logarithm of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Kind {
+    /// A smooth function that bends within one standard deviation of a feature.
+    Near,
+    /// A smooth function that bends within two.
+    Far,
     /// A posynomial of two terms and a smooth function of what it leaves.
     TwoTerms,
     /// A posynomial of three terms and a smooth function of what it leaves.
@@ -26,6 +32,8 @@ pub(super) enum Kind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Member {
+    Smooth(GaussianProcess),
+    Detrended(Detrended),
     Posynomial(Posynomial),
     LogAdditive(LogAdditive),
 }
@@ -53,8 +61,8 @@ impl Kind {
 pub(super) fn kinds(extent: &Extent, shape: &Shape) -> Vec<Kind> {
     match shape {
         Shape::Beyond(_) if !has_forward(extent, shape) => vec![Kind::TwoTerms, Kind::ThreeTerms],
-        Shape::Beyond(_) => vec![Kind::TwoTerms, Kind::ThreeTerms],
-        _ => vec![Kind::TwoTerms, Kind::ThreeTerms, Kind::LogAdditive],
+        Shape::Beyond(_) => vec![Kind::Far, Kind::TwoTerms, Kind::ThreeTerms],
+        _ => vec![Kind::Near, Kind::Far, Kind::TwoTerms, Kind::ThreeTerms, Kind::LogAdditive],
     }
 }
 
@@ -80,14 +88,17 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
         tie_two_levels: !request.validates,
         directions: signs(request.directions),
     };
+    let problem = Problem::new(training, &prior);
     let mut terms = Vec::new();
     let mut member = |kind: &Kind| {
         if kind.is_tied() && terms.is_empty() {
-            terms = posynomial::fit(training, &prior);
+            terms = problem.fit();
         }
         match kind {
-            Kind::TwoTerms => Member::Posynomial(terms[1].clone()),
-            Kind::ThreeTerms => Member::Posynomial(terms[2].clone()),
+            Kind::Near => Member::Smooth(GaussianProcess::fit(training, 1.0)),
+            Kind::Far => Member::Smooth(GaussianProcess::fit(training, 2.0)),
+            Kind::TwoTerms => Member::Detrended(Detrended::fit(training, &problem, &terms[1])),
+            Kind::ThreeTerms => Member::Detrended(Detrended::fit(training, &problem, &terms[2])),
             Kind::LogAdditive => Member::LogAdditive(LogAdditive::fit(training)),
         }
     };
@@ -97,7 +108,9 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
 /// Candidates for a first guess, without ties.
 pub(super) fn rough(training: &Training, directions: &[Option<Direction>]) -> Vec<Member> {
     let prior = Prior { directions: signs(directions), ..Prior::default() };
-    posynomial::fit(training, &prior).into_iter().skip(1).map(Member::Posynomial).collect()
+    let terms = Problem::new(training, &prior).fit();
+    let smooth = Member::Smooth(GaussianProcess::fit(training, 2.0));
+    terms.into_iter().skip(1).map(Member::Posynomial).chain([smooth]).collect()
 }
 
 fn signs(directions: &[Option<Direction>]) -> Vec<Option<Sign>> {
@@ -111,6 +124,8 @@ fn signs(directions: &[Option<Direction>]) -> Vec<Option<Sign>> {
 impl Regression for Member {
     fn log(&self, numeric: &[f64], category: &[u32]) -> f64 {
         match self {
+            Self::Smooth(member) => member.log(numeric, category),
+            Self::Detrended(member) => member.log(numeric, category),
             Self::Posynomial(member) => member.log(numeric, category),
             Self::LogAdditive(member) => member.log(numeric, category),
         }
