@@ -34,7 +34,7 @@ mod spread;
 mod student_t;
 
 pub use crate::dataset::{Column, Dataset, DatasetError, Features, Transform, Values};
-pub use crate::decision::{Candidate, Decision, decide, pareto_front};
+pub use crate::decision::{Candidate, Decision, Exclusion, decide, pareto_front};
 pub use crate::error::{DecideError, FitError, MetricError};
 pub use crate::learner::Technique;
 pub use crate::metric::mape;
