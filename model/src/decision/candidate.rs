@@ -28,7 +28,7 @@ pub struct Candidate {
     pub cost: Option<f64>,
     /// Probability that the job keeps the deadline and the budget both; `None` where neither is set, where the time is
     /// unknown, or where the samples are too few to say.
-    pub probability: Option<f64>,
+    pub success_probability: Option<f64>,
     /// Whether the deadline is met with the probability that the question asks for; true for every known time where
     /// there is no deadline.
     pub meets_deadline: bool,
@@ -81,10 +81,10 @@ impl Candidate {
             cores_per_executor: cores,
             memory_per_executor_mib: memory,
             // Both are kept where the tighter one is.
-            probability: limits().filter_map(|limit| limit.probability).min_by(f64::total_cmp),
+            success_probability: limits().filter_map(|limit| limit.probability).min_by(f64::total_cmp),
             meets_deadline: kept(deadline),
             within_budget: kept(budget),
-            exclusion: Footprint::of_job(job, cores, memory, 1.0).goes_over_memory(job).map(Exclusion::out_of_memory),
+            exclusion: Exclusion::of(job, cores, memory, 1.0),
             prediction,
             cost,
         }
@@ -153,9 +153,13 @@ fn timed_out(job: &Job, executors: u32, cores_per_executor: u32) -> f64 {
 }
 
 impl Exclusion {
-    fn out_of_memory(run: IncompleteRun) -> Self {
-        let IncompleteRun { cores_per_executor, memory_per_executor_mib, partition_size, .. } = run;
-        Self::OutOfMemory { cores_per_executor, memory_per_executor_mib, partition_size }
+    /// Why a job must not run with so many cores and so much memory for each executor; `None` where nothing is known
+    /// against it. The partitions are taken as small as the smallest that completed.
+    pub fn of(job: &Job, cores_per_executor: u32, memory_per_executor_mib: u32, sampling_rate: f64) -> Option<Self> {
+        let footprint = Footprint::of_job(job, cores_per_executor, memory_per_executor_mib, sampling_rate);
+        let IncompleteRun { cores_per_executor, memory_per_executor_mib, partition_size, .. } =
+            footprint.goes_over_memory(job)?;
+        Some(Self::OutOfMemory { cores_per_executor, memory_per_executor_mib, partition_size })
     }
 }
 

@@ -85,9 +85,9 @@ impl Decision {
             (None, Some(_)) => fastest(&candidates, feasible()),
             _ => cheapest(&candidates, feasible()),
         };
-        let most = possible().filter_map(|index| candidates[index].probability).max_by(f64::total_cmp);
+        let most = possible().filter_map(|index| candidates[index].success_probability).max_by(f64::total_cmp);
         let likeliest = most.and_then(|most| {
-            cheapest(&candidates, possible().filter(|index| candidates[*index].probability == Some(most)))
+            cheapest(&candidates, possible().filter(|index| candidates[*index].success_probability == Some(most)))
         });
         let (indices, points): (Vec<usize>, Vec<(f64, f64)>) =
             possible().filter_map(|index| Some((index, candidates[index].time_and_money()?))).unzip();

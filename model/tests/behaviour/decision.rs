@@ -154,7 +154,7 @@ fn more_probability_than_the_samples_can_promise_recommends_nothing_and_names_th
     assert_eq!(decision.recommended, None);
     let likeliest = &decision.candidates[decision.likeliest.unwrap()];
     // Eighteen rows were held out.
-    assert!((likeliest.probability.unwrap() - (0.5 + 9.0 / 19.0)).abs() < 1e-12);
+    assert!((likeliest.success_probability.unwrap() - (0.5 + 9.0 / 19.0)).abs() < 1e-12);
     assert_eq!(Some(likeliest.cost), decision.cheapest.map(|index| decision.candidates[index].cost));
 }
 
@@ -167,7 +167,7 @@ fn samples_too_few_for_a_spread_answer_for_the_predicted_time_alone() {
         decide(&predictor, &job(&runs), &question).unwrap()
     };
     assert_eq!(ask(0.5).recommended, Some(0));
-    assert_eq!((ask(0.9).recommended, ask(0.9).candidates[0].probability), (None, None));
+    assert_eq!((ask(0.9).recommended, ask(0.9).candidates[0].success_probability), (None, None));
 }
 
 #[test]
@@ -303,7 +303,7 @@ proptest! {
             Some(best) => {
                 prop_assert!(best.is_feasible() && best.cores_per_executor < cores_over_memory);
                 if asks_deadline || asks_budget {
-                    prop_assert!(best.probability.unwrap() >= probability.max(0.5) - 1e-6);
+                    prop_assert!(best.success_probability.unwrap() >= probability.max(0.5) - 1e-6);
                 }
                 for other in feasible {
                     let (secs, best_secs) = (other.prediction.completion_time_secs, best.prediction.completion_time_secs);
