@@ -4,7 +4,7 @@ use foreglow_shared::{Context, Job, Observation};
 use serde::{Deserialize, Serialize};
 
 use crate::capacity::Capacity;
-use crate::ensemble::{Direction, Ensemble};
+use crate::ensemble::{Along, Direction, Ensemble, Surface};
 use crate::range::Range;
 use crate::rates::Rates;
 use crate::runs::{Items, Run, runs};
@@ -101,6 +101,22 @@ impl Predictor {
     /// Fits ahead what these settings need.
     pub fn prepare(&self, settings: &[Setting]) {
         settings.iter().for_each(|setting| drop(self.predict(*setting)));
+    }
+
+    /// What [`Predictor::predict`] gives for the whole job (sampling rate 1) on every pair of numbers of executors and of
+    /// cores, each ascending. `None` where whole parts of such a grid cannot be predicted at once: then each setting has
+    /// to be asked for by itself.
+    pub(crate) fn surface(&self, executors: &[u32], cores: &[u32]) -> Option<Surface> {
+        let first = Setting { executors: *executors.first()?, cores_per_executor: *cores.first()?, sampling_rate: 1.0 };
+        if self.capacity.is_some() {
+            return None;
+        }
+        let question = self.items.questions(&[first]).ok()?;
+        let [executors, cores] =
+            [executors, cores].map(|counts| counts.iter().copied().map(f64::from).collect::<Vec<f64>>());
+        let down = Along { name: Feature::InverseExecutors.noun(), values: &executors };
+        let across = Along { name: Feature::InverseCores.noun(), values: &cores };
+        self.ensemble.surface(&question, down, across)
     }
 
     /// The prediction as if a machine had processors for all.

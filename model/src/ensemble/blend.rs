@@ -86,6 +86,26 @@ impl Blend {
     }
 }
 
+impl Blend {
+    /// The quantile of [`Blend::spread`] at a probability of at least 1/2, by the distance beyond the measured ranges.
+    pub(crate) fn ratio(&self, probability: f64) -> impl Fn(f64) -> f64 {
+        // A t distribution scales: its quantile is worked out once.
+        let quantile = |spread: &Spread| libm::log(spread.quantile(probability));
+        let (scale, per_range, unit) = match &self.errors {
+            None => (f64::INFINITY, 0.0, 1.0),
+            Some(Errors::Ranked(spread)) => (quantile(spread), 0.0, 1.0),
+            Some(Errors::Scaled { scale, degrees_of_freedom, per_range }) => {
+                let unit = Spread::student_t(1.0, *degrees_of_freedom).map_or(f64::INFINITY, |unit| quantile(&unit));
+                (*scale, *per_range, unit)
+            }
+        };
+        move |distance: f64| {
+            let beyond = per_range * distance.min(FARTHEST);
+            libm::exp(unit * (scale * scale + beyond * beyond).sqrt())
+        }
+    }
+}
+
 impl Errors {
     fn of(shape: &Shape, folds: &[Vec<(usize, f64)>]) -> Option<Self> {
         let all = || folds.iter().flatten().map(|(_, error)| *error);

@@ -10,6 +10,7 @@ use crate::regression::Regression;
 use crate::regression::detrended::Detrended;
 use crate::regression::gaussian_process::GaussianProcess;
 use crate::regression::log_additive::LogAdditive;
+use crate::regression::plane::{Factored, Plane};
 use crate::regression::posynomial::{Posynomial, Prior, Problem, Sign};
 
 /// A way to learn the logarithm of the time.
@@ -128,6 +129,15 @@ impl Regression for Member {
             Self::Detrended(member) => member.log(numeric, category),
             Self::Posynomial(member) => member.log(numeric, category),
             Self::LogAdditive(member) => member.log(numeric, category),
+        }
+    }
+
+    fn add_to(&self, grid: &mut Factored, plane: &Plane, weight: f64) {
+        match self {
+            Self::Smooth(member) => member.add_to(grid, plane, weight),
+            Self::Detrended(member) => member.add_to(grid, plane, weight),
+            Self::Posynomial(member) => member.add_to(grid, plane, weight),
+            Self::LogAdditive(member) => member.add_to(grid, plane, weight),
         }
     }
 }

@@ -22,6 +22,7 @@ mod outliers;
 mod permutation;
 mod schema;
 mod shape;
+mod surface;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -32,6 +33,7 @@ use crate::ensemble::canonical::{Group, MAX_ROWS, Table, groups, subsample};
 use crate::ensemble::fitted::Fitted;
 use crate::ensemble::schema::Schema;
 use crate::ensemble::shape::{Extent, Shape};
+pub(crate) use crate::ensemble::surface::{Along, Region, Surface};
 use crate::regression::Regression;
 use crate::{FitError, Interval, Prediction, Warning};
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::dataset::Training;
 use crate::regression::Regression;
 use crate::regression::gaussian_process::{Covariance, GaussianProcess, RESIDUAL};
+use crate::regression::plane::{Factored, Plane};
 use crate::regression::posynomial::{Posynomial, Problem};
 
 /// Reach of the kernels of one feature, standard deviations of it.
@@ -39,5 +40,10 @@ impl Detrended {
 impl Regression for Detrended {
     fn log(&self, numeric: &[f64], category: &[u32]) -> f64 {
         self.trend.log(numeric, category) + self.process.log(numeric, category)
+    }
+
+    fn add_to(&self, grid: &mut Factored, plane: &Plane, weight: f64) {
+        self.trend.add_to(grid, plane, weight);
+        self.process.add_to(grid, plane, weight);
     }
 }

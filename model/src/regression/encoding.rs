@@ -60,6 +60,11 @@ impl Encoding {
         self.category.iter().map(|column| column.levels.len()).sum()
     }
 
+    /// The place of a numeric column among those that vary.
+    pub(crate) fn place(&self, column: usize) -> Option<usize> {
+        self.numeric.iter().position(|numeric| numeric.column == column)
+    }
+
     /// The numbers of a point, one a numeric column that varies, all finite.
     pub(crate) fn numbers(&self, numeric: &[f64]) -> impl Iterator<Item = f64> {
         self.numeric.iter().map(|column| column.encode(numeric[column.column]))
@@ -83,7 +88,7 @@ impl Numeric {
         varies.then(|| Self { column, logarithmic, mean: mean(&seen), unit })
     }
 
-    fn encode(&self, x: f64) -> f64 {
+    pub(crate) fn encode(&self, x: f64) -> f64 {
         let seen = if self.logarithmic { libm::log(x.max(f64::MIN_POSITIVE)) } else { x };
         ((seen - self.mean) / self.unit).clamp(-FARTHEST, FARTHEST)
     }

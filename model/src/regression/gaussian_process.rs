@@ -6,7 +6,8 @@ use crate::dataset::{Points, Training};
 use crate::regression::evidence::{Beliefs, Evidence, JITTER};
 use crate::regression::kernel::{Kernel, Place};
 use crate::regression::linalg::{Factor, Matrix, dot};
-use crate::regression::{Regression, mean, spread};
+use crate::regression::plane::{Factored, Plane};
+use crate::regression::{Regression, mean, process_plane, spread};
 
 /// Rows at most from which variances are learnt; more would cost their cube.
 const LEARNT_FROM: usize = 250;
@@ -61,6 +62,13 @@ impl Regression for GaussianProcess {
         let mut row = vec![0.0; self.weights.len()];
         self.covariance.row(&place, &mut row);
         self.mean + dot(&row, &self.weights)
+    }
+
+    fn add_to(&self, grid: &mut Factored, plane: &Plane, weight: f64) {
+        grid.down.iter_mut().for_each(|sum| *sum += weight * self.mean);
+        let Covariance { kernel, variances, constant, rows, .. } = &self.covariance;
+        let rows: Vec<(&Place, f64)> = rows.iter().zip(self.weights.iter().map(|of_row| weight * of_row)).collect();
+        process_plane::add_to(grid, plane, kernel, variances, *constant, &rows);
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct Kernel {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Component {
     pub(crate) kind: Kind,
-    factors: Vec<usize>,
+    pub(crate) factors: Vec<usize>,
 }
 
 /// What a component is of.
@@ -42,7 +42,7 @@ pub(crate) enum Kind {
 /// A point as a kernel sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Place {
-    numbers: Vec<f64>,
+    pub(crate) numbers: Vec<f64>,
     levels: Vec<Option<usize>>,
 }
 
@@ -59,6 +59,14 @@ impl Kernel {
 
     pub(crate) fn place(&self, numeric: &[f64], category: &[u32]) -> Place {
         Place { numbers: self.encoding.numbers(numeric).collect(), levels: self.encoding.levels(category).collect() }
+    }
+
+    pub(crate) fn encoding(&self) -> &Encoding {
+        &self.encoding
+    }
+
+    pub(crate) fn length_scale(&self) -> f64 {
+        self.length_scale
     }
 
     /// Room for [`Kernel::between`].
@@ -78,7 +86,7 @@ impl Kernel {
     }
 
     /// L, S and L + S of each number, then δ of each name. A name that no row has is unlike every other.
-    fn factors(&self, a: &Place, b: &Place, factors: &mut [f64]) {
+    pub(crate) fn factors(&self, a: &Place, b: &Place, factors: &mut [f64]) {
         let (numeric, names) = factors.split_at_mut(3 * a.numbers.len());
         for ((a, b), factors) in a.numbers.iter().zip(&b.numbers).zip(numeric.chunks_exact_mut(3)) {
             let distance = (a - b) / self.length_scale;

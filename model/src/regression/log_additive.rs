@@ -6,6 +6,7 @@ use crate::dataset::Training;
 use crate::learner::{Linear, Table, ridge};
 use crate::regression::Regression;
 use crate::regression::encoding::{Encoding, Unit};
+use crate::regression::plane::{Factored, Plane};
 
 /// Decimal exponents of the penalties that compete, in halves: 10⁻⁴, 10⁻³·⁵, … 10².
 const HALF_DECADES: std::ops::RangeInclusive<i32> = -8..=4;
@@ -32,6 +33,19 @@ impl LogAdditive {
 impl Regression for LogAdditive {
     fn log(&self, numeric: &[f64], category: &[u32]) -> f64 {
         self.line.at(&features(&self.encoding, numeric, category))
+    }
+
+    /// A sum of one function of each number.
+    fn add_to(&self, grid: &mut Factored, plane: &Plane, weight: f64) {
+        let (first_down, first_across) = (plane.down.values[0], plane.across.values[0]);
+        let at = |down: f64, across: f64| self.log(&plane.at(down, across), plane.category);
+        for (sum, down) in grid.down.iter_mut().zip(plane.down.values) {
+            *sum += weight * at(*down, first_across);
+        }
+        let corner = at(first_down, first_across);
+        for (sum, across) in grid.across.iter_mut().zip(plane.across.values) {
+            *sum += weight * (at(first_down, *across) - corner);
+        }
     }
 }
 

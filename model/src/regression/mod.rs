@@ -11,6 +11,7 @@
 //! is positive throughout as its logarithm, and gives a name that no row has no effect.
 
 pub(crate) mod detrended;
+pub(crate) mod elementary;
 mod encoding;
 mod evidence;
 pub(crate) mod gaussian_process;
@@ -18,16 +19,22 @@ mod kernel;
 mod lbfgs;
 mod linalg;
 pub(crate) mod log_additive;
+pub(crate) mod plane;
 pub(crate) mod posynomial;
+mod process_plane;
 #[cfg(test)]
 mod tests;
 
 use crate::dataset::Points;
+use crate::regression::plane::{Factored, Plane};
 
 /// A fitted function of features.
 pub(crate) trait Regression {
     /// ln t of a point, D numbers and Q codes, less the constant that the logarithms of the training rows lack.
     fn log(&self, numeric: &[f64], category: &[u32]) -> f64;
+
+    /// Adds `weight` times [`Regression::log`] of every point of a grid to a function on it.
+    fn add_to(&self, grid: &mut Factored, plane: &Plane, weight: f64);
 
     /// [`Regression::log`] of every point.
     fn logs(&self, points: &Points) -> Vec<f64> {

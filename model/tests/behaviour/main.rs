@@ -8,6 +8,7 @@ mod decision;
 mod ensemble;
 mod grid;
 mod interval;
+mod large_grid;
 mod laws;
 mod metric;
 mod scenarios;

@@ -15,7 +15,9 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Training;
+use crate::regression::elementary::exponentials;
 use crate::regression::linalg::Matrix;
+use crate::regression::plane::{Factored, Line, Plane, Product};
 use crate::regression::posynomial::design::{Design, Row, log_sum};
 use crate::regression::posynomial::marquardt::{LeastSquares, Noise};
 use crate::regression::posynomial::penalty::Penalty;
@@ -25,6 +27,8 @@ use crate::regression::{Regression, mean};
 pub(crate) const MOST_TERMS: usize = 3;
 /// Standard deviation of the noise in ln t that every fit assumes: how far a repeated run is off.
 const NOISE: f64 = 0.03;
+/// Exponents on a grid are held within this: no time is e³⁰⁰ seconds, and products of two such powers stay numbers.
+const FARTHEST: f64 = 300.0;
 /// Steps of the search from each start, and from the best of what they reach.
 const STEPS: (u32, u32) = (12, 40);
 
@@ -147,6 +151,29 @@ impl Regression for Posynomial {
         let row = self.design.row(numeric, category);
         let mut exponents: Vec<f64> = self.terms().map(|term| row.dot(term)).collect();
         self.centre + log_sum(&mut exponents)
+    }
+
+    /// The logarithm of a sum of products of powers.
+    fn add_to(&self, grid: &mut Factored, plane: &Plane, weight: f64) {
+        grid.down.iter_mut().for_each(|sum| *sum += weight * self.centre);
+        let encoding = &self.design.encoding;
+        let corner = self.design.row(&plane.at(plane.down.values[0], plane.across.values[0]), plane.category);
+        // Powers of a number along a line: the exponents grow by as much as they do from its first value.
+        let powers = |line: Line, term: &[f64], start: f64| {
+            let place = encoding.place(line.column);
+            let slope = place.map_or(0.0, |place| term[1 + place]);
+            let see = |x: f64| place.map_or(0.0, |place| encoding.numeric[place].encode(x));
+            let first = see(line.values[0]);
+            let exponent = |x: &f64| (start + slope * (see(*x) - first)).clamp(-FARTHEST, FARTHEST);
+            let mut powers: Vec<f64> = line.values.iter().map(exponent).collect();
+            exponentials(&mut powers);
+            powers
+        };
+        let product = |term: &[f64]| Product {
+            left: powers(plane.down, term, corner.dot(term)),
+            right: powers(plane.across, term, 0.0),
+        };
+        grid.add_log_sum(weight, self.terms().map(product).collect());
     }
 }
 
