@@ -39,7 +39,7 @@ mod student_t;
 mod trained;
 
 pub use crate::dataset::{Column, Dataset, DatasetError, Features, Transform, Values};
-pub use crate::decision::{Candidate, Decision, decide, pareto_front};
+pub use crate::decision::{Candidate, Decision, Exclusion, decide, pareto_front};
 pub use crate::ensemble::{Direction, Ensemble};
 pub use crate::error::{DecideError, FitError, MetricError};
 pub use crate::learner::Technique;

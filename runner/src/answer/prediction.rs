@@ -1,10 +1,11 @@
 //! The completion time of one configuration.
 
-use foreglow_model::{Choice, Interval, Prediction, Predictor, Scenario, Setting, Warning};
-use foreglow_shared::{Context, PriceSheet, format_duration, format_money, format_rate};
+use foreglow_model::{Choice, Exclusion, Interval, Prediction, Predictor, Scenario, Setting, Warning};
+use foreglow_shared::{Context, Job, PriceSheet, Question, Resources, format_duration, format_money, format_rate};
 use serde::Serialize;
 
 use super::{SCHEMA, configuration, json, notes, probability, range};
+use crate::exit::unusable;
 use crate::output::Format;
 use crate::table::{csv, number};
 
@@ -23,26 +24,27 @@ pub struct PredictionAnswer {
     interval: Option<Interval>,
     cost: Option<f64>,
     prices: PriceSheet,
+    exclusion: Option<Exclusion>,
     warnings: Vec<Warning>,
 }
 
 impl PredictionAnswer {
-    /// Predicts the job of `context` at `setting`; each executor has `memory_per_executor_mib`.
-    pub fn new(
-        context: &Context,
-        predictor: &Predictor,
-        setting: Setting,
-        memory_per_executor_mib: u32,
-        prices: &PriceSheet,
-    ) -> Self {
+    /// Predicts a job at `setting`, with the memory and the prices of a question.
+    ///
+    /// # Errors
+    /// The prices do not fit the job.
+    pub fn new(job: &Job, predictor: &Predictor, setting: Setting, question: &Question) -> anyhow::Result<Self> {
+        let Question { memory_per_executor_mib, ref prices, .. } = *question;
+        let accelerator = job.context.accelerator.as_deref();
+        prices.check_for(accelerator).map_err(|error| unusable(error.to_string()))?;
         let Setting { executors, cores_per_executor, sampling_rate } = setting;
         let Prediction { completion_time_secs, interval, warnings, .. } = predictor.predict(setting);
-        let cost = completion_time_secs
-            .map(|secs| prices.cost(executors, cores_per_executor, memory_per_executor_mib, secs))
-            .filter(|cost| cost.is_finite());
-        Self {
+        let accelerated = accelerator.is_some();
+        let resources = Resources { executors, cores_per_executor, memory_per_executor_mib, accelerated };
+        let cost = completion_time_secs.map(|secs| prices.cost(resources, secs)).filter(|cost| cost.is_finite());
+        Ok(Self {
             schema: SCHEMA,
-            context: context.clone(),
+            context: job.context.clone(),
             scenario: predictor.scenario(),
             choices: predictor.choices().to_vec(),
             executors,
@@ -53,8 +55,9 @@ impl PredictionAnswer {
             interval,
             cost,
             prices: prices.clone(),
+            exclusion: Exclusion::of(job, cores_per_executor, memory_per_executor_mib, sampling_rate),
             warnings,
-        }
+        })
     }
 
     /// Why there is no time, where there is none.
@@ -95,6 +98,9 @@ impl PredictionAnswer {
         line("predicted by", format!("scenario {}", self.scenario.label()));
         for choice in &self.choices {
             text.push_str(&format!("  {:<15} {}\n", choice.place.to_string(), choice.technique));
+        }
+        if let Some(exclusion) = self.exclusion {
+            text.push_str(&format!("\nOut of memory: {exclusion}.\n"));
         }
         text + &notes(&self.warnings)
     }

@@ -92,7 +92,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let known = bench.known()?;
     let mut question = args.bill.about(&known.observations)?;
     question.deadline_secs = args.deadline.or_else(|| usual_deadline_secs(&predictor));
-    let decision = DecisionAnswer::new(&context, &predictor, &question)?;
+    let decision = DecisionAnswer::new(&known, &predictor, &question)?;
     question.what_if = decision.what_if().unwrap_or(question.what_if);
     let planner = collector.as_ref().map_or_else(|| serve::DEFAULT_PLANNER.to_owned(), Collector::url);
     let samples = bench.samples(&context)?;
