@@ -86,7 +86,7 @@ pub struct Suggestion {
 /// # Errors
 /// The question is none; see [`decide`].
 pub fn advise(job: &Job, question: &Question) -> Result<Advice, DecideError> {
-    let predictor = match Predictor::fit(&job.context, &job.observations) {
+    let predictor = match Predictor::fit_job(job) {
         Ok(predictor) => predictor,
         Err(error) => return first(job, question, &error),
     };
