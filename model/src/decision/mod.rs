@@ -21,8 +21,8 @@ const MAX_LISTED: usize = 4_096;
 /// Of a longer front so many are listed.
 const MAX_FRONT: usize = 256;
 /// Money that differs by less than this share is the same money: a job that speeds up exactly as its resources grow
-/// costs the same everywhere, apart from rounding, and then the faster configuration should win.
-const SAME_MONEY: f64 = 1e-9;
+/// costs the same everywhere, apart from what no prediction tells apart, and then the faster configuration should win.
+const SAME_MONEY: f64 = 2e-3;
 
 /// The answer to a question: every configuration, and those that stand out, as indices into `candidates`. Those that
 /// run out of memory, and those whose time is unknown, stand out in nothing.

@@ -1,6 +1,6 @@
 //! The completion time of one configuration.
 
-use foreglow_model::{Choice, Exclusion, Interval, Prediction, Predictor, Scenario, Setting, Warning};
+use foreglow_model::{Exclusion, Interval, Prediction, Predictor, Setting, Warning};
 use foreglow_shared::{Context, Job, PriceSheet, Question, Resources, format_duration, format_money, format_rate};
 use serde::Serialize;
 
@@ -14,8 +14,7 @@ use crate::table::{csv, number};
 pub struct PredictionAnswer {
     schema: u32,
     context: Context,
-    scenario: Scenario,
-    choices: Vec<Choice>,
+    predictor: &'static str,
     executors: u32,
     cores_per_executor: u32,
     memory_per_executor_mib: u32,
@@ -38,15 +37,15 @@ impl PredictionAnswer {
         let accelerator = job.context.accelerator.as_deref();
         prices.check_for(accelerator).map_err(|error| unusable(error.to_string()))?;
         let Setting { executors, cores_per_executor, sampling_rate } = setting;
-        let Prediction { completion_time_secs, interval, warnings, .. } = predictor.predict(setting);
+        let Prediction { completion_time_secs, interval, mut warnings, .. } = predictor.predict(setting);
+        warnings.extend(predictor.warnings());
         let accelerated = accelerator.is_some();
         let resources = Resources { executors, cores_per_executor, memory_per_executor_mib, accelerated };
         let cost = completion_time_secs.map(|secs| prices.cost(resources, secs)).filter(|cost| cost.is_finite());
         Ok(Self {
             schema: SCHEMA,
             context: job.context.clone(),
-            scenario: predictor.scenario(),
-            choices: predictor.choices().to_vec(),
+            predictor: Predictor::NAME,
             executors,
             cores_per_executor,
             memory_per_executor_mib,
@@ -95,10 +94,7 @@ impl PredictionAnswer {
             format!("{}, {memory} MiB for each executor", configuration(self.executors, self.cores_per_executor)),
         );
         line("sampling rate", format_rate(self.sampling_rate));
-        line("predicted by", format!("scenario {}", self.scenario.label()));
-        for choice in &self.choices {
-            text.push_str(&format!("  {:<15} {}\n", choice.place.to_string(), choice.technique));
-        }
+        line("predicted by", "Foreglow's own predictor".to_owned());
         if let Some(exclusion) = self.exclusion {
             text.push_str(&format!("\nOut of memory: {exclusion}.\n"));
         }
@@ -117,7 +113,7 @@ impl PredictionAnswer {
             "probability",
             "cost",
             "currency",
-            "scenario",
+            "predictor",
         ];
         let interval = self.interval;
         let row = vec![
@@ -131,7 +127,7 @@ impl PredictionAnswer {
             number(interval.map(|interval| interval.probability)),
             number(self.cost),
             self.prices.currency.clone(),
-            self.scenario.label().to_owned(),
+            self.predictor.to_owned(),
         ];
         csv(&columns, [row])
     }

@@ -36,15 +36,15 @@ impl DecisionAnswer {
         text.push_str(&table(&columns, self.candidates.iter().map(|row| self.cells(row))));
         text.push_str(&format!(
             "\nOn the front: no other configuration is both as fast and as cheap.\n\
-             Prices: {}, {}{}; {} MiB for each executor.\nPredicted by scenario {}.\n",
+             Prices: {}, {}{}; {} MiB for each executor.\nPredicted by Foreglow's own predictor.\n",
             prices.name,
             prices.date,
             if prices.discount > 0.0 { format!(", {:.4} % off", prices.discount * 100.0) } else { String::new() },
             self.question.memory_per_executor_mib,
-            self.scenario.label(),
         ));
         let shown = self.recommended.as_ref().or(self.fastest.as_ref());
-        let mut remarks = shown.map_or_else(String::new, |row| notes(&row.warnings));
+        let of_configuration = shown.map_or(&[][..], |row| &row.warnings);
+        let mut remarks = notes(&[of_configuration, &self.warnings].concat());
         if let Some(exclusion) = self.candidates.iter().find_map(|row| row.exclusion) {
             remarks = if remarks.is_empty() { "\n".into() } else { remarks };
             remarks.push_str(&format!("Out of memory: {exclusion}.\n"));

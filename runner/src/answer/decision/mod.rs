@@ -2,7 +2,7 @@
 
 mod forms;
 
-use foreglow_model::{Candidate, Choice, Decision, Exclusion, Interval, Predictor, Scenario, Warning, decide};
+use foreglow_model::{Candidate, Decision, Exclusion, Interval, Predictor, Warning, decide};
 use foreglow_shared::{Context, Job, Question, WhatIf, format_duration, format_money, format_probability};
 use serde::Serialize;
 
@@ -14,8 +14,7 @@ use crate::exit::unusable;
 pub struct DecisionAnswer {
     schema: u32,
     context: Context,
-    scenario: Scenario,
-    choices: Vec<Choice>,
+    predictor: &'static str,
     question: Question,
     pub(super) recommended: Option<Row>,
     fastest: Option<Row>,
@@ -24,6 +23,8 @@ pub struct DecisionAnswer {
     next_faster: Option<Row>,
     next_cheaper: Option<Row>,
     candidates: Vec<Row>,
+    /// About the samples; those about a configuration stand with it.
+    warnings: Vec<Warning>,
 }
 
 /// A configuration with what it would take.
@@ -66,8 +67,8 @@ impl DecisionAnswer {
         Ok(Self {
             schema: SCHEMA,
             context: job.context.clone(),
-            scenario: predictor.scenario(),
-            choices: predictor.choices().to_vec(),
+            predictor: Predictor::NAME,
+            warnings: predictor.warnings(),
             question: question.clone(),
             next_faster: next_faster.cloned(),
             next_cheaper: next_cheaper.cloned(),
