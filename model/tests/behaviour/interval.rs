@@ -1,6 +1,8 @@
 //! Prediction intervals.
 
 use foreglow_model::Predictor;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::grid::{context, full, jitter, multiplicative, run, whole};
 

@@ -3,6 +3,8 @@
 use foreglow_model::{Predictor, Scenario, Setting};
 use foreglow_shared::Observation;
 use proptest::prelude::*;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::grid::{additive, context, full, jitter, multiplicative, secs, whole};
 
