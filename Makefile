@@ -8,9 +8,10 @@ WASM_CARGO   = env $(shell ./setup.sh wasm-env) cargo
 WEB_TARGET  := target/web
 WEB_WASM    := $(WEB_TARGET)/$(WASM)/planner/foreglow_web.wasm
 PLANNER     := target/planner
+WASM_RUNNER := target/bundle/release/foreglow-wasm-runner
 FOREGLOW    := target/release/foreglow
 
-.PHONY: run test bench build planner lint unit help FORCE
+.PHONY: run test bench build planner lint unit wasm-unit help FORCE
 
 help:
 	@echo 'make run    measure a real CNN on this machine, predict the whole job, serve the planner'
@@ -20,7 +21,7 @@ help:
 run: setup-run build
 	$(FOREGLOW) demo
 
-test: setup-test lint build unit
+test: setup-test lint build unit wasm-unit
 
 .PHONY: setup-run setup-test
 setup-run setup-test: setup-%:
@@ -46,6 +47,7 @@ lint: | setup-test
 	cargo fmt --all --check
 	cargo fmt --check --manifest-path web/bundle/Cargo.toml
 	cargo fmt --check --manifest-path bench/cpu-devices/Cargo.toml
+	cargo fmt --check --manifest-path tests/wasm-runner/Cargo.toml
 	cargo clippy $(CARGO_FLAGS) --all-targets -- -D warnings
 	cargo clippy --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- -D warnings
 	$(WASM_CARGO) clippy --locked --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-shared -p foreglow-model -p foreglow-web -- -D warnings
@@ -55,6 +57,13 @@ unit: build | setup-test
 	@if cargo nextest --version >/dev/null 2>&1; then \
 	  cargo nextest run $(CARGO_FLAGS) && cargo test $(CARGO_FLAGS) --doc; \
 	else cargo test $(CARGO_FLAGS); fi
+
+# The laws of the mathematics hold in the browser too: the same tests, compiled for wasm32, in headless Chromium.
+wasm-unit: $(WASM_RUNNER) | setup-test
+	CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER=$(abspath $(WASM_RUNNER)) $(WASM_CARGO) test --release --locked --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-model
+
+$(WASM_RUNNER): $(wildcard tests/wasm-runner/src/* tests/wasm-runner/Cargo.*) | setup-run
+	cargo build --locked --release --manifest-path tests/wasm-runner/Cargo.toml --target-dir target/bundle
 
 bench: setup-run
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices

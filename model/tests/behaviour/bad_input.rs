@@ -2,6 +2,8 @@
 
 use foreglow_model::{FitError, Predictor, Setting, Warning};
 use foreglow_shared::Observation;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::grid::{context, full, multiplicative, run, whole};
 

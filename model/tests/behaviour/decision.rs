@@ -3,6 +3,8 @@
 use foreglow_model::{DecideError, Decision, Predictor, decide, pareto_front};
 use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Observation, PriceSheet, Question};
 use proptest::prelude::*;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::grid::{context, full, jitter, job, multiplicative, run};
 

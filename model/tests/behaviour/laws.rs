@@ -4,6 +4,8 @@ use foreglow_model::{Predictor, Setting};
 use foreglow_shared::Observation;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::grid::{additive, context, full, jitter, multiplicative, secs, whole};
 

@@ -2,6 +2,8 @@
 
 use foreglow_model::{MetricError, mape};
 use proptest::prelude::*;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 #[test]
 fn mape_is_the_mean_share_of_the_measured_time() {

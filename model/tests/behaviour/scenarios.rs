@@ -2,6 +2,8 @@
 
 use foreglow_model::{Place, Scenario, ScenarioRow, scenario_table};
 use foreglow_shared::Observation;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::grid::{additive, context, full, multiplicative, run};
 

@@ -2,6 +2,8 @@
 
 use foreglow_model::{Scenario, Technique, scenario_table};
 use serde_json::Value;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::grid::{context, run};
 

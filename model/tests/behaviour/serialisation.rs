@@ -3,6 +3,8 @@
 use foreglow_model::{Decision, Predictor, decide, scenario_table};
 use foreglow_shared::Question;
 use serde_json::{Value, json};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::grid::{context, full, jitter, job, multiplicative};
 
