@@ -1,12 +1,12 @@
 //! One million configurations predicted by Foreglow's own predictor, priced, and reduced to the Pareto front; beside it a
-//! hand-written scalar loop that does the least of that work: one product of powers for the time, one product for the
-//! money, and the front by sorting.
+//! hand-written scalar loop that does the least of that work: one product for the time, two for the money, and the front to
+//! within 0.3 % of time.
 //!
 //! `make bench` runs it natively and, compiled for wasm32, in a browser.
 
 use std::hint::black_box;
 
-use foreglow_model::{Predictor, decide, pareto_front};
+use foreglow_model::{Predictor, decide};
 use foreglow_shared::{Context, Job, Observation, Question};
 use serde::{Deserialize, Serialize};
 
@@ -55,21 +55,35 @@ pub fn figures(clock: impl Fn() -> f64) -> Figures {
     Figures { decision_millis, loop_millis, fit_millis: fit_millis - decision_millis }
 }
 
-/// t = a·E^−0.9·C^−0.8, money = t·E·(price of an executor), and the front.
+/// t = a·E^−0.9·C^−0.8 from powers worked out before, money = t·E·(price of an executor), and the least money of every
+/// step of 1/256 of an octave of time, along which the front is read.
 fn scalar_loop(question: &Question) -> usize {
+    const STEPS: u32 = 52 - 8;
     let prices = &question.prices;
     let memory = f64::from(question.memory_per_executor_mib) / 1024.0 * prices.gib_hour;
-    let mut points = Vec::with_capacity((SIDE * SIDE) as usize);
+    let across: Vec<f64> = (1..=SIDE).map(|cores| f64::from(cores).powf(-0.8)).collect();
+    let second: Vec<f64> = (1..=SIDE).map(|cores| (f64::from(cores) * prices.core_hour + memory) / 3600.0).collect();
+    let first = 1e-9_f64.to_bits() >> STEPS;
+    let mut least = vec![f64::INFINITY; 1 << 15];
     for executors in 1..=SIDE {
         let executors = f64::from(executors);
         let down = 5000.0 * executors.powf(-0.9);
-        for cores in 1..=SIDE {
-            let cores = f64::from(cores);
-            let secs = down * cores.powf(-0.8);
-            points.push((secs, secs / 3600.0 * executors * (cores * prices.core_hour + memory)));
+        for (across, second) in across.iter().zip(&second) {
+            let secs = down * across;
+            let cost = secs * executors * second;
+            let least = &mut least[((secs.to_bits() >> STEPS) - first) as usize];
+            if cost < *least {
+                *least = cost;
+            }
         }
     }
-    pareto_front(&points).len()
+    let mut best = f64::INFINITY;
+    let on_front = |cost: &&f64| {
+        let is_better = **cost < best;
+        best = if is_better { **cost } else { best };
+        is_better
+    };
+    least.iter().filter(on_front).count()
 }
 
 /// 27 runs on a cluster: shared work, synchronisation that grows with the executors, a start, and noise of 3 %.
