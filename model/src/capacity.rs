@@ -10,9 +10,8 @@ use foreglow_shared::{Context, Engine};
 use serde::{Deserialize, Serialize};
 
 use crate::Setting;
-use crate::curve::Curve;
+use crate::published::{Curve, Row};
 use crate::range::Range;
-use crate::row::Row;
 
 /// Numbers of executors to look through at most; no machine has more processors.
 const MAX_EXECUTORS: usize = 1 << 16;

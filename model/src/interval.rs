@@ -5,8 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::curve::Curve;
-use crate::row::Row;
+use crate::published::{Curve, Row};
 use crate::{Interval, Scenario, Setting};
 
 /// Folds at most: up to so many rows each is held out alone (jackknife+), beyond that in folds (CV+).
@@ -39,7 +38,7 @@ pub(crate) fn hold_out(scenario: Scenario, rows: &[Row]) -> Vec<HeldOut> {
     let refit = |fold: usize| {
         let (out, kept): (Vec<_>, Vec<_>) = rows.iter().enumerate().partition(|(index, _)| index % folds == fold);
         let kept: Vec<Row> = kept.into_iter().map(|(_, row)| *row).collect();
-        let curve = Curve::refit(scenario, &kept).ok().map(|(curve, _)| curve);
+        let curve = Curve::refit_linear(scenario, &kept).ok().map(|(curve, _)| curve);
         let predict = |row: &Row| HeldOutRun {
             measured_secs: row.secs,
             predicted_secs: curve.as_ref().and_then(|curve| curve.secs(row.setting)),

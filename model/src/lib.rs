@@ -12,30 +12,23 @@
 //! IEEE 754 fixes to the last digit: the same observations, in any order, give the same bytes natively and in the
 //! browser.
 
-mod baseline;
 mod capacity;
-mod curve;
 mod decision;
 mod error;
-mod hierarchy;
 mod interval;
 mod learner;
 mod metric;
 mod prediction;
 mod predictor;
+mod published;
 mod range;
-mod row;
-mod scaled_time;
-mod scenario;
-mod selection;
 mod setting;
 
 pub use crate::decision::{Candidate, Decision, decide, pareto_front};
 pub use crate::error::{DecideError, FitError, MetricError};
-pub use crate::learner::Technique;
+pub use crate::learner::{Activation, Cancelled, Grid, MaxFeatures, Solver, Technique};
 pub use crate::metric::mape;
 pub use crate::prediction::{Interval, Prediction, Warning};
 pub use crate::predictor::Predictor;
-pub use crate::scenario::{Scenario, ScenarioRow, scenario_table};
-pub use crate::selection::{Choice, Place};
+pub use crate::published::{Choice, Place, Scenario, ScenarioRow, scenario_row, scenario_table};
 pub use crate::setting::{Feature, Setting};

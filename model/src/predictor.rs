@@ -4,10 +4,9 @@ use foreglow_shared::{Context, Observation};
 use serde::{Deserialize, Serialize};
 
 use crate::capacity::Capacity;
-use crate::curve::Curve;
 use crate::interval::{HeldOut, hold_out, interval};
+use crate::published::{Curve, Row, average, rates_below_one};
 use crate::range::Range;
-use crate::row::{Row, average, rates_below_one};
 use crate::{Choice, Feature, FitError, Prediction, Scenario, Setting, Warning};
 
 /// A fitted predictor. It holds a few numbers and no runs, so that it travels as JSON.
@@ -122,11 +121,6 @@ impl Predictor {
         let held_out = hold_out(scenario, &rows);
         Self { scenario, choices, curve, range, unknown_effects, capacity, held_out }
     }
-
-    /// Measured and held-out predicted seconds of each training row.
-    pub(crate) fn held_out_runs(&self) -> impl Iterator<Item = (f64, Option<f64>)> {
-        self.held_out.iter().flat_map(|fold| &fold.runs).map(|run| (run.measured_secs, run.predicted_secs))
-    }
 }
 
 impl Trained {
@@ -135,7 +129,7 @@ impl Trained {
         let seen: Vec<Row> = rows.iter().filter(|row| scenario.trains_at(row.setting.sampling_rate)).copied().collect();
         let within = capacity.map(|capacity| capacity.rows_within(&seen)).filter(|within| within.len() < seen.len());
         let with = |rows: Vec<Row>| {
-            let (curve, choices) = Curve::fit(scenario, &rows)?;
+            let (curve, choices) = Curve::linear(scenario, &rows)?;
             Ok(Self { scenario, choices, curve, rows, capacity })
         };
         match within.map(with) {

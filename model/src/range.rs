@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::row::Row;
+use crate::published::Row;
 use crate::{Feature, Setting, Warning};
 
 /// Smallest and largest fitted value of each feature.

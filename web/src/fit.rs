@@ -1,6 +1,8 @@
 //! The work of the fit worker, and the messages in which it is asked for and answered.
 
-use foreglow_model::{Predictor, ScenarioRow, scenario_table};
+use std::ops::ControlFlow;
+
+use foreglow_model::{Grid, Predictor, ScenarioRow, scenario_table};
 use serde::{Deserialize, Serialize};
 
 use crate::job::Job;
@@ -40,7 +42,9 @@ pub struct Fitted {
 /// One sentence for a person: why these runs give no predictor.
 pub fn fit(job: &Job, clock: &mut dyn FnMut() -> f64) -> Result<Fitted, String> {
     let predictor = Predictor::fit(&job.context, &job.observations).map_err(|error| error.to_string())?;
-    let scenarios = scenario_table(&job.context, &job.observations, clock);
+    let watch = &mut |_, _| ControlFlow::Continue(());
+    let scenarios = scenario_table(&job.context, &job.observations, Grid::Linear, clock, watch)
+        .map_err(|cancelled| cancelled.to_string())?;
     Ok(Fitted { predictor, scenarios })
 }
 

@@ -1,6 +1,8 @@
 //! Scenario 4-2 from end to end against scikit-learn (fixtures/make_sklearn.py).
 
-use foreglow_model::{Predictor, Scenario, Technique, scenario_table};
+use std::ops::ControlFlow;
+
+use foreglow_model::{Grid, Predictor, Scenario, Technique, scenario_table};
 use serde_json::Value;
 
 use crate::grid::{context, run, secs, whole};
@@ -45,6 +47,7 @@ fn the_hierarchy_chooses_what_scikit_learn_would_at_every_place() {
             let (name, alpha) = match choice.technique {
                 Technique::Lasso { alpha } => ("lasso", alpha),
                 Technique::Ridge { alpha } => ("ridge", alpha),
+                other => panic!("{other} is not in this grid"),
             };
             assert_eq!((name, alpha), (expected["name"].as_str().unwrap(), expected["alpha"].as_f64().unwrap()));
             assert_close(choice.loo_mse, expected["loo_mse"].as_f64().unwrap(), &set["name"]);
@@ -60,7 +63,8 @@ fn the_scenario_table_has_the_error_that_scikit_learn_has() {
         let asked = set["asked"].as_array().unwrap().iter().map(quadruple);
         let measured = set["measured"].as_array().unwrap().iter().map(|time| time.as_f64().unwrap());
         runs.extend(asked.zip(measured).map(|((e, c, s, _), t)| run(e, c, s, t)));
-        let table = scenario_table(&context(None), &runs, &mut || 0.0);
+        let watch = &mut |_, _| ControlFlow::Continue(());
+        let table = scenario_table(&context(None), &runs, Grid::Linear, &mut || 0.0, watch).unwrap();
         let row = table.iter().find(|row| row.scenario == Scenario::FourTwo).unwrap();
         assert_close(row.mape_percent.unwrap(), set["mape_percent"].as_f64().unwrap(), &set["name"]);
     }
