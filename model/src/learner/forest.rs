@@ -14,7 +14,6 @@ const MAX_FEATURES: [MaxFeatures; 3] = [MaxFeatures::All, MaxFeatures::Sqrt, Max
 const MAX_DEPTHS: [u32; 3] = [50, 100, 150];
 /// Rows at most.
 const MAX_ROWS: usize = 4096;
-const SEED: u64 = 0;
 
 /// The mean of trees that are each grown on a bootstrap sample of the rows (Breiman, "Random forests", Machine Learning
 /// 45(1), 2001).
@@ -27,7 +26,9 @@ pub(crate) struct Forest {
 ///
 /// They are few in fact: the first 50 trees of a forest of 150 are the forest of 50, features per split are told apart
 /// only where there are two features or more, and a limit that no branch reached is as good as a larger one.
-pub(crate) struct Forests;
+pub(crate) struct Forests {
+    pub(crate) seed: u64,
+}
 
 /// What the forests of one shape share.
 struct Grown {
@@ -60,7 +61,7 @@ impl Learner for Forests {
                 };
                 let known = grown.iter().position(|grown| same(&grown));
                 let index = known.unwrap_or_else(|| {
-                    grown.push(Grown::on(table, features_per_split, max_depth));
+                    grown.push(Grown::on(table, features_per_split, max_depth, self.seed));
                     grown.len() - 1
                 });
                 for (trees, held_out) in TREES.into_iter().zip(&grown[index].held_out) {
@@ -77,12 +78,12 @@ impl Learner for Forests {
 }
 
 impl Grown {
-    fn on(table: &Table, features_per_split: usize, max_depth: u32) -> Self {
-        let forest = grow(table, None, features_per_split, max_depth);
+    fn on(table: &Table, features_per_split: usize, max_depth: u32, seed: u64) -> Self {
+        let forest = grow(table, None, features_per_split, max_depth, seed);
         let mut cut = forest.is_cut();
         let mut held_out = vec![vec![0.0; table.rows()]; TREES.len()];
         for fold in Fold::all(table.rows()) {
-            let without = grow(table, Some(fold), features_per_split, max_depth);
+            let without = grow(table, Some(fold), features_per_split, max_depth, seed);
             cut |= without.is_cut();
             for row in (0..table.rows()).filter(|row| fold.has(*row)) {
                 let mut sum = 0.0;
@@ -123,7 +124,7 @@ impl MaxFeatures {
 
 /// A forest of the most trees, on all rows but those of a fold. Every forest draws from the same numbers, as
 /// scikit-learn's do under one `random_state`.
-fn grow(table: &Table, left_out: Option<Fold>, features_per_split: usize, max_depth: u32) -> Forest {
+fn grow(table: &Table, left_out: Option<Fold>, features_per_split: usize, max_depth: u32, seed: u64) -> Forest {
     let kept: Vec<usize> = (0..table.rows()).filter(|row| !left_out.is_some_and(|fold| fold.has(*row))).collect();
     let by = |feature: usize| {
         let mut rows = kept.clone();
@@ -132,7 +133,7 @@ fn grow(table: &Table, left_out: Option<Fold>, features_per_split: usize, max_de
     };
     let sorted: Vec<Vec<usize>> = (0..table.features[0].len()).map(by).collect();
     let tree = |number: u32| {
-        let mut draws = ChaCha8Rng::seed_from_u64(SEED);
+        let mut draws = ChaCha8Rng::seed_from_u64(seed);
         draws.set_stream(u64::from(number));
         let mut weights = vec![0.0; table.rows()];
         for _ in &kept {

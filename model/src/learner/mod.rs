@@ -7,6 +7,8 @@ mod forest;
 mod lasso;
 mod network;
 #[cfg(feature = "perceptron")]
+mod parallel;
+#[cfg(feature = "perceptron")]
 mod perceptron;
 mod ridge;
 mod selection;
@@ -33,6 +35,9 @@ pub(crate) use crate::learner::work::Work;
 
 /// Weights of the penalty that Lasso and Ridge choose from (the paper, Table 10), ascending.
 const ALPHAS: [f64; 9] = [1e-15, 1e-10, 1e-8, 1e-3, 1e-2, 1.0, 5.0, 10.0, 20.0];
+
+/// Of every random number that a technique starts from.
+const SEED: u64 = 0;
 
 /// Which techniques compete for a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,9 +86,9 @@ impl Grid {
         match self {
             Self::Linear => &[&Lasso, &Ridge],
             #[cfg(feature = "perceptron")]
-            Self::Published => &[&Lasso, &Ridge, &Forests, &Perceptrons],
+            Self::Published => &[&Lasso, &Ridge, &Forests { seed: SEED }, &Perceptrons { seed: SEED }],
             #[cfg(not(feature = "perceptron"))]
-            Self::Published => &[&Lasso, &Ridge, &Forests],
+            Self::Published => &[&Lasso, &Ridge, &Forests { seed: SEED }],
         }
     }
 

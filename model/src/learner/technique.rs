@@ -87,6 +87,13 @@ pub enum Activation {
     Relu,
 }
 
+impl Technique {
+    /// Whether what it learns depends on random numbers.
+    pub(crate) fn is_seeded(self) -> bool {
+        matches!(self, Self::RandomForest { .. } | Self::Perceptron { .. })
+    }
+}
+
 impl fmt::Display for Technique {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -209,3 +209,76 @@ fn objective(technique: Technique, table: &Table, line: &Linear) -> f64 {
         other => panic!("{other} has no line"),
     }
 }
+
+/// Mean over seeds of the leave-one-out MAPE of each technique of a family, beside scikit-learn's mean.
+fn assert_as_accurate(
+    family: &str,
+    learner: &dyn Fn(u64) -> Box<dyn Learner>,
+    find: &dyn Fn(&Value, Technique) -> bool,
+) {
+    let fixture: Value = serde_json::from_str(include_str!("../../tests/fixtures/sklearn_seeded.json")).unwrap();
+    let seeds = fixture["seeds"].as_u64().unwrap();
+    let mut compared = 0;
+    for set in fixture["tables"].as_array().unwrap() {
+        let features = set["features"].as_array().unwrap().iter().map(numbers).collect();
+        let table = Table { features, target: numbers(&set["target"]) };
+        let watch = &mut |_, _| ControlFlow::Continue(());
+        let mut work = Work::new(0, watch);
+        let runs: Vec<Vec<Candidate>> =
+            (0..seeds).map(|seed| learner(seed).candidates(&table, &mut work).unwrap()).collect();
+        for expected in set[family].as_array().unwrap() {
+            let index = runs[0].iter().position(|candidate| find(expected, candidate.technique)).unwrap();
+            let errors: Vec<f64> =
+                runs.iter().map(|run| crate::mape(&table.target, &run[index].held_out).unwrap()).collect();
+            let ours = errors.iter().sum::<f64>() / seeds as f64;
+            let (theirs, sd) = (expected["mape_percent"].as_f64().unwrap(), expected["sd_percent"].as_f64().unwrap());
+            // Both means are of so many draws: two standard errors of their difference come on top.
+            let luck = 2.0 * sd * (2.0 / seeds as f64).sqrt();
+            let what = format!("{} {}", set["name"], runs[0][index].technique);
+            println!("{what}: {ours:.2} % here, {theirs:.2} % expected, ± {luck:.2}");
+            assert!((ours - theirs).abs() <= 0.5 + luck, "{what}: {ours} % here, {theirs} % expected, ± {luck}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 10);
+}
+
+#[test]
+fn forests_are_as_accurate_as_scikit_learns() {
+    let same = |expected: &Value, technique: Technique| match technique {
+        Technique::RandomForest { trees, max_features, .. } => {
+            expected["trees"] == trees && expected["max_features"] == serde_json::to_value(max_features).unwrap()
+        }
+        _ => false,
+    };
+    assert_as_accurate("forests", &|seed| Box::new(Forests { seed }), &same);
+}
+
+#[cfg(feature = "perceptron")]
+#[test]
+fn perceptrons_are_as_accurate_as_scikit_learns() {
+    let same = |expected: &Value, technique: Technique| match technique {
+        Technique::Perceptron { solver, activation, learning_rate, hidden_units, .. } => {
+            expected["solver"] == serde_json::to_value(solver).unwrap()
+                && expected["activation"] == serde_json::to_value(activation).unwrap()
+                && expected["learning_rate"] == learning_rate
+                && expected["hidden_units"] == hidden_units
+        }
+        _ => false,
+    };
+    assert_as_accurate("perceptrons", &|seed| Box::new(Perceptrons { seed }), &same);
+}
+
+#[test]
+fn what_was_held_out_is_predicted_as_by_a_model_without_it() {
+    // The last row's fold is the model of the others.
+    let (_, table) = tables().into_iter().nth(3).unwrap();
+    let last = table.rows() - 1;
+    for (whole, without) in
+        candidates(Grid::Published, &table).iter().zip(candidates(Grid::Published, &without(&table, last)))
+    {
+        assert_eq!(whole.technique, without.technique);
+        let (held_out, refitted) = (whole.held_out[last], without.model.at(&table.features[last]));
+        assert!((held_out - refitted).abs() < 1e-6, "{}: {held_out} and {refitted}", whole.technique);
+    }
+}

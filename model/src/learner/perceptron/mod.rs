@@ -17,7 +17,7 @@ use crate::Technique;
 use crate::learner::network::Network;
 use crate::learner::perceptron::batch::{Batch, tensor};
 use crate::learner::perceptron::target::Targets;
-use crate::learner::{Activation, Cancelled, Candidate, Learner, Model, Solver, Table, Work};
+use crate::learner::{Activation, Cancelled, Candidate, Learner, Model, Solver, Table, Work, parallel};
 
 /// The published grid (the paper, Table 12).
 const SOLVERS: [Solver; 3] = [Solver::Lbfgs, Solver::Adam, Solver::Sgd];
@@ -29,10 +29,11 @@ const HIDDEN_UNITS: [u32; 3] = [50, 100, 150];
 const MAX_ROWS: usize = 1024;
 /// Numbers in the hidden layers of the networks of one tensor, about: more would leave the processor's cache.
 const NUMBERS: usize = 1 << 15;
-const SEED: u64 = 0;
 
 /// The 108 perceptrons of the grid.
-pub(crate) struct Perceptrons;
+pub(crate) struct Perceptrons {
+    pub(crate) seed: u64,
+}
 
 impl Learner for Perceptrons {
     fn steps(&self) -> u64 {
@@ -41,19 +42,19 @@ impl Learner for Perceptrons {
 
     fn candidates(&self, table: &Table, work: &mut Work<'_>) -> Result<Vec<Candidate>, Cancelled> {
         let targets = Targets::of(table);
-        let mut candidates = Vec::new();
-        for solver in SOLVERS {
-            for activation in ACTIVATIONS {
-                for hidden_units in HIDDEN_UNITS {
-                    work.step()?;
-                    if table.rows() <= MAX_ROWS {
-                        candidates.extend(Shape { solver, activation, hidden_units }.candidates(table, &targets));
-                    }
-                }
-            }
-        }
-        Ok(candidates)
+        let trained = parallel::steps(&shapes(), work, |shape| match table.rows() {
+            ..=MAX_ROWS => shape.candidates(table, &targets, self.seed),
+            _ => Vec::new(),
+        })?;
+        Ok(trained.into_iter().flatten().collect())
     }
+}
+
+/// Every shape of the grid, in the order in which ties are settled.
+fn shapes() -> Vec<Shape> {
+    let of = |solver, activation| HIDDEN_UNITS.map(|hidden_units| Shape { solver, activation, hidden_units });
+    let by = |solver| ACTIVATIONS.into_iter().flat_map(move |activation| of(solver, activation));
+    SOLVERS.into_iter().flat_map(by).collect()
 }
 
 /// Perceptrons that differ in the learning rate and the limit of iterations alone.
@@ -64,7 +65,7 @@ struct Shape {
 }
 
 impl Shape {
-    fn candidates(&self, table: &Table, targets: &Targets) -> Vec<Candidate> {
+    fn candidates(&self, table: &Table, targets: &Targets, seed: u64) -> Vec<Candidate> {
         let folds = targets.rows.len();
         // L-BFGS chooses its own steps.
         let rates: &[f64] = if self.solver == Solver::Lbfgs { &LEARNING_RATES[..1] } else { &LEARNING_RATES };
@@ -74,7 +75,7 @@ impl Shape {
         // By limit and then network: outputs at the distinct rows, and parameters.
         let mut trained: Vec<Vec<(Vec<f64>, Vec<f64>)>> = vec![Vec::new(); MAX_ITERATIONS.len()];
         for part in networks.chunks(at_once) {
-            for (list, part) in trained.iter_mut().zip(self.train(targets, part)) {
+            for (list, part) in trained.iter_mut().zip(self.train(targets, part, seed)) {
                 list.extend(part);
             }
         }
@@ -106,10 +107,10 @@ impl Shape {
 
     /// Trains networks of a learning rate and a fold each: for each limit of iterations, the outputs at the distinct rows
     /// and the parameters of each network.
-    fn train(&self, targets: &Targets, networks: &[(f64, usize)]) -> Vec<Vec<(Vec<f64>, Vec<f64>)>> {
+    fn train(&self, targets: &Targets, networks: &[(f64, usize)], seed: u64) -> Vec<Vec<(Vec<f64>, Vec<f64>)>> {
         let (rates, folds): (Vec<f64>, Vec<usize>) = networks.iter().copied().unzip();
         let batch = Batch::new(targets, &folds, self.activation, self.hidden_units as usize);
-        let start = self.start(targets.points[0].len());
+        let start = self.start(targets.points[0].len(), seed);
         let size = start.len();
         let start = tensor(start.repeat(networks.len()), [networks.len(), size, 1]);
         let ends = match self.solver {
@@ -118,23 +119,19 @@ impl Shape {
         };
         let outputs =
             |parameters: &Vec<Vec<f64>>| batch.outputs(&tensor(parameters.concat(), [networks.len(), size, 1]));
-        let mut ends = ends.into_iter().map(|parameters| {
-            let outputs = outputs(&parameters);
-            outputs.into_iter().zip(parameters).collect()
-        });
-        ends.by_ref().collect()
+        ends.into_iter().map(|parameters| outputs(&parameters).into_iter().zip(parameters).collect()).collect()
     }
 
     /// Starting parameters, the same for every fold, as scikit-learn's are under one `random_state`: uniform in
     /// ±√(factor / (inputs + outputs)) of the layer (Glorot and Bengio, "Understanding the difficulty of training deep
     /// feedforward neural networks", AISTATS 2010), with scikit-learn's factors.
-    fn start(&self, features: usize) -> Vec<f64> {
+    fn start(&self, features: usize, seed: u64) -> Vec<f64> {
         let factor = match self.activation {
             Activation::Sigmoid => 2.0,
             Activation::Relu => 6.0,
         };
         let units = self.hidden_units as usize;
-        let mut draws = ChaCha8Rng::seed_from_u64(SEED);
+        let mut draws = ChaCha8Rng::seed_from_u64(seed);
         let mut uniform = |inputs: usize, outputs: usize, count: usize| {
             let bound = (factor / (inputs + outputs) as f64).sqrt();
             let mut draw = || (draws.next_u64() >> 11) as f64 / (1u64 << 52) as f64 - 1.0;
