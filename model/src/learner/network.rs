@@ -48,3 +48,17 @@ impl Activation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sigmoid_of_four_operations_is_the_sigmoid() {
+        for step in -4000..=4000 {
+            let z = f64::from(step) / 100.0;
+            let expected = 1.0 / (1.0 + (-z).exp());
+            assert!((Activation::Sigmoid.at(z) - expected).abs() < 1e-6, "{z}");
+        }
+    }
+}

@@ -153,3 +153,38 @@ fn sigmoid(z: Tensor<3>) -> Tensor<3> {
     }
     (power + 1.0).recip()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learner::Table;
+
+    #[test]
+    fn the_gradient_is_what_small_steps_find() {
+        let features = vec![vec![0.5, 1.0], vec![0.25, 1.0], vec![0.25, 1.0], vec![1.0, 0.1]];
+        let table = Table { features, target: vec![1.0, 0.6, 0.5, 0.2] };
+        let targets = Targets::of(&table);
+        let units = 3;
+        let size = 4 * units + 1;
+        // Far enough from the kink of the ReLU for the small steps.
+        let start: Vec<f64> = (0..2 * size).map(|i| 0.35 - 0.13 * (i % 7) as f64 + 0.01 * i as f64).collect();
+        for activation in [Activation::Sigmoid, Activation::Relu] {
+            let batch = Batch::new(&targets, &[1, 4], activation, units);
+            let at = |parameters: &[f64]| batch.slope(&tensor(parameters.to_vec(), [2, size, 1]));
+            let gradient = numbers(at(&start).gradient);
+            for index in 0..2 * size {
+                let moved = |step: f64| {
+                    let mut parameters = start.clone();
+                    parameters[index] += step;
+                    at(&parameters).losses[index / size]
+                };
+                let found = (moved(1e-6) - moved(-1e-6)) / 2e-6;
+                assert!(
+                    (gradient[index] - found).abs() < 1e-6,
+                    "{activation:?} {index}: {} and {found}",
+                    gradient[index]
+                );
+            }
+        }
+    }
+}

@@ -201,3 +201,34 @@ impl LineSearch {
         step
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Searches along a function from 0 and answers with the step that it accepted.
+    fn search(f: impl Fn(f64) -> (f64, f64), mut step: f64) -> Option<f64> {
+        let (value, slope) = f(0.0);
+        let mut search = LineSearch::new(value, slope, step);
+        for _ in 0..20 {
+            let (value, slope) = f(step);
+            match search.next(Point { step, value, slope }) {
+                Next::Try(next) => step = next,
+                Next::Done => return Some(step),
+                Next::Stuck => return None,
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn it_accepts_a_step_that_is_low_and_flat_enough_from_any_first_step() {
+        // Moré and Thuente's first function, with its minimum at √2.
+        let f = |x: f64| (-x / (x * x + 2.0), (x * x - 2.0) / (x * x + 2.0).powi(2));
+        for first in [1e-3, 0.1, 1.0, 10.0, 1e3] {
+            let step = search(f, first).unwrap();
+            let ((value, slope), (start, steepest)) = (f(step), f(0.0));
+            assert!(value <= start + 1e-3 * step * steepest && slope.abs() <= 0.9 * -steepest, "{first}: {step}");
+        }
+    }
+}
