@@ -10,6 +10,7 @@ WEB_WASM    := $(WEB_TARGET)/$(WASM)/planner/foreglow_web.wasm
 PLANNER     := target/planner
 WASM_RUNNER := target/bundle/release/foreglow-wasm-runner
 FOREGLOW    := target/release/foreglow
+SKLEARN     := target/sklearn/bin/python
 
 .PHONY: run test bench build planner lint unit wasm-unit bench-decision help FORCE
 
@@ -49,6 +50,7 @@ lint: | setup-test
 	cargo fmt --check --manifest-path bench/cpu-devices/Cargo.toml
 	cargo fmt --check --manifest-path bench/decision/Cargo.toml
 	cargo fmt --check --manifest-path tests/wasm-runner/Cargo.toml
+	cargo fmt --check --manifest-path bench/scenario-grid/Cargo.toml
 	cargo clippy $(CARGO_FLAGS) --all-targets -- -D warnings
 	cargo clippy --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- -D warnings
 	$(WASM_CARGO) clippy --locked --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-shared -p foreglow-model -p foreglow-web -- -D warnings
@@ -75,3 +77,10 @@ bench-decision: $(WASM_RUNNER)
 
 bench: setup-run bench-decision
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
+bench: $(SKLEARN)
+	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
+
+# The peer of the benchmark: three minutes on two cores.
+$(SKLEARN):
+	python3 -m venv target/sklearn
+	target/sklearn/bin/pip install --quiet scikit-learn==1.9.1

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::Setting;
 use crate::range::Range;
-use crate::row::Row;
 
 /// Numbers of executors to look through at most; no machine has more processors.
 const MAX_EXECUTORS: usize = 1 << 16;
@@ -32,11 +31,6 @@ impl Capacity {
     /// Whether a configuration has more task threads than there are processors.
     pub(crate) fn is_exceeded_by(self, setting: Setting) -> bool {
         setting.slots() > self.processors
-    }
-
-    /// The rows within the limit.
-    pub(crate) fn rows_within(self, rows: &[Row]) -> Vec<Row> {
-        rows.iter().filter(|row| !self.is_exceeded_by(row.setting)).copied().collect()
     }
 
     /// The fastest configuration with at most as many executors and cores that fits, at the same sampling rate, among

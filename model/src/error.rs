@@ -77,14 +77,14 @@ pub enum FitError {
         /// Distinct configurations at sampling rate 1.
         at_one: usize,
     },
-    /// Not enough for the baseline.
+    /// Not enough for the scenarios on whole jobs.
     #[error(
-        "the baseline needs 3 configurations at sampling rate 1 and there are {0}; collect others at sampling rate 1"
+        "this scenario needs 3 configurations at sampling rate 1 and there are {0}; collect others at sampling rate 1"
     )]
     TooFewConfigurations(usize),
-    /// Not enough for scenario 4-2.
+    /// Not enough for the scenarios on samples of the images.
     #[error(
-        "scenario 4-2 needs 2 sampling rates below 1 and there are {0}; collect the same configurations at two, such as 0.01 and 0.1"
+        "this scenario needs 2 sampling rates below 1 and there are {0}; collect the same configurations at two, such as 0.01 and 0.1"
     )]
     TooFewRates(usize),
     /// The sampling rates never vary on one configuration.
@@ -93,6 +93,12 @@ pub enum FitError {
          configurations at another of the sampling rates"
     )]
     NoSharedConfiguration,
+    /// Every two configurations differ in more than one feature.
+    #[error(
+        "no two configurations differ in the executors alone or in the cores alone, so that no effect can be told from the \
+         others; collect two that do"
+    )]
+    NoFeatureAlone,
 }
 
 /// Why there is no decision.

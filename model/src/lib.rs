@@ -13,42 +13,33 @@
 //! observations, in any order, give the same bytes natively and in the browser.
 
 mod advise;
-mod baseline;
 mod capacity;
-mod curve;
 mod dataset;
 mod decision;
 mod ensemble;
 mod error;
-mod hierarchy;
-mod interval;
 mod learner;
 mod metric;
 mod prediction;
 mod predictor;
+mod published;
 mod range;
 mod rates;
 mod regression;
-mod row;
 mod runs;
-mod scaled_time;
-mod scenario;
-mod selection;
 mod setting;
 mod spread;
 mod student_t;
-mod trained;
 
 pub use crate::advise::{Advice, Suggestion, Verdict, advise};
 pub use crate::dataset::{Column, Dataset, DatasetError, Features, Transform, Values};
 pub use crate::decision::{Candidate, Decision, Exclusion, decide, pareto_front};
 pub use crate::ensemble::{Direction, Ensemble};
 pub use crate::error::{DecideError, FitError, MetricError};
-pub use crate::learner::Technique;
+pub use crate::learner::{Activation, Cancelled, Grid, MaxFeatures, Solver, Technique};
 pub use crate::metric::mape;
 pub use crate::prediction::{Interval, Prediction, Warning};
 pub use crate::predictor::Predictor;
-pub use crate::scenario::{Scenario, ScenarioRow, scenario_table};
-pub use crate::selection::{Choice, Place};
+pub use crate::published::{Choice, Place, Scenario, ScenarioRow, scenario_row, scenario_table};
 pub use crate::setting::{Feature, Setting};
 pub use crate::spread::{HeldOutErrors, Spread, SpreadError};

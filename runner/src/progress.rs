@@ -32,6 +32,12 @@ impl Progress {
         self.show(there, all, format!("{there} of {all}"));
     }
 
+    /// Steps of tuning and training that are done.
+    pub fn tuning(&self, done: u64, all: u64) {
+        self.bar.set_prefix("tuning");
+        self.show(done, all, format!("{done} of {all}"));
+    }
+
     /// A single run.
     pub fn run(&self, progress: engine::Progress) {
         match progress {

@@ -80,7 +80,7 @@ fn the_scenario_table_reads_well() {
     assert_eq!(json["schema"], 1);
     let rows = json["scenarios"].as_array().unwrap();
     let labels: Vec<&str> = rows.iter().map(|row| row["scenario"].as_str().unwrap()).collect();
-    assert_eq!(labels, ["baseline", "4-2"]);
+    assert_eq!(labels, ["baseline", "1", "2", "3-1", "3-2", "4-1", "4-2"]);
     for row in rows {
         let total = row["t1_secs"].as_f64().unwrap() + row["t2_secs"].as_f64().unwrap();
         assert_eq!(row["total_secs"].as_f64().unwrap(), total);

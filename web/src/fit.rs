@@ -1,6 +1,8 @@
 //! The work of the fit worker, and the messages in which it is asked for and answered.
 
-use foreglow_model::{Predictor, ScenarioRow, Setting, scenario_table};
+use std::ops::ControlFlow;
+
+use foreglow_model::{Grid, Predictor, ScenarioRow, Setting, scenario_table};
 use foreglow_shared::{Job, Question};
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +42,9 @@ pub struct Fitted {
 pub fn fit(job: &Job, clock: &mut dyn FnMut() -> f64) -> Result<Fitted, String> {
     let predictor = Predictor::fit_job(job).map_err(|error| error.to_string())?;
     predictor.prepare(&settings(job));
-    let scenarios = scenario_table(&job.context, &job.observations, clock);
+    let watch = &mut |_, _| ControlFlow::Continue(());
+    let scenarios = scenario_table(&job.context, &job.observations, Grid::Linear, clock, watch)
+        .map_err(|cancelled| cancelled.to_string())?;
     Ok(Fitted { predictor, scenarios })
 }
 

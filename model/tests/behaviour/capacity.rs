@@ -1,6 +1,8 @@
 //! A machine runs no more task threads at a time than it has processors.
 
-use foreglow_model::{Predictor, Scenario, Setting, Warning, scenario_table};
+use std::ops::ControlFlow;
+
+use foreglow_model::{Grid, Predictor, Scenario, Setting, Warning, scenario_table};
 use foreglow_shared::Observation;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -61,7 +63,8 @@ fn where_only_oversubscribed_runs_exist_they_are_fitted_as_they_are() {
 #[test]
 fn the_scenario_table_tests_oversubscribed_configurations_too() {
     let runs = full(&[1, 2], &[1, 2], &[0.01, 0.1, 1.0], on_two_processors);
-    let table = scenario_table(&context(Some(2)), &runs, &mut || 0.0);
+    let watch = &mut |_, _| ControlFlow::Continue(());
+    let table = scenario_table(&context(Some(2)), &runs, Grid::Linear, &mut || 0.0, watch).unwrap();
     let row = table.iter().find(|row| row.scenario == Scenario::FourTwo).unwrap();
     assert_eq!((row.fitted, row.tested), (6, 4));
     assert!(row.accuracy_percent.unwrap() > 99.999, "{row:?}");

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use foreglow_model::{Predictor, Setting};
+use foreglow_model::{Grid, Predictor, Setting};
 use foreglow_shared::{Context, Job, Observation, Outcome, Question, Sample, View, group_by_context};
 
 use super::run::DEFAULT_MEMORY_MIB;
@@ -94,7 +94,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     question.what_if = decision.what_if().unwrap_or(question.what_if);
     let planner = collector.as_ref().map_or_else(|| serve::DEFAULT_PLANNER.to_owned(), Collector::url);
     let samples = bench.samples(&known.context)?;
-    let scenarios = ScenarioTableAnswer::new(&known);
+    // The whole grid of `evaluate` takes longer than all else here.
+    let scenarios = ScenarioTableAnswer::new(&known, Grid::Linear, &|_, _| {})?;
     let link = link(known, question, &planner);
     let answer = DemoAnswer::new(samples, scenarios, decision, Check::new(&predicted, &checked), link);
     let store = bench.finish();

@@ -86,7 +86,12 @@ fn row(scenario: &ScenarioRow) -> impl IntoView + use<> {
 fn explanation(label: &str) -> &'static str {
     match label {
         "baseline" => "One learner on runs over all images: ",
-        "4-2" => "Two levels of learners on runs over small shares of the images: ",
+        "1" => "One learner of all features on runs over small shares of the images: ",
+        "2" => "One learner without memory and partitions on runs over small shares of the images: ",
+        "3-1" => "Two levels of learners on runs over all images: ",
+        "3-2" => "Two levels of learners, the second on a product, on runs over all images: ",
+        "4-1" => "Two levels of learners on runs over small shares of the images: ",
+        "4-2" => "Two levels of learners, the second on a product, on runs over small shares of the images: ",
         _ => "",
     }
 }

@@ -75,11 +75,6 @@ pub(crate) struct Problem {
     single: Vec<f64>,
 }
 
-/// The best posynomial of one term, of two and of three.
-pub(crate) fn fit(training: &Training, prior: &Prior) -> Vec<Posynomial> {
-    Problem::new(training, prior).fit()
-}
-
 impl Problem {
     pub(crate) fn new(training: &Training, prior: &Prior) -> Self {
         let points = &training.points;

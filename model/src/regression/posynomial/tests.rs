@@ -44,6 +44,10 @@ fn objective(problem: &Problem, fit: &Posynomial) -> f64 {
     problem.least_squares(Noise::White(NOISE)).descend(fit.terms.clone(), 0).0
 }
 
+fn fit(training: &Training, prior: &Prior) -> Vec<Posynomial> {
+    Problem::new(training, prior).fit()
+}
+
 #[test]
 fn a_sum_of_two_powers_is_recovered_and_extrapolated() {
     let law = |x: &[f64], _: &[u32]| 4.0 * x[1] / x[0] + 0.5 * x[1];

@@ -3,33 +3,33 @@
 use std::collections::BTreeMap;
 
 use crate::learner::Table;
-use crate::row::{Row, longest_secs};
-use crate::{Feature, Setting};
 
-/// Rows that are equal in every feature but one, that one transformed, and their scaled times.
+/// Rows that are equal in every feature but one, and their scaled times.
 struct Group {
-    /// Transformed feature and scaled time, one pair a row.
+    /// That feature and the scaled time, one pair a row.
     pairs: Vec<(f64, f64)>,
 }
 
-/// Scaled times so far by value of the feature; the key is the value's bits, which order as positive numbers do.
+/// Scaled times so far by value of the feature; the key is the value's bits.
 type Effects = BTreeMap<u64, Vec<f64>>;
 
-/// Rows of level 1: the transformed feature, and the scaled time tᵢ / max(t₁, …, tₙ) in the group of rows that are equal
-/// in every other feature (the paper, §3 and §4.3). On a full grid, which the paper measures, that is all.
+/// Rows of level 1 for one column: the feature, and the scaled time tᵢ / max(t₁, …, tₙ) in the group of rows that are
+/// equal in every other feature (the paper, §3 and §4.3). On a full grid, which the paper measures, that is all.
 ///
 /// Off a full grid the published scaling is biased, and two things are done about it. A group of one row is left out: its
 /// scaled time is 1 whatever the feature is. A group that lacks the slowest value of the feature (1 executor, say) is
 /// scaled by a maximum of its own, so that 2 executors would count as 1 there and as about one half elsewhere: it is
 /// brought to the scale of the groups that have that value, by the mean of the values that it shares with them, and then
 /// serves to bring in others. Groups that share none keep their own scale.
-pub(crate) fn scaled_times(rows: &[Row], feature: Feature) -> Table {
-    let mut groups = groups(rows, feature);
-    let slowest = groups.iter().flat_map(|group| &group.pairs).map(|(value, _)| *value).fold(0.0, f64::max);
+///
+/// `rows` has one list of features a row, `times` a time above 0 for each.
+pub(crate) fn scaled_times(rows: &[Vec<f64>], times: &[f64], column: usize) -> Table {
+    let mut groups = groups(rows, times, column);
+    let slowest = slowest(&groups);
     let mut effects = Effects::new();
     let mut waiting = Vec::new();
     for (index, group) in groups.iter().enumerate() {
-        if group.pairs.iter().any(|(value, _)| *value == slowest) {
+        if group.pairs.iter().any(|(value, _)| Some(*value) == slowest) {
             group.enter(&mut effects);
         } else {
             waiting.push(index);
@@ -51,18 +51,26 @@ pub(crate) fn scaled_times(rows: &[Row], feature: Feature) -> Table {
     Table { features, target }
 }
 
-/// Groups of two rows or more, by the other two features.
-fn groups(rows: &[Row], feature: Feature) -> Vec<Group> {
-    let mut groups: BTreeMap<[u64; 2], Vec<Row>> = BTreeMap::new();
-    for row in rows {
-        groups.entry(others(row.setting, feature)).or_default().push(*row);
+/// Groups of two rows or more in which the feature varies, by the other features.
+fn groups(rows: &[Vec<f64>], times: &[f64], column: usize) -> Vec<Group> {
+    let mut groups: BTreeMap<Vec<u64>, Vec<(f64, f64)>> = BTreeMap::new();
+    for (row, time) in rows.iter().zip(times) {
+        let others = row.iter().enumerate().filter(|(index, _)| *index != column);
+        groups.entry(others.map(|(_, value)| value.to_bits()).collect()).or_default().push((row[column], *time));
     }
-    let scale = |group: &Vec<Row>| {
-        let longest_secs = longest_secs(group);
-        let pair = |row: &Row| (feature.transform(row.setting), row.secs / longest_secs);
-        Group { pairs: group.iter().map(pair).collect() }
+    let scale = |pairs: &Vec<(f64, f64)>| {
+        let longest = pairs.iter().map(|(_, time)| *time).fold(0.0, f64::max);
+        Group { pairs: pairs.iter().map(|(value, time)| (*value, time / longest)).collect() }
     };
-    groups.values().filter(|group| group.len() > 1).map(scale).collect()
+    groups.values().filter(|pairs| pairs.iter().any(|(value, _)| *value != pairs[0].0)).map(scale).collect()
+}
+
+/// The end of the feature's values at which times are longest: the largest where times rise with the feature within the
+/// groups, the smallest where they fall.
+fn slowest(groups: &[Group]) -> Option<f64> {
+    let rise: f64 = groups.iter().map(Group::rise).sum();
+    let values = groups.iter().flat_map(|group| &group.pairs).map(|(value, _)| *value);
+    if rise >= 0.0 { values.reduce(f64::max) } else { values.reduce(f64::min) }
 }
 
 impl Group {
@@ -79,16 +87,10 @@ impl Group {
         let (theirs, own) = shared.fold((0.0, 0.0), |sums, (theirs, own)| (sums.0 + theirs, sums.1 + own));
         (own > 0.0).then(|| theirs / own)
     }
-}
 
-/// The other two features, as numbers that order as they do.
-fn others(setting: Setting, feature: Feature) -> [u64; 2] {
-    let executors = u64::from(setting.executors);
-    let cores = u64::from(setting.cores_per_executor);
-    let rate = setting.sampling_rate.to_bits();
-    match feature {
-        Feature::InverseExecutors => [cores, rate],
-        Feature::InverseCores => [executors, rate],
-        Feature::SamplingRate => [executors, cores],
+    /// Σ(x − x̄)t: above 0 where times rise with the feature.
+    fn rise(&self) -> f64 {
+        let mean = self.pairs.iter().map(|(value, _)| value).sum::<f64>() / self.pairs.len() as f64;
+        self.pairs.iter().map(|(value, scaled)| (value - mean) * scaled).sum()
     }
 }
