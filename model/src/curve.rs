@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::baseline::Baseline;
 use crate::hierarchy::Hierarchy;
 use crate::row::{Row, rates_below_one};
-use crate::{Choice, Feature, FitError, Scenario, Setting};
+use crate::{Choice, FitError, Scenario, Setting};
 
 /// Rows that the baseline needs: two features and an intercept.
 const BASELINE_ROWS: usize = 3;
@@ -57,13 +57,5 @@ impl Curve {
             Self::Hierarchy(hierarchy) => hierarchy.secs(setting),
         };
         secs.filter(|secs| secs.is_finite() && *secs > 0.0)
-    }
-
-    /// Features whose effect is taken as none.
-    pub(crate) fn without_effect(&self) -> Vec<Feature> {
-        match self {
-            Self::Baseline(_) => Vec::new(),
-            Self::Hierarchy(hierarchy) => hierarchy.without_effect().collect(),
-        }
     }
 }

@@ -61,11 +61,6 @@ impl Hierarchy {
         let positive = self.level1.iter().all(|effect| effect.at(setting) > 0.0);
         positive.then(|| self.level2.at(&[product(&self.level1, setting)]) * self.longest_secs)
     }
-
-    /// Features without an effect of their own.
-    pub(crate) fn without_effect(&self) -> impl Iterator<Item = Feature> {
-        self.level1.iter().filter(|effect| effect.line.is_none()).map(|effect| effect.feature)
-    }
 }
 
 impl Effect {

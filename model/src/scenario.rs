@@ -76,7 +76,7 @@ pub fn scenario_table(
         let trained = Trained::fit(scenario, capacity, &rows);
         let t2_secs = clock() - start;
         match trained {
-            Ok(trained) => scenario.test(trained, &rows, observations, t2_secs),
+            Ok(trained) => scenario.test(&trained, &rows, observations, t2_secs),
             Err(error) => scenario.unfitted(error.to_string()),
         }
     };
@@ -99,7 +99,7 @@ impl Scenario {
         }
     }
 
-    fn test(self, trained: Trained, rows: &[Row], observations: &[Observation], t2_secs: f64) -> ScenarioRow {
+    fn test(self, trained: &Trained, rows: &[Row], observations: &[Observation], t2_secs: f64) -> ScenarioRow {
         let fitted = trained.rows.len();
         let t1_secs = collecting_secs(&trained.rows, observations);
         let choices = trained.choices.clone();

@@ -10,7 +10,7 @@ use crate::regression::Regression;
 use crate::regression::detrended::Detrended;
 use crate::regression::gaussian_process::GaussianProcess;
 use crate::regression::log_additive::LogAdditive;
-use crate::regression::posynomial::{Posynomial, Prior, Problem, Sign};
+use crate::regression::posynomial::{self, Posynomial, Prior, Problem, Sign};
 
 /// A way to learn the logarithm of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -108,7 +108,7 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
 /// Candidates for a first guess, without ties.
 pub(super) fn rough(training: &Training, directions: &[Option<Direction>]) -> Vec<Member> {
     let prior = Prior { directions: signs(directions), ..Prior::default() };
-    let terms = Problem::new(training, &prior).fit();
+    let terms = posynomial::fit(training, &prior);
     let smooth = Member::Smooth(GaussianProcess::fit(training, 2.0));
     terms.into_iter().skip(1).map(Member::Posynomial).chain([smooth]).collect()
 }
