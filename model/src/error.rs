@@ -66,17 +66,6 @@ pub enum FitError {
     /// Runs that make no table.
     #[error(transparent)]
     Table(#[from] crate::DatasetError),
-    /// Not enough for either scenario.
-    #[error(
-        "there are {rates_below_one} sampling rates below 1 (scenario 4-2 needs 2) and {at_one} configurations at sampling rate 1 (the baseline \
-         needs 3); collect the same configurations at two sampling rates below 1, such as 0.01 and 0.1"
-    )]
-    TooFew {
-        /// Distinct sampling rates below 1.
-        rates_below_one: usize,
-        /// Distinct configurations at sampling rate 1.
-        at_one: usize,
-    },
     /// Not enough for the scenarios on whole jobs.
     #[error(
         "this scenario needs 3 configurations at sampling rate 1 and there are {0}; collect others at sampling rate 1"

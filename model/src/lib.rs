@@ -1,7 +1,8 @@
 //! The mathematics of Foreglow: from a few short runs to the completion time, and the money, of every configuration.
 //!
 //! [`Predictor::fit`] learns from [`Observation`](foreglow_shared::Observation)s that share one
-//! [`Context`](foreglow_shared::Context); [`Predictor::predict`] answers for any [`Setting`]; [`decide`] weighs every
+//! [`Context`](foreglow_shared::Context); [`Predictor::predict`] answers for any [`Setting`]; [`Ensemble`] does the same
+//! for any table of runs, a [`Dataset`]; [`decide`] weighs every
 //! configuration of a [`Question`](foreglow_shared::Question); [`scenario_table`] says how accurate the published
 //! scenarios are on what was measured.
 //!
