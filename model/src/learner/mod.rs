@@ -13,6 +13,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use crate::learner::cholesky::Cholesky;
 pub(crate) use crate::learner::table::{Linear, Table};
 use crate::learner::{lasso::Lasso, ridge::Ridge};
 

@@ -2,6 +2,7 @@
 
 mod decision;
 mod demo;
+mod evaluation;
 mod prediction;
 mod scenario_table;
 
@@ -10,6 +11,7 @@ use foreglow_shared::format_duration;
 
 pub use self::decision::DecisionAnswer;
 pub use self::demo::{Check, DemoAnswer};
+pub use self::evaluation::EvaluationAnswer;
 pub use self::prediction::PredictionAnswer;
 pub use self::scenario_table::ScenarioTableAnswer;
 
