@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::curve::Curve;
 use crate::row::Row;
-use crate::{Interval, Scenario, Setting};
+use crate::{Interval, Scenario, Setting, Spread};
 
 /// Folds at most: up to so many rows each is held out alone (jackknife+), beyond that in folds (CV+).
 const MAX_FOLDS: usize = 64;
@@ -80,6 +80,15 @@ pub(crate) fn interval(held_out: &[HeldOut], setting: Setting, secs: f64) -> Opt
     let lower_secs = lower[rows - rank].min(secs);
     let upper_secs = upper[rank - 1].max(secs);
     upper_secs.is_finite().then_some(Interval { lower_secs, upper_secs, probability })
+}
+
+/// How held-out times are distributed about their predictions; `None` where rows are fewer than three.
+pub(crate) fn spread(held_out: &[HeldOut]) -> Option<Spread> {
+    let runs = || held_out.iter().flat_map(|fold| &fold.runs);
+    let error = |run: &HeldOutRun| {
+        run.predicted_secs.map_or(f64::INFINITY, |predicted| libm::log(run.measured_secs / predicted).abs())
+    };
+    (runs().count() >= MIN_ROWS).then(|| Spread::conformal(runs().map(error)).ok())?
 }
 
 fn vote(centre: Option<f64>, run: HeldOutRun) -> Option<(f64, f64)> {

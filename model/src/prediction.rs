@@ -5,7 +5,7 @@ use std::fmt;
 use foreglow_shared::format_rate;
 use serde::{Deserialize, Serialize};
 
-use crate::Feature;
+use crate::{Feature, Spread};
 
 /// A predicted completion time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,6 +14,9 @@ pub struct Prediction {
     pub completion_time_secs: Option<f64>,
     /// Where the completion time is expected to lie; `None` where the samples cannot say.
     pub interval: Option<Interval>,
+    /// How the completion time is distributed about the predicted one; `None` where the samples cannot say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Spread>,
     /// What a person should know before trusting it.
     pub warnings: Vec<Warning>,
 }
@@ -69,7 +72,7 @@ pub enum Warning {
 
 impl Prediction {
     pub(crate) fn unknown(warnings: Vec<Warning>) -> Self {
-        Self { completion_time_secs: None, interval: None, warnings }
+        Self { completion_time_secs: None, interval: None, spread: None, warnings }
     }
 }
 

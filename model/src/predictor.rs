@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::capacity::Capacity;
 use crate::curve::Curve;
-use crate::interval::{HeldOut, hold_out, interval};
+use crate::interval::{HeldOut, hold_out, interval, spread};
 use crate::range::Range;
 use crate::row::{Row, average, rates_below_one};
-use crate::{Choice, Feature, FitError, Prediction, Scenario, Setting, Warning};
+use crate::{Choice, Feature, FitError, Prediction, Scenario, Setting, Spread, Warning};
 
 /// A fitted predictor. It holds a few numbers and no runs, so that it travels as JSON.
 ///
@@ -34,6 +34,7 @@ pub struct Predictor {
     unknown_effects: Vec<Feature>,
     capacity: Option<Capacity>,
     held_out: Vec<HeldOut>,
+    spread: Option<Spread>,
 }
 
 /// A scenario that is tuned and trained, without its interval.
@@ -95,7 +96,7 @@ impl Predictor {
         match self.curve.secs(fitting) {
             Some(secs) => {
                 let interval = interval(&self.held_out, fitting, secs);
-                Prediction { completion_time_secs: Some(secs), interval, warnings }
+                Prediction { completion_time_secs: Some(secs), interval, spread: self.spread.clone(), warnings }
             }
             None => {
                 warnings.push(Warning::NotPositive);
@@ -120,7 +121,8 @@ impl Predictor {
         let range = Range::of(&rows).expect("a scenario trains on two rows or more");
         let unknown_effects = curve.without_effect().into_iter().filter(|feature| range.varies(*feature)).collect();
         let held_out = hold_out(scenario, &rows);
-        Self { scenario, choices, curve, range, unknown_effects, capacity, held_out }
+        let spread = spread(&held_out);
+        Self { scenario, choices, curve, range, unknown_effects, capacity, held_out, spread }
     }
 
     /// Measured and held-out predicted seconds of each training row.

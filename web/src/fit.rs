@@ -1,9 +1,8 @@
 //! The work of the fit worker, and the messages in which it is asked for and answered.
 
 use foreglow_model::{Predictor, ScenarioRow, scenario_table};
+use foreglow_shared::Job;
 use serde::{Deserialize, Serialize};
-
-use crate::job::Job;
 
 /// What the page asks of the worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -74,7 +73,7 @@ mod tests {
             }
         }
         observations.push(Observation { sampling_rate: 1.0, completion_time_secs: 99.0, ..observations[0] });
-        Job { context, observations }
+        Job { context, observations, incomplete: Vec::new() }
     }
 
     #[test]

@@ -3,12 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use foreglow_shared::Job;
 use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DedicatedWorkerGlobalScope, ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
 
 use crate::fit::{FitRequest, Fitted, FromWorker, fit};
-use crate::job::Job;
 
 const SCRIPT: &str = "./fit-worker.js";
 const MILLIS_PER_SEC: f64 = 1000.0;

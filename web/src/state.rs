@@ -4,12 +4,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use foreglow_model::{Decision, Prediction, Setting, decide};
-use foreglow_shared::{LinkError, Observation, PriceSheet, Question, Sample, View, WhatIf};
+use foreglow_shared::{Job, LinkError, Observation, PriceSheet, Question, Sample, View, WhatIf};
 use leptos::prelude::*;
 
 use crate::fit::Fitted;
 use crate::fit_worker::FitWorker;
-use crate::job::{self, Job, Space};
+use crate::job::{self, Space};
 
 /// How far the fit is.
 #[derive(Clone, Debug)]
@@ -108,7 +108,7 @@ impl Planner {
     /// The page as it can be shared; reactive. `None` while there is nothing on it.
     pub fn view(&self) -> Option<View> {
         let question = self.question();
-        self.job().map(|job| job::share(&job, question))
+        self.job().map(|job| View { job, question })
     }
 
     /// The fitted predictor; reactive.
@@ -166,7 +166,7 @@ impl Planner {
 
     /// Opens a link. A bad one changes nothing but the message.
     pub fn open_link(&self, link: &str) -> Result<(), LinkError> {
-        let (job, question) = job::open(View::from_link(link)?);
+        let View { job, question } = View::from_link(link)?;
         // Another question about the same runs has the same predictor.
         let fitted = untrack(|| self.job()).as_ref() == Some(&job) && untrack(|| self.fitted()).is_some();
         self.jobs.update(|jobs| match jobs.iter_mut().position(|known| known.context == job.context) {
@@ -194,7 +194,7 @@ impl Planner {
     pub fn take_runs(&self, job: Job) {
         self.jobs.update(|jobs| {
             if let Some(known) = jobs.iter_mut().find(|known| known.context == job.context) {
-                known.observations = job.observations;
+                *known = job;
             }
         });
         self.refit();

@@ -4,7 +4,7 @@
 
 mod cholesky;
 mod lasso;
-mod ridge;
+pub(crate) mod ridge;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -29,6 +29,21 @@ pub(crate) fn fit(table: &Table, alpha: f64) -> Linear {
     solve(&table.moments(None), alpha)
 }
 
+/// The line of whichever of the penalties predicts left-out rows best, the first of equals.
+pub(crate) fn fit_best(table: &Table, alphas: impl Iterator<Item = f64>) -> Linear {
+    let moments = table.moments(None);
+    let error = |alpha: f64| -> f64 {
+        let predictions = leave_one_out(table, &moments, alpha);
+        predictions
+            .iter()
+            .zip(&table.target)
+            .map(|(predicted, actual)| (actual - predicted) * (actual - predicted))
+            .sum()
+    };
+    let best = alphas.map(|alpha| (error(alpha), alpha)).min_by(|a, b| a.0.total_cmp(&b.0));
+    solve(&moments, best.map_or(0.0, |(_, alpha)| alpha))
+}
+
 fn factor(moments: &Moments, alpha: f64) -> Cholesky {
     let mut matrix = moments.gram.clone();
     for (j, row) in matrix.iter_mut().enumerate() {

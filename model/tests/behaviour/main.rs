@@ -12,3 +12,4 @@ mod metric;
 mod scenarios;
 mod scikit_learn;
 mod serialisation;
+mod spread;

@@ -7,7 +7,7 @@ mod prediction;
 mod scenario_table;
 
 use foreglow_model::{FitError, Interval, Predictor, Warning};
-use foreglow_shared::format_duration;
+use foreglow_shared::{Job, format_duration};
 
 pub use self::decision::DecisionAnswer;
 pub use self::demo::{Check, DemoAnswer};
@@ -15,7 +15,6 @@ pub use self::evaluation::EvaluationAnswer;
 pub use self::prediction::PredictionAnswer;
 pub use self::scenario_table::ScenarioTableAnswer;
 
-use crate::ask::Job;
 use crate::exit::unusable;
 
 /// Version of the JSON of every answer.

@@ -36,7 +36,7 @@ impl PredictionAnswer {
         prices: &PriceSheet,
     ) -> Self {
         let Setting { executors, cores_per_executor, sampling_rate } = setting;
-        let Prediction { completion_time_secs, interval, warnings } = predictor.predict(setting);
+        let Prediction { completion_time_secs, interval, warnings, .. } = predictor.predict(setting);
         let cost = completion_time_secs
             .map(|secs| prices.cost(executors, cores_per_executor, memory_per_executor_mib, secs))
             .filter(|cost| cost.is_finite());

@@ -1,11 +1,10 @@
 //! How accurate each scenario is on the samples, and what it took.
 
 use foreglow_model::{ScenarioRow, scenario_table};
-use foreglow_shared::{Context, format_duration, format_percent};
+use foreglow_shared::{Context, Job, format_duration, format_percent};
 use serde::Serialize;
 
 use super::{SCHEMA, json};
-use crate::ask::Job;
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 

@@ -5,15 +5,14 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use foreglow_model::{Predictor, Setting};
-use foreglow_shared::{Context, Outcome, Question, Sample, View, group_by_context};
+use foreglow_shared::{Context, Job, Outcome, Question, Sample, View, group_by_context};
 
 use super::run::DEFAULT_MEMORY_MIB;
 use super::serve;
 use super::workload_args::{WorkloadArgs, at_least_one, prepare, warnings};
 use crate::answer::{Check, DecisionAnswer, DemoAnswer, ScenarioTableAnswer, fit};
-use crate::ask;
 use crate::collector::{Access, Collector};
-use crate::engine::Job;
+use crate::engine;
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::output::{self, Format};
 use crate::progress::{Progress, result};
@@ -118,7 +117,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 /// The place where the job is measured and its samples are kept.
 struct Bench<'a> {
-    job: &'a Job,
+    job: &'a engine::Job,
     partition_size: u32,
     store: Store,
     progress: Progress,
@@ -183,16 +182,15 @@ impl Bench<'_> {
     }
 
     /// What the store knows of this job, today's runs and earlier ones: the same that the planner shows.
-    fn known(&self) -> anyhow::Result<ask::Job> {
+    fn known(&self) -> anyhow::Result<Job> {
         let host = self.job.host();
-        let mut contexts = group_by_context(&self.store.samples(&Filter::default())?).into_iter();
-        let of_this_job = |(context, _): &(Context, _)| {
-            context.workload == self.job.workload
-                && context.host == host
-                && context.accelerator.as_deref() == self.job.device.accelerator()
+        let mut jobs = group_by_context(&self.store.samples(&Filter::default())?).into_iter();
+        let is_this_job = |job: &Job| {
+            job.context.workload == self.job.workload
+                && job.context.host == host
+                && job.context.accelerator.as_deref() == self.job.device.accelerator()
         };
-        let (context, observations) = contexts.find(of_this_job).context("the store lost what was measured")?;
-        Ok(ask::Job { context, observations })
+        jobs.find(is_this_job).context("the store lost what was measured")
     }
 
     fn samples(&self, context: &Context) -> anyhow::Result<Vec<Sample>> {
@@ -215,8 +213,8 @@ fn listen(wanted: Option<SocketAddr>) -> anyhow::Result<Collector> {
     }
 }
 
-fn link(known: ask::Job, question: Question, planner: &str) -> String {
-    View { context: known.context, observations: known.observations, question }.to_link(planner)
+fn link(job: Job, question: Question, planner: &str) -> String {
+    View { job, question }.to_link(planner)
 }
 
 /// A deadline that some configurations meet and others miss, in whole seconds where there are some.

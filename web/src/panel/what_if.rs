@@ -4,7 +4,7 @@ use foreglow_model::Prediction;
 use foreglow_shared::{WhatIf, format_duration, format_money};
 use leptos::prelude::*;
 
-use crate::job::{Space, counts_up_to, highest};
+use crate::job::{Space, counts_up_to, highest, measured_up_to};
 use crate::panel::prediction::{PENDING, interval_text, time_of, warnings};
 use crate::state::Planner;
 
@@ -19,7 +19,7 @@ pub fn WhatIfPanel() -> impl IntoView {
         let nothing = if prediction.with(Option::is_some) { "unknown" } else { PENDING };
         cost.map_or_else(|| nothing.into(), |cost| planner.prices.with(|prices| format_money(cost, &prices.currency)))
     };
-    let measured = Memo::new(move |_| planner.job().map_or((1, 1), |job| job.measured_up_to()));
+    let measured = Memo::new(move |_| planner.job().map_or((1, 1), |job| measured_up_to(&job)));
     view! {
         <section class="card what-if" aria-labelledby="what-if-title">
             <h2 id="what-if-title">"What if"</h2>
