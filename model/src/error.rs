@@ -30,6 +30,14 @@ pub enum FitError {
         /// The one setting.
         setting: Setting,
     },
+    /// Every run was stopped before it completed.
+    #[error(
+        "none of the {runs} runs completed, and times that are only lower bounds say nothing of how long it takes; let some of them run to the end"
+    )]
+    AllStopped {
+        /// How many.
+        runs: usize,
+    },
     /// A time that is not finite and above 0.
     #[error(
         "a sample has the completion time {0} s; it must be a number of seconds above 0, so remove that sample or measure it again"
@@ -55,6 +63,9 @@ pub enum FitError {
         /// C.
         cores_per_executor: u32,
     },
+    /// Runs that make no table.
+    #[error(transparent)]
+    Table(#[from] crate::DatasetError),
     /// Not enough for either scenario.
     #[error(
         "there are {rates_below_one} sampling rates below 1 (scenario 4-2 needs 2) and {at_one} configurations at sampling rate 1 (the baseline \

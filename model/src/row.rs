@@ -2,6 +2,7 @@
 
 use foreglow_shared::Observation;
 
+use crate::runs::check;
 use crate::{FitError, Scenario, Setting};
 
 /// The mean completion time of the runs of one setting.
@@ -25,23 +26,6 @@ pub(crate) fn average(observations: &[Observation]) -> Result<Vec<Row>, FitError
         secs: repeats.iter().map(|run| run.secs).sum::<f64>() / repeats.len() as f64,
     };
     Ok(runs.chunk_by(|a, b| a.setting == b.setting).map(mean).collect())
-}
-
-fn check(run: &Observation) -> Result<(), FitError> {
-    let Observation { executors, cores_per_executor, sampling_rate, completion_time_secs, startup_secs, .. } = *run;
-    if executors == 0 || cores_per_executor == 0 {
-        return Err(FitError::Configuration { executors, cores_per_executor });
-    }
-    if !(sampling_rate > 0.0 && sampling_rate <= 1.0) {
-        return Err(FitError::SamplingRate(sampling_rate));
-    }
-    if !(completion_time_secs.is_finite() && completion_time_secs > 0.0) {
-        return Err(FitError::Time(completion_time_secs));
-    }
-    match startup_secs {
-        Some(secs) if !(secs.is_finite() && secs >= 0.0) => Err(FitError::Startup(secs)),
-        _ => Ok(()),
-    }
 }
 
 /// Distinct sampling rates below 1.

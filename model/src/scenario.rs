@@ -4,9 +4,9 @@ use foreglow_shared::{Context, Observation};
 use serde::{Deserialize, Serialize};
 
 use crate::capacity::Capacity;
-use crate::predictor::Trained;
 use crate::row::{Row, average};
-use crate::{Choice, Predictor, Setting, mape};
+use crate::trained::Trained;
+use crate::{Choice, Setting, mape};
 
 /// A way to predict, as the paper numbers them (Table 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -103,12 +103,11 @@ impl Scenario {
         let fitted = trained.rows.len();
         let t1_secs = collecting_secs(&trained.rows, observations);
         let choices = trained.choices.clone();
-        let predictor = Predictor::of(trained);
         let runs: Vec<(f64, Option<f64>)> = match self {
-            Self::Baseline => predictor.held_out_runs().collect(),
+            Self::Baseline => trained.held_out(),
             Self::FourTwo => {
                 let whole = rows.iter().filter(|row| row.setting.sampling_rate == 1.0);
-                whole.map(|row| (row.secs, predictor.predict(row.setting).completion_time_secs)).collect()
+                whole.map(|row| (row.secs, trained.secs(row.setting))).collect()
             }
         };
         let (mape_percent, reason) = match error(&runs) {

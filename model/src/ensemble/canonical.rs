@@ -31,22 +31,23 @@ pub(crate) struct Group {
     pub(crate) category: Vec<u32>,
     /// Seconds of the completed runs, ascending.
     pub(crate) secs: Vec<f64>,
-    /// The largest lower bound, seconds; 0 where there is none.
+    /// Runs that were stopped before they completed.
+    pub(crate) stopped: usize,
+    /// The largest of their lower bounds, seconds; 0 where there is none.
     pub(crate) bound_secs: f64,
 }
 
 impl Group {
-    /// Logarithm of the median of the completed runs; `None` where there is none.
+    /// Logarithm of the median of the runs, where those that were stopped count as longer than any that completed; `None`
+    /// where the median is one of these.
     pub(crate) fn log_median(&self) -> Option<f64> {
-        let middle = self.secs.len() / 2;
-        match self.secs.len() {
-            0 => None,
-            count if count % 2 == 1 => Some(libm::log(self.secs[middle])),
-            _ => Some(libm::log(self.secs[middle - 1] / 2.0 + self.secs[middle] / 2.0)),
-        }
+        let runs = self.secs.len() + self.stopped;
+        let middle = runs / 2;
+        let upper = self.secs.get(middle)?;
+        Some(libm::log(if runs % 2 == 1 { *upper } else { self.secs[middle - 1] / 2.0 + upper / 2.0 }))
     }
 
-    /// Logarithm of the lower bound where nothing completed, or where it lies above all that did.
+    /// Logarithm of the lower bound.
     pub(crate) fn log_bound(&self) -> f64 {
         libm::log(self.bound_secs)
     }
@@ -69,6 +70,7 @@ pub(crate) fn groups(schema: &Schema, dataset: &Dataset) -> Vec<Group> {
             numeric: numeric[rows[0]].clone(),
             category: category[rows[0]].clone(),
             secs,
+            stopped: times(true).count(),
             bound_secs: times(true).fold(0.0, f64::max),
         }
     };

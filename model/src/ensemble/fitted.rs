@@ -12,6 +12,7 @@ use crate::ensemble::canonical::Table;
 use crate::ensemble::folds::{Fold, folds};
 use crate::ensemble::shape::Shape;
 use crate::ensemble::{Direction, State, candidate};
+use crate::regression::Regression;
 
 /// Grows with the questions; an entry never changes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -52,7 +53,7 @@ impl Fitted {
         let State { table, extent, directions, .. } = state;
         let kinds = candidate::kinds(extent, shape);
         let ties = candidate::ties(extent, shape);
-        let request = |kinds, validates| Request { kinds, ties: &ties, extent, directions, validates };
+        let request = |kinds, validates| Request { kinds, ties: &ties, directions, validates };
         let trial = |fold: &Fold| {
             let fits = candidate::fit(&table.training.select(&fold.fit), &request(&kinds, true));
             let test = table.training.select(&fold.test);

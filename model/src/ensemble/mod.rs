@@ -28,11 +28,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::dataset::{Dataset, DatasetError, Features, Points};
-use crate::ensemble::candidate::Kind;
 use crate::ensemble::canonical::{Group, MAX_ROWS, Table, groups, subsample};
 use crate::ensemble::fitted::Fitted;
 use crate::ensemble::schema::Schema;
 use crate::ensemble::shape::{Extent, Shape};
+use crate::regression::Regression;
 use crate::{FitError, Interval, Prediction, Warning};
 
 /// Nominal probability of an interval.
@@ -106,7 +106,8 @@ impl Ensemble {
             .numeric()
             .map(|name| known.iter().find(|(column, _)| *column == name).map(|(_, direction)| *direction))
             .collect();
-        let table = complete(&schema, &groups, &directions).ok_or(FitError::AllStopped { runs: dataset.secs().len() })?;
+        let table =
+            complete(&schema, &groups, &directions).ok_or(FitError::AllStopped { runs: dataset.secs().len() })?;
         let extent = Extent::of(&table);
         let state = State { table, extent, directions, warnings };
         Ok(Self { state, fitted: Mutex::default() })
@@ -120,9 +121,11 @@ impl Ensemble {
     pub fn predict(&self, questions: &Features) -> Result<Vec<Prediction>, DatasetError> {
         let aligned = self.state.table.schema.align(questions)?;
         let points = self.state.table.schema.points(&aligned);
-        let name = |row: usize| move |category: usize| caution::name(&aligned, row, category);
-        let name = &name;
-        Ok((0..points.rows()).map(|row| self.answer(&points.numeric[row], &points.category[row], &name(row))).collect())
+        let answer = |row: usize| {
+            let name = |category: usize| caution::name(&aligned, row, category);
+            self.answer(&points.numeric[row], &points.category[row], &name)
+        };
+        Ok((0..points.rows()).map(answer).collect())
     }
 
     /// Fits ahead what these questions will need.
@@ -208,11 +211,13 @@ fn complete(schema: &Schema, groups: &[Group], directions: &[Option<Direction>])
         let own = fitted::first_guess(&table, directions, &observed.training.points);
         let residuals: Vec<f64> = own.iter().zip(&logs).map(|(guess, log)| guess - log).collect();
         let scale = censored::scale(&residuals);
-        let mut expected = stopped.iter().zip(&means).map(|(g, mean)| censored::expected_above(g.log_bound(), *mean, scale));
+        let mut expected =
+            stopped.iter().zip(&means).map(|(g, mean)| censored::expected_above(g.log_bound(), *mean, scale));
         let mut known = logs.iter();
         let both: Vec<&Group> = groups.iter().collect();
         let is_known: Vec<bool> = groups.iter().map(|group| group.log_median().is_some()).collect();
-        let times = is_known.iter().filter_map(|is_known| if *is_known { known.next().copied() } else { expected.next() });
+        let times =
+            is_known.iter().filter_map(|is_known| if *is_known { known.next().copied() } else { expected.next() });
         let times: Vec<f64> = times.collect();
         table = Table::new(schema.clone(), points(&both), &times, is_known);
     }

@@ -16,11 +16,7 @@ pub(crate) fn outliers(logs: &[f64]) -> Vec<usize> {
     let centre = median(logs);
     let deviations: Vec<f64> = logs.iter().map(|log| (log - centre).abs()).collect();
     let mad = median(&deviations);
-    let unit = if mad > 0.0 {
-        mad / 0.6745
-    } else {
-        1.2533 * deviations.iter().sum::<f64>() / deviations.len() as f64
-    };
+    let unit = if mad > 0.0 { mad / 0.6745 } else { 1.2533 * deviations.iter().sum::<f64>() / deviations.len() as f64 };
     let is_outlier = |row: &usize| deviations[*row] > OUTLIER * unit && deviations[*row] > NEAR;
     (0..logs.len()).filter(is_outlier).collect()
 }

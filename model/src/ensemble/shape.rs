@@ -129,6 +129,11 @@ impl Extent {
         self.contexts.binary_search_by(|context| context.as_slice().cmp(category)).is_ok()
     }
 
+    /// Whether every measured row is of one point, so that there is nothing to learn beside its time.
+    pub(crate) fn is_one_point(&self) -> bool {
+        !self.numeric.iter().any(Axis::varies) && !self.varying.contains(&true)
+    }
+
     fn most_beyond(&self) -> usize {
         match self.numeric.iter().filter(|axis| axis.varies()).count() {
             count @ ..=4 => count,

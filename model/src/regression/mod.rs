@@ -10,7 +10,12 @@
 //! A fit needs one row or more, all numbers finite. Every member drops what is constant in its rows, sees a column that
 //! is positive throughout as its logarithm, and gives a name that no row has no effect.
 
-pub(crate) mod encoding;
+pub(crate) mod detrended;
+mod encoding;
+mod evidence;
+pub(crate) mod gaussian_process;
+mod kernel;
+mod lbfgs;
 mod linalg;
 pub(crate) mod log_additive;
 pub(crate) mod posynomial;

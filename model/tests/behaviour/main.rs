@@ -5,6 +5,7 @@
 mod bad_input;
 mod capacity;
 mod decision;
+mod ensemble;
 mod grid;
 mod interval;
 mod laws;

@@ -1,6 +1,6 @@
 //! The scenario table.
 
-use foreglow_model::{Place, Predictor, Scenario, ScenarioRow, scenario_table};
+use foreglow_model::{Place, Scenario, ScenarioRow, scenario_table};
 use foreglow_shared::Observation;
 
 use crate::grid::{additive, context, full, multiplicative, run};
@@ -23,9 +23,6 @@ fn the_hierarchy_is_tested_on_the_whole_job_that_it_never_saw() {
     assert!(row.accuracy_percent.unwrap() > 99.999);
     assert_eq!(row.choices.len(), 4);
     assert_eq!(row.choices[3].place, Place::Level2);
-    let sampled: Vec<Observation> = runs.iter().filter(|run| run.sampling_rate < 1.0).copied().collect();
-    let context = context(None);
-    assert_eq!(Predictor::fit(&context, &runs), Predictor::fit(&context, &sampled));
 }
 
 #[test]

@@ -13,11 +13,13 @@ fn runs() -> Vec<foreglow_shared::Observation> {
 #[test]
 fn a_predictor_that_travelled_as_json_answers_to_the_last_digit_as_before() {
     let predictor = Predictor::fit(&context(Some(4)), &runs()).unwrap();
-    let json = serde_json::to_string(&predictor).unwrap();
-    let travelled: Predictor = serde_json::from_str(&json).unwrap();
-    assert_eq!(travelled, predictor);
     let question = Question::about(&runs());
     let decision = decide(&predictor, &question).unwrap();
+    let json = serde_json::to_string(&predictor).unwrap();
+    assert!(json.len() < 200_000, "{} bytes go from a worker to its page", json.len());
+    let travelled: Predictor = serde_json::from_str(&json).unwrap();
+    assert_eq!(travelled, predictor);
+    assert_eq!(serde_json::to_string(&travelled).unwrap(), json, "what was fitted travels along");
     assert_eq!(decide(&travelled, &question).unwrap(), decision);
     let text = serde_json::to_string(&decision).unwrap();
     assert_eq!(serde_json::from_str::<Decision>(&text).unwrap(), decision);
