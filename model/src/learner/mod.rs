@@ -3,18 +3,22 @@
 //! To add one: a variant of [`Technique`], a file with its [`Learner`], and a place in [`LEARNERS`].
 
 mod cholesky;
+mod forest;
 mod lasso;
 pub(crate) mod ridge;
 mod table;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 pub(crate) use crate::learner::cholesky::Cholesky;
+pub(crate) use crate::learner::forest::below;
 pub(crate) use crate::learner::table::{Linear, Table};
+pub(crate) use crate::learner::tree::{Ground, Tree};
 use crate::learner::{lasso::Lasso, ridge::Ridge};
 
 /// Weights of the penalty that Lasso and Ridge choose from (the paper, Table 10), ascending.

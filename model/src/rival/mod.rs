@@ -6,18 +6,22 @@ mod context;
 mod end_to_end;
 mod ernest;
 mod linear_scaling;
+mod log_additive;
 mod nnls;
 mod own_terms;
 mod term;
 #[cfg(test)]
 mod tests;
+mod trees;
 
 pub(crate) use crate::rival::context::contexts;
 use crate::rival::end_to_end::EndToEnd;
 use crate::rival::ernest::Ernest;
 use crate::rival::linear_scaling::LinearScaling;
+use crate::rival::log_additive::LogAdditiveRival;
 use crate::rival::own_terms::OwnTerms;
 pub use crate::rival::term::{Term, TermError};
+use crate::rival::trees::{GradientBoosting, RandomForest};
 use crate::{Dataset, Features};
 
 /// Every rival.
@@ -29,6 +33,9 @@ pub const RIVALS: &[&dyn Rival] = &[
     &OwnTerms,
     &EndToEnd,
     &LinearScaling,
+    &LogAdditiveRival,
+    &RandomForest,
+    &GradientBoosting,
 ];
 
 /// A way to predict completion times from a table of runs.

@@ -4,11 +4,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Instant;
 
-use foreglow_model::{Outcome, RIVALS, Rival, Roles, Score, Trial, score};
+use foreglow_model::{Answer, Dataset, Ensemble, Features, Outcome, RIVALS, Rival, Roles, Score, Trial, score};
+
+/// The name of the default predictor.
+const FOREGLOW: &str = "foreglow";
 
 /// What competes.
 #[derive(Clone, Copy)]
 enum Contestant {
+    Foreglow,
     Rival(&'static dyn Rival),
 }
 
@@ -33,11 +37,12 @@ struct Bout {
 
 impl Contestant {
     fn all() -> Vec<Self> {
-        RIVALS.iter().map(|rival| Self::Rival(*rival)).collect()
+        std::iter::once(Self::Foreglow).chain(RIVALS.iter().map(|rival| Self::Rival(*rival))).collect()
     }
 
     fn name(self) -> &'static str {
         match self {
+            Self::Foreglow => FOREGLOW,
             Self::Rival(rival) => rival.name(),
         }
     }
@@ -45,10 +50,21 @@ impl Contestant {
     fn meet(self, trial: &Trial, roles: &Roles) -> Bout {
         let start = Instant::now();
         let outcomes = match self {
+            Self::Foreglow => trial.outcomes(foreglow),
             Self::Rival(rival) => trial.rival(rival, roles).map_err(|error| error.to_string()),
         };
         Bout { secs: start.elapsed().as_secs_f64(), outcomes }
     }
+}
+
+fn foreglow(fit: &Dataset, asked: &Features) -> Result<Vec<Answer>, String> {
+    let predictor = Ensemble::fit(fit).map_err(|error| error.to_string())?;
+    let predictions = predictor.predict(asked).map_err(|error| error.to_string())?;
+    let answer = |prediction: foreglow_model::Prediction| Answer {
+        secs: prediction.completion_time_secs,
+        interval: prediction.interval.map(|interval| (interval.lower_secs, interval.upper_secs)),
+    };
+    Ok(predictions.into_iter().map(answer).collect())
 }
 
 /// Lets every predictor meet every trial, and calls `done(met, of)` after each. Foreglow comes first, then the rivals by
@@ -90,7 +106,7 @@ pub fn hold(trials: &[Trial], roles: &Roles, mut done: impl FnMut(usize, usize))
         })
         .collect();
     let key = |standing: &Standing| standing.score.mape_percent.unwrap_or(f64::INFINITY);
-    standings.sort_by(|a, b| (a.name != "foreglow").cmp(&(b.name != "foreglow")).then(key(a).total_cmp(&key(b))));
+    standings.sort_by(|a, b| (a.name != FOREGLOW).cmp(&(b.name != FOREGLOW)).then(key(a).total_cmp(&key(b))));
     standings
 }
 
