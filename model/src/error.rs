@@ -113,6 +113,12 @@ pub enum DecideError {
     /// A deadline that is no time.
     #[error("the deadline is {0} s; it must be a number of seconds above 0")]
     Deadline(f64),
+    /// A budget that is no money.
+    #[error("the budget is {0}; it must be an amount of money above 0")]
+    Budget(f64),
+    /// A probability that is none.
+    #[error("the probability is {0}; it must lie between 0 and 1, such as 0.9")]
+    Probability(f64),
     /// A price sheet that cannot be used.
     #[error("the price sheet cannot be used: {0}")]
     Prices(#[from] PriceError),

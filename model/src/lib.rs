@@ -12,6 +12,7 @@
 //! fixes to the last digit, and takes exponentials and logarithms from `libm`, which is made of these: the same
 //! observations, in any order, give the same bytes natively and in the browser.
 
+mod advise;
 mod baseline;
 mod capacity;
 mod curve;
@@ -40,8 +41,9 @@ mod spread;
 mod student_t;
 mod trained;
 
+pub use crate::advise::{Advice, Suggestion, Verdict, advise};
 pub use crate::dataset::{Column, Dataset, DatasetError, Features, Transform, Values};
-pub use crate::decision::{Candidate, Decision, decide, pareto_front};
+pub use crate::decision::{Candidate, Decision, Exclusion, decide, pareto_front};
 pub use crate::ensemble::{Direction, Ensemble};
 pub use crate::error::{DecideError, FitError, MetricError};
 pub use crate::evaluation::{Answer, Outcome, Repeats, Score, Settings, Split, Trial, draw, score};

@@ -189,6 +189,6 @@ impl fmt::Display for Warning {
 }
 
 /// A value as people write it.
-fn show(feature: &str, value: f64) -> String {
+pub(crate) fn show(feature: &str, value: f64) -> String {
     if feature == Feature::SamplingRate.noun() { format_rate(value) } else { value.to_string() }
 }

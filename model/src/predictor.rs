@@ -39,6 +39,9 @@ pub struct Predictor {
 }
 
 impl Predictor {
+    /// What it is called where predictors are compared.
+    pub const NAME: &str = "foreglow";
+
     /// Fits the completed runs of one context, those over samples of the images and those over all of them. The order of
     /// the runs changes nothing, and all times k times as long make predictions k times as long.
     ///

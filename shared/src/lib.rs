@@ -20,12 +20,12 @@ mod sample;
 
 pub use crate::context::Context;
 pub use crate::csv::write_csv;
-pub use crate::format::{format_duration, format_money, format_percent, format_rate};
+pub use crate::format::{format_duration, format_money, format_percent, format_probability, format_rate};
 pub use crate::job::{IncompleteOutcome, IncompleteRun, Job, Observation, group_by_context};
 pub use crate::jsonl::{parse_line, write_jsonl};
 pub use crate::link::{FRAGMENT_PREFIX, LinkError, View};
-pub use crate::price::{PriceError, PriceSheet};
-pub use crate::question::{Question, WhatIf};
+pub use crate::price::{PriceError, PriceSheet, Resources};
+pub use crate::question::{DEFAULT_PROBABILITY, Question, WhatIf};
 pub use crate::read::{ReadError, SampleFormat, read_samples};
 pub use crate::sample::{Configuration, Engine, Host, Mode, Outcome, SCHEMA, Sample, SampleError, Workload};
 

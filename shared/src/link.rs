@@ -122,6 +122,12 @@ impl View {
         if question.deadline_secs.is_some_and(|secs| !(secs.is_finite() && secs > 0.0)) {
             return form("its deadline is no time");
         }
+        if question.budget.is_some_and(|money| !(money.is_finite() && money > 0.0)) {
+            return form("its budget is no money");
+        }
+        if !(question.probability > 0.0 && question.probability < 1.0) {
+            return form("its probability is none");
+        }
         Ok(())
     }
 

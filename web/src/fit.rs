@@ -1,7 +1,7 @@
 //! The work of the fit worker, and the messages in which it is asked for and answered.
 
-use foreglow_model::{Predictor, ScenarioRow, scenario_table};
-use foreglow_shared::Job;
+use foreglow_model::{Predictor, ScenarioRow, Setting, scenario_table};
+use foreglow_shared::{Job, Question};
 use serde::{Deserialize, Serialize};
 
 /// What the page asks of the worker.
@@ -38,14 +38,23 @@ pub struct Fitted {
 /// # Errors
 /// One sentence for a person: why these runs give no predictor.
 pub fn fit(job: &Job, clock: &mut dyn FnMut() -> f64) -> Result<Fitted, String> {
-    let predictor = Predictor::fit(&job.context, &job.observations).map_err(|error| error.to_string())?;
+    let predictor = Predictor::fit_job(job).map_err(|error| error.to_string())?;
+    predictor.prepare(&settings(job));
     let scenarios = scenario_table(&job.context, &job.observations, clock);
     Ok(Fitted { predictor, scenarios })
 }
 
+/// What the page asks first: the whole job on every configuration of the first question, and each run as it was.
+fn settings(job: &Job) -> Vec<Setting> {
+    let question = Question::about(&job.observations);
+    let pairs = question.executors.iter().flat_map(|e| question.cores_per_executor.iter().map(|c| (*e, *c)));
+    let whole =
+        pairs.map(|(executors, cores_per_executor)| Setting { executors, cores_per_executor, sampling_rate: 1.0 });
+    whole.chain(job.observations.iter().map(Setting::of)).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use foreglow_model::Setting;
     use foreglow_shared::Observation;
 
     use super::*;

@@ -2,7 +2,7 @@
 
 use foreglow_shared::{Context, Job, Observation, PriceSheet, Question, Sample, WhatIf, format_rate, group_by_context};
 
-/// The configurations to choose from: a question without its deadline, prices and what-if.
+/// The configurations to choose from: a question without its limits, prices and what-if.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Space {
     /// Numbers of executors, ascending.
@@ -11,6 +11,17 @@ pub struct Space {
     pub cores_per_executor: Vec<u32>,
     /// Memory of each executor, MiB.
     pub memory_per_executor_mib: u32,
+}
+
+/// What has to be kept, and how surely.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// The job must be done within so many seconds.
+    pub deadline_secs: Option<f64>,
+    /// The job may cost so much.
+    pub budget: Option<f64>,
+    /// Probability with which both are to be kept.
+    pub probability: f64,
 }
 
 /// The job with this context, if it is there.
@@ -69,6 +80,14 @@ pub fn measured_up_to(job: &Job) -> (u32, u32) {
     (largest(|run| run.executors), largest(|run| run.cores_per_executor))
 }
 
+impl Limits {
+    /// The limits of a question.
+    pub fn of(question: &Question) -> Self {
+        let Question { deadline_secs, budget, probability, .. } = *question;
+        Self { deadline_secs, budget, probability }
+    }
+}
+
 impl Space {
     /// The part of a question that names configurations.
     pub fn of(question: &Question) -> Self {
@@ -80,9 +99,12 @@ impl Space {
     }
 
     /// The question, put together again.
-    pub fn ask(&self, deadline_secs: Option<f64>, prices: PriceSheet, what_if: WhatIf) -> Question {
+    pub fn ask(&self, limits: Limits, prices: PriceSheet, what_if: WhatIf) -> Question {
+        let Limits { deadline_secs, budget, probability } = limits;
         Question {
             deadline_secs,
+            budget,
+            probability,
             executors: self.executors.clone(),
             cores_per_executor: self.cores_per_executor.clone(),
             memory_per_executor_mib: self.memory_per_executor_mib,
@@ -149,7 +171,8 @@ mod tests {
         let mut question = Question::about(&job.observations);
         question.deadline_secs = Some(12.5);
         question.what_if = WhatIf { executors: 2, cores_per_executor: 1 };
-        let again = Space::of(&question).ask(question.deadline_secs, question.prices.clone(), question.what_if);
+        question.budget = Some(2.0);
+        let again = Space::of(&question).ask(Limits::of(&question), question.prices.clone(), question.what_if);
         assert_eq!(again, question);
     }
 

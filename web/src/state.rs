@@ -4,12 +4,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use foreglow_model::{Decision, Prediction, Setting, decide};
-use foreglow_shared::{Job, LinkError, Observation, PriceSheet, Question, Sample, View, WhatIf};
+use foreglow_shared::{Job, LinkError, Observation, PriceSheet, Question, Resources, Sample, View, WhatIf};
 use leptos::prelude::*;
 
 use crate::fit::Fitted;
 use crate::fit_worker::FitWorker;
-use crate::job::{self, Space};
+use crate::job::{self, Limits, Space};
 
 /// How far the fit is.
 #[derive(Clone, Debug)]
@@ -42,6 +42,10 @@ pub struct Planner {
     pub selected: RwSignal<usize>,
     /// The job must be done within so many seconds.
     pub deadline_secs: RwSignal<Option<f64>>,
+    /// The job may cost so much.
+    pub budget: RwSignal<Option<f64>>,
+    /// Probability with which both are to be kept.
+    pub probability: RwSignal<f64>,
     /// What there is to choose from.
     pub space: RwSignal<Space>,
     /// What an hour costs.
@@ -67,17 +71,26 @@ impl Planner {
         let question = Question::about(&[]);
         let fit = RwSignal::new(Fit::None);
         let deadline_secs = RwSignal::new(None);
+        let budget = RwSignal::new(None);
+        let probability = RwSignal::new(question.probability);
+        let jobs = RwSignal::new(Vec::<Job>::new());
+        let selected = RwSignal::new(0);
         let space = RwSignal::new(Space::of(&question));
         let prices = RwSignal::new(question.prices);
         let decision = Memo::new(move |_| {
             let predictor = fit.with(Fit::fitted)?;
-            let question = space.get().ask(deadline_secs.get(), prices.get(), question.what_if);
-            Some(decide(&predictor.predictor, &question).map(Arc::new).map_err(|error| error.to_string()))
+            let limits =
+                Limits { deadline_secs: deadline_secs.get(), budget: budget.get(), probability: probability.get() };
+            let question = space.get().ask(limits, prices.get(), question.what_if);
+            let job = jobs.with(|jobs| jobs.get(selected.get()).cloned())?;
+            Some(decide(&predictor.predictor, &job, &question).map(Arc::new).map_err(|error| error.to_string()))
         });
         Self {
-            jobs: RwSignal::new(Vec::new()),
-            selected: RwSignal::new(0),
+            jobs,
+            selected,
             deadline_secs,
+            budget,
+            probability,
             space,
             prices,
             what_if: RwSignal::new(question.what_if),
@@ -102,7 +115,12 @@ impl Planner {
 
     /// The question as it stands; reactive.
     pub fn question(&self) -> Question {
-        self.space.get().ask(self.deadline_secs.get(), self.prices.get(), self.what_if.get())
+        let limits = Limits {
+            deadline_secs: self.deadline_secs.get(),
+            budget: self.budget.get(),
+            probability: self.probability.get(),
+        };
+        self.space.get().ask(limits, self.prices.get(), self.what_if.get())
     }
 
     /// The page as it can be shared; reactive. `None` while there is nothing on it.
@@ -125,8 +143,13 @@ impl Planner {
 
     /// What a prediction costs at the present prices; reactive.
     pub fn cost(&self, configuration: WhatIf, secs: f64) -> f64 {
-        let memory = self.space.with(|space| space.memory_per_executor_mib);
-        self.prices.with(|prices| prices.cost(configuration.executors, configuration.cores_per_executor, memory, secs))
+        let resources = Resources {
+            executors: configuration.executors,
+            cores_per_executor: configuration.cores_per_executor,
+            memory_per_executor_mib: self.space.with(|space| space.memory_per_executor_mib),
+            accelerated: self.job().is_some_and(|job| job.context.accelerator.is_some()),
+        };
+        self.prices.with(|prices| prices.cost(resources, secs))
     }
 
     /// Starts the fit worker; without one the page says so when it needs it.
@@ -154,11 +177,12 @@ impl Planner {
         self.select(selected);
     }
 
-    /// Turns to another job. A deadline and a what-if belong to a job; prices do not.
+    /// Turns to another job. A deadline, a budget and a what-if belong to a job; prices and caution do not.
     pub fn select(&self, selected: usize) {
         self.selected.set(selected);
         let question = Question::about(&self.observations_untracked());
         self.deadline_secs.set(None);
+        self.budget.set(None);
         self.space.set(Space::of(&question));
         self.what_if.set(question.what_if);
         self.refit();
@@ -181,6 +205,8 @@ impl Planner {
         });
         self.space.set(Space::of(&question));
         self.deadline_secs.set(question.deadline_secs);
+        self.budget.set(question.budget);
+        self.probability.set(question.probability);
         self.prices.set(question.prices);
         self.what_if.set(question.what_if);
         self.alert.set(None);

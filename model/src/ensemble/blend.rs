@@ -13,7 +13,7 @@ const POWER: i32 = 6;
 /// Held-out rows that the error on the fitted rows counts for.
 const FITTED_ROWS: f64 = 3.0;
 /// Held-out rows from which their ranks alone say how wide an interval is.
-const RANKED_FROM: usize = 10;
+const RANKED_FROM: usize = 20;
 /// What an error of a prediction inside is before any is seen: its scale and the rows that this counts for.
 const PRIOR_INSIDE: (f64, f64) = (0.06, 4.0);
 /// The same beyond a range.

@@ -57,7 +57,7 @@ impl Kind {
 }
 
 /// What competes. Beyond a range a process that returns to the mean and a line that cannot bend are left out; where
-/// nothing can be held out beyond it, only what extrapolates by whole powers is trusted.
+/// a feature has too few values to hold one out beyond the others, only what extrapolates by whole powers is trusted.
 pub(super) fn kinds(extent: &Extent, shape: &Shape) -> Vec<Kind> {
     match shape {
         Shape::Beyond(_) if !has_forward(extent, shape) => vec![Kind::TwoTerms, Kind::ThreeTerms],

@@ -6,6 +6,7 @@ use crate::ensemble::canonical::{Group, Table};
 use crate::ensemble::outliers::{median, outliers};
 use crate::ensemble::schema::Schema;
 use crate::ensemble::shape::{Axis, Extent};
+use crate::prediction::show;
 
 /// Share of a range that is near, in each feature: a measured row that near makes a question's neighbourhood a measured
 /// one.
@@ -28,8 +29,8 @@ pub(super) fn unknown(
         if axis.log && *asked <= 0.0 {
             warnings.push(Warning::NotAboveZero { feature, asked: *asked });
         } else if !axis.varies() && *asked != axis.smallest() {
-            let sampled = axis.smallest().to_string();
-            warnings.push(Warning::EffectUnknown { feature, asked: asked.to_string(), sampled });
+            let [asked, sampled] = [*asked, axis.smallest()].map(|value| show(&feature, value));
+            warnings.push(Warning::EffectUnknown { feature, asked, sampled });
         }
     }
     for (column, (feature, levels)) in schema.category().enumerate() {
@@ -117,7 +118,7 @@ fn observed_code(table: &Table, column: usize) -> u32 {
 }
 
 fn describe(schema: &Schema, numeric: &[f64], category: &[u32]) -> String {
-    let numbers = schema.numeric().zip(numeric).map(|(name, x)| format!("{name} {x}"));
+    let numbers = schema.numeric().zip(numeric).map(|(name, x)| format!("{name} {}", show(name, *x)));
     let names = schema.category().zip(category).map(|((name, levels), code)| match levels.get(*code as usize) {
         Some(level) => format!("{name} {level}"),
         None => name.to_owned(),

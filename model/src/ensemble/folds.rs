@@ -23,10 +23,11 @@ pub(crate) struct Fold {
     pub(crate) test: Vec<usize>,
 }
 
-/// Whether rows can be held out as the shape asks: beyond a range only where one of its features has three values.
-pub(crate) fn has_forward(extent: &Extent, shape: &Shape) -> bool {
+/// Whether rows can be held out as the shape asks: beyond a range only where each of its features has three values, one to
+/// hold out and two to tell how it goes on.
+pub(super) fn has_forward(extent: &Extent, shape: &Shape) -> bool {
     match shape {
-        Shape::Beyond(sides) => sides.iter().any(|(column, _)| extent.numeric[*column].levels.len() > 2),
+        Shape::Beyond(sides) => sides.iter().all(|(column, _)| extent.numeric[*column].levels.len() > 2),
         _ => true,
     }
 }

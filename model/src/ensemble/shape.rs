@@ -119,9 +119,10 @@ impl Extent {
         if self.has_context(category) { Shape::Inside } else { Shape::UnseenContext }
     }
 
-    /// How far a question lies beyond the ranges, in units of the range of the feature that lies farthest.
+    /// How far a question lies beyond the ranges, in units of each.
     pub(crate) fn distance(&self, numeric: &[f64]) -> f64 {
-        self.numeric.iter().zip(numeric).map(|(axis, x)| axis.distance(*x)).fold(0.0, f64::max)
+        let squares = self.numeric.iter().zip(numeric).map(|(axis, x)| axis.distance(*x) * axis.distance(*x));
+        squares.sum::<f64>().sqrt()
     }
 
     /// Whether this combination of names was measured.

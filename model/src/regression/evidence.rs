@@ -119,3 +119,35 @@ impl<'a> Evidence<'a> {
         self.gram.chunks_exact((self.centres.len() - 1).max(1))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::Points;
+
+    #[test]
+    fn the_slope_equals_the_differences_of_the_loss() {
+        let points = Points {
+            numeric: (0..9).map(|i| vec![1.0 + f64::from(i % 3), 2.0 + f64::from(i * i)]).collect(),
+            category: (0..9).map(|i| vec![i % 2, i / 4]).collect(),
+        };
+        let values: Vec<f64> = (0..9).map(|i| f64::from(i * 5 % 7) / 3.0 - 1.0).collect();
+        let kernel = Kernel::of(&points, 1.0);
+        let places: Vec<Place> = points.numeric.iter().zip(&points.category).map(|(x, c)| kernel.place(x, c)).collect();
+        let beliefs = Beliefs { linear: 0.0, smooth: -2.0, name: -1.0, interaction: -3.0, constant: 0.5 };
+        let evidence = Evidence::of(&kernel, &places.iter().collect::<Vec<_>>(), &values, 1.0, &beliefs);
+        let logs: Vec<f64> = (0..evidence.centres.len()).map(|i| -1.0 - (i as f64) / 7.0).collect();
+        let mut slope = vec![0.0; logs.len()];
+        let mut unread = slope.clone();
+        evidence.loss(&logs, &mut slope);
+        for i in 0..logs.len() {
+            let mut shifted = |by: f64| {
+                let mut logs = logs.clone();
+                logs[i] += by;
+                evidence.loss(&logs, &mut unread)
+            };
+            let difference = (shifted(1e-4) - shifted(-1e-4)) / 2e-4;
+            assert!((slope[i] - difference).abs() < 1e-6, "{i}: {} and {difference}", slope[i]);
+        }
+    }
+}

@@ -126,3 +126,83 @@ fn sample(rows: usize) -> Vec<usize> {
     }
     order
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::regression::tests::{grid, table};
+
+    #[test]
+    fn the_mean_is_that_of_the_textbook() {
+        let (x, y) = ([1.0, 2.0, 4.0], [0.5, -0.1, 0.2]);
+        let rows: Vec<(&[f64], &[u32])> = x.chunks(1).map(|x| (x, [].as_slice())).collect();
+        let points = table(&rows, |_, _| 1.0).points;
+        let covariance = Covariance::learn(&points, &y, 1.0, &WHOLE);
+        let (linear, smooth) = (covariance.variances[0], covariance.variances[1]);
+        let (constant, noise) = (covariance.constant, covariance.noise);
+        let factor = covariance.factor();
+        let process = GaussianProcess::given(covariance, &factor, 0.3, &y);
+
+        // ln 1, ln 2 and ln 4 lie √1.5 standard deviations apart.
+        let z = |x: f64| (libm::log2(x) - 1.0) * libm::sqrt(1.5);
+        let k = |a: f64, b: f64| {
+            let (a, b) = (z(a), z(b));
+            constant + linear * a * b + smooth * libm::exp(-0.5 * (a - b) * (a - b))
+        };
+        let [[a, b, c], [_, e, f], [_, _, i]] = x.map(|r| x.map(|s| k(r, s) + if r == s { noise } else { 0.0 }));
+        // Cramer's rule for the weights of a symmetric system of three.
+        let determinant = |m: [[f64; 3]; 3]| -> f64 {
+            let [[a, b, c], [d, e, f], [g, h, i]] = m;
+            a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
+        };
+        let whole = determinant([[a, b, c], [b, e, f], [c, f, i]]);
+        let weights = [
+            determinant([[y[0], b, c], [y[1], e, f], [y[2], f, i]]) / whole,
+            determinant([[a, y[0], c], [b, y[1], f], [c, y[2], i]]) / whole,
+            determinant([[a, b, y[0]], [b, e, y[1]], [c, f, y[2]]]) / whole,
+        ];
+        for query in [1.0, 1.5, 3.0, 9.0] {
+            let expected = 0.3 + (0..3).map(|r| weights[r] * k(query, x[r])).sum::<f64>();
+            let found = process.log(&[query], &[]);
+            assert!((found - expected).abs() < 1e-6, "{query}: {found} and {expected}");
+        }
+    }
+
+    #[test]
+    fn rows_without_noise_are_met() {
+        let training = grid(|x, _| 3.0 + x[1] / x[0]);
+        for length_scale in [1.0, 2.0] {
+            let process = GaussianProcess::fit(&training, length_scale);
+            for (met, log) in process.logs(&training.points).iter().zip(&training.logs) {
+                assert!((met - log).abs() < 0.01, "{met} and {log}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_written_reads_back_as_the_same_function() {
+        let process = GaussianProcess::fit(&grid(|x, _| 3.0 + x[1] / x[0]), 1.0);
+        let read: GaussianProcess = serde_json::from_str(&serde_json::to_string(&process).unwrap()).unwrap();
+        assert_eq!(read, process);
+    }
+
+    #[test]
+    fn variances_are_learnt_from_as_many_rows_as_may_be_spread_over_all() {
+        assert_eq!(sample(3), [0, 1, 2]);
+        let chosen = sample(1000);
+        assert_eq!(chosen.len(), LEARNT_FROM);
+        assert!(chosen.windows(2).all(|pair| pair[0] < pair[1] && pair[1] - pair[0] < 40), "{chosen:?}");
+    }
+
+    #[test]
+    fn equal_rows_without_noise_get_as_much_as_a_factor_needs() {
+        let covariance = Covariance {
+            kernel: Kernel::of(&Points::default(), 1.0),
+            variances: vec![],
+            constant: 1.0,
+            noise: 1e-300,
+            rows: vec![Kernel::of(&Points::default(), 1.0).place(&[], &[]); 3],
+        };
+        assert!(covariance.factor().solve(&[1.0; 3]).iter().all(|weight| weight.is_finite()));
+    }
+}

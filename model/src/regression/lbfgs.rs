@@ -9,7 +9,7 @@ const SUFFICIENT: f64 = 1e-4;
 /// Shortenings of one step at most.
 const SHORTENINGS: u32 = 20;
 /// A step that lowers the value by a smaller share is the last.
-const CONVERGED: f64 = 1e-8;
+const CONVERGED: f64 = 1e-6;
 
 /// One step and the change of slope along it.
 struct Pair {

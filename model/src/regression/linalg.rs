@@ -1,26 +1,38 @@
 //! Dense symmetric positive systems.
 //!
-//! Sums are written lane by lane, so that the compiler may use vector instructions of any width and every machine gives
-//! the same bytes.
+//! Sums are written lane by lane: the compiler may use vector instructions of any width, and every machine gives the same
+//! bytes.
 
-use std::ops::{Index, IndexMut};
+use std::ops::{Index, IndexMut, Range};
 
 /// Partial sums of a dot product.
-const LANES: usize = 8;
+const LANES: usize = 4;
+/// Rows that share the loads of one dot product.
+const BLOCK: usize = 4;
 
-/// Σ aᵢbᵢ, in eight interleaved partial sums.
+/// Σ aᵢbᵢ.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let (a, a_rest) = a.as_chunks::<LANES>();
-    let (b, b_rest) = b.as_chunks::<LANES>();
-    let mut lanes = [0.0; LANES];
-    for (a, b) in a.iter().zip(b) {
-        for lane in 0..LANES {
-            lanes[lane] += a[lane] * b[lane];
+    let [sum] = dots(a, [b]);
+    sum
+}
+
+/// Σ aᵢbᵢ with each b, all as long as a, in four interleaved partial sums.
+fn dots<const N: usize>(a: &[f64], bs: [&[f64]; N]) -> [f64; N] {
+    let (chunks, rest) = a.as_chunks::<LANES>();
+    let bs = bs.map(|b| b[..a.len()].as_chunks::<LANES>());
+    let mut lanes = [[0.0; LANES]; N];
+    for (i, a) in chunks.iter().enumerate() {
+        for (lanes, (b, _)) in lanes.iter_mut().zip(&bs) {
+            for lane in 0..LANES {
+                lanes[lane] += a[lane] * b[i][lane];
+            }
         }
     }
-    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    let [a, b, c, d, e, f, g, h] = lanes;
-    (((a + e) + (b + f)) + ((c + g) + (d + h))) + rest
+    std::array::from_fn(|n| {
+        let [a, b, c, d] = lanes[n];
+        let rest: f64 = rest.iter().zip(bs[n].1).map(|(a, b)| a * b).sum();
+        ((a + c) + (b + d)) + rest
+    })
 }
 
 /// a += factor · b.
@@ -45,11 +57,6 @@ impl Matrix {
     pub(crate) fn columns(&self) -> usize {
         self.columns
     }
-
-    /// Every number 0.
-    pub(crate) fn clear(&mut self) {
-        self.values.fill(0.0);
-    }
 }
 
 impl Index<usize> for Matrix {
@@ -73,18 +80,28 @@ impl Factor {
     /// The factor of a square matrix, of which the lower triangle is read; `None` where it is not positive definite.
     pub(crate) fn of(mut matrix: Matrix) -> Option<Self> {
         let size = matrix.columns;
-        for i in 0..size {
-            let (above, rest) = matrix.values.split_at_mut(i * size);
-            let row = &mut rest[..size];
+        for first in (0..size).step_by(BLOCK) {
+            let (above, below) = matrix.values.split_at_mut(first * size);
+            let block = &mut below[..BLOCK.min(size - first) * size];
             for (j, other) in above.chunks_exact(size).enumerate() {
-                row[j] = (row[j] - dot(&row[..j], &other[..j])) / other[j];
+                let sums = dots(&other[..j], rows(block, size, 0..j));
+                for (row, sum) in block.chunks_exact_mut(size).zip(sums) {
+                    row[j] = (row[j] - sum) / other[j];
+                }
             }
-            let pivot = row[i] - dot(&row[..i], &row[..i]);
-            if !(pivot > 0.0 && pivot.is_finite()) {
-                return None;
+            for i in first..first + block.len() / size {
+                let (above, below) = block.split_at_mut((i - first) * size);
+                let row = &mut below[..size];
+                for (other, j) in above.chunks_exact(size).zip(first..) {
+                    row[j] = (row[j] - dot(&row[..j], &other[..j])) / other[j];
+                }
+                let pivot = row[i] - dot(&row[..i], &row[..i]);
+                if !(pivot > 0.0 && pivot.is_finite()) {
+                    return None;
+                }
+                row[i] = pivot.sqrt();
+                row[i + 1..].fill(0.0);
             }
-            row[i] = pivot.sqrt();
-            row[i + 1..].fill(0.0);
         }
         Some(Self(matrix))
     }
@@ -111,26 +128,42 @@ impl Factor {
 
     /// A⁻¹ = L⁻ᵀL⁻¹, both triangles.
     pub(crate) fn inverse(&self) -> Matrix {
-        let (lower, size) = (&self.0, self.0.columns);
-        // Row j holds column j of L⁻¹, so that every sum runs along two rows.
-        let mut transposed = Matrix::zeros(size, size);
-        for j in 0..size {
-            let column = &mut transposed[j];
-            column[j] = 1.0 / lower[j][j];
-            for i in j + 1..size {
-                column[i] = -dot(&lower[i][j..i], &column[j..i]) / lower[i][i];
-            }
-        }
+        let size = self.0.columns;
+        let columns = self.columns_of_inverse();
         let mut inverse = Matrix::zeros(size, size);
         for i in 0..size {
-            for j in 0..=i {
-                let entry = dot(&transposed[i][i..], &transposed[j][i..]);
-                inverse[i][j] = entry;
-                inverse[j][i] = entry;
+            for j in (0..=i).step_by(BLOCK) {
+                let sums = dots(&columns[i][i..], rows(&columns.values[j * size..], size, i..size));
+                for (j, sum) in (j..=i).zip(sums) {
+                    inverse[i][j] = sum;
+                    inverse[j][i] = sum;
+                }
             }
         }
         inverse
     }
+
+    /// L⁻ᵀ: row j holds column j of L⁻¹, so that every sum runs along two rows.
+    fn columns_of_inverse(&self) -> Matrix {
+        let (lower, size) = (&self.0, self.0.columns);
+        let mut columns = Matrix::zeros(size, size);
+        for first in (0..size).step_by(BLOCK) {
+            let block = &mut columns.values[first * size..(first + BLOCK).min(size) * size];
+            for i in first..size {
+                let sums = dots(&lower[i][first..i], rows(block, size, first..i));
+                for (r, (column, sum)) in block.chunks_exact_mut(size).zip(sums).enumerate() {
+                    column[i] = (f64::from(u8::from(first + r == i)) - sum) / lower[i][i];
+                }
+            }
+        }
+        columns
+    }
+}
+
+/// Part of each of the first rows, the last of them again where there are fewer.
+fn rows(values: &[f64], size: usize, part: Range<usize>) -> [&[f64]; BLOCK] {
+    let last = values.len() / size - 1;
+    std::array::from_fn(|row| &values[row.min(last) * size..][part.clone()])
 }
 
 #[cfg(test)]
@@ -151,7 +184,7 @@ mod tests {
 
     #[test]
     fn the_factor_solves_inverts_and_tells_the_determinant() {
-        for size in [1, 2, 5, 19] {
+        for size in [1, 2, 4, 5, 19] {
             let matrix = positive(size);
             let factor = Factor::of(matrix.clone()).unwrap();
             let inverse = factor.inverse();

@@ -4,7 +4,7 @@ use foreglow_model::{Decision, Predictor, decide, scenario_table};
 use foreglow_shared::Question;
 use serde_json::{Value, json};
 
-use crate::grid::{context, full, jitter, multiplicative};
+use crate::grid::{context, full, jitter, job, multiplicative};
 
 fn runs() -> Vec<foreglow_shared::Observation> {
     jitter(&full(&[1, 2, 3], &[1, 2], &[0.01, 0.1, 1.0], multiplicative), 0.1)
@@ -14,13 +14,13 @@ fn runs() -> Vec<foreglow_shared::Observation> {
 fn a_predictor_that_travelled_as_json_answers_to_the_last_digit_as_before() {
     let predictor = Predictor::fit(&context(Some(4)), &runs()).unwrap();
     let question = Question::about(&runs());
-    let decision = decide(&predictor, &question).unwrap();
+    let decision = decide(&predictor, &job(&runs()), &question).unwrap();
     let json = serde_json::to_string(&predictor).unwrap();
     assert!(json.len() < 200_000, "{} bytes go from a worker to its page", json.len());
     let travelled: Predictor = serde_json::from_str(&json).unwrap();
     assert_eq!(travelled, predictor);
     assert_eq!(serde_json::to_string(&travelled).unwrap(), json, "what was fitted travels along");
-    assert_eq!(decide(&travelled, &question).unwrap(), decision);
+    assert_eq!(decide(&travelled, &job(&runs()), &question).unwrap(), decision);
     let text = serde_json::to_string(&decision).unwrap();
     assert_eq!(serde_json::from_str::<Decision>(&text).unwrap(), decision);
 }

@@ -25,7 +25,7 @@ pub const SCHEMA: u32 = 1;
 /// # Errors
 /// The runs are too few or too much alike; the sentence says what to collect.
 pub fn fit(job: &Job) -> anyhow::Result<Predictor> {
-    Predictor::fit(&job.context, &job.observations).map_err(|error: FitError| unusable(error.to_string()))
+    Predictor::fit_job(job).map_err(|error: FitError| unusable(error.to_string()))
 }
 
 /// Answers as JSON: indented, ended by a newline.

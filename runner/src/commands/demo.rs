@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use foreglow_model::{Predictor, Setting};
-use foreglow_shared::{Context, Job, Outcome, Question, Sample, View, group_by_context};
+use foreglow_shared::{Context, Job, Observation, Outcome, Question, Sample, View, group_by_context};
 
 use super::run::DEFAULT_MEMORY_MIB;
 use super::serve;
@@ -80,22 +80,20 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
     bench.prepare()?;
     bench.measure("Small samples of the images", &bench.small())?;
-    let (context, predictor) = {
-        let known = bench.known()?;
-        let predictor = fit(&known)?;
-        (known.context, predictor)
-    };
     let (executors, cores_per_executor) = LEFT_OUT;
-    let predicted = predictor.predict(Setting { executors, cores_per_executor, sampling_rate: 1.0 });
+    let whole = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
+    let predicted = fit(&without(bench.known()?, LEFT_OUT))?.predict(whole);
     let checked = bench.measure("The whole job, to check the prediction", &bench.whole())?;
 
+    // The answer knows all that the planner knows.
     let known = bench.known()?;
+    let predictor = fit(&known)?;
     let mut question = args.bill.about(&known.observations)?;
     question.deadline_secs = args.deadline.or_else(|| usual_deadline_secs(&predictor));
-    let decision = DecisionAnswer::new(&context, &predictor, &question)?;
+    let decision = DecisionAnswer::new(&known, &predictor, &question)?;
     question.what_if = decision.what_if().unwrap_or(question.what_if);
     let planner = collector.as_ref().map_or_else(|| serve::DEFAULT_PLANNER.to_owned(), Collector::url);
-    let samples = bench.samples(&context)?;
+    let samples = bench.samples(&known.context)?;
     let scenarios = ScenarioTableAnswer::new(&known);
     let link = link(known, question, &planner);
     let answer = DemoAnswer::new(samples, scenarios, decision, Check::new(&predicted, &checked), link);
@@ -211,6 +209,12 @@ fn listen(wanted: Option<SocketAddr>) -> anyhow::Result<Collector> {
         None => bind(SocketAddr::from((Ipv4Addr::LOCALHOST, serve::DEFAULT_PORT)))
             .or_else(|_taken| bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))),
     }
+}
+
+/// The job as if a configuration had never run, in an earlier demo either.
+fn without(job: Job, (executors, cores): (u32, u32)) -> Job {
+    let other = |run: &Observation| (run.executors, run.cores_per_executor) != (executors, cores);
+    Job { observations: job.observations.into_iter().filter(other).collect(), ..job }
 }
 
 fn link(job: Job, question: Question, planner: &str) -> String {

@@ -25,7 +25,7 @@ pub struct Args {
     planner: String,
 
     /// Open this link instead and answer its question here
-    #[arg(long, value_name = "LINK", conflicts_with_all = ["files", "store", "model", "context", "deadline", "executors", "cores", "memory", "prices"])]
+    #[arg(long, value_name = "LINK", conflicts_with_all = ["files", "store", "model", "context", "deadline", "budget", "executors", "cores", "memory", "prices"])]
     open: Option<String>,
 
     /// Form of the answer
@@ -40,7 +40,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let job = args.source.job()?;
     let mut question = args.question.about(&job.observations)?;
-    let answer = DecisionAnswer::new(&job.context, &fit(&job)?, &question)?;
+    let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
     question.what_if = answer.what_if().unwrap_or(question.what_if);
     let view = View { job, question };
     let link = view.to_link(&args.planner);
@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 fn open(link: &str, format: Format) -> anyhow::Result<()> {
     let View { job, question } = View::from_link(link).map_err(|error| unusable(error.to_string()))?;
-    let answer = DecisionAnswer::new(&job.context, &fit(&job)?, &question)?;
+    let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
     output::print(&answer.render(format))?;
     answer.check()
 }

@@ -31,9 +31,22 @@ fn out_of_memory() -> IncompleteRun {
 }
 
 #[test]
-fn a_link_without_incomplete_runs_is_byte_for_byte_that_of_the_first_version() {
-    assert_eq!(measured().to_fragment(), FIRST_VERSION);
-    assert_eq!(View::from_link(FIRST_VERSION), Ok(measured()));
+fn a_link_of_the_first_version_opens_and_asks_that_the_predicted_time_meets_the_deadline() {
+    let mut expected = measured();
+    expected.question.probability = 0.5;
+    assert_eq!(View::from_link(FIRST_VERSION), Ok(expected));
+}
+
+#[test]
+fn what_a_question_and_a_job_lack_takes_no_room_in_a_link() {
+    let json = serde_json::to_value(measured()).unwrap();
+    let names = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<String>>();
+    assert_eq!(names(&json), ["context", "observations", "question"]);
+    assert!(!names(&json["question"]).contains(&"budget".to_owned()));
+    assert_eq!(
+        names(&json["question"]["prices"]),
+        ["name", "date", "currency", "executor_hour", "core_hour", "gib_hour"]
+    );
 }
 
 #[test]
@@ -139,6 +152,8 @@ fn a_link_to_something_that_is_no_question_is_refused() {
             .contains("nothing in it")
     );
     assert!(refused(|view| view.question.deadline_secs = Some(0.0)).contains("deadline"));
+    assert!(refused(|view| view.question.budget = Some(-1.0)).contains("budget"));
+    assert!(refused(|view| view.question.probability = 1.0).contains("probability"));
     assert!(refused(|view| view.question.prices.core_hour = -1.0).contains("core_hour"));
 }
 

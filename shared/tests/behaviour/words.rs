@@ -32,6 +32,8 @@ pub fn view(observations: Vec<Observation>) -> View {
         job: Job { context: foreglow_shared::Context::of(&sample()), observations, incomplete: Vec::new() },
         question: Question {
             deadline_secs: Some(600.0),
+            budget: None,
+            probability: 0.9,
             executors: vec![1, 2, 4],
             cores_per_executor: vec![1, 2],
             memory_per_executor_mib: 4096,

@@ -13,14 +13,14 @@ pub fn Scenarios() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let rows = move || {
         let fitted = planner.fitted()?;
-        let used = fitted.predictor.scenario();
-        Some(fitted.scenarios.iter().map(|scenario| row(scenario, scenario.scenario == used)).collect_view())
+        Some(fitted.scenarios.iter().map(row).collect_view())
     };
     view! {
         <section class="card scenarios" aria-labelledby="scenarios-title">
             <h2 id="scenarios-title">"How accurate is it?"</h2>
             <p class="hush">
-                "Accuracy is 100 − MAPE on runs that the scenario was not fitted on. t1: collecting its runs; t2: training; T: both."
+                "The page predicts by Foreglow's own predictor; these are the published scenarios on the same runs. \
+                 Accuracy is 100 − MAPE on runs that the scenario was not fitted on. t1: collecting its runs; t2: training; T: both."
             </p>
             <div class="scroll" tabindex="0" role="region" aria-labelledby="scenarios-title">
                 <table data-testid="scenario-table">
@@ -41,7 +41,7 @@ pub fn Scenarios() -> impl IntoView {
     }
 }
 
-fn row(scenario: &ScenarioRow, used: bool) -> impl IntoView + use<> {
+fn row(scenario: &ScenarioRow) -> impl IntoView + use<> {
     let label = scenario.scenario.label();
     let seconds = |secs: f64, class: &'static str| {
         view! { <td class=class data-secs=secs.to_string()>{format_duration(secs)}</td> }
@@ -58,11 +58,10 @@ fn row(scenario: &ScenarioRow, used: bool) -> impl IntoView + use<> {
     let techniques = if techniques.is_empty() { String::new() } else { techniques.join(" · ") };
     let reason = scenario.reason.as_deref().map(capitalised);
     view! {
-        <tbody class:used=used data-scenario=label>
+        <tbody data-scenario=label>
             <tr>
                 <th scope="row">
                     {label}
-                    {used.then(|| view! { <span class="chip">"used here"</span> })}
                 </th>
                 <td class="number accuracy" data-percent=scenario.accuracy_percent.map(|percent| percent.to_string())>
                     {accuracy}
