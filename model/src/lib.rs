@@ -46,7 +46,7 @@ pub use crate::dataset::{Column, Dataset, DatasetError, Features, Transform, Val
 pub use crate::decision::{Candidate, Decision, Exclusion, decide, pareto_front};
 pub use crate::ensemble::{Direction, Ensemble};
 pub use crate::error::{DecideError, FitError, MetricError};
-pub use crate::evaluation::{Answer, Outcome, Repeats, Score, Settings, Split, Trial, draw, score};
+pub use crate::evaluation::{Answer, Outcome, Repeats, Score, Settings, Split, Trial, draw, sample_trial, score};
 pub use crate::learner::Technique;
 pub use crate::metric::mape;
 pub use crate::prediction::{Interval, Prediction, Warning};

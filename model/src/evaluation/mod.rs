@@ -3,10 +3,12 @@
 //! Runs that are equal in every feature are repeats of one setting: they are fitted by their median, and never stand on
 //! both sides of a split. A run whose time is only a lower bound is never tested.
 
+mod samples;
 mod score;
 mod settings;
 mod split;
 
+pub use crate::evaluation::samples::sample_trial;
 pub use crate::evaluation::score::{Answer, Outcome, Score, score};
 pub use crate::evaluation::settings::Settings;
 pub use crate::evaluation::split::{Split, draw};

@@ -16,12 +16,8 @@ pub fn sample_trial(runs: &[Observation]) -> Result<(Trial, Roles), DatasetError
     let trial = Trial::new(&dataset(&samples)?, &dataset(&whole)?, Repeats::Median);
     let threads: Term = "executors*cores_per_executor".parse().expect("a product of two columns");
     let rate = Term::new("sampling_rate");
-    let roles = Roles {
-        machines: Some(threads),
-        data_size: Some(rate.clone()),
-        iterations: Some(rate),
-        ..Roles::default()
-    };
+    let roles =
+        Roles { machines: Some(threads), data_size: Some(rate.clone()), iterations: Some(rate), ..Roles::default() };
     Ok((trial, roles))
 }
 

@@ -10,8 +10,8 @@ use crate::rival::{Rival, RivalError, Roles, Term};
 use crate::{Dataset, Features};
 
 /// t = β₀ + β₁·batch + β₂·iterations by least squares, for each deployment: runs equal in every other feature, so that
-/// training and inference are apart wherever they are told apart by one. Where no column of iterations is named, a run
-/// is one iteration.
+/// training and inference are apart wherever they are told apart by one. Where only one of the two is
+/// named, the other is the same in every run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EndToEnd;
 
@@ -21,9 +21,10 @@ impl Rival for EndToEnd {
     }
 
     fn answer(&self, fit: &Dataset, asked: &Features, roles: &Roles) -> Result<Vec<Option<f64>>, RivalError> {
-        let batch = roles.batch_size.as_ref();
-        let batch = batch.ok_or(RivalError::Role { role: "batch size", option: "--batch-size" })?;
-        let terms: Vec<&Term> = std::iter::once(batch).chain(&roles.iterations).collect();
+        let terms: Vec<&Term> = roles.batch_size.iter().chain(&roles.iterations).collect();
+        if terms.is_empty() {
+            return Err(RivalError::Role { role: "batch size", option: "--batch-size" });
+        }
         let values =
             |features: &Features| terms.iter().map(|term| term.values(features)).collect::<Result<Vec<_>, _>>();
         let (known, unknown) = (values(fit.features())?, values(asked)?);

@@ -1,6 +1,10 @@
 //! Splits of settings, and what is summed up over them.
 
-use foreglow_model::{Answer, Column, Dataset, Features, Outcome, Repeats, Score, Settings, Split, Trial, draw, score};
+use foreglow_model::{
+    Answer, Column, Dataset, Features, Outcome, RIVALS, Repeats, Score, Settings, Split, Trial, draw, sample_trial,
+    score,
+};
+use foreglow_shared::Observation;
 use proptest::prelude::*;
 
 fn runs(rows: &[(f64, &str, f64, bool)]) -> Dataset {
@@ -108,4 +112,26 @@ fn a_score_counts_errors_intervals_and_what_is_unknown() {
     assert!(close(mape_percent, 40.0 / 3.0) && close(median_ape_percent, 10.0) && close(coverage_percent, 200.0 / 3.0));
     assert_eq!((tested, unknown), (3, 2));
     assert_eq!(score(&[]), Score::default());
+}
+
+#[test]
+fn the_runs_of_a_job_are_a_table_that_rivals_can_answer() {
+    let run = |executors: u32, sampling_rate: f64| Observation {
+        executors,
+        cores_per_executor: 2,
+        memory_per_executor_mib: 512,
+        partition_size: 8,
+        sampling_rate,
+        completion_time_secs: 300.0 * sampling_rate / f64::from(executors),
+        startup_secs: None,
+    };
+    let runs: Vec<Observation> = [1, 2].into_iter().flat_map(|e| [0.01, 0.1, 1.0].map(|rate| run(e, rate))).collect();
+    let (trial, roles) = sample_trial(&runs).unwrap();
+    assert_eq!((trial.fit().secs().len(), trial.tested()), (4, 2));
+    for name in ["ernest", "linear-scaling", "end-to-end"] {
+        let rival = RIVALS.iter().find(|rival| rival.name() == name).unwrap();
+        let score = score(&trial.rival(*rival, &roles).unwrap());
+        assert!(score.mape_percent.unwrap() < 1e-6 && score.tested == 2, "{name}: {score:?}");
+    }
+    assert!(sample_trial(&runs[..2]).is_err(), "no whole job");
 }

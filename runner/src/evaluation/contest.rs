@@ -122,7 +122,11 @@ fn standing(name: &'static str, bouts: Vec<&Bout>, trials: &[Trial]) -> Standing
         (Some(error), unknown) if unknown == asked => Some(error.clone()),
         (Some(error), unknown) => Some(format!("{unknown} of {asked} runs are left out: {error}")),
         (None, unknown) => {
-            Some(format!("{unknown} of {asked} runs are left out: no fitted run shares their other features"))
+            let why = match name {
+                FOREGLOW => "the fitted runs say nothing of them",
+                _ => "no fitted run shares their other features",
+            };
+            Some(format!("{unknown} of {asked} runs are left out: {why}"))
         }
     };
     let went_well: Vec<f64> = bouts.iter().filter(|bout| bout.outcomes.is_ok()).map(|bout| bout.secs).collect();

@@ -9,7 +9,7 @@ mod plan;
 mod records;
 mod roles;
 
-pub use self::contest::Standing;
+pub use self::contest::{Standing, hold};
 
 use crate::answer::EvaluationAnswer;
 use crate::progress::Progress;
@@ -39,7 +39,7 @@ impl TableArgs {
         let plan = self.split.plan(&input)?;
         drop(input);
         let progress = Progress::new();
-        let standings = contest::hold(&plan.trials, &roles, |met, of| progress.trials(met, of));
+        let standings = hold(&plan.trials, &roles, |met, of| progress.trials(met, of));
         drop(progress);
         Ok(Some(EvaluationAnswer::new(rows, plan.split, plan.notes, standings)))
     }

@@ -20,7 +20,7 @@ pub struct RoleArgs {
     #[arg(long, value_name = "COLUMN", requires = "input")]
     batch_size: Option<Term>,
 
-    /// Steps, for the end-to-end regression [default: one]
+    /// Steps, for the end-to-end regression
     #[arg(long, value_name = "COLUMN", requires = "input")]
     iterations: Option<Term>,
 
