@@ -19,9 +19,11 @@ use self::surrogate::{Contrast, Surrogate};
 use crate::{Candidate, DecideError, Decision, FitError, Predictor, Setting, decide};
 
 /// Where no other configuration is expected to save a larger share of the money, more samples are not worth it.
-pub const ENOUGH: f64 = 0.02;
-/// A sample that narrows the decision by a smaller share is none to collect.
+pub const ENOUGH: f64 = 0.01;
+/// Where no sample narrows the decision by a larger share, more samples are not worth it.
 pub const LEAST_NARROWING: f64 = 0.02;
+/// A sample that narrows the decision by a smaller share is not named.
+const WORTH_NAMING: f64 = 0.005;
 /// Noise of ln t where the predictor cannot say how far it is off, and its bounds where it can.
 const USUAL_NOISE: f64 = 0.1;
 const NOISE: std::ops::RangeInclusive<f64> = 0.02..=0.5;
@@ -104,7 +106,7 @@ pub fn advise(job: &Job, question: &Question) -> Result<Advice, DecideError> {
     // The sort is stable: equal ones keep the order of their settings.
     suggestions.sort_by(|a, b| b.worth().total_cmp(&a.worth()));
     let narrows = suggestions.iter().any(|suggestion| suggestion.narrowing >= Some(LEAST_NARROWING));
-    suggestions.retain(|suggestion| suggestion.narrowing >= Some(LEAST_NARROWING));
+    suggestions.retain(|suggestion| suggestion.narrowing >= Some(WORTH_NAMING));
     let expected_saving = contenders.expected_saving;
     let verdict = match expected_saving {
         Some(saving) if saving <= ENOUGH => Verdict::Enough,

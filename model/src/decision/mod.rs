@@ -33,7 +33,7 @@ pub struct Decision {
     /// The cheapest, whatever the deadline and the budget.
     pub cheapest: Option<usize>,
     /// The one that keeps the deadline and the budget with the highest probability, of equals the cheapest. `None` where
-    /// neither is asked.
+    /// neither is asked, and where each more likely misses than keeps them.
     pub likeliest: Option<usize>,
     /// Candidates that no other beats in time and money at once, by time ascending.
     pub pareto: Vec<usize>,
@@ -85,7 +85,10 @@ impl Decision {
             (None, Some(_)) => fastest(&candidates, feasible()),
             _ => cheapest(&candidates, feasible()),
         };
-        let most = possible().filter_map(|index| candidates[index].success_probability).max_by(f64::total_cmp);
+        let most = possible()
+            .filter_map(|index| candidates[index].success_probability)
+            .max_by(f64::total_cmp)
+            .filter(|most| *most > 0.5);
         let likeliest = most.and_then(|most| {
             cheapest(&candidates, possible().filter(|index| candidates[*index].success_probability == Some(most)))
         });

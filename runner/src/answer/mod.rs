@@ -1,5 +1,6 @@
 //! Answers in the forms in which people and programs read them. `docs/answers.md` fixes the JSON.
 
+mod advice;
 mod decision;
 mod demo;
 mod prediction;
@@ -8,6 +9,7 @@ mod scenario_table;
 use foreglow_model::{FitError, Interval, Predictor, Warning};
 use foreglow_shared::{Job, format_duration};
 
+pub use self::advice::AdviceAnswer;
 pub use self::decision::DecisionAnswer;
 pub use self::demo::{Check, DemoAnswer};
 pub use self::prediction::PredictionAnswer;

@@ -121,7 +121,7 @@ impl DecisionAnswer {
     fn success(&self, row: &Row) -> String {
         match row.success_probability {
             _ if self.question.deadline_secs.is_none() && self.question.budget.is_none() => String::new(),
-            Some(probability) => format_probability(probability),
+            Some(probability) => bounded(probability, row.most_probability),
             None if row.cost.is_none() => "unknown".into(),
             None if row.is_predicted_to_keep(&self.question) => "≥ 50 %".into(),
             None => "< 50 %".into(),
@@ -166,5 +166,15 @@ impl DecisionAnswer {
             ]
         };
         csv(&columns, self.candidates.iter().map(cells))
+    }
+}
+
+/// A probability; beyond the largest error that was made it is only known to be larger, or smaller, than this.
+fn bounded(probability: f64, most: Option<f64>) -> String {
+    let text = format_probability(probability);
+    match most.filter(|most| *most < 0.99) {
+        Some(most) if probability >= most => format!("≥ {text}"),
+        Some(most) if probability > 0.01 && probability <= 1.0 - most => format!("≤ {text}"),
+        _ => text,
     }
 }

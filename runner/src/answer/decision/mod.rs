@@ -2,7 +2,7 @@
 
 mod forms;
 
-use foreglow_model::{Candidate, Decision, Exclusion, Interval, Predictor, Warning, decide};
+use foreglow_model::{Candidate, Decision, Exclusion, Interval, Predictor, Spread, Warning, decide};
 use foreglow_shared::{Context, Job, Question, WhatIf, format_duration, format_money, format_probability};
 use serde::Serialize;
 
@@ -38,6 +38,9 @@ pub(super) struct Row {
     cost: Option<f64>,
     /// That it keeps the deadline and the budget both.
     success_probability: Option<f64>,
+    /// The most that the samples can promise of any time.
+    #[serde(skip)]
+    most_probability: Option<f64>,
     meets_deadline: bool,
     within_budget: bool,
     exclusion: Option<Exclusion>,
@@ -182,6 +185,7 @@ fn row(candidate: Candidate, on_pareto_front: bool) -> Row {
         interval: candidate.prediction.interval,
         cost: candidate.cost,
         success_probability: candidate.success_probability,
+        most_probability: candidate.prediction.spread.as_ref().map(Spread::most_probability),
         meets_deadline: candidate.meets_deadline,
         within_budget: candidate.within_budget,
         exclusion: candidate.exclusion,
