@@ -235,7 +235,6 @@ fn assert_as_accurate(
             // Both means are of so many draws: two standard errors of their difference come on top.
             let luck = 2.0 * sd * (2.0 / seeds as f64).sqrt();
             let what = format!("{} {}", set["name"], runs[0][index].technique);
-            println!("{what}: {ours:.2} % here, {theirs:.2} % expected, ± {luck:.2}");
             assert!((ours - theirs).abs() <= 0.5 + luck, "{what}: {ours} % here, {theirs} % expected, ± {luck}");
             compared += 1;
         }
