@@ -73,14 +73,14 @@ pub(super) fn scan(
     let mut stopped: Vec<(u32, u32)> =
         job.incomplete.iter().map(|run| (run.executors, run.cores_per_executor)).collect();
     stopped.retain(|(e, c)| executors.binary_search(e).is_ok() && cores.binary_search(c).is_ok());
-    let best = Best { least: None, configuration: None, passed_over: &stopped };
+    let best = Best { near: Vec::new(), passed_over: &stopped };
     let mut scan = Scan { question, bills, executors, cores, stairs: Stairs::of(&surface), best };
     for step in [FIRST_LOOK, 1] {
         scan.stairs.kept.clear();
         surface.regions.iter().for_each(|region| scan.region(region, step));
     }
     let Scan { stairs, best, .. } = scan;
-    let best = best.configuration;
+    let best = best.configuration();
     let mut points = stairs.kept;
     points.retain(|point| point.cost < stairs.least[point.step]);
     let times: Vec<(f64, f64)> = points.iter().map(|point| (point.secs, point.cost)).collect();
@@ -116,12 +116,18 @@ struct Stairs {
     kept: Vec<Point>,
 }
 
-/// The best configuration that keeps all that is asked: by money, or by time where only a budget is asked.
+/// The best configurations that keep all that is asked: by money, or by time where only a budget is asked.
 struct Best<'a> {
-    /// What is to be least, and the time.
-    least: Option<(f64, f64)>,
-    configuration: Option<(u32, u32)>,
+    /// Each takes longer than those after it and is better than they are.
+    near: Vec<Goal>,
     passed_over: &'a [(u32, u32)],
+}
+
+struct Goal {
+    /// What is to be least.
+    goal: f64,
+    secs: f64,
+    configuration: (u32, u32),
 }
 
 /// Room for what is known of one row of a region.
@@ -139,11 +145,7 @@ impl Scan<'_> {
         let mut row = Row::of(columns.len());
         let probability = self.question.probability;
         // The predicted time is the median: it answers for probabilities up to 1/2 without a spread.
-        let (down, across) = if probability > 0.5 {
-            region.ratios(probability)
-        } else {
-            (vec![1.0; region.rows.len()], vec![1.0; columns.len()])
-        };
+        let margin = (probability > 0.5).then(|| region.margin(probability));
         let cores = &self.cores[columns.clone()];
         for (index, place) in region.rows.clone().enumerate().step_by(step) {
             let executors = self.executors[place];
@@ -152,26 +154,30 @@ impl Scan<'_> {
             exponentials(&mut row.secs);
             self.bills.price(executors, columns.clone(), &row.secs, &mut row.costs);
             self.stairs.keep(executors, cores, &row);
-            self.goals(executors, columns.clone(), (down[index], &across), &mut row);
+            if let Some(margin) = margin.filter(|_| self.has_limit()) {
+                region.add_margin(margin, index, &mut row.logs);
+            }
+            self.goals(executors, columns.clone(), &mut row);
             self.best.keep(executors, cores, &row);
         }
     }
 
-    /// What is to be least of each configuration of a row; infinite where it does not keep all that is asked.
-    fn goals(&self, executors: u32, columns: Range<usize>, (down, across): (f64, &[f64]), row: &mut Row) {
+    fn has_limit(&self) -> bool {
+        self.question.deadline_secs.is_some() || self.question.budget.is_some()
+    }
+
+    /// What is to be least of each configuration of a row; infinite where it does not keep all that is asked. The
+    /// logarithms are those of the times that are to be within the limits.
+    fn goals(&self, executors: u32, columns: Range<usize>, row: &mut Row) {
         let Row { secs, costs, goals, logs } = row;
         let (deadline, budget) = (self.question.deadline_secs, self.question.budget);
         goals.copy_from_slice(if deadline.is_none() && budget.is_some() { secs } else { costs });
-        // Times that are not exceeded with the probability take the place of the logarithms.
-        let late = logs;
-        for ((late, secs), across) in late.iter_mut().zip(secs.iter()).zip(across) {
-            *late = secs * if down > *across { down } else { *across };
-        }
         if let Some(deadline) = deadline {
-            forbid_above(deadline, late, goals);
+            forbid_above(libm::log(deadline), logs, goals);
         }
         if let Some(budget) = budget {
-            self.bills.price(executors, columns, late, costs);
+            exponentials(logs);
+            self.bills.price(executors, columns, logs, costs);
             forbid_above(budget, costs, goals);
         }
     }
@@ -264,22 +270,27 @@ impl Stairs {
 }
 
 impl Best<'_> {
-    /// Of equals by money the fastest.
     fn keep(&mut self, executors: u32, cores: &[u32], row: &Row) {
-        let bound = self.least.map_or(f64::MAX, |(least, _)| least * (1.0 + SAME_MONEY));
+        let bound = self.near.first().map_or(f64::MAX, |best| best.goal * (1.0 + SAME_MONEY));
         if least(&row.goals) > bound {
             return;
         }
-        for (j, goal) in row.goals.iter().enumerate().filter(|(_, goal)| goal.is_finite()) {
-            let secs = row.secs[j];
-            let is_better = self.least.is_none_or(|(least, fastest)| {
-                *goal < least * (1.0 - SAME_MONEY) || (*goal <= least * (1.0 + SAME_MONEY) && secs < fastest)
-            });
-            if is_better && !self.passed_over.contains(&(executors, cores[j])) {
-                self.least = Some((*goal, secs));
-                self.configuration = Some((executors, cores[j]));
+        for (j, goal) in row.goals.iter().enumerate().filter(|(_, goal)| **goal <= bound) {
+            let (goal, secs, configuration) = (*goal, row.secs[j], (executors, cores[j]));
+            let place = self.near.partition_point(|other| other.goal <= goal);
+            let is_beaten = self.near[..place].last().is_some_and(|other| other.secs <= secs);
+            if !is_beaten && !self.passed_over.contains(&configuration) {
+                let beats = self.near[place..].iter().take_while(|other| other.secs >= secs).count();
+                self.near.splice(place..place + beats, [Goal { goal, secs, configuration }]);
             }
         }
+    }
+
+    /// Of those that are as good as the best, the fastest.
+    fn configuration(&self) -> Option<(u32, u32)> {
+        let bound = self.near.first()?.goal * (1.0 + SAME_MONEY);
+        let as_good = self.near.partition_point(|other| other.goal <= bound);
+        Some(self.near[as_good - 1].configuration)
     }
 }
 

@@ -87,22 +87,36 @@ impl Blend {
 }
 
 impl Blend {
-    /// The quantile of [`Blend::spread`] at a probability of at least 1/2, by the distance beyond the measured ranges.
-    pub(crate) fn ratio(&self, probability: f64) -> impl Fn(f64) -> f64 {
+    /// The logarithm of the quantile of [`Blend::spread`] at a probability of at least 1/2.
+    pub(crate) fn margin(&self, probability: f64) -> Margin {
         // A t distribution scales: its quantile is worked out once.
         let quantile = |spread: &Spread| libm::log(spread.quantile(probability));
-        let (scale, per_range, unit) = match &self.errors {
-            None => (f64::INFINITY, 0.0, 1.0),
-            Some(Errors::Ranked(spread)) => (quantile(spread), 0.0, 1.0),
+        match &self.errors {
+            None => Margin { unit: f64::INFINITY, square: 1.0, square_per_range: 0.0 },
+            Some(Errors::Ranked(spread)) => Margin { unit: quantile(spread), square: 1.0, square_per_range: 0.0 },
             Some(Errors::Scaled { scale, degrees_of_freedom, per_range }) => {
                 let unit = Spread::student_t(1.0, *degrees_of_freedom).map_or(f64::INFINITY, |unit| quantile(&unit));
-                (*scale, *per_range, unit)
+                Margin { unit, square: scale * scale, square_per_range: per_range * per_range }
             }
-        };
-        move |distance: f64| {
-            let beyond = per_range * distance.min(FARTHEST);
-            libm::exp(unit * (scale * scale + beyond * beyond).sqrt())
         }
+    }
+}
+
+/// How far above a prediction, in ln t, a quantile of its spread lies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Margin {
+    unit: f64,
+    square: f64,
+    square_per_range: f64,
+}
+
+impl Margin {
+    /// Of a question whose squared distance beyond the measured ranges is given.
+    #[inline]
+    pub(crate) fn at(self, distance_squared: f64) -> f64 {
+        const MOST: f64 = FARTHEST * FARTHEST;
+        let counted = if distance_squared < MOST { distance_squared } else { MOST };
+        self.unit * (self.square + self.square_per_range * counted).sqrt()
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::dataset::Features;
 use crate::ensemble::Ensemble;
-use crate::ensemble::blend::Blend;
+use crate::ensemble::blend::{Blend, Margin};
 use crate::ensemble::shape::Axis;
 use crate::regression::Regression;
 use crate::regression::plane::{Factored, Line, Plane};
@@ -25,7 +25,7 @@ pub(crate) struct Region {
     pub(crate) columns: Range<usize>,
     factored: Factored,
     blend: Arc<Blend>,
-    /// How far each row, and each column, lies beyond the measured ranges.
+    /// Squared distance beyond the measured ranges of each row, by itself and by what does not vary, and of each column.
     distances: (Vec<f64>, Vec<f64>),
 }
 
@@ -60,7 +60,8 @@ impl Ensemble {
             return None;
         }
         let fixed = (0..numeric.len()).filter(is_fixed);
-        let beyond = fixed.map(|column| extent.numeric[column].distance(numeric[column])).fold(0.0, f64::max);
+        let square = |axis: &Axis, x: f64| axis.distance(x) * axis.distance(x);
+        let beyond: f64 = fixed.map(|column| square(&extent.numeric[column], numeric[column])).sum();
         let (down_axis, across_axis) = (&extent.numeric[down_place], &extent.numeric[across_place]);
         let mut regions = Vec::new();
         for rows in segments(down_axis, down.values) {
@@ -72,9 +73,9 @@ impl Ensemble {
                     across: Line { column: across_place, values: &across.values[columns.clone()] },
                 };
                 let (blend, factored) = self.region(&plane);
-                let far = |axis: &Axis, values: &[f64]| values.iter().map(|x| axis.distance(*x).max(beyond)).collect();
-                let distances = (far(down_axis, plane.down.values), far(across_axis, plane.across.values));
-                regions.push(Region { rows: rows.clone(), columns, factored, blend, distances });
+                let down = plane.down.values.iter().map(|x| beyond + square(down_axis, *x)).collect();
+                let across = plane.across.values.iter().map(|x| square(across_axis, *x)).collect();
+                regions.push(Region { rows: rows.clone(), columns, factored, blend, distances: (down, across) });
             }
         }
         Some(Surface { regions })
@@ -100,12 +101,15 @@ impl Region {
         self.factored.row(row, logs, scratch);
     }
 
-    /// The ratio of the true to the predicted time that is not exceeded with this probability, of at least 1/2, for each
-    /// row and for each column; that of a point is the larger of the two. Infinite where it cannot be promised.
-    pub(crate) fn ratios(&self, probability: f64) -> (Vec<f64>, Vec<f64>) {
-        let ratio = self.blend.ratio(probability);
-        let of = |distances: &[f64]| distances.iter().map(|distance| ratio(*distance)).collect();
-        (of(&self.distances.0), of(&self.distances.1))
+    /// How far above a prediction the time lies, in ln t, that is not exceeded with this probability, of at least 1/2.
+    pub(crate) fn margin(&self, probability: f64) -> Margin {
+        self.blend.margin(probability)
+    }
+
+    /// Adds a margin to the logarithms of one row.
+    pub(crate) fn add_margin(&self, margin: Margin, row: usize, logs: &mut [f64]) {
+        let down = self.distances.0[row];
+        logs.iter_mut().zip(&self.distances.1).for_each(|(log, across)| *log += margin.at(down + across));
     }
 }
 
@@ -156,16 +160,17 @@ mod tests {
             let mut points = 0;
             for region in &surface.regions {
                 let mut logs = vec![0.0; region.columns.len()];
-                let (rows, columns) = region.ratios(0.9);
                 for (index, row) in region.rows.clone().enumerate() {
                     region.logs(index, &mut logs, &mut vec![0.0; region.columns.len()]);
+                    let mut late = logs.clone();
+                    region.add_margin(region.margin(0.9), index, &mut late);
                     for (place, column) in region.columns.clone().enumerate() {
                         let alone = features(&[(down[row], across[column], share, machine)]);
                         let alone = &ensemble.predict(&alone).unwrap()[0];
                         let secs = alone.completion_time_secs.unwrap();
                         assert!((libm::exp(logs[place]) / secs - 1.0).abs() < 1e-11, "{row} {column}");
                         let ratio = alone.spread.as_ref().unwrap().quantile(0.9);
-                        assert!((rows[index].max(columns[place]) / ratio - 1.0).abs() < 1e-9, "{row} {column}");
+                        assert!((libm::exp(late[place]) / (secs * ratio) - 1.0).abs() < 1e-9, "{row} {column}");
                         points += 1;
                     }
                 }
