@@ -229,7 +229,10 @@ fn assert_as_accurate(
         let mut work = Work::new(0, watch);
         let runs: Vec<Vec<Candidate>> =
             (0..SEEDS).map(|seed| learner(seed).candidates(&table, &mut work).unwrap()).collect();
-        for expected in set[family].as_array().unwrap() {
+        // Predicting 0 has an error of 100 %. What is worse has learned nothing, and its error is a draw with a heavy tail (of
+        // 21 seeds of one of scikit-learn's 19 were at 106 to 111 %, one at 160 and one at 359), so that means say nothing.
+        let learned = |expected: &&Value| expected["mape_percent"].as_f64().unwrap() < 100.0;
+        for expected in set[family].as_array().unwrap().iter().filter(learned) {
             let index = runs[0].iter().position(|candidate| find(expected, candidate.technique)).unwrap();
             let errors: Vec<f64> =
                 runs.iter().map(|run| crate::mape(&table.target, &run[index].held_out).unwrap()).collect();
