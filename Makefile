@@ -1,4 +1,4 @@
-# The commands for people: run, test, bench. Each sets up what it needs first (setup.sh), and only what is absent.
+# The commands for people: run, test, bench, accuracy. Each sets up what it needs first (setup.sh), and only what is absent.
 
 # Always the whole workspace: a part of it has other features of the same dependencies, and would compile them again.
 CARGO_FLAGS := --release --locked --workspace
@@ -12,12 +12,13 @@ WASM_RUNNER := target/bundle/release/foreglow-wasm-runner
 FOREGLOW    := target/release/foreglow
 SKLEARN     := target/sklearn/bin/python
 
-.PHONY: run test bench build planner lint unit wasm-unit bench-decision help FORCE
+.PHONY: run test bench build planner lint unit wasm-unit bench-decision accuracy help FORCE
 
 help:
 	@echo 'make run    measure a real CNN on this machine, predict the whole job, serve the planner'
 	@echo 'make test   lints and every test, the browser tests included'
 	@echo 'make bench  every benchmark; each writes target/bench/NAME.json'
+	@echo 'make accuracy  every predictor on the public data sets in DATA; writes target/accuracy.json and docs/accuracy.md'
 
 run: setup-run build
 	$(FOREGLOW) demo
@@ -84,3 +85,10 @@ bench: $(SKLEARN)
 $(SKLEARN):
 	python3 -m venv target/sklearn
 	target/sklearn/bin/pip install --quiet scikit-learn==1.9.1
+
+# The folder of the public data sets, which are no part of the project (docs/accuracy.md says what they are).
+DATA := ../shared/data
+
+accuracy: build
+	cargo build $(CARGO_FLAGS) --example accuracy
+	target/release/examples/accuracy $(DATA) --page docs/accuracy.md

@@ -125,11 +125,16 @@ pub fn read_bytes(file: &Path) -> anyhow::Result<Vec<u8>> {
         std::io::stdin().lock().read_to_end(&mut bytes).context("standard input cannot be read")?;
         return Ok(bytes);
     }
-    std::fs::read(file).map_err(|error| match error.kind() {
+    std::fs::read(file).map_err(|error| unreadable(file, &error))
+}
+
+/// The sentence for a file that cannot be read.
+pub fn unreadable(file: &Path, error: &std::io::Error) -> anyhow::Error {
+    match error.kind() {
         std::io::ErrorKind::NotFound => unusable(format!("there is no file {}; check its name", file.display())),
         std::io::ErrorKind::IsADirectory => unusable(format!("{} is a folder; give a file", file.display())),
         _ => unusable(format!("the file {} cannot be read: {error}", file.display())),
-    })
+    }
 }
 
 /// What a message calls a file.

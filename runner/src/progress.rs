@@ -64,6 +64,12 @@ impl Progress {
         self.line(&format!("{number}/{of}  {}  {}", describe(run), result(sample)));
     }
 
+    /// Predictors that have met splits.
+    pub fn trials(&self, met: usize, of: usize) {
+        self.bar.set_prefix("evaluating");
+        self.show(met as u64, of as u64, format!("{met} of {of} fits"));
+    }
+
     /// A line that stays, above the bar.
     pub fn line(&self, text: &str) {
         if self.is_terminal {

@@ -59,7 +59,6 @@ pub struct Resources {
     pub accelerated: bool,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a field by reference")]
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }

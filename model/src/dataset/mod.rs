@@ -248,6 +248,12 @@ impl Dataset {
         &self.censored
     }
 
+    /// The runs whose times are no lower bounds; `None` where there is none.
+    pub fn completed(&self) -> Option<Self> {
+        let rows: Vec<usize> = (0..self.secs.len()).filter(|row| !self.censored[*row]).collect();
+        (!rows.is_empty()).then(|| self.select(&rows))
+    }
+
     /// Some of the runs, in the order of the indices.
     ///
     /// # Panics

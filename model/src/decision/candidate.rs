@@ -7,7 +7,7 @@ use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Question, Resources
 use serde::{Deserialize, Serialize};
 
 use super::front::order;
-use super::memory::Footprint;
+use super::memory::{Footprint, is_out_of_memory};
 use crate::{Prediction, Predictor, Setting};
 
 /// Probabilities that differ by less are the same: a deadline at exactly a quantile is met with its probability.
@@ -156,6 +156,10 @@ impl Exclusion {
     /// Why a job must not run with so many cores and so much memory for each executor; `None` where nothing is known
     /// against it. The partitions are taken as small as the smallest that completed.
     pub fn of(job: &Job, cores_per_executor: u32, memory_per_executor_mib: u32, sampling_rate: f64) -> Option<Self> {
+        // Most jobs have no such run, and a decision weighs a million configurations.
+        if !job.incomplete.iter().any(is_out_of_memory) {
+            return None;
+        }
         let footprint = Footprint::of_job(job, cores_per_executor, memory_per_executor_mib, sampling_rate);
         let IncompleteRun { cores_per_executor, memory_per_executor_mib, partition_size, .. } =
             footprint.goes_over_memory(job)?;

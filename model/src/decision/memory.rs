@@ -28,7 +28,7 @@ impl Footprint {
     /// most memory, in this order.
     pub(crate) fn goes_over_memory(self, job: &Job) -> Option<IncompleteRun> {
         let over = |run: &&IncompleteRun| {
-            run.outcome == IncompleteOutcome::OutOfMemory
+            is_out_of_memory(run)
                 && run.cores_per_executor <= self.cores_per_executor
                 && run.partition_size <= self.partition_size
                 && run.memory_per_executor_mib >= self.memory_per_executor_mib
@@ -47,4 +47,9 @@ impl Footprint {
                 && run.sampling_rate >= self.sampling_rate
         })
     }
+}
+
+/// Whether a run went over its memory.
+pub(crate) fn is_out_of_memory(run: &IncompleteRun) -> bool {
+    run.outcome == IncompleteOutcome::OutOfMemory
 }

@@ -10,10 +10,10 @@ use crate::ensemble::shape::{Extent, Shape, Side};
 const MANY_ROWS: usize = 300;
 /// Up to so many rows each is held out alone.
 const FEW_ROWS: usize = 12;
-/// Folds of a cross-validation, of few and of many rows.
+/// Folds of a cross-validation.
 const FOLDS: usize = 5;
-const FOLDS_OF_MANY: usize = 3;
-/// Folds that are tried where rows are many.
+/// Folds of many rows, of which only some are tried: each leaves nearly as much to fit as there is.
+const FOLDS_OF_MANY: usize = 10;
 const TRIED_OF_MANY: usize = 2;
 
 /// Rows to fit and rows to predict, by index.

@@ -31,7 +31,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::dataset::{Dataset, DatasetError, Features, Points};
 use crate::ensemble::canonical::{Group, MAX_ROWS, Table, groups, subsample};
 use crate::ensemble::fitted::Fitted;
-use crate::ensemble::schema::Schema;
+pub(crate) use crate::ensemble::schema::Schema;
 use crate::ensemble::shape::{Extent, Shape};
 pub(crate) use crate::ensemble::surface::{Along, Region, Surface};
 use crate::regression::Regression;

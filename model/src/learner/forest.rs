@@ -79,11 +79,12 @@ impl Learner for Forests {
 
 impl Grown {
     fn on(table: &Table, features_per_split: usize, max_depth: u32, seed: u64) -> Self {
-        let forest = grow(table, None, features_per_split, max_depth, seed);
+        let shape = (TREES[2], features_per_split, max_depth);
+        let forest = grow(table, None, shape, seed);
         let mut cut = forest.is_cut();
         let mut held_out = vec![vec![0.0; table.rows()]; TREES.len()];
         for fold in Fold::all(table.rows()) {
-            let without = grow(table, Some(fold), features_per_split, max_depth, seed);
+            let without = grow(table, Some(fold), shape, seed);
             cut |= without.is_cut();
             for row in (0..table.rows()).filter(|row| fold.has(*row)) {
                 let mut sum = 0.0;
@@ -100,6 +101,11 @@ impl Grown {
 }
 
 impl Forest {
+    /// So many trees on all rows of a table, as deep as they grow, each split of all features.
+    pub(crate) fn of(table: &Table, trees: u32, seed: u64) -> Self {
+        grow(table, None, (trees, table.features[0].len(), u32::MAX), seed)
+    }
+
     /// The mean of the trees' values at `features`.
     pub(crate) fn at(&self, features: &[f64]) -> f64 {
         self.trees.iter().map(|tree| tree.at(features)).sum::<f64>() / self.trees.len() as f64
@@ -122,9 +128,14 @@ impl MaxFeatures {
     }
 }
 
-/// A forest of the most trees, on all rows but those of a fold. Every forest draws from the same numbers, as
+/// A forest of so many trees, features per split and splits from root to leaf, on all rows but those of a fold. Every forest draws from the same numbers, as
 /// scikit-learn's do under one `random_state`.
-fn grow(table: &Table, left_out: Option<Fold>, features_per_split: usize, max_depth: u32, seed: u64) -> Forest {
+fn grow(
+    table: &Table,
+    left_out: Option<Fold>,
+    (trees, features_per_split, max_depth): (u32, usize, u32),
+    seed: u64,
+) -> Forest {
     let kept: Vec<usize> = (0..table.rows()).filter(|row| !left_out.is_some_and(|fold| fold.has(*row))).collect();
     let by = |feature: usize| {
         let mut rows = kept.clone();
@@ -143,7 +154,7 @@ fn grow(table: &Table, left_out: Option<Fold>, features_per_split: usize, max_de
             sorted.iter().map(|rows| rows.iter().copied().filter(|row| weights[*row] > 0.0).collect()).collect();
         Tree::grow(&Ground { table, weights, features_per_split, max_depth }, drawn, &mut draws)
     };
-    Forest { trees: (0..TREES[2]).map(tree).collect() }
+    Forest { trees: (0..trees).map(tree).collect() }
 }
 
 /// A whole number below `end`, which is at most 2³²: the high half of a product (Lemire, "Fast random integer generation

@@ -21,7 +21,9 @@ mod work;
 
 use serde::{Deserialize, Serialize};
 
-use crate::learner::forest::{Forest, Forests};
+pub(crate) use crate::learner::cholesky::Cholesky;
+pub(crate) use crate::learner::forest::Forest;
+use crate::learner::forest::Forests;
 use crate::learner::lasso::Lasso;
 use crate::learner::network::Network;
 #[cfg(feature = "perceptron")]
@@ -30,6 +32,7 @@ use crate::learner::ridge::Ridge;
 pub(crate) use crate::learner::selection::{Selection, select};
 pub(crate) use crate::learner::table::{Fold, Linear, Table};
 pub use crate::learner::technique::{Activation, MaxFeatures, Solver, Technique};
+pub(crate) use crate::learner::tree::{Ground, Tree};
 pub use crate::learner::work::Cancelled;
 pub(crate) use crate::learner::work::Work;
 

@@ -54,6 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[allow(clippy::disallowed_methods, reason = "the platform's exponential is what this one is compared with")]
     fn the_sigmoid_of_four_operations_is_the_sigmoid() {
         for step in -4000..=4000 {
             let z = f64::from(step) / 100.0;

@@ -1,6 +1,6 @@
 //! The cheapest configuration under a deadline, and the front of time and money.
 
-use foreglow_model::{DecideError, Decision, Predictor, decide, pareto_front};
+use foreglow_model::{DecideError, Decision, Exclusion, Predictor, decide, pareto_front};
 use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Observation, PriceSheet, Question};
 use proptest::prelude::*;
 #[cfg(target_arch = "wasm32")]
@@ -233,6 +233,17 @@ fn what_runs_out_of_memory_is_never_recommended_however_cheap() {
     assert!(none(&with(|run| run.cores_per_executor = 5)), "nor more cores");
     assert!(!none(&with(|run| run.memory_per_executor_mib = 2048)), "more memory that was too little says all");
     assert!(!none(&with(|run| run.sampling_rate = 1.0)), "whatever the sampling rate");
+}
+
+#[test]
+fn a_run_over_all_images_that_went_over_its_memory_says_nothing_of_a_share_that_completed() {
+    let mut job = job(&runs());
+    job.incomplete.push(IncompleteRun { sampling_rate: 1.0, ..incomplete(2, 1024, IncompleteOutcome::OutOfMemory) });
+    let excluded = |cores, sampling_rate| Exclusion::of(&job, cores, 1024, sampling_rate).is_some();
+    // Runs of up to 4 cores completed on a tenth of the images.
+    assert!(excluded(2, 1.0) && excluded(4, 0.5) && !excluded(2, 0.1) && !excluded(4, 0.05));
+    assert!(excluded(5, 0.1), "no run of 5 cores completed");
+    assert!(!excluded(1, 1.0));
 }
 
 #[test]

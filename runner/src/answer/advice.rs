@@ -167,7 +167,11 @@ impl AdviceAnswer {
 fn command(context: &Context, suggestion: &Suggestion, output: &Path) -> Option<String> {
     let workload = &context.workload;
     let architecture = Architecture::named(&workload.model)?;
-    if context.engine != Engine::Local || workload.mode != Mode::Inference || workload.epochs != 1 {
+    let is_measurable = architecture.input.px.contains(&workload.image_px)
+        && context.engine == Engine::Local
+        && workload.mode == Mode::Inference
+        && workload.epochs == 1;
+    if !is_measurable {
         return None;
     }
     let mut words = vec!["foreglow".to_owned(), "collect".to_owned()];

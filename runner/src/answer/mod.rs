@@ -3,6 +3,7 @@
 mod advice;
 mod decision;
 mod demo;
+mod evaluation;
 mod prediction;
 mod scenario_table;
 
@@ -12,6 +13,7 @@ use foreglow_shared::{Job, format_duration};
 pub use self::advice::AdviceAnswer;
 pub use self::decision::DecisionAnswer;
 pub use self::demo::{Check, DemoAnswer};
+pub use self::evaluation::EvaluationAnswer;
 pub use self::prediction::PredictionAnswer;
 pub use self::scenario_table::ScenarioTableAnswer;
 

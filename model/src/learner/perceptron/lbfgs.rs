@@ -51,7 +51,7 @@ pub(super) fn train(mut batch: Batch, start: &Tensor<3>, limits: &[u32]) -> Vec<
         for (index, walker) in walkers.iter_mut().enumerate() {
             let before = walker.iterations;
             let goes_on = walker.take(slope.losses[index], &gradient[index * size..(index + 1) * size]);
-            let reached = |limit: u32| (limit > before && limit <= walker.iterations) || (!goes_on && limit > before);
+            let reached = |limit: u32| limit > before && (limit <= walker.iterations || !goes_on);
             for (list, _) in ends.iter_mut().zip(limits).filter(|(_, limit)| reached(**limit)) {
                 list[walker.number].clone_from(&walker.at);
             }

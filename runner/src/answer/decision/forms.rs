@@ -34,6 +34,9 @@ impl DecisionAnswer {
             ("", Align::Left),
         ];
         text.push_str(&table(&columns, self.candidates.iter().map(|row| self.cells(row))));
+        if self.weighed > self.candidates.len() {
+            text.push_str(&format!("\n{} configurations were weighed; these stand out.\n", self.weighed));
+        }
         text.push_str(&format!(
             "\nOn the front: no other configuration is both as fast and as cheap.\n\
              Prices: {}, {}{}; {} MiB for each executor.\nPredicted by Foreglow's own predictor.\n",

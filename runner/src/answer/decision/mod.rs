@@ -22,6 +22,8 @@ pub struct DecisionAnswer {
     likeliest: Option<Row>,
     next_faster: Option<Row>,
     next_cheaper: Option<Row>,
+    /// Configurations; of very many only those that stand out are among the candidates.
+    weighed: usize,
     candidates: Vec<Row>,
     /// About the samples; those about a configuration stand with it.
     warnings: Vec<Warning>,
@@ -56,7 +58,7 @@ impl DecisionAnswer {
     /// A question that has no answer: no configuration to choose from, far too many, or prices that do not fit the job.
     pub fn new(job: &Job, predictor: &Predictor, question: &Question) -> anyhow::Result<Self> {
         let decision = decide(predictor, job, question).map_err(|error| unusable(error.to_string()))?;
-        let Decision { candidates, recommended, fastest, cheapest, likeliest, pareto } = decision;
+        let Decision { candidates, recommended, fastest, cheapest, likeliest, pareto, weighed } = decision;
         let mut on_front = vec![false; candidates.len()];
         pareto.iter().for_each(|index| on_front[*index] = true);
         let rows: Vec<Row> =
@@ -79,6 +81,7 @@ impl DecisionAnswer {
             cheapest: at(cheapest),
             likeliest: at(likeliest),
             recommended,
+            weighed,
             candidates: rows,
         })
     }
