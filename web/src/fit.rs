@@ -6,13 +6,13 @@ use foreglow_model::{Grid, Predictor, ScenarioRow, Setting, scenario_table};
 use foreglow_shared::{Job, Question};
 use serde::{Deserialize, Serialize};
 
-/// What the page asks of the worker.
+/// What the page asks of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct FitRequest {
-    /// Tells the answer to this request from the answer to an earlier one.
-    pub number: u64,
-    /// What to fit.
-    pub job: Job,
+pub enum ToWorker {
+    /// A fit of this job. The number tells the answer to this request from the answer to an earlier one.
+    Fit(u64, Job),
+    /// Every published scenario on this job, with all learners of the published grid.
+    Compare(Job),
 }
 
 /// What the worker says to the page.
@@ -22,6 +22,10 @@ pub enum FromWorker {
     Ready,
     /// The request with this number is answered.
     Answer(u64, Result<Box<Fitted>, String>),
+    /// So many steps of the comparison are done, of so many.
+    Progress(u64, u64),
+    /// The comparison is done.
+    Compared(Vec<ScenarioRow>),
     /// It cannot go on, and why.
     Broken(String),
 }
@@ -46,6 +50,16 @@ pub fn fit(job: &Job, clock: &mut dyn FnMut() -> f64) -> Result<Fitted, String> 
     let scenarios = scenario_table(&job.context, &job.observations, Grid::Linear, clock, watch)
         .map_err(|cancelled| cancelled.to_string())?;
     Ok(Fitted { predictor, scenarios })
+}
+
+/// Compares the published scenarios with all of their learners, which takes seconds to minutes; `watch` is told of each
+/// step.
+pub fn compare(job: &Job, clock: &mut dyn FnMut() -> f64, watch: &mut dyn FnMut(u64, u64)) -> Option<Vec<ScenarioRow>> {
+    let watch = &mut |done, total| {
+        watch(done, total);
+        ControlFlow::Continue(())
+    };
+    scenario_table(&job.context, &job.observations, Grid::Published, clock, watch).ok()
 }
 
 /// What the page asks first: the whole job on every configuration of the first question, and each run as it was.

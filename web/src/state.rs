@@ -3,12 +3,12 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use foreglow_model::{Decision, Prediction, Setting, decide};
+use foreglow_model::{Decision, Prediction, ScenarioRow, Setting, decide};
 use foreglow_shared::{Job, LinkError, Observation, PriceSheet, Question, Resources, Sample, View, WhatIf};
 use leptos::prelude::*;
 
-use crate::fit::Fitted;
-use crate::fit_worker::FitWorker;
+use crate::fit::{Fitted, FromWorker};
+use crate::fit_worker::{Comparison, FitWorker};
 use crate::job::{self, Limits, Space};
 
 /// How far the fit is.
@@ -33,6 +33,19 @@ impl Fit {
     }
 }
 
+/// How far the comparison of all learners is.
+#[derive(Clone, Debug)]
+pub enum Compared {
+    /// Nobody has asked.
+    None,
+    /// So many steps are done, of so many.
+    Running(u64, u64),
+    /// Every scenario.
+    Ready(Vec<ScenarioRow>),
+    /// Why there is none.
+    Failed(String),
+}
+
 /// Everything the page shows follows from these.
 #[derive(Clone, Copy)]
 pub struct Planner {
@@ -54,6 +67,8 @@ pub struct Planner {
     pub what_if: RwSignal<WhatIf>,
     /// The predictor of the selected job.
     pub fit: RwSignal<Fit>,
+    /// The published scenarios with all learners, on request.
+    pub compared: RwSignal<Compared>,
     /// What went wrong, in one sentence; the page stays as it is.
     pub alert: RwSignal<Option<String>>,
     /// A job that the collector knows with other runs than the page shows.
@@ -63,6 +78,7 @@ pub struct Planner {
     /// The decision about the question, which the what-if does not change. `None` while there is no predictor.
     pub decision: Memo<Option<Result<Arc<Decision>, String>>>,
     worker: StoredValue<Option<Rc<FitWorker>>, LocalStorage>,
+    comparison: StoredValue<Option<Comparison>, LocalStorage>,
 }
 
 impl Planner {
@@ -100,6 +116,8 @@ impl Planner {
             newer: RwSignal::new(None),
             loading: RwSignal::new(true),
             worker: StoredValue::new_local(None),
+            comparison: StoredValue::new_local(None),
+            compared: RwSignal::new(Compared::None),
         }
     }
 
@@ -164,6 +182,28 @@ impl Planner {
             Ok(worker) => self.worker.set_value(Some(worker)),
             Err(reason) => self.alert.set(Some(reason)),
         }
+    }
+
+    /// Compares the published scenarios with all of their learners, beside the page.
+    pub fn compare(self) {
+        let Some(job) = untrack(|| self.job()) else { return };
+        self.compared.set(Compared::Running(0, 1));
+        let told = move |told: Result<FromWorker, String>| match told {
+            Ok(FromWorker::Progress(done, total)) => self.compared.set(Compared::Running(done, total)),
+            Ok(FromWorker::Compared(rows)) => self.compared.set(Compared::Ready(rows)),
+            Ok(_) => {}
+            Err(reason) => self.compared.set(Compared::Failed(reason)),
+        };
+        match Comparison::start(job, told) {
+            Ok(comparison) => self.comparison.set_value(Some(comparison)),
+            Err(reason) => self.compared.set(Compared::Failed(reason)),
+        }
+    }
+
+    /// Breaks a comparison off, or forgets one that is done.
+    pub fn cancel_comparison(self) {
+        self.comparison.set_value(None);
+        self.compared.set(Compared::None);
     }
 
     /// Takes the samples of a file or a collector in place of what is there.
@@ -231,6 +271,7 @@ impl Planner {
     }
 
     fn refit(&self) {
+        self.cancel_comparison();
         let Some(job) = untrack(|| self.job()) else {
             self.fit.set(Fit::None);
             return;

@@ -5,7 +5,7 @@ use foreglow_shared::{format_duration, format_percent};
 use leptos::prelude::*;
 
 use crate::panel::prediction::capitalised;
-use crate::state::{Fit, Planner};
+use crate::state::{Compared, Fit, Planner};
 
 /// The scenario table.
 #[component]
@@ -13,7 +13,10 @@ pub fn Scenarios() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let rows = move || {
         let fitted = planner.fitted()?;
-        Some(fitted.scenarios.iter().map(row).collect_view())
+        Some(match planner.compared.get() {
+            Compared::Ready(rows) => rows.iter().map(row).collect_view(),
+            _ => fitted.scenarios.iter().map(row).collect_view(),
+        })
     };
     view! {
         <section class="card scenarios" aria-labelledby="scenarios-title">
@@ -36,6 +39,7 @@ pub fn Scenarios() -> impl IntoView {
                     {rows}
                 </table>
             </div>
+            {move || planner.fitted().is_some().then(|| comparison(planner))}
             {move || matches!(planner.fit.get(), Fit::Running).then(|| view! { <p class="hush">"Fitting…"</p> })}
         </section>
     }
@@ -79,6 +83,30 @@ fn row(scenario: &ScenarioRow) -> impl IntoView + use<> {
                 </td>
             </tr>
         </tbody>
+    }
+}
+
+/// The button that compares all learners, its progress and its end.
+fn comparison(planner: Planner) -> impl IntoView {
+    move || {
+        match planner.compared.get() {
+        Compared::None => view! {
+            <p class="compare">
+                <button data-testid="compare" on:click=move |_| planner.compare()>"Compare all learners"</button>
+                " Lasso, Ridge, random forests and perceptrons at every place, as published; some minutes, beside the page."
+            </p>
+        }
+        .into_any(),
+        Compared::Running(done, total) => view! {
+            <p class="compare" role="status">
+                <progress data-testid="compare-progress" max=total.to_string() value=done.to_string() aria-label="Comparing"></progress>
+                <button data-testid="compare-cancel" on:click=move |_| planner.cancel_comparison()>"Cancel"</button>
+            </p>
+        }
+        .into_any(),
+        Compared::Ready(_) => view! { <p class="hush" data-testid="compared">"With all learners of the published grid."</p> }.into_any(),
+        Compared::Failed(reason) => view! { <p class="reason" role="alert">{capitalised(&reason)}</p> }.into_any(),
+    }
     }
 }
 
