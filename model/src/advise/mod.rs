@@ -19,7 +19,7 @@ use self::surrogate::{Contrast, Surrogate};
 use crate::{Candidate, DecideError, Decision, FitError, Predictor, Setting, decide};
 
 /// Where no other configuration is expected to save a larger share of the money, more samples are not worth it.
-pub const ENOUGH: f64 = 0.01;
+pub const ENOUGH: f64 = 0.02;
 /// Where no sample narrows the decision by a larger share, more samples are not worth it.
 pub const LEAST_NARROWING: f64 = 0.02;
 /// A sample that narrows the decision by a smaller share is not named.
@@ -36,7 +36,7 @@ pub struct Advice {
     /// Whether to go on, and why.
     pub verdict: Verdict,
     /// Share of the recommended configuration's money that the most promising other one is expected to save; `None` where
-    /// nothing is recommended.
+    /// nothing is recommended, or nothing is known of another configuration.
     pub expected_saving: Option<f64>,
     /// The samples that could be collected, the best first. Before anything can be fitted: the first ones, in order.
     pub suggestions: Vec<Suggestion>,
@@ -98,7 +98,8 @@ pub fn advise(job: &Job, question: &Question) -> Result<Advice, DecideError> {
     let mut suggestions: Vec<Suggestion> = pool::settings(job, question)
         .into_iter()
         .map(|setting| {
-            let secs = predictor.predict(setting).completion_time_secs.map(|secs| secs + startup_secs(job));
+            let predicted = predictor.predict(setting).completion_time_secs.map(|secs| secs + startup_secs(job));
+            let secs = predicted.or_else(|| rough_secs(job, setting));
             suggestion(job, question, setting, secs, Some(contenders.narrowing(setting)))
         })
         .filter(|suggestion| suggestion.secs.is_some())
@@ -186,19 +187,21 @@ impl<'a> Contenders<'a> {
             return Self { surrogate, weighted: possible().map(open).collect(), expected_saving: None };
         };
         let mut weighted = Vec::new();
-        let mut expected_saving = 0.0_f64;
+        let mut expected_saving = Some(0.0_f64);
         for candidate in possible().filter(|candidate| *candidate != best) {
             let difference = whole(candidate).minus(whole(best));
             let kept = if is_limited { candidate.success_probability.unwrap_or(0.5) } else { 1.0 };
-            let saving = saving(candidate, best, surrogate.variance(difference).sqrt()) * kept;
-            expected_saving = expected_saving.max(saving);
+            let saving = saving(candidate, best, surrogate.variance(difference).sqrt()).map(|saving| saving * kept);
+            expected_saving = expected_saving.zip(saving).map(|(most, saving)| most.max(saving));
+            // Of a configuration that nothing is known of, everything is open.
+            let saving = saving.unwrap_or(1.0);
             // A limit is kept or not by the time itself, a comparison decided by the difference.
             weighted.push((if is_limited { whole(candidate) } else { difference }, saving));
         }
         if is_limited {
             weighted.push((whole(best), 1.0 - best.success_probability.unwrap_or(0.5)));
         }
-        Self { surrogate, weighted, expected_saving: Some(expected_saving) }
+        Self { surrogate, weighted, expected_saving }
     }
 
     /// Share by which a sample narrows what is uncertain: a weighted mean of variances, as a standard deviation.
@@ -221,15 +224,16 @@ fn whole(candidate: &Candidate) -> Contrast {
 
 /// Share of the best one's money that another is expected to save, where the logarithm of the ratio of their costs is normal
 /// with this standard deviation: E[(1 − ρ)⁺] = Φ(a) − e^(μ + s²/2) Φ(a − s), a = −μ/s, the expected improvement of
-/// a lognormal cost.
-fn saving(candidate: &Candidate, best: &Candidate, deviation: f64) -> f64 {
-    let Some((cost, least)) = candidate.cost.zip(best.cost) else { return 0.0 };
+/// a lognormal cost. `None` where its time is unknown.
+fn saving(candidate: &Candidate, best: &Candidate, deviation: f64) -> Option<f64> {
+    let (cost, least) = candidate.cost.zip(best.cost)?;
     let mean = libm::log(cost / least);
     if deviation <= 0.0 {
-        return (1.0 - cost / least).max(0.0);
+        return Some((1.0 - cost / least).max(0.0));
     }
     let a = -mean / deviation;
-    (normal_below(a) - libm::exp(mean + deviation * deviation / 2.0) * normal_below(a - deviation)).max(0.0)
+    let expected = normal_below(a) - libm::exp(mean + deviation * deviation / 2.0) * normal_below(a - deviation);
+    Some(expected.max(0.0))
 }
 
 fn normal_below(x: f64) -> f64 {
