@@ -11,12 +11,16 @@ PLANNER     := target/planner
 WASM_RUNNER := target/bundle/release/foreglow-wasm-runner
 FOREGLOW    := target/release/foreglow
 
-.PHONY: run test bench build planner lint unit wasm-unit help FORCE
+# Gradients and weight files, compiled by themselves; PyTorch for the processor and the graphics card is some 6 GB.
+PARITY := target/parity
+
+.PHONY: run test bench parity build planner lint unit wasm-unit help FORCE
 
 help:
 	@echo 'make run    measure a real CNN on this machine, predict the whole job, serve the planner'
 	@echo 'make test   lints and every test, the browser tests included'
 	@echo 'make bench  every benchmark; each writes target/bench/NAME.json'
+	@echo 'make parity the CNNs against PyTorch with the same weights; CNNS="vgg16 xception" for some of them'
 
 run: setup-run build
 	$(FOREGLOW) demo
@@ -47,6 +51,7 @@ lint: | setup-test
 	cargo fmt --all --check
 	cargo fmt --check --manifest-path web/bundle/Cargo.toml
 	cargo fmt --check --manifest-path bench/cpu-devices/Cargo.toml
+	cargo fmt --check --manifest-path runner/parity/Cargo.toml
 	cargo fmt --check --manifest-path tests/wasm-runner/Cargo.toml
 	cargo clippy $(CARGO_FLAGS) --all-targets -- -D warnings
 	cargo clippy --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- -D warnings
@@ -67,3 +72,14 @@ $(WASM_RUNNER): $(wildcard tests/wasm-runner/src/* tests/wasm-runner/Cargo.*) | 
 
 bench: setup-run
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
+
+# Our CNNs and the reference implementations with the same weights; not in CI.
+parity: $(PARITY)/venv/installed
+	rm -rf $(PARITY)/cnns
+	cargo run --release --locked --manifest-path runner/parity/Cargo.toml --target-dir $(PARITY)/build -- $(PARITY)/cnns $(CNNS)
+	$(PARITY)/venv/bin/python runner/parity/reference.py $(PARITY)/cnns
+
+$(PARITY)/venv/installed: runner/parity/requirements.txt
+	python3 -m venv $(PARITY)/venv
+	$(PARITY)/venv/bin/pip install --quiet -r $<
+	touch $@
