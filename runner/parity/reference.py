@@ -15,7 +15,11 @@ import torchvision
 from safetensors import safe_open
 from torch import nn
 
-LIMIT = 1e-4
+# The scores in float32; in float64 the training and every gradient too. In float32 no two programs train alike: batch
+# normalisation over a few images enlarges rounding, and an activation that rounding lifts over the kink of a ReLU lets another
+# gradient through. The table says how far PyTorch is from its own float64.
+SCORES_LIMIT = 1e-4
+EXACT_LIMIT = 1e-8
 
 
 def lenet5():
@@ -62,70 +66,78 @@ def load(model, path):
     return [name for name in order if "running_" not in name]
 
 
-def run(model, names, ours):
+def run(model, names, given):
     """What the reference gives for the same images: by name, as `foreglow-parity` writes it."""
     dtype = next(model.parameters()).dtype
-    images = ours["images"].to(dtype).requires_grad_()
-    result = {}
+    images = given["images"].to(dtype).detach().requires_grad_()
     with torch.no_grad():
-        result["scores"] = model.eval()(images)
+        result = {"scores": model.eval()(images)}
     model.train()
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = 0.0
     scores = model(images)
-    (scores * ours["share"].to(dtype)).sum().backward()
-    result["training_scores"] = scores.detach()
-    result["input_gradient"] = images.grad
+    (scores * given["share"].to(dtype)).sum().backward()
+    result |= {"training_scores": scores.detach(), "input_gradient": images.grad}
     for place, (name, parameter) in enumerate(zip(names, model.parameters(), strict=True)):
-        is_linear = parameter.dim() == 2
         # Burn stores the weights of a fully connected layer the other way round.
-        result[f"gradient.{place}"] = parameter.grad.T if is_linear else parameter.grad
-    return {name: value.to(torch.float64) for name, value in result.items()}
+        result[f"gradient.{place}"] = parameter.grad.T if parameter.dim() == 2 else parameter.grad
+    return result
 
 
-def deviation(a, b):
-    """Largest difference, as a share of the largest number."""
-    return ((a - b).abs().max() / b.abs().max()).item()
+def read(path):
+    with safe_open(path, "pt") as file:
+        return {key: file.get_tensor(key) for key in file.keys()}
+
+
+def deviations(ours, theirs):
+    """Largest difference in each tensor, as a share of its largest number.
+
+    A bias before batch normalisation has the gradient 0 but for rounding: no gradient counts as smaller than a thousandth
+    of the largest one.
+    """
+    largest = {key: value.abs().max().item() for key, value in theirs.items()}
+    floor = max(size for key, size in largest.items() if key.startswith("gradient.")) / 1000
+    scale = {key: max(size, floor) if key.startswith("gradient.") else size for key, size in largest.items()}
+    assert ours.keys() == theirs.keys() and all(value.isfinite().all() for value in ours.values())
+    return {key: (ours[key].double() - theirs[key].double()).abs().max().item() / scale[key] for key in theirs}
 
 
 def compare(name, folder):
     title, build = REFERENCES[name]
-    with safe_open(folder / "ours.safetensors", "pt") as file:
-        ours = {key: file.get_tensor(key) for key in file.keys()}
-    model = build()
-    names = load(model, folder / "weights.safetensors")
-    theirs = run(model, names, ours)
-    model = build().double()
-    load(model, folder / "weights.safetensors")
-    exact = run(model, names, ours)
-    px = ours["images"].shape[-1]
-    ours = {key: ours[key].to(torch.float64) for key in theirs}
-    assert all(value.isfinite().all() for value in ours.values()), f"{name}: a number is not finite"
+    given = read(folder / "input.safetensors")
+    ours, theirs = {}, {}
+    for precision in ("float32", "float64"):
+        model = build().to(getattr(torch, precision))
+        names = load(model, folder / "weights.safetensors")
+        theirs[precision] = run(model, names, given)
+        ours[precision] = read(folder / f"{precision}.safetensors")
 
-    def worst(a, b, parts):
-        return max((deviation(a[part], b[part]), part) for part in parts)
+    def gradient(deviations):
+        return max(value for key, value in deviations.items() if "gradient" in key)
 
-    gradients = [key for key in theirs if key.startswith("gradient.")]
-    largest, place = worst(ours, theirs, gradients)
-    differences = [deviation(ours[key], theirs[key]) for key in ("scores", "training_scores", "input_gradient")] + [largest]
-    rounding = [worst(side, exact, theirs)[0] for side in (theirs, ours)]
-    figures = [f"{value:.1e}" for value in differences + rounding]
-    print("| " + " | ".join([name, title, str(px), *figures, names[int(place.split(".")[1])]]) + " |", flush=True)
-    return max(differences)
+    single, double = (deviations(ours[precision], theirs[precision]) for precision in ours)
+    own = deviations(theirs["float32"], theirs["float64"])
+    figures = [single["scores"], max(double.values())]
+    for of in (single, own):
+        figures += [of["training_scores"], gradient(of)]
+    cells = [name, title, str(given["images"].shape[-1]), *(f"{value:.1e}" for value in figures)]
+    print("| " + " | ".join(cells) + " |", flush=True)
+    return figures[0] <= SCORES_LIMIT and figures[1] <= EXACT_LIMIT
 
 
 def main():
     folder = Path(sys.argv[1])
     torch.manual_seed(0)
     print(f"PyTorch {torch.__version__}, torchvision {torchvision.__version__}, timm {timm.__version__}\n")
-    columns = ["CNN", "reference", "px", "scores", "scores in training", "gradient of the images", "worst gradient of weights"]
-    columns += ["PyTorch from float64", "ours from float64", "the worst weights"]
+    columns = ["CNN", "reference", "px", "scores", "float64: everything", "scores in training", "gradients"]
+    columns += ["PyTorch from its float64: scores in training", "gradients"]
     print("| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|")
-    results = {name: compare(name, folder / name) for name in REFERENCES if (folder / name).is_dir()}
-    beyond = [name for name, value in results.items() if not value <= LIMIT]
-    print(f"\nlimit {LIMIT:.0e}: " + (f"exceeded by {', '.join(beyond)}" if beyond else "kept by all"))
-    sys.exit(1 if beyond or not results else 0)
+    agrees = {name: compare(name, folder / name) for name in REFERENCES if (folder / name).is_dir()}
+    apart = [name for name, is_same in agrees.items() if not is_same]
+    verdict = f"beyond: {', '.join(apart)}" if apart else "kept by all"
+    print(f"\nlimits: scores {SCORES_LIMIT:.0e}, float64 {EXACT_LIMIT:.0e}; {verdict}")
+    sys.exit(1 if apart or not agrees else 0)
 
 
 if __name__ == "__main__":

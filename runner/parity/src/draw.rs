@@ -1,7 +1,7 @@
 //! Random weights without a regularity that a mistake would survive: biases and the statistics of batch normalisation too.
 
 use burn::module::{Flag, ModuleMapper, Param};
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{FloatDType, Tensor, TensorData};
 use rand::{RngExt as _, rngs::ChaCha8Rng};
 
 /// Numbers between minus and plus the bound.
@@ -46,6 +46,16 @@ impl ModuleMapper for Draw<'_> {
         };
         let device = param.lazy_device();
         Param::initialized(param.id, Tensor::from_data(TensorData::new(values, dims), &device))
+    }
+}
+
+/// Gives every number of a module another precision.
+pub struct As(pub FloatDType);
+
+impl ModuleMapper for As {
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let numbers = param.val().detach().cast(self.0).detach();
+        Param::initialized(param.id, numbers.set_require_grad(param.is_require_grad()))
     }
 }
 

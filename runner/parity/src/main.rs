@@ -14,17 +14,19 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use burn::module::Module;
 use burn::store::{BurnToPyTorchAdapter, ModuleSnapshot as _, PyTorchToBurnAdapter, SafetensorsStore};
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 use rand::{SeedableRng as _, rngs::ChaCha8Rng};
 use safetensors::{Dtype, tensor::TensorView};
 
 use cnn::{cnn11::Cnn11, inception::InceptionV4, lenet5::LeNet5, mobilenet::MobileNetV2};
 use cnn::{resnet::ResNet, vgg::Vgg16, xception::Xception};
-use draw::{Draw, WithoutDropout, numbers};
+use draw::{As, Draw, WithoutDropout, numbers};
 use gradients::Gradients;
 
 /// Images at once: batch normalisation needs more than one.
 const IMAGES: usize = 2;
+/// Leaves Inception-v4, whose last image is the smallest, three pixels a side; larger images say nothing more.
+const LARGEST_PX: u32 = 139;
 const SEED: u64 = 4;
 
 fn main() -> anyhow::Result<()> {
@@ -39,7 +41,7 @@ fn main() -> anyhow::Result<()> {
         eprintln!("running our {name}");
         let folder = folder.join(name);
         std::fs::create_dir_all(&folder)?;
-        let px = if name == "resnet18" { 224 } else { architecture.input.default_px as usize };
+        let px = architecture.input.default_px.min(LARGEST_PX) as usize;
         let work = Work { folder, shape: [IMAGES, architecture.input.colour.channels(), px, px] };
         match name {
             "lenet5" => work.run(LeNet5::new, LeNet5::forward),
@@ -57,6 +59,8 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
+type Forward<M> = fn(&M, Tensor<4>) -> Tensor<2>;
+
 /// Where one CNN's files go, and the shape of its images.
 struct Work {
     folder: PathBuf,
@@ -64,32 +68,36 @@ struct Work {
 }
 
 impl Work {
-    fn run<M: Module>(&self, new: fn(&Device) -> M, forward: fn(&M, Tensor<4>) -> Tensor<2>) -> anyhow::Result<()> {
+    fn run<M: Module>(&self, new: fn(&Device) -> M, forward: Forward<M>) -> anyhow::Result<()> {
         let mut random = ChaCha8Rng::seed_from_u64(SEED);
         let device = Device::flex();
         let module = new(&device).map(&mut Draw::new(&mut random));
         self.save(&module)?;
         let images = TensorData::new(numbers(&mut random, self.shape.iter().product(), 1.0), self.shape);
         let scores = forward(&module, Tensor::from_data(images.clone(), &device));
-
         // What is differentiated: a sum of the scores, each with a weight of its own.
         let share = TensorData::new(numbers(&mut random, scores.shape().num_elements(), 1.0), scores.dims());
-        let device = device.autodiff();
-        let module = self.load(new(&device))?.map(&mut WithoutDropout::default());
-        let input = Tensor::<4>::from_data(images.clone(), &device).require_grad();
-        let training_scores = forward(&module, input.clone());
-        let loss = (training_scores.clone() * Tensor::from_data(share.clone(), &device)).sum();
-        let gradients = loss.backward();
-        let input_gradient = input.grad(&gradients).context("the images have no gradient")?;
-        let mut written = vec![
-            ("images".to_owned(), images),
-            ("share".to_owned(), share),
-            ("scores".to_owned(), scores.into_data()),
-            ("training_scores".to_owned(), training_scores.into_data()),
-            ("input_gradient".to_owned(), input_gradient.into_data()),
-        ];
-        written.extend(Gradients::of(&module, &gradients)?);
-        write(&self.folder.join("ours.safetensors"), &written)
+        for (name, dtype) in [("float32", FloatDType::F32), ("float64", FloatDType::F64)] {
+            let module = self.load(new(&device))?.map(&mut As(dtype));
+            let of = |data: &TensorData, device: &Device| Tensor::<4>::from_data(data.clone(), device).cast(dtype);
+            let scores = forward(&module, of(&images, &device));
+
+            let device = device.clone().autodiff();
+            let module = self.load(new(&device))?.map(&mut As(dtype)).map(&mut WithoutDropout::default());
+            let input = of(&images, &device).detach().require_grad();
+            let training_scores = forward(&module, input.clone());
+            let share = Tensor::<2>::from_data(share.clone(), &device).cast(dtype);
+            let gradients = (training_scores.clone() * share).sum().backward();
+            let input_gradient = input.grad(&gradients).context("the images have no gradient")?;
+            let mut written = vec![
+                ("scores".to_owned(), scores.into_data()),
+                ("training_scores".to_owned(), training_scores.into_data()),
+                ("input_gradient".to_owned(), input_gradient.into_data()),
+            ];
+            written.extend(Gradients::of(&module, &gradients)?);
+            write(&self.folder.join(format!("{name}.safetensors")), &written)?;
+        }
+        write(&self.folder.join("input.safetensors"), &[("images".to_owned(), images), ("share".to_owned(), share)])
     }
 
     fn weights(&self) -> SafetensorsStore {
@@ -120,7 +128,12 @@ impl Work {
 }
 
 fn write(path: &Path, tensors: &[(String, TensorData)]) -> anyhow::Result<()> {
-    let view = |data: &'_ TensorData| TensorView::new(Dtype::F32, data.shape.to_vec(), data.as_bytes());
-    let views = tensors.iter().map(|(name, data)| Ok((name, view(data)?))).collect::<anyhow::Result<Vec<_>>>()?;
+    let views = tensors
+        .iter()
+        .map(|(name, data)| {
+            let dtype = if data.dtype() == DType::F64 { Dtype::F64 } else { Dtype::F32 };
+            Ok((name, TensorView::new(dtype, data.shape().to_vec(), data.as_bytes())?))
+        })
+        .collect::<anyhow::Result<Vec<_>>>()?;
     Ok(safetensors::serialize_to_file(views, None, path)?)
 }
