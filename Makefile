@@ -12,13 +12,17 @@ WASM_RUNNER := target/bundle/release/foreglow-wasm-runner
 FOREGLOW    := target/release/foreglow
 SKLEARN     := target/sklearn/bin/python
 
-.PHONY: run test bench build planner lint unit wasm-unit bench-decision accuracy help FORCE
+# Gradients and weight files, compiled by themselves; PyTorch for the processor and the graphics card is some 6 GB.
+PARITY := target/parity
+
+.PHONY: run test bench parity accuracy bench-decision build planner lint unit wasm-unit help FORCE
 
 help:
 	@echo 'make run    measure a real CNN on this machine, predict the whole job, serve the planner'
 	@echo 'make test   lints and every test, the browser tests included'
 	@echo 'make bench  every benchmark; each writes target/bench/NAME.json'
 	@echo 'make accuracy  every predictor on the public data sets in DATA; writes target/accuracy.json and docs/accuracy.md'
+	@echo 'make parity the CNNs against PyTorch with the same weights; CNNS="vgg16 xception" for some of them'
 
 run: setup-run build
 	$(FOREGLOW) demo
@@ -50,6 +54,7 @@ lint: | setup-test
 	cargo fmt --check --manifest-path web/bundle/Cargo.toml
 	cargo fmt --check --manifest-path bench/cpu-devices/Cargo.toml
 	cargo fmt --check --manifest-path bench/decision/Cargo.toml
+	cargo fmt --check --manifest-path runner/parity/Cargo.toml
 	cargo fmt --check --manifest-path tests/wasm-runner/Cargo.toml
 	cargo fmt --check --manifest-path bench/scenario-grid/Cargo.toml
 	cargo clippy $(CARGO_FLAGS) --all-targets -- -D warnings
@@ -91,3 +96,14 @@ DATA := ../shared/data
 accuracy: build
 	cargo build $(CARGO_FLAGS) --example accuracy
 	target/release/examples/accuracy $(DATA) --page docs/accuracy.md
+
+# Our CNNs and the reference implementations with the same weights; not in CI.
+parity: $(PARITY)/venv/installed
+	rm -rf $(PARITY)/cnns
+	cargo run --release --locked --manifest-path runner/parity/Cargo.toml --target-dir $(PARITY)/build -- $(PARITY)/cnns $(CNNS)
+	$(PARITY)/venv/bin/python runner/parity/reference.py $(PARITY)/cnns
+
+$(PARITY)/venv/installed: runner/parity/requirements.txt
+	python3 -m venv $(PARITY)/venv
+	$(PARITY)/venv/bin/pip install --quiet -r $<
+	touch $@
