@@ -65,5 +65,17 @@ wasm-unit: $(WASM_RUNNER) | setup-test
 $(WASM_RUNNER): $(wildcard tests/wasm-runner/src/* tests/wasm-runner/Cargo.*) | setup-run
 	cargo build --locked --release --manifest-path tests/wasm-runner/Cargo.toml --target-dir target/bundle
 
-bench: setup-run
+bench: setup-run bench-input
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
+
+# PyTorch, to be held against: an environment of its own, or any Python that has it (make bench-input PYTORCH=python3).
+PYTORCH ?= target/pytorch/bin/python
+
+.PHONY: bench-input
+bench-input: build $(filter target/%,$(PYTORCH))
+	$(PYTORCH) bench/input/run.py
+
+target/pytorch/bin/python:
+	@echo 'setup: installing PyTorch into target/pytorch (some gigabytes)' >&2
+	python3 -m venv target/pytorch
+	target/pytorch/bin/pip install --quiet -r bench/input/requirements.txt || { rm -rf target/pytorch; exit 2; }

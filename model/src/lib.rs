@@ -21,6 +21,7 @@ mod error;
 mod hierarchy;
 mod interval;
 mod learner;
+mod line;
 mod metric;
 mod prediction;
 mod predictor;
@@ -35,6 +36,7 @@ pub use crate::dataset::{Column, Dataset, DatasetError, Features, Transform, Val
 pub use crate::decision::{Candidate, Decision, decide, pareto_front};
 pub use crate::error::{DecideError, FitError, MetricError};
 pub use crate::learner::Technique;
+pub use crate::line::{Line, line_through};
 pub use crate::metric::mape;
 pub use crate::prediction::{Interval, Prediction, Warning};
 pub use crate::predictor::Predictor;

@@ -275,7 +275,8 @@ mod tests {
 
     #[test]
     fn each_picture_of_a_product_is_an_image_of_its_category() {
-        let file = [product(1_000_010_653, &[b"one", b"two"]), product(7, &[]), product(1_000_004_079, &[b"3"])].concat();
+        let file =
+            [product(1_000_010_653, &[b"one", b"two"]), product(7, &[]), product(1_000_004_079, &[b"3"])].concat();
         let set = open(&file).unwrap();
         let read: Vec<_> = (0..set.len())
             .map(|number| set.read(number).unwrap())

@@ -132,11 +132,10 @@ mod tests {
         std::fs::write(dir.path().join("batches.meta.txt"), "airplane\nautomobile\n\n").unwrap();
         let set = Cifar10::open(dir.path()).unwrap();
         let read: Vec<_> = (0..set.len()).map(|number| set.read(number).unwrap()).collect();
-        assert_eq!(read.iter().map(|image| (image.label, image.bytes[0])).collect::<Vec<_>>(), [
-            (Some(3), 9),
-            (Some(4), 8),
-            (Some(9), 7)
-        ]);
+        assert_eq!(
+            read.iter().map(|image| (image.label, image.bytes[0])).collect::<Vec<_>>(),
+            [(Some(3), 9), (Some(4), 8), (Some(9), 7)]
+        );
         assert!(read.iter().all(|image| image.bytes.len() == 3072));
         assert_eq!(set.class(1).as_deref(), Some("automobile"));
         assert!(set.name(2).starts_with("image 0 of ") && set.name(2).ends_with("data_batch_2.bin"));

@@ -66,8 +66,8 @@ impl Decoder {
             Layout::Planes { width, height } => self.raw(&image.bytes, width, height, Colour::Rgb)?,
         };
         self.convert(decoded.colour);
-        let source = ImageRef::new(decoded.width, decoded.height, &self.pixels, pixel_type(self.colour))
-            .map_err(not_decoded)?;
+        let source =
+            ImageRef::new(decoded.width, decoded.height, &self.pixels, pixel_type(self.colour)).map_err(not_decoded)?;
         let options = ResizeOptions::new()
             .resize_alg(ResizeAlg::Convolution(FilterType::Bilinear))
             .fit_into_destination(Some((0.5, 0.5)));

@@ -88,7 +88,9 @@ impl Part {
         let images = u64::from(images);
         let needed = images.checked_mul(u64::from(width) * u64::from(height));
         if needed.is_none_or(|needed| needed > len) {
-            return Err(unusable(format!("{shown} is cut short: its header says {images} images; copy the file again")));
+            return Err(unusable(format!(
+                "{shown} is cut short: its header says {images} images; copy the file again"
+            )));
         }
         let labels = labels_of(path, images)?;
         Ok((Self { path: path.to_owned(), bytes, first, width, height, labels }, images))

@@ -11,6 +11,7 @@ mod idx;
 mod pack;
 mod sample;
 mod set;
+mod speed;
 #[cfg(test)]
 mod tests;
 mod tfrecord;
@@ -22,10 +23,14 @@ use serde::{Deserialize, Serialize};
 
 pub use self::decode::{Decoder, ImageError};
 pub use self::detect::Format;
+pub use self::file_part::forget;
 pub use self::generator::Progress as GeneratorProgress;
-pub use self::pack::{Packed, Packing, Split, pack};
+pub use self::pack::{Packing, Split, pack};
 pub use self::sample::{Sample, draw, images_in_sample};
-pub use self::set::{Image, ImageSet, Layout};
+#[cfg(test)]
+use self::set::Layout;
+pub use self::set::{Image, ImageSet};
+pub use self::speed::{Shape, Speed, read_speed};
 use crate::exit::unusable;
 
 /// Where the images of a job lie. Every executor reads it by itself; it travels in the job's description.

@@ -69,7 +69,8 @@ pub fn pack(
     }
     let mut parts = Parts { out, packing, written: Vec::new(), open: None };
     let result = write_all(set, images, &mut parts, progress).and_then(|mut packed| {
-        write_classes(set, out).with_context(|| format!("the names of the classes could not be written into {shown}"))?;
+        write_classes(set, out)
+            .with_context(|| format!("the names of the classes could not be written into {shown}"))?;
         (packed.shards, packed.bytes) = parts.name_all()?;
         Ok(packed)
     });

@@ -1,7 +1,7 @@
 //! The random sample of a run: the same seed draws the same images, on every engine and machine.
 
-use super::set::{Image, ImageSet};
 use super::ImageError;
+use super::set::{Image, ImageSet};
 use rand::{RngExt as _, SeedableRng as _, rngs::ChaCha8Rng};
 
 /// Images that a run at that sampling rate processes: the nearest number, but at least one.

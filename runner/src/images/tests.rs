@@ -71,7 +71,8 @@ fn every_format(dir: &Path) -> Vec<(Source, Vec<u64>, bool)> {
     }
     fs::write(dir.join("a.tfrecord"), records).unwrap();
 
-    let cifar: Vec<u8> = all.iter().flat_map(|number| [vec![label(*number) as u8], planes(*number, 3)].concat()).collect();
+    let cifar: Vec<u8> =
+        all.iter().flat_map(|number| [vec![label(*number) as u8], planes(*number, 3)].concat()).collect();
     fs::write(dir.join("data_batch_1.bin"), cifar).unwrap();
 
     let header = [&[0, 0, 8, 3][..], &[0, 0, 0, IMAGES as u8], &[0, 0, 0, 32], &[0, 0, 0, 32]].concat();
@@ -226,7 +227,10 @@ fn what_is_no_data_set_says_what_to_do() {
     assert!(said(&write("notes.txt", b"hello")).contains("say which with --data-format"));
     assert!(said(&write("empty", b"")).contains("say which with --data-format"));
     let damaged = Format::Auto.source(&write("damaged.tfrecord", &[7; 100])).unwrap();
-    assert!(damaged.open().err().unwrap().to_string().contains("wrong checksum"), "a name speaks where the content does not");
+    assert!(
+        damaged.open().err().unwrap().to_string().contains("wrong checksum"),
+        "a name speaks where the content does not"
+    );
 }
 
 proptest! {

@@ -185,7 +185,8 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let message = write(&[("image/encoded", Given::Bytes(b"jpeg")), ("label", Given::Int(-5)), ("big", Given::Int(300))]);
+        let message =
+            write(&[("image/encoded", Given::Bytes(b"jpeg")), ("label", Given::Int(-5)), ("big", Given::Int(300))]);
         let found = read(&message).unwrap();
         let Feature::Bytes(place) = &found[0].1 else { panic!("{found:?}") };
         assert_eq!((&found[0].0[..], &message[place.clone()]), ("image/encoded", &b"jpeg"[..]));

@@ -148,7 +148,8 @@ fn shard_files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
 /// `a.tfrecord`, `a.tfrecord-00000-of-00004`, `train-00000-of-01024`.
 pub fn is_named_so(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.contains(".tfrec") || name.rsplit_once("-of-").is_some_and(|(_, of)| of.bytes().all(|byte| byte.is_ascii_digit()))
+    name.contains(".tfrec")
+        || name.rsplit_once("-of-").is_some_and(|(_, of)| of.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 #[cfg(test)]

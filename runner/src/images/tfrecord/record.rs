@@ -2,7 +2,7 @@
 //! (4); all little-endian (tensorflow/core/lib/io/record_writer.h).
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, Write};
+use std::io::{self, BufReader, Read as _, Write};
 use std::path::Path;
 
 use crate::exit::unusable;
@@ -54,7 +54,8 @@ pub fn index(path: &Path) -> anyhow::Result<Vec<Place>> {
         let mut header = [0; HEADER];
         reader.read_exact(&mut header).map_err(unreadable)?;
         let Some(len) = length(header) else {
-            let hint = if number == 0 { "the file is damaged, compressed, or no TFRecord" } else { "the file is damaged" };
+            let hint =
+                if number == 0 { "the file is damaged, compressed, or no TFRecord" } else { "the file is damaged" };
             return Err(unusable(format!("record {number} of {shown} has a length with a wrong checksum: {hint}")));
         };
         let after = len.checked_add((HEADER + FOOTER) as u64).and_then(|len| offset.checked_add(len));
