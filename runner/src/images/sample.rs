@@ -42,11 +42,6 @@ impl Sample {
         self.numbers.len() as u64
     }
 
-    /// The set that it is drawn from.
-    pub fn set(&self) -> &dyn ImageSet {
-        self.set.as_ref()
-    }
-
     /// Reads an image as it is stored.
     ///
     /// # Errors
