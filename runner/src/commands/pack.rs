@@ -82,7 +82,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let packed =
         pack(set.as_ref(), set.len(), &args.out, &packing, &mut |done, of| progress.images("packing", done, of))?;
     if let Some(first) = packed.broken.first() {
-        progress.line(&format!("warning: {} broken images were left out; the first is {first}", packed.broken.len()));
+        progress.line(&format!("warning: broken images left out: {}; the first is {first}", packed.broken.len()));
     }
     drop(progress);
     let shards: Vec<String> = packed.shards.iter().map(|shard| shard.display().to_string()).collect();

@@ -71,7 +71,7 @@ pub fn measure(
 pub fn broken_images(sample: &Sample) -> Option<String> {
     let broken = sample.extra.get(BROKEN)?;
     let first = broken.get("first")?.get(0)?.as_str()?;
-    Some(format!("{} broken images were skipped; the first is {first}", broken.get("count")?))
+    Some(format!("broken images skipped: {}; the first is {first}", broken.get("count")?))
 }
 
 struct Run<'a> {
@@ -185,7 +185,7 @@ impl Run<'_> {
         let Some(first) = self.broken.first().filter(|_| self.broken.len() as u64 > limit) else { return Ok(()) };
         let (broken, BrokenImage { name, why }) = (self.broken.len(), first);
         Err(failed(format!(
-            "{broken} images cannot be used, and {limit} may be skipped (--max-broken); the first is {name} ({why})"
+            "broken images: {broken}, more than the {limit} that --max-broken allows; the first is {name} ({why})"
         )))
     }
 

@@ -100,7 +100,7 @@ fn write_all(
                 if broken as u64 > limit {
                     let first = &packed.broken[0];
                     return Err(unusable(format!(
-                        "{broken} of the first {} images cannot be used, and {limit} may be left out (--max-broken); the first is {first}",
+                        "broken images: {broken} of the first {}, more than the {limit} that --max-broken allows; the first is {first}",
                         place + 1
                     )));
                 }

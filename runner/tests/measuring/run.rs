@@ -117,10 +117,10 @@ fn a_broken_image_is_named_and_counted_and_fails_the_run() {
     let (code, sample) = sample(&arguments);
     assert_eq!((code, sample.outcome, sample.completion_time_secs), (2, Outcome::Failed, None));
     let reason = sample.reason.unwrap();
-    assert!(reason.contains("2 images cannot be used, and 0 may be skipped (--max-broken)"), "{reason}");
+    assert!(reason.contains("broken images: 2, more than the 0 that --max-broken allows"), "{reason}");
     assert!(reason.contains("0002.jpg") || reason.contains("0004.jpg"), "{reason}");
     let (_, _, err) = answer(&arguments);
-    assert!(err.contains("foreglow: the run did not complete: failed: 2 images cannot be used"), "{err}");
+    assert!(err.contains("foreglow: the run did not complete: failed: broken images: 2,"), "{err}");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn broken_images_are_skipped_up_to_the_limit_and_named_in_the_sample() {
     assert_eq!((&sample.extra["images_processed"], &sample.extra["broken_images"]["count"]), (&5.into(), &1.into()));
     assert!(sample.extra["broken_images"]["first"][0].as_str().unwrap().contains("0002.jpg"), "{sample:?}");
     let (_, _, err) = answer(&arguments);
-    assert!(err.contains("warning: 1 broken images were skipped; the first is") && err.contains("0002.jpg"), "{err}");
+    assert!(err.contains("warning: broken images skipped: 1; the first is") && err.contains("0002.jpg"), "{err}");
 }
 
 #[test]
