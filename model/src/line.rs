@@ -33,7 +33,7 @@ pub fn line_through(points: &[(f64, f64)]) -> Option<Line> {
         return None;
     }
     let slope = xy / xx;
-    let r = (xy / (xx.sqrt() * yy.sqrt())).clamp(-1.0, 1.0);
+    let r = (xy / (xx * yy).sqrt()).clamp(-1.0, 1.0);
     Some(Line { slope, intercept: mean_y - slope * mean_x, r })
 }
 
