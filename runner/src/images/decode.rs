@@ -188,7 +188,9 @@ pub fn size(image: &Image) -> Result<(u32, u32), ImageError> {
     }
 }
 
-fn open_jpeg(bytes: &[u8]) -> Result<(JpegDecoder<ZCursor<&[u8]>>, u32, u32), ImageError> {
+type Jpeg<'a> = JpegDecoder<ZCursor<&'a [u8]>>;
+
+fn open_jpeg(bytes: &[u8]) -> Result<(Jpeg<'_>, u32, u32), ImageError> {
     if is_cut_short(bytes) {
         return Err(ImageError("the JPEG file is cut short: its end is missing".into()));
     }

@@ -57,9 +57,12 @@ struct Input<'a> {
     share_percent: Option<f64>,
 }
 
+/// The name of a parameter, and its value in a test.
+type Parameter = (&'static str, fn(&Test) -> f64);
+
 /// What the speed may depend on, as in Javaheri, "Data Processing and Machine Learning in the Cloud", §2d and table 1: the
 /// "data size" there is the number of images here.
-const PARAMETERS: [(&str, fn(&Test) -> f64); 4] = [
+const PARAMETERS: [Parameter; 4] = [
     ("batch_size", |test| test.batch_size as f64),
     ("batches", |test| test.batches as f64),
     ("repetition", |test| f64::from(test.repetition)),

@@ -60,8 +60,8 @@ fn first_value(message: &[u8], feature: Range<usize>) -> Result<Option<Feature>,
                 first = match (kind, value) {
                     (1, Value::Bytes(bytes)) => Some(Feature::Bytes(bytes)),
                     (3, Value::Varint(int)) => Some(Feature::Int(int.cast_signed())),
-                    (3, Value::Bytes(packed)) if !packed.is_empty() => {
-                        Some(Feature::Int(varint(message, &mut packed.clone())?.cast_signed()))
+                    (3, Value::Bytes(mut packed)) if !packed.is_empty() => {
+                        Some(Feature::Int(varint(message, &mut packed)?.cast_signed()))
                     }
                     _ => None,
                 };
