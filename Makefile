@@ -81,7 +81,7 @@ bench-decision: $(WASM_RUNNER)
 	  --manifest-path bench/decision/Cargo.toml --target-dir target/decision-web --test browser -- --nocapture | tee target/bench/decision.log
 	cargo run --release --locked --manifest-path bench/decision/Cargo.toml --target-dir target/decision -- target/bench/decision.log
 
-bench: setup-run bench-decision $(SKLEARN)
+bench: setup-run bench-decision bench-input $(SKLEARN)
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 
@@ -107,3 +107,15 @@ $(PARITY)/venv/installed: runner/parity/requirements.txt
 	python3 -m venv $(PARITY)/venv
 	$(PARITY)/venv/bin/pip install --quiet -r $<
 	touch $@
+
+# PyTorch, to be held against: an environment of its own, or any Python that has it (make bench-input PYTORCH=python3).
+PYTORCH ?= target/pytorch/bin/python
+
+.PHONY: bench-input
+bench-input: build $(filter target/%,$(PYTORCH))
+	$(PYTORCH) bench/input/run.py
+
+target/pytorch/bin/python:
+	@echo 'setup: installing PyTorch into target/pytorch (some gigabytes)' >&2
+	python3 -m venv target/pytorch
+	target/pytorch/bin/pip install --quiet -r bench/input/requirements.txt || { rm -rf target/pytorch; exit 2; }

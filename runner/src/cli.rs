@@ -3,7 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    advise, collect, demo, devices, evaluate, executor, link, models, plan, predict, run, serve, upload,
+    advise, collect, demo, devices, evaluate, executor, link, models, pack, plan, predict, read_test, run, serve,
+    upload,
 };
 
 /// Run a little, know the whole: predicts from a few short runs how long and how much money a CNN job takes on every
@@ -20,6 +21,8 @@ pub enum Command {
     Demo(demo::Args),
     Devices(devices::Args),
     Models(models::Args),
+    Pack(pack::Args),
+    ReadTest(read_test::Args),
     Run(run::Args),
     Collect(collect::Args),
     Evaluate(evaluate::Args),
@@ -40,6 +43,8 @@ impl Command {
             Self::Demo(args) => demo::run(&args),
             Self::Devices(args) => devices::run(&args),
             Self::Models(args) => models::run(&args),
+            Self::Pack(args) => pack::run(&args),
+            Self::ReadTest(args) => read_test::run(&args),
             Self::Run(args) => run::run(&args),
             Self::Collect(args) => collect::run(&args),
             Self::Evaluate(args) => evaluate::run(&args),

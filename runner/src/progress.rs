@@ -26,10 +26,10 @@ impl Progress {
         Self { bar, is_terminal: std::io::stderr().is_terminal() }
     }
 
-    /// The images that are drawn.
-    pub fn images_drawn(&self, there: u64, all: u64) {
-        self.bar.set_prefix("drawing images");
-        self.show(there, all, format!("{there} of {all}"));
+    /// Images of which something is done one after the other.
+    pub fn images(&self, what: &'static str, done: u64, all: u64) {
+        self.bar.set_prefix(what);
+        self.show(done, all, format!("{done} of {all}"));
     }
 
     /// Steps of tuning and training that are done.

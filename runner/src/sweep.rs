@@ -172,6 +172,7 @@ mod tests {
             device: device::choose(&Wish::Cpu).unwrap(),
             seed: 0,
             timeout: None,
+            broken_limit: None,
         }
     }
 

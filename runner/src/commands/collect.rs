@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use foreglow_shared::{Outcome, Sample, format_rate, write_csv, write_jsonl};
 
 use super::run::DEFAULT_MEMORY_MIB;
-use super::workload_args::{WorkloadArgs, at_least_one, check_rate, prepare, warnings};
+use super::workload_args::{
+    WorkloadArgs, at_least_one, check_rate, check_sizes, default_partition_size, prepare, warnings,
+};
+use crate::engine;
 use crate::images::images_in_sample;
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::output::{self, Format};
@@ -59,8 +62,8 @@ struct GridArgs {
     #[arg(long, value_name = "MIB,…", value_delimiter = ',')]
     memory: Vec<u32>,
 
-    /// Images of one task, P
-    #[arg(long, value_name = "P,…", value_delimiter = ',', default_value = "8")]
+    /// Images of one task, P [default: 8]
+    #[arg(long, value_name = "P,…", value_delimiter = ',')]
     partition_size: Vec<u32>,
 
     /// Shares of the images, above 0 and at most 1
@@ -73,12 +76,16 @@ struct GridArgs {
 }
 
 impl GridArgs {
-    fn grid(&self) -> anyhow::Result<Grid> {
+    fn grid(&self, images: u64) -> anyhow::Result<Grid> {
         let grid = Grid {
             executors: distinct(&self.executors),
             cores: distinct(&self.cores),
             memory_mib: if self.memory.is_empty() { vec![DEFAULT_MEMORY_MIB] } else { distinct(&self.memory) },
-            partition_sizes: distinct(&self.partition_size),
+            partition_sizes: if self.partition_size.is_empty() {
+                vec![default_partition_size(images)]
+            } else {
+                distinct(&self.partition_size)
+            },
             sampling_rates: distinct(&self.sampling_rate),
             repeat: self.repeat,
         };
@@ -96,14 +103,15 @@ impl GridArgs {
         for rate in &grid.sampling_rates {
             check_rate(*rate)?;
         }
+        check_sizes(images, &grid.executors, &grid.partition_sizes)?;
         Ok(grid)
     }
 }
 
 /// Runs it.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let grid = args.grid.grid()?;
     let job = args.workload.job()?;
+    let grid = args.grid.grid(job.workload.images)?;
     let all = grid.runs(&job);
     let (mut file, known) = open(args)?;
     let runs = sweep::left(all.clone(), &job, &known);
@@ -129,6 +137,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             file.append(&sample)?;
         }
         progress.finished(samples.len() + 1, runs.len(), &runs[samples.len()], &sample);
+        if let Some(broken) = engine::broken_images(&sample).filter(|_| sample.outcome == Outcome::Completed) {
+            progress.line(&format!("warning: {broken}"));
+        }
         if let Some(url) = &args.upload {
             upload(url, &sample, &progress);
         }

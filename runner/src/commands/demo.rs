@@ -9,7 +9,7 @@ use foreglow_shared::{Context, Job, Observation, Outcome, Question, Sample, View
 
 use super::run::DEFAULT_MEMORY_MIB;
 use super::serve;
-use super::workload_args::{WorkloadArgs, at_least_one, prepare, warnings};
+use super::workload_args::{WorkloadArgs, at_least_one, check_sizes, prepare, warnings};
 use crate::answer::{Check, DecisionAnswer, DemoAnswer, ScenarioTableAnswer, fit};
 use crate::collector::{Access, Collector};
 use crate::engine;
@@ -69,6 +69,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     // The address first: a port in use is better known before the measuring than after it.
     let collector = if args.once { None } else { Some(listen(args.listen)?) };
     let job = args.workload.job()?;
+    check_sizes(job.workload.images, &[LEFT_OUT.0], &[args.partition_size])?;
     let store = Store::open(args.store.as_deref())?;
     let mut bench = Bench {
         job: &job,

@@ -4,8 +4,11 @@ use std::path::PathBuf;
 
 use foreglow_shared::{Outcome, write_csv, write_jsonl};
 
-use super::workload_args::{WorkloadArgs, at_least_one, check_rate, prepare, warnings};
+use super::workload_args::{
+    WorkloadArgs, at_least_one, check_rate, check_sizes, default_partition_size, prepare, warnings,
+};
 use crate::engine;
+use crate::exit::unusable;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Format};
 use crate::progress::{Progress, result};
@@ -30,9 +33,9 @@ pub struct Args {
     #[arg(long, value_name = "MIB", help_heading = "Configuration")]
     memory: Option<u32>,
 
-    /// Images of one task, P
-    #[arg(long, value_name = "P", default_value_t = 8, help_heading = "Configuration")]
-    partition_size: u32,
+    /// Images of one task, P [default: 8]
+    #[arg(long, value_name = "P", help_heading = "Configuration")]
+    partition_size: Option<u32>,
 
     /// Share of the images that the run processes, above 0 and at most 1
     #[arg(long, value_name = "SR", default_value_t = 0.1, help_heading = "Configuration")]
@@ -54,11 +57,14 @@ pub const DEFAULT_MEMORY_MIB: u32 = 2048;
 pub fn run(args: &Args) -> anyhow::Result<()> {
     at_least_one("--executors", args.executors)?;
     at_least_one("--cores", args.cores)?;
-    at_least_one("--partition-size", args.partition_size)?;
+    at_least_one("--partition-size", args.partition_size.unwrap_or(1))?;
     let memory_mib = args.memory.unwrap_or(DEFAULT_MEMORY_MIB);
     at_least_one("--memory", memory_mib)?;
     check_rate(args.sampling_rate)?;
     let job = args.workload.job()?;
+    let images = job.workload.images;
+    let partition_size = args.partition_size.unwrap_or_else(|| default_partition_size(images));
+    check_sizes(images, &[args.executors], &[partition_size])?;
     let mut file = args.output.as_deref().map(SamplesFile::open).transpose()?.map(|(file, _)| file);
 
     let progress = Progress::new();
@@ -66,7 +72,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         progress.line(&warning);
     }
     prepare(&job, &progress)?;
-    let configuration = job.configuration(args.executors, args.cores, memory_mib, args.partition_size);
+    let configuration = job.configuration(args.executors, args.cores, memory_mib, partition_size);
     let interrupt = Interrupt::on_ctrl_c();
     let sample = engine::measure(&job, &configuration, args.sampling_rate, &interrupt, &mut |step| progress.run(step))?;
     drop(progress);
@@ -79,8 +85,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Format::Json => write_jsonl([&sample]),
         Format::Csv => write_csv(std::slice::from_ref(&sample)),
     })?;
+    let broken = engine::broken_images(&sample);
     match sample.outcome {
-        Outcome::Completed => Ok(()),
+        Outcome::Completed => {
+            if let Some(broken) = broken {
+                eprintln!("warning: {broken}");
+            }
+            Ok(())
+        }
+        Outcome::Failed if broken.is_some() => Err(unusable(format!("the run did not complete: {}", result(&sample)))),
         _ => anyhow::bail!("the run did not complete: {}", result(&sample)),
     }
 }

@@ -9,7 +9,7 @@ use crate::cnn::Architecture;
 use crate::device::{self, Wish};
 use crate::engine::Job;
 use crate::exit::unusable;
-use crate::images::Source;
+use crate::images::{Format, Source};
 use crate::progress::Progress;
 
 /// Images of a job where neither the person nor a folder says how many.
@@ -28,9 +28,18 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "N")]
     pub images: Option<u64>,
 
-    /// Folder of JPEG or PNG images, searched with its subfolders [default: images that Foreglow draws]
-    #[arg(long, value_name = "DIR")]
+    /// The images: a folder of JPEG or PNG files with its sub-folders, or TFRecord, CIFAR-10, IDX or BSON files [default:
+    /// images that Foreglow draws]
+    #[arg(long, value_name = "PATH")]
     pub data: Option<PathBuf>,
+
+    /// Format of the images
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    pub data_format: Format,
+
+    /// Broken images that a run skips before it fails [default: 1 in 100]
+    #[arg(long, value_name = "N")]
+    pub max_broken: Option<u64>,
 
     /// Where drawn images are kept [default: the user's cache directory; FOREGLOW_CACHE]
     #[arg(long, value_name = "DIR")]
@@ -93,12 +102,12 @@ impl WorkloadArgs {
             workload.extra.insert("data".into(), name.into());
         }
         let device = device::choose(&self.device).context("the device could not be chosen")?;
-        Ok(Job { workload, source, device, seed: self.seed, timeout })
+        Ok(Job { workload, source, device, seed: self.seed, timeout, broken_limit: self.max_broken })
     }
 
     fn images(&self) -> anyhow::Result<(Source, u64)> {
         let source = match &self.data {
-            Some(folder) => Source::Folder(folder.clone()),
+            Some(path) => self.data_format.source(path)?,
             None => Source::generated(self.cache_dir.as_deref())?,
         };
         let images = match self.images {
@@ -112,12 +121,39 @@ impl WorkloadArgs {
     }
 }
 
+/// Images of one task where the person names no number.
+const DEFAULT_PARTITION_SIZE: u32 = 8;
+
+/// The partition size where the person names none: no more than there are images.
+pub fn default_partition_size(images: u64) -> u32 {
+    u32::try_from(images).unwrap_or(u32::MAX).clamp(1, DEFAULT_PARTITION_SIZE)
+}
+
+/// Refuses configurations that have more executors or larger partitions than images.
+///
+/// # Errors
+/// One does: the sentence names it and says what it may be.
+pub fn check_sizes(images: u64, executors: &[u32], partition_sizes: &[u32]) -> anyhow::Result<()> {
+    let most = |counts: &[u32]| counts.iter().copied().max().unwrap_or(1);
+    for (option, count, what) in [
+        ("--executors", most(executors), "executors"),
+        ("--partition-size", most(partition_sizes), "images a partition"),
+    ] {
+        if u64::from(count) > images {
+            return Err(unusable(format!(
+                "{count} {what} are more than the job's {images} images; give {option} {images} or less"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Puts the images in place, with a bar while they are drawn.
 ///
 /// # Errors
 /// They cannot be.
 pub fn prepare(job: &Job, progress: &Progress) -> anyhow::Result<()> {
-    job.prepare(&mut |there, all| progress.images_drawn(there, all))
+    job.prepare(&mut |there, all| progress.images("drawing images", there, all))
 }
 
 /// A count that may not be zero.

@@ -8,12 +8,15 @@ use serde_json::{Map, json};
 use super::fleet::{End, Event, Fleet};
 use super::{Job, Progress};
 use crate::executor::is_out_of_memory;
-use crate::executor::protocol::{Partition, Phases, Report};
+use crate::executor::protocol::{BrokenImage, Partition, Phases, Report};
 use crate::images::images_in_sample;
 use crate::interrupt::{Interrupt, Interrupted};
 
 /// An executor that is not ready by then never will be. The first start on a GPU compiles and tunes for minutes.
 const LONGEST_STARTUP: Duration = Duration::from_secs(900);
+/// What a sample calls its broken images, and how many of them it names.
+const BROKEN: &str = "broken_images";
+const NAMED_BROKEN: usize = 10;
 /// How soon an interrupt is noticed.
 const PULSE: Duration = Duration::from_millis(50);
 
@@ -37,6 +40,7 @@ pub fn measure(
         progress,
         startup: None,
         images_done: 0,
+        broken: Vec::new(),
         phases: Phases::default(),
         peak_memory_mib: None,
     };
@@ -63,6 +67,13 @@ pub fn measure(
     })
 }
 
+/// How many images of a run were broken and skipped, and which, as a sentence; `None` where none was.
+pub fn broken_images(sample: &Sample) -> Option<String> {
+    let broken = sample.extra.get(BROKEN)?;
+    let first = broken.get("first")?.get(0)?.as_str()?;
+    Some(format!("broken images skipped: {}; the first is {first}", broken.get("count")?))
+}
+
 struct Run<'a> {
     job: &'a Job,
     configuration: &'a Configuration,
@@ -71,6 +82,7 @@ struct Run<'a> {
     progress: &'a mut dyn FnMut(Progress),
     startup: Option<Duration>,
     images_done: u64,
+    broken: Vec<BrokenImage>,
     phases: Phases,
     peak_memory_mib: Option<u64>,
 }
@@ -150,7 +162,8 @@ impl Run<'_> {
             };
             match fleet.next(longest) {
                 None => {}
-                Some((executor, Event::Report(Report::Done { images, phases, .. }))) => {
+                Some((executor, Event::Report(Report::Done { images, broken, phases, .. }))) => {
+                    self.skip(broken)?;
                     if let Some(partition) = self.partitions.next() {
                         fleet.hand_out(executor, partition);
                     }
@@ -163,6 +176,17 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Counts images that cannot be used, and ends a run that has too many of them.
+    fn skip(&mut self, broken: Vec<BrokenImage>) -> Result<(), Stop> {
+        self.broken.extend(broken);
+        let limit = self.job.broken_limit.unwrap_or(self.partitions.images / 100);
+        let Some(first) = self.broken.first().filter(|_| self.broken.len() as u64 > limit) else { return Ok(()) };
+        let (broken, BrokenImage { name, why }) = (self.broken.len(), first);
+        Err(failed(format!(
+            "broken images: {broken}, more than the {limit} that --max-broken allows; the first is {name} ({why})"
+        )))
     }
 
     fn check_interrupt(&self) -> Result<(), Stop> {
@@ -198,6 +222,11 @@ impl Run<'_> {
         let mut extra = Map::new();
         extra.insert("seed".into(), json!(self.job.seed));
         extra.insert("images_processed".into(), json!(self.images_done));
+        if !self.broken.is_empty() {
+            let named = self.broken.iter().take(NAMED_BROKEN);
+            let named: Vec<String> = named.map(|BrokenImage { name, why }| format!("{name} ({why})")).collect();
+            extra.insert(BROKEN.into(), json!({ "count": self.broken.len(), "first": named }));
+        }
         if let Some(peak) = self.peak_memory_mib {
             extra.insert("peak_memory_mib".into(), json!(peak));
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use foreglow_shared::{Configuration, Host, Mode, Workload};
 use serde_json::Map;
 
-pub use self::local::measure;
+pub use self::local::{broken_images, measure};
 use crate::cnn::Architecture;
 use crate::device::{self, Chosen};
 use crate::executor::protocol::Assignment;
@@ -27,6 +27,8 @@ pub struct Job {
     pub seed: u64,
     /// Longest completion time; a run that takes longer is stopped.
     pub timeout: Option<Duration>,
+    /// Broken images that a run skips before it fails; `None` is one in a hundred.
+    pub broken_limit: Option<u64>,
 }
 
 /// Told while a run goes on.

@@ -39,7 +39,7 @@ fn start(job: &Assignment, input: impl BufRead, reports: &Reports) -> anyhow::Re
     }
     let architecture = Architecture::named(&job.model)
         .with_context(|| format!("there is no CNN {}; choose one of: {}", job.model, Architecture::names()))?;
-    let files = Arc::new(job.source.sample(job.images, job.sampling_rate, job.seed)?);
+    let sample = Arc::new(job.source.sample(job.images, job.sampling_rate, job.seed)?);
     let device = job.place.open();
     let cnn = architecture.build(job.seed, &device);
 
@@ -48,7 +48,7 @@ fn start(job: &Assignment, input: impl BufRead, reports: &Reports) -> anyhow::Re
     let (warm, warmed) = mpsc::channel();
     let mut threads = Vec::new();
     for index in 0..job.threads {
-        let mut slot = Slot::new(architecture, cnn.share(), device.clone(), job, Arc::clone(&files));
+        let mut slot = Slot::new(architecture, cnn.share(), device.clone(), job, Arc::clone(&sample));
         let (queue, warm, reports) = (Arc::clone(&queue), warm.clone(), reports.clone());
         let thread = std::thread::Builder::new().name(format!("slot-{index}")).spawn(move || {
             let is_warm = slot.warm_up();
@@ -65,7 +65,7 @@ fn start(job: &Assignment, input: impl BufRead, reports: &Reports) -> anyhow::Re
     for _ in 0..job.threads {
         warmed.recv().context("a thread of the executor ended while it warmed up")??;
     }
-    reports.send(&Report::Ready { images: files.len() as u64 })?;
+    reports.send(&Report::Ready { images: sample.len() })?;
 
     for line in input.lines() {
         let line = line.context("standard input broke off")?;

@@ -4,8 +4,6 @@
 //! hands it a partition, and each partition is answered by `{"done":…}` or `{"failed":…}`, in any order; no more than
 //! `threads` partitions are worked on at a time. The end of the input ends the executor, which says `{"ended":…}`.
 
-use std::path::PathBuf;
-
 use serde::{Deserialize, Serialize};
 
 use crate::device::Place;
@@ -72,6 +70,9 @@ pub enum Report {
         partition: u64,
         /// Images that went through the CNN.
         images: u64,
+        /// Images of the partition that could not be used.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        broken: Vec<BrokenImage>,
         /// Where its time went.
         #[serde(flatten)]
         phases: Phases,
@@ -110,10 +111,10 @@ impl std::ops::AddAssign for Phases {
 }
 
 /// An image that could not be used.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BrokenImage {
-    /// Its file.
-    pub path: PathBuf,
+    /// Its file, and its place in it.
+    pub name: String,
     /// What is wrong with it.
     pub why: String,
 }
@@ -129,8 +130,13 @@ mod tests {
         let phases = Phases { read_secs: 0.25, decode_secs: 0.5, forward_secs: 1.0 };
         assert_eq!(json(&Report::Ready { images: 20 }), r#"{"ready":{"images":20}}"#);
         assert_eq!(
-            json(&Report::Done { partition: 3, images: 8, phases }),
+            json(&Report::Done { partition: 3, images: 8, broken: vec![], phases }),
             r#"{"done":{"partition":3,"images":8,"read_secs":0.25,"decode_secs":0.5,"forward_secs":1.0}}"#
+        );
+        let broken = vec![BrokenImage { name: "a.jpg".into(), why: "no image".into() }];
+        assert_eq!(
+            json(&Report::Done { partition: 3, images: 7, broken, phases }),
+            r#"{"done":{"partition":3,"images":7,"broken":[{"name":"a.jpg","why":"no image"}],"read_secs":0.25,"decode_secs":0.5,"forward_secs":1.0}}"#
         );
         assert_eq!(
             json(&Report::Failed { partition: None, reason: "no".into() }),

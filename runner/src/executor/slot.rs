@@ -1,19 +1,19 @@
 //! One thread of an executor: takes a partition, reads, decodes, runs the CNN, reports.
 
 use std::any::Any;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::Context as _;
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Int, Tensor, TensorData};
 
 use super::Reports;
 use super::protocol::{Assignment, BrokenImage, Partition, Phases, Report};
 use crate::cnn::{Architecture, Cnn};
-use crate::images::{Decoder, images_in_sample};
+use crate::images::{Decoder, Image, ImageError, Sample, images_in_sample};
 
 /// Mini-batches of each size that go through before the first partition: the first one makes the device compile and tune,
 /// the second one finds the memory in place.
@@ -24,7 +24,7 @@ pub struct Slot {
     cnn: Box<dyn Cnn>,
     device: Device,
     decoder: Decoder,
-    files: Arc<Vec<PathBuf>>,
+    sample: Arc<Sample>,
     shape: [usize; 3],
     batch_size: usize,
     warm_up_sizes: Vec<usize>,
@@ -37,7 +37,7 @@ impl Slot {
         cnn: Box<dyn Cnn>,
         device: Device,
         job: &Assignment,
-        files: Arc<Vec<PathBuf>>,
+        sample: Arc<Sample>,
     ) -> Self {
         let px = job.image_px as usize;
         let images = images_in_sample(job.images, job.sampling_rate);
@@ -45,7 +45,7 @@ impl Slot {
             cnn,
             device,
             decoder: Decoder::new(architecture.input.colour, job.image_px),
-            files,
+            sample,
             shape: [architecture.input.colour.channels(), px, px],
             batch_size: job.batch_size as usize,
             warm_up_sizes: mini_batches(images, u64::from(job.partition_size), u64::from(job.batch_size)),
@@ -57,9 +57,10 @@ impl Slot {
         let result = catch_unwind(AssertUnwindSafe(|| {
             for size in self.warm_up_sizes.clone() {
                 for _ in 0..WARM_UP_ROUNDS {
-                    let files: Vec<PathBuf> = self.files.iter().cycle().take(size).cloned().collect();
+                    let places = (0..self.sample.len()).cycle().take(size);
                     // A broken image is reported by the partition that it is in.
-                    self.mini_batch(&files, &mut Phases::default(), &mut Vec::new())?;
+                    let sent = self.mini_batch(places, &mut Phases::default(), &mut Vec::new())?;
+                    receive(sent, &mut Phases::default())?;
                 }
             }
             Ok(())
@@ -84,72 +85,104 @@ impl Slot {
         }
     }
 
+    /// Works through a partition. On a device that works by itself (a GPU) a mini-batch is read and decoded while the one
+    /// before it is still in the CNN: the answer of that one is awaited only after the next one was sent. On the processor the
+    /// CNN has the slot's own thread, and there is nothing to overlap but the disk, which is told beforehand what comes.
+    /// A second thread for decoding would make a core of an executor mean more than one.
     fn partition(&mut self, partition: Partition) -> anyhow::Result<Report> {
         let mut phases = Phases::default();
         let mut broken = Vec::new();
-        let files = Arc::clone(&self.files);
-        let end = partition.first.checked_add(partition.len).and_then(|end| usize::try_from(end).ok());
-        let files = end
-            .and_then(|end| files.get(partition.first as usize..end))
-            .with_context(|| format!("the sample has {} images and no partition {partition:?}", self.files.len()))?;
-        for batch in files.chunks(self.batch_size) {
-            self.mini_batch(batch, &mut phases, &mut broken)?;
+        let end = partition.first.checked_add(partition.len).filter(|end| *end <= self.sample.len());
+        let end =
+            end.with_context(|| format!("the sample has {} images and no partition {partition:?}", self.sample.len()))?;
+        let (mut expected, mut in_flight) = (partition.first, None);
+        for first in (partition.first..end).step_by(self.batch_size) {
+            let after = first.saturating_add(self.batch_size as u64).min(end);
+            let soon = after.saturating_add(self.batch_size as u64).min(end);
+            self.expect(expected..soon, &mut phases);
+            expected = soon;
+            let sent = self.mini_batch(first..after, &mut phases, &mut broken)?;
+            if let Some(before) = in_flight.replace(sent) {
+                receive(before, &mut phases)?;
+            }
+        }
+        if let Some(last) = in_flight {
+            receive(last, &mut phases)?;
         }
         let idle = Instant::now();
         self.device.sync().map_err(|error| anyhow::anyhow!("the device failed: {error:?}"))?;
         phases.forward_secs += idle.elapsed().as_secs_f64();
-        match broken.first() {
-            None => Ok(Report::Done { partition: partition.index, images: partition.len, phases }),
-            Some(first) => Err(anyhow::anyhow!(
-                "{} of the {} images of partition {} cannot be used; the first is {} ({})",
-                broken.len(),
-                partition.len,
-                partition.index,
-                first.path.display(),
-                first.why
-            )),
-        }
+        let images = partition.len - broken.len() as u64;
+        Ok(Report::Done { partition: partition.index, images, broken, phases })
     }
 
-    /// Reads and decodes the files, sends them through the CNN, and waits for the answer.
+    fn expect(&self, places: Range<u64>, phases: &mut Phases) {
+        let start = Instant::now();
+        for place in places {
+            self.sample.expect(place);
+        }
+        phases.read_secs += start.elapsed().as_secs_f64();
+    }
+
+    /// Reads and decodes images and sends them through the CNN.
     fn mini_batch(
         &mut self,
-        files: &[PathBuf],
+        places: impl Iterator<Item = u64>,
         phases: &mut Phases,
         broken: &mut Vec<BrokenImage>,
-    ) -> anyhow::Result<()> {
-        let mut numbers = Vec::with_capacity(files.len() * self.decoder.numbers());
+    ) -> anyhow::Result<InFlight> {
+        let mut numbers = Vec::with_capacity(self.batch_size.min(self.sample.len() as usize) * self.decoder.numbers());
         let mut images = 0;
-        for path in files {
+        for place in places {
             let start = Instant::now();
-            let bytes = std::fs::read(path);
+            let image = self.sample.read(place);
             let read = Instant::now();
-            let decoded = match bytes {
-                Ok(bytes) => self.decoder.decode(&bytes, &mut numbers).map_err(|error| error.0),
-                Err(error) => Err(error.to_string()),
-            };
+            let decoded = image.and_then(|image| self.decode(&image, &mut numbers));
             phases.read_secs += (read - start).as_secs_f64();
             phases.decode_secs += read.elapsed().as_secs_f64();
             match decoded {
                 Ok(()) => images += 1,
-                Err(why) => broken.push(BrokenImage { path: path.clone(), why }),
+                Err(ImageError(why)) => broken.push(BrokenImage { name: self.sample.name(place), why }),
             }
         }
         if images == 0 {
-            return Ok(());
+            return Ok(InFlight { classes: None, images });
         }
         let start = Instant::now();
         let [channels, height, width] = self.shape;
         let batch = TensorData::new(numbers, [images, channels, height, width]);
-        let scores = self.cnn.forward(Tensor::from_data(batch, &self.device));
-        let classes = scores
-            .argmax(1)
-            .try_into_data()
-            .map_err(|error| anyhow::anyhow!("the answer of the CNN could not be read from the device: {error:?}"))?;
-        anyhow::ensure!(classes.num_elements() == images, "the CNN answered for another number of images");
+        let classes = self.cnn.forward(Tensor::from_data(batch, &self.device)).argmax(1);
         phases.forward_secs += start.elapsed().as_secs_f64();
-        Ok(())
+        Ok(InFlight { classes: Some(classes), images })
     }
+
+    /// A decoder that panics on an image has found a broken one.
+    fn decode(&mut self, image: &Image, numbers: &mut Vec<f32>) -> Result<(), ImageError> {
+        let before = numbers.len();
+        catch_unwind(AssertUnwindSafe(|| self.decoder.decode(image, numbers))).unwrap_or_else(|panic| {
+            numbers.truncate(before);
+            Err(ImageError(format!("the decoder panicked: {}", words(panic.as_ref()))))
+        })
+    }
+}
+
+/// A mini-batch that was sent to the device.
+struct InFlight {
+    /// The class of each image; `None` where no image could be used.
+    classes: Option<Tensor<2, Int>>,
+    images: usize,
+}
+
+/// Waits for the answer.
+fn receive(sent: InFlight, phases: &mut Phases) -> anyhow::Result<()> {
+    let Some(classes) = sent.classes else { return Ok(()) };
+    let start = Instant::now();
+    let classes = classes
+        .try_into_data()
+        .map_err(|error| anyhow::anyhow!("the answer of the CNN could not be read from the device: {error:?}"))?;
+    anyhow::ensure!(classes.num_elements() == sent.images, "the CNN answered for another number of images");
+    phases.forward_secs += start.elapsed().as_secs_f64();
+    Ok(())
 }
 
 /// The sizes of the mini-batches that a run has: full ones, the rest of a partition, the rest of the last partition.

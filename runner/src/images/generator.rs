@@ -11,6 +11,10 @@ use anyhow::Context as _;
 use image::codecs::jpeg::JpegEncoder;
 use rand::{RngExt as _, SeedableRng as _, rngs::ChaCha8Rng};
 
+use super::ImageError;
+use super::folder::{expect_file, read_file};
+use super::set::{Image, ImageSet};
+
 /// Name of the folder in the cache. Another drawing or another encoder gets another name: a cached file is never wrong.
 pub const FOLDER: &str = "drawn-128px-1";
 
@@ -24,6 +28,48 @@ pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 /// Where the image of that number lies.
 pub fn path(root: &Path, index: u64) -> PathBuf {
     root.join(format!("class_{}", index % CLASSES)).join(format!("{index:08}.jpg"))
+}
+
+/// The drawn images: as many as anybody asks for, once they are drawn.
+pub struct Drawn {
+    root: PathBuf,
+}
+
+impl Drawn {
+    /// Those in that folder of the cache.
+    pub fn new(root: &Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+}
+
+impl ImageSet for Drawn {
+    fn len(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn classes(&self) -> Option<u32> {
+        Some(CLASSES as u32)
+    }
+
+    fn class(&self, label: u32) -> Option<String> {
+        Some(format!("class_{label}"))
+    }
+
+    fn name(&self, number: u64) -> String {
+        path(&self.root, number).display().to_string()
+    }
+
+    fn read(&self, number: u64) -> Result<Image, ImageError> {
+        read_file(&path(&self.root, number), Some((number % CLASSES) as u32))
+    }
+
+    fn expect(&self, number: u64) {
+        expect_file(&path(&self.root, number));
+    }
+
+    fn files(&self, numbers: &[u64]) -> Vec<PathBuf> {
+        numbers.iter().map(|number| path(&self.root, *number)).collect()
+    }
 }
 
 /// Draws those of the first `images` images that are not there yet, on all processors.

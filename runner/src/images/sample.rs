@@ -1,5 +1,7 @@
 //! The random sample of a run: the same seed draws the same images, on every engine and machine.
 
+use super::ImageError;
+use super::set::{Image, ImageSet};
 use rand::{RngExt as _, SeedableRng as _, rngs::ChaCha8Rng};
 
 /// Images that a run at that sampling rate processes: the nearest number, but at least one.
@@ -21,6 +23,49 @@ pub fn draw(images: u64, sampling_rate: f64, seed: u64) -> Vec<u64> {
     }
     indices.truncate(wanted);
     indices
+}
+
+/// The images of a run, numbered from 0 in the order in which they are processed.
+pub struct Sample {
+    set: Box<dyn ImageSet>,
+    numbers: Vec<u64>,
+}
+
+impl Sample {
+    /// These images of a set, in this order.
+    pub fn new(set: Box<dyn ImageSet>, numbers: Vec<u64>) -> Self {
+        Self { set, numbers }
+    }
+
+    /// Images of the sample.
+    pub fn len(&self) -> u64 {
+        self.numbers.len() as u64
+    }
+
+    /// Reads an image as it is stored.
+    ///
+    /// # Errors
+    /// It is not in the sample, cannot be read, or its checksum is wrong.
+    pub fn read(&self, place: u64) -> Result<Image, ImageError> {
+        let number = self.number(place).ok_or_else(|| super::set::missing(place, self.len()))?;
+        self.set.read(number)
+    }
+
+    /// Tells the system that the image will be read soon.
+    pub fn expect(&self, place: u64) {
+        if let Some(number) = self.number(place) {
+            self.set.expect(number);
+        }
+    }
+
+    /// Where a person finds the image.
+    pub fn name(&self, place: u64) -> String {
+        self.number(place).map_or_else(|| format!("image {place} of the sample"), |number| self.set.name(number))
+    }
+
+    fn number(&self, place: u64) -> Option<u64> {
+        self.numbers.get(usize::try_from(place).ok()?).copied()
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ mod bench_folder;
 #[cfg(test)]
 mod collect;
 #[cfg(test)]
+mod data;
+#[cfg(test)]
 mod lists;
 #[cfg(test)]
 mod processes;

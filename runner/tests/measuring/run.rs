@@ -115,12 +115,27 @@ fn a_broken_image_is_named_and_counted_and_fails_the_run() {
         "json",
     ];
     let (code, sample) = sample(&arguments);
-    assert_eq!((code, sample.outcome, sample.completion_time_secs), (1, Outcome::Failed, None));
+    assert_eq!((code, sample.outcome, sample.completion_time_secs), (2, Outcome::Failed, None));
     let reason = sample.reason.unwrap();
-    assert!(reason.contains("2 of the 6 images of partition 0 cannot be used"), "{reason}");
+    assert!(reason.contains("broken images: 2, more than the 0 that --max-broken allows"), "{reason}");
     assert!(reason.contains("0002.jpg") || reason.contains("0004.jpg"), "{reason}");
     let (_, _, err) = answer(&arguments);
-    assert!(err.contains("foreglow: the run did not complete: failed: 2 of the 6 images"), "{err}");
+    assert!(err.contains("foreglow: the run did not complete: failed: broken images: 2,"), "{err}");
+}
+
+#[test]
+fn broken_images_are_skipped_up_to_the_limit_and_named_in_the_sample() {
+    let folder = images(6);
+    std::fs::write(path(&folder, 2), b"no image").unwrap();
+    let arguments =
+        ["run", "--model", "lenet5", "--data", text(folder.path()), "--sampling-rate", "1", "--device", "cpu"];
+    let arguments = [&arguments[..], &["--max-broken", "1", "--format", "json"]].concat();
+    let (code, sample) = sample(&arguments);
+    assert_eq!((code, sample.outcome), (0, Outcome::Completed), "{sample:?}");
+    assert_eq!((&sample.extra["images_processed"], &sample.extra["broken_images"]["count"]), (&5.into(), &1.into()));
+    assert!(sample.extra["broken_images"]["first"][0].as_str().unwrap().contains("0002.jpg"), "{sample:?}");
+    let (_, _, err) = answer(&arguments);
+    assert!(err.contains("warning: broken images skipped: 1; the first is") && err.contains("0002.jpg"), "{err}");
 }
 
 #[test]
@@ -199,10 +214,22 @@ fn unusable_input_ends_with_code_2_and_one_sentence() {
     let empty = tempfile::tempdir().unwrap();
     let folder = images(2);
     let data = text(folder.path());
+    let one = text(&path(&folder, 0)).to_owned();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let notes = text(&elsewhere.path().join("notes.txt")).to_owned();
+    std::fs::write(&notes, "shopping list\n").unwrap();
     let cases: &[(&[&str], &str)] = &[
-        (&["--data", "/no/such/folder"], "the image folder /no/such/folder does not exist; name one that does"),
+        (&["--data", "/no/such/folder"], "/no/such/folder does not exist; name a folder or a file of images"),
         (&["--data", text(empty.path())], "holds no image; put .jpg"),
         (&["--data", data, "--images", "3"], "holds 2 images and the job has 3; ask for --images 2 or less"),
+        (
+            &["--data", data, "--executors", "3"],
+            "3 executors are more than the job's 2 images; give --executors 2 or less",
+        ),
+        (&["--data", data, "--partition-size", "3"], "3 images a partition are more than the job's 2 images"),
+        (&["--data", &one], "is one image; name the folder"),
+        (&["--data", &notes], "notes.txt is no TFRecord, CIFAR-10, IDX or BSON file"),
+        (&["--data", &notes, "--data-format", "bson"], "product 0 of "),
         (&["--model", "alexnet"], "there is no CNN alexnet; choose one of: lenet5, resnet18"),
         (&["--model", "lenet5", "--image-px", "64"], "lenet5 cannot take images of 64 px"),
         (&["--sampling-rate", "0"], "--sampling-rate is 0; give a share above 0"),

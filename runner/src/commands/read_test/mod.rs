@@ -1,0 +1,278 @@
+//! `foreglow read-test`: how fast images become tensors, from each format, and whether the CNN waits for them.
+
+mod report;
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+
+use self::report::{CnnSpeed, Report, Test};
+use super::run::DEFAULT_MEMORY_MIB;
+use super::workload_args::WorkloadArgs;
+use crate::cnn::Architecture;
+use crate::device::Wish;
+use crate::engine::{self, Job};
+use crate::exit::unusable;
+use crate::images::{
+    Format, ImageSet, Packing, Shape, Source, Split, draw, forget, images_in_sample, pack, read_speed,
+};
+use crate::interrupt::{Interrupt, Interrupted};
+use crate::output;
+use crate::progress::Progress;
+
+/// Drawn images that are read where the person names no data.
+const DRAWN: u64 = 800;
+/// Images that go through the CNN to tell its speed.
+const CNN_IMAGES: u64 = 64;
+
+/// Measure how many images a second are read and decoded from each format, and whether that or the CNN is the bottleneck
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The images, one data set after the other: folders of JPEG or PNG files, TFRecord, CIFAR-10, IDX or BSON files
+    /// [default: images that Foreglow draws, as a folder and as TFRecord files]
+    #[arg(value_name = "DATA")]
+    data: Vec<PathBuf>,
+
+    /// Format of the images
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    data_format: Format,
+
+    /// Images of a batch
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "2,4,8,16")]
+    batch_size: Vec<NonZeroUsize>,
+
+    /// Batches of a test
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "2,4,8")]
+    batches: Vec<NonZeroUsize>,
+
+    /// Times that each test is made
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    repeat: u32,
+
+    /// Whether the files are in the system's memory before a test
+    #[arg(long, value_enum, default_value_t)]
+    cache: Cache,
+
+    /// Threads that read and decode
+    #[arg(long, value_name = "N", default_value = "1")]
+    threads: NonZeroUsize,
+
+    /// The CNN that the input is held against; `foreglow models` lists them
+    #[arg(long, value_name = "NAME", default_value = "resnet18")]
+    model: String,
+
+    /// Leave the CNN out: only the input is measured
+    #[arg(long)]
+    without_cnn: bool,
+
+    /// Side of the square that the CNN sees, pixels [default: the CNN's]
+    #[arg(long, value_name = "PX")]
+    image_px: Option<u32>,
+
+    /// auto, cpu, gpu, or the number or name of one that `foreglow devices` lists
+    #[arg(long, value_name = "DEVICE", default_value_t = Wish::Auto)]
+    device: Wish,
+
+    /// Decides the order of the tests and which images they read
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+
+    /// Where drawn images are kept [default: the user's cache directory; FOREGLOW_CACHE]
+    #[arg(long, value_name = "DIR")]
+    cache_dir: Option<PathBuf>,
+
+    /// Form of the answer
+    #[arg(long, value_enum, default_value_t)]
+    format: output::Format,
+}
+
+/// Whether the files are in the system's memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Cache {
+    /// Each test in both ways
+    #[default]
+    Both,
+    /// They are: each test reads them once before its clock starts
+    On,
+    /// They are not: the system is asked to forget them before each test
+    Off,
+}
+
+/// A data set of the test.
+struct DataSet {
+    source: Source,
+    set: Box<dyn ImageSet>,
+    images: u64,
+}
+
+/// Runs it.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    if args.repeat == 0 {
+        return Err(unusable("--repeat is 0; give 1 or more"));
+    }
+    let job = args.cnn_job()?;
+    let progress = Progress::new();
+    let packed = tempfile::tempdir().context("a folder for the packed images could not be made")?;
+    let sets = args.data_sets(&packed, &progress)?;
+    let interrupt = Interrupt::on_ctrl_c();
+    let cnn = if args.without_cnn { None } else { Some(cnn_speed(&job, &interrupt, &progress)?) };
+
+    let plan = args.plan(&sets)?;
+    let mut tests = Vec::with_capacity(plan.len());
+    for (done, place) in draw(plan.len() as u64, 1.0, args.seed).into_iter().enumerate() {
+        if interrupt.is_raised() {
+            return Err(Interrupted.into());
+        }
+        progress.images("reading, test", done as u64, plan.len() as u64);
+        let planned = &plan[place as usize];
+        if let Some(test) = args.test(&sets[planned.set], planned, &job, place, &progress)? {
+            tests.push(test);
+        }
+    }
+    drop(progress);
+    // In the order of the plan: that of the tests was random.
+    tests.sort_by_key(|test| test.place);
+    let threads = args.threads.get();
+    output::print(&Report { tests, threads, image_px: job.workload.image_px, cnn }.render(args.format))
+}
+
+/// A test that is to be made.
+struct Planned {
+    set: usize,
+    is_cached: bool,
+    batch_size: NonZeroUsize,
+    batches: usize,
+    repetition: u32,
+}
+
+impl Args {
+    /// The job whose CNN the input is held against, on the first data set.
+    fn cnn_job(&self) -> anyhow::Result<Job> {
+        let workload = WorkloadArgs {
+            model: self.model.clone(),
+            images: None,
+            data: self.data.first().cloned(),
+            data_format: self.data_format,
+            max_broken: None,
+            cache_dir: self.cache_dir.clone(),
+            image_px: self.image_px,
+            batch_size: 8,
+            device: self.device.clone(),
+            seed: self.seed,
+            timeout: None,
+        };
+        let mut job = workload.job()?;
+        job.workload.images = job.workload.images.min(CNN_IMAGES);
+        Ok(job)
+    }
+
+    fn data_sets(&self, packed: &tempfile::TempDir, progress: &Progress) -> anyhow::Result<Vec<DataSet>> {
+        let mut sets = Vec::new();
+        for path in &self.data {
+            let source = self.data_format.source(path)?;
+            let set = source.open()?;
+            sets.push(DataSet { source, images: set.len(), set });
+        }
+        if sets.is_empty() {
+            let source = Source::generated(self.cache_dir.as_deref())?;
+            source.prepare(DRAWN, &mut |there, all| progress.images("drawing images", there, all))?;
+            let set = source.open()?;
+            let packing = Packing { name: "drawn".into(), split: Split::Shards(1), seed: self.seed, broken_limit: 0 };
+            pack(set.as_ref(), DRAWN, packed.path(), &packing, &mut |done, of| progress.images("packing", done, of))?;
+            sets.push(DataSet { source, set, images: DRAWN });
+            let source = Source::Tfrecord(packed.path().to_owned());
+            sets.push(DataSet { set: source.open()?, source, images: DRAWN });
+        }
+        Ok(sets)
+    }
+
+    fn plan(&self, sets: &[DataSet]) -> anyhow::Result<Vec<Planned>> {
+        let most = |counts: &[NonZeroUsize]| counts.iter().copied().max().map_or(1, NonZeroUsize::get);
+        let largest = most(&self.batch_size).saturating_mul(most(&self.batches)) as u64;
+        if let Some(small) = sets.iter().find(|set| set.images < largest) {
+            let (path, images) = (small.source.path().display(), small.images);
+            return Err(unusable(format!(
+                "the largest test reads {largest} images and {path} holds {images}; choose a smaller --batch-size or --batches"
+            )));
+        }
+        let ways: &[bool] = match self.cache {
+            Cache::Both => &[false, true],
+            Cache::On => &[true],
+            Cache::Off => &[false],
+        };
+        let mut plan = Vec::new();
+        for set in 0..sets.len() {
+            for &is_cached in ways {
+                for &batch_size in &self.batch_size {
+                    for &batches in &self.batches {
+                        for repetition in 1..=self.repeat {
+                            plan.push(Planned { set, is_cached, batch_size, batches: batches.get(), repetition });
+                        }
+                    }
+                }
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Makes a test; `None` where this system cannot be asked to forget files.
+    fn test(
+        &self,
+        data: &DataSet,
+        planned: &Planned,
+        job: &Job,
+        place: u64,
+        progress: &Progress,
+    ) -> anyhow::Result<Option<Test>> {
+        let architecture = Architecture::named(&job.workload.model).context("the CNN was there before")?;
+        let images = (planned.batch_size.get() * planned.batches) as u64;
+        let rate = images as f64 / data.images as f64;
+        debug_assert_eq!(images_in_sample(data.images, rate), images);
+        let numbers = draw(data.images, rate, self.seed.wrapping_add(place));
+        for file in data.set.files(&numbers) {
+            let result = if planned.is_cached { std::fs::read(&file).map(drop) } else { forget(&file) };
+            match result {
+                Err(error) if error.kind() == std::io::ErrorKind::Unsupported => {
+                    progress.line("warning: this system cannot be asked to forget files; only --cache on is measured");
+                    return Ok(None);
+                }
+                other => other.with_context(|| format!("{} cannot be read", file.display()))?,
+            }
+        }
+        let shape =
+            Shape { colour: architecture.input.colour, px: job.workload.image_px, batch_size: planned.batch_size };
+        let speed = read_speed(data.set.as_ref(), &numbers, shape, self.threads);
+        if let Some(first) = speed.first_broken.as_ref().filter(|_| speed.images == 0) {
+            return Err(unusable(format!("no image of a test could be used; the first is {first}")));
+        }
+        Ok(Some(Test {
+            place,
+            data: data.source.path().display().to_string(),
+            format: data.source.format(),
+            is_cached: planned.is_cached,
+            batch_size: planned.batch_size.get(),
+            batches: planned.batches,
+            repetition: planned.repetition,
+            speed,
+        }))
+    }
+}
+
+/// Measures the CNN by itself on one slot: the time in which a slot's images are in it.
+fn cnn_speed(job: &Job, interrupt: &Interrupt, progress: &Progress) -> anyhow::Result<CnnSpeed> {
+    job.prepare(&mut |there, all| progress.images("drawing images", there, all))?;
+    let images = u32::try_from(job.workload.images).unwrap_or(u32::MAX);
+    let configuration = job.configuration(1, 1, DEFAULT_MEMORY_MIB, images);
+    let sample = engine::measure(job, &configuration, 1.0, interrupt, &mut |step| progress.run(step))?;
+    let reason = sample.reason.clone().unwrap_or_default();
+    let forward_secs = sample.extra.get("phases").and_then(|phases| phases.get("forward_secs")?.as_f64());
+    let images = sample.extra.get("images_processed").and_then(serde_json::Value::as_u64).unwrap_or(0);
+    let secs = forward_secs.filter(|secs| sample.completed_secs().is_some() && *secs > 0.0);
+    let secs = secs.with_context(|| format!("the CNN could not be measured: {reason}; --without-cnn leaves it out"))?;
+    Ok(CnnSpeed {
+        model: job.workload.model.clone(),
+        device: job.device.name().to_owned(),
+        images_per_sec: images as f64 / secs,
+    })
+}

@@ -1,0 +1,114 @@
+//! Which format lies at a path, from what is in the files.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use super::tfrecord::record;
+use super::{Source, cifar10, folder, idx};
+use crate::exit::unusable;
+
+/// The formats, as a person names them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// Whatever the files look like
+    #[default]
+    Auto,
+    /// JPEG and PNG files, a sub-folder a class
+    Folder,
+    /// TFRecord files of tf.train.Example
+    Tfrecord,
+    /// The binary version of CIFAR-10
+    Cifar10,
+    /// MNIST's IDX files, packed with gzip or not
+    Idx,
+    /// A BSON file of products, as Cdiscount's
+    Bson,
+}
+
+impl Format {
+    /// The source at that path, in this format.
+    ///
+    /// # Errors
+    /// There is nothing, or nothing that Foreglow knows.
+    pub fn source(self, path: &Path) -> anyhow::Result<Source> {
+        if !path.exists() {
+            let shown = path.display();
+            return Err(unusable(format!(
+                "{shown} does not exist; name a folder or a file of images that does with --data"
+            )));
+        }
+        let owned = path.to_owned();
+        Ok(match self {
+            Self::Auto => return detect(path),
+            Self::Folder => Source::Folder(owned),
+            Self::Tfrecord => Source::Tfrecord(owned),
+            Self::Cifar10 => Source::Cifar10(owned),
+            Self::Idx => Source::Idx(owned),
+            Self::Bson => Source::Bson(owned),
+        })
+    }
+}
+
+/// A file by its content. A folder by the first of its files that says something: an image, or a data file; else it is a
+/// folder of folders of images.
+fn detect(path: &Path) -> anyhow::Result<Source> {
+    if !path.is_dir() {
+        if folder::is_image(path) {
+            let shown = path.display();
+            return Err(unusable(format!("{shown} is one image; name the folder that holds the images with --data")));
+        }
+        let named = sniff(path).and_then(|format| format.source(path).ok());
+        return named.ok_or_else(|| {
+            let shown = path.display();
+            unusable(format!(
+                "{shown} is no TFRecord, CIFAR-10, IDX or BSON file; if it is a damaged one, say which with --data-format"
+            ))
+        });
+    }
+    for file in files_in(path)? {
+        if folder::is_image(&file) {
+            break;
+        }
+        if let Some(format) = sniff(&file) {
+            return format.source(path);
+        }
+    }
+    Ok(Source::Folder(path.to_owned()))
+}
+
+/// The format of a data file, from its first bytes, and where these say nothing from its name and size.
+fn sniff(path: &Path) -> Option<Format> {
+    let mut start = Vec::new();
+    File::open(path).ok()?.take(record::HEADER as u64).read_to_end(&mut start).ok()?;
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    if idx::first_bytes(path) == Some(idx::IMAGES) {
+        Some(Format::Idx)
+    } else if start.try_into().ok().and_then(record::length).is_some() || super::tfrecord::is_named_so(path) {
+        Some(Format::Tfrecord)
+    } else if ending == "bson" {
+        Some(Format::Bson)
+    } else if ending == "bin" && path.metadata().is_ok_and(|file| file.len() > 0 && file.len() % cifar10::RECORD == 0) {
+        Some(Format::Cifar10)
+    } else {
+        None
+    }
+}
+
+/// The files of a folder, without those of its sub-folders and hidden ones, by name.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn files_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let unreadable = |error| unusable(format!("the folder {} cannot be read: {error}", folder.display()));
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+        if !is_hidden && entry.path().is_file() {
+            files.push(entry.path());
+        }
+    }
+    files.sort();
+    Ok(files)
+}

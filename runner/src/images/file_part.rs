@@ -1,0 +1,65 @@
+//! A part of a file, read without a cursor, so that threads share one open file; and what the system is told about it.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// Reads so many bytes from that offset.
+///
+/// # Errors
+/// The file is shorter, or cannot be read.
+pub fn read_part(file: &File, offset: u64, len: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; len];
+    fill(file, offset, &mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(unix)]
+fn fill(file: &File, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+fn fill(file: &File, mut offset: u64, mut bytes: &mut [u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let read = std::os::windows::fs::FileExt::seek_read(file, bytes, offset)?;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        offset += read as u64;
+        bytes = &mut bytes[read..];
+    }
+    Ok(())
+}
+
+/// Tells the system that this part (all of it where `len` is 0) will be read soon. It reads ahead while this thread goes on.
+pub fn expect_part(file: &File, offset: u64, len: u64) {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{Advice, fadvise};
+        let _ = fadvise(file, offset, std::num::NonZeroU64::new(len), Advice::WillNeed);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (file, offset, len);
+}
+
+/// Asks the system to forget what it holds of a file in memory, so that the next read comes from the disk. What is not yet
+/// on the disk is written first.
+///
+/// # Errors
+/// The file cannot be opened, or this system cannot be asked.
+pub fn forget(path: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{Advice, fadvise, fdatasync};
+        let file = File::open(path)?;
+        fdatasync(&file)?;
+        fadvise(&file, 0, None, Advice::DontNeed)?;
+        Ok(())
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = path;
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}

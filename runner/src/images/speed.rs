@@ -1,0 +1,127 @@
+//! How fast images become tensors when nothing waits for them but a counter.
+
+use std::hint::black_box;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use super::{Decoder, ImageError, ImageSet};
+use crate::cnn::Colour;
+
+/// The tensors that are made.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Grey or colour.
+    pub colour: Colour,
+    /// Side of the square images, pixels.
+    pub px: u32,
+    /// Images of a tensor.
+    pub batch_size: NonZeroUsize,
+}
+
+/// What was read.
+#[derive(Clone, Debug, Default)]
+pub struct Speed {
+    /// Images that became numbers.
+    pub images: u64,
+    /// Images that could not be used.
+    pub broken: u64,
+    /// The first of them, with the reason.
+    pub first_broken: Option<String>,
+    /// Wall clock, seconds.
+    pub secs: f64,
+    /// Reading, all threads together, seconds.
+    pub read_secs: f64,
+    /// Decoding, resizing and normalising, all threads together, seconds.
+    pub decode_secs: f64,
+}
+
+/// Reads and decodes these images on so many threads, a batch at a time, and hands the tensors to the caller's thread, which
+/// lets them go: the way of a slot of an executor up to the CNN, and of a data loader with workers.
+pub fn read_speed(set: &dyn ImageSet, numbers: &[u64], shape: Shape, threads: NonZeroUsize) -> Speed {
+    let batches: Vec<&[u64]> = numbers.chunks(shape.batch_size.get()).collect();
+    let next = AtomicUsize::new(0);
+    let (send, receive) = mpsc::sync_channel(2 * threads.get());
+    let start = Instant::now();
+    let mut all = Speed::default();
+    std::thread::scope(|scope| {
+        for _thread in 0..threads.get() {
+            let (send, batches, next) = (send.clone(), &batches, &next);
+            scope.spawn(move || {
+                let mut decoder = Decoder::new(shape.colour, shape.px);
+                while let Some(numbers) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if send.send(batch(set, numbers, &mut decoder)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(send);
+        for (tensor, speed) in receive {
+            black_box(tensor);
+            all.add(speed);
+        }
+    });
+    all.secs = start.elapsed().as_secs_f64();
+    all
+}
+
+fn batch(set: &dyn ImageSet, numbers: &[u64], decoder: &mut Decoder) -> (Vec<f32>, Speed) {
+    let mut tensor = Vec::with_capacity(numbers.len() * decoder.numbers());
+    let (mut speed, mut read, mut decode) = (Speed::default(), Duration::ZERO, Duration::ZERO);
+    for number in numbers {
+        let start = Instant::now();
+        let image = set.read(*number);
+        let there = Instant::now();
+        let decoded = image.and_then(|image| decoder.decode(&image, &mut tensor));
+        read += there - start;
+        decode += there.elapsed();
+        match decoded {
+            Ok(()) => speed.images += 1,
+            Err(ImageError(why)) => {
+                speed.broken += 1;
+                speed.first_broken.get_or_insert_with(|| format!("{} ({why})", set.name(*number)));
+            }
+        }
+    }
+    (speed.read_secs, speed.decode_secs) = (read.as_secs_f64(), decode.as_secs_f64());
+    (tensor, speed)
+}
+
+impl Speed {
+    fn add(&mut self, other: Self) {
+        self.images += other.images;
+        self.broken += other.broken;
+        self.first_broken = self.first_broken.take().or(other.first_broken);
+        self.read_secs += other.read_secs;
+        self.decode_secs += other.decode_secs;
+    }
+
+    /// Images that became numbers in a second.
+    pub fn images_per_sec(&self) -> f64 {
+        self.images as f64 / self.secs.max(1e-9)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::generator::{self, Drawn};
+    use super::*;
+
+    #[test]
+    fn every_image_is_read_once_on_any_number_of_threads_and_broken_ones_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        generator::generate(dir.path(), 7, &mut |_, _| {}).unwrap();
+        std::fs::write(generator::path(dir.path(), 4), b"no image").unwrap();
+        let shape = Shape { colour: Colour::Rgb, px: 16, batch_size: NonZeroUsize::new(2).unwrap() };
+        for threads in [1, 2, 9] {
+            let numbers: Vec<u64> = (0..7).collect();
+            let threads = NonZeroUsize::new(threads).unwrap();
+            let speed = read_speed(&Drawn::new(dir.path()), &numbers, shape, threads);
+            assert_eq!((speed.images, speed.broken), (6, 1));
+            assert!(speed.first_broken.as_ref().unwrap().contains("00000004.jpg"), "{speed:?}");
+            assert!(speed.images_per_sec() > 0.0 && speed.decode_secs > 0.0 && speed.read_secs > 0.0);
+        }
+    }
+}
