@@ -3,8 +3,8 @@
 //!
 //! The thesis gives the number of layers (11), of parameters (1,922,023) and of classes, the image (32×32×3), and the
 //! layers that its kinds begin with (section 5.7): a 5×5 convolution with 20 outputs and no padding, a 2×2 max-pool, a
-//! dense layer of 128, the output layer; leaky ReLU between them. It has no table of the layers. This is the layout with
-//! that opening, 3×3 convolutions after it and round numbers of channels that has exactly the published number of
+//! dense layer of 128, the output layer; leaky ReLU between them. It has no table of the layers. This is one of the layouts with
+//! that opening, 3×3 convolutions after it and round numbers of channels that have exactly the published number of
 //! parameters.
 
 use burn::module::Module;
