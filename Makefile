@@ -1,4 +1,4 @@
-# The commands for people: run, test, bench. Each sets up what it needs first (setup.sh), and only what is absent.
+# The commands for people: run, test, bench, accuracy. Each sets up what it needs first (setup.sh), and only what is absent.
 
 # Always the whole workspace: a part of it has other features of the same dependencies, and would compile them again.
 CARGO_FLAGS := --release --locked --workspace
@@ -10,13 +10,19 @@ WEB_WASM    := $(WEB_TARGET)/$(WASM)/planner/foreglow_web.wasm
 PLANNER     := target/planner
 WASM_RUNNER := target/bundle/release/foreglow-wasm-runner
 FOREGLOW    := target/release/foreglow
+SKLEARN     := target/sklearn/bin/python
 
-.PHONY: run test bench build planner lint unit wasm-unit help FORCE
+# Gradients and weight files, compiled by themselves; PyTorch for the processor and the graphics card is some 6 GB.
+PARITY := target/parity
+
+.PHONY: run test bench parity accuracy bench-decision build planner lint unit wasm-unit help FORCE
 
 help:
 	@echo 'make run    measure a real CNN on this machine, predict the whole job, serve the planner'
 	@echo 'make test   lints and every test, the browser tests included'
 	@echo 'make bench  every benchmark; each writes target/bench/NAME.json'
+	@echo 'make accuracy  every predictor on the public data sets in DATA; writes target/accuracy.json and docs/accuracy.md'
+	@echo 'make parity the CNNs against PyTorch with the same weights; CNNS="vgg16 xception" for some of them'
 
 run: setup-run build
 	$(FOREGLOW) demo
@@ -47,7 +53,10 @@ lint: | setup-test
 	cargo fmt --all --check
 	cargo fmt --check --manifest-path web/bundle/Cargo.toml
 	cargo fmt --check --manifest-path bench/cpu-devices/Cargo.toml
+	cargo fmt --check --manifest-path bench/decision/Cargo.toml
+	cargo fmt --check --manifest-path runner/parity/Cargo.toml
 	cargo fmt --check --manifest-path tests/wasm-runner/Cargo.toml
+	cargo fmt --check --manifest-path bench/scenario-grid/Cargo.toml
 	cargo clippy $(CARGO_FLAGS) --all-targets -- -D warnings
 	cargo clippy --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- -D warnings
 	$(WASM_CARGO) clippy --locked --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-shared -p foreglow-model -p foreglow-web -- -D warnings
@@ -65,17 +74,43 @@ wasm-unit: $(WASM_RUNNER) | setup-test
 $(WASM_RUNNER): $(wildcard tests/wasm-runner/src/* tests/wasm-runner/Cargo.*) | setup-run
 	cargo build --locked --release --manifest-path tests/wasm-runner/Cargo.toml --target-dir target/bundle
 
-bench: setup-run bench-input
-	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
+# In the browser first; the native half then writes the figures of both.
+bench-decision: $(WASM_RUNNER)
+	mkdir -p target/bench
+	CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER=$(abspath $(WASM_RUNNER)) $(WASM_CARGO) test --release --locked --target $(WASM) \
+	  --manifest-path bench/decision/Cargo.toml --target-dir target/decision-web --test browser -- --nocapture | tee target/bench/decision.log
+	cargo run --release --locked --manifest-path bench/decision/Cargo.toml --target-dir target/decision -- target/bench/decision.log
 
-# PyTorch, to be held against: an environment of its own, or any Python that has it (make bench-input PYTORCH=python3).
-PYTORCH ?= target/pytorch/bin/python
+bench: setup-run bench-decision bench-input $(SKLEARN)
+	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
+	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
+
+# The peer of the benchmark: three minutes on two cores.
+$(SKLEARN):
+	python3 -m venv target/sklearn
+	target/sklearn/bin/pip install --quiet scikit-learn==1.9.1
+
+# The folder of the public data sets, which are no part of the project (docs/accuracy.md says what they are).
+DATA := ../shared/data
+
+accuracy: build
+	cargo build $(CARGO_FLAGS) --example accuracy
+	target/release/examples/accuracy $(DATA) --page docs/accuracy.md
+
+# Our CNNs and the reference implementations with the same weights; not in CI.
+parity: $(PARITY)/venv/installed
+	rm -rf $(PARITY)/cnns
+	cargo run --release --locked --manifest-path runner/parity/Cargo.toml --target-dir $(PARITY)/build -- $(PARITY)/cnns $(CNNS)
+	$(PARITY)/venv/bin/python runner/parity/reference.py $(PARITY)/cnns
+
+$(PARITY)/venv/installed: runner/parity/requirements.txt
+	python3 -m venv $(PARITY)/venv
+	$(PARITY)/venv/bin/pip install --quiet -r $<
+	touch $@
+
+# PyTorch's data loader, of the environment in which the CNNs are compared, or of any Python that has it (PYTORCH=python3).
+PYTORCH ?= $(PARITY)/venv/bin/python
 
 .PHONY: bench-input
-bench-input: build $(filter target/%,$(PYTORCH))
+bench-input: build $(if $(filter $(PARITY)/%,$(PYTORCH)),$(PARITY)/venv/installed)
 	$(PYTORCH) bench/input/run.py
-
-target/pytorch/bin/python:
-	@echo 'setup: installing PyTorch into target/pytorch (some gigabytes)' >&2
-	python3 -m venv target/pytorch
-	target/pytorch/bin/pip install --quiet -r bench/input/requirements.txt || { rm -rf target/pytorch; exit 2; }

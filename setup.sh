@@ -90,8 +90,12 @@ debian_wasm_target() {
   compiles_wasm "$DEBIAN_RUSTC" || fail "the standard library for $WASM was built, and $DEBIAN_RUSTC cannot use it."
 }
 
-# cargo, rustc and clippy of the same toolchain: the one on the PATH, or Debian's.
-wasm_env() { if compiles_wasm rustc; then echo; else echo "PATH=/usr/bin:$PATH RUSTC=$DEBIAN_RUSTC"; fi; }
+# cargo, rustc and clippy of the same toolchain: the one on the PATH, or Debian's. Every browser since 2023 has the vector
+# instructions, which the predictor's grids are twice as fast with.
+wasm_env() {
+  echo -n "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS=-Ctarget-feature=+simd128 "
+  if compiles_wasm rustc; then echo; else echo "PATH=/usr/bin:$PATH RUSTC=$DEBIAN_RUSTC"; fi
+}
 
 # --- Tools of the system ---------------------------------------------------------------------------------------------
 

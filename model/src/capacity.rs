@@ -10,9 +10,7 @@ use foreglow_shared::{Context, Engine};
 use serde::{Deserialize, Serialize};
 
 use crate::Setting;
-use crate::curve::Curve;
 use crate::range::Range;
-use crate::row::Row;
 
 /// Numbers of executors to look through at most; no machine has more processors.
 const MAX_EXECUTORS: usize = 1 << 16;
@@ -35,31 +33,27 @@ impl Capacity {
         setting.slots() > self.processors
     }
 
-    /// The rows within the limit.
-    pub(crate) fn rows_within(self, rows: &[Row]) -> Vec<Row> {
-        rows.iter().filter(|row| !self.is_exceeded_by(row.setting)).copied().collect()
-    }
-
     /// The fastest configuration with at most as many executors and cores that fits, at the same sampling rate, among
-    /// values within the fitted range; `None` where none is.
-    ///
-    /// For a number of executors the time is a line in 1/C, so that its least is at an end.
-    pub(crate) fn fastest_within(self, curve: &Curve, range: &Range, setting: Setting) -> Option<Setting> {
-        let executors = range.executors();
-        let cores = range.cores();
+    /// values within the measured range; `None` where none is. Of each number of executors the fewest cores compete and
+    /// the most that fit.
+    pub(crate) fn fastest_within(
+        self,
+        range: &Range,
+        setting: Setting,
+        secs: impl Fn(Setting) -> Option<f64>,
+    ) -> Option<Setting> {
+        let Range { executors, cores } = *range;
         let most = executors.1.min(setting.executors).min(self.processors);
         let ends = |executors: u32| {
             let most = cores.1.min(setting.cores_per_executor).min(self.processors / executors);
-            [cores.0, most].map(|cores_per_executor| Setting { executors, cores_per_executor, ..setting })
+            let fewest = (most > cores.0).then_some(cores.0);
+            let cores = fewest.into_iter().chain((most >= cores.0).then_some(most));
+            cores.map(move |cores_per_executor| Setting { executors, cores_per_executor, ..setting })
         };
         (executors.0.max(1)..=most)
             .take(MAX_EXECUTORS)
             .flat_map(ends)
-            .filter(|end| {
-                (cores.0..=cores.1.min(setting.cores_per_executor)).contains(&end.cores_per_executor)
-                    && !self.is_exceeded_by(*end)
-            })
-            .filter_map(|end| Some((end, curve.secs(end)?)))
+            .filter_map(|end| Some((end, secs(end)?)))
             .min_by(|a, b| a.1.total_cmp(&b.1))
             .map(|(end, _)| end)
     }

@@ -30,6 +30,14 @@ pub enum FitError {
         /// The one setting.
         setting: Setting,
     },
+    /// Every run was stopped before it completed.
+    #[error(
+        "none of the {runs} runs completed, and times that are only lower bounds say nothing of how long it takes; let some of them run to the end"
+    )]
+    AllStopped {
+        /// How many.
+        runs: usize,
+    },
     /// A time that is not finite and above 0.
     #[error(
         "a sample has the completion time {0} s; it must be a number of seconds above 0, so remove that sample or measure it again"
@@ -55,25 +63,17 @@ pub enum FitError {
         /// C.
         cores_per_executor: u32,
     },
-    /// Not enough for either scenario.
+    /// Runs that make no table.
+    #[error(transparent)]
+    Table(#[from] crate::DatasetError),
+    /// Not enough for the scenarios on whole jobs.
     #[error(
-        "there are {rates_below_one} sampling rates below 1 (scenario 4-2 needs 2) and {at_one} configurations at sampling rate 1 (the baseline \
-         needs 3); collect the same configurations at two sampling rates below 1, such as 0.01 and 0.1"
-    )]
-    TooFew {
-        /// Distinct sampling rates below 1.
-        rates_below_one: usize,
-        /// Distinct configurations at sampling rate 1.
-        at_one: usize,
-    },
-    /// Not enough for the baseline.
-    #[error(
-        "the baseline needs 3 configurations at sampling rate 1 and there are {0}; collect others at sampling rate 1"
+        "this scenario needs 3 configurations at sampling rate 1 and there are {0}; collect others at sampling rate 1"
     )]
     TooFewConfigurations(usize),
-    /// Not enough for scenario 4-2.
+    /// Not enough for the scenarios on samples of the images.
     #[error(
-        "scenario 4-2 needs 2 sampling rates below 1 and there are {0}; collect the same configurations at two, such as 0.01 and 0.1"
+        "this scenario needs 2 sampling rates below 1 and there are {0}; collect the same configurations at two, such as 0.01 and 0.1"
     )]
     TooFewRates(usize),
     /// The sampling rates never vary on one configuration.
@@ -82,6 +82,12 @@ pub enum FitError {
          configurations at another of the sampling rates"
     )]
     NoSharedConfiguration,
+    /// Every two configurations differ in more than one feature.
+    #[error(
+        "no two configurations differ in the executors alone or in the cores alone, so that no effect can be told from the \
+         others; collect two that do"
+    )]
+    NoFeatureAlone,
 }
 
 /// Why there is no decision.
@@ -102,6 +108,12 @@ pub enum DecideError {
     /// A deadline that is no time.
     #[error("the deadline is {0} s; it must be a number of seconds above 0")]
     Deadline(f64),
+    /// A budget that is no money.
+    #[error("the budget is {0}; it must be an amount of money above 0")]
+    Budget(f64),
+    /// A probability that is none.
+    #[error("the probability is {0}; it must lie between 0 and 1, such as 0.9")]
+    Probability(f64),
     /// A price sheet that cannot be used.
     #[error("the price sheet cannot be used: {0}")]
     Prices(#[from] PriceError),

@@ -1,7 +1,8 @@
 //! The mathematics of Foreglow: from a few short runs to the completion time, and the money, of every configuration.
 //!
 //! [`Predictor::fit`] learns from [`Observation`](foreglow_shared::Observation)s that share one
-//! [`Context`](foreglow_shared::Context); [`Predictor::predict`] answers for any [`Setting`]; [`decide`] weighs every
+//! [`Context`](foreglow_shared::Context); [`Predictor::predict`] answers for any [`Setting`]; [`Ensemble`] does the same
+//! for any table of runs, a [`Dataset`]; [`decide`] weighs every
 //! configuration of a [`Question`](foreglow_shared::Question); [`scenario_table`] says how accurate the published
 //! scenarios are on what was measured.
 //!
@@ -12,34 +13,40 @@
 //! fixes to the last digit, and takes exponentials and logarithms from `libm`, which is made of these: the same
 //! observations, in any order, give the same bytes natively and in the browser.
 
-mod baseline;
+mod advise;
 mod capacity;
-mod curve;
 mod dataset;
 mod decision;
+mod ensemble;
 mod error;
-mod hierarchy;
-mod interval;
+mod evaluation;
 mod learner;
 mod line;
 mod metric;
 mod prediction;
 mod predictor;
+mod published;
 mod range;
-mod row;
-mod scaled_time;
-mod scenario;
-mod selection;
+mod rates;
+mod regression;
+mod rival;
+mod runs;
 mod setting;
+mod spread;
+mod student_t;
 
+pub use crate::advise::{Advice, Suggestion, Verdict, advise};
 pub use crate::dataset::{Column, Dataset, DatasetError, Features, Transform, Values};
-pub use crate::decision::{Candidate, Decision, decide, pareto_front};
+pub use crate::decision::{Candidate, Decision, Exclusion, decide, pareto_front};
+pub use crate::ensemble::{Direction, Ensemble};
 pub use crate::error::{DecideError, FitError, MetricError};
-pub use crate::learner::Technique;
+pub use crate::evaluation::{Answer, Outcome, Repeats, Score, Settings, Split, Trial, draw, sample_trial, score};
+pub use crate::learner::{Activation, Cancelled, Grid, MaxFeatures, Solver, Technique};
 pub use crate::line::{Line, line_through};
 pub use crate::metric::mape;
 pub use crate::prediction::{Interval, Prediction, Warning};
 pub use crate::predictor::Predictor;
-pub use crate::scenario::{Scenario, ScenarioRow, scenario_table};
-pub use crate::selection::{Choice, Place};
+pub use crate::published::{Choice, Place, Scenario, ScenarioRow, scenario_row, scenario_table};
+pub use crate::rival::{RIVALS, Rival, RivalError, Roles, Term, TermError};
 pub use crate::setting::{Feature, Setting};
+pub use crate::spread::{HeldOutErrors, Spread, SpreadError};

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use foreglow_shared::format_rate;
+use foreglow_shared::{format_duration, format_rate};
 use serde::{Deserialize, Serialize};
 
-use crate::Feature;
+use crate::{Feature, Spread};
 
 /// A predicted completion time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,6 +14,9 @@ pub struct Prediction {
     pub completion_time_secs: Option<f64>,
     /// Where the completion time is expected to lie; `None` where the samples cannot say.
     pub interval: Option<Interval>,
+    /// How the completion time is distributed about the predicted one; `None` where the samples cannot say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Spread>,
     /// What a person should know before trusting it.
     pub warnings: Vec<Warning>,
 }
@@ -33,89 +36,159 @@ pub struct Interval {
 }
 
 /// Why a prediction deserves less trust. Displays as one sentence that says what to do.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Warning {
-    /// The setting lies beyond the values that were fitted.
+    /// The question lies beyond the values that were measured.
     OutsideSampledRange {
         /// The feature that leaves its range.
-        feature: Feature,
-        /// The asked E, C or SR.
+        feature: String,
+        /// What was asked.
         asked: f64,
-        /// The smallest that was fitted.
+        /// The smallest that was measured.
         smallest: f64,
-        /// The largest that was fitted.
+        /// The largest that was measured.
         largest: f64,
     },
-    /// A feature varies in the samples, but never alone, so that its effect is unknown and taken as none.
-    EffectUnknown {
-        /// That feature.
-        feature: Feature,
+    /// Each feature lies within its range, but nothing was measured near this combination of them.
+    EmptyCell,
+    /// A name that no sample has.
+    UnseenCategory {
+        /// The category.
+        feature: String,
+        /// The name.
+        asked: String,
     },
-    /// More task threads than the host has processors: the time is that of the fastest fitted configuration that
-    /// fits, where there is one.
+    /// Every sample has one value of a feature, and the question another: the time is unknown.
+    EffectUnknown {
+        /// The feature.
+        feature: String,
+        /// What was asked.
+        asked: String,
+        /// What every sample has.
+        sampled: String,
+    },
+    /// Two features vary only together in the samples, and apart in the question.
+    VaryTogether {
+        /// One of them.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// A number of 0 or less of a feature that is above 0 in every sample: the time is unknown.
+    NotAboveZero {
+        /// The feature.
+        feature: String,
+        /// What was asked.
+        asked: f64,
+    },
+    /// A sample that does not belong to the others: its modified z-score is above 3.5 (Iglewicz and Hoaglin, "How to
+    /// detect and handle outliers", 1993), among its repeats or among what the other samples predict.
+    SamplesDisagree {
+        /// Its features.
+        at: String,
+        /// Its time, seconds.
+        secs: f64,
+        /// The time that the others speak for, seconds.
+        expected_secs: f64,
+    },
+    /// There are more distinct samples than a fit takes.
+    Subsampled {
+        /// Distinct samples.
+        distinct: usize,
+        /// How many were fitted.
+        fitted: usize,
+    },
+    /// More task threads than the host has processors: the time is that of the fastest configuration within the measured
+    /// ones that fits, where there is one.
     Oversubscribed {
         /// Task threads, E·C.
         slots: u32,
         /// Hardware threads of the host.
         processors: u32,
     },
-    /// The fitted line is not above zero here, so that the time is unknown.
+    /// The prediction is no number of seconds above zero, so that the time is unknown.
     NotPositive,
     /// No job can run so.
     Impossible,
 }
 
 impl Prediction {
+    /// A time so many times as long, with an interval as wide in log time.
+    pub(crate) fn scale(&mut self, factor: f64) {
+        self.completion_time_secs = self.completion_time_secs.map(|secs| secs * factor);
+        if let Some(interval) = &mut self.interval {
+            interval.lower_secs *= factor;
+            interval.upper_secs *= factor;
+        }
+    }
+
     pub(crate) fn unknown(warnings: Vec<Warning>) -> Self {
-        Self { completion_time_secs: None, interval: None, warnings }
+        Self { completion_time_secs: None, interval: None, spread: None, warnings }
     }
 }
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
+        match self {
             Self::OutsideSampledRange { feature, asked, smallest, largest } => {
-                let show = |value: f64| match feature {
-                    Feature::SamplingRate => format_rate(value),
-                    Feature::InverseExecutors | Feature::InverseCores => value.to_string(),
-                };
-                let (asked, smallest, largest) = (show(asked), show(smallest), show(largest));
-                let noun = feature.noun();
-                if smallest == largest {
-                    write!(
-                        f,
-                        "every fitted sample has {noun} {smallest}; collect one with {noun} {asked} to check this"
-                    )
-                } else {
-                    write!(
-                        f,
-                        "{noun} {asked} lies outside the fitted samples ({smallest} to {largest}); collect one there to \
-                         check this"
-                    )
-                }
-            }
-            Self::EffectUnknown { feature } => {
-                let noun = feature.noun();
+                let [asked, smallest, largest] = [asked, smallest, largest].map(|value| show(feature, *value));
                 write!(
                     f,
-                    "no two samples differ in {noun} alone, so its effect is unknown and taken as none; collect two such \
-                     samples"
+                    "{feature} {asked} lies outside the measured samples ({smallest} to {largest}); collect one there to \
+                     check this"
                 )
             }
+            Self::EmptyCell => f.write_str(
+                "each feature lies within what was measured, but no sample is near this combination of them; collect one \
+                 there to check this",
+            ),
+            Self::UnseenCategory { feature, asked } => {
+                write!(f, "no sample has {feature} {asked}, so its effect is taken as average; collect one that has")
+            }
+            Self::EffectUnknown { feature, asked, sampled } => write!(
+                f,
+                "every sample has {feature} {sampled}, so what {feature} {asked} would take is unknown; collect a sample \
+                 with another"
+            ),
+            Self::VaryTogether { first, second } => write!(
+                f,
+                "{first} and {second} vary only together in the samples, so the effect of one without the other is a \
+                 guess; collect a sample that changes one alone"
+            ),
+            Self::NotAboveZero { feature, asked } => {
+                write!(f, "{feature} is {asked} here and above 0 in every sample; give a number above 0")
+            }
+            Self::SamplesDisagree { at, secs, expected_secs } => {
+                let (secs, expected) = (format_duration(*secs), format_duration(*expected_secs));
+                write!(
+                    f,
+                    "the sample with {at} took {secs} where the others speak for {expected}; measure it again, or remove it"
+                )
+            }
+            Self::Subsampled { distinct, fitted } => write!(
+                f,
+                "of {distinct} distinct samples {fitted} were fitted, those at the ends of each range among them; fit a \
+                 part of the samples to choose for yourself"
+            ),
             Self::Oversubscribed { slots, processors } => write!(
                 f,
                 "{slots} task threads take turns on the {processors} processors of this machine and gain nothing over \
                  the fastest configuration that fits; choose one with at most {processors} threads"
             ),
             Self::NotPositive => f.write_str(
-                "the fitted line is not above zero here, so the time is unknown; collect a sample nearer to this \
-                 configuration",
+                "the prediction is no number of seconds above zero here, so the time is unknown; collect a sample nearer \
+                 to this question",
             ),
             Self::Impossible => f.write_str(
                 "no job can run so; give at least one executor, one core, and a sampling rate above 0 and at most 1",
             ),
         }
     }
+}
+
+/// A value as people write it.
+pub(crate) fn show(feature: &str, value: f64) -> String {
+    if feature == Feature::SamplingRate.noun() { format_rate(value) } else { value.to_string() }
 }

@@ -1,146 +1,162 @@
-//! The predictor: from runs of one context to the time at any setting.
+//! The predictor: from runs of one job to the time at any setting.
 
-use foreglow_shared::{Context, Observation};
+use foreglow_shared::{Context, Job, Observation};
 use serde::{Deserialize, Serialize};
 
 use crate::capacity::Capacity;
-use crate::curve::Curve;
-use crate::interval::{HeldOut, hold_out, interval};
+use crate::ensemble::{Along, Direction, Ensemble, Surface};
 use crate::range::Range;
-use crate::row::{Row, average, rates_below_one};
-use crate::{Choice, Feature, FitError, Prediction, Scenario, Setting, Warning};
+use crate::rates::Rates;
+use crate::runs::{Items, Run, runs};
+use crate::{Feature, FitError, Prediction, Setting, Warning};
 
-/// A fitted predictor. It holds a few numbers and no runs, so that it travels as JSON.
+/// Distinct settings that must be left for runs with more task threads than processors to be passed over.
+const ENOUGH_SETTINGS: usize = 3;
+
+/// Foreglow's own predictor: an [`Ensemble`] of the runs of one job, with what is known of jobs. It travels as JSON with
+/// what it has fitted so far.
 ///
 /// ```
-/// # use foreglow_model::{Predictor, Scenario, Setting};
+/// # use foreglow_model::{Predictor, Setting};
 /// # use foreglow_shared::{Context, Observation};
 /// # let context: Context = serde_json::from_str(r#"{"workload":{"model":"lenet5","mode":"inference","image_px":28,
 /// # "images":1000,"epochs":1,"batch_size":8},"engine":"local","host":{}}"#).unwrap();
 /// // Rows of a link: E, C, memory in MiB, P, SR, seconds, start-up seconds.
-/// let observations: Vec<Observation> =
-///     serde_json::from_str("[[1,1,1024,8,0.01,2.0,null],[1,1,1024,8,0.1,11.0,null],[2,1,1024,8,0.01,1.0,null]]").unwrap();
+/// let observations: Vec<Observation> = serde_json::from_str(
+///     "[[1,1,1024,8,0.01,2.0,null],[1,1,1024,8,0.1,11.0,null],[2,1,1024,8,0.01,1.0,null],[2,1,1024,8,0.1,5.5,null]]",
+/// ).unwrap();
 /// let predictor = Predictor::fit(&context, &observations).unwrap();
-/// assert_eq!(predictor.scenario(), Scenario::FourTwo);
 /// let whole = predictor.predict(Setting { executors: 1, cores_per_executor: 1, sampling_rate: 1.0 });
-/// assert!((whole.completion_time_secs.unwrap() - 101.0).abs() < 1.0);
+/// assert!((whole.completion_time_secs.unwrap() - 101.0).abs() < 10.0);
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Predictor {
-    scenario: Scenario,
-    choices: Vec<Choice>,
-    curve: Curve,
+    ensemble: Ensemble,
+    items: Items,
+    rates: Rates,
     range: Range,
-    unknown_effects: Vec<Feature>,
-    capacity: Option<Capacity>,
-    held_out: Vec<HeldOut>,
-}
-
-/// A scenario that is tuned and trained, without its interval.
-pub(crate) struct Trained {
-    scenario: Scenario,
-    pub(crate) choices: Vec<Choice>,
-    curve: Curve,
-    /// The rows that it was trained on.
-    pub(crate) rows: Vec<Row>,
     capacity: Option<Capacity>,
 }
 
 impl Predictor {
-    /// Fits the completed runs of one context. The order of the runs changes nothing, and all times k times as long make
-    /// predictions k times as long.
-    ///
-    /// With two sampling rates below 1 on one configuration it is scenario 4-2, which never trains on runs over all
-    /// images, so that these can test it; otherwise, with three configurations at sampling rate 1, the baseline. On one
-    /// machine, runs with more task threads than processors are left out wherever the others can be fitted without them.
+    /// What it is called where predictors are compared.
+    pub const NAME: &str = "foreglow";
+
+    /// Fits the completed runs of one context, those over samples of the images and those over all of them. The order of
+    /// the runs changes nothing, and all times k times as long make predictions k times as long.
     ///
     /// # Errors
     /// [`FitError`] says what is wrong or missing, and what to collect.
     pub fn fit(context: &Context, observations: &[Observation]) -> Result<Self, FitError> {
-        let rows = average(observations)?;
-        match (observations.len(), rows.as_slice()) {
-            (0, _) => return Err(FitError::NoObservations),
-            (1, _) => return Err(FitError::OneObservation),
-            (runs, [row]) => return Err(FitError::AllEqual { runs, setting: row.setting }),
-            _ => {}
-        }
-        let capacity = Capacity::of(context);
-        let hierarchy = Trained::fit(Scenario::FourTwo, capacity, &rows);
-        let trained = hierarchy.or_else(|error| {
-            Trained::fit(Scenario::Baseline, capacity, &rows).map_err(|_| match error {
-                FitError::NoSharedConfiguration => error,
-                _ => FitError::TooFew {
-                    rates_below_one: rates_below_one(&rows),
-                    at_one: rows.iter().filter(|row| Scenario::Baseline.trains_at(row.setting.sampling_rate)).count(),
-                },
-            })
-        })?;
-        Ok(Self::of(trained))
+        Self::fit_job(&Job { context: context.clone(), observations: observations.to_vec(), incomplete: Vec::new() })
     }
 
-    /// Predicts the completion time of a setting.
+    /// Fits what was measured of one job; runs that were stopped at a limit are lower bounds.
     ///
-    /// Never panics: where the fit gives no positive time, the time is `None` and a warning says so.
+    /// On one machine, runs with more task threads than processors are left out wherever the others vary in all that
+    /// these do.
+    ///
+    /// # Errors
+    /// [`FitError`] says what is wrong or missing, and what to collect.
+    pub fn fit_job(job: &Job) -> Result<Self, FitError> {
+        let all = runs(job)?;
+        match job.observations.as_slice() {
+            [] if all.is_empty() => return Err(FitError::NoObservations),
+            [_] => return Err(FitError::OneObservation),
+            [first, others @ ..] if others.iter().all(|run| Setting::of(run) == Setting::of(first)) => {
+                return Err(FitError::AllEqual { runs: job.observations.len(), setting: Setting::of(first) });
+            }
+            _ => {}
+        }
+        let capacity = Capacity::of(&job.context);
+        let kept = within(capacity, &all);
+        let items = Items::of(&kept);
+        let table = items.table(&kept)?;
+        let known = [(Feature::SamplingRate.noun(), Direction::Rises)];
+        let ensemble = Ensemble::fit_directed(&table, &known)?;
+        let rates = Rates::of(kept.iter().map(|run| run.setting.sampling_rate));
+        let range = Range::of(kept.iter().map(|run| run.setting)).ok_or(FitError::NoObservations)?;
+        Ok(Self { ensemble, items, rates, range, capacity })
+    }
+
+    /// Predicts the completion time of a setting. More images never take less time.
+    ///
+    /// Never panics: where the samples cannot say, the time is `None` and a warning tells why.
     pub fn predict(&self, setting: Setting) -> Prediction {
         if !setting.is_possible() {
             return Prediction::unknown(vec![Warning::Impossible]);
         }
-        let mut warnings: Vec<Warning> = self.range.warnings(setting, self.scenario == Scenario::FourTwo).collect();
-        warnings.extend(self.unknown_effects.iter().map(|feature| Warning::EffectUnknown { feature: *feature }));
-        let mut fitting = setting;
-        if let Some(capacity) = self.capacity.filter(|capacity| capacity.is_exceeded_by(setting)) {
-            fitting = capacity.fastest_within(&self.curve, &self.range, setting).unwrap_or(setting);
-            warnings.push(Warning::Oversubscribed { slots: setting.slots(), processors: capacity.processors });
+        let Some(capacity) = self.capacity.filter(|capacity| capacity.is_exceeded_by(setting)) else {
+            return self.unlimited(setting);
+        };
+        let secs = |fitting: Setting| self.unlimited(fitting).completion_time_secs;
+        let fitting = capacity.fastest_within(&self.range, setting, secs).unwrap_or(setting);
+        let mut prediction = self.unlimited(fitting);
+        prediction.warnings.push(Warning::Oversubscribed { slots: setting.slots(), processors: capacity.processors });
+        prediction
+    }
+
+    /// What a person should know before trusting any prediction: samples that disagree, samples that were left out.
+    pub fn warnings(&self) -> Vec<Warning> {
+        self.ensemble.warnings()
+    }
+
+    /// Fits ahead what these settings need.
+    pub fn prepare(&self, settings: &[Setting]) {
+        settings.iter().for_each(|setting| drop(self.predict(*setting)));
+    }
+
+    /// What [`Predictor::predict`] gives for the whole job (sampling rate 1) on every pair of numbers of executors and of
+    /// cores, each ascending. `None` where whole parts of such a grid cannot be predicted at once: then each setting has
+    /// to be asked for by itself.
+    pub(crate) fn surface(&self, executors: &[u32], cores: &[u32]) -> Option<Surface> {
+        let first = Setting { executors: *executors.first()?, cores_per_executor: *cores.first()?, sampling_rate: 1.0 };
+        if self.capacity.is_some() {
+            return None;
         }
-        match self.curve.secs(fitting) {
-            Some(secs) => {
-                let interval = interval(&self.held_out, fitting, secs);
-                Prediction { completion_time_secs: Some(secs), interval, warnings }
+        let question = self.items.questions(&[first]).ok()?;
+        let [executors, cores] =
+            [executors, cores].map(|counts| counts.iter().copied().map(f64::from).collect::<Vec<f64>>());
+        let down = Along { name: Feature::InverseExecutors.noun(), values: &executors };
+        let across = Along { name: Feature::InverseCores.noun(), values: &cores };
+        self.ensemble.surface(&question, down, across)
+    }
+
+    /// The prediction as if a machine had processors for all.
+    fn unlimited(&self, setting: Setting) -> Prediction {
+        let places = self.rates.places(setting.sampling_rate);
+        let at = |sampling_rate: f64| Setting { sampling_rate, ..setting };
+        let asked: Vec<Setting> = std::iter::once(setting).chain(places.iter().map(|rate| at(*rate))).collect();
+        let answers = self.items.questions(&asked).and_then(|questions| self.ensemble.predict(&questions));
+        let mut answers = answers.unwrap_or_default().into_iter();
+        let Some(mut prediction) = answers.next() else { return Prediction::unknown(vec![Warning::NotPositive]) };
+        // A larger sampling rate than the sampled ones is what samples are collected for, and no cause for a warning.
+        prediction.warnings.retain(|warning| match warning {
+            Warning::OutsideSampledRange { feature, asked, largest, .. } => {
+                !(feature == Feature::SamplingRate.noun() && asked > largest)
             }
-            None => {
-                warnings.push(Warning::NotPositive);
-                Prediction::unknown(warnings)
-            }
+            _ => true,
+        });
+        let times: Option<Vec<f64>> = answers.map(|answer| answer.completion_time_secs).collect();
+        if let (Some(secs), Some(times)) = (prediction.completion_time_secs, times) {
+            prediction.scale(self.rates.rising(setting.sampling_rate, &places, &times, secs) / secs);
         }
-    }
-
-    /// The scenario that was fitted.
-    pub fn scenario(&self) -> Scenario {
-        self.scenario
-    }
-
-    /// What was chosen at each place: level 1 by feature, then level 2. A feature without an effect has no choice.
-    pub fn choices(&self) -> &[Choice] {
-        &self.choices
-    }
-
-    /// Adds to a trained scenario what its interval needs.
-    pub(crate) fn of(trained: Trained) -> Self {
-        let Trained { scenario, choices, curve, rows, capacity } = trained;
-        let range = Range::of(&rows).expect("a scenario trains on two rows or more");
-        let unknown_effects = curve.without_effect().into_iter().filter(|feature| range.varies(*feature)).collect();
-        let held_out = hold_out(scenario, &rows);
-        Self { scenario, choices, curve, range, unknown_effects, capacity, held_out }
-    }
-
-    /// Measured and held-out predicted seconds of each training row.
-    pub(crate) fn held_out_runs(&self) -> impl Iterator<Item = (f64, Option<f64>)> {
-        self.held_out.iter().flat_map(|fold| &fold.runs).map(|run| (run.measured_secs, run.predicted_secs))
+        prediction
     }
 }
 
-impl Trained {
-    /// Tunes and trains a scenario on those of the rows that it may see.
-    pub(crate) fn fit(scenario: Scenario, capacity: Option<Capacity>, rows: &[Row]) -> Result<Self, FitError> {
-        let seen: Vec<Row> = rows.iter().filter(|row| scenario.trains_at(row.setting.sampling_rate)).copied().collect();
-        let within = capacity.map(|capacity| capacity.rows_within(&seen)).filter(|within| within.len() < seen.len());
-        let with = |rows: Vec<Row>| {
-            let (curve, choices) = Curve::fit(scenario, &rows)?;
-            Ok(Self { scenario, choices, curve, rows, capacity })
-        };
-        match within.map(with) {
-            Some(Ok(trained)) => Ok(trained),
-            _ => with(seen),
-        }
-    }
+/// The runs that a machine has the processors for, where these still vary in all that the whole does.
+fn within(capacity: Option<Capacity>, runs: &[Run]) -> Vec<Run> {
+    let Some(capacity) = capacity else { return runs.to_vec() };
+    let kept: Vec<Run> = runs.iter().filter(|run| !capacity.is_exceeded_by(run.setting)).copied().collect();
+    let varies = |runs: &[Run], feature: Feature| {
+        runs.iter().any(|run| feature.value(run.setting) != feature.value(runs[0].setting))
+    };
+    let mut settings: Vec<Setting> = kept.iter().map(|run| run.setting).collect();
+    settings.sort_by(Setting::order);
+    settings.dedup();
+    let suffices = settings.len() >= ENOUGH_SETTINGS
+        && Feature::ALL.iter().all(|feature| !varies(runs, *feature) || varies(&kept, *feature))
+        && kept.iter().any(|run| run.completed());
+    if suffices { kept } else { runs.to_vec() }
 }

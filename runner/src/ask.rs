@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use foreglow_shared::{Context, Observation, Sample, group_by_context, read_samples};
+use foreglow_shared::{Job, Sample, group_by_context, read_samples};
 
 use crate::exit::unusable;
 use crate::store::{Filter, Store};
@@ -29,17 +29,8 @@ pub struct Source {
     pub context: Option<usize>,
 }
 
-/// The completed runs of one job.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Job {
-    /// What the runs have in common.
-    pub context: Context,
-    /// What was measured: at least one run.
-    pub observations: Vec<Observation>,
-}
-
 impl Source {
-    /// Reads the samples and picks the job.
+    /// Reads the samples and picks the job, of which at least one run completed.
     ///
     /// # Errors
     /// A file that cannot be read, samples that are none, no completed run, or several jobs and no choice among them.
@@ -61,8 +52,7 @@ impl Source {
     fn pick(&self, samples: &[Sample]) -> anyhow::Result<Job> {
         let jobs: Vec<(usize, Job)> = group_by_context(samples)
             .into_iter()
-            .filter(|(_, observations)| !observations.is_empty())
-            .map(|(context, observations)| Job { context, observations })
+            .filter(|job| !job.observations.is_empty())
             .enumerate()
             .map(|(index, job)| (index + 1, job))
             .collect();
@@ -135,11 +125,16 @@ pub fn read_bytes(file: &Path) -> anyhow::Result<Vec<u8>> {
         std::io::stdin().lock().read_to_end(&mut bytes).context("standard input cannot be read")?;
         return Ok(bytes);
     }
-    std::fs::read(file).map_err(|error| match error.kind() {
+    std::fs::read(file).map_err(|error| unreadable(file, &error))
+}
+
+/// The sentence for a file that cannot be read.
+pub fn unreadable(file: &Path, error: &std::io::Error) -> anyhow::Error {
+    match error.kind() {
         std::io::ErrorKind::NotFound => unusable(format!("there is no file {}; check its name", file.display())),
         std::io::ErrorKind::IsADirectory => unusable(format!("{} is a folder; give a file", file.display())),
         _ => unusable(format!("the file {} cannot be read: {error}", file.display())),
-    })
+    }
 }
 
 /// What a message calls a file.

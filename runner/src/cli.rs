@@ -3,7 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    collect, demo, devices, evaluate, executor, link, models, pack, plan, predict, read_test, run, serve, upload,
+    advise, collect, demo, devices, evaluate, executor, link, models, pack, plan, predict, read_test, run, serve,
+    upload,
 };
 
 /// Run a little, know the whole: predicts from a few short runs how long and how much money a CNN job takes on every
@@ -27,6 +28,7 @@ pub enum Command {
     Evaluate(evaluate::Args),
     Predict(predict::Args),
     Plan(plan::Args),
+    Advise(advise::Args),
     Serve(serve::Args),
     Upload(upload::Args),
     Link(link::Args),
@@ -48,6 +50,7 @@ impl Command {
             Self::Evaluate(args) => evaluate::run(&args),
             Self::Predict(args) => predict::run(&args),
             Self::Plan(args) => plan::run(&args),
+            Self::Advise(args) => advise::run(&args),
             Self::Serve(args) => serve::run(args),
             Self::Upload(args) => upload::run(args),
             Self::Link(args) => link::run(&args),

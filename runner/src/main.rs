@@ -11,6 +11,7 @@ mod collector;
 mod commands;
 mod device;
 mod engine;
+mod evaluation;
 mod executor;
 mod exit;
 mod images;

@@ -32,6 +32,12 @@ impl Progress {
         self.show(done, all, format!("{done} of {all}"));
     }
 
+    /// Steps of tuning and training that are done.
+    pub fn tuning(&self, done: u64, all: u64) {
+        self.bar.set_prefix("tuning");
+        self.show(done, all, format!("{done} of {all}"));
+    }
+
     /// A single run.
     pub fn run(&self, progress: engine::Progress) {
         match progress {
@@ -56,6 +62,12 @@ impl Progress {
     /// A finished run: a line that stays.
     pub fn finished(&self, number: usize, of: usize, run: &Run, sample: &Sample) {
         self.line(&format!("{number}/{of}  {}  {}", describe(run), result(sample)));
+    }
+
+    /// Predictors that have met splits.
+    pub fn trials(&self, met: usize, of: usize) {
+        self.bar.set_prefix("evaluating");
+        self.show(met as u64, of as u64, format!("{met} of {of} fits"));
     }
 
     /// A line that stays, above the bar.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use foreglow_shared::{Observation, PriceSheet, Question};
+use foreglow_shared::{DEFAULT_PROBABILITY, Observation, PriceSheet, Question};
 
 use crate::ask::{name, read_bytes};
 use crate::exit::unusable;
@@ -11,11 +11,19 @@ use crate::exit::unusable;
 const MAX_COUNTS: usize = 10_000;
 
 /// What is asked of the predictor.
-#[derive(Clone, Debug, Default, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct QuestionArgs {
     /// The job must be done within this time: 90s, 5m, 1h30m
     #[arg(long, value_name = "TIME", value_parser = duration_secs)]
     pub deadline: Option<f64>,
+
+    /// The job may cost at most this much, in the currency of the prices: 5, 0.25
+    #[arg(long, value_name = "MONEY", value_parser = money)]
+    pub budget: Option<f64>,
+
+    /// How probable it has to be that the deadline and the budget are kept: 0.9 or 90%
+    #[arg(long, value_name = "P", default_value_t = DEFAULT_PROBABILITY, value_parser = probability)]
+    pub probability: f64,
 
     /// Numbers of executors to choose from: 1-8 or 1,2,4 [default: 1 to the largest measured]
     #[arg(long, value_name = "LIST", value_parser = counts)]
@@ -53,6 +61,8 @@ impl QuestionArgs {
     pub fn about(&self, observations: &[Observation]) -> anyhow::Result<Question> {
         let mut question = self.bill.about(observations)?;
         question.deadline_secs = self.deadline;
+        question.budget = self.budget;
+        question.probability = self.probability;
         if let Some(Counts(executors)) = &self.executors {
             question.executors.clone_from(executors);
         }
@@ -94,6 +104,24 @@ pub fn duration_secs(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "write a time above 0, such as 90s, 5m or 1h30m".to_owned())
 }
 
+/// Reads an amount of money.
+fn money(text: &str) -> Result<f64, String> {
+    let money = text.trim().parse::<f64>().ok().filter(|money| money.is_finite() && *money > 0.0);
+    money.ok_or_else(|| "write an amount of money above 0, such as 5 or 0.25".to_owned())
+}
+
+/// Reads a probability: `0.9` or `90%`.
+fn probability(text: &str) -> Result<f64, String> {
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    let probability = match text.trim().strip_suffix('%') {
+        Some(percent) => number(percent).map(|percent| percent / 100.0),
+        None => number(text),
+    };
+    probability
+        .filter(|probability| *probability > 0.0 && *probability < 1.0)
+        .ok_or_else(|| "write a probability between 0 and 1, such as 0.9 or 90%".to_owned())
+}
+
 /// Reads numbers that a person lists: `1-8`, `1,2,4`, `1-4,8`.
 fn counts(text: &str) -> Result<Counts, String> {
     let wrong = || "write numbers of 1 or more, such as 1-8 or 1,2,4".to_owned();
@@ -127,6 +155,22 @@ mod tests {
         }
         for text in ["", "0", "-5s", "soon", "NaN", "inf", "1e400"] {
             assert!(duration_secs(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_probability_is_a_share_or_a_percentage() {
+        assert_eq!((probability("0.9"), probability("90%"), probability(" 97.5 %")), (Ok(0.9), Ok(0.9), Ok(0.975)));
+        for text in ["", "0", "1", "100%", "90", "-0.1", "NaN", "sure"] {
+            assert!(probability(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_budget_is_an_amount_of_money() {
+        assert_eq!(money("0.25"), Ok(0.25));
+        for text in ["", "0", "-5", "inf", "5 USD"] {
+            assert!(money(text).is_err(), "{text}");
         }
     }
 

@@ -44,6 +44,86 @@ fn a_plan_reads_well_in_every_form() {
 }
 
 #[test]
+fn a_budget_alone_or_with_a_deadline_reads_well() {
+    golden("plan-budget", &lenet5(&["plan", "--budget", "0.0003"]));
+    golden("plan-budget-and-deadline", &lenet5(&["plan", "--deadline", "15s", "--budget", "0.00028"]));
+    golden("plan-too-sure", &lenet5(&["plan", "--deadline", "15s", "--probability", "99%"]));
+    golden("plan-small-budget", &lenet5(&["plan", "--budget", "0.0001"]));
+}
+
+/// The samples, of which each run with two cores or more went over its memory.
+fn out_of_memory(home: &Foreglow) -> String {
+    let over = |line: &str| match line.contains(r#""cores_per_executor":1"#) {
+        true => format!("{line}\n"),
+        false => format!("{}\n", line.replace(r#""outcome":"completed""#, r#""outcome":"out_of_memory""#)),
+    };
+    home.write("samples.jsonl", &std::fs::read_to_string(SAMPLES).unwrap().lines().map(over).collect::<String>())
+}
+
+#[test]
+fn what_runs_out_of_memory_is_marked_and_not_recommended() {
+    let home = Foreglow::new();
+    let samples = out_of_memory(&home);
+    let ask = |more: &[&str]| home.run(&[&["plan", &samples, "--model", "lenet5"], more].concat());
+    golden("plan-out-of-memory", &ask(&["--cores", "1,2"]));
+    let none = ask(&["--cores", "2", "--format", "json"]);
+    assert_eq!(none.code, 1);
+    assert!(none.stderr.contains("no configuration is known to fit into its memory"), "{}", none.stderr);
+    let json: serde_json::Value = serde_json::from_str(&none.stdout).unwrap();
+    assert_eq!(json["candidates"][0]["exclusion"]["kind"], "out_of_memory");
+    let predicted = home.run(&["predict", &samples, "--model", "lenet5", "-E", "1", "-C", "2"]);
+    assert!(predicted.stdout.contains("Out of memory: a run with 2 cores"), "{}", predicted.stdout);
+}
+
+#[test]
+fn advice_reads_well_in_every_form_and_its_command_runs() {
+    let home = Foreglow::new();
+    // Three runs, of a size that this LeNet-5 takes.
+    let wanted = [r#""executors":1,"cores_per_executor":1"#, r#""executors":2,"cores_per_executor":1"#];
+    let is_wanted = |line: &&str| {
+        line.contains("lenet5")
+            && ((line.contains(wanted[0]) && line.contains(r#""sampling_rate":0.01,"#))
+                || (line.contains(wanted[0]) && line.contains(r#""sampling_rate":0.1,"#))
+                || (line.contains(wanted[1]) && line.contains(r#""sampling_rate":0.01,"#)))
+    };
+    let all = std::fs::read_to_string(SAMPLES).unwrap().replace(r#""image_px":28"#, r#""image_px":32"#);
+    let three: Vec<&str> = all.lines().filter(is_wanted).collect();
+    assert_eq!(three.len(), 3);
+    let samples = home.write("samples.jsonl", &three.join("\n"));
+    let ask = |more: &[&str]| {
+        let choices = ["--executors", "1-2", "--cores", "1-2", "--deadline", "15s", "--output", "more.jsonl"];
+        home.run(&[&["advise", &samples, "--model", "lenet5"], &choices[..], more].concat())
+    };
+    golden("advise-table", &ask(&[]));
+    golden("advise-json", &ask(&["--format", "json"]));
+    golden("advise-csv", &ask(&["--format", "csv"]));
+
+    let json: serde_json::Value = serde_json::from_str(&ask(&["--format", "json"]).stdout).unwrap();
+    let suggestions = json["suggestions"].as_array().unwrap();
+    assert!(suggestions.len() > 3);
+    for suggestion in suggestions {
+        let command = suggestion["command"].as_str().unwrap();
+        let words: Vec<&str> = command.split(' ').skip(1).chain(["--dry-run", "--format", "json"]).collect();
+        let listed = home.run(&words);
+        assert_eq!(listed.code, 0, "{command}: {}", listed.stderr);
+        let run: serde_json::Value = serde_json::from_str(&listed.stdout).unwrap();
+        for name in ["executors", "cores_per_executor", "memory_per_executor_mib", "partition_size"] {
+            assert_eq!(run["configuration"][name], suggestion[name], "{command}");
+        }
+        assert_eq!(run["sampling_rate"], suggestion["sampling_rate"], "{command}");
+    }
+}
+
+#[test]
+fn with_too_few_samples_the_first_ones_are_advised() {
+    let home = Foreglow::new();
+    let one = std::fs::read_to_string(SAMPLES).unwrap().lines().next().unwrap().to_owned();
+    let one = home.write("one.jsonl", &one.replace(r#""image_px":28"#, r#""image_px":32"#));
+    let choices = ["--executors", "1-2", "--cores", "1-2", "--output", "more.jsonl"];
+    golden("advise-first", &home.run(&[&["advise", &one], &choices[..]].concat()));
+}
+
+#[test]
 fn an_impossible_deadline_names_the_fastest() {
     golden("plan-impossible", &lenet5(&["plan", "--deadline", "1s"]));
 }
@@ -80,7 +160,7 @@ fn the_scenario_table_reads_well() {
     assert_eq!(json["schema"], 1);
     let rows = json["scenarios"].as_array().unwrap();
     let labels: Vec<&str> = rows.iter().map(|row| row["scenario"].as_str().unwrap()).collect();
-    assert_eq!(labels, ["baseline", "4-2"]);
+    assert_eq!(labels, ["baseline", "1", "2", "3-1", "3-2", "4-1", "4-2"]);
     for row in rows {
         let total = row["t1_secs"].as_f64().unwrap() + row["t2_secs"].as_f64().unwrap();
         assert_eq!(row["total_secs"].as_f64().unwrap(), total);
@@ -211,6 +291,8 @@ fn arguments_that_make_no_sense_are_refused() {
     };
     refused(&["plan", "--deadline", "soon"]);
     refused(&["plan", "--deadline", "0"]);
+    refused(&["plan", "--budget", "0"]);
+    refused(&["plan", "--probability", "1"]);
     refused(&["plan", "--executors", "0"]);
     refused(&["plan", "--executors", "1-9999", "--cores", "1-9999"]);
     refused(&["predict", "-E", "0", "-C", "1"]);
@@ -220,7 +302,7 @@ fn arguments_that_make_no_sense_are_refused() {
 
 #[test]
 fn the_help_of_each_command_reads_well() {
-    for command in ["evaluate", "link", "plan", "predict", "serve", "upload"] {
+    for command in ["advise", "evaluate", "link", "plan", "predict", "serve", "upload"] {
         golden(&format!("help-{command}"), &Foreglow::new().run(&[command, "-h"]));
     }
 }

@@ -56,6 +56,22 @@ pub fn format_percent(percent: f64) -> String {
     if percent.is_finite() { format!("{percent:.2} %") } else { "unknown".into() }
 }
 
+/// A probability in whole percent, never rounded up: `90 %`, `< 1 %`, `> 99 %`.
+///
+/// ```
+/// # use foreglow_shared::format_probability;
+/// assert_eq!(format_probability(0.8999), "89 %");
+/// assert_eq!(format_probability(0.9), "90 %");
+/// assert_eq!((format_probability(0.001), format_probability(0.9999)), ("< 1 %".into(), "> 99 %".into()));
+/// ```
+pub fn format_probability(probability: f64) -> String {
+    match (probability * 100.0 + 1e-9).floor() {
+        percent if percent < 1.0 => "< 1 %".into(),
+        percent if percent > 99.0 || (percent == 99.0 && probability > 0.99) => "> 99 %".into(),
+        percent => format!("{percent} %"),
+    }
+}
+
 /// A sampling rate as a percentage without idle zeros: `1 %`, `12.5 %`, `100 %`.
 pub fn format_rate(sampling_rate: f64) -> String {
     let percent = (sampling_rate * 1e8).round() / 1e6;

@@ -1,7 +1,7 @@
 //! The words of Foreglow as types: what crosses a boundary between its parts and between people.
 //!
 //! A timing [`Sample`] is one run; a [`Context`] is everything that samples must have in common to be comparable; an
-//! [`Observation`] is the part of a sample that the predictor sees; a [`PriceSheet`] turns time into money; a [`View`]
+//! [`Observation`] is the part of a sample that the predictor sees, a [`Job`] all of them in one context; a [`PriceSheet`] turns time into money; a [`View`]
 //! is a shared page; its link is the address of that page.
 //!
 //! This crate must never read a file, a clock, the network or a source of randomness: the same input gives the same
@@ -10,6 +10,7 @@
 mod context;
 mod csv;
 mod format;
+mod job;
 mod jsonl;
 mod link;
 mod price;
@@ -17,13 +18,14 @@ mod question;
 mod read;
 mod sample;
 
-pub use crate::context::{Context, Observation, group_by_context};
+pub use crate::context::Context;
 pub use crate::csv::write_csv;
-pub use crate::format::{format_duration, format_money, format_percent, format_rate};
+pub use crate::format::{format_duration, format_money, format_percent, format_probability, format_rate};
+pub use crate::job::{IncompleteOutcome, IncompleteRun, Job, Observation, group_by_context};
 pub use crate::jsonl::{parse_line, write_jsonl};
 pub use crate::link::{FRAGMENT_PREFIX, LinkError, View};
-pub use crate::price::{PriceError, PriceSheet};
-pub use crate::question::{Question, WhatIf};
+pub use crate::price::{PriceError, PriceSheet, Resources};
+pub use crate::question::{DEFAULT_PROBABILITY, Question, WhatIf};
 pub use crate::read::{ReadError, SampleFormat, read_samples};
 pub use crate::sample::{Configuration, Engine, Host, Mode, Outcome, SCHEMA, Sample, SampleError, Workload};
 

@@ -6,7 +6,7 @@
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 
-use crate::{Context, Observation, Question};
+use crate::{IncompleteRun, Job, Observation, Question};
 
 /// How the fragment of this version begins.
 pub const FRAGMENT_PREFIX: &str = "v1.";
@@ -17,10 +17,10 @@ const COMPRESSION_LEVEL: u8 = 9;
 /// A page as it can be shared: what was measured and what is asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct View {
-    /// What the observations have in common.
-    pub context: Context,
-    /// What was measured.
-    pub observations: Vec<Observation>,
+    /// What was measured. Its fields stand beside the question's in a link, and runs that did not complete are there only
+    /// where there are some, so that links of either kind open in each other's version.
+    #[serde(flatten)]
+    pub job: Job,
     /// What is asked.
     pub question: Question,
 }
@@ -108,19 +108,34 @@ impl View {
                 && run.sampling_rate <= 1.0
                 && run.startup_secs.is_none_or(|secs| secs.is_finite() && secs >= 0.0)
         };
-        if !self.observations.iter().all(sound) {
+        if !self.job.observations.iter().all(sound) {
             return form("it has a time or a sampling rate that is none");
+        }
+        let sound = |run: &IncompleteRun| {
+            run.sampling_rate > 0.0
+                && run.sampling_rate <= 1.0
+                && run.at_least_secs.is_none_or(|secs| secs.is_finite() && secs > 0.0)
+        };
+        if !self.job.incomplete.iter().all(sound) {
+            return form("it has a run without a time or a sampling rate that is one");
         }
         if question.deadline_secs.is_some_and(|secs| !(secs.is_finite() && secs > 0.0)) {
             return form("its deadline is no time");
+        }
+        if question.budget.is_some_and(|money| !(money.is_finite() && money > 0.0)) {
+            return form("its budget is no money");
+        }
+        if !(question.probability > 0.0 && question.probability < 1.0) {
+            return form("its probability is none");
         }
         Ok(())
     }
 
     fn has_zero_configuration(&self) -> bool {
         let what_if = self.question.what_if;
-        let runs = self.observations.iter().map(|run| (run.executors, run.cores_per_executor));
-        runs.chain([(what_if.executors, what_if.cores_per_executor)]).any(|(e, c)| e == 0 || c == 0)
+        let runs = self.job.observations.iter().map(|run| (run.executors, run.cores_per_executor));
+        let incomplete = self.job.incomplete.iter().map(|run| (run.executors, run.cores_per_executor));
+        runs.chain(incomplete).chain([(what_if.executors, what_if.cores_per_executor)]).any(|(e, c)| e == 0 || c == 0)
     }
 }
 

@@ -27,6 +27,40 @@ pub struct PriceSheet {
     /// Per GiB of executor memory and hour.
     #[serde(default)]
     pub gib_hour: f64,
+    /// Per accelerator and hour. A sheet without it prices a job on accelerators only where it prices whole executors:
+    /// `executor_hour` alone, as for rented machines, has the accelerator in it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub accelerator_hour: f64,
+    /// Money for each executor that is started, whatever it does then.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub executor_start: f64,
+    /// Seconds that each executor is billed for before the job's clock starts: clouds bill a machine from its boot, and
+    /// the completion time leaves start-up out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub startup_secs: f64,
+    /// Each executor is billed for at least so many seconds, start-up included; 60 is usual.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub minimum_secs: f64,
+    /// Share taken off the whole bill: 0.3 of a commitment that saves 30 %.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub discount: f64,
+}
+
+/// What a job occupies, and is billed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resources {
+    /// Executor processes, E.
+    pub executors: u32,
+    /// Task threads of an executor, C.
+    pub cores_per_executor: u32,
+    /// Memory of each executor, MiB.
+    pub memory_per_executor_mib: u32,
+    /// Whether each executor holds an accelerator.
+    pub accelerated: bool,
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 /// Why a price sheet cannot be used.
@@ -46,11 +80,23 @@ pub enum PriceError {
         /// What it holds.
         value: f64,
     },
-    /// Nothing costs anything.
+    /// No hour costs anything.
     #[error(
         "every price is zero; a cluster that costs nothing would always win, so give executor_hour, core_hour or gib_hour"
     )]
     AllZero,
+    /// A discount that takes nothing, everything or more.
+    #[error("discount is {0}; it is the share taken off, 0 or more and below 1, such as 0.3 for 30 %")]
+    Discount(f64),
+    /// The job runs on accelerators, which the sheet does not price.
+    #[error(
+        "the job runs on {0}, and the sheet has no accelerator_hour; a resource that costs nothing would always win, so \
+         give accelerator_hour, or executor_hour alone where it is the price of a whole machine"
+    )]
+    NoAcceleratorHour(String),
+    /// The sheet prices accelerators alone and the job has none.
+    #[error("the job runs on CPUs, and the sheet prices accelerators alone; give executor_hour, core_hour or gib_hour")]
+    OnlyAccelerators,
     /// Not a currency code.
     #[error("the currency is {0:?}; give a code of three capital letters, such as USD")]
     Currency(String),
@@ -67,6 +113,11 @@ impl PriceSheet {
             executor_hour: 0.0,
             core_hour: 0.04048,
             gib_hour: 0.004445,
+            accelerator_hour: 0.0,
+            executor_start: 0.0,
+            startup_secs: 0.0,
+            minimum_secs: 0.0,
+            discount: 0.0,
         }
     }
 
@@ -83,11 +134,20 @@ impl PriceSheet {
     /// Checks that the prices are prices.
     ///
     /// # Errors
-    /// A negative or missing number, no price above zero, or a currency that is no code.
+    /// A negative or missing number, no hourly price above zero, a discount that is none, or a currency that is no code.
     pub fn check(&self) -> Result<(), PriceError> {
-        let prices =
-            [("executor_hour", self.executor_hour), ("core_hour", self.core_hour), ("gib_hour", self.gib_hour)];
-        for (field, value) in prices {
+        let prices = [
+            ("executor_hour", self.executor_hour),
+            ("core_hour", self.core_hour),
+            ("gib_hour", self.gib_hour),
+            ("accelerator_hour", self.accelerator_hour),
+        ];
+        let charges = [
+            ("executor_start", self.executor_start),
+            ("startup_secs", self.startup_secs),
+            ("minimum_secs", self.minimum_secs),
+        ];
+        for (field, value) in prices.into_iter().chain(charges) {
             if !(value.is_finite() && value >= 0.0) {
                 return Err(PriceError::Range { field, value });
             }
@@ -95,18 +155,60 @@ impl PriceSheet {
         if prices.iter().all(|(_, value)| *value == 0.0) {
             return Err(PriceError::AllZero);
         }
+        if !(self.discount >= 0.0 && self.discount < 1.0) {
+            return Err(PriceError::Discount(self.discount));
+        }
         if self.currency.len() != 3 || !self.currency.bytes().all(|b| b.is_ascii_uppercase()) {
             return Err(PriceError::Currency(self.currency.clone()));
         }
         Ok(())
     }
 
-    /// Money for `executors` executors of `cores` cores and `memory_mib` MiB that run for `secs` seconds, in the
-    /// sheet's currency.
-    pub fn cost(&self, executors: u32, cores: u32, memory_mib: u32, secs: f64) -> f64 {
-        let executor_hour = self.executor_hour
-            + f64::from(cores) * self.core_hour
-            + f64::from(memory_mib) / MIB_PER_GIB * self.gib_hour;
-        f64::from(executors) * executor_hour * secs / SECS_PER_HOUR
+    /// Checks that what a job occupies has a price: `accelerator` is what each of its executors holds.
+    ///
+    /// # Errors
+    /// The sheet itself, or accelerators without a price.
+    pub fn check_for(&self, accelerator: Option<&str>) -> Result<(), PriceError> {
+        self.check()?;
+        let prices_parts = self.core_hour > 0.0 || self.gib_hour > 0.0;
+        let prices_machines = self.executor_hour > 0.0 && !prices_parts;
+        match accelerator {
+            Some(name) if self.accelerator_hour == 0.0 && !prices_machines => {
+                Err(PriceError::NoAcceleratorHour(name.to_owned()))
+            }
+            None if self.executor_hour == 0.0 && !prices_parts => Err(PriceError::OnlyAccelerators),
+            _ => Ok(()),
+        }
+    }
+
+    /// Money, in the sheet's currency, for a job that runs for `secs` seconds: each executor is billed for these and for
+    /// its start-up, at least for the minimum, and the discount is taken off the whole.
+    pub fn cost(&self, resources: Resources, secs: f64) -> f64 {
+        let billed_secs = (secs + self.startup_secs).max(self.minimum_secs);
+        let executor = self.executor_start + self.hour(resources) * billed_secs / SECS_PER_HOUR;
+        f64::from(resources.executors) * executor * (1.0 - self.discount)
+    }
+
+    /// The longest that a job may run for so much money, seconds; `None` where the money does not even pay for the
+    /// start and the minimum.
+    pub fn affordable_secs(&self, resources: Resources, money: f64) -> Option<f64> {
+        let executor = money / (f64::from(resources.executors) * (1.0 - self.discount)) - self.executor_start;
+        let billed_secs = executor / self.hour(resources) * SECS_PER_HOUR;
+        let secs = billed_secs - self.startup_secs;
+        (billed_secs >= self.minimum_secs && secs > 0.0).then_some(secs)
+    }
+
+    /// Money for each second that one executor is billed for, the discount taken off.
+    pub fn executor_second(&self, resources: Resources) -> f64 {
+        self.hour(resources) / SECS_PER_HOUR * (1.0 - self.discount)
+    }
+
+    /// What an executor costs an hour.
+    fn hour(&self, resources: Resources) -> f64 {
+        let accelerator = if resources.accelerated { self.accelerator_hour } else { 0.0 };
+        self.executor_hour
+            + f64::from(resources.cores_per_executor) * self.core_hour
+            + f64::from(resources.memory_per_executor_mib) / MIB_PER_GIB * self.gib_hour
+            + accelerator
     }
 }

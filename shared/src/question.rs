@@ -4,11 +4,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Observation, PriceSheet};
 
+/// The probability with which a deadline or a budget is to be kept, where nobody says: the recommendation then holds nine
+/// times in ten, as the interval that is shown beside it does. A higher one needs more samples before anything can be
+/// promised, a lower one is missed more often than a person who names a deadline expects.
+pub const DEFAULT_PROBABILITY: f64 = 0.9;
+
+/// What a question asked for before it named a probability: that the predicted time itself is within the deadline.
+fn median() -> f64 {
+    0.5
+}
+
 /// A question about one job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Question {
     /// The job must be done within so many seconds; `None` asks for the cheapest at any speed.
     pub deadline_secs: Option<f64>,
+    /// The job may cost so much, in the currency of the prices; `None` asks for the cheapest whatever it costs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<f64>,
+    /// Probability with which the deadline and the budget are to be kept, above 0 and below 1. At 1/2 and below the
+    /// predicted time itself decides.
+    #[serde(default = "median")]
+    pub probability: f64,
     /// Numbers of executors to choose from, ascending.
     pub executors: Vec<u32>,
     /// Numbers of cores per executor to choose from, ascending.
@@ -37,6 +54,8 @@ impl Question {
         let largest = |count: fn(&Observation) -> u32| observations.iter().map(count).max().unwrap_or(1);
         Self {
             deadline_secs: None,
+            budget: None,
+            probability: DEFAULT_PROBABILITY,
             executors: (1..=largest(|run| run.executors)).collect(),
             cores_per_executor: (1..=largest(|run| run.cores_per_executor)).collect(),
             memory_per_executor_mib: largest(|run| run.memory_per_executor_mib),

@@ -40,7 +40,7 @@ fn the_demo_measures_predicts_recommends_and_checks_itself() -> anyhow::Result<(
     assert!(recommendation["cost"].as_f64().unwrap() > 0.0, "{recommendation}");
 
     let view = View::from_link(answer["link"].as_str().unwrap())?;
-    assert_eq!(view.observations.len(), samples.len());
+    assert_eq!(view.job.observations.len(), samples.len());
     Ok(())
 }
 

@@ -1,17 +1,18 @@
 //! The work of the fit worker, and the messages in which it is asked for and answered.
 
-use foreglow_model::{Predictor, ScenarioRow, scenario_table};
+use std::ops::ControlFlow;
+
+use foreglow_model::{Grid, Predictor, ScenarioRow, Setting, scenario_table};
+use foreglow_shared::{Job, Question};
 use serde::{Deserialize, Serialize};
 
-use crate::job::Job;
-
-/// What the page asks of the worker.
+/// What the page asks of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct FitRequest {
-    /// Tells the answer to this request from the answer to an earlier one.
-    pub number: u64,
-    /// What to fit.
-    pub job: Job,
+pub enum ToWorker {
+    /// A fit of this job. The number tells the answer to this request from the answer to an earlier one.
+    Fit(u64, Job),
+    /// Every published scenario on this job, with all learners of the published grid.
+    Compare(Job),
 }
 
 /// What the worker says to the page.
@@ -21,6 +22,10 @@ pub enum FromWorker {
     Ready,
     /// The request with this number is answered.
     Answer(u64, Result<Box<Fitted>, String>),
+    /// So many steps of the comparison are done, of so many.
+    Progress(u64, u64),
+    /// The comparison is done.
+    Compared(Vec<ScenarioRow>),
     /// It cannot go on, and why.
     Broken(String),
 }
@@ -39,14 +44,35 @@ pub struct Fitted {
 /// # Errors
 /// One sentence for a person: why these runs give no predictor.
 pub fn fit(job: &Job, clock: &mut dyn FnMut() -> f64) -> Result<Fitted, String> {
-    let predictor = Predictor::fit(&job.context, &job.observations).map_err(|error| error.to_string())?;
-    let scenarios = scenario_table(&job.context, &job.observations, clock);
+    let predictor = Predictor::fit_job(job).map_err(|error| error.to_string())?;
+    predictor.prepare(&settings(job));
+    let watch = &mut |_, _| ControlFlow::Continue(());
+    let scenarios = scenario_table(&job.context, &job.observations, Grid::Linear, clock, watch)
+        .map_err(|cancelled| cancelled.to_string())?;
     Ok(Fitted { predictor, scenarios })
+}
+
+/// Compares the published scenarios with all of their learners, which takes seconds to minutes; `watch` is told of each
+/// step.
+pub fn compare(job: &Job, clock: &mut dyn FnMut() -> f64, watch: &mut dyn FnMut(u64, u64)) -> Option<Vec<ScenarioRow>> {
+    let watch = &mut |done, total| {
+        watch(done, total);
+        ControlFlow::Continue(())
+    };
+    scenario_table(&job.context, &job.observations, Grid::Published, clock, watch).ok()
+}
+
+/// What the page asks first: the whole job on every configuration of the first question, and each run as it was.
+fn settings(job: &Job) -> Vec<Setting> {
+    let question = Question::about(&job.observations);
+    let pairs = question.executors.iter().flat_map(|e| question.cores_per_executor.iter().map(|c| (*e, *c)));
+    let whole =
+        pairs.map(|(executors, cores_per_executor)| Setting { executors, cores_per_executor, sampling_rate: 1.0 });
+    whole.chain(job.observations.iter().map(Setting::of)).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use foreglow_model::Setting;
     use foreglow_shared::Observation;
 
     use super::*;
@@ -74,7 +100,7 @@ mod tests {
             }
         }
         observations.push(Observation { sampling_rate: 1.0, completion_time_secs: 99.0, ..observations[0] });
-        Job { context, observations }
+        Job { context, observations, incomplete: Vec::new() }
     }
 
     #[test]

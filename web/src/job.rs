@@ -1,20 +1,8 @@
 //! What the page holds: the jobs that were measured, and the question that is asked about one of them.
 
-use foreglow_shared::{
-    Context, Observation, PriceSheet, Question, Sample, View, WhatIf, format_rate, group_by_context,
-};
-use serde::{Deserialize, Serialize};
+use foreglow_shared::{Context, Job, Observation, PriceSheet, Question, Sample, WhatIf, format_rate, group_by_context};
 
-/// A job and its completed runs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Job {
-    /// What the runs have in common.
-    pub context: Context,
-    /// The completed runs.
-    pub observations: Vec<Observation>,
-}
-
-/// The configurations to choose from: a question without its deadline, prices and what-if.
+/// The configurations to choose from: a question without its limits, prices and what-if.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Space {
     /// Numbers of executors, ascending.
@@ -25,6 +13,17 @@ pub struct Space {
     pub memory_per_executor_mib: u32,
 }
 
+/// What has to be kept, and how surely.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// The job must be done within so many seconds.
+    pub deadline_secs: Option<f64>,
+    /// The job may cost so much.
+    pub budget: Option<f64>,
+    /// Probability with which both are to be kept.
+    pub probability: f64,
+}
+
 /// The job with this context, if it is there.
 pub fn same_job<'a>(jobs: &'a [Job], context: &Context) -> Option<&'a Job> {
     jobs.iter().find(|job| job.context == *context)
@@ -32,56 +31,60 @@ pub fn same_job<'a>(jobs: &'a [Job], context: &Context) -> Option<&'a Job> {
 
 /// The jobs of a file or a collector, those with the most runs first.
 pub fn jobs_of(samples: &[Sample]) -> Vec<Job> {
-    let mut jobs: Vec<Job> =
-        group_by_context(samples).into_iter().map(|(context, observations)| Job { context, observations }).collect();
+    let mut jobs = group_by_context(samples);
     // The sort is stable: equal ones keep the order of their contexts.
     jobs.sort_by_key(|job| std::cmp::Reverse(job.observations.len()));
     jobs
 }
 
-impl Job {
-    /// The name of the CNN and what is done with it: `resnet18 inference`.
-    pub fn name(&self) -> String {
-        format!("{} {}", self.context.workload.model, self.context.workload.mode.as_str())
-    }
+/// The name of the CNN and what is done with it: `resnet18 inference`.
+pub fn name(job: &Job) -> String {
+    format!("{} {}", job.context.workload.model, job.context.workload.mode.as_str())
+}
 
-    /// What else the context's title says.
-    pub fn circumstances(&self) -> String {
-        let title = self.context.title();
-        title.strip_prefix(&self.name()).map_or(title.as_str(), |rest| rest.trim_start_matches([',', ' '])).to_owned()
-    }
+/// What else the context's title says.
+pub fn circumstances(job: &Job) -> String {
+    let title = job.context.title();
+    title.strip_prefix(&name(job)).map_or(title.as_str(), |rest| rest.trim_start_matches([',', ' '])).to_owned()
+}
 
-    /// How much was measured: `12 runs on 1 %, 10 % of the images, 1–3 executors, 1–2 cores`.
-    pub fn extent(&self) -> String {
-        let runs = &self.observations;
-        if runs.is_empty() {
-            return "no completed run".into();
-        }
-        let mut rates: Vec<f64> = runs.iter().map(|run| run.sampling_rate).collect();
-        rates.sort_by(f64::total_cmp);
-        rates.dedup();
-        let rates: Vec<String> = rates.into_iter().map(format_rate).collect();
-        let plural = |count: usize, one: &str| if count == 1 { one.to_owned() } else { format!("{one}s") };
-        let range = |count: fn(&Observation) -> u32, one: &str| {
-            let (lowest, highest) =
-                runs.iter().map(count).fold((u32::MAX, 0), |(low, high), n| (low.min(n), high.max(n)));
-            let word = plural(highest as usize, one);
-            if lowest == highest { format!("{highest} {word}") } else { format!("{lowest}–{highest} {word}") }
-        };
-        format!(
-            "{} {} on {} of the images, {}, {}",
-            runs.len(),
-            plural(runs.len(), "run"),
-            rates.join(", "),
-            range(|run| run.executors, "executor"),
-            range(|run| run.cores_per_executor, "core"),
-        )
+/// How much was measured: `12 runs on 1 %, 10 % of the images, 1–3 executors, 1–2 cores`.
+pub fn extent(job: &Job) -> String {
+    let runs = &job.observations;
+    if runs.is_empty() {
+        return "no completed run".into();
     }
+    let mut rates: Vec<f64> = runs.iter().map(|run| run.sampling_rate).collect();
+    rates.sort_by(f64::total_cmp);
+    rates.dedup();
+    let rates: Vec<String> = rates.into_iter().map(format_rate).collect();
+    let plural = |count: usize, one: &str| if count == 1 { one.to_owned() } else { format!("{one}s") };
+    let range = |count: fn(&Observation) -> u32, one: &str| {
+        let (lowest, highest) = runs.iter().map(count).fold((u32::MAX, 0), |(low, high), n| (low.min(n), high.max(n)));
+        let word = plural(highest as usize, one);
+        if lowest == highest { format!("{highest} {word}") } else { format!("{lowest}–{highest} {word}") }
+    };
+    format!(
+        "{} {} on {} of the images, {}, {}",
+        runs.len(),
+        plural(runs.len(), "run"),
+        rates.join(", "),
+        range(|run| run.executors, "executor"),
+        range(|run| run.cores_per_executor, "core"),
+    )
+}
 
-    /// The largest configuration that was measured: executors, cores.
-    pub fn measured_up_to(&self) -> (u32, u32) {
-        let largest = |count: fn(&Observation) -> u32| self.observations.iter().map(count).max().unwrap_or(1);
-        (largest(|run| run.executors), largest(|run| run.cores_per_executor))
+/// The largest configuration that was measured: executors, cores.
+pub fn measured_up_to(job: &Job) -> (u32, u32) {
+    let largest = |count: fn(&Observation) -> u32| job.observations.iter().map(count).max().unwrap_or(1);
+    (largest(|run| run.executors), largest(|run| run.cores_per_executor))
+}
+
+impl Limits {
+    /// The limits of a question.
+    pub fn of(question: &Question) -> Self {
+        let Question { deadline_secs, budget, probability, .. } = *question;
+        Self { deadline_secs, budget, probability }
     }
 }
 
@@ -96,9 +99,12 @@ impl Space {
     }
 
     /// The question, put together again.
-    pub fn ask(&self, deadline_secs: Option<f64>, prices: PriceSheet, what_if: WhatIf) -> Question {
+    pub fn ask(&self, limits: Limits, prices: PriceSheet, what_if: WhatIf) -> Question {
+        let Limits { deadline_secs, budget, probability } = limits;
         Question {
             deadline_secs,
+            budget,
+            probability,
             executors: self.executors.clone(),
             cores_per_executor: self.cores_per_executor.clone(),
             memory_per_executor_mib: self.memory_per_executor_mib,
@@ -117,16 +123,6 @@ pub fn highest(counts: &[u32]) -> u32 {
 pub fn counts_up_to(upper: u32) -> Vec<u32> {
     const MOST: u32 = 512;
     (1..=upper.clamp(1, MOST)).collect()
-}
-
-/// Takes a shared page apart.
-pub fn open(view: View) -> (Job, Question) {
-    (Job { context: view.context, observations: view.observations }, view.question)
-}
-
-/// Puts a page together so that it can be shared.
-pub fn share(job: &Job, question: Question) -> View {
-    View { context: job.context.clone(), observations: job.observations.clone(), question }
 }
 
 #[cfg(test)]
@@ -151,33 +147,32 @@ mod tests {
                 startup_secs: None,
             })
             .collect();
-        Job { context, observations }
+        Job { context, observations, incomplete: Vec::new() }
     }
 
     #[test]
     fn a_job_says_what_it_is_and_how_much_was_measured() {
         let job = job(&[(1, 1, 0.1), (3, 1, 0.01), (2, 1, 0.1)]);
-        assert_eq!(job.name(), "lenet5 inference");
-        assert_eq!(job.circumstances(), "1000 images of 28 px, batch 8, local, Some CPU");
-        assert_eq!(job.extent(), "3 runs on 1 %, 10 % of the images, 1–3 executors, 1 core");
-        assert_eq!(job.measured_up_to(), (3, 1));
+        assert_eq!(name(&job), "lenet5 inference");
+        assert_eq!(circumstances(&job), "1000 images of 28 px, batch 8, local, Some CPU");
+        assert_eq!(extent(&job), "3 runs on 1 %, 10 % of the images, 1–3 executors, 1 core");
+        assert_eq!(measured_up_to(&job), (3, 1));
     }
 
     #[test]
     fn a_job_without_a_completed_run_says_so() {
-        assert_eq!(job(&[]).extent(), "no completed run");
-        assert_eq!(job(&[]).measured_up_to(), (1, 1));
+        assert_eq!(extent(&job(&[])), "no completed run");
+        assert_eq!(measured_up_to(&job(&[])), (1, 1));
     }
 
     #[test]
-    fn a_shared_page_opens_as_it_was() {
+    fn a_question_that_was_taken_apart_is_the_same_again() {
         let job = job(&[(1, 1, 0.1), (2, 2, 1.0)]);
         let mut question = Question::about(&job.observations);
         question.deadline_secs = Some(12.5);
         question.what_if = WhatIf { executors: 2, cores_per_executor: 1 };
-        let fragment = share(&job, question.clone()).to_fragment();
-        assert_eq!(open(View::from_link(&fragment).unwrap()), (job, question.clone()));
-        let again = Space::of(&question).ask(question.deadline_secs, question.prices.clone(), question.what_if);
+        question.budget = Some(2.0);
+        let again = Space::of(&question).ask(Limits::of(&question), question.prices.clone(), question.what_if);
         assert_eq!(again, question);
     }
 

@@ -3,13 +3,13 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use foreglow_model::{Decision, Prediction, Setting, decide};
-use foreglow_shared::{LinkError, Observation, PriceSheet, Question, Sample, View, WhatIf};
+use foreglow_model::{Decision, Prediction, ScenarioRow, Setting, decide};
+use foreglow_shared::{Job, LinkError, Observation, PriceSheet, Question, Resources, Sample, View, WhatIf};
 use leptos::prelude::*;
 
-use crate::fit::Fitted;
-use crate::fit_worker::FitWorker;
-use crate::job::{self, Job, Space};
+use crate::fit::{Fitted, FromWorker};
+use crate::fit_worker::{Comparison, FitWorker};
+use crate::job::{self, Limits, Space};
 
 /// How far the fit is.
 #[derive(Clone, Debug)]
@@ -33,6 +33,19 @@ impl Fit {
     }
 }
 
+/// How far the comparison of all learners is.
+#[derive(Clone, Debug)]
+pub enum Compared {
+    /// Nobody has asked.
+    None,
+    /// So many steps are done, of so many.
+    Running(u64, u64),
+    /// Every scenario.
+    Ready(Vec<ScenarioRow>),
+    /// Why there is none.
+    Failed(String),
+}
+
 /// Everything the page shows follows from these.
 #[derive(Clone, Copy)]
 pub struct Planner {
@@ -42,6 +55,10 @@ pub struct Planner {
     pub selected: RwSignal<usize>,
     /// The job must be done within so many seconds.
     pub deadline_secs: RwSignal<Option<f64>>,
+    /// The job may cost so much.
+    pub budget: RwSignal<Option<f64>>,
+    /// Probability with which both are to be kept.
+    pub probability: RwSignal<f64>,
     /// What there is to choose from.
     pub space: RwSignal<Space>,
     /// What an hour costs.
@@ -50,6 +67,8 @@ pub struct Planner {
     pub what_if: RwSignal<WhatIf>,
     /// The predictor of the selected job.
     pub fit: RwSignal<Fit>,
+    /// The published scenarios with all learners, on request.
+    pub compared: RwSignal<Compared>,
     /// What went wrong, in one sentence; the page stays as it is.
     pub alert: RwSignal<Option<String>>,
     /// A job that the collector knows with other runs than the page shows.
@@ -59,6 +78,7 @@ pub struct Planner {
     /// The decision about the question, which the what-if does not change. `None` while there is no predictor.
     pub decision: Memo<Option<Result<Arc<Decision>, String>>>,
     worker: StoredValue<Option<Rc<FitWorker>>, LocalStorage>,
+    comparison: StoredValue<Option<Comparison>, LocalStorage>,
 }
 
 impl Planner {
@@ -67,17 +87,26 @@ impl Planner {
         let question = Question::about(&[]);
         let fit = RwSignal::new(Fit::None);
         let deadline_secs = RwSignal::new(None);
+        let budget = RwSignal::new(None);
+        let probability = RwSignal::new(question.probability);
+        let jobs = RwSignal::new(Vec::<Job>::new());
+        let selected = RwSignal::new(0);
         let space = RwSignal::new(Space::of(&question));
         let prices = RwSignal::new(question.prices);
         let decision = Memo::new(move |_| {
             let predictor = fit.with(Fit::fitted)?;
-            let question = space.get().ask(deadline_secs.get(), prices.get(), question.what_if);
-            Some(decide(&predictor.predictor, &question).map(Arc::new).map_err(|error| error.to_string()))
+            let limits =
+                Limits { deadline_secs: deadline_secs.get(), budget: budget.get(), probability: probability.get() };
+            let question = space.get().ask(limits, prices.get(), question.what_if);
+            let job = jobs.with(|jobs| jobs.get(selected.get()).cloned())?;
+            Some(decide(&predictor.predictor, &job, &question).map(Arc::new).map_err(|error| error.to_string()))
         });
         Self {
-            jobs: RwSignal::new(Vec::new()),
-            selected: RwSignal::new(0),
+            jobs,
+            selected,
             deadline_secs,
+            budget,
+            probability,
             space,
             prices,
             what_if: RwSignal::new(question.what_if),
@@ -87,6 +116,8 @@ impl Planner {
             newer: RwSignal::new(None),
             loading: RwSignal::new(true),
             worker: StoredValue::new_local(None),
+            comparison: StoredValue::new_local(None),
+            compared: RwSignal::new(Compared::None),
         }
     }
 
@@ -102,13 +133,18 @@ impl Planner {
 
     /// The question as it stands; reactive.
     pub fn question(&self) -> Question {
-        self.space.get().ask(self.deadline_secs.get(), self.prices.get(), self.what_if.get())
+        let limits = Limits {
+            deadline_secs: self.deadline_secs.get(),
+            budget: self.budget.get(),
+            probability: self.probability.get(),
+        };
+        self.space.get().ask(limits, self.prices.get(), self.what_if.get())
     }
 
     /// The page as it can be shared; reactive. `None` while there is nothing on it.
     pub fn view(&self) -> Option<View> {
         let question = self.question();
-        self.job().map(|job| job::share(&job, question))
+        self.job().map(|job| View { job, question })
     }
 
     /// The fitted predictor; reactive.
@@ -125,8 +161,13 @@ impl Planner {
 
     /// What a prediction costs at the present prices; reactive.
     pub fn cost(&self, configuration: WhatIf, secs: f64) -> f64 {
-        let memory = self.space.with(|space| space.memory_per_executor_mib);
-        self.prices.with(|prices| prices.cost(configuration.executors, configuration.cores_per_executor, memory, secs))
+        let resources = Resources {
+            executors: configuration.executors,
+            cores_per_executor: configuration.cores_per_executor,
+            memory_per_executor_mib: self.space.with(|space| space.memory_per_executor_mib),
+            accelerated: self.job().is_some_and(|job| job.context.accelerator.is_some()),
+        };
+        self.prices.with(|prices| prices.cost(resources, secs))
     }
 
     /// Starts the fit worker; without one the page says so when it needs it.
@@ -143,6 +184,28 @@ impl Planner {
         }
     }
 
+    /// Compares the published scenarios with all of their learners, beside the page.
+    pub fn compare(self) {
+        let Some(job) = untrack(|| self.job()) else { return };
+        self.compared.set(Compared::Running(0, 1));
+        let told = move |told: Result<FromWorker, String>| match told {
+            Ok(FromWorker::Progress(done, total)) => self.compared.set(Compared::Running(done, total)),
+            Ok(FromWorker::Compared(rows)) => self.compared.set(Compared::Ready(rows)),
+            Ok(_) => {}
+            Err(reason) => self.compared.set(Compared::Failed(reason)),
+        };
+        match Comparison::start(job, told) {
+            Ok(comparison) => self.comparison.set_value(Some(comparison)),
+            Err(reason) => self.compared.set(Compared::Failed(reason)),
+        }
+    }
+
+    /// Breaks a comparison off, or forgets one that is done.
+    pub fn cancel_comparison(self) {
+        self.comparison.set_value(None);
+        self.compared.set(Compared::None);
+    }
+
     /// Takes the samples of a file or a collector in place of what is there.
     pub fn take_samples(&self, samples: &[Sample]) {
         self.take_jobs(job::jobs_of(samples), 0);
@@ -154,11 +217,12 @@ impl Planner {
         self.select(selected);
     }
 
-    /// Turns to another job. A deadline and a what-if belong to a job; prices do not.
+    /// Turns to another job. A deadline, a budget and a what-if belong to a job; prices and caution do not.
     pub fn select(&self, selected: usize) {
         self.selected.set(selected);
         let question = Question::about(&self.observations_untracked());
         self.deadline_secs.set(None);
+        self.budget.set(None);
         self.space.set(Space::of(&question));
         self.what_if.set(question.what_if);
         self.refit();
@@ -166,7 +230,7 @@ impl Planner {
 
     /// Opens a link. A bad one changes nothing but the message.
     pub fn open_link(&self, link: &str) -> Result<(), LinkError> {
-        let (job, question) = job::open(View::from_link(link)?);
+        let View { job, question } = View::from_link(link)?;
         // Another question about the same runs has the same predictor.
         let fitted = untrack(|| self.job()).as_ref() == Some(&job) && untrack(|| self.fitted()).is_some();
         self.jobs.update(|jobs| match jobs.iter_mut().position(|known| known.context == job.context) {
@@ -181,6 +245,8 @@ impl Planner {
         });
         self.space.set(Space::of(&question));
         self.deadline_secs.set(question.deadline_secs);
+        self.budget.set(question.budget);
+        self.probability.set(question.probability);
         self.prices.set(question.prices);
         self.what_if.set(question.what_if);
         self.alert.set(None);
@@ -194,7 +260,7 @@ impl Planner {
     pub fn take_runs(&self, job: Job) {
         self.jobs.update(|jobs| {
             if let Some(known) = jobs.iter_mut().find(|known| known.context == job.context) {
-                known.observations = job.observations;
+                *known = job;
             }
         });
         self.refit();
@@ -205,6 +271,7 @@ impl Planner {
     }
 
     fn refit(&self) {
+        self.cancel_comparison();
         let Some(job) = untrack(|| self.job()) else {
             self.fit.set(Fit::None);
             return;

@@ -100,6 +100,21 @@ pub enum DatasetError {
         /// The row, counted from 1.
         row: usize,
     },
+    /// A question without one of the columns that were learnt from.
+    #[error("there is no column {name}, which the runs had; give each question a value of it")]
+    NoColumn {
+        /// The column.
+        name: String,
+    },
+    /// A column of numbers that was one of names, or the other way round.
+    #[error("the column {name} has {} in the runs and {} here; give both the same kind",
+        if *.numeric { "numbers" } else { "names" }, if *.numeric { "names" } else { "numbers" })]
+    Kind {
+        /// The column.
+        name: String,
+        /// Whether it had numbers in the runs.
+        numeric: bool,
+    },
     /// A time that is none.
     #[error("row {row} has the time {secs} s; it must be a number of seconds above 0")]
     Time {
@@ -231,6 +246,12 @@ impl Dataset {
     /// Whether the time of each run is only a lower bound.
     pub fn censored(&self) -> &[bool] {
         &self.censored
+    }
+
+    /// The runs whose times are no lower bounds; `None` where there is none.
+    pub fn completed(&self) -> Option<Self> {
+        let rows: Vec<usize> = (0..self.secs.len()).filter(|row| !self.censored[*row]).collect();
+        (!rows.is_empty()).then(|| self.select(&rows))
     }
 
     /// Some of the runs, in the order of the indices.

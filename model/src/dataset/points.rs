@@ -1,12 +1,14 @@
 //! Rows as the numerical methods see them.
 
+use serde::{Deserialize, Serialize};
+
 use crate::dataset::{Features, Values};
 
 /// The code of a name that no training row has.
 pub(crate) const UNSEEN: u32 = u32::MAX;
 
 /// Feature values, row by row.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Points {
     /// n × D numbers, untransformed.
     pub(crate) numeric: Vec<Vec<f64>>,
@@ -15,7 +17,7 @@ pub(crate) struct Points {
 }
 
 /// Rows to learn from.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Training {
     pub(crate) points: Points,
     /// Natural logarithm of each time in seconds, less a constant that the caller keeps.

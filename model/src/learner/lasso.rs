@@ -1,8 +1,9 @@
 //! Lasso: least squares with the L1 penalty.
 
 use crate::Technique;
-use crate::learner::table::{Linear, Moments, Table};
-use crate::learner::{ALPHAS, Learner, cholesky::Cholesky};
+use crate::learner::cholesky::Cholesky;
+use crate::learner::table::{Fold, Linear, Moments, Table};
+use crate::learner::{ALPHAS, Cancelled, Candidate, Learner, Model, Work};
 
 /// A sweep that moves no weight by more than this share has converged.
 const CONVERGED: f64 = 1e-16;
@@ -16,20 +17,28 @@ const MAX_SWEEPS: u32 = 1 << 10;
 pub(crate) struct Lasso;
 
 impl Learner for Lasso {
-    fn grid(&self) -> Vec<Technique> {
-        ALPHAS.map(|alpha| Technique::Lasso { alpha }).to_vec()
+    fn steps(&self) -> u64 {
+        1
     }
 
     /// By refits, each along the whole path of penalties.
-    fn leave_one_out(&self, table: &Table) -> Vec<Vec<f64>> {
-        let mut predictions = vec![Vec::with_capacity(table.rows()); ALPHAS.len()];
-        for row in 0..table.rows() {
-            let moments = table.moments(Some(row));
-            for (list, weights) in predictions.iter_mut().zip(path(&moments, 0)) {
-                list.push(moments.line(weights).at(&table.features[row]));
+    fn candidates(&self, table: &Table, work: &mut Work<'_>) -> Result<Vec<Candidate>, Cancelled> {
+        let mut held_out = vec![vec![0.0; table.rows()]; ALPHAS.len()];
+        for fold in Fold::all(table.rows()) {
+            let moments = table.moments(Some(fold));
+            for (list, weights) in held_out.iter_mut().zip(path(&moments, 0)) {
+                let line = moments.line(weights);
+                (0..table.rows())
+                    .filter(|row| fold.has(*row))
+                    .for_each(|row| list[row] = line.at(&table.features[row]));
             }
         }
-        predictions
+        work.step()?;
+        let candidate = |(alpha, held_out)| {
+            let model = Model::Linear(fit(table, alpha));
+            Candidate { technique: Technique::Lasso { alpha }, held_out, model }
+        };
+        Ok(ALPHAS.into_iter().zip(held_out).map(candidate).collect())
     }
 }
 

@@ -11,6 +11,30 @@ pub(crate) struct Table {
     pub(crate) target: Vec<f64>,
 }
 
+/// Folds at most: up to so many rows each is left out alone, beyond that in folds.
+pub(crate) const MAX_FOLDS: usize = 64;
+
+/// One of the parts into which rows are dealt in turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fold {
+    pub(crate) index: usize,
+    /// Parts that there are.
+    pub(crate) of: usize,
+}
+
+impl Fold {
+    /// The folds of so many rows; leave-one-out up to [`MAX_FOLDS`] of them.
+    pub(crate) fn all(rows: usize) -> impl Iterator<Item = Self> {
+        let of = rows.min(MAX_FOLDS);
+        (0..of).map(move |index| Self { index, of })
+    }
+
+    /// Whether a row is in it.
+    pub(crate) fn has(self, row: usize) -> bool {
+        row % self.of == self.index
+    }
+}
+
 /// Second moments of the rows about their means: all that a penalised least-squares line depends on.
 #[derive(Clone, Debug)]
 pub(crate) struct Moments {
@@ -38,12 +62,22 @@ impl Table {
         self.target.len()
     }
 
-    /// Moments of all rows but `left_out`.
+    /// What is predicted for each row, given what a fit without a fold predicts for the rows of that fold.
+    pub(crate) fn held_out(&self, predict: impl Fn(Fold) -> Vec<f64>) -> Vec<f64> {
+        let mut held_out = vec![0.0; self.rows()];
+        for fold in Fold::all(self.rows()) {
+            let rows = (0..self.rows()).filter(|row| fold.has(*row));
+            rows.zip(predict(fold)).for_each(|(row, predicted)| held_out[row] = predicted);
+        }
+        held_out
+    }
+
+    /// Moments of all rows but those of a fold.
     ///
     /// They are summed anew for every row that is left out rather than taken off the whole: where one row holds nearly
     /// all the variance of a feature, the difference would be rounding.
-    pub(crate) fn moments(&self, left_out: Option<usize>) -> Moments {
-        let kept: Vec<usize> = (0..self.rows()).filter(|row| Some(*row) != left_out).collect();
+    pub(crate) fn moments(&self, left_out: Option<Fold>) -> Moments {
+        let kept: Vec<usize> = (0..self.rows()).filter(|row| !left_out.is_some_and(|fold| fold.has(*row))).collect();
         let rows = kept.len() as f64;
         let count = self.features.first().map_or(0, Vec::len);
         let mean = |value: &dyn Fn(usize) -> f64| kept.iter().map(|row| value(*row)).sum::<f64>() / rows;

@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
+use std::ops::ControlFlow;
+
 use super::*;
-use crate::Place;
-use crate::selection::select;
 
 const SKLEARN: &str = include_str!("../../tests/fixtures/sklearn.json");
 
@@ -27,12 +27,42 @@ fn tables() -> Vec<(Value, Table)> {
     fixture["tables"].as_array().unwrap().iter().map(read).collect()
 }
 
+fn candidates(grid: Grid, table: &Table) -> Vec<Candidate> {
+    let watch = &mut |_, _| ControlFlow::Continue(());
+    let mut work = Work::new(grid.steps(), watch);
+    let mut candidates = Vec::new();
+    for learner in grid.learners() {
+        candidates.extend(learner.candidates(table, &mut work).unwrap());
+    }
+    assert_eq!(work.done(), grid.steps(), "every step is reported");
+    candidates
+}
+
+/// Lasso and Ridge.
 fn grid() -> Vec<Technique> {
-    LEARNERS.iter().flat_map(|learner| learner.grid()).collect()
+    let lasso = ALPHAS.map(|alpha| Technique::Lasso { alpha });
+    let ridge = ALPHAS.map(|alpha| Technique::Ridge { alpha });
+    [lasso, ridge].concat()
+}
+
+fn fit(technique: Technique, table: &Table) -> Linear {
+    match technique {
+        Technique::Lasso { alpha } => lasso::fit(table, alpha),
+        Technique::Ridge { alpha } => ridge::fit(table, alpha),
+        other => panic!("{other} is not a line"),
+    }
+}
+
+fn choose(table: &Table) -> (Selection, Linear) {
+    let watch = &mut |_, _| ControlFlow::Continue(());
+    match select(table, Grid::Linear, &mut Work::new(0, watch)).unwrap() {
+        (selection, Model::Linear(line)) => (selection, line),
+        (selection, _) => panic!("{} is not a line", selection.technique),
+    }
 }
 
 fn leave_one_out(table: &Table) -> Vec<Vec<f64>> {
-    LEARNERS.iter().flat_map(|learner| learner.leave_one_out(table)).collect()
+    candidates(Grid::Linear, table).into_iter().map(|candidate| candidate.held_out).collect()
 }
 
 fn without(table: &Table, row: usize) -> Table {
@@ -47,7 +77,7 @@ fn every_technique_finds_the_line_that_scikit_learn_finds() {
     for (set, table) in tables() {
         for (technique, expected) in grid().into_iter().zip(set["grid"].as_array().unwrap()) {
             let what = format!("{} {technique}", set["name"]);
-            let line = technique.fit(&table);
+            let line = fit(technique, &table);
             for (ours, theirs) in line.weights.iter().zip(numbers(&expected["weights"])) {
                 assert_close(*ours, theirs, &what);
             }
@@ -71,7 +101,7 @@ fn every_technique_predicts_left_out_rows_as_scikit_learn_does() {
 #[test]
 fn selection_chooses_what_scikit_learn_would() {
     for (set, table) in tables() {
-        let (choice, _) = select(Place::Single, &table);
+        let (choice, _) = choose(&table);
         let chosen = set["chosen"].as_u64().unwrap() as usize;
         assert_eq!(choice.technique, grid()[chosen], "{}", set["name"]);
         assert_close(choice.loo_mse, set["grid"][chosen]["loo_mse"].as_f64().unwrap(), "error");
@@ -83,7 +113,7 @@ fn a_constant_feature_gets_no_weight() {
     let features = [0.1, 0.2, 0.3, 0.4].map(|x| vec![0.3, x]).to_vec();
     let table = Table { features, target: vec![1.0, 2.0, 3.0, 4.1] };
     for technique in grid() {
-        assert_eq!(technique.fit(&table).weights[0], 0.0, "{technique}");
+        assert_eq!(fit(technique, &table).weights[0], 0.0, "{technique}");
     }
 }
 
@@ -92,7 +122,7 @@ fn features_that_depend_on_each_other_still_fit() {
     let features = [0.1, 0.2, 0.3, 0.5].map(|x| vec![x, x, 2.0 * x]).to_vec();
     let table = Table { features, target: vec![1.1, 1.2, 1.3, 1.5] };
     for technique in grid().into_iter().filter(|technique| technique.to_string().ends_with("e-15")) {
-        let line = technique.fit(&table);
+        let line = fit(technique, &table);
         assert_close(line.at(&[0.4, 0.4, 0.8]), 1.4, &technique.to_string());
     }
     assert!(leave_one_out(&table).iter().flatten().all(|predicted| predicted.is_finite()));
@@ -132,7 +162,7 @@ proptest! {
                 continue;
             }
             for (row, predicted) in predicted.iter().enumerate() {
-                let refitted = technique.fit(&without(&table, row)).at(&table.features[row]);
+                let refitted = fit(technique, &without(&table, row)).at(&table.features[row]);
                 prop_assert!((predicted - refitted).abs() < 1e-6, "{technique}, row {row}: {predicted} and {refitted}");
             }
         }
@@ -141,7 +171,7 @@ proptest! {
     #[test]
     fn no_small_step_from_the_found_line_lowers_its_objective(table in any_table(), step in -1e-3f64..1e-3) {
         for technique in grid() {
-            let line = technique.fit(&table);
+            let line = fit(technique, &table);
             let least = objective(technique, &table, &line);
             for moved in 0..=line.weights.len() {
                 let mut other = line.clone();
@@ -161,7 +191,7 @@ proptest! {
         let features: Vec<Vec<f64>> =
             [(1.0, 1.0), (0.5, 1.0), (0.25, 1.0), (1.0, 0.5), (0.5, 0.5)].map(|(c, e)| vec![c, e]).to_vec();
         let target = features.iter().map(|x| weights[0] * x[0] + weights[1] * x[1] + intercept).collect();
-        let (_, line) = select(Place::Single, &Table { features, target });
+        let (_, line) = choose(&Table { features, target });
         prop_assert!((line.intercept - intercept).abs() < 1e-9);
         for (found, known) in line.weights.iter().zip(&weights) {
             prop_assert!((found - known).abs() < 1e-9);
@@ -176,5 +206,84 @@ fn objective(technique: Technique, table: &Table, line: &Linear) -> f64 {
             squares / (2.0 * table.rows() as f64) + alpha * line.weights.iter().map(|w| w.abs()).sum::<f64>()
         }
         Technique::Ridge { alpha } => squares + alpha * line.weights.iter().map(|w| w * w).sum::<f64>(),
+        other => panic!("{other} has no line"),
+    }
+}
+
+/// Seeds of ours that count.
+const SEEDS: u64 = 4;
+
+/// Mean over seeds of the leave-one-out MAPE of each technique of a family, beside scikit-learn's mean.
+fn assert_as_accurate(
+    family: &str,
+    learner: &dyn Fn(u64) -> Box<dyn Learner>,
+    find: &dyn Fn(&Value, Technique) -> bool,
+) {
+    let fixture: Value = serde_json::from_str(include_str!("../../tests/fixtures/sklearn_seeded.json")).unwrap();
+    let seeds = fixture["seeds"].as_f64().unwrap();
+    let mut compared = 0;
+    for set in fixture["tables"].as_array().unwrap() {
+        let features = set["features"].as_array().unwrap().iter().map(numbers).collect();
+        let table = Table { features, target: numbers(&set["target"]) };
+        let watch = &mut |_, _| ControlFlow::Continue(());
+        let mut work = Work::new(0, watch);
+        let runs: Vec<Vec<Candidate>> =
+            (0..SEEDS).map(|seed| learner(seed).candidates(&table, &mut work).unwrap()).collect();
+        // Predicting 0 has an error of 100 %. What is worse has learned nothing, and its error is a draw with a heavy tail (of
+        // 21 seeds of one of scikit-learn's 19 were at 106 to 111 %, one at 160 and one at 359), so that means say nothing.
+        let learned = |expected: &&Value| expected["mape_percent"].as_f64().unwrap() < 100.0;
+        for expected in set[family].as_array().unwrap().iter().filter(learned) {
+            let index = runs[0].iter().position(|candidate| find(expected, candidate.technique)).unwrap();
+            let errors: Vec<f64> =
+                runs.iter().map(|run| crate::mape(&table.target, &run[index].held_out).unwrap()).collect();
+            let ours = errors.iter().sum::<f64>() / SEEDS as f64;
+            let (theirs, sd) = (expected["mape_percent"].as_f64().unwrap(), expected["sd_percent"].as_f64().unwrap());
+            // Both are means of draws: three standard errors of their difference come on top.
+            let luck = 3.0 * sd * (1.0 / seeds + 1.0 / SEEDS as f64).sqrt();
+            let what = format!("{} {}", set["name"], runs[0][index].technique);
+            assert!((ours - theirs).abs() <= 0.5 + luck, "{what}: {ours} % here, {theirs} % expected, ± {luck}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 5);
+}
+
+#[test]
+fn forests_are_as_accurate_as_scikit_learns() {
+    let same = |expected: &Value, technique: Technique| match technique {
+        Technique::RandomForest { trees, max_features, .. } => {
+            expected["trees"] == trees && expected["max_features"] == serde_json::to_value(max_features).unwrap()
+        }
+        _ => false,
+    };
+    assert_as_accurate("forests", &|seed| Box::new(Forests { seed }), &same);
+}
+
+#[cfg(feature = "perceptron")]
+#[test]
+fn perceptrons_are_as_accurate_as_scikit_learns() {
+    let same = |expected: &Value, technique: Technique| match technique {
+        Technique::Perceptron { solver, activation, learning_rate, hidden_units, .. } => {
+            expected["solver"] == serde_json::to_value(solver).unwrap()
+                && expected["activation"] == serde_json::to_value(activation).unwrap()
+                && expected["learning_rate"] == learning_rate
+                && expected["hidden_units"] == hidden_units
+        }
+        _ => false,
+    };
+    assert_as_accurate("perceptrons", &|seed| Box::new(Perceptrons { seed }), &same);
+}
+
+#[test]
+fn what_was_held_out_is_predicted_as_by_a_model_without_it() {
+    // The last row's fold is the model of the others.
+    let (_, table) = tables().into_iter().nth(3).unwrap();
+    let last = table.rows() - 1;
+    for (whole, without) in
+        candidates(Grid::Published, &table).iter().zip(candidates(Grid::Published, &without(&table, last)))
+    {
+        assert_eq!(whole.technique, without.technique);
+        let (held_out, refitted) = (whole.held_out[last], without.model.at(&table.features[last]));
+        assert!((held_out - refitted).abs() < 1e-6, "{}: {held_out} and {refitted}", whole.technique);
     }
 }

@@ -1,15 +1,24 @@
 //! The cheapest configuration under a deadline, and the front of time and money.
 
-use foreglow_model::{DecideError, Decision, Predictor, decide, pareto_front};
-use foreglow_shared::{Observation, PriceSheet, Question};
+use foreglow_model::{DecideError, Decision, Exclusion, Predictor, decide, pareto_front};
+use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Observation, PriceSheet, Question};
 use proptest::prelude::*;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::grid::{context, full, jitter, multiplicative};
+use crate::grid::{context, full, jitter, job, multiplicative, run};
 
 fn predictor() -> Predictor {
-    Predictor::fit(&context(None), &full(&[1, 2, 3], &[1, 2, 4], &[0.01, 0.1], multiplicative)).unwrap()
+    Predictor::fit(&context(None), &runs()).unwrap()
+}
+
+fn runs() -> Vec<Observation> {
+    full(&[1, 2, 3], &[1, 2, 4], &[0.01, 0.1], multiplicative)
+}
+
+/// Asks about the predicted time itself, with the runs of `predictor`.
+fn ask(question: &Question) -> Decision {
+    decide(&predictor(), &job(&runs()), question).unwrap()
 }
 
 fn question() -> Question {
@@ -22,12 +31,12 @@ fn times(decision: &Decision) -> Vec<f64> {
 
 #[test]
 fn the_cheapest_within_the_deadline_is_recommended() {
-    let open = decide(&predictor(), &question()).unwrap();
+    let open = ask(&question());
     assert_eq!(open.candidates.len(), 12);
     let mut sorted = times(&open);
     sorted.sort_by(f64::total_cmp);
     let deadline = sorted[5];
-    let decision = decide(&predictor(), &Question { deadline_secs: Some(deadline), ..question() }).unwrap();
+    let decision = ask(&Question { deadline_secs: Some(deadline), probability: 0.5, ..question() });
     let recommended = &decision.candidates[decision.recommended.unwrap()];
     assert!(recommended.meets_deadline);
     let cheaper = decision.candidates.iter().filter(|other| other.cost < recommended.cost);
@@ -37,7 +46,7 @@ fn the_cheapest_within_the_deadline_is_recommended() {
 
 #[test]
 fn without_a_deadline_the_cheapest_of_all_is_recommended() {
-    let decision = decide(&predictor(), &question()).unwrap();
+    let decision = ask(&question());
     let least = decision.candidates.iter().filter_map(|candidate| candidate.cost).fold(f64::INFINITY, f64::min);
     assert_eq!(decision.candidates[decision.recommended.unwrap()].cost, Some(least));
     assert_eq!(decision.fastest, decision.pareto.first().copied());
@@ -45,7 +54,7 @@ fn without_a_deadline_the_cheapest_of_all_is_recommended() {
 
 #[test]
 fn an_impossible_deadline_recommends_nothing_and_still_names_the_fastest() {
-    let decision = decide(&predictor(), &Question { deadline_secs: Some(1e-9), ..question() }).unwrap();
+    let decision = ask(&Question { deadline_secs: Some(1e-9), ..question() });
     assert_eq!(decision.recommended, None);
     let fastest = &decision.candidates[decision.fastest.unwrap()];
     assert_eq!((fastest.executors, fastest.cores_per_executor), (3, 4));
@@ -56,7 +65,7 @@ fn of_equally_cheap_configurations_the_fastest_wins() {
     // Each executor does its full share, so that all cost the same apart from rounding.
     let runs = full(&[1, 2, 3], &[1], &[0.01, 0.1], |e, _, s| 700.0 * s / e);
     let predictor = Predictor::fit(&context(None), &runs).unwrap();
-    let decision = decide(&predictor, &Question::about(&runs)).unwrap();
+    let decision = decide(&predictor, &job(&runs), &Question::about(&runs)).unwrap();
     assert_eq!(decision.candidates[decision.recommended.unwrap()].executors, 3);
 }
 
@@ -64,7 +73,7 @@ fn of_equally_cheap_configurations_the_fastest_wins() {
 fn of_equal_configurations_the_one_with_fewer_executors_and_then_fewer_cores_wins() {
     let runs = full(&[1, 2], &[1, 2], &[0.01, 0.1], |_, _, s| 1.0 + 700.0 * s);
     let predictor = Predictor::fit(&context(None), &runs).unwrap();
-    let decision = decide(&predictor, &Question::about(&runs)).unwrap();
+    let decision = decide(&predictor, &job(&runs), &Question::about(&runs)).unwrap();
     let best = &decision.candidates[decision.recommended.unwrap()];
     assert_eq!((best.executors, best.cores_per_executor), (1, 1));
     assert_eq!(decision.pareto.len(), 1);
@@ -72,9 +81,11 @@ fn of_equal_configurations_the_one_with_fewer_executors_and_then_fewer_cores_win
 
 #[test]
 fn unknown_times_are_never_recommended() {
-    let runs = full(&[1, 2], &[1], &[0.01, 0.1], |e, _, s| (1.0 + 100.0 * s) * if e > 1.5 { 0.2 } else { 1.0 });
+    // No sample has more than one core.
+    let runs = full(&[1, 2], &[1], &[0.01, 0.1], multiplicative);
     let predictor = Predictor::fit(&context(None), &runs).unwrap();
-    let decision = decide(&predictor, &Question { executors: vec![40, 50], ..Question::about(&runs) }).unwrap();
+    let question = Question { cores_per_executor: vec![2, 4], ..Question::about(&runs) };
+    let decision = decide(&predictor, &job(&runs), &question).unwrap();
     assert_eq!((decision.recommended, decision.fastest, decision.pareto.len()), (None, None, 0));
     assert!(decision.candidates.iter().all(|candidate| candidate.cost.is_none() && !candidate.meets_deadline));
 }
@@ -82,20 +93,171 @@ fn unknown_times_are_never_recommended() {
 #[test]
 fn lists_that_repeat_or_are_out_of_order_name_the_same_configurations() {
     let shuffled = Question { executors: vec![3, 1, 2, 1], ..question() };
-    assert_eq!(decide(&predictor(), &shuffled), decide(&predictor(), &question()));
+    assert_eq!(ask(&shuffled), ask(&question()));
 }
 
 #[test]
 fn questions_that_cannot_be_answered_say_why() {
-    let error = |question: &Question| decide(&predictor(), question).unwrap_err();
+    let error = |question: &Question| decide(&predictor(), &job(&runs()), question).unwrap_err();
     assert_eq!(error(&Question { executors: Vec::new(), ..question() }), DecideError::NoConfiguration);
     assert_eq!(error(&Question { cores_per_executor: vec![0, 1], ..question() }), DecideError::ZeroConfiguration);
     assert_eq!(error(&Question { memory_per_executor_mib: 0, ..question() }), DecideError::ZeroConfiguration);
     assert_eq!(error(&Question { deadline_secs: Some(-1.0), ..question() }), DecideError::Deadline(-1.0));
     let many = Question { executors: (1..=1001).collect(), cores_per_executor: (1..=1000).collect(), ..question() };
     assert_eq!(error(&many), DecideError::TooMany(1_001_000));
+    assert_eq!(error(&Question { budget: Some(0.0), ..question() }), DecideError::Budget(0.0));
+    for probability in [0.0, 1.0, 1.5] {
+        assert_eq!(error(&Question { probability, ..question() }), DecideError::Probability(probability));
+    }
     let free = PriceSheet { core_hour: 0.0, gib_hour: 0.0, ..PriceSheet::example() };
     assert!(error(&Question { prices: free, ..question() }).to_string().contains("every price is zero"));
+}
+
+#[test]
+fn a_job_on_accelerators_needs_a_price_for_them() {
+    let mut job = job(&runs());
+    job.context.accelerator = Some("Some GPU".into());
+    let error = decide(&predictor(), &job, &question()).unwrap_err();
+    assert!(error.to_string().contains("no accelerator_hour"), "{error}");
+    let prices = PriceSheet { accelerator_hour: 2.0, ..PriceSheet::example() };
+    let with = decide(&predictor(), &job, &Question { prices, ..question() }).unwrap();
+    let (with, without) = (with.candidates[0].cost.unwrap(), ask(&question()).candidates[0].cost.unwrap());
+    let hours = ask(&question()).candidates[0].prediction.completion_time_secs.unwrap() / 3600.0;
+    assert!((with - without - 2.0 * hours).abs() < 1e-12);
+}
+
+/// Times with noise, so that nothing is certain.
+fn noisy(share: f64) -> (Predictor, Job) {
+    let runs = jitter(&runs(), share);
+    (Predictor::fit(&context(None), &runs).unwrap(), job(&runs))
+}
+
+#[test]
+fn a_deadline_is_met_where_it_is_as_probable_as_was_asked() {
+    let (predictor, job) = noisy(0.2);
+    let spread = predictor.predict(crate::grid::whole(2, 2)).spread.unwrap();
+    let predicted = predictor.predict(crate::grid::whole(2, 2)).completion_time_secs.unwrap();
+    let only = Question { executors: vec![2], cores_per_executor: vec![2], ..question() };
+    let meets = |deadline: f64, probability: f64| {
+        let question = Question { deadline_secs: Some(deadline), probability, ..only.clone() };
+        decide(&predictor, &job, &question).unwrap().candidates[0].meets_deadline
+    };
+    for probability in [0.6, 0.75, 0.9] {
+        let limit = predicted * spread.quantile(probability);
+        assert!(meets(limit, probability) && !meets(limit * 0.999, probability), "{probability}");
+    }
+    assert!(meets(predicted, 0.5) && !meets(predicted * 0.999, 0.5));
+}
+
+#[test]
+fn more_probability_than_the_samples_can_promise_recommends_nothing_and_names_the_likeliest() {
+    // The whole job was measured, so that the errors of held-out rows speak for themselves.
+    let runs = jitter(&full(&[1, 2, 3, 4], &[1, 2, 4], &[0.1, 0.3, 1.0], multiplicative), 0.2);
+    let predictor = Predictor::fit(&context(None), &runs).unwrap();
+    let question = Question { deadline_secs: Some(1e6), probability: 0.999, ..Question::about(&runs) };
+    let decision = decide(&predictor, &job(&runs), &question).unwrap();
+    assert_eq!(decision.recommended, None);
+    let likeliest = &decision.candidates[decision.likeliest.unwrap()];
+    let most = likeliest.prediction.spread.as_ref().unwrap().most_probability();
+    assert!(most < 0.999 && likeliest.success_probability == Some(most), "{likeliest:?}");
+    assert_eq!(Some(likeliest.cost), decision.cheapest.map(|index| decision.candidates[index].cost));
+}
+
+#[test]
+fn samples_too_few_for_a_spread_answer_for_the_predicted_time_alone() {
+    let runs = [run(1, 1, 0.01, 2.0), run(1, 1, 0.1, 11.0)];
+    let predictor = Predictor::fit(&context(None), &runs).unwrap();
+    let ask = |probability: f64| {
+        let question = Question { deadline_secs: Some(1e4), probability, ..Question::about(&runs) };
+        decide(&predictor, &job(&runs), &question).unwrap()
+    };
+    assert_eq!(ask(0.5).recommended, Some(0));
+    assert_eq!((ask(0.9).recommended, ask(0.9).candidates[0].success_probability), (None, None));
+}
+
+#[test]
+fn within_a_budget_the_fastest_is_recommended() {
+    let (predictor, job) = noisy(0.05);
+    let open = decide(&predictor, &job, &question()).unwrap();
+    let mut costs: Vec<f64> = open.candidates.iter().filter_map(|candidate| candidate.cost).collect();
+    costs.sort_by(f64::total_cmp);
+    let question = Question { budget: Some(costs[6]), ..question() };
+    let decision = decide(&predictor, &job, &question).unwrap();
+    let recommended = &decision.candidates[decision.recommended.unwrap()];
+    assert!(recommended.within_budget && recommended.cost.unwrap() < costs[6]);
+    let faster = |other: &foreglow_model::Candidate| {
+        other.prediction.completion_time_secs < recommended.prediction.completion_time_secs
+    };
+    assert!(decision.candidates.iter().filter(|other| faster(other)).all(|other| !other.within_budget));
+    assert!(decision.candidates.iter().any(faster));
+}
+
+fn incomplete(cores: u32, memory: u32, outcome: IncompleteOutcome) -> IncompleteRun {
+    IncompleteRun {
+        executors: 1,
+        cores_per_executor: cores,
+        memory_per_executor_mib: memory,
+        partition_size: 8,
+        sampling_rate: 0.01,
+        outcome,
+        at_least_secs: (outcome == IncompleteOutcome::TimedOut).then_some(50.0),
+    }
+}
+
+#[test]
+fn what_runs_out_of_memory_is_never_recommended_however_cheap() {
+    let open = ask(&question());
+    let best = &open.candidates[open.recommended.unwrap()];
+    let mut job = job(&runs());
+    let over = incomplete(best.cores_per_executor, 1024, IncompleteOutcome::OutOfMemory);
+    job.incomplete.push(over);
+    let decision = decide(&predictor(), &job, &question()).unwrap();
+    for candidate in &decision.candidates {
+        assert_eq!(candidate.exclusion.is_some(), candidate.cores_per_executor >= best.cores_per_executor);
+    }
+    let excluded = |index: usize| decision.candidates[index].exclusion.is_some();
+    let standing_out = [decision.recommended, decision.fastest, decision.cheapest];
+    assert!(standing_out.into_iter().flatten().chain(decision.pareto.iter().copied()).all(|index| !excluded(index)));
+    let exclusion = serde_json::to_value(decision.candidates.last().unwrap().exclusion).unwrap();
+    assert_eq!(exclusion["kind"], "out_of_memory");
+
+    let ask = |job: &Job| decide(&predictor(), job, &question()).unwrap().candidates;
+    let none = |job: &Job| ask(job).iter().all(|candidate| candidate.exclusion.is_none());
+    let with = |change: fn(&mut IncompleteRun)| {
+        let mut job = job.clone();
+        change(&mut job.incomplete[0]);
+        job
+    };
+    assert!(none(&with(|run| run.memory_per_executor_mib = 512)), "less memory than is asked about says nothing");
+    assert!(none(&with(|run| run.partition_size = 16)), "nor do larger partitions than those that complete");
+    assert!(none(&with(|run| run.cores_per_executor = 5)), "nor more cores");
+    assert!(!none(&with(|run| run.memory_per_executor_mib = 2048)), "more memory that was too little says all");
+    assert!(!none(&with(|run| run.sampling_rate = 1.0)), "whatever the sampling rate");
+}
+
+#[test]
+fn a_run_over_all_images_that_went_over_its_memory_says_nothing_of_a_share_that_completed() {
+    let mut job = job(&runs());
+    job.incomplete.push(IncompleteRun { sampling_rate: 1.0, ..incomplete(2, 1024, IncompleteOutcome::OutOfMemory) });
+    let excluded = |cores, sampling_rate| Exclusion::of(&job, cores, 1024, sampling_rate).is_some();
+    // Runs of up to 4 cores completed on a tenth of the images.
+    assert!(excluded(2, 1.0) && excluded(4, 0.5) && !excluded(2, 0.1) && !excluded(4, 0.05));
+    assert!(excluded(5, 0.1), "no run of 5 cores completed");
+    assert!(!excluded(1, 1.0));
+}
+
+#[test]
+fn a_configuration_that_was_stopped_after_the_deadline_misses_it() {
+    let mut job = job(&runs());
+    job.incomplete.push(incomplete(4, 1024, IncompleteOutcome::TimedOut));
+    let index = |decision: &Decision| {
+        decision.candidates.iter().position(|c| (c.executors, c.cores_per_executor) == (1, 4)).unwrap()
+    };
+    for (deadline, meets) in [(49.0, false), (1e5, true)] {
+        let question = Question { deadline_secs: Some(deadline), ..question() };
+        let decision = decide(&predictor(), &job, &question).unwrap();
+        assert_eq!(decision.candidates[index(&decision)].meets_deadline, meets, "{deadline}");
+    }
 }
 
 fn any_points() -> impl Strategy<Value = Vec<(f64, f64)>> {
@@ -132,8 +294,46 @@ proptest! {
     fn the_recommended_configuration_is_on_the_front_where_there_is_no_deadline(share in 0.0f64..0.3) {
         let runs: Vec<Observation> = jitter(&full(&[1, 2, 3], &[1, 2], &[0.01, 0.1], multiplicative), share);
         let predictor = Predictor::fit(&context(None), &runs).unwrap();
-        let decision = decide(&predictor, &Question::about(&runs)).unwrap();
+        let decision = decide(&predictor, &job(&runs), &Question::about(&runs)).unwrap();
         prop_assert_eq!(decision.recommended, decision.pareto.last().copied());
+    }
+
+    #[test]
+    fn the_recommended_one_is_feasible_and_no_cheaper_one_is(
+        share in 0.0f64..0.3, place in 0.0f64..1.5, money in 0.5f64..3.0, probability in 0.3f64..0.95,
+        asks_deadline: bool, asks_budget: bool, cores_over_memory in 1u32..7
+    ) {
+        let (predictor, mut job) = noisy(share);
+        job.incomplete.push(incomplete(cores_over_memory, 1024, IncompleteOutcome::OutOfMemory));
+        let open = decide(&predictor, &job, &question()).unwrap();
+        let question = Question {
+            deadline_secs: asks_deadline.then(|| times(&open)[0] * (place + 0.01)),
+            budget: asks_budget.then(|| open.candidates[0].cost.unwrap() * money),
+            probability,
+            ..question()
+        };
+        let decision = decide(&predictor, &job, &question).unwrap();
+        let feasible: Vec<_> = decision.candidates.iter().filter(|candidate| candidate.is_feasible()).collect();
+        match decision.recommended.map(|index| &decision.candidates[index]) {
+            None => prop_assert!(feasible.is_empty()),
+            Some(best) => {
+                prop_assert!(best.is_feasible() && best.cores_per_executor < cores_over_memory);
+                if asks_deadline || asks_budget {
+                    prop_assert!(best.success_probability.unwrap() >= probability.max(0.5) - 1e-6);
+                }
+                for other in feasible {
+                    let (secs, best_secs) = (other.prediction.completion_time_secs, best.prediction.completion_time_secs);
+                    if asks_budget && !asks_deadline {
+                        prop_assert!(secs >= best_secs);
+                    } else {
+                        prop_assert!(other.cost.unwrap() >= best.cost.unwrap() * (1.0 - 2.1e-3));
+                    }
+                }
+            }
+        }
+        for index in decision.pareto {
+            prop_assert!(decision.candidates[index].exclusion.is_none());
+        }
     }
 }
 

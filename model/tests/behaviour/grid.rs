@@ -1,7 +1,7 @@
 //! Contexts and grids of runs to test on.
 
 use foreglow_model::{Predictor, Setting};
-use foreglow_shared::{Context, Engine, Observation};
+use foreglow_shared::{Context, Engine, Job, Observation};
 
 /// A job on a machine with so many hardware threads; `None` where they are unknown.
 pub fn context(processors: Option<u32>) -> Context {
@@ -12,6 +12,11 @@ pub fn context(processors: Option<u32>) -> Context {
     .unwrap();
     context.host.processors = processors;
     context
+}
+
+/// What was measured of a job on a machine that is not known.
+pub fn job(runs: &[Observation]) -> Job {
+    Job { context: context(None), observations: runs.to_vec(), incomplete: Vec::new() }
 }
 
 /// A job on a cluster, which has no machine of its own.

@@ -1,54 +1,60 @@
 //! Prediction intervals.
 
 use foreglow_model::Predictor;
+use foreglow_shared::Observation;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::grid::{context, full, jitter, multiplicative, run, whole};
 
-#[test]
-fn few_rows_support_no_more_probability_than_n_of_n_plus_1() {
-    let runs = [run(1, 1, 0.01, 2.0), run(1, 1, 0.05, 6.1), run(1, 1, 0.1, 11.0), run(1, 1, 0.2, 21.3)];
-    let interval = Predictor::fit(&context(None), &runs).unwrap().predict(whole(1, 1)).interval.unwrap();
-    assert_eq!(interval.probability, 0.8);
-    let many = full(&[1, 2, 3], &[1, 2], &[0.01, 0.1], multiplicative);
-    let interval = Predictor::fit(&context(None), &many).unwrap().predict(whole(1, 1)).interval.unwrap();
+fn grid() -> Vec<Observation> {
+    full(&[1, 2, 3], &[1, 2, 4], &[0.01, 0.05, 0.1], multiplicative)
+}
+
+/// Half the width of the 90 % interval of the whole job on 2 × 2, in log time.
+fn width(runs: &[Observation]) -> f64 {
+    let interval = Predictor::fit(&context(None), runs).unwrap().predict(whole(2, 2)).interval.unwrap();
     assert_eq!(interval.probability, 0.9);
+    libm::log(interval.upper_secs / interval.lower_secs) / 2.0
 }
 
 #[test]
 fn two_rows_have_no_interval() {
     let runs = [run(1, 1, 0.01, 2.0), run(1, 1, 0.1, 11.0)];
     let prediction = Predictor::fit(&context(None), &runs).unwrap().predict(whole(1, 1));
-    assert!(prediction.completion_time_secs.is_some() && prediction.interval.is_none());
+    assert!(prediction.completion_time_secs.is_some() && prediction.interval.is_none() && prediction.spread.is_none());
 }
 
 #[test]
-fn times_without_noise_have_an_interval_of_nearly_no_width() {
-    let runs = full(&[1, 2, 3], &[1, 2, 4], &[0.01, 0.05, 0.1], multiplicative);
-    let prediction = Predictor::fit(&context(None), &runs).unwrap().predict(whole(2, 2));
+fn times_without_noise_have_a_narrower_interval_than_noisy_ones() {
+    let widths: Vec<f64> = [0.0, 0.05, 0.2].iter().map(|share| width(&jitter(&grid(), *share))).collect();
+    assert!(widths[0] < widths[1] && widths[1] < widths[2], "{widths:?}");
+}
+
+#[test]
+fn the_interval_is_that_of_the_spread() {
+    let prediction = Predictor::fit(&context(None), &jitter(&grid(), 0.05)).unwrap().predict(whole(2, 2));
     let (secs, interval) = (prediction.completion_time_secs.unwrap(), prediction.interval.unwrap());
-    assert!(interval.upper_secs - interval.lower_secs < 1e-6 * secs, "{interval:?}");
+    let spread = prediction.spread.unwrap();
+    assert!((interval.upper_secs - secs * spread.quantile(0.95)).abs() < 1e-9 * secs);
+    assert!((spread.probability_below(interval.upper_secs / secs) - 0.95).abs() < 1e-9);
 }
 
 #[test]
-fn more_noise_makes_a_wider_interval() {
-    let runs = full(&[1, 2, 3], &[1, 2, 4], &[0.01, 0.05, 0.1], multiplicative);
-    let width = |share: f64| {
-        let predictor = Predictor::fit(&context(None), &jitter(&runs, share)).unwrap();
-        let prediction = predictor.predict(whole(2, 2));
-        let interval = prediction.interval.unwrap();
-        (interval.upper_secs - interval.lower_secs) / prediction.completion_time_secs.unwrap()
+fn a_question_farther_beyond_the_samples_has_a_wider_interval() {
+    let predictor = Predictor::fit(&context(None), &jitter(&grid(), 0.05)).unwrap();
+    let width = |executors| {
+        let interval = predictor.predict(whole(executors, 2)).interval.unwrap();
+        libm::log(interval.upper_secs / interval.lower_secs)
     };
-    assert!(width(0.01) < width(0.05) && width(0.05) < width(0.2));
+    assert!(width(6) > width(4) && width(12) > width(6));
 }
 
 #[test]
-fn many_rows_are_held_out_in_folds() {
-    let counts: Vec<u32> = (1..=10).collect();
-    let runs = jitter(&full(&counts, &counts, &[0.01, 0.1], multiplicative), 0.05);
+fn many_rows_say_by_their_ranks_how_far_a_prediction_is_off() {
+    let counts: Vec<u32> = (1..=8).collect();
+    let runs = jitter(&full(&counts, &counts, &[1.0], multiplicative), 0.05);
     let interval = Predictor::fit(&context(None), &runs).unwrap().predict(whole(5, 5)).interval.unwrap();
-    assert_eq!(interval.probability, 0.9);
     let truth = multiplicative(5.0, 5.0, 1.0);
     assert!((interval.lower_secs..interval.upper_secs).contains(&truth), "{interval:?} for {truth}");
 }

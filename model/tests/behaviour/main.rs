@@ -2,16 +2,22 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what serves tests may panic as tests do")]
 
+mod advise;
 #[cfg(target_arch = "wasm32")]
 wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);
 
 mod bad_input;
 mod capacity;
 mod decision;
+mod ensemble;
 mod grid;
 mod interval;
+mod large_grid;
 mod laws;
 mod metric;
+mod rivals;
 mod scenarios;
 mod scikit_learn;
 mod serialisation;
+mod splits;
+mod spread;

@@ -1,11 +1,14 @@
 //! Scenario 4-2 from end to end against scikit-learn (fixtures/make_sklearn.py).
 
-use foreglow_model::{Predictor, Scenario, Technique, scenario_table};
+use std::ops::ControlFlow;
+
+use foreglow_model::{Grid, Scenario, ScenarioRow, Technique, scenario_table};
+use foreglow_shared::Observation;
 use serde_json::Value;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::grid::{context, run, secs, whole};
+use crate::grid::{context, run};
 
 fn hierarchies() -> Vec<Value> {
     let fixture: Value = serde_json::from_str(include_str!("../fixtures/sklearn.json")).unwrap();
@@ -21,18 +24,11 @@ fn assert_close(ours: f64, theirs: f64, what: &Value) {
     assert!((ours - theirs).abs() <= 1e-6 * theirs.abs(), "{what}: {ours} here, {theirs} expected");
 }
 
-#[test]
-fn the_hierarchy_predicts_what_scikit_learn_builds_from_the_same_parts() {
-    for set in hierarchies() {
-        let rows = set["rows"].as_array().unwrap().iter().map(quadruple);
-        let runs: Vec<_> = rows.map(|(e, c, s, t)| run(e, c, s, t)).collect();
-        let predictor = Predictor::fit(&context(None), &runs).unwrap();
-        assert_eq!(predictor.scenario(), Scenario::FourTwo);
-        let asked = set["asked"].as_array().unwrap().iter().map(quadruple);
-        for ((e, c, ..), expected) in asked.zip(set["predicted"].as_array().unwrap()) {
-            assert_close(secs(&predictor, whole(e, c)), expected.as_f64().unwrap(), &set["name"]);
-        }
-    }
+/// Scenario 4-2 with the techniques of the fixture.
+fn hierarchy(runs: &[Observation]) -> ScenarioRow {
+    let watch = &mut |_, _| ControlFlow::Continue(());
+    let table = scenario_table(&context(None), runs, Grid::Linear, &mut || 0.0, watch).unwrap();
+    table.into_iter().find(|row| row.scenario == Scenario::FourTwo).unwrap()
 }
 
 #[test]
@@ -40,13 +36,14 @@ fn the_hierarchy_chooses_what_scikit_learn_would_at_every_place() {
     for set in hierarchies() {
         let rows = set["rows"].as_array().unwrap().iter().map(quadruple);
         let runs: Vec<_> = rows.map(|(e, c, s, t)| run(e, c, s, t)).collect();
-        let predictor = Predictor::fit(&context(None), &runs).unwrap();
+        let choices = hierarchy(&runs).choices;
         let expected = set["choices"].as_array().unwrap();
-        assert_eq!(predictor.choices().len(), expected.len());
-        for (choice, expected) in predictor.choices().iter().zip(expected) {
+        assert_eq!(choices.len(), expected.len());
+        for (choice, expected) in choices.iter().zip(expected) {
             let (name, alpha) = match choice.technique {
                 Technique::Lasso { alpha } => ("lasso", alpha),
                 Technique::Ridge { alpha } => ("ridge", alpha),
+                other => panic!("{other} is not in this grid"),
             };
             assert_eq!((name, alpha), (expected["name"].as_str().unwrap(), expected["alpha"].as_f64().unwrap()));
             assert_close(choice.loo_mse, expected["loo_mse"].as_f64().unwrap(), &set["name"]);
@@ -62,8 +59,6 @@ fn the_scenario_table_has_the_error_that_scikit_learn_has() {
         let asked = set["asked"].as_array().unwrap().iter().map(quadruple);
         let measured = set["measured"].as_array().unwrap().iter().map(|time| time.as_f64().unwrap());
         runs.extend(asked.zip(measured).map(|((e, c, s, _), t)| run(e, c, s, t)));
-        let table = scenario_table(&context(None), &runs, &mut || 0.0);
-        let row = table.iter().find(|row| row.scenario == Scenario::FourTwo).unwrap();
-        assert_close(row.mape_percent.unwrap(), set["mape_percent"].as_f64().unwrap(), &set["name"]);
+        assert_close(hierarchy(&runs).mape_percent.unwrap(), set["mape_percent"].as_f64().unwrap(), &set["name"]);
     }
 }

@@ -1,19 +1,22 @@
 //! Answers in the forms in which people and programs read them. `docs/answers.md` fixes the JSON.
 
+mod advice;
 mod decision;
 mod demo;
+mod evaluation;
 mod prediction;
 mod scenario_table;
 
 use foreglow_model::{FitError, Interval, Predictor, Warning};
-use foreglow_shared::format_duration;
+use foreglow_shared::{Job, format_duration};
 
+pub use self::advice::AdviceAnswer;
 pub use self::decision::DecisionAnswer;
 pub use self::demo::{Check, DemoAnswer};
+pub use self::evaluation::EvaluationAnswer;
 pub use self::prediction::PredictionAnswer;
 pub use self::scenario_table::ScenarioTableAnswer;
 
-use crate::ask::Job;
 use crate::exit::unusable;
 
 /// Version of the JSON of every answer.
@@ -24,7 +27,7 @@ pub const SCHEMA: u32 = 1;
 /// # Errors
 /// The runs are too few or too much alike; the sentence says what to collect.
 pub fn fit(job: &Job) -> anyhow::Result<Predictor> {
-    Predictor::fit(&job.context, &job.observations).map_err(|error: FitError| unusable(error.to_string()))
+    Predictor::fit_job(job).map_err(|error: FitError| unusable(error.to_string()))
 }
 
 /// Answers as JSON: indented, ended by a newline.

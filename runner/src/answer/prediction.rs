@@ -1,10 +1,11 @@
 //! The completion time of one configuration.
 
-use foreglow_model::{Choice, Interval, Prediction, Predictor, Scenario, Setting, Warning};
-use foreglow_shared::{Context, PriceSheet, format_duration, format_money, format_rate};
+use foreglow_model::{Exclusion, Interval, Prediction, Predictor, Setting, Warning};
+use foreglow_shared::{Context, Job, PriceSheet, Question, Resources, format_duration, format_money, format_rate};
 use serde::Serialize;
 
 use super::{SCHEMA, configuration, json, notes, probability, range};
+use crate::exit::unusable;
 use crate::output::Format;
 use crate::table::{csv, number};
 
@@ -13,8 +14,7 @@ use crate::table::{csv, number};
 pub struct PredictionAnswer {
     schema: u32,
     context: Context,
-    scenario: Scenario,
-    choices: Vec<Choice>,
+    predictor: &'static str,
     executors: u32,
     cores_per_executor: u32,
     memory_per_executor_mib: u32,
@@ -23,28 +23,29 @@ pub struct PredictionAnswer {
     interval: Option<Interval>,
     cost: Option<f64>,
     prices: PriceSheet,
+    exclusion: Option<Exclusion>,
     warnings: Vec<Warning>,
 }
 
 impl PredictionAnswer {
-    /// Predicts the job of `context` at `setting`; each executor has `memory_per_executor_mib`.
-    pub fn new(
-        context: &Context,
-        predictor: &Predictor,
-        setting: Setting,
-        memory_per_executor_mib: u32,
-        prices: &PriceSheet,
-    ) -> Self {
+    /// Predicts a job at `setting`, with the memory and the prices of a question.
+    ///
+    /// # Errors
+    /// The prices do not fit the job.
+    pub fn new(job: &Job, predictor: &Predictor, setting: Setting, question: &Question) -> anyhow::Result<Self> {
+        let Question { memory_per_executor_mib, ref prices, .. } = *question;
+        let accelerator = job.context.accelerator.as_deref();
+        prices.check_for(accelerator).map_err(|error| unusable(error.to_string()))?;
         let Setting { executors, cores_per_executor, sampling_rate } = setting;
-        let Prediction { completion_time_secs, interval, warnings } = predictor.predict(setting);
-        let cost = completion_time_secs
-            .map(|secs| prices.cost(executors, cores_per_executor, memory_per_executor_mib, secs))
-            .filter(|cost| cost.is_finite());
-        Self {
+        let Prediction { completion_time_secs, interval, mut warnings, .. } = predictor.predict(setting);
+        warnings.extend(predictor.warnings());
+        let accelerated = accelerator.is_some();
+        let resources = Resources { executors, cores_per_executor, memory_per_executor_mib, accelerated };
+        let cost = completion_time_secs.map(|secs| prices.cost(resources, secs)).filter(|cost| cost.is_finite());
+        Ok(Self {
             schema: SCHEMA,
-            context: context.clone(),
-            scenario: predictor.scenario(),
-            choices: predictor.choices().to_vec(),
+            context: job.context.clone(),
+            predictor: Predictor::NAME,
             executors,
             cores_per_executor,
             memory_per_executor_mib,
@@ -53,8 +54,9 @@ impl PredictionAnswer {
             interval,
             cost,
             prices: prices.clone(),
+            exclusion: Exclusion::of(job, cores_per_executor, memory_per_executor_mib, sampling_rate),
             warnings,
-        }
+        })
     }
 
     /// Why there is no time, where there is none.
@@ -92,9 +94,9 @@ impl PredictionAnswer {
             format!("{}, {memory} MiB for each executor", configuration(self.executors, self.cores_per_executor)),
         );
         line("sampling rate", format_rate(self.sampling_rate));
-        line("predicted by", format!("scenario {}", self.scenario.label()));
-        for choice in &self.choices {
-            text.push_str(&format!("  {:<15} {}\n", choice.place.to_string(), choice.technique));
+        line("predicted by", "Foreglow's own predictor".to_owned());
+        if let Some(exclusion) = self.exclusion {
+            text.push_str(&format!("\nOut of memory: {exclusion}.\n"));
         }
         text + &notes(&self.warnings)
     }
@@ -111,7 +113,7 @@ impl PredictionAnswer {
             "probability",
             "cost",
             "currency",
-            "scenario",
+            "predictor",
         ];
         let interval = self.interval;
         let row = vec![
@@ -125,7 +127,7 @@ impl PredictionAnswer {
             number(interval.map(|interval| interval.probability)),
             number(self.cost),
             self.prices.currency.clone(),
-            self.scenario.label().to_owned(),
+            self.predictor.to_owned(),
         ];
         csv(&columns, [row])
     }

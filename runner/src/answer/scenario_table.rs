@@ -1,11 +1,12 @@
 //! How accurate each scenario is on the samples, and what it took.
 
-use foreglow_model::{ScenarioRow, scenario_table};
-use foreglow_shared::{Context, format_duration, format_percent};
+use std::ops::ControlFlow;
+
+use foreglow_model::{Grid, ScenarioRow, scenario_table};
+use foreglow_shared::{Context, Job, format_duration, format_percent};
 use serde::Serialize;
 
 use super::{SCHEMA, json};
-use crate::ask::Job;
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 
@@ -18,12 +19,20 @@ pub struct ScenarioTableAnswer {
 }
 
 impl ScenarioTableAnswer {
-    /// Fits and tests every scenario on a job's runs.
-    pub fn new(job: &Job) -> Self {
+    /// Fits and tests every scenario on a job's runs, with the techniques of a grid; `show` is told how many steps of the
+    /// work are done, and how many there are.
+    ///
+    /// # Errors
+    /// Never, as long as nobody cancels.
+    pub fn new(job: &Job, grid: Grid, show: &dyn Fn(u64, u64)) -> anyhow::Result<Self> {
         let started = std::time::Instant::now();
         let mut clock = || started.elapsed().as_secs_f64();
-        let scenarios = scenario_table(&job.context, &job.observations, &mut clock);
-        Self { schema: SCHEMA, context: job.context.clone(), scenarios }
+        let mut watch = |done, total| {
+            show(done, total);
+            ControlFlow::Continue(())
+        };
+        let scenarios = scenario_table(&job.context, &job.observations, grid, &mut clock, &mut watch)?;
+        Ok(Self { schema: SCHEMA, context: job.context.clone(), scenarios })
     }
 
     /// Why no scenario has an accuracy, where none has.

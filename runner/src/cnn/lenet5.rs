@@ -34,7 +34,8 @@ pub struct LeNet5 {
 }
 
 impl LeNet5 {
-    fn new(device: &Device) -> Self {
+    /// With Burn's weights.
+    pub fn new(device: &Device) -> Self {
         Self {
             conv1: Conv2dConfig::new([1, 6], [5, 5]).init(device),
             conv2: Conv2dConfig::new([6, 16], [5, 5]).init(device),
@@ -45,7 +46,8 @@ impl LeNet5 {
         }
     }
 
-    fn forward(&self, images: Tensor<4>) -> Tensor<2> {
+    /// Scores: images `[n, 1, 32, 32]` to `[n, 10]`.
+    pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
         let x = self.pool.forward(self.conv1.forward(images).tanh());
         let x = self.pool.forward(self.conv2.forward(x).tanh());
         let x: Tensor<2> = x.flatten(1, 3);

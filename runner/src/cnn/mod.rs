@@ -1,16 +1,34 @@
 //! The CNNs that the runner knows. A CNN is one file here and one line in [`ALL`].
 
-mod lenet5;
-mod resnet;
+mod layers;
 mod shapes;
+#[cfg(test)]
+mod tests;
 mod weights;
+
+pub mod cnn11;
+pub mod inception;
+pub mod lenet5;
+pub mod mobilenet;
+pub mod resnet;
+pub mod vgg;
+pub mod xception;
 
 use burn::tensor::{Device, Tensor};
 
 pub use self::shapes::Trace;
 
 /// Every CNN, in the order in which `foreglow models` lists them.
-pub const ALL: &[&Architecture] = &[&lenet5::LENET5, &resnet::RESNET18];
+pub const ALL: &[&Architecture] = &[
+    &lenet5::LENET5,
+    &cnn11::CNN11,
+    &vgg::VGG16,
+    &resnet::RESNET18,
+    &resnet::RESNET50,
+    &inception::INCEPTION_V4,
+    &xception::XCEPTION,
+    &mobilenet::MOBILENET_V2,
+];
 
 /// What is known of a CNN before it is built.
 pub struct Architecture {
@@ -132,94 +150,4 @@ pub struct Size {
     pub parameters: usize,
     /// Multiplications with an addition, of convolutions and matrix products, an image.
     pub multiply_accumulates: u64,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The inputs of a batch, without any regularity that a wrong layout would survive.
-    fn batch(architecture: &Architecture, images: usize, px: usize, device: &Device) -> Tensor<4> {
-        let channels = architecture.input.colour.channels();
-        let values: Vec<f32> =
-            (0..images * channels * px * px).map(|i| ((i * 7919) % 1013) as f32 / 506.5 - 1.0).collect();
-        Tensor::from_data(burn::tensor::TensorData::new(values, [images, channels, px, px]), device)
-    }
-
-    fn scores(cnn: &dyn Cnn, images: Tensor<4>) -> Vec<f32> {
-        cnn.forward(images).into_data().try_to_vec::<f32>().unwrap()
-    }
-
-    #[test]
-    fn every_cnn_scores_each_class_of_each_image_at_its_default_size() {
-        let device = Device::flex();
-        for architecture in ALL {
-            let cnn = architecture.build(1, &device);
-            let px = architecture.input.default_px as usize;
-            let out = cnn.forward(batch(architecture, 3, px, &device));
-            assert_eq!(out.dims(), [3, architecture.classes], "{}", architecture.name);
-            let scores = out.into_data().try_to_vec::<f32>().unwrap();
-            assert!(scores.iter().all(|score| score.is_finite()), "{}", architecture.name);
-            assert!(scores.iter().any(|score| *score != scores[0]), "{}", architecture.name);
-        }
-    }
-
-    #[test]
-    fn the_shapes_that_are_counted_are_the_shapes_that_run() {
-        let device = Device::flex();
-        for architecture in ALL {
-            let px = architecture.input.default_px as usize;
-            let cnn = architecture.build(1, &device);
-            let mut trace = Trace::new(architecture.input.colour.channels(), px);
-            cnn.trace(&mut trace);
-            assert_eq!((trace.channels, trace.px), (architecture.classes, 1), "{}", architecture.name);
-        }
-    }
-
-    #[test]
-    fn the_same_seed_gives_the_same_scores_and_another_seed_others() {
-        let device = Device::flex();
-        for architecture in ALL {
-            let px = architecture.input.default_px as usize;
-            let run = |seed| scores(architecture.build(seed, &device).as_ref(), batch(architecture, 2, px, &device));
-            assert_eq!(run(5), run(5), "{}", architecture.name);
-            assert_ne!(run(5), run(6), "{}", architecture.name);
-        }
-    }
-
-    #[test]
-    fn an_image_is_scored_alike_alone_and_in_a_batch() {
-        let device = Device::flex();
-        for architecture in ALL {
-            let px = architecture.input.default_px as usize;
-            let cnn = architecture.build(1, &device);
-            let images = batch(architecture, 3, px, &device);
-            let together = scores(cnn.as_ref(), images.clone());
-            let alone = scores(cnn.share().as_ref(), images.narrow(0, 1, 1));
-            let size = together.iter().fold(1.0_f32, |max, score| max.max(score.abs()));
-            for (a, b) in together[architecture.classes..2 * architecture.classes].iter().zip(&alone) {
-                assert!((a - b).abs() <= 1e-4 * size, "{}: {a} and {b}", architecture.name);
-            }
-        }
-    }
-
-    /// On any graphics adapter, Mesa's software one too: what is checked is that the shaders compute the same.
-    #[test]
-    fn a_graphics_adapter_scores_as_the_processor_does() {
-        let adapters = crate::device::probe();
-        let Some(adapter) = adapters.iter().find(|adapter| adapter.place != crate::device::Place::Cpu) else {
-            eprintln!("SKIPPED: this machine has no Vulkan adapter; install mesa-vulkan-drivers to run this test");
-            return;
-        };
-        for architecture in ALL {
-            let px = 32;
-            let scores =
-                |device: &Device| scores(architecture.build(1, device).as_ref(), batch(architecture, 2, px, device));
-            let (native, graphics) = (scores(&Device::flex()), scores(&adapter.place.open()));
-            let size = native.iter().fold(0.0_f32, |max, score| max.max(score.abs()));
-            for (a, b) in native.iter().zip(&graphics) {
-                assert!((a - b).abs() <= 1e-3 * size, "{} on {}: {a} and {b}", architecture.name, adapter.name);
-            }
-        }
-    }
 }

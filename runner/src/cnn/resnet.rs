@@ -1,24 +1,31 @@
-//! ResNet-18: He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition" (CVPR 2016), table 1, as torchvision
-//! builds it: projections where the shape changes, batch normalisation after every convolution, 1,000 classes.
+//! ResNet: He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition" (CVPR 2016), table 1, as torchvision
+//! builds it: projections where the shape changes, batch normalisation after every convolution, 1,000 classes, and in
+//! ResNet-50 the stride in the 3×3 convolution.
 
 use burn::module::Module;
-use burn::nn::{
-    BatchNorm, BatchNormConfig, Linear, LinearConfig, PaddingConfig2d,
-    conv::{Conv2d, Conv2dConfig},
-    pool::{MaxPool2d, MaxPool2dConfig},
-};
+use burn::nn::{Linear, LinearConfig, pool::MaxPool2d};
 use burn::tensor::{Device, Tensor, activation::relu};
 
+use super::layers::{ConvNorm, conv, global_average, halving_max_pool};
 use super::{Architecture, Colour, Input, Trace};
 
-/// What is known of it.
+/// What is known of ResNet-18.
 pub const RESNET18: Architecture = Architecture {
     name: "resnet18",
     source: "He et al. 2016",
     // The stem and the stages halve the side five times: from 32 px on, one pixel a channel is left at the end.
     input: Input { colour: Colour::Rgb, default_px: 64, px: 32..=1024 },
     classes: 1000,
-    build: |device| Box::new(ResNet::new([2, 2, 2, 2], device)),
+    build: |device| Box::new(ResNet::resnet18(device)),
+};
+
+/// What is known of ResNet-50.
+pub const RESNET50: Architecture = Architecture {
+    name: "resnet50",
+    source: "He et al. 2016",
+    input: Input { colour: Colour::Rgb, default_px: 224, px: 32..=1024 },
+    classes: 1000,
+    build: |device| Box::new(ResNet::resnet50(device)),
 };
 
 /// A stem, four stages of residual blocks, one fully connected layer.
@@ -30,48 +37,61 @@ pub struct ResNet {
     fc: Linear,
 }
 
-/// Two 3×3 convolutions around a shortcut.
+/// Convolutions beside a shortcut.
 #[derive(Module, Debug)]
 pub struct Block {
-    conv1: ConvNorm,
-    conv2: ConvNorm,
+    convs: Vec<ConvNorm>,
     projection: Option<ConvNorm>,
 }
 
-/// A convolution without bias, and batch normalisation.
-#[derive(Module, Debug)]
-pub struct ConvNorm {
-    conv: Conv2d,
-    norm: BatchNorm,
+/// The convolutions of a block: kernel, channels and stride of each, by the width and the stride of the stage.
+type Convs = fn(width: usize, stride: usize) -> Vec<(usize, usize, usize)>;
+
+/// Two 3×3 convolutions.
+fn basic(width: usize, stride: usize) -> Vec<(usize, usize, usize)> {
+    vec![(3, width, stride), (3, width, 1)]
+}
+
+/// A 3×3 convolution between two 1×1 ones, that make it narrow.
+fn bottleneck(width: usize, stride: usize) -> Vec<(usize, usize, usize)> {
+    vec![(1, width, 1), (3, width, stride), (1, 4 * width, 1)]
 }
 
 impl ResNet {
-    fn new(blocks_per_stage: [usize; 4], device: &Device) -> Self {
+    /// 18 layers.
+    pub fn resnet18(device: &Device) -> Self {
+        Self::new([2, 2, 2, 2], basic, device)
+    }
+
+    /// 50 layers.
+    pub fn resnet50(device: &Device) -> Self {
+        Self::new([3, 4, 6, 3], bottleneck, device)
+    }
+
+    fn new(blocks_per_stage: [usize; 4], convs: Convs, device: &Device) -> Self {
         let mut blocks = Vec::new();
         let mut channels = 64;
         for (stage, count) in blocks_per_stage.into_iter().enumerate() {
-            let out = 64 << stage;
             for block in 0..count {
                 let stride = if stage > 0 && block == 0 { 2 } else { 1 };
-                blocks.push(Block::new(channels, out, stride, device));
-                channels = out;
+                blocks.push(Block::new(&mut channels, stride, &convs(64 << stage, stride), device));
             }
         }
         Self {
-            stem: ConvNorm::new([3, 64], 7, 2, device),
-            pool: MaxPool2dConfig::new([3, 3]).with_strides([2, 2]).with_padding(pad(1)).init(),
+            stem: ConvNorm::new(&conv([3, 64], [7, 7], 2), device),
+            pool: halving_max_pool(1),
             blocks,
             fc: LinearConfig::new(channels, 1000).init(device),
         }
     }
 
-    fn forward(&self, images: Tensor<4>) -> Tensor<2> {
+    /// Scores: images `[n, 3, px, px]` to `[n, 1000]`.
+    pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
         let mut x = self.pool.forward(relu(self.stem.forward(images)));
         for block in &self.blocks {
             x = block.forward(x);
         }
-        let [images, channels, _, _] = x.dims();
-        self.fc.forward(x.mean_dims(&[2, 3]).reshape([images, channels]))
+        self.fc.forward(global_average(x))
     }
 
     fn trace(&self, trace: &mut Trace) {
@@ -87,17 +107,26 @@ impl ResNet {
 super::burn_cnn!(ResNet);
 
 impl Block {
-    fn new(channels_in: usize, channels_out: usize, stride: usize, device: &Device) -> Self {
-        let changes_shape = stride != 1 || channels_in != channels_out;
-        Self {
-            conv1: ConvNorm::new([channels_in, channels_out], 3, stride, device),
-            conv2: ConvNorm::new([channels_out, channels_out], 3, 1, device),
-            projection: changes_shape.then(|| ConvNorm::new([channels_in, channels_out], 1, stride, device)),
-        }
+    /// Takes and changes the number of channels.
+    fn new(channels: &mut usize, stride: usize, convs: &[(usize, usize, usize)], device: &Device) -> Self {
+        let channels_in = *channels;
+        let convs = convs
+            .iter()
+            .map(|(kernel, out, stride)| {
+                let config = conv([std::mem::replace(channels, *out), *out], [*kernel, *kernel], *stride);
+                ConvNorm::new(&config, device)
+            })
+            .collect();
+        let changes_shape = stride != 1 || channels_in != *channels;
+        let projection = changes_shape.then(|| ConvNorm::new(&conv([channels_in, *channels], [1, 1], stride), device));
+        Self { convs, projection }
     }
 
     fn forward(&self, x: Tensor<4>) -> Tensor<4> {
-        let residual = self.conv2.forward(relu(self.conv1.forward(x.clone())));
+        let mut residual = x.clone();
+        for (place, conv) in self.convs.iter().enumerate() {
+            residual = conv.forward(if place == 0 { residual } else { relu(residual) });
+        }
         let shortcut = match &self.projection {
             Some(projection) => projection.forward(x),
             None => x,
@@ -109,44 +138,27 @@ impl Block {
         if let Some(projection) = &self.projection {
             trace.beside(|shortcut| projection.trace(shortcut));
         }
-        self.conv1.trace(trace);
-        self.conv2.trace(trace);
-    }
-}
-
-impl ConvNorm {
-    fn new(channels: [usize; 2], kernel: usize, stride: usize, device: &Device) -> Self {
-        Self {
-            conv: Conv2dConfig::new(channels, [kernel, kernel])
-                .with_stride([stride, stride])
-                .with_padding(pad(kernel / 2))
-                .with_bias(false)
-                .init(device),
-            norm: BatchNormConfig::new(channels[1]).init(device),
+        for conv in &self.convs {
+            conv.trace(trace);
         }
     }
-
-    fn forward(&self, x: Tensor<4>) -> Tensor<4> {
-        self.norm.forward(self.conv.forward(x))
-    }
-
-    fn trace(&self, trace: &mut Trace) {
-        trace.conv(&self.conv).norm(&self.norm);
-    }
-}
-
-fn pad(px: usize) -> PaddingConfig2d {
-    if px == 0 { PaddingConfig2d::Valid } else { PaddingConfig2d::Explicit(px, px, px, px) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// torchvision.models.resnet18: 11,689,512 parameters, 1.814 G multiply-accumulates at 224 px.
+    /// torchvision.models.resnet18 at 224 px: 11,689,512 parameters, 1.814 G multiply-accumulates.
     #[test]
     fn resnet18_has_the_published_size() {
         let size = RESNET18.size(224, &Device::flex());
         assert_eq!((size.parameters, size.multiply_accumulates), (11_689_512, 1_814_073_344));
+    }
+
+    /// torchvision.models.resnet50 at 224 px: 25,557,032 parameters, 4.089 G multiply-accumulates.
+    #[test]
+    fn resnet50_has_the_published_size() {
+        let size = RESNET50.size(224, &Device::flex());
+        assert_eq!((size.parameters, size.multiply_accumulates), (25_557_032, 4_089_184_256));
     }
 }

@@ -4,16 +4,15 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use foreglow_model::{Predictor, Setting};
-use foreglow_shared::{Context, Outcome, Question, Sample, View, group_by_context};
+use foreglow_model::{Grid, Predictor, Setting};
+use foreglow_shared::{Context, Job, Observation, Outcome, Question, Sample, View, group_by_context};
 
 use super::run::DEFAULT_MEMORY_MIB;
 use super::serve;
 use super::workload_args::{WorkloadArgs, at_least_one, check_sizes, prepare, warnings};
 use crate::answer::{Check, DecisionAnswer, DemoAnswer, ScenarioTableAnswer, fit};
-use crate::ask;
 use crate::collector::{Access, Collector};
-use crate::engine::Job;
+use crate::engine;
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::output::{self, Format};
 use crate::progress::{Progress, result};
@@ -82,23 +81,22 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
     bench.prepare()?;
     bench.measure("Small samples of the images", &bench.small())?;
-    let (context, predictor) = {
-        let known = bench.known()?;
-        let predictor = fit(&known)?;
-        (known.context, predictor)
-    };
     let (executors, cores_per_executor) = LEFT_OUT;
-    let predicted = predictor.predict(Setting { executors, cores_per_executor, sampling_rate: 1.0 });
+    let whole = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
+    let predicted = fit(&without(bench.known()?, LEFT_OUT))?.predict(whole);
     let checked = bench.measure("The whole job, to check the prediction", &bench.whole())?;
 
+    // The answer knows all that the planner knows.
     let known = bench.known()?;
+    let predictor = fit(&known)?;
     let mut question = args.bill.about(&known.observations)?;
     question.deadline_secs = args.deadline.or_else(|| usual_deadline_secs(&predictor));
-    let decision = DecisionAnswer::new(&context, &predictor, &question)?;
+    let decision = DecisionAnswer::new(&known, &predictor, &question)?;
     question.what_if = decision.what_if().unwrap_or(question.what_if);
     let planner = collector.as_ref().map_or_else(|| serve::DEFAULT_PLANNER.to_owned(), Collector::url);
-    let samples = bench.samples(&context)?;
-    let scenarios = ScenarioTableAnswer::new(&known);
+    let samples = bench.samples(&known.context)?;
+    // The whole grid of `evaluate` takes longer than all else here.
+    let scenarios = ScenarioTableAnswer::new(&known, Grid::Linear, &|_, _| {})?;
     let link = link(known, question, &planner);
     let answer = DemoAnswer::new(samples, scenarios, decision, Check::new(&predicted, &checked), link);
     let store = bench.finish();
@@ -119,7 +117,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 /// The place where the job is measured and its samples are kept.
 struct Bench<'a> {
-    job: &'a Job,
+    job: &'a engine::Job,
     partition_size: u32,
     store: Store,
     progress: Progress,
@@ -184,16 +182,15 @@ impl Bench<'_> {
     }
 
     /// What the store knows of this job, today's runs and earlier ones: the same that the planner shows.
-    fn known(&self) -> anyhow::Result<ask::Job> {
+    fn known(&self) -> anyhow::Result<Job> {
         let host = self.job.host();
-        let mut contexts = group_by_context(&self.store.samples(&Filter::default())?).into_iter();
-        let of_this_job = |(context, _): &(Context, _)| {
-            context.workload == self.job.workload
-                && context.host == host
-                && context.accelerator.as_deref() == self.job.device.accelerator()
+        let mut jobs = group_by_context(&self.store.samples(&Filter::default())?).into_iter();
+        let is_this_job = |job: &Job| {
+            job.context.workload == self.job.workload
+                && job.context.host == host
+                && job.context.accelerator.as_deref() == self.job.device.accelerator()
         };
-        let (context, observations) = contexts.find(of_this_job).context("the store lost what was measured")?;
-        Ok(ask::Job { context, observations })
+        jobs.find(is_this_job).context("the store lost what was measured")
     }
 
     fn samples(&self, context: &Context) -> anyhow::Result<Vec<Sample>> {
@@ -216,8 +213,14 @@ fn listen(wanted: Option<SocketAddr>) -> anyhow::Result<Collector> {
     }
 }
 
-fn link(known: ask::Job, question: Question, planner: &str) -> String {
-    View { context: known.context, observations: known.observations, question }.to_link(planner)
+/// The job as if a configuration had never run, in an earlier demo either.
+fn without(job: Job, (executors, cores): (u32, u32)) -> Job {
+    let other = |run: &Observation| (run.executors, run.cores_per_executor) != (executors, cores);
+    Job { observations: job.observations.into_iter().filter(other).collect(), ..job }
+}
+
+fn link(job: Job, question: Question, planner: &str) -> String {
+    View { job, question }.to_link(planner)
 }
 
 /// A deadline that some configurations meet and others miss, in whole seconds where there are some.

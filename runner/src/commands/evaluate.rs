@@ -1,10 +1,15 @@
-//! `foreglow evaluate`: how accurate the scenarios are on samples.
+//! `foreglow evaluate`: how accurate the scenarios are on samples, or every predictor on any other table.
+
+use foreglow_model::Grid;
 
 use crate::answer::ScenarioTableAnswer;
 use crate::ask::Source;
+use crate::evaluation::TableArgs;
 use crate::output::{self, Format};
+use crate::progress::Progress;
 
-/// Show how accurate each scenario is on the samples, and what collecting and training took.
+/// Show how accurate each scenario is on the samples, and what collecting and training took; or, with --input, how
+/// accurate Foreglow's predictor and its rivals are on any other table.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -13,11 +18,20 @@ pub struct Args {
     /// Form of the answer
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+
+    #[command(flatten)]
+    table: TableArgs,
 }
 
-/// Prints the scenario table.
+/// Prints the scenario table, or the predictors side by side.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let answer = ScenarioTableAnswer::new(&args.source.job()?);
+    if let Some(answer) = args.table.evaluate()? {
+        return output::print(&answer.render(args.format));
+    }
+    let job = args.source.job()?;
+    let progress = Progress::new();
+    let answer = ScenarioTableAnswer::new(&job, Grid::Published, &|done, total| progress.tuning(done, total))?;
+    drop(progress);
     output::print(&answer.render(args.format))?;
     answer.check()
 }

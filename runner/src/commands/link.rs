@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::serve;
 use crate::answer::{DecisionAnswer, SCHEMA, fit};
-use crate::ask::{Job, Source};
+use crate::ask::Source;
 use crate::exit::unusable;
 use crate::output::{self, Format};
 use crate::question::QuestionArgs;
@@ -25,7 +25,7 @@ pub struct Args {
     planner: String,
 
     /// Open this link instead and answer its question here
-    #[arg(long, value_name = "LINK", conflicts_with_all = ["files", "store", "model", "context", "deadline", "executors", "cores", "memory", "prices"])]
+    #[arg(long, value_name = "LINK", conflicts_with_all = ["files", "store", "model", "context", "deadline", "budget", "executors", "cores", "memory", "prices"])]
     open: Option<String>,
 
     /// Form of the answer
@@ -40,9 +40,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let job = args.source.job()?;
     let mut question = args.question.about(&job.observations)?;
-    let answer = DecisionAnswer::new(&job.context, &fit(&job)?, &question)?;
+    let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
     question.what_if = answer.what_if().unwrap_or(question.what_if);
-    let view = View { context: job.context, observations: job.observations, question };
+    let view = View { job, question };
     let link = view.to_link(&args.planner);
     output::print(&match args.format {
         Format::Table => format!("{link}\n"),
@@ -52,10 +52,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn open(link: &str, format: Format) -> anyhow::Result<()> {
-    let View { context, observations, question } =
-        View::from_link(link).map_err(|error| unusable(error.to_string()))?;
-    let job = Job { context, observations };
-    let answer = DecisionAnswer::new(&job.context, &fit(&job)?, &question)?;
+    let View { job, question } = View::from_link(link).map_err(|error| unusable(error.to_string()))?;
+    let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
     output::print(&answer.render(format))?;
     answer.check()
 }

@@ -1,5 +1,6 @@
 //! One file a command: its arguments, and the story of what it does.
 
+pub mod advise;
 pub mod collect;
 pub mod demo;
 pub mod devices;

@@ -5,7 +5,8 @@ use crate::ask::Source;
 use crate::output::{self, Format};
 use crate::question::QuestionArgs;
 
-/// Find the cheapest configuration that meets a deadline, and see what every other one takes.
+/// Find the cheapest configuration that meets a deadline, or the fastest within a budget, and see what every other one
+/// takes.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -23,7 +24,7 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let job = args.source.job()?;
     let question = args.question.about(&job.observations)?;
-    let answer = DecisionAnswer::new(&job.context, &fit(&job)?, &question)?;
+    let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
     output::print(&answer.render(args.format))?;
     answer.check()
 }

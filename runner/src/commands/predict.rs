@@ -39,8 +39,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let question = args.bill.about(&job.observations)?;
     let setting =
         Setting { executors: args.executors, cores_per_executor: args.cores, sampling_rate: args.sampling_rate };
-    let memory = question.memory_per_executor_mib;
-    let answer = PredictionAnswer::new(&job.context, &fit(&job)?, setting, memory, &question.prices);
+    let answer = PredictionAnswer::new(&job, &fit(&job)?, setting, &question)?;
     output::print(&answer.render(args.format))?;
     answer.check()
 }

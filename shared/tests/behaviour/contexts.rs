@@ -1,12 +1,12 @@
 //! Samples by context.
 
-use foreglow_shared::{Context, Outcome, Question, Sample, group_by_context};
+use foreglow_shared::{Context, IncompleteOutcome, Outcome, Question, Sample, group_by_context};
 use proptest::prelude::*;
 use serde_json::json;
 
 use crate::words::numbered;
 
-/// Three contexts, repeats, and a run that did not complete.
+/// Three contexts, repeats, and runs that did not complete.
 fn samples() -> Vec<Sample> {
     (0..12)
         .map(|number| {
@@ -17,17 +17,32 @@ fn samples() -> Vec<Sample> {
             if number == 4 {
                 sample.outcome = Outcome::OutOfMemory;
             }
+            if number == 7 {
+                sample.outcome = Outcome::TimedOut;
+            }
+            if number == 10 {
+                sample.outcome = Outcome::Failed;
+            }
             sample
         })
         .collect()
 }
 
 #[test]
-fn samples_that_compare_are_together_and_only_completed_runs_count() {
-    let groups = group_by_context(&samples());
+fn samples_that_compare_are_together_and_only_completed_runs_are_observations() {
+    let jobs = group_by_context(&samples());
     let sizes: Vec<(&str, usize)> =
-        groups.iter().map(|(context, runs)| (context.workload.model.as_str(), runs.len())).collect();
-    assert_eq!(sizes, [("lenet5", 4), ("resnet18", 3), ("vgg16", 4)]);
+        jobs.iter().map(|job| (job.context.workload.model.as_str(), job.observations.len())).collect();
+    assert_eq!(sizes, [("lenet5", 4), ("resnet18", 1), ("vgg16", 4)]);
+}
+
+#[test]
+fn runs_that_went_over_their_memory_or_were_stopped_are_kept_apart_and_failed_ones_are_not() {
+    let jobs = group_by_context(&samples());
+    let incomplete: Vec<(u32, IncompleteOutcome, Option<f64>)> =
+        jobs[1].incomplete.iter().map(|run| (run.executors, run.outcome, run.at_least_secs)).collect();
+    assert_eq!(incomplete, [(1, IncompleteOutcome::OutOfMemory, None), (2, IncompleteOutcome::TimedOut, Some(3.0))]);
+    assert!(jobs[0].incomplete.is_empty() && jobs[2].incomplete.is_empty());
 }
 
 #[test]
@@ -49,8 +64,7 @@ fn a_context_has_a_title_that_names_the_job_and_the_machine() {
 
 #[test]
 fn the_first_question_asks_for_every_configuration_up_to_the_largest_measured() {
-    let (_, runs) = &group_by_context(&samples())[0];
-    let question = Question::about(runs);
+    let question = Question::about(&group_by_context(&samples())[0].observations);
     assert_eq!((question.executors, question.cores_per_executor), (vec![1, 2], vec![1, 2, 3, 4]));
     assert_eq!((question.memory_per_executor_mib, question.deadline_secs), (4096, None));
     assert_eq!(Question::about(&[]).executors, [1]);

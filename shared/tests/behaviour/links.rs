@@ -1,12 +1,63 @@
 //! Share links.
 
-use foreglow_shared::{FRAGMENT_PREFIX, LinkError, Observation, View, WhatIf};
+use foreglow_shared::{FRAGMENT_PREFIX, IncompleteOutcome, IncompleteRun, LinkError, Observation, View, WhatIf};
 use proptest::prelude::*;
 
 use crate::words::{observation, view};
 
 fn measured() -> View {
     view(vec![observation(1, 1, 0.01, 12.4), observation(1, 1, 0.1, 101.25), observation(2, 1, 0.1, 55.5)])
+}
+
+/// `measured()` as a link of the first version, which knew completed runs alone.
+const FIRST_VERSION: &str = concat!(
+    "v1.eNptUUFOwzAQ_Erks1sc44SSGxLixK1CHKoqcp1tY5HYwXZoShWJ1_AwXsK6tCpU5BB5Zry7s-M9UdYEGAIp9mRr3UtjZRXPr",
+    "a2gIQVx4A2EjBF6oJDRZg0OjAKkdCs3UHYDKTgXR-gRsPhRAp1VNeKUkpUMqi69fscW13xEzWy0if0aq2SDvWrrDy5U1yP79fGJn",
+    "KxkF8CRwvRNM2KVXXlwbzJoa7DvYpHSlAp2m-OPsilDyKeCplOeLemFiIhF4aTyCzXLpkdtSclrDz4OiYYqkFWDXksPCofmDAeh_",
+    "wFUH6yLNlLKqcAqZTGusgNXntQfEaUWWut2f7Sy1StSHCyQzmkVk9sTI9uYyt3zPHmQbiMDJI_a9MPVMMuT3k9A-jBJaWJNUkErT",
+    "YUxVXgLazjj-YTlk_QGOdW7-Eo75J_m9-RsuKxtj74OS0TDZyyYmFGy0aszxYQQGea-rWUo9Toa_LU4_3_ldBzHb1qNuis",
+);
+
+fn out_of_memory() -> IncompleteRun {
+    IncompleteRun {
+        executors: 2,
+        cores_per_executor: 4,
+        memory_per_executor_mib: 512,
+        partition_size: 40,
+        sampling_rate: 0.1,
+        outcome: IncompleteOutcome::OutOfMemory,
+        at_least_secs: None,
+    }
+}
+
+#[test]
+fn a_link_of_the_first_version_opens_and_asks_that_the_predicted_time_meets_the_deadline() {
+    let mut expected = measured();
+    expected.question.probability = 0.5;
+    assert_eq!(View::from_link(FIRST_VERSION), Ok(expected));
+}
+
+#[test]
+fn what_a_question_and_a_job_lack_takes_no_room_in_a_link() {
+    let json = serde_json::to_value(measured()).unwrap();
+    let names = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<String>>();
+    assert_eq!(names(&json), ["context", "observations", "question"]);
+    assert!(!names(&json["question"]).contains(&"budget".to_owned()));
+    assert_eq!(
+        names(&json["question"]["prices"]),
+        ["name", "date", "currency", "executor_hour", "core_hour", "gib_hour"]
+    );
+}
+
+#[test]
+fn runs_that_did_not_complete_travel_with_the_link() {
+    let mut view = measured();
+    let timed_out = IncompleteOutcome::TimedOut;
+    view.job.incomplete = vec![
+        out_of_memory(),
+        IncompleteRun { outcome: timed_out, at_least_secs: Some(60.5), executors: 1, ..out_of_memory() },
+    ];
+    assert_eq!(View::from_link(&view.to_fragment()), Ok(view));
 }
 
 /// As many as a demo measures at most, with the digits of a clock.
@@ -90,9 +141,19 @@ fn a_link_to_something_that_is_no_question_is_refused() {
     assert!(refused(|view| view.question.cores_per_executor.push(0)).contains("nothing in it"));
     assert!(refused(|view| view.question.memory_per_executor_mib = 0).contains("nothing in it"));
     assert!(refused(|view| view.question.what_if = WhatIf { executors: 0, cores_per_executor: 1 }).contains("nothing"));
-    assert!(refused(|view| view.observations[0].completion_time_secs = -1.0).contains("a time or a sampling rate"));
-    assert!(refused(|view| view.observations[0].sampling_rate = 1.5).contains("a time or a sampling rate"));
+    assert!(refused(|view| view.job.observations[0].completion_time_secs = -1.0).contains("a time or a sampling rate"));
+    assert!(refused(|view| view.job.observations[0].sampling_rate = 1.5).contains("a time or a sampling rate"));
+    assert!(
+        refused(|view| view.job.incomplete.push(IncompleteRun { at_least_secs: Some(-1.0), ..out_of_memory() }))
+            .contains("without a time")
+    );
+    assert!(
+        refused(|view| view.job.incomplete.push(IncompleteRun { executors: 0, ..out_of_memory() }))
+            .contains("nothing in it")
+    );
     assert!(refused(|view| view.question.deadline_secs = Some(0.0)).contains("deadline"));
+    assert!(refused(|view| view.question.budget = Some(-1.0)).contains("budget"));
+    assert!(refused(|view| view.question.probability = 1.0).contains("probability"));
     assert!(refused(|view| view.question.prices.core_hour = -1.0).contains("core_hour"));
 }
 
@@ -103,7 +164,7 @@ fn any_view() -> impl Strategy<Value = View> {
             let run = |(e, c, s, t, startup_secs)| Observation { startup_secs, ..observation(e, c, s, t) };
             let mut view = view(runs.into_iter().map(run).collect());
             view.question.deadline_secs = deadline_secs;
-            view.context.host.cpu = Some(cpu);
+            view.job.context.host.cpu = Some(cpu);
             view
         },
     )

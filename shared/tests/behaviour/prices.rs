@@ -1,16 +1,86 @@
 //! Price sheets.
 
-use foreglow_shared::{PriceError, PriceSheet};
+use foreglow_shared::{PriceError, PriceSheet, Resources};
+use proptest::prelude::*;
 
 fn sheet(rest: &str) -> Result<PriceSheet, PriceError> {
     PriceSheet::from_json(&format!(r#"{{"name":"mine","date":"2026-01-31","currency":"EUR"{rest}}}"#))
 }
 
+/// Two executors of 4 cores and 2 GiB.
+const TWO: Resources =
+    Resources { executors: 2, cores_per_executor: 4, memory_per_executor_mib: 2048, accelerated: false };
+
 #[test]
 fn money_is_the_sum_of_every_price_over_the_hours() {
     let sheet = sheet(r#","executor_hour":1,"core_hour":0.5,"gib_hour":0.25"#).unwrap();
-    // Two executors of 4 cores and 2 GiB for half an hour.
-    assert_eq!(sheet.cost(2, 4, 2048, 1800.0), 2.0 * (1.0 + 2.0 + 0.5) * 0.5);
+    // For half an hour.
+    assert_eq!(sheet.cost(TWO, 1800.0), 2.0 * (1.0 + 2.0 + 0.5) * 0.5);
+}
+
+#[test]
+fn an_accelerator_is_paid_for_where_there_is_one() {
+    let sheet = sheet(r#","core_hour":0.5,"accelerator_hour":3"#).unwrap();
+    assert_eq!(sheet.cost(TWO, 3600.0), 2.0 * 2.0);
+    assert_eq!(sheet.cost(Resources { accelerated: true, ..TWO }, 3600.0), 2.0 * (2.0 + 3.0));
+}
+
+#[test]
+fn a_start_is_paid_for_by_each_executor_and_the_discount_is_taken_off_the_whole() {
+    let sheet = sheet(r#","executor_hour":36,"executor_start":0.25,"startup_secs":50,"discount":0.5"#).unwrap();
+    // 100 s and 50 s of start-up at a hundredth a second.
+    assert_eq!(sheet.cost(TWO, 100.0), 2.0 * (0.25 + 1.5) * 0.5);
+}
+
+#[test]
+fn a_short_job_is_billed_for_the_minimum() {
+    let sheet = sheet(r#","executor_hour":36,"startup_secs":10,"minimum_secs":60"#).unwrap();
+    assert_eq!(sheet.cost(TWO, 20.0), 2.0 * 0.6);
+    assert_eq!(sheet.cost(TWO, 50.0), 2.0 * 0.6);
+    assert_eq!(sheet.cost(TWO, 90.0), 2.0 * 1.0);
+    assert_eq!(sheet.affordable_secs(TWO, 1.1), None);
+    assert!((sheet.affordable_secs(TWO, 2.0).unwrap() - 90.0).abs() < 1e-9);
+}
+
+#[test]
+fn an_accelerator_without_a_price_is_no_bargain() {
+    let gpu = Some("Some GPU");
+    let parts = sheet(r#","core_hour":0.04,"gib_hour":0.004"#).unwrap();
+    assert_eq!(parts.check_for(None), Ok(()));
+    assert_eq!(parts.check_for(gpu), Err(PriceError::NoAcceleratorHour("Some GPU".into())));
+    assert!(parts.check_for(gpu).unwrap_err().to_string().contains("give accelerator_hour"));
+    assert_eq!(sheet(r#","core_hour":0.04,"accelerator_hour":2"#).unwrap().check_for(gpu), Ok(()));
+    assert_eq!(sheet(r#","executor_hour":3"#).unwrap().check_for(gpu), Ok(()), "the price of whole machines");
+    let both = sheet(r#","executor_hour":0.1,"core_hour":0.04"#).unwrap();
+    assert!(both.check_for(gpu).is_err(), "a fee beside the price of cores");
+    assert_eq!(sheet(r#","accelerator_hour":2"#).unwrap().check_for(None), Err(PriceError::OnlyAccelerators));
+}
+
+#[test]
+fn a_discount_takes_off_a_share_and_never_everything() {
+    for discount in ["-0.1", "1", "30"] {
+        let error = sheet(&format!(r#","core_hour":1,"discount":{discount}"#)).unwrap_err();
+        assert_eq!(error, PriceError::Discount(discount.parse().unwrap()));
+    }
+    let start = sheet(r#","executor_start":1"#);
+    assert_eq!(start, Err(PriceError::AllZero), "an hour would cost nothing");
+}
+
+proptest! {
+    #[test]
+    fn what_can_be_afforded_costs_the_money(
+        prices in prop::array::uniform5(0.001f64..10.0), minimum_secs in 0.0f64..100.0, money in 0.001f64..100.0
+    ) {
+        let [executor_hour, core_hour, executor_start, startup_secs, tenths] = prices;
+        let sheet = PriceSheet {
+            executor_hour, core_hour, executor_start, startup_secs, minimum_secs, discount: tenths / 10.01,
+            ..PriceSheet::example()
+        };
+        match sheet.affordable_secs(TWO, money) {
+            Some(secs) => prop_assert!((sheet.cost(TWO, secs) - money).abs() < 1e-9 * money),
+            None => prop_assert!(sheet.cost(TWO, 0.0) >= money * (1.0 - 1e-9)),
+        }
+    }
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub fn Candidates() -> impl IntoView {
         <section class="card candidates" aria-labelledby="candidates-title">
             <h2 id="candidates-title">"Every configuration"</h2>
             <p class="hush">
-                "The cheapest first, those that miss the deadline last. " <span class="pareto-mark">"◆"</span>
+                "The cheapest first, those that do not keep the deadline or the budget last. " <span class="pareto-mark">"◆"</span>
                 " marks the Pareto front: nothing else is both faster and cheaper."
             </p>
             <div class="scroll" tabindex="0" role="region" aria-labelledby="candidates-title">
@@ -58,12 +58,12 @@ pub fn Candidates() -> impl IntoView {
     }
 }
 
-/// Places of the candidates: those that meet the deadline first, by money and then time; what is unknown comes last.
+/// Places of the candidates: those that keep what is asked first, by money and then time; what is unknown comes last.
 fn by_money(decision: &Decision) -> Vec<usize> {
     let key = |place: &usize| {
         let candidate = &decision.candidates[*place];
         let secs = candidate.prediction.completion_time_secs.unwrap_or(f64::INFINITY);
-        (!candidate.meets_deadline, candidate.cost.unwrap_or(f64::INFINITY), secs)
+        (!candidate.is_feasible(), candidate.cost.unwrap_or(f64::INFINITY), secs)
     };
     let mut places: Vec<usize> = (0..decision.candidates.len()).collect();
     places.sort_by(|a, b| {
@@ -84,13 +84,15 @@ fn row(planner: Planner, decision: &Decision, place: usize) -> impl IntoView + u
     let currency = planner.prices.with(|prices| prices.currency.clone());
     let money = candidate.cost.map_or_else(|| "unknown".into(), |cost| format_money(cost, &currency));
     let recommended = decision.recommended == Some(place);
-    let late = !candidate.meets_deadline;
+    let late = !candidate.is_feasible();
     let pareto = decision.pareto.contains(&place);
-    let remark = match (recommended, decision.fastest == Some(place), late) {
+    let remark = match (recommended, decision.fastest == Some(place), candidate.meets_deadline) {
+        _ if candidate.exclusion.is_some() => "out of memory",
         (true, ..) => "recommended",
-        (_, true, false) => "fastest",
-        (_, true, true) => "fastest, still too late",
-        (_, false, true) => "too late",
+        (_, true, false) => "fastest, still too late",
+        (_, false, false) => "too late",
+        _ if !candidate.within_budget => "too dear",
+        (_, true, true) => "fastest",
         _ => "",
     };
     view! {

@@ -1,7 +1,9 @@
 //! The name of the page, and of the job that it is about.
 
+use foreglow_shared::Job;
 use leptos::prelude::*;
 
+use crate::job;
 use crate::panel::data::OpenFile;
 use crate::panel::share::Share;
 use crate::state::Planner;
@@ -39,7 +41,7 @@ pub fn Header() -> impl IntoView {
 pub fn JobTitle() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let job = Memo::new(move |_| planner.job());
-    let text = move |part: fn(&crate::job::Job) -> String| move || job.with(|job| job.as_ref().map(part));
+    let text = move |part: fn(&Job) -> String| move || job.with(|job| job.as_ref().map(part));
     let titles = Memo::new(move |_| {
         planner.jobs.with(|jobs| jobs.iter().map(|job| job.context.title()).collect::<Vec<String>>())
     });
@@ -50,9 +52,9 @@ pub fn JobTitle() -> impl IntoView {
     };
     view! {
         <section class="job" aria-label="The job">
-            <h1>{text(crate::job::Job::name)}</h1>
-            <p class="circumstances">{text(crate::job::Job::circumstances)}</p>
-            <p class="extent">"Measured: " {text(crate::job::Job::extent)}</p>
+            <h1>{text(job::name)}</h1>
+            <p class="circumstances">{text(job::circumstances)}</p>
+            <p class="extent">"Measured: " {text(job::extent)}</p>
             <Show when=move || titles.with(|titles| titles.len() > 1)>
                 <label class="choose-job">
                     <span>{move || format!("{} jobs were measured; show", titles.with(Vec::len))}</span>

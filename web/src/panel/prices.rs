@@ -1,6 +1,6 @@
 //! The price sheet, to read and to edit. Prices have a date: they change, and a result keeps those it was made with.
 
-use foreglow_shared::{Date, PriceSheet};
+use foreglow_shared::{Date, PriceSheet, format_rate};
 use leptos::prelude::*;
 
 use crate::state::Planner;
@@ -13,7 +13,7 @@ struct Field {
     change: fn(&mut PriceSheet, &str) -> Result<(), String>,
 }
 
-const FIELDS: [Field; 6] = [
+const FIELDS: [Field; 11] = [
     Field {
         label: "Name",
         kind: "text",
@@ -62,6 +62,36 @@ const FIELDS: [Field; 6] = [
         kind: "text",
         show: |sheet| sheet.executor_hour.to_string(),
         change: |sheet, text| price(text).map(|price| sheet.executor_hour = price),
+    },
+    Field {
+        label: "An accelerator, per hour",
+        kind: "text",
+        show: |sheet| sheet.accelerator_hour.to_string(),
+        change: |sheet, text| price(text).map(|price| sheet.accelerator_hour = price),
+    },
+    Field {
+        label: "Each start of an executor",
+        kind: "text",
+        show: |sheet| sheet.executor_start.to_string(),
+        change: |sheet, text| price(text).map(|price| sheet.executor_start = price),
+    },
+    Field {
+        label: "Start-up that is billed, seconds",
+        kind: "text",
+        show: |sheet| sheet.startup_secs.to_string(),
+        change: |sheet, text| price(text).map(|price| sheet.startup_secs = price),
+    },
+    Field {
+        label: "Billed at least, seconds",
+        kind: "text",
+        show: |sheet| sheet.minimum_secs.to_string(),
+        change: |sheet, text| price(text).map(|price| sheet.minimum_secs = price),
+    },
+    Field {
+        label: "Discount, %",
+        kind: "text",
+        show: |sheet| ((sheet.discount * 1e6).round() / 1e4).to_string(),
+        change: |sheet, text| price(text.trim().trim_end_matches('%')).map(|percent| sheet.discount = percent / 100.0),
     },
 ];
 
@@ -118,10 +148,17 @@ pub fn Prices() -> impl IntoView {
     }
 }
 
-/// `USD 0.04048 a core, 0.004445 a GiB, per hour`; what costs nothing is left out.
+/// `USD 0.04048 a core + 0.004445 a GiB per hour, 30 % off`; what costs nothing is left out.
 fn rates(sheet: &PriceSheet) -> String {
-    let parts = [(sheet.core_hour, "a core"), (sheet.gib_hour, "a GiB"), (sheet.executor_hour, "an executor")];
+    let parts = [
+        (sheet.core_hour, "a core"),
+        (sheet.gib_hour, "a GiB"),
+        (sheet.executor_hour, "an executor"),
+        (sheet.accelerator_hour, "an accelerator"),
+    ];
     let parts: Vec<String> =
         parts.into_iter().filter(|(price, _)| *price > 0.0).map(|(price, what)| format!("{price} {what}")).collect();
-    format!("{} {} per hour", sheet.currency, parts.join(" + "))
+    let start = if sheet.executor_start > 0.0 { format!(", {} a start", sheet.executor_start) } else { String::new() };
+    let off = if sheet.discount > 0.0 { format!(", {} off", format_rate(sheet.discount)) } else { String::new() };
+    format!("{} {} per hour{start}{off}", sheet.currency, parts.join(" + "))
 }

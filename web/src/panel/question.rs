@@ -1,4 +1,4 @@
-//! What is asked: the deadline, the memory and the prices.
+//! What is asked: the deadline, the budget, how surely they are to be kept, the memory and the prices.
 
 use leptos::prelude::*;
 
@@ -12,6 +12,8 @@ use crate::state::Planner;
 pub fn QuestionPanel() -> impl IntoView {
     view! {
         <section class="card question" aria-label="The question">
+            <Budget />
+            <Probability />
             <Memory />
             <Prices />
         </section>
@@ -60,6 +62,80 @@ pub fn Deadline() -> impl IntoView {
                     Some(mistake) => capitalised(&mistake),
                     None => "90, 90s, 5m or 1h30m; empty for none".into(),
                 }}
+            </p>
+        </div>
+    }
+}
+
+#[component]
+fn Budget() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let mistake = RwSignal::new(false);
+    let set = move |event| {
+        let text = event_target_value(&event);
+        let money = text.trim().parse::<f64>().ok().filter(|money| money.is_finite() && *money > 0.0);
+        mistake.set(money.is_none() && !text.trim().is_empty());
+        if !mistake.get_untracked() {
+            planner.budget.set(money);
+        }
+    };
+    view! {
+        <div class="field budget">
+            <label for="budget">"Budget"</label>
+            <div class="with-unit">
+                <input
+                    id="budget"
+                    type="text"
+                    inputmode="decimal"
+                    autocomplete="off"
+                    placeholder="none"
+                    data-testid="budget"
+                    aria-describedby="budget-note"
+                    aria-invalid=move || mistake.get().to_string()
+                    prop:value=move || planner.budget.get().map(|money| money.to_string()).unwrap_or_default()
+                    on:change=set
+                />
+                <span>{move || planner.prices.with(|prices| prices.currency.clone())}</span>
+            </div>
+            <p id="budget-note" class="note" class:wrong=move || mistake.get() role="status">
+                {move || if mistake.get() { "Write an amount of money above 0, such as 5." } else { "for the whole job; empty for none" }}
+            </p>
+        </div>
+    }
+}
+
+#[component]
+fn Probability() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let mistake = RwSignal::new(false);
+    let set = move |event| {
+        let percent = event_target_value(&event).trim().trim_end_matches('%').trim().parse::<f64>().ok();
+        let probability = percent.map(|percent| percent / 100.0).filter(|share| *share > 0.0 && *share < 1.0);
+        mistake.set(probability.is_none());
+        if let Some(probability) = probability {
+            planner.probability.set(probability);
+        }
+    };
+    let written = move || ((planner.probability.get() * 1e6).round() / 1e4).to_string();
+    view! {
+        <div class="field probability">
+            <label for="probability">"Kept with a probability of"</label>
+            <div class="with-unit">
+                <input
+                    id="probability"
+                    type="text"
+                    inputmode="decimal"
+                    autocomplete="off"
+                    data-testid="probability"
+                    aria-describedby="probability-note"
+                    aria-invalid=move || mistake.get().to_string()
+                    prop:value=written
+                    on:change=set
+                />
+                <span>"%"</span>
+            </div>
+            <p id="probability-note" class="note" class:wrong=move || mistake.get() role="status">
+                {move || if mistake.get() { "Write a percentage above 0 and below 100, such as 90." } else { "how sure the deadline and the budget are to be kept" }}
             </p>
         </div>
     }

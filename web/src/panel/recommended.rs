@@ -1,7 +1,7 @@
 //! The answer: the cheapest configuration that meets the deadline.
 
 use foreglow_model::{Candidate, Decision};
-use foreglow_shared::{WhatIf, format_duration, format_money};
+use foreglow_shared::{WhatIf, format_duration, format_money, format_probability};
 use leptos::either::EitherOf4;
 use leptos::prelude::*;
 
@@ -41,9 +41,10 @@ fn answer(planner: Planner, candidate: &Candidate) -> impl IntoView + use<> {
     let interval = candidate.prediction.interval;
     let reason = match planner.deadline_secs.get() {
         Some(deadline) => format!("The cheapest that meets {}", format_duration(deadline)),
+        None if planner.budget.get().is_some() => "The fastest within the budget".into(),
         None => "The cheapest at any speed; set a deadline to see what haste costs".into(),
     };
-    let late = planner.deadline_secs.get().zip(interval).filter(|(deadline, interval)| interval.upper_secs > *deadline);
+    let sure = candidate.success_probability.map(format_probability);
     view! {
         <p class="reason">{reason}</p>
         <Configuration configuration />
@@ -61,7 +62,7 @@ fn answer(planner: Planner, candidate: &Candidate) -> impl IntoView + use<> {
                 <dd class="beside">{format!("{}, {}", prices.name, prices.date)}</dd>
             </div>
         </dl>
-        {late.map(|_| view! { <p class="caution">"The interval reaches beyond the deadline: it may be missed."</p> })}
+        {sure.map(|sure| view! { <p class="beside" data-testid="recommended-probability">{format!("Keeps what you ask with a probability of {sure}.")}</p> })}
         {warnings(Some(&candidate.prediction))}
         <button type="button" class="quiet" on:click=move |_| planner.what_if.set(configuration)>
             "Look at it in the what-if"
@@ -98,21 +99,14 @@ fn Configuration(
 }
 
 fn none_meets(planner: Planner, decision: &Decision) -> impl IntoView + use<> {
-    let deadline = planner.deadline_secs.get().map(format_duration).unwrap_or_default();
-    let fastest = decision.fastest.and_then(|place| decision.candidates.get(place));
-    let (sentence, configuration) = match fastest {
-        Some(fastest) => (
-            format!(
-                "No configuration here meets {deadline}. The fastest, {} × {}, takes {}. Give it more time, or choose from \
-                 more executors and cores.",
-                counted(fastest.executors, "executor"),
-                counted(fastest.cores_per_executor, "core"),
-                time_of(Some(&fastest.prediction)).0,
-            ),
-            Some(WhatIf { executors: fastest.executors, cores_per_executor: fastest.cores_per_executor }),
-        ),
-        None => ("Every time is unknown here; the warnings of the what-if say what to collect.".into(), None),
+    let at = |place: Option<usize>| place.and_then(|place| decision.candidates.get(place));
+    let sentence = match (at(decision.fastest), decision.candidates.iter().find_map(|candidate| candidate.exclusion)) {
+        (Some(fastest), _) => shortfall(planner, fastest, at(decision.likeliest)),
+        (None, Some(exclusion)) => format!("No configuration is known to fit into its memory: {exclusion}."),
+        (None, None) => "Every time is unknown here; the warnings of the what-if say what to collect.".into(),
     };
+    let configuration = at(decision.fastest)
+        .map(|fastest| WhatIf { executors: fastest.executors, cores_per_executor: fastest.cores_per_executor });
     view! {
         <div class="none" data-testid="no-recommendation">
             <p class="configuration">"None"</p>
@@ -125,6 +119,38 @@ fn none_meets(planner: Planner, decision: &Decision) -> impl IntoView + use<> {
                 }
             })}
         </div>
+    }
+}
+
+/// What stands between the question and a recommendation.
+fn shortfall(planner: Planner, fastest: &Candidate, likeliest: Option<&Candidate>) -> String {
+    let named = |candidate: &Candidate| {
+        let cores = counted(candidate.cores_per_executor, "core");
+        format!("{} × {cores}", counted(candidate.executors, "executor"))
+    };
+    let deadline = planner.deadline_secs.get();
+    if let Some(deadline) = deadline.filter(|deadline| fastest.prediction.completion_time_secs > Some(*deadline)) {
+        return format!(
+            "No configuration here meets {}. The fastest, {}, takes {}. Give it more time, or choose from more executors \
+             and cores.",
+            format_duration(deadline),
+            named(fastest),
+            time_of(Some(&fastest.prediction)).0,
+        );
+    }
+    let asked = format_probability(planner.probability.get());
+    match likeliest.and_then(|candidate| Some((candidate, candidate.success_probability?))) {
+        Some((candidate, most)) => format!(
+            "No configuration here keeps what you ask with a probability of {asked}. The likeliest, {}, does with {}. Ask \
+             for less, or collect more samples.",
+            named(candidate),
+            format_probability(most),
+        ),
+        None => {
+            "The samples are too few to say how sure any configuration is to keep what you ask. Collect more, or let \
+                 the predicted time decide with a probability of 50 %."
+                .into()
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use foreglow_shared::{format_duration, format_percent};
 use leptos::prelude::*;
 
 use crate::panel::prediction::capitalised;
-use crate::state::{Fit, Planner};
+use crate::state::{Compared, Fit, Planner};
 
 /// The scenario table.
 #[component]
@@ -13,14 +13,17 @@ pub fn Scenarios() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let rows = move || {
         let fitted = planner.fitted()?;
-        let used = fitted.predictor.scenario();
-        Some(fitted.scenarios.iter().map(|scenario| row(scenario, scenario.scenario == used)).collect_view())
+        Some(match planner.compared.get() {
+            Compared::Ready(rows) => rows.iter().map(row).collect_view(),
+            _ => fitted.scenarios.iter().map(row).collect_view(),
+        })
     };
     view! {
         <section class="card scenarios" aria-labelledby="scenarios-title">
             <h2 id="scenarios-title">"How accurate is it?"</h2>
             <p class="hush">
-                "Accuracy is 100 − MAPE on runs that the scenario was not fitted on. t1: collecting its runs; t2: training; T: both."
+                "The page predicts by Foreglow's own predictor; these are the published scenarios on the same runs. \
+                 Accuracy is 100 − MAPE on runs that the scenario was not fitted on. t1: collecting its runs; t2: training; T: both."
             </p>
             <div class="scroll" tabindex="0" role="region" aria-labelledby="scenarios-title">
                 <table data-testid="scenario-table">
@@ -36,12 +39,13 @@ pub fn Scenarios() -> impl IntoView {
                     {rows}
                 </table>
             </div>
+            {move || planner.fitted().is_some().then(|| comparison(planner))}
             {move || matches!(planner.fit.get(), Fit::Running).then(|| view! { <p class="hush">"Fitting…"</p> })}
         </section>
     }
 }
 
-fn row(scenario: &ScenarioRow, used: bool) -> impl IntoView + use<> {
+fn row(scenario: &ScenarioRow) -> impl IntoView + use<> {
     let label = scenario.scenario.label();
     let seconds = |secs: f64, class: &'static str| {
         view! { <td class=class data-secs=secs.to_string()>{format_duration(secs)}</td> }
@@ -58,11 +62,10 @@ fn row(scenario: &ScenarioRow, used: bool) -> impl IntoView + use<> {
     let techniques = if techniques.is_empty() { String::new() } else { techniques.join(" · ") };
     let reason = scenario.reason.as_deref().map(capitalised);
     view! {
-        <tbody class:used=used data-scenario=label>
+        <tbody data-scenario=label>
             <tr>
                 <th scope="row">
                     {label}
-                    {used.then(|| view! { <span class="chip">"used here"</span> })}
                 </th>
                 <td class="number accuracy" data-percent=scenario.accuracy_percent.map(|percent| percent.to_string())>
                     {accuracy}
@@ -83,11 +86,40 @@ fn row(scenario: &ScenarioRow, used: bool) -> impl IntoView + use<> {
     }
 }
 
+/// The button that compares all learners, its progress and its end.
+fn comparison(planner: Planner) -> impl IntoView {
+    move || {
+        match planner.compared.get() {
+        Compared::None => view! {
+            <p class="compare">
+                <button data-testid="compare" on:click=move |_| planner.compare()>"Compare all learners"</button>
+                " Lasso, Ridge, random forests and perceptrons at every place, as published; some minutes, beside the page."
+            </p>
+        }
+        .into_any(),
+        Compared::Running(done, total) => view! {
+            <p class="compare" role="status">
+                <progress data-testid="compare-progress" max=total.to_string() value=done.to_string() aria-label="Comparing"></progress>
+                <button data-testid="compare-cancel" on:click=move |_| planner.cancel_comparison()>"Cancel"</button>
+            </p>
+        }
+        .into_any(),
+        Compared::Ready(_) => view! { <p class="hush" data-testid="compared">"With all learners of the published grid."</p> }.into_any(),
+        Compared::Failed(reason) => view! { <p class="reason" role="alert">{capitalised(&reason)}</p> }.into_any(),
+    }
+    }
+}
+
 /// What a scenario does, for somebody who has not read the paper.
 fn explanation(label: &str) -> &'static str {
     match label {
         "baseline" => "One learner on runs over all images: ",
-        "4-2" => "Two levels of learners on runs over small shares of the images: ",
+        "1" => "One learner of all features on runs over small shares of the images: ",
+        "2" => "One learner without memory and partitions on runs over small shares of the images: ",
+        "3-1" => "Two levels of learners on runs over all images: ",
+        "3-2" => "Two levels of learners, the second on a product, on runs over all images: ",
+        "4-1" => "Two levels of learners on runs over small shares of the images: ",
+        "4-2" => "Two levels of learners, the second on a product, on runs over small shares of the images: ",
         _ => "",
     }
 }

@@ -1,10 +1,10 @@
 //! The configuration that the person moves, and what it would take.
 
 use foreglow_model::Prediction;
-use foreglow_shared::{WhatIf, format_duration, format_money};
+use foreglow_shared::{WhatIf, format_duration, format_money, format_probability};
 use leptos::prelude::*;
 
-use crate::job::{Space, counts_up_to, highest};
+use crate::job::{Space, counts_up_to, highest, measured_up_to};
 use crate::panel::prediction::{PENDING, interval_text, time_of, warnings};
 use crate::state::Planner;
 
@@ -19,7 +19,7 @@ pub fn WhatIfPanel() -> impl IntoView {
         let nothing = if prediction.with(Option::is_some) { "unknown" } else { PENDING };
         cost.map_or_else(|| nothing.into(), |cost| planner.prices.with(|prices| format_money(cost, &prices.currency)))
     };
-    let measured = Memo::new(move |_| planner.job().map_or((1, 1), |job| job.measured_up_to()));
+    let measured = Memo::new(move |_| planner.job().map_or((1, 1), |job| measured_up_to(&job)));
     view! {
         <section class="card what-if" aria-labelledby="what-if-title">
             <h2 id="what-if-title">"What if"</h2>
@@ -57,7 +57,7 @@ pub fn WhatIfPanel() -> impl IntoView {
                     <dd class="beside">{move || compared(planner, secs.get())}</dd>
                 </div>
             </dl>
-            <p class="verdict">{move || verdict(planner.deadline_secs.get(), secs.get())}</p>
+            <p class="verdict">{move || prediction.with(|p| verdict(planner.deadline_secs.get(), p.as_ref()))}</p>
             {move || prediction.with(|p| warnings(p.as_ref()))}
         </section>
     }
@@ -70,13 +70,17 @@ fn interval_of(prediction: Option<&Prediction>) -> String {
     }
 }
 
-fn verdict(deadline_secs: Option<f64>, secs: Option<f64>) -> Option<AnyView> {
-    let (deadline, secs) = deadline_secs.zip(secs)?;
+fn verdict(deadline_secs: Option<f64>, prediction: Option<&Prediction>) -> Option<AnyView> {
+    let (deadline, prediction) = deadline_secs.zip(prediction)?;
+    let secs = prediction.completion_time_secs?;
+    let spread = prediction.spread.as_ref();
+    let sure = spread.map(|spread| format_probability(spread.probability_below(deadline / secs)));
+    let sure = sure.map(|sure| format!(", in time with a probability of {sure}")).unwrap_or_default();
     let gap = format_duration((deadline - secs).abs());
     Some(if secs <= deadline {
-        view! { <span class="meets">{format!("Meets the deadline with {gap} to spare")}</span> }.into_any()
+        view! { <span class="meets">{format!("Meets the deadline with {gap} to spare{sure}")}</span> }.into_any()
     } else {
-        view! { <span class="misses">{format!("Misses the deadline by {gap}")}</span> }.into_any()
+        view! { <span class="misses">{format!("Misses the deadline by {gap}{sure}")}</span> }.into_any()
     })
 }
 

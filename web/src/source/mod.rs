@@ -5,13 +5,14 @@ mod collector;
 mod file;
 mod session;
 
+use foreglow_shared::Job;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 pub use self::address::{base as page_address, follow as follow_address};
 pub use self::file::read as read_file;
 pub use self::session::follow as follow_session;
-use crate::job::{Job, jobs_of, same_job};
+use crate::job::{jobs_of, same_job};
 use crate::source::collector::Collected;
 use crate::state::Planner;
 
@@ -59,7 +60,7 @@ fn add_jobs(planner: Planner, jobs: Vec<Job>) {
     for job in jobs {
         match same_job(&shown, &job.context) {
             None => planner.jobs.update(|shown| shown.push(job)),
-            Some(known) if known.observations != job.observations && !job.observations.is_empty() => {
+            Some(known) if *known != job && !job.observations.is_empty() => {
                 planner.newer.set(Some(job));
             }
             Some(_) => {}

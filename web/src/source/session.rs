@@ -1,10 +1,10 @@
 //! The jobs that the link has no room for: a link holds one, a file may hold many. They stay in this tab's storage, so that a
 //! reload loses none.
 
+use foreglow_shared::Job;
 use leptos::prelude::*;
 use web_sys::Storage;
 
-use crate::job::Job;
 use crate::state::Planner;
 
 const KEY: &str = "foreglow.jobs.v1";

@@ -1,0 +1,36 @@
+//! Runs the benchmark natively, takes the browser's figures from the log of its run, and writes both.
+
+use std::path::Path;
+use std::time::Instant;
+
+use foreglow_bench_decision::{Figures, figures};
+use serde_json::{Value, json};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let start = Instant::now();
+    let mut entries = entries("native", figures(|| start.elapsed().as_secs_f64() * 1000.0));
+    if let Some(log) = std::env::args().nth(1) {
+        let log = std::fs::read_to_string(log)?;
+        let line = log.lines().find_map(|line| line.split_once("FIGURES ")).ok_or("the browser gave no figures")?;
+        entries.extend(self::entries("browser", serde_json::from_str::<Figures>(line.1.trim())?));
+    }
+    let text = serde_json::to_string_pretty(&entries)?;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/bench");
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(folder.join("decision.json"), &text)?;
+    println!("{text}");
+    Ok(())
+}
+
+fn entries(place: &str, figures: Figures) -> Vec<Value> {
+    let Figures { decision_millis, loop_millis, fit_millis } = figures;
+    eprintln!("{place}: {decision_millis:.1} ms, scalar loop {loop_millis:.1} ms, fit {fit_millis:.1} ms");
+    vec![json!({
+        "name": format!("1,000,000 configurations predicted, priced, reduced to the front, {place}"),
+        "unit": "ms",
+        "ours": decision_millis,
+        "peer_name": "scalar loop",
+        "peer": loop_millis,
+        "ratio": loop_millis / decision_millis,
+    })]
+}

@@ -1,0 +1,16 @@
+//! The benchmark in a browser: its figures go to the console, where the native half finds them.
+
+#![cfg(target_arch = "wasm32")]
+#![allow(missing_docs, reason = "a test has none")]
+
+use wasm_bindgen_test::{console_log, wasm_bindgen_test, wasm_bindgen_test_configure};
+
+wasm_bindgen_test_configure!(run_in_browser);
+
+#[wasm_bindgen_test]
+fn figures() {
+    let clock = web_sys::window().and_then(|window| window.performance()).expect("a browser has a clock");
+    let figures = foreglow_bench_decision::figures(|| clock.now());
+    console_log!("FIGURES {}", serde_json::to_string(&figures).expect("figures are numbers"));
+    assert!(figures.decision_millis > 0.0);
+}

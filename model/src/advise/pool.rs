@@ -1,0 +1,88 @@
+//! The samples that could be collected.
+
+use foreglow_shared::{Engine, Job, Question};
+
+use crate::{Exclusion, Setting};
+
+/// Sampling rates that are offered beside those that were measured.
+const RATES: [f64; 4] = [0.01, 0.03, 0.1, 0.3];
+/// Counts of a resource that are looked at: the ends and geometric steps between them.
+const MOST_COUNTS: usize = 8;
+
+/// Counts to look at, of those that a question names: all of a few, of many the ends and geometric steps.
+pub(super) fn thinned(counts: &[u32]) -> Vec<u32> {
+    let mut sorted = counts.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    if sorted.len() <= MOST_COUNTS {
+        return sorted;
+    }
+    let last = sorted.len() - 1;
+    let mut kept = vec![sorted[0]];
+    for &count in &sorted[1..last] {
+        // Each at least half as large again as the one before.
+        if u64::from(count) * 2 >= u64::from(kept[kept.len() - 1]) * 3 && kept.len() + 1 < MOST_COUNTS {
+            kept.push(count);
+        }
+    }
+    kept.push(sorted[last]);
+    kept
+}
+
+/// The settings that could be collected for a question, by executors, cores and sampling rate: not measured yet, with
+/// a partition for every task thread, within the processors of a machine that is known, and within memory.
+pub(super) fn settings(job: &Job, question: &Question) -> Vec<Setting> {
+    let processors = match job.context.engine {
+        Engine::Local => job.context.host.processors.unwrap_or(u32::MAX),
+        Engine::Spark => u32::MAX,
+    };
+    let partition_size = partition_size(job);
+    let is_large_enough = |setting: &Setting| {
+        let images = job.context.workload.images as f64 * setting.sampling_rate;
+        images >= f64::from(setting.slots()) * f64::from(partition_size)
+    };
+    let is_measured = |setting: &Setting| job.observations.iter().any(|run| Setting::of(run) == *setting);
+    let memory = question.memory_per_executor_mib;
+    let fits =
+        |setting: &Setting| Exclusion::of(job, setting.cores_per_executor, memory, setting.sampling_rate).is_none();
+    let rates = rates(job);
+    let cores = thinned(&question.cores_per_executor);
+    let mut settings = Vec::new();
+    for executors in thinned(&question.executors) {
+        for &cores_per_executor in &cores {
+            for &sampling_rate in &rates {
+                settings.push(Setting { executors, cores_per_executor, sampling_rate });
+            }
+        }
+    }
+    settings.retain(|setting| {
+        setting.slots() <= processors && is_large_enough(setting) && !is_measured(setting) && fits(setting)
+    });
+    settings
+}
+
+/// Partitions as large as the smallest that completed.
+pub(super) fn partition_size(job: &Job) -> u32 {
+    job.observations.iter().map(|run| run.partition_size).min().unwrap_or(1)
+}
+
+/// Sampling rates to offer, ascending, below 1: a run of the whole job is what the samples are to save.
+fn rates(job: &Job) -> Vec<f64> {
+    let measured = job.observations.iter().map(|run| run.sampling_rate).filter(|rate| *rate < 1.0);
+    let mut rates: Vec<f64> = RATES.into_iter().chain(measured).collect();
+    rates.sort_by(f64::total_cmp);
+    rates.dedup();
+    rates
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_list_is_thinned_to_its_ends_and_geometric_steps() {
+        assert_eq!(thinned(&[4, 1, 2, 2]), [1, 2, 4]);
+        assert_eq!(thinned(&(1..=64).collect::<Vec<u32>>()), [1, 2, 3, 5, 8, 12, 18, 64]);
+        assert_eq!(thinned(&(1..=9).collect::<Vec<u32>>()), [1, 2, 3, 5, 8, 9]);
+    }
+}

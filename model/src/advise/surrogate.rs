@@ -1,0 +1,121 @@
+//! What the samples leave open: a Bayesian linear model of the logarithm of the time, used for its uncertainty alone.
+//!
+//! ln t is a level, a power of each of E, C and SR, a curvature of each, and their interactions, with independent normal
+//! priors; a run is one noisy observation of it. What remains uncertain then depends on where was measured and not on what
+//! came out (Chaloner and Verdinelli, "Bayesian experimental design: a review", Statistical Science 10(3), 1995, §2.1),
+//! so that the worth of a run is known before it is made, and nothing has to be fitted again.
+
+use crate::Setting;
+
+const EFFECTS: usize = 10;
+/// Prior standard deviations. Times are known to no order of magnitude; a resource has a power of about -1 to 1; a
+/// curvature bends that power by some tenths over a decade.
+const PRIOR: [f64; EFFECTS] = [10.0, 1.0, 1.0, 1.0, 0.1, 0.1, 0.03, 0.1, 0.03, 0.03];
+
+/// The uncertainty of the effects, given the runs so far.
+#[derive(Clone, Debug)]
+pub(super) struct Surrogate {
+    covariance: [[f64; EFFECTS]; EFFECTS],
+    noise_variance: f64,
+}
+
+/// A setting, or the difference of two, as weights of the effects.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Contrast([f64; EFFECTS]);
+
+impl Contrast {
+    pub(super) fn of(setting: Setting) -> Self {
+        let e = libm::log(f64::from(setting.executors));
+        let c = libm::log(f64::from(setting.cores_per_executor));
+        let s = libm::log(setting.sampling_rate);
+        Self([1.0, e, c, s, e * e, c * c, s * s, e * c, e * s, c * s])
+    }
+
+    pub(super) fn minus(self, other: Self) -> Self {
+        Self(std::array::from_fn(|effect| self.0[effect] - other.0[effect]))
+    }
+
+    fn dot(self, other: &[f64; EFFECTS]) -> f64 {
+        self.0.iter().zip(other).map(|(a, b)| a * b).sum()
+    }
+}
+
+impl Surrogate {
+    /// Before any run; `noise` is the standard deviation of ln t between equal runs.
+    pub(super) fn prior(noise: f64) -> Self {
+        let mut covariance = [[0.0; EFFECTS]; EFFECTS];
+        for (effect, deviation) in PRIOR.into_iter().enumerate() {
+            covariance[effect][effect] = deviation * deviation;
+        }
+        Self { covariance, noise_variance: noise * noise }
+    }
+
+    /// With a run more.
+    pub(super) fn observe(&mut self, run: Contrast) {
+        let gain = self.times(run);
+        let variance = run.dot(&gain) + self.noise_variance;
+        for (row, a) in self.covariance.iter_mut().zip(gain) {
+            for (cell, b) in row.iter_mut().zip(gain) {
+                *cell -= a * b / variance;
+            }
+        }
+    }
+
+    /// Variance of a contrast.
+    pub(super) fn variance(&self, contrast: Contrast) -> f64 {
+        contrast.dot(&self.times(contrast)).max(0.0)
+    }
+
+    /// By how much a run would lower the variance of a contrast.
+    pub(super) fn reduction(&self, contrast: Contrast, run: Contrast) -> f64 {
+        let gain = self.times(run);
+        let covariance = contrast.dot(&gain);
+        covariance * covariance / (run.dot(&gain) + self.noise_variance)
+    }
+
+    fn times(&self, contrast: Contrast) -> [f64; EFFECTS] {
+        std::array::from_fn(|effect| contrast.dot(&self.covariance[effect]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(executors: u32, cores_per_executor: u32, sampling_rate: f64) -> Contrast {
+        Contrast::of(Setting { executors, cores_per_executor, sampling_rate })
+    }
+
+    #[test]
+    fn a_run_lowers_the_variance_by_what_was_foretold_and_never_raises_any() {
+        let mut surrogate = Surrogate::prior(0.1);
+        for run in [at(1, 1, 0.01), at(4, 1, 0.1), at(2, 2, 0.01)] {
+            for asked in [at(1, 1, 1.0), at(8, 4, 1.0), at(2, 1, 0.1).minus(at(1, 1, 0.1))] {
+                let before = surrogate.variance(asked);
+                let mut after = surrogate.clone();
+                after.observe(run);
+                let lowered = before - after.variance(asked);
+                assert!((lowered - surrogate.reduction(asked, run)).abs() <= 1e-9 * before && lowered >= 0.0);
+            }
+            surrogate.observe(run);
+        }
+    }
+
+    #[test]
+    fn the_order_of_the_runs_leaves_the_same_uncertainty() {
+        let runs = [at(1, 1, 0.01), at(4, 1, 0.1), at(2, 2, 0.01)];
+        let after = |order: [usize; 3]| {
+            let mut surrogate = Surrogate::prior(0.1);
+            order.into_iter().for_each(|index| surrogate.observe(runs[index]));
+            surrogate.variance(at(8, 4, 1.0))
+        };
+        assert!((after([0, 1, 2]) - after([2, 0, 1])).abs() < 1e-9 * after([0, 1, 2]));
+    }
+
+    #[test]
+    fn a_measured_setting_is_as_uncertain_as_its_noise() {
+        let mut surrogate = Surrogate::prior(0.1);
+        surrogate.observe(at(2, 2, 0.1));
+        assert!((surrogate.variance(at(2, 2, 0.1)) - 0.01).abs() < 1e-4);
+    }
+}

@@ -1,0 +1,180 @@
+//! One configuration, with what it would take and whether it may be recommended.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Question, Resources};
+use serde::{Deserialize, Serialize};
+
+use super::front::order;
+use super::memory::{Footprint, is_out_of_memory};
+use crate::{Prediction, Predictor, Setting};
+
+/// Probabilities that differ by less are the same: a deadline at exactly a quantile is met with its probability.
+const ROUNDING: f64 = 1e-9;
+
+/// A configuration with what it would take.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// Executor processes, E.
+    pub executors: u32,
+    /// Task threads of an executor, C.
+    pub cores_per_executor: u32,
+    /// Memory of each executor, MiB.
+    pub memory_per_executor_mib: u32,
+    /// Time of the whole job (sampling rate 1).
+    pub prediction: Prediction,
+    /// Money in the price sheet's currency for the predicted time; `None` where the time is unknown.
+    pub cost: Option<f64>,
+    /// Probability that the job keeps the deadline and the budget both; `None` where neither is set, where the time is
+    /// unknown, or where the samples are too few to say.
+    pub success_probability: Option<f64>,
+    /// Whether the deadline is met with the probability that the question asks for; true for every known time where
+    /// there is no deadline.
+    pub meets_deadline: bool,
+    /// Whether the budget is kept with that probability; true for every known cost where there is no budget.
+    pub within_budget: bool,
+    /// Why it must not be recommended, whatever its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exclusion: Option<Exclusion>,
+}
+
+/// Why a configuration must not be recommended. Displays as one sentence that says what to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Exclusion {
+    /// It runs out of memory: a run that asked for no more did.
+    OutOfMemory {
+        /// Cores per executor of that run.
+        cores_per_executor: u32,
+        /// Memory of its executors, MiB.
+        memory_per_executor_mib: u32,
+        /// Images of its tasks.
+        partition_size: u32,
+    },
+}
+
+impl Candidate {
+    pub(super) fn of(predictor: &Predictor, job: &Job, question: &Question, executors: u32, cores: u32) -> Self {
+        let memory = question.memory_per_executor_mib;
+        let resources = Resources {
+            executors,
+            cores_per_executor: cores,
+            memory_per_executor_mib: memory,
+            accelerated: job.context.accelerator.is_some(),
+        };
+        let prediction = predictor.predict(Setting { executors, cores_per_executor: cores, sampling_rate: 1.0 });
+        let secs = prediction.completion_time_secs;
+        let cost = secs.map(|secs| question.prices.cost(resources, secs)).filter(|cost| cost.is_finite());
+        // A budget is a limit of the time as well, since money rises with time.
+        let affordable = |money| question.prices.affordable_secs(resources, money).unwrap_or(0.0);
+        let deadline =
+            question.deadline_secs.map(|limit| Limit::of(limit, &prediction, timed_out(job, executors, cores)));
+        let budget =
+            question.budget.map(|money| Limit::of(affordable(money), &prediction, timed_out(job, executors, cores)));
+        let kept =
+            |limit: Option<Limit>| cost.is_some() && limit.is_none_or(|limit| limit.is_kept(question.probability));
+        let limits = || [deadline, budget].into_iter().flatten();
+        Self {
+            executors,
+            cores_per_executor: cores,
+            memory_per_executor_mib: memory,
+            // Both are kept where the tighter one is.
+            success_probability: limits().filter_map(|limit| limit.probability).min_by(f64::total_cmp),
+            meets_deadline: kept(deadline),
+            within_budget: kept(budget),
+            exclusion: Exclusion::of(job, cores, memory, 1.0),
+            prediction,
+            cost,
+        }
+    }
+
+    /// Whether it keeps everything that is asked.
+    pub fn is_feasible(&self) -> bool {
+        self.is_possible() && self.meets_deadline && self.within_budget
+    }
+
+    /// Whether its time and cost are known and nothing excludes it.
+    pub(super) fn is_possible(&self) -> bool {
+        self.cost.is_some() && self.exclusion.is_none()
+    }
+
+    /// By time, then money, then fewer executors, then fewer cores.
+    pub(super) fn by_time(&self, other: &Self) -> Ordering {
+        let unknown = (f64::INFINITY, f64::INFINITY);
+        order(self.time_and_money().unwrap_or(unknown), other.time_and_money().unwrap_or(unknown))
+            .then((self.executors, self.cores_per_executor).cmp(&(other.executors, other.cores_per_executor)))
+    }
+
+    pub(super) fn time_and_money(&self) -> Option<(f64, f64)> {
+        Some((self.prediction.completion_time_secs?, self.cost?))
+    }
+}
+
+/// A limit of the time, and how sure it is to be kept.
+#[derive(Clone, Copy)]
+struct Limit {
+    /// Whether the predicted time is within it.
+    holds_prediction: bool,
+    /// `None` where the samples cannot say.
+    probability: Option<f64>,
+}
+
+impl Limit {
+    /// A run of the same configuration that took at least `at_least_secs` on some of the images says more than any prediction.
+    fn of(secs: f64, prediction: &Prediction, at_least_secs: f64) -> Self {
+        let Some(predicted) = prediction.completion_time_secs else {
+            return Self { holds_prediction: false, probability: None };
+        };
+        if at_least_secs >= secs {
+            return Self { holds_prediction: false, probability: Some(0.0) };
+        }
+        let probability = prediction.spread.as_ref().map(|spread| spread.probability_below(secs / predicted));
+        Self { holds_prediction: predicted <= secs, probability }
+    }
+
+    /// The predicted time is the median, so that it answers for probabilities up to 1/2 without a spread.
+    fn is_kept(self, probability: f64) -> bool {
+        match self.probability {
+            Some(own) if probability > 0.5 => own >= probability - ROUNDING,
+            _ => probability <= 0.5 && self.holds_prediction,
+        }
+    }
+}
+
+/// The longest that a run on this configuration is known to have taken before it was stopped, seconds; 0 of none.
+fn timed_out(job: &Job, executors: u32, cores_per_executor: u32) -> f64 {
+    let same = |run: &&IncompleteRun| {
+        run.outcome == IncompleteOutcome::TimedOut
+            && (run.executors, run.cores_per_executor) == (executors, cores_per_executor)
+    };
+    job.incomplete.iter().filter(same).filter_map(|run| run.at_least_secs).fold(0.0, f64::max)
+}
+
+impl Exclusion {
+    /// Why a job must not run with so many cores and so much memory for each executor; `None` where nothing is known
+    /// against it. The partitions are taken as small as the smallest that completed.
+    pub fn of(job: &Job, cores_per_executor: u32, memory_per_executor_mib: u32, sampling_rate: f64) -> Option<Self> {
+        // Most jobs have no such run, and a decision weighs a million configurations.
+        if !job.incomplete.iter().any(is_out_of_memory) {
+            return None;
+        }
+        let footprint = Footprint::of_job(job, cores_per_executor, memory_per_executor_mib, sampling_rate);
+        let IncompleteRun { cores_per_executor, memory_per_executor_mib, partition_size, .. } =
+            footprint.goes_over_memory(job)?;
+        Some(Self::OutOfMemory { cores_per_executor, memory_per_executor_mib, partition_size })
+    }
+}
+
+impl fmt::Display for Exclusion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::OutOfMemory { cores_per_executor, memory_per_executor_mib, partition_size } = *self;
+        let cores = if cores_per_executor == 1 { "1 core".into() } else { format!("{cores_per_executor} cores") };
+        write!(
+            f,
+            "a run with {cores}, {memory_per_executor_mib} MiB for each executor and partitions of {partition_size} images went \
+             over its memory; give executors more memory or fewer cores"
+        )
+    }
+}

@@ -1,0 +1,137 @@
+//! Which configuration to take: the cheapest that meets the deadline, the fastest within the budget, and the front of time
+//! and money.
+
+mod candidate;
+mod front;
+mod memory;
+mod scan;
+
+use foreglow_shared::{Job, Question};
+use serde::{Deserialize, Serialize};
+
+pub use self::candidate::{Candidate, Exclusion};
+pub use self::front::pareto_front;
+use self::scan::scan;
+use crate::{DecideError, Predictor};
+
+/// The most configurations that one decision weighs.
+pub(crate) const MAX_CONFIGURATIONS: usize = 1_000_000;
+/// Of more configurations than this only those that stand out are listed.
+const MAX_LISTED: usize = 4_096;
+/// Of a longer front so many are listed.
+const MAX_FRONT: usize = 256;
+/// Money that differs by less than this share is the same money: a job that speeds up exactly as its resources grow
+/// costs the same everywhere, apart from what no prediction tells apart, and then the faster configuration should win.
+const SAME_MONEY: f64 = 2e-3;
+
+/// The answer to a question: every configuration, and those that stand out, as indices into `candidates`. Those that
+/// run out of memory, and those whose time is unknown, stand out in nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Configurations that were weighed.
+    pub weighed: usize,
+    /// By executors and then cores, ascending: every E × C of the question. Of more than 4,096, where the runs were on a
+    /// cluster, those that stand out, with at most 256 of the front, evenly along it.
+    pub candidates: Vec<Candidate>,
+    /// Of the candidates that keep everything that is asked, the cheapest; where a budget is asked and no deadline, the
+    /// fastest. Of equally cheap ones the fastest, then the one with fewer executors, then fewer cores. `None` where none
+    /// keeps it all.
+    pub recommended: Option<usize>,
+    /// The fastest, whatever the deadline and the budget.
+    pub fastest: Option<usize>,
+    /// The cheapest, whatever the deadline and the budget.
+    pub cheapest: Option<usize>,
+    /// The one that keeps the deadline and the budget with the highest probability, of equals the cheapest. `None` where
+    /// neither is asked, and where each more likely misses than keeps them.
+    pub likeliest: Option<usize>,
+    /// Candidates that no other beats in time and money at once, by time ascending.
+    pub pareto: Vec<usize>,
+}
+
+/// Weighs every configuration of a question about a job for the whole job (sampling rate 1). O(n log n) in the
+/// configurations.
+///
+/// A deadline or a budget that none keeps is no error: `recommended` is then `None`, and `fastest`, `cheapest` and
+/// `likeliest` say how far away it is.
+///
+/// # Errors
+/// No configuration, one with nothing in it, more than a million, a deadline, budget or probability that is none, or
+/// prices that are none or lack what the job occupies.
+pub fn decide(predictor: &Predictor, job: &Job, question: &Question) -> Result<Decision, DecideError> {
+    question.prices.check_for(job.context.accelerator.as_deref())?;
+    let is_none = |limit: &f64| !(limit.is_finite() && *limit > 0.0);
+    if let Some(deadline) = question.deadline_secs.filter(is_none) {
+        return Err(DecideError::Deadline(deadline));
+    }
+    if let Some(budget) = question.budget.filter(is_none) {
+        return Err(DecideError::Budget(budget));
+    }
+    if !(question.probability > 0.0 && question.probability < 1.0) {
+        return Err(DecideError::Probability(question.probability));
+    }
+    let executors = distinct(&question.executors);
+    let cores = distinct(&question.cores_per_executor);
+    let count = executors.len().saturating_mul(cores.len());
+    if count == 0 {
+        return Err(DecideError::NoConfiguration);
+    }
+    if executors[0] == 0 || cores[0] == 0 || question.memory_per_executor_mib == 0 {
+        return Err(DecideError::ZeroConfiguration);
+    }
+    if count > MAX_CONFIGURATIONS {
+        return Err(DecideError::TooMany(count));
+    }
+    let pairs = || executors.iter().flat_map(|e| cores.iter().map(move |c| (*e, *c)));
+    let scanned = (count > MAX_LISTED).then(|| scan(predictor, job, question, &executors, &cores)).flatten();
+    let listed = scanned.map_or_else(|| pairs().collect(), |scanned| scanned.listed(MAX_FRONT));
+    let candidates: Vec<Candidate> =
+        listed.into_iter().map(|(e, c)| Candidate::of(predictor, job, question, e, c)).collect();
+    Ok(Decision::among(candidates, count, question))
+}
+
+impl Decision {
+    fn among(candidates: Vec<Candidate>, weighed: usize, question: &Question) -> Self {
+        let possible = || (0..candidates.len()).filter(|index| candidates[*index].is_possible());
+        let feasible = || possible().filter(|index| candidates[*index].is_feasible());
+        let recommended = match (question.deadline_secs, question.budget) {
+            (None, Some(_)) => fastest(&candidates, feasible()),
+            _ => cheapest(&candidates, feasible()),
+        };
+        let most = possible()
+            .filter_map(|index| candidates[index].success_probability)
+            .max_by(f64::total_cmp)
+            .filter(|most| *most > 0.5);
+        let likeliest = most.and_then(|most| {
+            cheapest(&candidates, possible().filter(|index| candidates[*index].success_probability == Some(most)))
+        });
+        let (indices, points): (Vec<usize>, Vec<(f64, f64)>) =
+            possible().filter_map(|index| Some((index, candidates[index].time_and_money()?))).unzip();
+        let pareto = pareto_front(&points).into_iter().map(|point| indices[point]).collect();
+        Self {
+            recommended,
+            fastest: fastest(&candidates, possible()),
+            cheapest: cheapest(&candidates, possible()),
+            likeliest,
+            pareto,
+            weighed,
+            candidates,
+        }
+    }
+}
+
+fn fastest(candidates: &[Candidate], indices: impl Iterator<Item = usize>) -> Option<usize> {
+    indices.min_by(|a, b| candidates[*a].by_time(&candidates[*b]))
+}
+
+fn cheapest(candidates: &[Candidate], indices: impl Iterator<Item = usize> + Clone) -> Option<usize> {
+    let least = indices.clone().filter_map(|index| candidates[index].cost).min_by(f64::total_cmp)?;
+    let same = |index: &usize| candidates[*index].cost.is_some_and(|cost| cost <= least * (1.0 + SAME_MONEY));
+    fastest(candidates, indices.filter(same))
+}
+
+fn distinct(counts: &[u32]) -> Vec<u32> {
+    let mut counts = counts.to_vec();
+    counts.sort_unstable();
+    counts.dedup();
+    counts
+}

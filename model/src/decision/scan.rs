@@ -1,0 +1,315 @@
+//! The few of very many configurations that can stand out.
+//!
+//! Every configuration of a grid is predicted and priced, and nothing is kept of one that another beats in time and
+//! money. What is left is then weighed like any short list. The sums are those of `Candidate`, in another order: where
+//! two configurations differ by rounding alone, either may be the one that is kept.
+
+use std::ops::Range;
+
+use foreglow_shared::{Job, Question, Resources};
+
+use super::SAME_MONEY;
+use super::front::pareto_front;
+use super::memory::Footprint;
+use crate::Predictor;
+use crate::ensemble::{Region, Surface};
+use crate::regression::elementary::exponentials;
+
+/// Steps of time in which the cheapest seen so far is remembered; a configuration is compared with those of earlier steps.
+const STEPS: usize = 1 << 14;
+/// Configurations of a row that are looked at together.
+const BLOCK: usize = 64;
+/// One row in so many is looked at first: what these hold spares most of the others a place.
+const FIRST_LOOK: usize = 16;
+
+/// What a grid comes down to.
+pub(super) struct Scanned {
+    /// Configurations that no other beats in time and money, by time ascending.
+    pub(super) front: Vec<Point>,
+    /// The best that keeps all that is asked; `None` where none does.
+    pub(super) best: Option<(u32, u32)>,
+    /// Configurations on which a run did not complete: weighed one by one.
+    passed_over: Vec<(u32, u32)>,
+}
+
+impl Scanned {
+    /// The best, those that were passed over, and at most so many of the front with both of its ends, by E and C.
+    pub(super) fn listed(&self, most: usize) -> Vec<(u32, u32)> {
+        let last = self.front.len().saturating_sub(1);
+        let places = self.front.len().min(most);
+        let place = |index: usize| last * index / places.saturating_sub(1).max(1);
+        let mut listed: Vec<(u32, u32)> = (0..places).map(|index| self.front[place(index)].configuration).collect();
+        listed.extend(&self.passed_over);
+        listed.extend(self.best);
+        listed.sort_unstable();
+        listed.dedup();
+        listed
+    }
+}
+
+/// A configuration with what it takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Point {
+    /// E and C.
+    pub(super) configuration: (u32, u32),
+    pub(super) secs: f64,
+    pub(super) cost: f64,
+    /// Step of the stairs on which it stands.
+    step: usize,
+}
+
+/// Predicts, prices and reduces a grid of numbers of executors and of cores, both ascending. `None` where the predictor
+/// cannot predict a grid at once.
+pub(super) fn scan(
+    predictor: &Predictor,
+    job: &Job,
+    question: &Question,
+    executors: &[u32],
+    cores: &[u32],
+) -> Option<Scanned> {
+    let surface = predictor.surface(executors, cores)?;
+    let bills = Bills::of(job, question, cores);
+    // A run that did not complete says more of its configuration than any prediction.
+    let mut stopped: Vec<(u32, u32)> =
+        job.incomplete.iter().map(|run| (run.executors, run.cores_per_executor)).collect();
+    stopped.retain(|(e, c)| executors.binary_search(e).is_ok() && cores.binary_search(c).is_ok());
+    let best = Best { near: Vec::new(), passed_over: &stopped };
+    let mut scan = Scan { question, bills, executors, cores, stairs: Stairs::of(&surface), best };
+    for step in [FIRST_LOOK, 1] {
+        scan.stairs.kept.clear();
+        surface.regions.iter().for_each(|region| scan.region(region, step));
+    }
+    let Scan { stairs, best, .. } = scan;
+    let best = best.configuration();
+    let mut points = stairs.kept;
+    points.retain(|point| point.cost < stairs.least[point.step]);
+    let times: Vec<(f64, f64)> = points.iter().map(|point| (point.secs, point.cost)).collect();
+    let front = pareto_front(&times).into_iter().map(|index| points[index]).collect();
+    Some(Scanned { front, best, passed_over: stopped })
+}
+
+/// What is known half-way through a grid.
+struct Scan<'a> {
+    question: &'a Question,
+    bills: Bills,
+    executors: &'a [u32],
+    cores: &'a [u32],
+    stairs: Stairs,
+    best: Best<'a>,
+}
+
+/// What one executor costs, by its number of cores. One that goes over its memory costs more than anything.
+struct Bills {
+    starts: Vec<f64>,
+    seconds: Vec<f64>,
+    startup_secs: f64,
+    minimum_secs: f64,
+}
+
+/// The cheapest configuration of every time, as far as they have been seen.
+struct Stairs {
+    /// ln t of the first step, and steps for each unit of it.
+    first: f64,
+    steps: f64,
+    /// The least money of all earlier steps.
+    least: Vec<f64>,
+    kept: Vec<Point>,
+}
+
+/// The best configurations that keep all that is asked: by money, or by time where only a budget is asked.
+struct Best<'a> {
+    /// Each takes longer than those after it and is better than they are.
+    near: Vec<Goal>,
+    passed_over: &'a [(u32, u32)],
+}
+
+struct Goal {
+    /// What is to be least.
+    goal: f64,
+    secs: f64,
+    configuration: (u32, u32),
+}
+
+/// Room for what is known of one row of a region.
+struct Row {
+    logs: Vec<f64>,
+    secs: Vec<f64>,
+    costs: Vec<f64>,
+    goals: Vec<f64>,
+}
+
+impl Scan<'_> {
+    /// Looks at one row in `step` of a region.
+    fn region(&mut self, region: &Region, step: usize) {
+        let columns = region.columns.clone();
+        let mut row = Row::of(columns.len());
+        let probability = self.question.probability;
+        // The predicted time is the median: it answers for probabilities up to 1/2 without a spread.
+        let margin = (probability > 0.5).then(|| region.margin(probability));
+        let cores = &self.cores[columns.clone()];
+        for (index, place) in region.rows.clone().enumerate().step_by(step) {
+            let executors = self.executors[place];
+            region.logs(index, &mut row.logs, &mut row.secs);
+            row.secs.copy_from_slice(&row.logs);
+            exponentials(&mut row.secs);
+            self.bills.price(executors, columns.clone(), &row.secs, &mut row.costs);
+            self.stairs.keep(executors, cores, &row);
+            if let Some(margin) = margin.filter(|_| self.has_limit()) {
+                region.add_margin(margin, index, &mut row.logs);
+            }
+            self.goals(executors, columns.clone(), &mut row);
+            self.best.keep(executors, cores, &row);
+        }
+    }
+
+    fn has_limit(&self) -> bool {
+        self.question.deadline_secs.is_some() || self.question.budget.is_some()
+    }
+
+    /// What is to be least of each configuration of a row; infinite where it does not keep all that is asked. The
+    /// logarithms are those of the times that are to be within the limits.
+    fn goals(&self, executors: u32, columns: Range<usize>, row: &mut Row) {
+        let Row { secs, costs, goals, logs } = row;
+        let (deadline, budget) = (self.question.deadline_secs, self.question.budget);
+        goals.copy_from_slice(if deadline.is_none() && budget.is_some() { secs } else { costs });
+        if let Some(deadline) = deadline {
+            forbid_above(libm::log(deadline), logs, goals);
+        }
+        if let Some(budget) = budget {
+            exponentials(logs);
+            self.bills.price(executors, columns, logs, costs);
+            forbid_above(budget, costs, goals);
+        }
+    }
+}
+
+impl Row {
+    fn of(width: usize) -> Self {
+        let room = || vec![0.0; width];
+        Self { logs: room(), secs: room(), costs: room(), goals: room() }
+    }
+}
+
+impl Bills {
+    fn of(job: &Job, question: &Question, cores: &[u32]) -> Self {
+        let prices = &question.prices;
+        let memory = question.memory_per_executor_mib;
+        let executor = |cores: &u32| Resources {
+            executors: 1,
+            cores_per_executor: *cores,
+            memory_per_executor_mib: memory,
+            accelerated: job.context.accelerator.is_some(),
+        };
+        let start = |cores: &u32| match Footprint::of_job(job, *cores, memory, 1.0).goes_over_memory(job) {
+            Some(_) => f64::INFINITY,
+            None => prices.executor_start * (1.0 - prices.discount),
+        };
+        Self {
+            starts: cores.iter().map(start).collect(),
+            seconds: cores.iter().map(|cores| prices.executor_second(executor(cores))).collect(),
+            startup_secs: prices.startup_secs,
+            minimum_secs: prices.minimum_secs,
+        }
+    }
+
+    /// Money for each time of a row.
+    fn price(&self, executors: u32, columns: Range<usize>, secs: &[f64], costs: &mut [f64]) {
+        let executors = f64::from(executors);
+        let (starts, seconds) = (&self.starts[columns.clone()], &self.seconds[columns]);
+        for (((cost, secs), start), second) in costs.iter_mut().zip(secs).zip(starts).zip(seconds) {
+            let billed = secs + self.startup_secs;
+            let billed = if billed > self.minimum_secs { billed } else { self.minimum_secs };
+            *cost = executors * (start + second * billed);
+        }
+    }
+}
+
+impl Stairs {
+    /// Stairs over the times of the first and the last row of every region.
+    fn of(surface: &Surface) -> Self {
+        let (mut first, mut last) = (f64::INFINITY, f64::NEG_INFINITY);
+        for region in &surface.regions {
+            let mut logs = vec![0.0; region.columns.len()];
+            let mut scratch = logs.clone();
+            for row in [0, region.rows.len() - 1] {
+                region.logs(row, &mut logs, &mut scratch);
+                first = logs.iter().fold(first, |least, log| least.min(*log));
+                last = logs.iter().fold(last, |most, log| most.max(*log));
+            }
+        }
+        let steps = (STEPS - 2) as f64 / (last - first).max(f64::MIN_POSITIVE);
+        Self { first, steps: steps.min(f64::MAX), least: vec![f64::INFINITY; STEPS], kept: Vec::new() }
+    }
+
+    /// Keeps those of a row that nothing of an earlier step beats. Where nothing in a block is as cheap as what was as
+    /// fast as its fastest, it is passed over as a whole.
+    fn keep(&mut self, executors: u32, cores: &[u32], row: &Row) {
+        for start in (0..row.logs.len()).step_by(BLOCK) {
+            let block = start..(start + BLOCK).min(row.logs.len());
+            let fastest = self.step(least(&row.logs[block.clone()]));
+            if least(&row.costs[block.clone()]) >= self.least[fastest] {
+                continue;
+            }
+            for j in block {
+                let (step, cost) = (self.step(row.logs[j]), row.costs[j]);
+                if cost < self.least[step] {
+                    self.kept.push(Point { configuration: (executors, cores[j]), secs: row.secs[j], cost, step });
+                    // Later steps know it from now on.
+                    self.least[step + 1..]
+                        .iter_mut()
+                        .take_while(|least| **least > cost)
+                        .for_each(|least| *least = cost);
+                }
+            }
+        }
+    }
+
+    fn step(&self, log: f64) -> usize {
+        (((log - self.first) * self.steps) as usize).min(STEPS - 1)
+    }
+}
+
+impl Best<'_> {
+    fn keep(&mut self, executors: u32, cores: &[u32], row: &Row) {
+        let bound = self.near.first().map_or(f64::MAX, |best| best.goal * (1.0 + SAME_MONEY));
+        if least(&row.goals) > bound {
+            return;
+        }
+        for (j, goal) in row.goals.iter().enumerate().filter(|(_, goal)| **goal <= bound) {
+            let (goal, secs, configuration) = (*goal, row.secs[j], (executors, cores[j]));
+            let place = self.near.partition_point(|other| other.goal <= goal);
+            let is_beaten = self.near[..place].last().is_some_and(|other| other.secs <= secs);
+            if !is_beaten && !self.passed_over.contains(&configuration) {
+                let beats = self.near[place..].iter().take_while(|other| other.secs >= secs).count();
+                self.near.splice(place..place + beats, [Goal { goal, secs, configuration }]);
+            }
+        }
+    }
+
+    /// Of those that are as good as the best, the fastest.
+    fn configuration(&self) -> Option<(u32, u32)> {
+        let bound = self.near.first()?.goal * (1.0 + SAME_MONEY);
+        let as_good = self.near.partition_point(|other| other.goal <= bound);
+        Some(self.near[as_good - 1].configuration)
+    }
+}
+
+/// Makes the goal infinite of everything that lies above a limit.
+fn forbid_above(limit: f64, values: &[f64], goals: &mut [f64]) {
+    for (goal, value) in goals.iter_mut().zip(values) {
+        *goal = if *value <= limit { *goal } else { f64::INFINITY };
+    }
+}
+
+/// The least of numbers, in lanes so that the compiler may use vector instructions.
+fn least(values: &[f64]) -> f64 {
+    let lesser = |a: f64, b: f64| if a < b { a } else { b };
+    let (chunks, rest) = values.as_chunks::<8>();
+    let mut lanes = [f64::INFINITY; 8];
+    for chunk in chunks {
+        for (lane, value) in lanes.iter_mut().zip(chunk) {
+            *lane = lesser(*value, *lane);
+        }
+    }
+    lanes.iter().chain(rest).fold(f64::INFINITY, |least, value| lesser(*value, least))
+}

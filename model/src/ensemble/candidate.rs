@@ -1,0 +1,143 @@
+//! The candidates that an ensemble blends, and which of them compete for a shape of question.
+
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::Training;
+use crate::ensemble::Direction;
+use crate::ensemble::folds::has_forward;
+use crate::ensemble::shape::{Extent, Shape};
+use crate::regression::Regression;
+use crate::regression::detrended::Detrended;
+use crate::regression::gaussian_process::GaussianProcess;
+use crate::regression::log_additive::LogAdditive;
+use crate::regression::plane::{Factored, Plane};
+use crate::regression::posynomial::{Posynomial, Prior, Problem, Sign};
+
+/// A way to learn the logarithm of the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Kind {
+    /// A smooth function that bends within one standard deviation of a feature.
+    Near,
+    /// A smooth function that bends within two.
+    Far,
+    /// A posynomial of two terms and a smooth function of what it leaves.
+    TwoTerms,
+    /// A posynomial of three terms and a smooth function of what it leaves.
+    ThreeTerms,
+    /// A log-additive line.
+    LogAdditive,
+}
+
+/// A fitted candidate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Member {
+    Smooth(GaussianProcess),
+    Detrended(Detrended),
+    Posynomial(Posynomial),
+    LogAdditive(LogAdditive),
+}
+
+/// What is to be fitted.
+pub(super) struct Request<'a> {
+    pub(super) kinds: &'a [Kind],
+    /// Numeric features whose exponents are tied to whole numbers.
+    pub(super) ties: &'a [usize],
+    /// One a numeric feature.
+    pub(super) directions: &'a [Option<Direction>],
+    /// Whether some rows are held out: a fold that is left with two values of a feature does not tie it.
+    pub(super) validates: bool,
+}
+
+impl Kind {
+    /// Whether it depends on which exponents are tied.
+    pub(super) fn is_tied(self) -> bool {
+        matches!(self, Self::TwoTerms | Self::ThreeTerms)
+    }
+}
+
+/// What competes. Beyond a range a process that returns to the mean and a line that cannot bend are left out; where
+/// a feature has too few values to hold one out beyond the others, only what extrapolates by whole powers is trusted.
+pub(super) fn kinds(extent: &Extent, shape: &Shape) -> Vec<Kind> {
+    match shape {
+        Shape::Beyond(_) if !has_forward(extent, shape) => vec![Kind::TwoTerms, Kind::ThreeTerms],
+        Shape::Beyond(_) => vec![Kind::Far, Kind::TwoTerms, Kind::ThreeTerms],
+        _ => vec![Kind::Near, Kind::Far, Kind::TwoTerms, Kind::ThreeTerms, Kind::LogAdditive],
+    }
+}
+
+/// The features whose exponents few values must extrapolate.
+pub(super) fn ties(extent: &Extent, shape: &Shape) -> Vec<usize> {
+    match shape {
+        Shape::Beyond(sides) => {
+            let few =
+                |column: &usize| extent.numeric[*column].log && extent.numeric[*column].levels.len() <= FEW_LEVELS;
+            sides.iter().map(|(column, _)| *column).filter(few).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Up to so many values leave the power open by which a feature goes on.
+const FEW_LEVELS: usize = 3;
+
+/// Fits candidates, one a kind, in their order.
+pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
+    let prior = Prior {
+        beyond: request.ties.to_vec(),
+        tie_two_levels: !request.validates,
+        directions: signs(request.directions),
+    };
+    let problem = Problem::new(training, &prior);
+    let mut terms = Vec::new();
+    let mut member = |kind: &Kind| {
+        if kind.is_tied() && terms.is_empty() {
+            terms = problem.fit();
+        }
+        match kind {
+            Kind::Near => Member::Smooth(GaussianProcess::fit(training, 1.0)),
+            Kind::Far => Member::Smooth(GaussianProcess::fit(training, 2.0)),
+            Kind::TwoTerms => Member::Detrended(Detrended::fit(training, &problem, &terms[1])),
+            Kind::ThreeTerms => Member::Detrended(Detrended::fit(training, &problem, &terms[2])),
+            Kind::LogAdditive => Member::LogAdditive(LogAdditive::fit(training)),
+        }
+    };
+    request.kinds.iter().map(&mut member).collect()
+}
+
+/// Candidates for a first guess, without ties.
+pub(super) fn rough(training: &Training, directions: &[Option<Direction>]) -> Vec<Member> {
+    let prior = Prior { directions: signs(directions), ..Prior::default() };
+    let terms = Problem::new(training, &prior).fit();
+    let smooth = Member::Smooth(GaussianProcess::fit(training, 2.0));
+    terms.into_iter().skip(1).map(Member::Posynomial).chain([smooth]).collect()
+}
+
+fn signs(directions: &[Option<Direction>]) -> Vec<Option<Sign>> {
+    let sign = |direction: &Direction| match direction {
+        Direction::Rises => Sign::Positive,
+        Direction::Falls => Sign::Negative,
+    };
+    directions.iter().map(|direction| direction.as_ref().map(sign)).collect()
+}
+
+impl Regression for Member {
+    fn log(&self, numeric: &[f64], category: &[u32]) -> f64 {
+        match self {
+            Self::Smooth(member) => member.log(numeric, category),
+            Self::Detrended(member) => member.log(numeric, category),
+            Self::Posynomial(member) => member.log(numeric, category),
+            Self::LogAdditive(member) => member.log(numeric, category),
+        }
+    }
+
+    fn add_to(&self, grid: &mut Factored, plane: &Plane, weight: f64) {
+        match self {
+            Self::Smooth(member) => member.add_to(grid, plane, weight),
+            Self::Detrended(member) => member.add_to(grid, plane, weight),
+            Self::Posynomial(member) => member.add_to(grid, plane, weight),
+            Self::LogAdditive(member) => member.add_to(grid, plane, weight),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Rows in one canonical form, so that neither their order, nor copies of them, nor the unit of the times changes a digit.
+
+use std::cmp::Ordering;
+
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::{Dataset, Points, Training};
+use crate::ensemble::permutation::hash;
+use crate::ensemble::schema::Schema;
+
+/// Most distinct rows that a fit sees: the Gaussian processes take time as their cube.
+pub(crate) const MAX_ROWS: usize = 1_500;
+/// Logarithms of times are whole multiples of 2⁻²⁴ (a relative 6e-8, far below any clock's noise) about their mean, so
+/// that times k times as long give the same bits.
+const STEPS_PER_UNIT: f64 = 16_777_216.0;
+
+/// Distinct rows in an order of their own, with the median time of each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Table {
+    pub(crate) schema: Schema,
+    /// Features, and logarithms of seconds less `mean_log`.
+    pub(crate) training: Training,
+    pub(crate) mean_log: f64,
+    /// Whether the time of each row was measured; the others stand for lower bounds.
+    pub(crate) observed: Vec<bool>,
+}
+
+/// Runs that are equal in every feature.
+pub(crate) struct Group {
+    pub(crate) numeric: Vec<f64>,
+    pub(crate) category: Vec<u32>,
+    /// Seconds of the completed runs, ascending.
+    pub(crate) secs: Vec<f64>,
+    /// Runs that were stopped before they completed.
+    pub(crate) stopped: usize,
+    /// The largest of their lower bounds, seconds; 0 where there is none.
+    pub(crate) bound_secs: f64,
+}
+
+impl Group {
+    /// Logarithm of the median of the runs, where those that were stopped count as longer than any that completed; `None`
+    /// where the median is one of these.
+    pub(crate) fn log_median(&self) -> Option<f64> {
+        let runs = self.secs.len() + self.stopped;
+        let middle = runs / 2;
+        let upper = self.secs.get(middle)?;
+        Some(libm::log(if runs % 2 == 1 { *upper } else { self.secs[middle - 1] / 2.0 + upper / 2.0 }))
+    }
+
+    /// Logarithm of the lower bound.
+    pub(crate) fn log_bound(&self) -> f64 {
+        libm::log(self.bound_secs)
+    }
+}
+
+/// Groups of equal rows, by numbers and then names.
+pub(crate) fn groups(schema: &Schema, dataset: &Dataset) -> Vec<Group> {
+    let Points { numeric, category } = schema.points(dataset.features());
+    let mut order: Vec<usize> = (0..numeric.len()).collect();
+    let features = |a: usize, b: usize| compare(&numeric[a], &numeric[b]).then_with(|| category[a].cmp(&category[b]));
+    order.sort_by(|a, b| features(*a, *b));
+    let group = |rows: &[usize]| {
+        let times = |censored: bool| {
+            let chosen = rows.iter().filter(move |row| dataset.censored()[**row] == censored);
+            chosen.map(|row| dataset.secs()[*row])
+        };
+        let mut secs: Vec<f64> = times(false).collect();
+        secs.sort_by(f64::total_cmp);
+        Group {
+            numeric: numeric[rows[0]].clone(),
+            category: category[rows[0]].clone(),
+            secs,
+            stopped: times(true).count(),
+            bound_secs: times(true).fold(0.0, f64::max),
+        }
+    };
+    order.chunk_by(|a, b| features(*a, *b) == Ordering::Equal).map(group).collect()
+}
+
+/// Keeps at most [`MAX_ROWS`] groups: those at the ends of each numeric feature's range first (a question beyond the
+/// range leans on them), then a pseudo-random choice. Their order stays.
+pub(crate) fn subsample(groups: Vec<Group>) -> Vec<Group> {
+    if groups.len() <= MAX_ROWS {
+        return groups;
+    }
+    let columns = groups[0].numeric.len();
+    let end = |column: usize, pick: fn(f64, f64) -> f64| {
+        groups.iter().map(|group| group.numeric[column]).reduce(pick).unwrap_or_default()
+    };
+    let ends: Vec<(f64, f64)> = (0..columns).map(|j| (end(j, f64::min), end(j, f64::max))).collect();
+    let at_end = |group: &Group| group.numeric.iter().zip(&ends).any(|(x, (low, high))| x == low || x == high);
+    let mut ranked: Vec<(bool, u64, usize)> =
+        groups.iter().enumerate().map(|(row, group)| (!at_end(group), hash(row), row)).collect();
+    ranked.sort_unstable();
+    // No more than half from the ends, so that the inside is seen too.
+    let ends = ranked.iter().take_while(|(inside, ..)| !inside).count().min(MAX_ROWS / 2);
+    let inside = ranked.partition_point(|(inside, ..)| !inside);
+    let mut kept = vec![false; groups.len()];
+    let chosen = ranked[..ends].iter().chain(&ranked[inside..]).chain(&ranked[ends..inside]).take(MAX_ROWS);
+    chosen.for_each(|(.., row)| kept[*row] = true);
+    groups.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(group, _)| group).collect()
+}
+
+impl Table {
+    /// Rows of features with the logarithms of their seconds.
+    pub(crate) fn new(schema: Schema, points: Points, logs: &[f64], observed: Vec<bool>) -> Self {
+        let mean_log = logs.iter().sum::<f64>() / logs.len() as f64;
+        let logs = logs.iter().map(|log| libm::round((log - mean_log) * STEPS_PER_UNIT) / STEPS_PER_UNIT).collect();
+        Self { schema, training: Training { points, logs }, mean_log, observed }
+    }
+
+    /// Distinct rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.training.logs.len()
+    }
+
+    /// Distinct measured values of a numeric feature, ascending.
+    pub(crate) fn levels(&self, column: usize) -> Vec<f64> {
+        let observed = self.training.points.numeric.iter().zip(&self.observed).filter(|(_, observed)| **observed);
+        let mut levels: Vec<f64> = observed.map(|(row, _)| row[column]).collect();
+        levels.sort_by(f64::total_cmp);
+        levels.dedup();
+        levels
+    }
+}
+
+/// Lexicographic order of finite numbers.
+fn compare(a: &[f64], b: &[f64]) -> Ordering {
+    a.iter().zip(b).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+}

@@ -1,0 +1,46 @@
+//! Lower bounds: runs that had not ended when they were stopped.
+
+use std::f64::consts::{PI, SQRT_2};
+
+/// Rounds of imputation.
+pub(crate) const ROUNDS: usize = 2;
+/// Least scale of the times about their prediction, log units.
+const LEAST_SCALE: f64 = 0.1;
+/// Beyond so many scales the tail is an exponential to four digits, and its ratio would be rounding.
+const TAIL: f64 = 6.0;
+
+/// The expected logarithm of a time above a bound, where logarithms are normal about `mean`: mean + σ·φ(a)/(1 − Φ(a)),
+/// a = (bound − mean)/σ (Tobin, "Estimation of relationships for limited dependent variables", Econometrica 26(1),
+/// 1958; the E step of Dempster, Laird and Rubin, JRSS B 39(1), 1977, §4.3).
+pub(crate) fn expected_above(bound: f64, mean: f64, scale: f64) -> f64 {
+    let a = (bound - mean) / scale;
+    if a > TAIL {
+        return bound + scale / a;
+    }
+    let density = libm::exp(-0.5 * a * a) / (2.0 * PI).sqrt();
+    mean + scale * density / (0.5 * libm::erfc(a / SQRT_2))
+}
+
+/// The scale of residuals, no less than [`LEAST_SCALE`].
+pub(crate) fn scale(residuals: &[f64]) -> f64 {
+    let count = residuals.len().max(1) as f64;
+    let mean = residuals.iter().sum::<f64>() / count;
+    let squares: f64 = residuals.iter().map(|r| (r - mean) * (r - mean)).sum();
+    (squares / count).sqrt().max(LEAST_SCALE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_far_below_changes_nothing_and_one_far_above_is_nearly_the_time() {
+        assert!((expected_above(-8.0, 1.0, 0.5) - 1.0).abs() < 1e-12);
+        // φ(0)/(1 − Φ(0)) = √(2/π).
+        assert!((expected_above(1.0, 1.0, 0.5) - (1.0 + 0.5 * (2.0 / PI).sqrt())).abs() < 1e-12);
+        let far = expected_above(9.0, 1.0, 0.5);
+        assert!(far > 9.0 && far < 9.1, "{far}");
+        let (below, above) = (expected_above(4.0 - 1e-9, 1.0, 0.5), expected_above(4.0 + 1e-9, 1.0, 0.5));
+        assert!((below - above).abs() < 0.02, "{below} and {above}");
+    }
+}

@@ -1,0 +1,116 @@
+//! What has been fitted so far: candidates on all rows, and their blend for each shape of question.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::Points;
+use crate::ensemble::blend::{Blend, Trial};
+use crate::ensemble::candidate::{Kind, Member, Request};
+use crate::ensemble::canonical::Table;
+use crate::ensemble::folds::{Fold, folds};
+use crate::ensemble::shape::Shape;
+use crate::ensemble::{Direction, State, candidate};
+use crate::regression::Regression;
+
+/// Grows with the questions; an entry never changes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Entries", into = "Entries")]
+pub(super) struct Fitted {
+    blends: BTreeMap<Shape, Arc<Blend>>,
+    members: BTreeMap<Key, Arc<Member>>,
+}
+
+/// A candidate that was fitted on all rows, with the features whose exponents are tied.
+type Key = (Kind, Vec<usize>);
+
+/// As JSON has it, whose maps have no keys but text.
+#[derive(Clone, Serialize, Deserialize)]
+struct Entries {
+    blends: Vec<(Shape, Blend)>,
+    members: Vec<(Key, Member)>,
+}
+
+impl Fitted {
+    /// The blend for a shape, fitted where it is the first of its shape.
+    pub(super) fn blend(&mut self, state: &State, shape: &Shape) -> Arc<Blend> {
+        if let Some(blend) = self.blends.get(shape) {
+            return Arc::clone(blend);
+        }
+        let blend = Arc::new(self.fit(state, shape));
+        self.blends.insert(shape.clone(), Arc::clone(&blend));
+        blend
+    }
+
+    /// The candidates of a blend with their weights.
+    pub(super) fn members(&self, blend: &Blend) -> Vec<(Arc<Member>, f64)> {
+        let member = |kind: Kind| self.members.get(&key(kind, &blend.ties)).map(Arc::clone);
+        blend.members.iter().filter_map(|(kind, weight)| Some((member(*kind)?, *weight))).collect()
+    }
+
+    fn fit(&mut self, state: &State, shape: &Shape) -> Blend {
+        let State { table, extent, directions, .. } = state;
+        let kinds = candidate::kinds(extent, shape);
+        let ties = candidate::ties(extent, shape);
+        let request = |kinds, validates| Request { kinds, ties: &ties, directions, validates };
+        let trial = |fold: &Fold| {
+            let fits = candidate::fit(&table.training.select(&fold.fit), &request(&kinds, true));
+            let test = table.training.select(&fold.test);
+            Trial {
+                rows: fold.test.clone(),
+                predicted: fits.iter().map(|member| member.logs(&test.points)).collect(),
+                logs: test.logs,
+            }
+        };
+        let trials: Vec<Trial> = folds(table, extent, shape).iter().map(trial).collect();
+        let missing: Vec<Kind> =
+            kinds.iter().filter(|kind| !self.members.contains_key(&key(**kind, &ties))).copied().collect();
+        let fits = candidate::fit(&table.training, &request(&missing, false));
+        for (kind, member) in missing.iter().zip(fits) {
+            self.members.insert(key(*kind, &ties), Arc::new(member));
+        }
+        let error = |kind: &Kind| {
+            let logs = self.members.get(&key(*kind, &ties)).map(|member| member.logs(&table.training.points));
+            let errors = logs.iter().flatten().zip(&table.training.logs).map(|(guess, log)| (guess - log).abs());
+            errors.sum::<f64>() / table.rows() as f64
+        };
+        let fitted: Vec<f64> = kinds.iter().map(error).collect();
+        Blend::weigh(shape, &kinds, ties, &trials, &fitted)
+    }
+}
+
+/// Ties are the posynomials' alone.
+fn key(kind: Kind, ties: &[usize]) -> Key {
+    (kind, if kind.is_tied() { ties.to_vec() } else { Vec::new() })
+}
+
+/// What the candidates say, on average and without validation, of points: enough to place lower bounds.
+pub(super) fn first_guess(table: &Table, directions: &[Option<Direction>], points: &Points) -> Vec<f64> {
+    let members = candidate::rough(&table.training, directions);
+    let mut means = vec![table.mean_log; points.rows()];
+    for member in &members {
+        for (mean, log) in means.iter_mut().zip(member.logs(points)) {
+            *mean += log / members.len() as f64;
+        }
+    }
+    means
+}
+
+impl From<Entries> for Fitted {
+    fn from(entries: Entries) -> Self {
+        Self {
+            blends: entries.blends.into_iter().map(|(shape, blend)| (shape, Arc::new(blend))).collect(),
+            members: entries.members.into_iter().map(|(key, member)| (key, Arc::new(member))).collect(),
+        }
+    }
+}
+
+impl From<Fitted> for Entries {
+    fn from(fitted: Fitted) -> Self {
+        Self {
+            blends: fitted.blends.into_iter().map(|(shape, blend)| (shape, Arc::unwrap_or_clone(blend))).collect(),
+            members: fitted.members.into_iter().map(|(key, member)| (key, Arc::unwrap_or_clone(member))).collect(),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What is held out to judge the candidates for a shape of question: rows that lie to the others as the question does.
+
+use std::collections::BTreeSet;
+
+use crate::ensemble::canonical::Table;
+use crate::ensemble::permutation::deal;
+use crate::ensemble::shape::{Extent, Shape, Side};
+
+/// From so many rows on, fewer folds are tried.
+const MANY_ROWS: usize = 300;
+/// Up to so many rows each is held out alone.
+const FEW_ROWS: usize = 12;
+/// Folds of a cross-validation.
+const FOLDS: usize = 5;
+/// Folds of many rows, of which only some are tried: each leaves nearly as much to fit as there is.
+const FOLDS_OF_MANY: usize = 10;
+const TRIED_OF_MANY: usize = 2;
+
+/// Rows to fit and rows to predict, by index.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Fold {
+    pub(crate) fit: Vec<usize>,
+    pub(crate) test: Vec<usize>,
+}
+
+/// Whether rows can be held out as the shape asks: beyond a range only where each of its features has three values, one to
+/// hold out and two to tell how it goes on.
+pub(super) fn has_forward(extent: &Extent, shape: &Shape) -> bool {
+    match shape {
+        Shape::Beyond(sides) => sides.iter().all(|(column, _)| extent.numeric[*column].levels.len() > 2),
+        _ => true,
+    }
+}
+
+/// Folds for a shape; none where fewer than three rows are there. Lower bounds are never predicted, only fitted.
+pub(crate) fn folds(table: &Table, extent: &Extent, shape: &Shape) -> Vec<Fold> {
+    if table.rows() < 3 {
+        return Vec::new();
+    }
+    let mut folds = match shape {
+        Shape::Beyond(sides) => forward(table, extent, sides),
+        Shape::UnseenContext => by_group(table, |row| table.training.points.category[row].clone()),
+        Shape::UnseenLevel(columns) => by_group(table, |row| vec![table.training.points.category[row][columns[0]]]),
+        Shape::Inside => Vec::new(),
+    };
+    if folds.is_empty() {
+        folds = random(table);
+    }
+    folds.retain(|fold| fold.fit.len() > 1);
+    if table.rows() >= MANY_ROWS {
+        folds.truncate(TRIED_OF_MANY);
+    }
+    folds
+}
+
+fn count(table: &Table) -> usize {
+    if table.rows() < MANY_ROWS { FOLDS } else { FOLDS_OF_MANY }
+}
+
+/// Holds out the outermost values of the features that a question leaves.
+fn forward(table: &Table, extent: &Extent, sides: &[(usize, Side)]) -> Vec<Fold> {
+    let cuts: Vec<Vec<Cut>> = sides.iter().map(|side| cuts(extent, *side)).filter(|cuts| !cuts.is_empty()).collect();
+    let most = cuts.iter().map(Vec::len).max().unwrap_or(0);
+    let numeric = &table.training.points.numeric;
+    let fold = |depth: usize| {
+        let cuts: Vec<Cut> = cuts.iter().map(|cuts| cuts[depth.min(cuts.len() - 1)]).collect();
+        let rows = || 0..table.rows();
+        let fit: Vec<usize> = rows().filter(|row| cuts.iter().all(|cut| !cut.is_beyond(&numeric[*row]))).collect();
+        let observed = || rows().filter(|row| table.observed[*row]);
+        let mut test: Vec<usize> =
+            observed().filter(|row| cuts.iter().all(|cut| cut.is_beyond(&numeric[*row]))).collect();
+        if test.is_empty() {
+            test = observed().filter(|row| cuts.iter().any(|cut| cut.is_beyond(&numeric[*row]))).collect();
+        }
+        Fold { fit, test }
+    };
+    let enough = |fold: &Fold| fold.fit.len() >= 3.max(table.rows().div_ceil(5)) && !fold.test.is_empty();
+    (0..most).map(fold).filter(enough).collect()
+}
+
+/// A value of a feature beyond which rows are held out.
+#[derive(Clone, Copy)]
+struct Cut {
+    column: usize,
+    side: Side,
+    value: f64,
+}
+
+impl Cut {
+    fn is_beyond(self, numeric: &[f64]) -> bool {
+        match self.side {
+            Side::Above => numeric[self.column] > self.value,
+            Side::Below => numeric[self.column] < self.value,
+        }
+    }
+}
+
+/// The last value to fit, nearest to the end first: with few values the last one or two are held out, with many the
+/// outermost 15 % and 35 %.
+fn cuts(extent: &Extent, (column, side): (usize, Side)) -> Vec<Cut> {
+    let levels = &extent.numeric[column].levels;
+    let last = levels.len() - 1;
+    let share = |tenths: usize| last * tenths / 100;
+    let places = match levels.len() {
+        ..=2 => vec![],
+        3 => vec![1],
+        4..=6 => vec![last - 1, last - 2],
+        _ => vec![share(85), share(65)],
+    };
+    let value = |place: usize| match side {
+        Side::Above => levels[place],
+        Side::Below => levels[last - place],
+    };
+    places.into_iter().map(|place| Cut { column, side, value: value(place) }).collect()
+}
+
+/// Holds out whole groups of rows.
+fn by_group<K: Ord + Clone>(table: &Table, key: impl Fn(usize) -> K) -> Vec<Fold> {
+    let keys: BTreeSet<K> = (0..table.rows()).map(&key).collect();
+    let keys: Vec<K> = keys.into_iter().collect();
+    let folds = count(table).min(keys.len());
+    if folds < 2 {
+        return Vec::new();
+    }
+    let of = deal(keys.len(), folds);
+    let fold_of_row = |row: usize| keys.binary_search(&key(row)).map_or(0, |place| of[place]);
+    (0..folds).map(|fold| split(table, |row| fold_of_row(row) == fold)).collect()
+}
+
+/// Holds out rows at random, and scores those that lie within the range of the rest: a question inside does.
+fn random(table: &Table) -> Vec<Fold> {
+    let rows = table.rows();
+    let folds = if rows <= FEW_ROWS { rows } else { count(table) };
+    let of = deal(rows, folds);
+    let all: Vec<Fold> = (0..folds).map(|fold| split(table, |row| of[row] == fold)).collect();
+    let inside: Vec<Fold> = all.iter().map(|fold| within(table, fold)).filter(|fold| !fold.test.is_empty()).collect();
+    if inside.iter().map(|fold| fold.test.len()).sum::<usize>() >= 2 { inside } else { all }
+}
+
+fn split(table: &Table, is_out: impl Fn(usize) -> bool) -> Fold {
+    let (out, fit): (Vec<usize>, Vec<usize>) = (0..table.rows()).partition(|row| is_out(*row));
+    Fold { fit, test: out.into_iter().filter(|row| table.observed[*row]).collect() }
+}
+
+fn within(table: &Table, fold: &Fold) -> Fold {
+    let numeric = &table.training.points.numeric;
+    let columns = numeric[0].len();
+    let range = |column: usize| {
+        let values = || fold.fit.iter().map(|row| numeric[*row][column]);
+        (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
+    };
+    let ranges: Vec<(f64, f64)> = (0..columns).map(range).collect();
+    let is_within = |row: &&usize| numeric[**row].iter().zip(&ranges).all(|(x, (low, high))| x >= low && x <= high);
+    Fold { fit: fold.fit.clone(), test: fold.test.iter().filter(is_within).copied().collect() }
+}

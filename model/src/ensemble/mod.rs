@@ -1,0 +1,254 @@
+//! Foreglow's own predictor of any table of runs: several candidates, weighed by how they do on held-out rows that lie to
+//! the others as the question lies to what was measured.
+//!
+//! | step | where |
+//! |---|---|
+//! | distinct rows in one order, medians of repeats | [`canonical`] |
+//! | how a question lies to the rows | [`shape`] |
+//! | what is held out for that | [`folds`] |
+//! | what competes | [`candidate`] |
+//! | weights and errors | [`blend`] |
+//! | runs that were stopped | [`censored`] |
+//! | what a person should know | [`caution`] |
+
+mod blend;
+mod candidate;
+mod canonical;
+mod caution;
+mod censored;
+mod fitted;
+mod folds;
+mod outliers;
+mod permutation;
+mod schema;
+mod shape;
+mod surface;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::dataset::{Dataset, DatasetError, Features, Points};
+use crate::ensemble::canonical::{Group, MAX_ROWS, Table, groups, subsample};
+use crate::ensemble::fitted::Fitted;
+pub(crate) use crate::ensemble::schema::Schema;
+use crate::ensemble::shape::{Extent, Shape};
+pub(crate) use crate::ensemble::surface::{Along, Region, Surface};
+use crate::regression::Regression;
+use crate::{FitError, Interval, Prediction, Warning};
+
+/// Nominal probability of an interval.
+const PROBABILITY: f64 = 0.9;
+
+/// Which way the time goes where a numeric feature grows and nothing else changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// It never gets shorter, as with more images.
+    Rises,
+    /// It never gets longer.
+    Falls,
+}
+
+/// A fitted predictor of a table of runs.
+///
+/// What a question needs is fitted when a question of its shape (inside the measured ranges, beyond this end of that one)
+/// is first asked, and kept. A prediction depends on the runs and its own question alone. The order of the runs and exact
+/// copies of all of them change no digit, and all times k times as long make predictions k times as long.
+///
+/// ```
+/// # use foreglow_model::{Column, Dataset, Ensemble, Features};
+/// let nodes = Column::numeric("nodes", vec![1.0, 2.0, 3.0, 4.0], None);
+/// let features = Features::new(vec![nodes]).unwrap();
+/// let dataset = Dataset::new(features, vec![120.0, 60.0, 40.0, 30.0], vec![false; 4]).unwrap();
+/// let ensemble = Ensemble::fit(&dataset).unwrap();
+/// let asked = Features::new(vec![Column::numeric("nodes", vec![6.0], None)]).unwrap();
+/// let secs = ensemble.predict(&asked).unwrap()[0].completion_time_secs.unwrap();
+/// assert!((secs - 20.0).abs() < 1.0, "{secs}");
+/// ```
+#[derive(Debug)]
+pub struct Ensemble {
+    state: State,
+    fitted: Mutex<Fitted>,
+}
+
+/// What does not change with the questions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct State {
+    table: Table,
+    extent: Extent,
+    /// One a numeric feature.
+    directions: Vec<Option<Direction>>,
+    warnings: Vec<Warning>,
+}
+
+impl Ensemble {
+    /// Learns from runs.
+    ///
+    /// # Errors
+    /// Every run is a lower bound.
+    pub fn fit(dataset: &Dataset) -> Result<Self, FitError> {
+        Self::fit_directed(dataset, &[])
+    }
+
+    /// Learns from runs where the direction of some features is known, by the name of the column.
+    ///
+    /// # Errors
+    /// Every run is a lower bound.
+    pub fn fit_directed(dataset: &Dataset, known: &[(&str, Direction)]) -> Result<Self, FitError> {
+        let schema = Schema::of(dataset.features());
+        let all = groups(&schema, dataset);
+        let mut warnings = caution::disagreeing_repeats(&schema, &all);
+        let distinct = all.len();
+        let groups = subsample(all);
+        if groups.len() < distinct {
+            warnings.push(Warning::Subsampled { distinct, fitted: MAX_ROWS });
+        }
+        let directions: Vec<Option<Direction>> = schema
+            .numeric()
+            .map(|name| known.iter().find(|(column, _)| *column == name).map(|(_, direction)| *direction))
+            .collect();
+        let table =
+            complete(&schema, &groups, &directions).ok_or(FitError::AllStopped { runs: dataset.secs().len() })?;
+        let extent = Extent::of(&table);
+        let state = State { table, extent, directions, warnings };
+        Ok(Self { state, fitted: Mutex::default() })
+    }
+
+    /// Predicts the completion time of each row of questions. Their columns are found by name; a category may have names
+    /// that no run had. Where the runs cannot say, the time is `None` and a warning tells why.
+    ///
+    /// # Errors
+    /// A column is missing, or is a category on one side alone.
+    pub fn predict(&self, questions: &Features) -> Result<Vec<Prediction>, DatasetError> {
+        let aligned = self.state.table.schema.align(questions)?;
+        let points = self.state.table.schema.points(&aligned);
+        let answer = |row: usize| {
+            let name = |category: usize| caution::name(&aligned, row, category);
+            self.answer(&points.numeric[row], &points.category[row], &name)
+        };
+        Ok((0..points.rows()).map(answer).collect())
+    }
+
+    /// Fits ahead what these questions will need.
+    ///
+    /// # Errors
+    /// As [`Ensemble::predict`].
+    pub fn prepare(&self, questions: &Features) -> Result<(), DatasetError> {
+        self.predict(questions).map(drop)
+    }
+
+    /// What a person should know before trusting any prediction: samples that disagree with each other or with all the
+    /// rest, rows that were left out.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = self.state.warnings.clone();
+        let table = &self.state.table;
+        if table.rows() > 2 && !self.state.extent.is_one_point() {
+            let mut fitted = self.lock();
+            let residuals = fitted.blend(&self.state, &Shape::Inside).residuals.clone();
+            drop(fitted);
+            warnings.extend(caution::disagreeing_rows(table, &residuals));
+        }
+        warnings
+    }
+
+    /// A fit that panicked leaves nothing half done behind: every entry is made before it is kept.
+    fn lock(&self) -> MutexGuard<'_, Fitted> {
+        self.fitted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `name` tells what a person calls the asked level of a category.
+    fn answer(&self, numeric: &[f64], category: &[u32], name: &dyn Fn(usize) -> String) -> Prediction {
+        let State { table, extent, .. } = &self.state;
+        let warnings = caution::unknown(&table.schema, extent, table, numeric, category, name);
+        if !warnings.is_empty() {
+            return Prediction::unknown(warnings);
+        }
+        let mut warnings = caution::cautions(&table.schema, extent, table, numeric, category, name);
+        let (log, spread) = if extent.is_one_point() {
+            (0.0, None)
+        } else {
+            let shape = extent.shape(numeric, category);
+            let mut fitted = self.lock();
+            let blend = fitted.blend(&self.state, &shape);
+            let spread = blend.spread(extent.distance(numeric));
+            let members = fitted.members(&blend);
+            drop(fitted);
+            (members.iter().map(|(member, weight)| weight * member.log(numeric, category)).sum(), spread)
+        };
+        let secs = libm::exp(table.mean_log + log);
+        if !(secs.is_finite() && secs > 0.0) {
+            warnings.push(Warning::NotPositive);
+            return Prediction::unknown(warnings);
+        }
+        let interval = spread.as_ref().and_then(|spread| {
+            let ends = [0.5 - PROBABILITY / 2.0, 0.5 + PROBABILITY / 2.0].map(|share| secs * spread.quantile(share));
+            let [lower_secs, upper_secs] = ends;
+            upper_secs.is_finite().then_some(Interval { lower_secs, upper_secs, probability: PROBABILITY })
+        });
+        Prediction { completion_time_secs: Some(secs), interval, spread, warnings }
+    }
+}
+
+/// The rows to fit: medians where the middle run completed, and expected times above their bounds for the others.
+/// `None` where nothing completed.
+fn complete(schema: &Schema, groups: &[Group], directions: &[Option<Direction>]) -> Option<Table> {
+    let (known, stopped): (Vec<&Group>, Vec<&Group>) = groups.iter().partition(|group| group.log_median().is_some());
+    if known.is_empty() {
+        return None;
+    }
+    let points = |groups: &[&Group]| Points {
+        numeric: groups.iter().map(|group| group.numeric.clone()).collect(),
+        category: groups.iter().map(|group| group.category.clone()).collect(),
+    };
+    let logs: Vec<f64> = known.iter().filter_map(|group| group.log_median()).collect();
+    let observed = Table::new(schema.clone(), points(&known), &logs, vec![true; known.len()]);
+    if stopped.is_empty() {
+        return Some(observed);
+    }
+    let asked = points(&stopped);
+    let mut table = observed.clone();
+    for _ in 0..censored::ROUNDS {
+        let means = fitted::first_guess(&table, directions, &asked);
+        let own = fitted::first_guess(&table, directions, &observed.training.points);
+        let residuals: Vec<f64> = own.iter().zip(&logs).map(|(guess, log)| guess - log).collect();
+        let scale = censored::scale(&residuals);
+        let mut expected =
+            stopped.iter().zip(&means).map(|(g, mean)| censored::expected_above(g.log_bound(), *mean, scale));
+        let mut known = logs.iter();
+        let both: Vec<&Group> = groups.iter().collect();
+        let is_known: Vec<bool> = groups.iter().map(|group| group.log_median().is_some()).collect();
+        let times =
+            is_known.iter().filter_map(|is_known| if *is_known { known.next().copied() } else { expected.next() });
+        let times: Vec<f64> = times.collect();
+        table = Table::new(schema.clone(), points(&both), &times, is_known);
+    }
+    Some(table)
+}
+
+impl Clone for Ensemble {
+    fn clone(&self) -> Self {
+        Self { state: self.state.clone(), fitted: Mutex::new(self.lock().clone()) }
+    }
+}
+
+/// Equal where every prediction is: what has been fitted so far follows from the runs.
+impl PartialEq for Ensemble {
+    fn eq(&self, other: &Self) -> bool {
+        self.state == other.state
+    }
+}
+
+/// What was fitted so far travels along.
+impl Serialize for Ensemble {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (&self.state, &*self.lock()).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Ensemble {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (state, fitted) = Deserialize::deserialize(deserializer)?;
+        Ok(Self { state, fitted: Mutex::new(fitted) })
+    }
+}

@@ -1,0 +1,44 @@
+//! Values that do not belong to the others.
+
+/// Beyond this a modified z-score marks an outlier (Iglewicz and Hoaglin, "How to detect and handle outliers", ASQC
+/// Quality Press, 1993).
+const OUTLIER: f64 = 3.5;
+/// No value nearer to the median than this is an outlier, log units: where the others agree to a thousandth, half a
+/// per cent is no cause for alarm.
+const NEAR: f64 = 0.05;
+
+/// Indices of the outliers among logarithms of times: the modified z-score 0.6745·(x − median)/MAD is above 3.5, with
+/// MAD the median absolute deviation, or (x − median)/(1.2533·mean absolute deviation) where MAD is 0.
+pub(crate) fn outliers(logs: &[f64]) -> Vec<usize> {
+    if logs.len() < 3 {
+        return Vec::new();
+    }
+    let centre = median(logs);
+    let deviations: Vec<f64> = logs.iter().map(|log| (log - centre).abs()).collect();
+    let mad = median(&deviations);
+    let unit = if mad > 0.0 { mad / 0.6745 } else { 1.2533 * deviations.iter().sum::<f64>() / deviations.len() as f64 };
+    let is_outlier = |row: &usize| deviations[*row] > OUTLIER * unit && deviations[*row] > NEAR;
+    (0..logs.len()).filter(is_outlier).collect()
+}
+
+/// The median of one number or more.
+pub(crate) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    if sorted.len() % 2 == 1 { sorted[middle] } else { sorted[middle - 1] / 2.0 + sorted[middle] / 2.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_far_from_agreeing_ones_is_an_outlier_and_noise_is_none() {
+        assert_eq!(outliers(&[1.0, 1.01, 0.99, 1.02, 2.0]), [4]);
+        assert_eq!(outliers(&[1.0, 1.1, 0.9, 1.2, 0.8]), [0usize; 0]);
+        assert_eq!(outliers(&[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 3.0]), [6]);
+        assert_eq!(outliers(&[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.004]), [0usize; 0]);
+        assert_eq!(outliers(&[1.0, 5.0]), [0usize; 0]);
+    }
+}

@@ -1,0 +1,145 @@
+//! How a question lies to the rows that were measured: what is held out to judge a candidate should lie so too.
+
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::UNSEEN;
+use crate::ensemble::canonical::Table;
+
+/// The way in which a question leaves what was measured.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Shape {
+    /// Within every range, with a combination of names that was measured.
+    Inside,
+    /// Within every range; each name was measured, but not together.
+    UnseenContext,
+    /// Within every range; these categories (by index) have a name that was never measured.
+    UnseenLevel(Vec<usize>),
+    /// Beyond the ranges of these numeric features (by index).
+    Beyond(Vec<(usize, Side)>),
+}
+
+/// Which end of a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Side {
+    Below,
+    Above,
+}
+
+/// What the shapes of questions are told by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Extent {
+    pub(crate) numeric: Vec<Axis>,
+    /// Which categories vary.
+    pub(crate) varying: Vec<bool>,
+    /// Measured combinations of names, ascending.
+    contexts: Vec<Vec<u32>>,
+}
+
+/// The measured values of a numeric feature.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Axis {
+    /// Distinct, ascending.
+    pub(crate) levels: Vec<f64>,
+    /// Whether the feature is seen by its logarithm: all values are above 0.
+    pub(crate) log: bool,
+}
+
+impl Axis {
+    pub(crate) fn smallest(&self) -> f64 {
+        self.levels.first().copied().unwrap_or_default()
+    }
+
+    pub(crate) fn largest(&self) -> f64 {
+        self.levels.last().copied().unwrap_or_default()
+    }
+
+    pub(crate) fn varies(&self) -> bool {
+        self.levels.len() > 1
+    }
+
+    /// A value as candidates see it.
+    pub(crate) fn see(&self, x: f64) -> f64 {
+        if self.log { libm::log(x) } else { x }
+    }
+
+    /// How far a value lies beyond the range, in units of the range; 0 within it.
+    pub(crate) fn distance(&self, x: f64) -> f64 {
+        let (low, high) = (self.see(self.smallest()), self.see(self.largest()));
+        let x = self.see(x);
+        if self.varies() { (x - high).max(low - x).max(0.0) / (high - low) } else { 0.0 }
+    }
+}
+
+impl Extent {
+    pub(crate) fn of(table: &Table) -> Self {
+        let points = &table.training.points;
+        let observed = |row: &usize| table.observed[*row];
+        let axis = |column: usize| {
+            let levels = table.levels(column);
+            let log = points.numeric.iter().all(|row| row[column] > 0.0);
+            Axis { levels, log }
+        };
+        let numeric = (0..points.numeric[0].len()).map(axis).collect();
+        let rows = || (0..table.rows()).filter(observed).map(|row| &points.category[row]);
+        let first = rows().next().cloned().unwrap_or_default();
+        let varying = (0..first.len()).map(|column| rows().any(|row| row[column] != first[column])).collect();
+        let mut contexts: Vec<Vec<u32>> = rows().cloned().collect();
+        contexts.sort_unstable();
+        contexts.dedup();
+        Self { numeric, varying, contexts }
+    }
+
+    /// The shape of a question, whose numbers are above 0 where its features are seen by their logarithm.
+    ///
+    /// With many features only the ones that lie farthest beyond their range count, so that the number of shapes, each
+    /// of which is fitted by itself, does not grow as 3 to the number of features.
+    pub(crate) fn shape(&self, numeric: &[f64], category: &[u32]) -> Shape {
+        let mut beyond: Vec<(f64, usize, Side)> = Vec::new();
+        for (column, (axis, x)) in self.numeric.iter().zip(numeric).enumerate() {
+            let distance = axis.distance(*x);
+            if distance > 0.0 {
+                let side = if *x > axis.largest() { Side::Above } else { Side::Below };
+                beyond.push((distance, column, side));
+            }
+        }
+        if !beyond.is_empty() {
+            beyond.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            beyond.truncate(self.most_beyond());
+            let mut sides: Vec<(usize, Side)> = beyond.into_iter().map(|(_, column, side)| (column, side)).collect();
+            sides.sort_unstable();
+            return Shape::Beyond(sides);
+        }
+        let unseen: Vec<usize> =
+            (0..category.len()).filter(|column| category[*column] == UNSEEN && self.varying[*column]).collect();
+        if !unseen.is_empty() {
+            return Shape::UnseenLevel(unseen);
+        }
+        if self.has_context(category) { Shape::Inside } else { Shape::UnseenContext }
+    }
+
+    /// How far a question lies beyond the ranges, in units of each.
+    pub(crate) fn distance(&self, numeric: &[f64]) -> f64 {
+        let squares = self.numeric.iter().zip(numeric).map(|(axis, x)| axis.distance(*x) * axis.distance(*x));
+        squares.sum::<f64>().sqrt()
+    }
+
+    /// Whether this combination of names was measured.
+    pub(crate) fn has_context(&self, category: &[u32]) -> bool {
+        self.contexts.binary_search_by(|context| context.as_slice().cmp(category)).is_ok()
+    }
+
+    /// Whether every measured row is of one point, so that there is nothing to learn beside its time.
+    pub(crate) fn is_one_point(&self) -> bool {
+        !self.numeric.iter().any(Axis::varies) && !self.varying.contains(&true)
+    }
+
+    fn most_beyond(&self) -> usize {
+        match self.numeric.iter().filter(|axis| axis.varies()).count() {
+            count @ ..=4 => count,
+            5..=8 => 2,
+            _ => 1,
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The runs of one job as a table.
+
+use foreglow_shared::Observation;
+
+use crate::evaluation::{Repeats, Trial};
+use crate::rival::{Roles, Term};
+use crate::{Column, Dataset, DatasetError, Features};
+
+/// What the scenarios are asked: runs on a part of the images (SR < 1) to learn from, whole jobs (SR = 1) to predict, and
+/// what each column means: the machines are the task threads E·C, and the data, as the number of steps, is SR.
+///
+/// # Errors
+/// There is no run on a part of the images, or none on all of them, or a time is none.
+pub fn sample_trial(runs: &[Observation]) -> Result<(Trial, Roles), DatasetError> {
+    let (samples, whole): (Vec<&Observation>, Vec<&Observation>) = runs.iter().partition(|run| run.sampling_rate < 1.0);
+    let trial = Trial::new(&dataset(&samples)?, &dataset(&whole)?, Repeats::Median);
+    let threads: Term = "executors*cores_per_executor".parse().expect("a product of two columns");
+    let rate = Term::new("sampling_rate");
+    let roles =
+        Roles { machines: Some(threads), data_size: Some(rate.clone()), iterations: Some(rate), ..Roles::default() };
+    Ok((trial, roles))
+}
+
+fn dataset(runs: &[&Observation]) -> Result<Dataset, DatasetError> {
+    let column = |name: &str, value: fn(&Observation) -> f64| {
+        Column::numeric(name, runs.iter().map(|run| value(run)).collect(), None)
+    };
+    let features = Features::new(vec![
+        column("executors", |run| f64::from(run.executors)),
+        column("cores_per_executor", |run| f64::from(run.cores_per_executor)),
+        column("sampling_rate", |run| run.sampling_rate),
+    ])?;
+    let secs = runs.iter().map(|run| run.completion_time_secs).collect();
+    Dataset::new(features, secs, vec![false; runs.len()])
+}

@@ -1,0 +1,164 @@
+//! Random forests.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use serde::{Deserialize, Serialize};
+
+use crate::Technique;
+use crate::learner::tree::{Ground, Tree};
+use crate::learner::{Cancelled, Candidate, Fold, Learner, MaxFeatures, Model, Table, Work};
+
+/// The published grid (the paper, Table 11).
+const TREES: [u32; 3] = [50, 100, 150];
+const MAX_FEATURES: [MaxFeatures; 3] = [MaxFeatures::All, MaxFeatures::Sqrt, MaxFeatures::Log2];
+const MAX_DEPTHS: [u32; 3] = [50, 100, 150];
+/// Rows at most.
+const MAX_ROWS: usize = 4096;
+
+/// The mean of trees that are each grown on a bootstrap sample of the rows (Breiman, "Random forests", Machine Learning
+/// 45(1), 2001).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Forest {
+    trees: Vec<Tree>,
+}
+
+/// The 27 forests of the grid.
+///
+/// They are few in fact: the first 50 trees of a forest of 150 are the forest of 50, features per split are told apart
+/// only where there are two features or more, and a limit that no branch reached is as good as a larger one.
+pub(crate) struct Forests {
+    pub(crate) seed: u64,
+}
+
+/// What the forests of one shape share.
+struct Grown {
+    features_per_split: usize,
+    max_depth: u32,
+    /// Whether a larger limit of the depth would have given other trees.
+    cut: bool,
+    /// Predictions for each row without its fold, one list for each number of trees.
+    held_out: Vec<Vec<f64>>,
+    forest: Forest,
+}
+
+impl Learner for Forests {
+    fn steps(&self) -> u64 {
+        (MAX_FEATURES.len() * MAX_DEPTHS.len()) as u64
+    }
+
+    fn candidates(&self, table: &Table, work: &mut Work<'_>) -> Result<Vec<Candidate>, Cancelled> {
+        let mut candidates = Vec::new();
+        let mut grown: Vec<Grown> = Vec::new();
+        for max_features in MAX_FEATURES {
+            let features_per_split = max_features.of(table.features[0].len());
+            for max_depth in MAX_DEPTHS {
+                work.step()?;
+                if table.rows() > MAX_ROWS {
+                    continue;
+                }
+                let same = |grown: &&Grown| {
+                    grown.features_per_split == features_per_split && (grown.max_depth == max_depth || !grown.cut)
+                };
+                let known = grown.iter().position(|grown| same(&grown));
+                let index = known.unwrap_or_else(|| {
+                    grown.push(Grown::on(table, features_per_split, max_depth, self.seed));
+                    grown.len() - 1
+                });
+                for (trees, held_out) in TREES.into_iter().zip(&grown[index].held_out) {
+                    candidates.push(Candidate {
+                        technique: Technique::RandomForest { trees, max_features, max_depth },
+                        held_out: held_out.clone(),
+                        model: Model::Forest(Forest { trees: grown[index].forest.trees[..trees as usize].to_vec() }),
+                    });
+                }
+            }
+        }
+        Ok(candidates)
+    }
+}
+
+impl Grown {
+    fn on(table: &Table, features_per_split: usize, max_depth: u32, seed: u64) -> Self {
+        let shape = (TREES[2], features_per_split, max_depth);
+        let forest = grow(table, None, shape, seed);
+        let mut cut = forest.is_cut();
+        let mut held_out = vec![vec![0.0; table.rows()]; TREES.len()];
+        for fold in Fold::all(table.rows()) {
+            let without = grow(table, Some(fold), shape, seed);
+            cut |= without.is_cut();
+            for row in (0..table.rows()).filter(|row| fold.has(*row)) {
+                let mut sum = 0.0;
+                for (number, tree) in (1..).zip(&without.trees) {
+                    sum += tree.at(&table.features[row]);
+                    if let Some(place) = TREES.iter().position(|trees| *trees == number) {
+                        held_out[place][row] = sum / f64::from(number);
+                    }
+                }
+            }
+        }
+        Self { features_per_split, max_depth, cut, held_out, forest }
+    }
+}
+
+impl Forest {
+    /// So many trees on all rows of a table, as deep as they grow, each split of all features.
+    pub(crate) fn of(table: &Table, trees: u32, seed: u64) -> Self {
+        grow(table, None, (trees, table.features[0].len(), u32::MAX), seed)
+    }
+
+    /// The mean of the trees' values at `features`.
+    pub(crate) fn at(&self, features: &[f64]) -> f64 {
+        self.trees.iter().map(|tree| tree.at(features)).sum::<f64>() / self.trees.len() as f64
+    }
+
+    fn is_cut(&self) -> bool {
+        self.trees.iter().any(Tree::is_cut)
+    }
+}
+
+impl MaxFeatures {
+    /// Features per split of so many.
+    fn of(self, features: usize) -> usize {
+        match self {
+            Self::All => features,
+            Self::Sqrt => features.isqrt(),
+            Self::Log2 => features.checked_ilog2().unwrap_or(0) as usize,
+        }
+        .max(1)
+    }
+}
+
+/// A forest of so many trees, features per split and splits from root to leaf, on all rows but those of a fold. Every forest draws from the same numbers, as
+/// scikit-learn's do under one `random_state`.
+fn grow(
+    table: &Table,
+    left_out: Option<Fold>,
+    (trees, features_per_split, max_depth): (u32, usize, u32),
+    seed: u64,
+) -> Forest {
+    let kept: Vec<usize> = (0..table.rows()).filter(|row| !left_out.is_some_and(|fold| fold.has(*row))).collect();
+    let by = |feature: usize| {
+        let mut rows = kept.clone();
+        rows.sort_by(|a, b| table.features[*a][feature].total_cmp(&table.features[*b][feature]));
+        rows
+    };
+    let sorted: Vec<Vec<usize>> = (0..table.features[0].len()).map(by).collect();
+    let tree = |number: u32| {
+        let mut draws = ChaCha8Rng::seed_from_u64(seed);
+        draws.set_stream(u64::from(number));
+        let mut weights = vec![0.0; table.rows()];
+        for _ in &kept {
+            weights[kept[below(kept.len(), &mut draws)]] += 1.0;
+        }
+        let drawn =
+            sorted.iter().map(|rows| rows.iter().copied().filter(|row| weights[*row] > 0.0).collect()).collect();
+        Tree::grow(&Ground { table, weights, features_per_split, max_depth }, drawn, &mut draws)
+    };
+    Forest { trees: (0..trees).map(tree).collect() }
+}
+
+/// A whole number below `end`, which is at most 2³²: the high half of a product (Lemire, "Fast random integer generation
+/// in an interval", ACM Trans. Model. Comput. Simul. 29(1), 2019, without the rejection, whose bias is 2⁻³²·end at most).
+pub(crate) fn below(end: usize, draws: &mut ChaCha8Rng) -> usize {
+    ((u64::from(draws.next_u32()) * end as u64) >> 32) as usize
+}

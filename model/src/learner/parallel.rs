@@ -1,0 +1,59 @@
+//! Parts of a calculation side by side, where there are threads.
+
+use crate::learner::{Cancelled, Work};
+
+/// What `part` makes of each item, in their order, whatever the order in which they are done. Each is a step of the work.
+///
+/// # Errors
+/// The watcher said stop; parts that had begun are finished first.
+#[cfg(not(target_family = "wasm"))]
+pub(crate) fn steps<T: Sync, R: Send>(
+    items: &[T],
+    work: &mut Work<'_>,
+    part: impl Fn(&T) -> R + Sync,
+) -> Result<Vec<R>, Cancelled> {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc;
+
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(items.len());
+    let next = AtomicUsize::new(0);
+    let mut done: Vec<(usize, R)> = Vec::with_capacity(items.len());
+    std::thread::scope(|scope| {
+        let (sender, receiver) = mpsc::channel();
+        for _ in 0..threads {
+            let (sender, next, part) = (sender.clone(), &next, &part);
+            scope.spawn(move || {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(index) else { break };
+                    if sender.send((index, part(item))).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        for result in receiver {
+            done.push(result);
+            // Leaving drops the receiver, so that each thread ends with its part.
+            work.step()?;
+        }
+        Ok(())
+    })?;
+    done.sort_by_key(|(index, _)| *index);
+    Ok(done.into_iter().map(|(_, result)| result).collect())
+}
+
+/// As above, one after the other.
+#[cfg(target_family = "wasm")]
+pub(crate) fn steps<T: Sync, R: Send>(
+    items: &[T],
+    work: &mut Work<'_>,
+    part: impl Fn(&T) -> R + Sync,
+) -> Result<Vec<R>, Cancelled> {
+    let step = |item| {
+        let result = part(item);
+        work.step().map(|()| result)
+    };
+    items.iter().map(step).collect()
+}

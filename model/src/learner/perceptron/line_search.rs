@@ -1,0 +1,234 @@
+//! A step along a line that lowers a function enough.
+//!
+//! Source: Moré and Thuente, "Line search algorithms with guaranteed sufficient decrease", ACM Trans. Math. Softw. 20(3),
+//! 1994, as MINPACK-2's `dcsrch` and `dcstep` have it, which scipy's L-BFGS-B uses.
+
+/// scipy's constants: share of the slope's promise that a step must keep, share of the slope that may remain, and the
+/// relative width at which the interval is as good as a point.
+const DECREASE: f64 = 1e-3;
+const CURVATURE: f64 = 0.9;
+const WIDTH: f64 = 0.1;
+/// A step beyond the known interval is at least 1.1 and at most 4 times as far from its best end.
+const EXTRAPOLATE: (f64, f64) = (1.1, 4.0);
+/// The interval shrinks to two thirds in two steps, or is halved.
+const SHRINK: f64 = 0.66;
+const LONGEST: f64 = 1e10;
+
+/// A step, the function's value at it and its slope along the line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Point {
+    pub(super) step: f64,
+    pub(super) value: f64,
+    pub(super) slope: f64,
+}
+
+/// What to do after a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Next {
+    /// Evaluate here.
+    Try(f64),
+    /// The step is good.
+    Done,
+    /// No better step can be told apart.
+    Stuck,
+}
+
+/// A search on its way.
+#[derive(Clone, Debug)]
+pub(super) struct LineSearch {
+    start: Point,
+    best: Point,
+    other: Point,
+    bracketed: bool,
+    /// Until a step with enough decrease and a rising slope was seen, the search minds the decrease alone.
+    first_stage: bool,
+    width: f64,
+    width_before: f64,
+    bounds: (f64, f64),
+}
+
+impl LineSearch {
+    /// From a point with a falling slope, with a first step.
+    pub(super) fn new(value: f64, slope: f64, step: f64) -> Self {
+        let start = Point { step: 0.0, value, slope };
+        Self {
+            start,
+            best: start,
+            other: start,
+            bracketed: false,
+            first_stage: true,
+            width: LONGEST,
+            width_before: 2.0 * LONGEST,
+            bounds: (0.0, step + EXTRAPOLATE.1 * step),
+        }
+    }
+
+    /// Takes in what was found at the step that was asked for.
+    pub(super) fn next(&mut self, at: Point) -> Next {
+        let promise = DECREASE * self.start.slope;
+        let enough = self.start.value + at.step * promise;
+        if self.first_stage && at.value <= enough && at.slope >= 0.0 {
+            self.first_stage = false;
+        }
+        let (low, high) = self.bounds;
+        if at.value <= enough && at.slope.abs() <= CURVATURE * -self.start.slope {
+            return Next::Done;
+        }
+        let at_end = (at.step == LONGEST && at.value <= enough && at.slope <= promise)
+            || (at.step == 0.0 && (at.value > enough || at.slope >= promise));
+        if at_end
+            || !at.value.is_finite()
+            || self.bracketed && (at.step <= low || at.step >= high || high - low <= WIDTH * high)
+        {
+            return Next::Stuck;
+        }
+        let step = if self.first_stage && at.value <= self.best.value && at.value > enough {
+            // The function less its promised decrease.
+            let tilt = |point: Point| Point {
+                value: point.value - point.step * promise,
+                slope: point.slope - promise,
+                ..point
+            };
+            (self.best, self.other) = (tilt(self.best), tilt(self.other));
+            let step = self.advance(tilt(at));
+            let back = |point: Point| Point {
+                value: point.value + point.step * promise,
+                slope: point.slope + promise,
+                ..point
+            };
+            (self.best, self.other) = (back(self.best), back(self.other));
+            step
+        } else {
+            self.advance(at)
+        };
+        let step = self.narrow(step);
+        Next::Try(step)
+    }
+
+    /// Keeps the interval shrinking, and the step within its bounds.
+    fn narrow(&mut self, mut step: f64) -> f64 {
+        if self.bracketed {
+            if (self.other.step - self.best.step).abs() >= SHRINK * self.width_before {
+                step = self.best.step + 0.5 * (self.other.step - self.best.step);
+            }
+            self.width_before = self.width;
+            self.width = (self.other.step - self.best.step).abs();
+            self.bounds = (self.best.step.min(self.other.step), self.best.step.max(self.other.step));
+        } else {
+            let gone = step - self.best.step;
+            self.bounds = (step + EXTRAPOLATE.0 * gone, step + EXTRAPOLATE.1 * gone);
+        }
+        let step = step.clamp(0.0, LONGEST);
+        let (low, high) = self.bounds;
+        if self.bracketed && (step <= low || step >= high || high - low <= WIDTH * high) {
+            self.best.step
+        } else {
+            step
+        }
+    }
+
+    /// The safeguarded step of `dcstep`, by cubic and secant interpolation; updates the interval.
+    fn advance(&mut self, at: Point) -> f64 {
+        let (best, other) = (self.best, self.other);
+        let turned = at.slope * best.slope.signum() < 0.0;
+        let gap = at.step - best.step;
+        let theta = 3.0 * (best.value - at.value) / gap + best.slope + at.slope;
+        let scale = theta.abs().max(best.slope.abs()).max(at.slope.abs());
+        let root = |radicand: f64| scale * radicand.max(0.0).sqrt();
+        let radicand = (theta / scale).powi(2) - best.slope / scale * (at.slope / scale);
+        let secant = at.step + at.slope / (at.slope - best.slope) * (best.step - at.step);
+        let step;
+        if at.value > best.value {
+            // Higher: the minimum lies between.
+            let gamma = if at.step < best.step { -root(radicand) } else { root(radicand) };
+            let ratio = (gamma - best.slope + theta) / (2.0 * gamma - best.slope + at.slope);
+            let cubic = best.step + ratio * gap;
+            let quadratic = best.step + best.slope / ((best.value - at.value) / gap + best.slope) / 2.0 * gap;
+            step = if (cubic - best.step).abs() <= (quadratic - best.step).abs() {
+                cubic
+            } else {
+                cubic + (quadratic - cubic) / 2.0
+            };
+            self.bracketed = true;
+        } else if turned {
+            // Lower, and the slope has turned: the minimum lies between.
+            let gamma = if at.step > best.step { -root(radicand) } else { root(radicand) };
+            let ratio = (gamma - at.slope + theta) / (2.0 * gamma - at.slope + best.slope);
+            let cubic = at.step + ratio * (best.step - at.step);
+            step = if (cubic - at.step).abs() > (secant - at.step).abs() { cubic } else { secant };
+            self.bracketed = true;
+        } else if at.slope.abs() < best.slope.abs() {
+            // Lower, and flatter.
+            let gamma = if at.step > best.step { -root(radicand) } else { root(radicand) };
+            let ratio = (gamma - at.slope + theta) / (gamma + (best.slope - at.slope) + gamma);
+            let cubic = if ratio < 0.0 && gamma != 0.0 {
+                at.step + ratio * (best.step - at.step)
+            } else if at.step > best.step {
+                self.bounds.1
+            } else {
+                self.bounds.0
+            };
+            let nearer = (cubic - at.step).abs() < (secant - at.step).abs();
+            if self.bracketed {
+                let chosen = if nearer { cubic } else { secant };
+                let limit = at.step + SHRINK * (other.step - at.step);
+                step = if at.step > best.step { chosen.min(limit) } else { chosen.max(limit) };
+            } else {
+                let chosen = if nearer { secant } else { cubic };
+                step = chosen.clamp(self.bounds.0, self.bounds.1);
+            }
+        } else if self.bracketed {
+            // Lower, and no flatter: between it and the other end.
+            let gap = other.step - at.step;
+            let theta = 3.0 * (at.value - other.value) / gap + other.slope + at.slope;
+            let scale = theta.abs().max(other.slope.abs()).max(at.slope.abs());
+            let radicand = (theta / scale).powi(2) - other.slope / scale * (at.slope / scale);
+            let root = scale * radicand.max(0.0).sqrt();
+            let gamma = if at.step > other.step { -root } else { root };
+            let ratio = (gamma - at.slope + theta) / (2.0 * gamma - at.slope + other.slope);
+            step = at.step + ratio * gap;
+        } else {
+            step = if at.step > best.step { self.bounds.1 } else { self.bounds.0 };
+        }
+        if at.value > best.value {
+            self.other = at;
+        } else {
+            if turned {
+                self.other = best;
+            }
+            self.best = at;
+        }
+        step
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Searches along a function from 0 and answers with the step that it accepted.
+    fn search(f: impl Fn(f64) -> (f64, f64), mut step: f64) -> Option<f64> {
+        let (value, slope) = f(0.0);
+        let mut search = LineSearch::new(value, slope, step);
+        for _ in 0..20 {
+            let (value, slope) = f(step);
+            match search.next(Point { step, value, slope }) {
+                Next::Try(next) => step = next,
+                Next::Done => return Some(step),
+                Next::Stuck => return None,
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn it_accepts_a_step_that_is_low_and_flat_enough_from_any_first_step() {
+        // Moré and Thuente's first function, with its minimum at √2.
+        let f = |x: f64| (-x / (x * x + 2.0), (x * x - 2.0) / (x * x + 2.0).powi(2));
+        for first in [1e-3, 0.1, 1.0, 10.0, 1e3] {
+            let step = search(f, first).unwrap();
+            let ((value, slope), (start, steepest)) = (f(step), f(0.0));
+            assert!(value <= start + 1e-3 * step * steepest && slope.abs() <= 0.9 * -steepest, "{first}: {step}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What a scenario fits: the time at any setting.
+
+use serde::{Deserialize, Serialize};
+
+use crate::learner::{Cancelled, Grid, Work};
+use crate::published::row::{Row, rates_below_one};
+use crate::published::scenario::Shape;
+use crate::published::single::Single;
+use crate::published::{Choice, Hierarchy, Place, Scenario};
+use crate::{Feature, FitError, Setting};
+
+/// Configurations that the scenarios on whole jobs need: two features and an intercept.
+const CONFIGURATIONS: usize = 3;
+/// Sampling rates that the scenarios on samples need: a line goes through two points.
+const RATES: usize = 2;
+
+/// The fitted predictor of one scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Curve {
+    Single(Single),
+    /// Level 1 on each of the features.
+    Levels(Vec<Feature>, Hierarchy),
+}
+
+/// Why there is no curve.
+#[derive(Debug)]
+pub(crate) enum Halt {
+    Fit(FitError),
+    Cancelled,
+}
+
+impl From<FitError> for Halt {
+    fn from(error: FitError) -> Self {
+        Self::Fit(error)
+    }
+}
+
+impl From<Cancelled> for Halt {
+    fn from(_: Cancelled) -> Self {
+        Self::Cancelled
+    }
+}
+
+impl Curve {
+    /// Fits the rows that the scenario trains on.
+    ///
+    /// # Errors
+    /// There are too few, or none that share a configuration; or the watcher said stop.
+    pub(crate) fn fit(
+        scenario: Scenario,
+        rows: &[Row],
+        grid: Grid,
+        work: &mut Work<'_>,
+    ) -> Result<(Self, Vec<Choice>), Halt> {
+        if scenario.learns_whole_jobs() && rows.len() < CONFIGURATIONS {
+            return Err(FitError::TooFewConfigurations(rows.len()).into());
+        }
+        if !scenario.learns_whole_jobs() && rates_below_one(rows) < RATES {
+            return Err(FitError::TooFewRates(rates_below_one(rows)).into());
+        }
+        Self::refit(scenario, rows, grid, work)
+    }
+
+    /// Fits what is left when rows are held out, which may be one row fewer than a scenario asks for.
+    pub(crate) fn refit(
+        scenario: Scenario,
+        rows: &[Row],
+        grid: Grid,
+        work: &mut Work<'_>,
+    ) -> Result<(Self, Vec<Choice>), Halt> {
+        if rows.len() < 2 {
+            return Err(FitError::TooFewConfigurations(rows.len()).into());
+        }
+        match scenario.shape() {
+            Shape::Single(columns) => {
+                let (single, selection) = Single::fit(columns, rows, grid, work)?;
+                Ok((Self::Single(single), vec![Choice::new(Place::Single, selection)]))
+            }
+            Shape::Levels(features, level2) => {
+                if features.contains(&Feature::SamplingRate) && !varies_alone(rows, Feature::SamplingRate) {
+                    return Err(FitError::NoSharedConfiguration.into());
+                }
+                if !features.iter().any(|feature| varies_alone(rows, *feature)) {
+                    return Err(FitError::NoFeatureAlone.into());
+                }
+                let (table, times): (Vec<Vec<f64>>, Vec<f64>) =
+                    rows.iter().map(|row| (transform(features, row.setting), row.secs)).unzip();
+                let (hierarchy, chosen) = Hierarchy::fit(&table, &times, level2, grid, work)?;
+                let level1 = features.iter().zip(chosen.level1);
+                let mut choices: Vec<Choice> = level1
+                    .filter_map(|(feature, chosen)| Some(Choice::new(Place::Level1(*feature), chosen?)))
+                    .collect();
+                choices.push(Choice::new(Place::Level2, chosen.level2));
+                Ok((Self::Levels(features.to_vec(), hierarchy), choices))
+            }
+        }
+    }
+
+    /// The time at a row's features, seconds; `None` where the fit gives no positive time.
+    pub(crate) fn at(&self, row: &Row) -> Option<f64> {
+        let secs = match self {
+            Self::Single(single) => Some(single.secs(row)),
+            Self::Levels(features, hierarchy) => hierarchy.at(&transform(features, row.setting)),
+        };
+        secs.filter(|secs| secs.is_finite() && *secs > 0.0)
+    }
+}
+
+fn transform(features: &[Feature], setting: Setting) -> Vec<f64> {
+    features.iter().map(|feature| feature.transform(setting)).collect()
+}
+
+/// Whether two rows differ in a feature and in no other.
+fn varies_alone(rows: &[Row], feature: Feature) -> bool {
+    let others =
+        |row: &Row| Feature::ALL.map(|other| if other == feature { 0 } else { other.value(row.setting).to_bits() });
+    let mut keys: Vec<_> = rows.iter().map(others).collect();
+    keys.sort_unstable();
+    keys.windows(2).any(|pair| pair[0] == pair[1])
+}

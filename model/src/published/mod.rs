@@ -1,0 +1,18 @@
+//! The published method: the two-level hierarchy, the scenarios that show what each of its parts brings, and the table of
+//! how accurate each of them is.
+
+mod curve;
+mod hierarchy;
+mod machine;
+mod place;
+mod row;
+mod scaled_time;
+mod scenario;
+mod scenario_table;
+mod single;
+
+pub(crate) use self::curve::{Curve, Halt};
+pub(crate) use self::hierarchy::{Hierarchy, Level2};
+pub use self::place::{Choice, Place};
+pub use self::scenario::Scenario;
+pub use self::scenario_table::{ScenarioRow, scenario_row, scenario_table};

@@ -1,0 +1,50 @@
+//! What was chosen where.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::learner::Selection;
+use crate::{Feature, Technique};
+
+/// A place in a scenario that a learner fills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// Level 1: from one feature to the scaled time.
+    #[serde(rename = "level1")]
+    Level1(Feature),
+    /// Level 2: from the level-1 outputs, or their product, to the completion time.
+    #[serde(rename = "level2")]
+    Level2,
+    /// The only learner: from all features to the completion time.
+    Single,
+}
+
+/// What leave-one-out selection chose at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    /// Where.
+    pub place: Place,
+    /// The technique with its hyper-parameters.
+    pub technique: Technique,
+    /// Its mean squared leave-one-out error. The unit is a share of the longest time, squared: every learner's target is
+    /// a time divided by the longest (of its group at level 1, of all rows elsewhere).
+    pub loo_mse: f64,
+}
+
+impl Choice {
+    pub(crate) fn new(place: Place, selection: Selection) -> Self {
+        Self { place, technique: selection.technique, loo_mse: selection.loo_mse }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Level1(feature) => write!(f, "level 1 {feature}"),
+            Self::Level2 => f.write_str("level 2"),
+            Self::Single => f.write_str("all features"),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! One learner from all features to the completion time.
+
+use serde::{Deserialize, Serialize};
+
+use crate::learner::{Cancelled, Grid, Model, Selection, Table, Work, select};
+use crate::published::row::{Row, longest_secs};
+
+/// A feature as the learner sees it (the paper, Table 8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Column {
+    InverseCores,
+    InverseExecutors,
+    SamplingRate,
+    /// Executor memory in GiB.
+    Memory,
+    /// Images a partition.
+    PartitionSize,
+}
+
+/// A fitted learner of several features.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Single {
+    columns: Vec<Column>,
+    model: Model,
+    /// Unit of the target: the longest training time, so that the unit of the times changes no choice.
+    longest_secs: f64,
+}
+
+impl Column {
+    fn of(self, row: &Row) -> f64 {
+        match self {
+            Self::InverseCores => 1.0 / f64::from(row.setting.cores_per_executor),
+            Self::InverseExecutors => 1.0 / f64::from(row.setting.executors),
+            Self::SamplingRate => row.setting.sampling_rate,
+            Self::Memory => f64::from(row.memory_per_executor_mib) / 1024.0,
+            Self::PartitionSize => f64::from(row.partition_size),
+        }
+    }
+}
+
+impl Single {
+    /// Fits two rows or more.
+    pub(crate) fn fit(
+        columns: &[Column],
+        rows: &[Row],
+        grid: Grid,
+        work: &mut Work<'_>,
+    ) -> Result<(Self, Selection), Cancelled> {
+        let longest_secs = longest_secs(rows);
+        let table = Table {
+            features: rows.iter().map(|row| features(columns, row)).collect(),
+            target: rows.iter().map(|row| row.secs / longest_secs).collect(),
+        };
+        let (selection, model) = select(&table, grid, work)?;
+        Ok((Self { columns: columns.to_vec(), model, longest_secs }, selection))
+    }
+
+    /// The learner's value at a row's features, seconds; not always above 0.
+    pub(crate) fn secs(&self, row: &Row) -> f64 {
+        self.model.at(&features(&self.columns, row)) * self.longest_secs
+    }
+}
+
+fn features(columns: &[Column], row: &Row) -> Vec<f64> {
+    columns.iter().map(|column| column.of(row)).collect()
+}

@@ -1,0 +1,49 @@
+//! A posynomial and what it leaves.
+
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::Training;
+use crate::regression::Regression;
+use crate::regression::gaussian_process::{Covariance, GaussianProcess, RESIDUAL};
+use crate::regression::plane::{Factored, Plane};
+use crate::regression::posynomial::{Posynomial, Problem};
+
+/// Reach of the kernels of one feature, standard deviations of it.
+const LENGTH_SCALE: f64 = 1.0;
+/// Rows at most for which the trend is fitted again; with more the first fit is as good.
+const REFITTED: usize = 500;
+
+/// ln t = ln P(x) + a process with the mean 0: "universal kriging" (Rasmussen and Williams, "Gaussian processes for machine
+/// learning", 2006, §2.7), whose trend is a posynomial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Detrended {
+    trend: Posynomial,
+    process: GaussianProcess,
+}
+
+impl Detrended {
+    /// Learns the covariance of what `trend` leaves, then fits the trend again by generalised least squares, since what
+    /// is left of neighbours is alike. `problem` is that of which the trend is a fit.
+    pub(crate) fn fit(training: &Training, problem: &Problem, trend: &Posynomial) -> Self {
+        let residuals = |trend: &Posynomial| -> Vec<f64> {
+            trend.logs(&training.points).iter().zip(&training.logs).map(|(trend, log)| log - trend).collect()
+        };
+        let covariance = Covariance::learn(&training.points, &residuals(trend), LENGTH_SCALE, &RESIDUAL);
+        let factor = covariance.factor();
+        let trend =
+            if training.logs.len() > REFITTED { trend.clone() } else { problem.refit(trend, &factor.inverse()) };
+        let process = GaussianProcess::given(covariance, &factor, 0.0, &residuals(&trend));
+        Self { trend, process }
+    }
+}
+
+impl Regression for Detrended {
+    fn log(&self, numeric: &[f64], category: &[u32]) -> f64 {
+        self.trend.log(numeric, category) + self.process.log(numeric, category)
+    }
+
+    fn add_to(&self, grid: &mut Factored, plane: &Plane, weight: f64) {
+        self.trend.add_to(grid, plane, weight);
+        self.process.add_to(grid, plane, weight);
+    }
+}

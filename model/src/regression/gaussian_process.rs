@@ -1,0 +1,216 @@
+//! Gaussian processes: smooth functions, a sum over few features each.
+
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::{Points, Training};
+use crate::regression::evidence::{Beliefs, Evidence, JITTER};
+use crate::regression::kernel::{Kernel, Place};
+use crate::regression::linalg::{Factor, Matrix, dot};
+use crate::regression::plane::{Factored, Plane};
+use crate::regression::{Regression, mean, process_plane, spread};
+
+/// Rows at most from which variances are learnt; more would cost their cube.
+const LEARNT_FROM: usize = 250;
+/// The least unit in which values are counted, ln t: a hundredth.
+const LEAST_UNIT: f64 = 0.01;
+
+/// A process that is the whole of ln t: mostly a line, at a level of which nothing is known.
+const WHOLE: Beliefs = Beliefs { linear: 0.0, smooth: -2.0, name: -1.0, interaction: -3.0, constant: 100.0 };
+/// A process that is what another function leaves: no line, and about 0.
+pub(crate) const RESIDUAL: Beliefs =
+    Beliefs { linear: -4.0, smooth: -1.0, name: -3.0, interaction: -3.0, constant: 0.1 };
+
+/// The mean of a Gaussian process given the rows: mean + Σᵢ weightᵢ · k(x, xᵢ) (Rasmussen and Williams, "Gaussian
+/// processes for machine learning", 2006, algorithm 2.1).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct GaussianProcess {
+    covariance: Covariance,
+    mean: f64,
+    weights: Vec<f64>,
+}
+
+/// k between points and rows, with the noise of the rows, (ln t)².
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Covariance {
+    kernel: Kernel,
+    /// One a component.
+    variances: Vec<f64>,
+    constant: f64,
+    noise: f64,
+    rows: Vec<Place>,
+}
+
+impl GaussianProcess {
+    /// The process of ln t whose kernels of one feature reach so many standard deviations of it.
+    pub(crate) fn fit(training: &Training, length_scale: f64) -> Self {
+        let mean = mean(&training.logs);
+        let values: Vec<f64> = training.logs.iter().map(|log| log - mean).collect();
+        let covariance = Covariance::learn(&training.points, &values, length_scale, &WHOLE);
+        let factor = covariance.factor();
+        Self::given(covariance, &factor, mean, &values)
+    }
+
+    /// The process given values at its rows, which lie about `mean`; `factor` is of its covariance.
+    pub(crate) fn given(covariance: Covariance, factor: &Factor, mean: f64, values: &[f64]) -> Self {
+        Self { covariance, mean, weights: factor.solve(values) }
+    }
+}
+
+impl Regression for GaussianProcess {
+    fn log(&self, numeric: &[f64], category: &[u32]) -> f64 {
+        let place = self.covariance.kernel.place(numeric, category);
+        let mut row = vec![0.0; self.weights.len()];
+        self.covariance.row(&place, &mut row);
+        self.mean + dot(&row, &self.weights)
+    }
+
+    fn add_to(&self, grid: &mut Factored, plane: &Plane, weight: f64) {
+        grid.down.iter_mut().for_each(|sum| *sum += weight * self.mean);
+        let Covariance { kernel, variances, constant, rows, .. } = &self.covariance;
+        let rows: Vec<(&Place, f64)> = rows.iter().zip(self.weights.iter().map(|of_row| weight * of_row)).collect();
+        process_plane::add_to(grid, plane, kernel, variances, *constant, &rows);
+    }
+}
+
+impl Covariance {
+    /// The covariance that explains values at points best, all values about 0.
+    pub(crate) fn learn(points: &Points, values: &[f64], length_scale: f64, beliefs: &Beliefs) -> Self {
+        let kernel = Kernel::of(points, length_scale);
+        let rows: Vec<Place> = points.numeric.iter().zip(&points.category).map(|(x, c)| kernel.place(x, c)).collect();
+        let unit = spread(values).max(LEAST_UNIT);
+        let chosen = sample(rows.len());
+        let places: Vec<&Place> = chosen.iter().map(|row| &rows[*row]).collect();
+        let scaled: Vec<f64> = chosen.iter().map(|row| values[*row] / unit).collect();
+        let mut variances = Evidence::of(&kernel, &places, &scaled, unit, beliefs).maximise();
+        variances.iter_mut().for_each(|variance| *variance *= unit * unit);
+        let noise = variances.pop().unwrap_or_default() + JITTER * unit * unit;
+        Self { kernel, variances, constant: beliefs.constant * unit * unit, noise, rows }
+    }
+
+    /// The factor of the covariance of the rows, n × n.
+    pub(crate) fn factor(&self) -> Factor {
+        let mut matrix = Matrix::zeros(self.rows.len(), self.rows.len());
+        for (i, place) in self.rows.iter().enumerate() {
+            self.row(place, &mut matrix[i][..=i]);
+        }
+        let mut noise = self.noise;
+        loop {
+            let mut noisy = matrix.clone();
+            for i in 0..self.rows.len() {
+                noisy[i][i] += noise;
+            }
+            // Rounding can hide a small noise among great variances; more of it does no harm.
+            match Factor::of(noisy) {
+                Some(factor) => break factor,
+                None => noise *= 100.0,
+            }
+        }
+    }
+
+    /// k between a place and the first of the rows.
+    fn row(&self, place: &Place, entries: &mut [f64]) {
+        let mut scratch = self.kernel.scratch();
+        for (entry, row) in entries.iter_mut().zip(&self.rows) {
+            let components = self.kernel.between(place, row, &mut scratch);
+            *entry = self.constant + components.zip(&self.variances).map(|(k, variance)| k * variance).sum::<f64>();
+        }
+    }
+}
+
+/// Rows from which variances are learnt, ascending: all, or as many as may be, spread evenly by the finaliser of
+/// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+fn sample(rows: usize) -> Vec<usize> {
+    let mixed = |row: usize| {
+        let mut z = (row as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    };
+    let mut order: Vec<usize> = (0..rows).collect();
+    if rows > LEARNT_FROM {
+        order.sort_unstable_by_key(|row| mixed(*row));
+        order.truncate(LEARNT_FROM);
+        order.sort_unstable();
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::regression::tests::{grid, table};
+
+    #[test]
+    fn the_mean_is_that_of_the_textbook() {
+        let (x, y) = ([1.0, 2.0, 4.0], [0.5, -0.1, 0.2]);
+        let rows: Vec<(&[f64], &[u32])> = x.chunks(1).map(|x| (x, [].as_slice())).collect();
+        let points = table(&rows, |_, _| 1.0).points;
+        let covariance = Covariance::learn(&points, &y, 1.0, &WHOLE);
+        let (linear, smooth) = (covariance.variances[0], covariance.variances[1]);
+        let (constant, noise) = (covariance.constant, covariance.noise);
+        let factor = covariance.factor();
+        let process = GaussianProcess::given(covariance, &factor, 0.3, &y);
+
+        // ln 1, ln 2 and ln 4 lie √1.5 standard deviations apart.
+        let z = |x: f64| (libm::log2(x) - 1.0) * libm::sqrt(1.5);
+        let k = |a: f64, b: f64| {
+            let (a, b) = (z(a), z(b));
+            constant + linear * a * b + smooth * libm::exp(-0.5 * (a - b) * (a - b))
+        };
+        let [[a, b, c], [_, e, f], [_, _, i]] = x.map(|r| x.map(|s| k(r, s) + if r == s { noise } else { 0.0 }));
+        // Cramer's rule for the weights of a symmetric system of three.
+        let determinant = |m: [[f64; 3]; 3]| -> f64 {
+            let [[a, b, c], [d, e, f], [g, h, i]] = m;
+            a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
+        };
+        let whole = determinant([[a, b, c], [b, e, f], [c, f, i]]);
+        let weights = [
+            determinant([[y[0], b, c], [y[1], e, f], [y[2], f, i]]) / whole,
+            determinant([[a, y[0], c], [b, y[1], f], [c, y[2], i]]) / whole,
+            determinant([[a, b, y[0]], [b, e, y[1]], [c, f, y[2]]]) / whole,
+        ];
+        for query in [1.0, 1.5, 3.0, 9.0] {
+            let expected = 0.3 + (0..3).map(|r| weights[r] * k(query, x[r])).sum::<f64>();
+            let found = process.log(&[query], &[]);
+            assert!((found - expected).abs() < 1e-6, "{query}: {found} and {expected}");
+        }
+    }
+
+    #[test]
+    fn rows_without_noise_are_met() {
+        let training = grid(|x, _| 3.0 + x[1] / x[0]);
+        for length_scale in [1.0, 2.0] {
+            let process = GaussianProcess::fit(&training, length_scale);
+            for (met, log) in process.logs(&training.points).iter().zip(&training.logs) {
+                assert!((met - log).abs() < 0.01, "{met} and {log}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_written_reads_back_as_the_same_function() {
+        let process = GaussianProcess::fit(&grid(|x, _| 3.0 + x[1] / x[0]), 1.0);
+        let read: GaussianProcess = serde_json::from_str(&serde_json::to_string(&process).unwrap()).unwrap();
+        assert_eq!(read, process);
+    }
+
+    #[test]
+    fn variances_are_learnt_from_as_many_rows_as_may_be_spread_over_all() {
+        assert_eq!(sample(3), [0, 1, 2]);
+        let chosen = sample(1000);
+        assert_eq!(chosen.len(), LEARNT_FROM);
+        assert!(chosen.windows(2).all(|pair| pair[0] < pair[1] && pair[1] - pair[0] < 40), "{chosen:?}");
+    }
+
+    #[test]
+    fn equal_rows_without_noise_get_as_much_as_a_factor_needs() {
+        let covariance = Covariance {
+            kernel: Kernel::of(&Points::default(), 1.0),
+            variances: vec![],
+            constant: 1.0,
+            noise: 1e-300,
+            rows: vec![Kernel::of(&Points::default(), 1.0).place(&[], &[]); 3],
+        };
+        assert!(covariance.factor().solve(&[1.0; 3]).iter().all(|weight| weight.is_finite()));
+    }
+}

@@ -1,0 +1,140 @@
+//! How alike two points are, counted over few features at a time.
+
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::Points;
+use crate::regression::encoding::{Encoding, Unit};
+
+/// Features at most of which every pair is a component: their number grows with the square.
+const PAIRED: usize = 12;
+
+/// A sum of products of kernels of one feature each: an ANOVA kernel (Plate, "Accuracy versus interpretability in flexible
+/// modeling: implementing a tradeoff using Gaussian process models", Behaviormetrika 26(1), 1999; Duvenaud, Nickisch and
+/// Rasmussen, "Additive Gaussian processes", NeurIPS 2011). For the number z of a feature the kernels are L = zz′ and
+/// S = exp(−(z − z′)²/2ℓ²); for a name δ = 1 where it is the same and 0 elsewhere.
+///
+/// The components: every L, S and δ; for each pair of features (L+S)(L+S), δδ, δL and δS; of all features together ΠS,
+/// ΠδL, ΠδS, ΠδΠS and δΠS, where these are not among the others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Kernel {
+    encoding: Encoding,
+    /// ℓ, standard deviations of the training rows.
+    length_scale: f64,
+    components: Vec<Component>,
+}
+
+/// A product of factors, by their places in [`Kernel::factors`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Component {
+    pub(crate) kind: Kind,
+    pub(crate) factors: Vec<usize>,
+}
+
+/// What a component is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Kind {
+    Linear,
+    Smooth,
+    Name,
+    Interaction,
+}
+
+/// A point as a kernel sees it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Place {
+    pub(crate) numbers: Vec<f64>,
+    levels: Vec<Option<usize>>,
+}
+
+impl Kernel {
+    pub(crate) fn of(points: &Points, length_scale: f64) -> Self {
+        let encoding = Encoding::of(points, Unit::Spread);
+        let components = components(encoding.numeric.len(), encoding.category.len());
+        Self { encoding, length_scale, components }
+    }
+
+    pub(crate) fn components(&self) -> &[Component] {
+        &self.components
+    }
+
+    pub(crate) fn place(&self, numeric: &[f64], category: &[u32]) -> Place {
+        Place { numbers: self.encoding.numbers(numeric).collect(), levels: self.encoding.levels(category).collect() }
+    }
+
+    pub(crate) fn encoding(&self) -> &Encoding {
+        &self.encoding
+    }
+
+    pub(crate) fn length_scale(&self) -> f64 {
+        self.length_scale
+    }
+
+    /// Room for [`Kernel::between`].
+    pub(crate) fn scratch(&self) -> Vec<f64> {
+        vec![0.0; 3 * self.encoding.numeric.len() + self.encoding.category.len()]
+    }
+
+    /// Each component between two points, one after the other.
+    pub(crate) fn between<'a>(
+        &'a self,
+        a: &Place,
+        b: &Place,
+        scratch: &'a mut [f64],
+    ) -> impl Iterator<Item = f64> + 'a {
+        self.factors(a, b, scratch);
+        self.components.iter().map(|component| component.factors.iter().map(|factor| scratch[*factor]).product())
+    }
+
+    /// L, S and L + S of each number, then δ of each name. A name that no row has is unlike every other.
+    pub(crate) fn factors(&self, a: &Place, b: &Place, factors: &mut [f64]) {
+        let (numeric, names) = factors.split_at_mut(3 * a.numbers.len());
+        for ((a, b), factors) in a.numbers.iter().zip(&b.numbers).zip(numeric.chunks_exact_mut(3)) {
+            let distance = (a - b) / self.length_scale;
+            let (linear, smooth) = (a * b, libm::exp(-0.5 * distance * distance));
+            factors.copy_from_slice(&[linear, smooth, linear + smooth]);
+        }
+        for ((a, b), factor) in a.levels.iter().zip(&b.levels).zip(names) {
+            *factor = f64::from(u8::from(a.is_some() && a == b));
+        }
+    }
+}
+
+fn components(numbers: usize, names: usize) -> Vec<Component> {
+    let linear = |j: usize| 3 * j;
+    let smooth = |j: usize| 3 * j + 1;
+    let both = |j: usize| 3 * j + 2;
+    let name = |c: usize| 3 * numbers + c;
+    let all = |of: &dyn Fn(usize) -> usize, count: usize| (0..count).map(of).collect::<Vec<usize>>();
+
+    let mut components = Vec::new();
+    let mut push = |kind: Kind, factors: Vec<usize>| components.push(Component { kind, factors });
+    (0..numbers).for_each(|j| push(Kind::Linear, vec![linear(j)]));
+    (0..numbers).for_each(|j| push(Kind::Smooth, vec![smooth(j)]));
+    (0..names).for_each(|c| push(Kind::Name, vec![name(c)]));
+    let mut interact = |factors: Vec<usize>| push(Kind::Interaction, factors);
+    if numbers + names <= PAIRED {
+        for i in 0..numbers {
+            (0..i).for_each(|j| interact(vec![both(i), both(j)]));
+        }
+        for c in 0..names {
+            (0..c).for_each(|other| interact(vec![name(c), name(other)]));
+            (0..numbers).flat_map(|j| [linear(j), smooth(j)]).for_each(|of| interact(vec![name(c), of]));
+        }
+    }
+    let (every_smooth, every_name) = (all(&smooth, numbers), all(&name, names));
+    if numbers > 2 {
+        interact(every_smooth.clone());
+    }
+    if names > 1 {
+        for of in (0..numbers).flat_map(|j| [linear(j), smooth(j)]) {
+            interact([every_name.as_slice(), &[of]].concat());
+        }
+    }
+    if numbers > 1 && names > 0 {
+        interact([every_name.as_slice(), &every_smooth].concat());
+    }
+    if numbers > 1 && names > 1 {
+        (0..names).for_each(|c| interact([&[name(c)], every_smooth.as_slice()].concat()));
+    }
+    components
+}

@@ -1,0 +1,215 @@
+//! Dense symmetric positive systems.
+//!
+//! Sums are written lane by lane: the compiler may use vector instructions of any width, and every machine gives the same
+//! bytes.
+
+use std::ops::{Index, IndexMut, Range};
+
+/// Partial sums of a dot product.
+const LANES: usize = 4;
+/// Rows that share the loads of one dot product.
+const BLOCK: usize = 4;
+
+/// Σ aᵢbᵢ.
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let [sum] = dots(a, [b]);
+    sum
+}
+
+/// Σ aᵢbᵢ with each b, all as long as a, in four interleaved partial sums.
+fn dots<const N: usize>(a: &[f64], bs: [&[f64]; N]) -> [f64; N] {
+    let (chunks, rest) = a.as_chunks::<LANES>();
+    let bs = bs.map(|b| b[..a.len()].as_chunks::<LANES>());
+    let mut lanes = [[0.0; LANES]; N];
+    for (i, a) in chunks.iter().enumerate() {
+        for (lanes, (b, _)) in lanes.iter_mut().zip(&bs) {
+            for lane in 0..LANES {
+                lanes[lane] += a[lane] * b[i][lane];
+            }
+        }
+    }
+    std::array::from_fn(|n| {
+        let [a, b, c, d] = lanes[n];
+        let rest: f64 = rest.iter().zip(bs[n].1).map(|(a, b)| a * b).sum();
+        ((a + c) + (b + d)) + rest
+    })
+}
+
+/// a += factor · b.
+pub(crate) fn add_scaled(a: &mut [f64], factor: f64, b: &[f64]) {
+    for (a, b) in a.iter_mut().zip(b) {
+        *a += factor * b;
+    }
+}
+
+/// A matrix, row after row.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Matrix {
+    columns: usize,
+    values: Vec<f64>,
+}
+
+impl Matrix {
+    pub(crate) fn zeros(rows: usize, columns: usize) -> Self {
+        Self { columns, values: vec![0.0; rows * columns] }
+    }
+
+    pub(crate) fn columns(&self) -> usize {
+        self.columns
+    }
+}
+
+impl Index<usize> for Matrix {
+    type Output = [f64];
+
+    fn index(&self, row: usize) -> &[f64] {
+        &self.values[row * self.columns..(row + 1) * self.columns]
+    }
+}
+
+impl IndexMut<usize> for Matrix {
+    fn index_mut(&mut self, row: usize) -> &mut [f64] {
+        &mut self.values[row * self.columns..(row + 1) * self.columns]
+    }
+}
+
+/// The lower triangle L of A = LLᵀ (Golub and Van Loan, "Matrix Computations", 4th ed., §4.2.5).
+pub(crate) struct Factor(Matrix);
+
+impl Factor {
+    /// The factor of a square matrix, of which the lower triangle is read; `None` where it is not positive definite.
+    pub(crate) fn of(mut matrix: Matrix) -> Option<Self> {
+        let size = matrix.columns;
+        for first in (0..size).step_by(BLOCK) {
+            let (above, below) = matrix.values.split_at_mut(first * size);
+            let block = &mut below[..BLOCK.min(size - first) * size];
+            for (j, other) in above.chunks_exact(size).enumerate() {
+                let sums = dots(&other[..j], rows(block, size, 0..j));
+                for (row, sum) in block.chunks_exact_mut(size).zip(sums) {
+                    row[j] = (row[j] - sum) / other[j];
+                }
+            }
+            for i in first..first + block.len() / size {
+                let (above, below) = block.split_at_mut((i - first) * size);
+                let row = &mut below[..size];
+                for (other, j) in above.chunks_exact(size).zip(first..) {
+                    row[j] = (row[j] - dot(&row[..j], &other[..j])) / other[j];
+                }
+                let pivot = row[i] - dot(&row[..i], &row[..i]);
+                if !(pivot > 0.0 && pivot.is_finite()) {
+                    return None;
+                }
+                row[i] = pivot.sqrt();
+                row[i + 1..].fill(0.0);
+            }
+        }
+        Some(Self(matrix))
+    }
+
+    /// ln |A|.
+    pub(crate) fn log_determinant(&self) -> f64 {
+        (0..self.0.columns).map(|i| 2.0 * libm::log(self.0[i][i])).sum()
+    }
+
+    /// A⁻¹b.
+    pub(crate) fn solve(&self, rhs: &[f64]) -> Vec<f64> {
+        let lower = &self.0;
+        let mut solved = rhs.to_vec();
+        for i in 0..solved.len() {
+            solved[i] = (solved[i] - dot(&lower[i][..i], &solved[..i])) / lower[i][i];
+        }
+        for i in (0..solved.len()).rev() {
+            let (before, rest) = solved.split_at_mut(i);
+            rest[0] /= lower[i][i];
+            add_scaled(before, -rest[0], &lower[i][..i]);
+        }
+        solved
+    }
+
+    /// A⁻¹ = L⁻ᵀL⁻¹, both triangles.
+    pub(crate) fn inverse(&self) -> Matrix {
+        let size = self.0.columns;
+        let columns = self.columns_of_inverse();
+        let mut inverse = Matrix::zeros(size, size);
+        for i in 0..size {
+            for j in (0..=i).step_by(BLOCK) {
+                let sums = dots(&columns[i][i..], rows(&columns.values[j * size..], size, i..size));
+                for (j, sum) in (j..=i).zip(sums) {
+                    inverse[i][j] = sum;
+                    inverse[j][i] = sum;
+                }
+            }
+        }
+        inverse
+    }
+
+    /// L⁻ᵀ: row j holds column j of L⁻¹, so that every sum runs along two rows.
+    fn columns_of_inverse(&self) -> Matrix {
+        let (lower, size) = (&self.0, self.0.columns);
+        let mut columns = Matrix::zeros(size, size);
+        for first in (0..size).step_by(BLOCK) {
+            let block = &mut columns.values[first * size..(first + BLOCK).min(size) * size];
+            for i in first..size {
+                let sums = dots(&lower[i][first..i], rows(block, size, first..i));
+                for (r, (column, sum)) in block.chunks_exact_mut(size).zip(sums).enumerate() {
+                    column[i] = (f64::from(u8::from(first + r == i)) - sum) / lower[i][i];
+                }
+            }
+        }
+        columns
+    }
+}
+
+/// Part of each of the first rows, the last of them again where there are fewer.
+fn rows(values: &[f64], size: usize, part: Range<usize>) -> [&[f64]; BLOCK] {
+    let last = values.len() / size - 1;
+    std::array::from_fn(|row| &values[row.min(last) * size..][part.clone()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// B·Bᵀ + I, of numbers without a pattern.
+    fn positive(size: usize) -> Matrix {
+        let mut matrix = Matrix::zeros(size, size);
+        let entry = |i: usize, j: usize| ((i * 7 + j * 13) % 11) as f64 - 5.0;
+        for i in 0..size {
+            for j in 0..size {
+                matrix[i][j] = (0..size).map(|k| entry(i, k) * entry(j, k)).sum::<f64>() + f64::from(u8::from(i == j));
+            }
+        }
+        matrix
+    }
+
+    #[test]
+    fn the_factor_solves_inverts_and_tells_the_determinant() {
+        for size in [1, 2, 4, 5, 19] {
+            let matrix = positive(size);
+            let factor = Factor::of(matrix.clone()).unwrap();
+            let inverse = factor.inverse();
+            let rhs: Vec<f64> = (0..size).map(|i| i as f64 - 1.5).collect();
+            let solved = factor.solve(&rhs);
+            for i in 0..size {
+                assert!((dot(&matrix[i], &solved) - rhs[i]).abs() < 1e-9);
+                for j in 0..size {
+                    let expected = f64::from(u8::from(i == j));
+                    assert!((dot(&matrix[i], &inverse[j]) - expected).abs() < 1e-9, "size {size}");
+                }
+            }
+        }
+        let mut two = Matrix::zeros(2, 2);
+        two[0].copy_from_slice(&[4.0, 0.0]);
+        two[1].copy_from_slice(&[1.0, 3.0]);
+        assert!((Factor::of(two).unwrap().log_determinant() - libm::log(11.0)).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_matrix_that_is_not_positive_has_no_factor() {
+        let mut matrix = positive(3);
+        matrix[2][2] = -1.0;
+        assert!(Factor::of(matrix.clone()).is_none());
+        matrix[2][2] = f64::NAN;
+        assert!(Factor::of(matrix).is_none());
+    }
+}

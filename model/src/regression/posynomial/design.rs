@@ -1,0 +1,102 @@
+//! What the exponent of each term is linear in.
+
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::Points;
+use crate::regression::encoding::{Encoding, Unit};
+
+/// φ = [1, numbers, one indicator a name, one indicator a combination of names].
+///
+/// Combinations count where two columns of names or more vary: what two names do together is more than the product of
+/// what each does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Design {
+    pub(crate) encoding: Encoding,
+    /// The combinations of levels in the rows, ascending.
+    combinations: Vec<Vec<Option<usize>>>,
+}
+
+/// φ of a point without its zeros: at most one entry that is not 0 in each group of indicators.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Row {
+    /// Ascending.
+    pub(crate) columns: Vec<usize>,
+    pub(crate) values: Vec<f64>,
+}
+
+/// What a coefficient of a term is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Coefficient {
+    Offset,
+    /// The exponent of the numeric column of this place among those that vary.
+    Exponent(usize),
+    Name,
+    Combination,
+}
+
+impl Design {
+    pub(crate) fn of(points: &Points) -> Self {
+        let encoding = Encoding::of(points, Unit::Log);
+        let mut combinations = Vec::new();
+        if encoding.category.len() > 1 {
+            combinations = points.category.iter().map(|codes| encoding.levels(codes).collect()).collect();
+            combinations.sort_unstable();
+            combinations.dedup();
+        }
+        Self { encoding, combinations }
+    }
+
+    /// What each entry of φ multiplies, p of them.
+    pub(crate) fn coefficients(&self) -> Vec<Coefficient> {
+        let mut coefficients = vec![Coefficient::Offset];
+        coefficients.extend((0..self.encoding.numeric.len()).map(Coefficient::Exponent));
+        coefficients.extend(std::iter::repeat_n(Coefficient::Name, self.encoding.names()));
+        coefficients.extend(std::iter::repeat_n(Coefficient::Combination, self.combinations.len()));
+        coefficients
+    }
+
+    /// p.
+    pub(crate) fn width(&self) -> usize {
+        1 + self.encoding.numeric.len() + self.encoding.names() + self.combinations.len()
+    }
+
+    pub(crate) fn row(&self, numeric: &[f64], category: &[u32]) -> Row {
+        let mut row = Row { columns: vec![0], values: vec![1.0] };
+        for (column, number) in self.encoding.numbers(numeric).enumerate() {
+            row.columns.push(1 + column);
+            row.values.push(number);
+        }
+        let levels: Vec<Option<usize>> = self.encoding.levels(category).collect();
+        let mut first = 1 + self.encoding.numeric.len();
+        for (column, level) in self.encoding.category.iter().zip(&levels) {
+            row.indicate(level.map(|level| first + level));
+            first += column.levels.len();
+        }
+        row.indicate(self.combinations.binary_search(&levels).ok().map(|combination| first + combination));
+        row
+    }
+}
+
+impl Row {
+    /// φ·θ of one term.
+    pub(crate) fn dot(&self, term: &[f64]) -> f64 {
+        self.columns.iter().zip(&self.values).map(|(column, value)| value * term[*column]).sum()
+    }
+
+    fn indicate(&mut self, column: Option<usize>) {
+        self.columns.extend(column);
+        self.values.extend(column.map(|_| 1.0));
+    }
+}
+
+/// ln Σ exp of the exponents, which become the share of each term in the sum.
+pub(crate) fn log_sum(exponents: &mut [f64]) -> f64 {
+    let greatest = exponents.iter().fold(f64::NEG_INFINITY, |most: f64, exponent| most.max(*exponent));
+    let mut sum = 0.0;
+    for exponent in exponents.iter_mut() {
+        *exponent = libm::exp(*exponent - greatest);
+        sum += *exponent;
+    }
+    exponents.iter_mut().for_each(|share| *share /= sum);
+    greatest + libm::log(sum)
+}

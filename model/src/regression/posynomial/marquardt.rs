@@ -1,0 +1,218 @@
+//! Penalised least squares on the logarithm of a sum of exponentials.
+
+use crate::regression::linalg::{Factor, Matrix, add_scaled, dot};
+use crate::regression::posynomial::design::{Row, log_sum};
+use crate::regression::posynomial::penalty::Penalty;
+
+/// Damping at the start, and the least.
+const DAMPING: (f64, f64) = (1e-2, 1e-9);
+/// Factor by which the damping falls after a step that helps and rises after one that does not.
+const DAMPING_FACTOR: f64 = 5.0;
+/// Steps in a row that may fail.
+const FAILURES: u32 = 6;
+/// A step that lowers the objective by a smaller share is the last.
+const CONVERGED: f64 = 1e-6;
+
+/// How the residuals are believed to be distributed.
+#[derive(Clone, Copy)]
+pub(crate) enum Noise<'a> {
+    /// Independently, with this standard deviation.
+    White(f64),
+    /// With this inverse of their covariance, n × n (Aitken, "On least squares and linear combinations of observations",
+    /// Proc. R. Soc. Edinburgh 55, 1936).
+    Correlated(&'a Matrix),
+}
+
+/// rᵀPr + Σ pulls, with r = y − ln Σₖ exp(φ·θₖ) and P the inverse of the noise's covariance.
+///
+/// The coefficients are K terms of p numbers each, one after the other.
+pub(crate) struct LeastSquares<'a> {
+    pub(crate) rows: &'a [Row],
+    /// y, n.
+    pub(crate) logs: &'a [f64],
+    pub(crate) penalty: &'a Penalty,
+    pub(crate) noise: Noise<'a>,
+}
+
+/// The objective somewhere, and what its slope is made of.
+struct State {
+    objective: f64,
+    /// Pr, n.
+    weighted: Vec<f64>,
+    /// Share of each term in each row, n × K.
+    shares: Vec<f64>,
+}
+
+/// Half the slope and half the curvature of the objective, of which the lower triangle is filled.
+struct Normal {
+    descent: Vec<f64>,
+    curvature: Matrix,
+}
+
+impl LeastSquares<'_> {
+    /// The minimum for a single term, where the problem is linear: ridge in closed form.
+    pub(crate) fn single(&self) -> Vec<f64> {
+        let zeros = vec![0.0; self.penalty.coefficients()];
+        let normal = self.normal(&zeros, &self.state(&zeros));
+        Factor::of(normal.curvature).map_or(zeros, |factor| factor.solve(&normal.descent))
+    }
+
+    /// Goes down from `terms` for so many steps at most; the objective and the coefficients there.
+    ///
+    /// Levenberg, Q. Appl. Math. 2(2), 1944, and Marquardt, "An algorithm for least-squares estimation of nonlinear
+    /// parameters", J. SIAM 11(2), 1963, with its damping in proportion to the curvature.
+    pub(crate) fn descend(&self, mut terms: Vec<f64>, steps: u32) -> (f64, Vec<f64>) {
+        let mut state = self.state(&terms);
+        let mut damping = DAMPING.0;
+        for _ in 0..steps {
+            let normal = self.normal(&terms, &state);
+            let Some((moved, reached)) = self.step(&terms, &state, &normal, &mut damping) else { break };
+            let decrease = state.objective - reached.objective;
+            (terms, state) = (moved, reached);
+            damping = (damping / DAMPING_FACTOR).max(DAMPING.1);
+            if decrease < CONVERGED * state.objective.max(1.0) {
+                break;
+            }
+        }
+        (state.objective, terms)
+    }
+
+    /// The first step that helps as the damping rises.
+    fn step(&self, terms: &[f64], state: &State, normal: &Normal, damping: &mut f64) -> Option<(Vec<f64>, State)> {
+        for _ in 0..FAILURES {
+            let mut damped = normal.curvature.clone();
+            for i in 0..damped.columns() {
+                damped[i][i] *= 1.0 + *damping;
+            }
+            if let Some(factor) = Factor::of(damped) {
+                let mut moved = factor.solve(&normal.descent);
+                add_scaled(&mut moved, 1.0, terms);
+                let reached = self.state(&moved);
+                if reached.objective < state.objective {
+                    return Some((moved, reached));
+                }
+            }
+            *damping = *damping * DAMPING_FACTOR + 1e-6;
+        }
+        None
+    }
+
+    fn state(&self, terms: &[f64]) -> State {
+        let width = self.penalty.coefficients();
+        let mut shares = Vec::with_capacity(self.rows.len() * terms.len() / width);
+        let mut residuals = Vec::with_capacity(self.rows.len());
+        for (row, log) in self.rows.iter().zip(self.logs) {
+            let first = shares.len();
+            shares.extend(terms.chunks_exact(width).map(|term| row.dot(term)));
+            residuals.push(log - log_sum(&mut shares[first..]));
+        }
+        let weighted: Vec<f64> = match self.noise {
+            Noise::White(deviation) => residuals.iter().map(|r| r / (deviation * deviation)).collect(),
+            Noise::Correlated(inverse) => (0..residuals.len()).map(|i| dot(&inverse[i], &residuals)).collect(),
+        };
+        let mut objective = dot(&residuals, &weighted);
+        self.each_pull(terms, |_, precision, away| objective += precision * away * away);
+        State { objective, weighted, shares }
+    }
+
+    /// Gauss–Newton: the curvature of the residuals themselves is left out.
+    fn normal(&self, terms: &[f64], state: &State) -> Normal {
+        let jacobian = Jacobian::of(self.rows, &state.shares, self.penalty.coefficients());
+        let mut descent = vec![0.0; terms.len()];
+        for (i, weight) in state.weighted.iter().enumerate() {
+            for (column, value) in jacobian.row(i) {
+                descent[column] += weight * value;
+            }
+        }
+        let mut curvature = Matrix::zeros(terms.len(), terms.len());
+        match self.noise {
+            Noise::White(deviation) => jacobian.square(1.0 / (deviation * deviation), &mut curvature),
+            Noise::Correlated(inverse) => jacobian.product(inverse, &mut curvature),
+        }
+        self.each_pull(terms, |i, precision, away| {
+            curvature[i][i] += precision;
+            descent[i] -= precision * away;
+        });
+        Normal { descent, curvature }
+    }
+
+    /// Calls with the place of a coefficient, the precision of a pull and how far the coefficient is from its centre.
+    fn each_pull(&self, terms: &[f64], mut each: impl FnMut(usize, f64, f64)) {
+        let width = self.penalty.coefficients();
+        for (i, value) in terms.iter().enumerate() {
+            for pull in self.penalty.pulls(i / width, i % width, *value) {
+                each(i, pull.precision, value - pull.centre);
+            }
+        }
+    }
+}
+
+/// Slope of each row's ln Σ exp in each coefficient: shareₖ · φ, without its zeros. Training rows know all their names, so
+/// that each has as many entries.
+struct Jacobian {
+    entries: usize,
+    columns: Vec<usize>,
+    values: Vec<f64>,
+}
+
+impl Jacobian {
+    fn of(rows: &[Row], shares: &[f64], width: usize) -> Self {
+        let terms = shares.len() / rows.len();
+        let entries = terms * rows[0].columns.len();
+        let mut jacobian = Self {
+            entries,
+            columns: Vec::with_capacity(rows.len() * entries),
+            values: Vec::with_capacity(rows.len() * entries),
+        };
+        for (row, shares) in rows.iter().zip(shares.chunks_exact(terms)) {
+            for (term, share) in shares.iter().enumerate() {
+                jacobian.columns.extend(row.columns.iter().map(|column| term * width + column));
+                jacobian.values.extend(row.values.iter().map(|value| share * value));
+            }
+        }
+        jacobian
+    }
+
+    fn slices(&self, row: usize) -> (&[usize], &[f64]) {
+        let range = row * self.entries..(row + 1) * self.entries;
+        (&self.columns[range.clone()], &self.values[range])
+    }
+
+    fn row(&self, row: usize) -> impl Iterator<Item = (usize, f64)> {
+        let (columns, values) = self.slices(row);
+        columns.iter().copied().zip(values.iter().copied())
+    }
+
+    fn rows(&self) -> usize {
+        self.columns.len() / self.entries
+    }
+
+    /// Adds the lower triangle of JᵀJ · factor.
+    fn square(&self, factor: f64, matrix: &mut Matrix) {
+        for i in 0..self.rows() {
+            let (columns, values) = self.slices(i);
+            for (place, (column, value)) in self.row(i).enumerate() {
+                let (target, scaled) = (&mut matrix[column], factor * value);
+                for (column, value) in columns[..=place].iter().zip(values) {
+                    target[*column] += scaled * value;
+                }
+            }
+        }
+    }
+
+    /// Adds the lower triangle of JᵀPJ.
+    fn product(&self, inverse: &Matrix, matrix: &mut Matrix) {
+        let mut weighted = vec![0.0; matrix.columns()];
+        for i in 0..self.rows() {
+            weighted.fill(0.0);
+            for j in 0..self.rows() {
+                for (column, value) in self.row(j) {
+                    weighted[column] += inverse[i][j] * value;
+                }
+            }
+            for (column, value) in self.row(i) {
+                add_scaled(&mut matrix[column][..=column], value, &weighted);
+            }
+        }
+    }
+}

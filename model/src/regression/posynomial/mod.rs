@@ -1,0 +1,181 @@
+//! Posynomials: sums of a few products of powers.
+//!
+//! A completion time is a sum of costs (reading, computing, synchronising, starting), each of which grows as a power of
+//! what it depends on: t = Σₖ aₖ·Πⱼ xⱼ^wₖⱼ · Π (a factor of each name) · (a factor of the combination of names). In
+//! logarithms such a sum is ln Σ exp of linear functions, and its fit is least squares (Boyd, Kim, Vandenberghe and
+//! Hassibi, "A tutorial on geometric programming", Optim. Eng. 8, 2007, §8; Magnani and Boyd, "Convex piecewise-linear
+//! fitting", Optim. Eng. 10, 2009).
+
+mod design;
+mod marquardt;
+mod penalty;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::Training;
+use crate::regression::elementary::exponentials;
+use crate::regression::linalg::Matrix;
+use crate::regression::plane::{Factored, Line, Plane, Product};
+use crate::regression::posynomial::design::{Design, Row, log_sum};
+use crate::regression::posynomial::marquardt::{LeastSquares, Noise};
+use crate::regression::posynomial::penalty::Penalty;
+use crate::regression::{Regression, mean};
+
+/// Terms at most.
+pub(crate) const MOST_TERMS: usize = 3;
+/// Standard deviation of the noise in ln t that every fit assumes: how far a repeated run is off.
+const NOISE: f64 = 0.03;
+/// Exponents on a grid are held within this: no time is e³⁰⁰ seconds, and products of two such powers stay numbers.
+const FARTHEST: f64 = 300.0;
+/// Steps of the search from each start, and from the best of what they reach.
+const STEPS: (u32, u32) = (12, 40);
+
+/// What is known before the fit. Columns are counted among the numbers of a point.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Prior {
+    /// The columns beyond whose range the question lies: their exponents should be whole numbers where few levels say
+    /// otherwise.
+    pub(crate) beyond: Vec<usize>,
+    /// Whether two levels of such a column fix its exponents to whole numbers. A fit that validates another with fewer
+    /// levels leaves them free.
+    pub(crate) tie_two_levels: bool,
+    /// Sign of the exponents of each column, where it is known; a column that has none here takes that of its slope.
+    pub(crate) directions: Vec<Option<Sign>>,
+}
+
+/// How the time goes with a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// The time never falls as the number rises.
+    Positive,
+    /// The time never rises as the number rises.
+    Negative,
+}
+
+/// ln t = centre + ln Σₖ exp(φ·θₖ).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Posynomial {
+    design: Design,
+    centre: f64,
+    /// θ, K terms of p coefficients each.
+    terms: Vec<f64>,
+}
+
+/// Rows and beliefs, of which fits are made.
+pub(crate) struct Problem {
+    design: Design,
+    rows: Vec<Row>,
+    centre: f64,
+    /// Logarithms of the times, less the centre.
+    logs: Vec<f64>,
+    penalty: Penalty,
+    /// The best single term, by beliefs about size alone.
+    single: Vec<f64>,
+}
+
+impl Problem {
+    pub(crate) fn new(training: &Training, prior: &Prior) -> Self {
+        let points = &training.points;
+        let design = Design::of(points);
+        let rows: Vec<Row> = points.numeric.iter().zip(&points.category).map(|(x, c)| design.row(x, c)).collect();
+        let centre = mean(&training.logs);
+        let logs: Vec<f64> = training.logs.iter().map(|log| log - centre).collect();
+        let size = Penalty::of_size(&design);
+        let single = LeastSquares { rows: &rows, logs: &logs, penalty: &size, noise: Noise::White(NOISE) }.single();
+        let penalty = Penalty::of(&design, points, prior, &single[1..]);
+        Self { design, rows, centre, logs, penalty, single }
+    }
+
+    /// The best posynomial of one term, of two and of three. Each begins at the one before and the new term at several
+    /// places, of which the best is kept.
+    pub(crate) fn fit(&self) -> Vec<Posynomial> {
+        let search = self.least_squares(Noise::White(NOISE));
+        let mut terms = self.single.clone();
+        let mut found = vec![self.posynomial(terms.clone())];
+        for _ in 1..MOST_TERMS {
+            let reach = |start: Vec<f64>| search.descend([terms.as_slice(), &start].concat(), STEPS.0);
+            let best = self.starts().map(reach).min_by(|a, b| a.0.total_cmp(&b.0));
+            terms = best.map_or_else(|| terms.clone(), |(_, best)| search.descend(best, STEPS.1).1);
+            found.push(self.posynomial(terms.clone()));
+        }
+        found
+    }
+
+    /// The best posynomial near `fitted` where the residuals have a covariance, whose inverse is given, n × n: generalised
+    /// least squares.
+    pub(crate) fn refit(&self, fitted: &Posynomial, inverse: &Matrix) -> Posynomial {
+        let (_, terms) = self.least_squares(Noise::Correlated(inverse)).descend(fitted.terms.clone(), STEPS.1);
+        self.posynomial(terms)
+    }
+
+    fn least_squares<'a>(&'a self, noise: Noise<'a>) -> LeastSquares<'a> {
+        LeastSquares { rows: &self.rows, logs: &self.logs, penalty: &self.penalty, noise }
+    }
+
+    /// Where a new term begins: constant, or growing or falling with one number, and below nearly all of the times.
+    fn starts(&self) -> impl Iterator<Item = Vec<f64>> {
+        let flat = vec![0.0; self.single.len()];
+        let numbers = 1..=self.design.encoding.numeric.len();
+        let steep = numbers.flat_map(|column| [(column, -1.0), (column, 1.0)]).map(|(column, exponent)| {
+            let mut start = vec![0.0; self.single.len()];
+            start[column] = exponent;
+            start
+        });
+        std::iter::once(flat).chain(steep).map(|mut start| {
+            start[0] = low(self.rows.iter().zip(&self.logs).map(|(row, log)| log - row.dot(&start)).collect()) - 1.0;
+            start
+        })
+    }
+
+    fn posynomial(&self, terms: Vec<f64>) -> Posynomial {
+        Posynomial { design: self.design.clone(), centre: self.centre, terms }
+    }
+}
+
+impl Posynomial {
+    /// K terms of p coefficients.
+    fn terms(&self) -> impl Iterator<Item = &[f64]> {
+        self.terms.chunks_exact(self.design.width())
+    }
+}
+
+impl Regression for Posynomial {
+    fn log(&self, numeric: &[f64], category: &[u32]) -> f64 {
+        let row = self.design.row(numeric, category);
+        let mut exponents: Vec<f64> = self.terms().map(|term| row.dot(term)).collect();
+        self.centre + log_sum(&mut exponents)
+    }
+
+    /// The logarithm of a sum of products of powers.
+    fn add_to(&self, grid: &mut Factored, plane: &Plane, weight: f64) {
+        grid.down.iter_mut().for_each(|sum| *sum += weight * self.centre);
+        let encoding = &self.design.encoding;
+        let corner = self.design.row(&plane.at(plane.down.values[0], plane.across.values[0]), plane.category);
+        // Powers of a number along a line: the exponents grow by as much as they do from its first value.
+        let powers = |line: Line, term: &[f64], start: f64| {
+            let place = encoding.place(line.column);
+            let slope = place.map_or(0.0, |place| term[1 + place]);
+            let see = |x: f64| place.map_or(0.0, |place| encoding.numeric[place].encode(x));
+            let first = see(line.values[0]);
+            let exponent = |x: &f64| (start + slope * (see(*x) - first)).clamp(-FARTHEST, FARTHEST);
+            let mut powers: Vec<f64> = line.values.iter().map(exponent).collect();
+            exponentials(&mut powers);
+            powers
+        };
+        let product = |term: &[f64]| Product {
+            left: powers(plane.down, term, corner.dot(term)),
+            right: powers(plane.across, term, 0.0),
+        };
+        grid.add_log_sum(weight, self.terms().map(product).collect());
+    }
+}
+
+/// The tenth percentile of one number or more, interpolated between neighbours.
+fn low(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    let place = 0.1 * (values.len() - 1) as f64;
+    let (below, share) = (values[place as usize], place.fract());
+    below + share * (values[place.ceil() as usize] - below)
+}

@@ -1,0 +1,144 @@
+use super::*;
+use crate::dataset::{Points, UNSEEN};
+use crate::regression::tests::{grid, table};
+
+/// Executors, cores and sampling rate of a run of the whole data set.
+const FULL_RUN: [f64; 3] = [2.0, 4.0, 1.0];
+
+/// Executors, cores and sampling rates with the times of a job that starts, shares work and synchronises, and noise of
+/// three per cent from a small generator (Marsaglia, "Xorshift RNGs", J. Stat. Softw. 8(14), 2003).
+fn sampled(rates: &[f64], seed: u64) -> Training {
+    let mut state = seed;
+    let mut uniform = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let mut training = Training::default();
+    for e in [1.0, 2.0, 3.0] {
+        for c in [2.0, 4.0, 6.0, 8.0] {
+            for rate in rates {
+                let normal = (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
+                training.points.numeric.push(vec![e, c, *rate]);
+                training.points.category.push(vec![]);
+                training.logs.push(libm::log(job(&[e, c, *rate])) + 0.03 * normal);
+            }
+        }
+    }
+    training
+}
+
+fn job(x: &[f64]) -> f64 {
+    5.0 + x[0] + 500.0 * x[2] / (libm::pow(x[0], 0.9) * libm::pow(x[1], 0.8))
+}
+
+/// The greatest relative error at the whole data set.
+fn worst(fit: &Posynomial) -> f64 {
+    let error = |point: Vec<f64>| (fit.log(&point, &[]) - libm::log(job(&point))).abs();
+    let points = [1.0, 2.0, 3.0].iter().flat_map(|e| [2.0, 4.0, 6.0, 8.0].map(|c| vec![*e, c, 1.0]));
+    libm::expm1(points.map(error).fold(0.0, f64::max))
+}
+
+fn objective(problem: &Problem, fit: &Posynomial) -> f64 {
+    problem.least_squares(Noise::White(NOISE)).descend(fit.terms.clone(), 0).0
+}
+
+fn fit(training: &Training, prior: &Prior) -> Vec<Posynomial> {
+    Problem::new(training, prior).fit()
+}
+
+#[test]
+fn a_sum_of_two_powers_is_recovered_and_extrapolated() {
+    let law = |x: &[f64], _: &[u32]| 4.0 * x[1] / x[0] + 0.5 * x[1];
+    let fits = fit(&grid(law), &Prior { beyond: vec![0, 1], ..Prior::default() });
+    for (x, most) in [([3.0, 50.0], 0.003), ([32.0, 1000.0], 0.01)] {
+        let error = fits[1].log(&x, &[]) - libm::log(law(&x, &[]));
+        assert!(error.abs() < most, "{x:?}: {error}");
+    }
+}
+
+#[test]
+fn two_levels_extrapolate_well_only_where_their_exponents_are_tied() {
+    let (mut tied, mut free): (f64, f64) = (0.0, 0.0);
+    for seed in 1..=20 {
+        let training = sampled(&[0.01, 0.1], seed << 40 | 12345);
+        let worst_of = |tie_two_levels| {
+            let prior = Prior { beyond: vec![2], tie_two_levels, ..Prior::default() };
+            fit(&training, &prior)[1..].iter().map(worst).fold(0.0, f64::max)
+        };
+        tied = tied.max(worst_of(true));
+        free = free.max(worst_of(false));
+    }
+    assert!(tied < 0.3 && free > 1.0, "tied {tied}, free {free}");
+}
+
+#[test]
+fn every_further_term_and_every_step_lowers_the_objective() {
+    let training = sampled(&[0.01, 0.03, 0.1], 7 << 40);
+    let problem = Problem::new(&training, &Prior::default());
+    let fits = problem.fit();
+    let search = problem.least_squares(Noise::White(NOISE));
+    let start = [problem.single.as_slice(), &problem.starts().next().unwrap()].concat();
+    let objectives: Vec<f64> = (0..6).map(|steps| search.descend(start.clone(), steps).0).collect();
+    assert!(objectives.windows(2).all(|pair| pair[1] < pair[0]), "{objectives:?}");
+    assert!(objective(&problem, &fits[1]) <= objectives[5]);
+    assert!(objective(&problem, &fits[2]) < objective(&problem, &fits[1]));
+}
+
+#[test]
+fn a_refit_to_independent_noise_stays_where_it_was() {
+    let training = sampled(&[0.01, 0.1], 3 << 40);
+    let problem = Problem::new(&training, &Prior::default());
+    let fitted = &problem.fit()[1];
+    let rows = training.logs.len();
+    let mut inverse = Matrix::zeros(rows, rows);
+    (0..rows).for_each(|i| inverse[i][i] = 1.0 / (NOISE * NOISE));
+    let (before, after) = (fitted.log(&FULL_RUN, &[]), problem.refit(fitted, &inverse).log(&FULL_RUN, &[]));
+    assert!((before - after).abs() < 1e-2, "{before} and {after}");
+    let correlated = problem.least_squares(Noise::Correlated(&inverse)).descend(fitted.terms.clone(), 3);
+    let white = problem.least_squares(Noise::White(NOISE)).descend(fitted.terms.clone(), 3);
+    assert!((correlated.0 - white.0).abs() < 1e-6 * white.0, "{} and {}", correlated.0, white.0);
+}
+
+#[test]
+fn a_known_direction_stands_against_a_slope_within_the_noise() {
+    let training = table(&[(&[1.0], &[]), (&[2.0], &[])], |x, _| 1.0 + 0.02 * x[0]);
+    let rise = |sign| {
+        let fits = fit(&training, &Prior { directions: vec![sign], ..Prior::default() });
+        fits[1].log(&[2.0], &[]) - fits[1].log(&[1.0], &[])
+    };
+    let (rising, untold, falling) = (rise(Some(Sign::Positive)), rise(None), rise(Some(Sign::Negative)));
+    assert!(untold == rising && falling < 0.6 * rising, "{rising}, {untold}, {falling}");
+}
+
+#[test]
+fn a_combination_of_names_may_differ_from_the_product_of_their_factors() {
+    let law = |_: &[f64], c: &[u32]| if c == [1, 1] { 5.0 } else { 1.0 + f64::from(c[0] + c[1]) };
+    let rows = [[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 1]];
+    let training = table(&rows.iter().map(|c| ([].as_slice(), c.as_slice())).collect::<Vec<_>>(), law);
+    let one = &fit(&training, &Prior::default())[0];
+    for codes in &rows {
+        assert!((one.log(&[], codes) - libm::log(law(&[], codes))).abs() < 0.02, "{codes:?}");
+    }
+    let others: Vec<f64> = [[0, 1], [1, 1], [2, 1]].iter().map(|codes| one.log(&[], codes)).collect();
+    let unseen = one.log(&[], &[UNSEEN, 1]);
+    assert!(others.iter().any(|log| *log < unseen) && others.iter().any(|log| *log > unseen), "{unseen}");
+}
+
+#[test]
+fn what_is_written_reads_back_as_the_same_function() {
+    let points = Points { numeric: vec![vec![1.0], vec![2.0], vec![4.0]], category: vec![vec![0], vec![1], vec![1]] };
+    let training = Training { points, logs: vec![0.3, 0.1, 0.7] };
+    for fitted in fit(&training, &Prior::default()) {
+        let read: Posynomial = serde_json::from_str(&serde_json::to_string(&fitted).unwrap()).unwrap();
+        assert_eq!(read, fitted);
+    }
+}
+
+#[test]
+fn the_tenth_percentile_is_interpolated() {
+    assert_eq!(low(vec![3.0]), 3.0);
+    assert_eq!(low(vec![10.0, 0.0]), 1.0);
+    assert!((low((0..=20).rev().map(f64::from).collect()) - 2.0).abs() < 1e-12);
+}

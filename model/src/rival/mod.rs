@@ -1,0 +1,103 @@
+//! What else predicts completion times: the rivals beside which Foreglow's predictor is shown.
+//!
+//! To add one: a file with its [`Rival`], and a place in [`RIVALS`].
+
+mod context;
+mod end_to_end;
+mod ernest;
+mod linear_scaling;
+mod log_additive;
+mod nnls;
+mod own_terms;
+mod term;
+#[cfg(test)]
+mod tests;
+mod trees;
+mod two_level;
+
+pub(crate) use crate::rival::context::contexts;
+use crate::rival::end_to_end::EndToEnd;
+use crate::rival::ernest::Ernest;
+use crate::rival::linear_scaling::LinearScaling;
+use crate::rival::log_additive::LogAdditiveRival;
+use crate::rival::own_terms::OwnTerms;
+pub use crate::rival::term::{Term, TermError};
+use crate::rival::trees::{GradientBoosting, RandomForest};
+use crate::rival::two_level::TwoLevel;
+use crate::{Dataset, Features};
+
+/// Every rival.
+pub const RIVALS: &[&dyn Rival] = &[
+    &Ernest { per_context: false, relative: false },
+    &Ernest { per_context: false, relative: true },
+    &Ernest { per_context: true, relative: false },
+    &Ernest { per_context: true, relative: true },
+    &OwnTerms,
+    &EndToEnd,
+    &LinearScaling,
+    &LogAdditiveRival,
+    &TwoLevel,
+    &RandomForest,
+    &GradientBoosting,
+];
+
+/// A way to predict completion times from a table of runs.
+pub trait Rival: Sync {
+    /// Its name in tables and in JSON.
+    fn name(&self) -> &'static str;
+
+    /// Learns from runs and predicts the time of each asked row, seconds: `None` where the runs cannot say, as for a row
+    /// of a context that no run has.
+    ///
+    /// The times are those of completed runs, and both tables have the same columns.
+    ///
+    /// # Errors
+    /// The rival cannot work with such a table at all.
+    fn answer(&self, fit: &Dataset, asked: &Features, roles: &Roles) -> Result<Vec<Option<f64>>, RivalError>;
+}
+
+/// What columns mean, for rivals whose formula names them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Roles {
+    /// Number of machines that share the work.
+    pub machines: Option<Term>,
+    /// Size of the data, or the share of it that was processed (the sampling rate).
+    pub data_size: Option<Term>,
+    /// Images of one step.
+    pub batch_size: Option<Term>,
+    /// Steps.
+    pub iterations: Option<Term>,
+    /// What a non-negative regression should use.
+    pub terms: Vec<Term>,
+}
+
+/// Why a rival has no prediction.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RivalError {
+    /// A column that its formula needs is not named.
+    #[error("no column of the {role} is named ({option})")]
+    Role {
+        /// What the column would hold.
+        role: &'static str,
+        /// The option that names it.
+        option: &'static str,
+    },
+    /// A named column is no number.
+    #[error("the column {0} is not a numeric feature")]
+    NotNumeric(String),
+    /// A formula divides by the column or takes its logarithm.
+    #[error("{term} is {value} in a row and must be above 0")]
+    NotPositive {
+        /// The product of columns.
+        term: String,
+        /// What it holds.
+        value: f64,
+    },
+    /// Nothing tells contexts apart.
+    #[error("all rows are of one context, so that it is the same as {0}")]
+    OneContext(&'static str),
+    /// No row to learn from.
+    #[error("no completed run is left to learn from")]
+    NoRun,
+}

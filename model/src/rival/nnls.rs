@@ -1,0 +1,100 @@
+//! Non-negative least squares.
+
+use crate::learner::Cholesky;
+
+/// A gradient below this share of its scale is rounding: the optimum is reached.
+const TOLERANCE: f64 = 1e-11;
+/// Exchanges for each unknown at most; a bound against cycling that rounding could cause, never reached otherwise.
+const EXCHANGES: usize = 30;
+
+/// The x ≥ 0 that minimises ‖Ax − b‖².
+///
+/// `rows` is A, n × p, row by row, and `target` is b, n numbers. Source: Lawson and Hanson, "Solving Least Squares
+/// Problems", 1974, chapter 23, algorithm NNLS, on the normal equations of columns brought to length 1 (as in Bro and
+/// De Jong, "A fast non-negativity-constrained least squares algorithm", Journal of Chemometrics 11, 1997). The gradient
+/// comes from the residuals, so that squaring A costs no digits at the test for the optimum. A column of zeros, and one
+/// that depends on others, gets 0.
+pub(crate) fn nnls(rows: &[Vec<f64>], target: &[f64]) -> Vec<f64> {
+    let columns = rows.first().map_or(0, Vec::len);
+    let lengths: Vec<f64> = (0..columns).map(|j| length(rows.iter().map(|row| row[j]))).collect();
+    let unit = |length: f64| if length > 0.0 { 1.0 / length } else { 0.0 };
+    let rows: Vec<Vec<f64>> =
+        rows.iter().map(|row| row.iter().zip(&lengths).map(|(value, l)| value * unit(*l)).collect()).collect();
+    let scale = length(target.iter().copied());
+
+    let mut solution = vec![0.0; columns];
+    let mut passive: Vec<usize> = Vec::new();
+    let mut refused: Vec<usize> = Vec::new();
+    for _ in 0..EXCHANGES * columns {
+        let gradient = gradient(&rows, target, &solution);
+        let steepest = (0..columns)
+            .filter(|j| !passive.contains(j) && !refused.contains(j) && gradient[*j] > TOLERANCE * scale)
+            .max_by(|a, b| gradient[*a].total_cmp(&gradient[*b]));
+        let Some(entering) = steepest else { break };
+        passive.push(entering);
+        let mut ideal = unconstrained(&rows, target, &passive);
+        // Rounding can let a column in that would only go down again (Lawson and Hanson, chapter 23, step 6).
+        if ideal.last().is_none_or(|value| *value <= 0.0) {
+            passive.pop();
+            refused.push(entering);
+            continue;
+        }
+        refused.clear();
+        while ideal.iter().any(|value| *value <= 0.0) {
+            step_to_the_bound(&mut solution, &mut passive, &ideal);
+            ideal = unconstrained(&rows, target, &passive);
+        }
+        solution.fill(0.0);
+        for (j, value) in passive.iter().zip(&ideal) {
+            solution[*j] = *value;
+        }
+    }
+    solution.iter().zip(&lengths).map(|(value, length)| value * unit(*length)).collect()
+}
+
+/// Goes from the solution towards the ideal one until the first unknown reaches 0, and takes that one out.
+fn step_to_the_bound(solution: &mut [f64], passive: &mut Vec<usize>, ideal: &[f64]) {
+    let falling = passive.iter().zip(ideal).filter(|(_, ideal)| **ideal <= 0.0);
+    let shares = falling.map(|(j, ideal)| (*j, solution[*j] / (solution[*j] - ideal)));
+    let Some((bound, share)) = shares.min_by(|a, b| a.1.total_cmp(&b.1)) else { return };
+    for (j, ideal) in passive.iter().zip(ideal) {
+        solution[*j] += share * (ideal - solution[*j]);
+    }
+    solution[bound] = 0.0;
+    passive.retain(|j| solution[*j] > 0.0);
+}
+
+/// Least squares over some of the columns, in their order.
+fn unconstrained(rows: &[Vec<f64>], target: &[f64], columns: &[usize]) -> Vec<f64> {
+    let dot = |f: &dyn Fn(usize) -> f64| (0..rows.len()).map(f).sum::<f64>();
+    let product = |a: usize, b: usize| dot(&|row| rows[row][a] * rows[row][b]);
+    let matrix: Vec<Vec<f64>> = columns.iter().map(|a| columns.iter().map(|b| product(*a, *b)).collect()).collect();
+    let rhs: Vec<f64> = columns.iter().map(|a| dot(&|row| rows[row][*a] * target[row])).collect();
+    let system = Cholesky::of(&matrix);
+    let mut solved = system.solve(&rhs);
+    // One step of iterative refinement gives back the digits that the normal equations lost.
+    let residual: Vec<f64> = (0..rows.len())
+        .map(|row| target[row] - columns.iter().zip(&solved).map(|(j, value)| rows[row][*j] * value).sum::<f64>())
+        .collect();
+    let rest: Vec<f64> = columns.iter().map(|a| dot(&|row| rows[row][*a] * residual[row])).collect();
+    for (value, correction) in solved.iter_mut().zip(system.solve(&rest)) {
+        *value += correction;
+    }
+    solved
+}
+
+/// Aᵀ(b − Ax), the direction in which the squared error falls.
+fn gradient(rows: &[Vec<f64>], target: &[f64], solution: &[f64]) -> Vec<f64> {
+    let mut gradient = vec![0.0; solution.len()];
+    for (row, target) in rows.iter().zip(target) {
+        let residual = target - row.iter().zip(solution).map(|(value, x)| value * x).sum::<f64>();
+        for (sum, value) in gradient.iter_mut().zip(row) {
+            *sum += value * residual;
+        }
+    }
+    gradient
+}
+
+fn length(values: impl Iterator<Item = f64>) -> f64 {
+    values.map(|value| value * value).sum::<f64>().sqrt()
+}

@@ -1,0 +1,167 @@
+//! Runs of one job as a table: checked, with the features that tell them apart.
+
+use foreglow_shared::{IncompleteRun, Job, Observation};
+use serde::{Deserialize, Serialize};
+
+use crate::{Column, Dataset, DatasetError, Feature, Features, FitError, Setting};
+
+/// What a run was, beside how long it took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Run {
+    pub(crate) setting: Setting,
+    partition_size: u32,
+    memory_per_executor_mib: u32,
+    /// Seconds.
+    secs: f64,
+    /// Whether it was stopped after so long.
+    stopped: bool,
+}
+
+/// A feature of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Item {
+    Executors,
+    Cores,
+    SamplingRate,
+    PartitionSize,
+    Memory,
+}
+
+/// The features of a table of runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Items {
+    /// E, C and SR.
+    asked: Vec<Item>,
+    /// The others that matter, with the value that a question has, which names none: the commonest.
+    usual: Vec<(Item, f64)>,
+}
+
+/// The completed runs and the lower bounds of a job.
+///
+/// # Errors
+/// A run that cannot be.
+pub(crate) fn runs(job: &Job) -> Result<Vec<Run>, FitError> {
+    job.observations.iter().try_for_each(check)?;
+    let completed = job.observations.iter().map(|run| Run {
+        setting: Setting::of(run),
+        partition_size: run.partition_size,
+        memory_per_executor_mib: run.memory_per_executor_mib,
+        secs: run.completion_time_secs,
+        stopped: false,
+    });
+    let bound = |run: &IncompleteRun| {
+        let secs = run.at_least_secs.filter(|secs| secs.is_finite() && *secs > 0.0)?;
+        let setting = Setting {
+            executors: run.executors,
+            cores_per_executor: run.cores_per_executor,
+            sampling_rate: run.sampling_rate,
+        };
+        let (partition_size, memory_per_executor_mib) = (run.partition_size, run.memory_per_executor_mib);
+        setting.is_possible().then_some(Run { setting, partition_size, memory_per_executor_mib, secs, stopped: true })
+    };
+    Ok(completed.chain(job.incomplete.iter().filter_map(bound)).collect())
+}
+
+/// Whether a completed run can be.
+pub(crate) fn check(run: &Observation) -> Result<(), FitError> {
+    let Observation { executors, cores_per_executor, sampling_rate, completion_time_secs, startup_secs, .. } = *run;
+    if executors == 0 || cores_per_executor == 0 {
+        return Err(FitError::Configuration { executors, cores_per_executor });
+    }
+    if !(sampling_rate > 0.0 && sampling_rate <= 1.0) {
+        return Err(FitError::SamplingRate(sampling_rate));
+    }
+    if !(completion_time_secs.is_finite() && completion_time_secs > 0.0) {
+        return Err(FitError::Time(completion_time_secs));
+    }
+    match startup_secs {
+        Some(secs) if !(secs.is_finite() && secs >= 0.0) => Err(FitError::Startup(secs)),
+        _ => Ok(()),
+    }
+}
+
+impl Run {
+    pub(crate) fn completed(&self) -> bool {
+        !self.stopped
+    }
+}
+
+impl Items {
+    /// E, C and SR, and of partition size and memory what two runs differ in that are equal in these: one that only
+    /// follows the others tells nothing that they do not.
+    pub(crate) fn of(runs: &[Run]) -> Self {
+        let mut sorted = runs.to_vec();
+        sorted.sort_by(|a, b| a.setting.order(&b.setting));
+        let matters = |item: &Item| {
+            let mut equal = sorted.chunk_by(|a, b| a.setting == b.setting);
+            equal.any(|equal| equal.iter().any(|run| item.of(run) != item.of(&equal[0])))
+        };
+        let usual = [Item::PartitionSize, Item::Memory].into_iter().filter(matters);
+        Self {
+            asked: vec![Item::Executors, Item::Cores, Item::SamplingRate],
+            usual: usual.map(|item| (item, commonest(runs.iter().map(|run| item.of(run)).collect()))).collect(),
+        }
+    }
+
+    /// The runs as a table.
+    pub(crate) fn table(&self, runs: &[Run]) -> Result<Dataset, DatasetError> {
+        let items = self.asked.iter().copied().chain(self.usual.iter().map(|(item, _)| *item));
+        let column = |item: Item| Column::numeric(item.name(), runs.iter().map(|run| item.of(run)).collect(), None);
+        let features = Features::new(items.map(column).collect())?;
+        let secs = runs.iter().map(|run| run.secs).collect();
+        Dataset::new(features, secs, runs.iter().map(|run| run.stopped).collect())
+    }
+
+    /// Settings as questions.
+    pub(crate) fn questions(&self, settings: &[Setting]) -> Result<Features, DatasetError> {
+        let asked = self.asked.iter().map(|item| {
+            Column::numeric(item.name(), settings.iter().map(|setting| item.asked(*setting)).collect(), None)
+        });
+        let usual =
+            self.usual.iter().map(|(item, usual)| Column::numeric(item.name(), vec![*usual; settings.len()], None));
+        Features::new(asked.chain(usual).collect())
+    }
+}
+
+impl Item {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Executors => Feature::InverseExecutors.noun(),
+            Self::Cores => Feature::InverseCores.noun(),
+            Self::SamplingRate => Feature::SamplingRate.noun(),
+            Self::PartitionSize => "partition size",
+            Self::Memory => "memory per executor",
+        }
+    }
+
+    fn of(self, run: &Run) -> f64 {
+        match self {
+            Self::PartitionSize => f64::from(run.partition_size),
+            Self::Memory => f64::from(run.memory_per_executor_mib),
+            _ => self.asked(run.setting),
+        }
+    }
+
+    /// What a setting says of it; NaN where it says nothing.
+    fn asked(self, setting: Setting) -> f64 {
+        match self {
+            Self::Executors => f64::from(setting.executors),
+            Self::Cores => f64::from(setting.cores_per_executor),
+            Self::SamplingRate => setting.sampling_rate,
+            Self::PartitionSize | Self::Memory => f64::NAN,
+        }
+    }
+}
+
+/// The value that comes most often; of several the smallest.
+fn commonest(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let mut best = (0, 0.0);
+    for equal in values.chunk_by(|a, b| a == b) {
+        if equal.len() > best.0 {
+            best = (equal.len(), equal[0]);
+        }
+    }
+    best.1
+}

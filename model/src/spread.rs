@@ -1,0 +1,190 @@
+//! How far the true time lies from a predicted one: its distribution, symmetric in log time.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::student_t;
+
+/// Rounding of a probability moves no rank by more than this share of a run.
+const ROUNDING: f64 = 1e-9;
+
+/// The distribution of ln(true time / predicted time), symmetric about 0. Cheap to clone.
+///
+/// ```
+/// # use foreglow_model::Spread;
+/// let spread = Spread::conformal([0.1, 0.02, 0.05, 0.03]).unwrap();
+/// // Four errors promise at most 1/2 + 4/(2·5) = 0.9.
+/// assert!((spread.quantile(0.9) - 1.1052).abs() < 1e-4);
+/// assert!(spread.quantile(0.95).is_infinite());
+/// assert!((spread.probability_below(1.5) - 0.9).abs() < 1e-12);
+/// assert_eq!(spread.probability_below(1.0), 0.5);
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Spread {
+    /// The errors that the predictor made on runs that it was not fitted on.
+    ///
+    /// Of n errors that are exchangeable with the next one, the next is at most the k-th smallest with probability
+    /// k/(n + 1) (Vovk, Gammerman and Shafer, Algorithmic Learning in a Random World, 2005, §2.2; Lei et al.,
+    /// "Distribution-free predictive inference for regression", JASA 113(523), 2018, §2.1). Between ranks the
+    /// distribution is a line in log time. Beyond the largest error nothing is known: no probability above
+    /// 1/2 + n/(2(n + 1)) is promised, and the quantile there is infinite.
+    Conformal {
+        /// Absolute log errors.
+        errors: HeldOutErrors,
+    },
+    /// Student's t distribution, scaled.
+    StudentT {
+        /// Scale of the log error, 0 or more.
+        scale: f64,
+        /// Degrees of freedom, above 0.
+        degrees_of_freedom: f64,
+    },
+}
+
+/// Absolute log errors |ln(true/predicted)| of runs that were held out, ascending. One that is infinite is a run whose
+/// time could not be predicted without it; JSON has `null` for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Option<f64>>", into = "Vec<Option<f64>>")]
+pub struct HeldOutErrors(Arc<[f64]>);
+
+/// Why there is no spread.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpreadError {
+    /// An error that is negative or not a number.
+    #[error("a held-out error is {0}; it must be a number, 0 or more")]
+    Error(f64),
+    /// A scale that is negative or not finite.
+    #[error("the scale is {0}; it must be a number, 0 or more")]
+    Scale(f64),
+    /// Degrees of freedom that are not above 0.
+    #[error("there are {0} degrees of freedom; there must be more than 0")]
+    Degrees(f64),
+}
+
+impl Spread {
+    /// The spread of held-out absolute log errors, in any order. Of no errors it promises no more than the median.
+    ///
+    /// # Errors
+    /// An error that is negative or NaN.
+    pub fn conformal(errors: impl IntoIterator<Item = f64>) -> Result<Self, SpreadError> {
+        HeldOutErrors::new(errors.into_iter().collect()).map(|errors| Self::Conformal { errors })
+    }
+
+    /// The spread of a scaled t distribution.
+    ///
+    /// # Errors
+    /// A scale below 0, or degrees of freedom that are not above 0.
+    pub fn student_t(scale: f64, degrees_of_freedom: f64) -> Result<Self, SpreadError> {
+        if !(scale.is_finite() && scale >= 0.0) {
+            return Err(SpreadError::Scale(scale));
+        }
+        if degrees_of_freedom.is_nan() || degrees_of_freedom <= 0.0 {
+            return Err(SpreadError::Degrees(degrees_of_freedom));
+        }
+        Ok(Self::StudentT { scale, degrees_of_freedom })
+    }
+
+    /// Ratio of the true to the predicted time that is not exceeded with this probability: 1 at 1/2, the inverse at
+    /// 1 − p. Where the probability is more than can be promised it is infinite (and 0 at the other end). NaN of NaN.
+    pub fn quantile(&self, probability: f64) -> f64 {
+        if probability < 0.5 {
+            return 1.0 / self.quantile(1.0 - probability);
+        }
+        if probability.is_nan() {
+            return f64::NAN;
+        }
+        let log = match self {
+            Self::Conformal { errors } => errors.at_rank((2.0 * probability - 1.0) * (errors.0.len() as f64 + 1.0)),
+            Self::StudentT { scale, .. } if *scale == 0.0 && probability < 1.0 => 0.0,
+            Self::StudentT { scale, degrees_of_freedom } => {
+                scale * student_t::exceeded_with(1.0 - probability, *degrees_of_freedom)
+            }
+        };
+        libm::exp(log)
+    }
+
+    /// Probability that the true time is at most `ratio` times the predicted one: 1/2 at 1. NaN where `ratio` is
+    /// negative or NaN.
+    pub fn probability_below(&self, ratio: f64) -> f64 {
+        if ratio.is_nan() || ratio < 0.0 {
+            return f64::NAN;
+        }
+        let log = libm::log(ratio);
+        match self {
+            Self::Conformal { errors } => {
+                let half = 0.5 * errors.rank_of(log.abs()) / (errors.0.len() as f64 + 1.0);
+                if log < 0.0 { 0.5 - half } else { 0.5 + half }
+            }
+            Self::StudentT { scale, degrees_of_freedom } => {
+                // An error of exactly 0 is at most 0 wherever there is no scale.
+                let deviations = if log == 0.0 { 0.0 } else { log / scale };
+                match deviations {
+                    below if below < 0.0 => student_t::probability_above(-below, *degrees_of_freedom),
+                    above => 1.0 - student_t::probability_above(above, *degrees_of_freedom),
+                }
+            }
+        }
+    }
+
+    /// The largest probability that it can promise.
+    pub fn most_probability(&self) -> f64 {
+        self.probability_below(f64::INFINITY)
+    }
+}
+
+impl HeldOutErrors {
+    fn new(mut errors: Vec<f64>) -> Result<Self, SpreadError> {
+        if let Some(error) = errors.iter().find(|error| error.is_nan() || **error < 0.0) {
+            return Err(SpreadError::Error(*error));
+        }
+        errors.sort_by(f64::total_cmp);
+        Ok(Self(errors.into()))
+    }
+
+    /// The errors, ascending.
+    pub fn as_slice(&self) -> &[f64] {
+        &self.0
+    }
+
+    /// The error at a rank from 0 to n, in between on a line; infinite beyond.
+    fn at_rank(&self, rank: f64) -> f64 {
+        let errors = &self.0;
+        let floor = (rank + ROUNDING).floor();
+        let below = floor as usize;
+        let at = |rank: usize| if rank == 0 { Some(0.0) } else { errors.get(rank - 1).copied() };
+        let share = rank - floor;
+        match (at(below), at(below.saturating_add(1))) {
+            (Some(low), _) if share <= ROUNDING => low,
+            (Some(low), Some(high)) => low + share * (high - low),
+            _ => f64::INFINITY,
+        }
+    }
+
+    /// The rank at which an absolute error stands: the inverse of `at_rank`. Of equal errors the highest.
+    fn rank_of(&self, error: f64) -> f64 {
+        let errors = &self.0;
+        let below = errors.partition_point(|other| *other <= error && other.is_finite());
+        let low = if below == 0 { 0.0 } else { errors[below - 1] };
+        match errors.get(below) {
+            Some(high) if high.is_finite() => below as f64 + (error - low) / (high - low),
+            _ => below as f64,
+        }
+    }
+}
+
+impl TryFrom<Vec<Option<f64>>> for HeldOutErrors {
+    type Error = SpreadError;
+
+    fn try_from(errors: Vec<Option<f64>>) -> Result<Self, SpreadError> {
+        Self::new(errors.into_iter().map(|error| error.unwrap_or(f64::INFINITY)).collect())
+    }
+}
+
+impl From<HeldOutErrors> for Vec<Option<f64>> {
+    fn from(errors: HeldOutErrors) -> Self {
+        errors.0.iter().map(|error| error.is_finite().then_some(*error)).collect()
+    }
+}

@@ -1,0 +1,206 @@
+//! The default predictor of any table of runs.
+
+use foreglow_model::{Column, Dataset, DatasetError, Ensemble, Features, FitError, Prediction, Warning};
+
+/// Nodes and size, ascending, with the times that a law gives.
+fn grid(nodes: &[f64], sizes: &[f64], law: impl Fn(f64, f64) -> f64) -> (Features, Vec<f64>) {
+    let rows: Vec<(f64, f64)> = nodes.iter().flat_map(|n| sizes.iter().map(move |s| (*n, *s))).collect();
+    (features(&rows), rows.iter().map(|(n, s)| law(*n, *s)).collect())
+}
+
+fn features(rows: &[(f64, f64)]) -> Features {
+    let nodes = Column::numeric("nodes", rows.iter().map(|row| row.0).collect(), None);
+    let sizes = Column::numeric("size", rows.iter().map(|row| row.1).collect(), None);
+    Features::new(vec![nodes, sizes]).unwrap()
+}
+
+fn fit((features, secs): (Features, Vec<f64>)) -> Ensemble {
+    let rows = secs.len();
+    Ensemble::fit(&Dataset::new(features, secs, vec![false; rows]).unwrap()).unwrap()
+}
+
+fn ask(ensemble: &Ensemble, rows: &[(f64, f64)]) -> Vec<Prediction> {
+    ensemble.predict(&features(rows)).unwrap()
+}
+
+fn law(nodes: f64, size: f64) -> f64 {
+    8.0 + 3.0 * size / nodes
+}
+
+fn usual() -> Ensemble {
+    fit(grid(&[2.0, 4.0, 8.0, 16.0], &[10.0, 20.0, 40.0], law))
+}
+
+#[test]
+fn a_sum_of_powers_is_predicted_inside_and_beyond_what_was_measured() {
+    let asked = [(6.0, 30.0), (32.0, 30.0), (6.0, 100.0), (1.0, 10.0)];
+    for ((nodes, size), prediction) in asked.iter().zip(ask(&usual(), &asked)) {
+        let (secs, expected) = (prediction.completion_time_secs.unwrap(), law(*nodes, *size));
+        assert!((secs - expected).abs() < 0.1 * expected, "{nodes}, {size}: {secs} for {expected}");
+    }
+}
+
+#[test]
+fn a_prediction_depends_on_no_other_question() {
+    let asked = [(6.0, 30.0), (32.0, 30.0), (6.0, 100.0), (1.0, 400.0), (3.0, 10.0)];
+    let together = ask(&usual(), &asked);
+    let reversed = usual();
+    for (row, expected) in asked.iter().zip(&together).rev() {
+        assert_eq!(ask(&reversed, &[*row])[0], *expected);
+    }
+}
+
+#[test]
+fn what_was_fitted_travels_as_json_and_answers_to_the_last_digit() {
+    let ensemble = usual();
+    let asked = features(&[(6.0, 30.0), (32.0, 30.0)]);
+    ensemble.prepare(&asked).unwrap();
+    let json = serde_json::to_string(&ensemble).unwrap();
+    let travelled: Ensemble = serde_json::from_str(&json).unwrap();
+    assert_eq!(travelled, ensemble);
+    assert_eq!(serde_json::to_string(&travelled).unwrap(), json);
+    assert_eq!(travelled.predict(&asked), ensemble.predict(&asked));
+    // What had not been fitted is fitted where it arrives.
+    assert_eq!(ask(&travelled, &[(1.0, 5.0)]), ask(&usual(), &[(1.0, 5.0)]));
+}
+
+#[test]
+fn one_row_is_predicted_at_its_own_point_alone() {
+    let ensemble = fit(grid(&[4.0], &[10.0], law));
+    let [own, other] = ask(&ensemble, &[(4.0, 10.0), (4.0, 20.0)]).try_into().unwrap();
+    assert!((own.completion_time_secs.unwrap() - law(4.0, 10.0)).abs() < 1e-9);
+    assert_eq!(own.interval, None);
+    assert_eq!(other.completion_time_secs, None);
+    let [Warning::EffectUnknown { feature, asked, sampled }] = other.warnings.as_slice() else { panic!("{other:?}") };
+    assert_eq!((feature.as_str(), asked.as_str(), sampled.as_str()), ("size", "20", "10"));
+}
+
+#[test]
+fn few_rows_of_any_number_give_finite_times() {
+    for rows in 2..=8 {
+        let nodes: Vec<f64> = (1..=rows).map(f64::from).collect();
+        let ensemble = fit(grid(&nodes, &[10.0], law));
+        for prediction in ask(&ensemble, &[(1.5, 10.0), (40.0, 10.0), (0.1, 10.0), (1e9, 10.0)]) {
+            let secs = prediction.completion_time_secs.unwrap();
+            assert!(secs.is_finite() && secs > 0.0, "{rows} rows: {prediction:?}");
+        }
+    }
+}
+
+#[test]
+fn categories_are_matched_by_name_and_a_new_one_is_warned_of() {
+    let machines = |names: &[&str], nodes: &[f64]| {
+        Features::new(vec![
+            Column::numeric("nodes", nodes.to_vec(), None),
+            Column::category("machine", names.iter().copied()),
+        ])
+        .unwrap()
+    };
+    let (names, nodes): (Vec<&str>, Vec<f64>) =
+        ["fast", "slow"].iter().flat_map(|name| [1.0, 2.0, 4.0, 8.0].map(|nodes| (*name, nodes))).unzip();
+    let secs = names.iter().zip(&nodes).map(|(name, n)| if *name == "fast" { 60.0 / n } else { 180.0 / n }).collect();
+    let ensemble = fit((machines(&names, &nodes), secs));
+    // The columns in another order, the names with other codes.
+    let asked = Features::new(vec![
+        Column::category("machine", ["new", "slow", "fast"]),
+        Column::numeric("nodes", vec![4.0, 4.0, 4.0], None),
+    ]);
+    let [new, slow, fast] = ensemble.predict(&asked.unwrap()).unwrap().try_into().unwrap();
+    assert!((slow.completion_time_secs.unwrap() - 45.0).abs() < 1.0, "{slow:?}");
+    assert!((fast.completion_time_secs.unwrap() - 15.0).abs() < 0.5, "{fast:?}");
+    let between = new.completion_time_secs.unwrap();
+    assert!(between > 15.0 && between < 45.0, "{new:?}");
+    assert_eq!(new.warnings, [Warning::UnseenCategory { feature: "machine".into(), asked: "new".into() }]);
+    let missing = Features::new(vec![Column::numeric("nodes", vec![4.0], None)]).unwrap();
+    assert_eq!(ensemble.predict(&missing), Err(DatasetError::NoColumn { name: "machine".into() }));
+    let other = machines(&["fast"], &[1.0]).columns()[0].clone();
+    let swapped = Features::new(vec![Column { name: "machine".into(), ..other.clone() }, other]).unwrap();
+    assert_eq!(ensemble.predict(&swapped), Err(DatasetError::Kind { name: "machine".into(), numeric: false }));
+}
+
+#[test]
+fn lower_bounds_lengthen_what_was_cut_off_and_alone_say_nothing() {
+    let (features, secs) = grid(&[2.0, 4.0, 8.0, 16.0], &[10.0, 20.0, 40.0, 80.0], law);
+    let cap = 40.0;
+    let censored: Vec<bool> = secs.iter().map(|secs| *secs > cap).collect();
+    let capped: Vec<f64> = secs.iter().map(|secs| secs.min(cap)).collect();
+    assert!(censored.contains(&true));
+    let at = |censored: Vec<bool>| {
+        let dataset = Dataset::new(features.clone(), capped.clone(), censored).unwrap();
+        ask(&Ensemble::fit(&dataset).unwrap(), &[(2.0, 80.0)])[0].completion_time_secs.unwrap()
+    };
+    let (expected, with, without) = (law(2.0, 80.0), at(censored), at(vec![false; capped.len()]));
+    assert!((with - expected).abs() < 0.2 * expected, "{with} for {expected}");
+    assert!(without < 0.6 * expected, "taken as times they mislead: {without}");
+    let all = Dataset::new(features, capped, vec![true; 16]).unwrap();
+    assert_eq!(Ensemble::fit(&all), Err(FitError::AllStopped { runs: 16 }));
+}
+
+#[test]
+fn columns_that_repeat_each_other_and_equal_times_still_fit() {
+    let twice: Vec<(f64, f64)> = [1.0, 2.0, 4.0, 8.0, 16.0].map(|n| (n, 3.0 * n)).to_vec();
+    let ensemble = fit((features(&twice), vec![90.0, 50.0, 30.0, 20.0, 15.0]));
+    for prediction in ask(&ensemble, &[(3.0, 9.0), (32.0, 96.0), (1.0, 48.0)]) {
+        assert!(prediction.completion_time_secs.unwrap().is_finite(), "{prediction:?}");
+    }
+    let ensemble = fit(grid(&[1.0, 2.0, 4.0], &[1.0, 5.0], |_, _| 7.0));
+    for prediction in ask(&ensemble, &[(3.0, 2.0), (16.0, 2.0), (1.0, 50.0)]) {
+        assert!((prediction.completion_time_secs.unwrap() - 7.0).abs() < 0.01, "{prediction:?}");
+    }
+}
+
+#[test]
+fn times_over_nine_orders_of_magnitude_still_fit() {
+    let ensemble = fit(grid(&[1.0, 10.0, 100.0], &[1e-6, 1e-3, 1.0, 1e3], |n, s| 100.0 * s / n));
+    let secs = ask(&ensemble, &[(10.0, 0.1)])[0].completion_time_secs.unwrap();
+    assert!((secs - 1.0).abs() < 0.05, "{secs}");
+}
+
+#[test]
+fn a_number_without_a_logarithm_is_unknown_where_the_samples_have_one() {
+    let [prediction] = ask(&usual(), &[(0.0, 10.0)]).try_into().unwrap();
+    assert_eq!(prediction.completion_time_secs, None);
+    assert_eq!(prediction.warnings, [Warning::NotAboveZero { feature: "nodes".into(), asked: 0.0 }]);
+    let with_zero = fit(grid(&[0.0, 1.0, 2.0, 3.0], &[10.0, 20.0], |n, s| 5.0 + n + s));
+    assert!(ask(&with_zero, &[(-1.0, 10.0)])[0].completion_time_secs.is_some());
+}
+
+#[test]
+fn a_combination_far_from_all_samples_is_warned_of_though_each_feature_is_in_range() {
+    let corner = |n: f64, s: f64| n < 40.0 || s < 40.0;
+    let values = [1.0, 3.0, 9.0, 27.0, 81.0];
+    let rows: Vec<(f64, f64)> =
+        values.iter().flat_map(|n| values.map(|s| (*n, s))).filter(|r| corner(r.0, r.1)).collect();
+    let l_shape: Vec<(f64, f64)> = rows.iter().copied().filter(|(n, s)| *n < 2.0 || *s < 2.0).collect();
+    let secs = |rows: &[(f64, f64)]| rows.iter().map(|(n, s)| law(*n, *s)).collect();
+    let empty = |rows: &[(f64, f64)], n, s| {
+        let warnings = ask(&fit((features(rows), secs(rows))), &[(n, s)])[0].warnings.clone();
+        warnings == [Warning::EmptyCell]
+    };
+    assert!(empty(&l_shape, 81.0, 81.0) && !empty(&l_shape, 9.0, 1.0));
+    assert!(!empty(&rows, 9.0, 9.0));
+}
+
+#[test]
+fn repeats_and_rows_that_disagree_are_named() {
+    let (features, mut secs) = grid(&[1.0, 2.0, 3.0, 4.0, 6.0, 8.0], &[10.0, 15.0, 20.0, 30.0, 40.0], law);
+    let clean = fit((features.clone(), secs.clone()));
+    assert_eq!(clean.warnings(), []);
+    secs[12] *= 3.0;
+    let warnings = fit((features, secs)).warnings();
+    let named = |warning: &Warning| warning.to_string().starts_with("the sample with nodes 3, size 20 took");
+    assert!(warnings.iter().any(named), "{warnings:?}");
+    let repeats = fit((self::features(&[(1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (2.0, 1.0)]), vec![10.0, 10.1, 31.0, 5.0]));
+    let warnings = repeats.warnings();
+    let [Warning::SamplesDisagree { at, secs, .. }] = warnings.as_slice() else { panic!("{warnings:?}") };
+    assert_eq!((at.as_str(), *secs), ("nodes 1, size 1", 31.0));
+}
+
+#[test]
+fn many_rows_are_thinned_out_the_same_way_each_time_and_it_is_said() {
+    let sizes: Vec<f64> = (1..=1000).map(f64::from).collect();
+    let ensemble = fit(grid(&[1.0, 2.0, 4.0], &sizes, law));
+    assert_eq!(ensemble.warnings()[0], Warning::Subsampled { distinct: 3000, fitted: 1500 });
+    let secs = ask(&ensemble, &[(3.0, 500.5)])[0].completion_time_secs.unwrap();
+    assert!((secs - law(3.0, 500.5)).abs() < 0.02 * secs, "{secs}");
+}

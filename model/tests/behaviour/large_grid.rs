@@ -1,0 +1,134 @@
+//! Very many configurations are weighed as few are, only faster.
+
+use foreglow_model::{Candidate, Decision, Predictor, decide, pareto_front};
+use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, PriceSheet, Question};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::grid::{context, full, jitter, job, run};
+
+/// Numbers that make more configurations than are listed one by one, from below the measured range to far beyond it.
+const EXECUTORS: u32 = 70;
+const CORES: u32 = 80;
+
+/// Runs on a cluster whose times neither multiply nor fall for ever, so that the front is more than a corner.
+fn measured() -> Job {
+    let secs = |e: f64, c: f64, s: f64| s * (4000.0 / (e * c) + 3.0 * e) + 2.0 / c + 0.5;
+    let runs = full(&[2, 3, 5], &[2, 4, 8], &[0.01, 0.05, 0.1], secs);
+    job(&jitter(&runs, 0.02))
+}
+
+fn question(job: &Job) -> Question {
+    let prices = PriceSheet { executor_start: 0.01, startup_secs: 20.0, minimum_secs: 60.0, ..PriceSheet::example() };
+    Question {
+        executors: (1..=EXECUTORS).collect(),
+        cores_per_executor: (1..=CORES).collect(),
+        prices,
+        ..Question::about(&job.observations)
+    }
+}
+
+/// Every configuration, one by one: a decision about few configurations lists them all.
+fn one_by_one(predictor: &Predictor, job: &Job, question: &Question) -> Vec<Candidate> {
+    let part = |executors: &[u32]| Question { executors: executors.to_vec(), ..question.clone() };
+    let parts = question.executors.chunks(20).map(|executors| decide(predictor, job, &part(executors)).unwrap());
+    parts.flat_map(|decision| decision.candidates).collect()
+}
+
+fn named(candidate: &Candidate) -> (u32, u32) {
+    (candidate.executors, candidate.cores_per_executor)
+}
+
+fn recommended(decision: &Decision) -> Option<&Candidate> {
+    decision.recommended.map(|index| &decision.candidates[index])
+}
+
+#[test]
+fn what_is_recommended_is_the_best_of_all_one_by_one() {
+    let job = measured();
+    let predictor = Predictor::fit_job(&job).unwrap();
+    let open = question(&job);
+    let all = one_by_one(&predictor, &job, &open);
+    assert_eq!(all.len(), (EXECUTORS * CORES) as usize);
+    let fastest = all.iter().filter_map(|one| one.prediction.completion_time_secs).fold(f64::INFINITY, f64::min);
+    for (deadline, budget, probability) in [
+        (None, None, 0.9),
+        (Some(fastest * 3.0), None, 0.9),
+        (Some(fastest * 3.0), None, 0.4),
+        (None, Some(1.0), 0.9),
+        (Some(fastest * 6.0), Some(2.0), 0.7),
+        (Some(fastest * 0.1), None, 0.9),
+    ] {
+        let question = Question { deadline_secs: deadline, budget, probability, ..open.clone() };
+        let decision = decide(&predictor, &job, &question).unwrap();
+        assert_eq!(decision.weighed, all.len());
+        assert!(decision.candidates.len() < 600, "{}", decision.candidates.len());
+        let all = one_by_one(&predictor, &job, &question);
+        let feasible = || all.iter().filter(|one| one.is_feasible());
+        let by_time = deadline.is_none() && budget.is_some();
+        let wanted =
+            |one: &Candidate| if by_time { one.prediction.completion_time_secs.unwrap() } else { one.cost.unwrap() };
+        match recommended(&decision) {
+            None => assert_eq!(feasible().count(), 0),
+            Some(best) => {
+                assert!(best.is_feasible());
+                let least = feasible().map(wanted).fold(f64::INFINITY, f64::min);
+                assert!(wanted(best) <= least * (1.0 + 2.1e-3), "{} {least} {:?}", wanted(best), named(best));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_front_has_no_point_that_another_beats_and_both_of_its_ends() {
+    let job = measured();
+    let predictor = Predictor::fit_job(&job).unwrap();
+    let question = question(&job);
+    let decision = decide(&predictor, &job, &question).unwrap();
+    let all = one_by_one(&predictor, &job, &question);
+    let point = |one: &Candidate| (one.prediction.completion_time_secs.unwrap(), one.cost.unwrap());
+    let points: Vec<(f64, f64)> = all.iter().map(point).collect();
+    let whole: Vec<(u32, u32)> = pareto_front(&points).into_iter().map(|index| named(&all[index])).collect();
+    let front: Vec<(u32, u32)> = decision.pareto.iter().map(|index| named(&decision.candidates[*index])).collect();
+    assert!(front.len() > 20, "{}", front.len());
+    assert_eq!((front.first(), front.last()), (whole.first(), whole.last()));
+    for index in &decision.pareto {
+        let (secs, cost) = point(&decision.candidates[*index]);
+        let beats = |other: &&(f64, f64)| other.0 < secs * (1.0 - 1e-9) && other.1 < cost * (1.0 - 1e-9);
+        assert_eq!(points.iter().find(beats), None);
+    }
+}
+
+#[test]
+fn what_ran_out_of_memory_or_was_stopped_is_recommended_on_no_grid() {
+    let mut job = measured();
+    let predictor = Predictor::fit_job(&job).unwrap();
+    let deadline_secs = Some(1e4);
+    let question = Question { deadline_secs, ..question(&job) };
+    let first = named(recommended(&decide(&predictor, &job, &question).unwrap()).unwrap());
+    let ended = |outcome| IncompleteRun {
+        executors: first.0,
+        cores_per_executor: first.1,
+        memory_per_executor_mib: question.memory_per_executor_mib,
+        partition_size: 1,
+        sampling_rate: 1.0,
+        outcome,
+        at_least_secs: Some(2e4),
+    };
+    job.incomplete = vec![ended(IncompleteOutcome::TimedOut)];
+    let second = decide(&predictor, &job, &question).unwrap();
+    assert_ne!(named(recommended(&second).unwrap()), first);
+    job.incomplete = vec![ended(IncompleteOutcome::OutOfMemory)];
+    let third = decide(&predictor, &job, &question).unwrap();
+    assert!(recommended(&third).unwrap().cores_per_executor < first.1 || first.1 == 1);
+    assert!(third.pareto.iter().all(|index| third.candidates[*index].cores_per_executor < first.1));
+}
+
+#[test]
+fn a_run_that_is_no_grid_is_weighed_one_by_one() {
+    let mut job = measured();
+    job.context = context(Some(8));
+    let predictor = Predictor::fit(&job.context, &[run(1, 1, 0.1, 3.0), run(1, 2, 0.1, 2.0)]).unwrap();
+    let decision = decide(&predictor, &job, &question(&job)).unwrap();
+    assert_eq!(decision.candidates.len(), (EXECUTORS * CORES) as usize);
+}

@@ -1,0 +1,144 @@
+"""Runs the reference implementations on the weights and images of `foreglow-parity`, compares, prints the table.
+
+    python reference.py FOLDER
+
+Exit code 1: a CNN differs by more than the limit.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import timm
+import torch
+import torchvision
+from safetensors import safe_open
+from torch import nn
+
+# The scores in float32; in float64 the training and every gradient too. In float32 no two programs train alike: batch
+# normalisation over a few images enlarges rounding, and an activation that rounding lifts over the kink of a ReLU lets another
+# gradient through. The table says how far PyTorch is from its own float64.
+SCORES_LIMIT = 1e-4
+EXACT_LIMIT = 1e-8
+
+
+def lenet5():
+    return nn.Sequential(
+        nn.Conv2d(1, 6, 5), nn.Tanh(), nn.AvgPool2d(2), nn.Conv2d(6, 16, 5), nn.Tanh(), nn.AvgPool2d(2), nn.Flatten(),
+        nn.Linear(400, 120), nn.Tanh(), nn.Linear(120, 84), nn.Tanh(), nn.Linear(84, 10),
+    )  # fmt: skip
+
+
+def cnn11():
+    channels = [20, 20, 200, 200, 500]
+    widths = [4500, 128, 128, 100]
+    layers = [nn.Conv2d(3, 20, 5), nn.LeakyReLU(0.01), nn.MaxPool2d(2)]
+    for before, after in zip(channels, channels[1:]):
+        layers += [nn.Conv2d(before, after, 3), nn.LeakyReLU(0.01)]
+    layers += [nn.MaxPool2d(2), nn.Flatten()]
+    for before, after in zip(widths, widths[1:]):
+        layers += [nn.Linear(before, after), nn.LeakyReLU(0.01)]
+    return nn.Sequential(*layers, nn.Linear(100, 143))
+
+
+REFERENCES = {
+    "lenet5": ("torch.nn layers", lenet5),
+    "cnn11": ("torch.nn layers", cnn11),
+    "vgg16": ("torchvision vgg16", lambda: torchvision.models.vgg16(init_weights=False)),
+    "resnet18": ("torchvision resnet18", torchvision.models.resnet18),
+    "resnet50": ("torchvision resnet50", torchvision.models.resnet50),
+    "inception_v4": ("timm inception_v4", lambda: timm.create_model("inception_v4")),
+    "xception": ("timm legacy_xception", lambda: timm.create_model("legacy_xception")),
+    "mobilenet_v2": ("torchvision mobilenet_v2", torchvision.models.mobilenet_v2),
+}
+
+
+def load(model, path):
+    """Puts our weights into the reference, layer by layer: both list them in the order of their layers."""
+    with safe_open(path, "pt") as file:
+        order = json.loads(file.metadata()["order"])
+        weights = [file.get_tensor(name) for name in order]
+    theirs = {name: value for name, value in model.state_dict().items() if not name.endswith("num_batches_tracked")}
+    assert len(theirs) == len(weights), f"{len(weights)} tensors of ours, {len(theirs)} of the reference"
+    for name, ours, (their_name, value) in zip(order, weights, theirs.items()):
+        assert ours.shape == value.shape, f"{name} is {list(ours.shape)}, {their_name} is {list(value.shape)}"
+    model.load_state_dict(dict(zip(theirs, weights)), strict=False)
+    return [name for name in order if "running_" not in name]
+
+
+def run(model, names, given):
+    """What the reference gives for the same images: by name, as `foreglow-parity` writes it."""
+    dtype = next(model.parameters()).dtype
+    images = given["images"].to(dtype).detach().requires_grad_()
+    with torch.no_grad():
+        result = {"scores": model.eval()(images)}
+    model.train()
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+    scores = model(images)
+    (scores * given["share"].to(dtype)).sum().backward()
+    result |= {"training_scores": scores.detach(), "input_gradient": images.grad}
+    for place, (name, parameter) in enumerate(zip(names, model.parameters(), strict=True)):
+        # Burn stores the weights of a fully connected layer the other way round.
+        result[f"gradient.{place}"] = parameter.grad.T if parameter.dim() == 2 else parameter.grad
+    return result
+
+
+def read(path):
+    with safe_open(path, "pt") as file:
+        return {key: file.get_tensor(key) for key in file.keys()}
+
+
+def deviations(ours, theirs):
+    """Largest difference in each tensor, as a share of its largest number.
+
+    A bias before batch normalisation has the gradient 0 but for rounding: no gradient counts as smaller than a thousandth
+    of the largest one.
+    """
+    largest = {key: value.abs().max().item() for key, value in theirs.items()}
+    floor = max(size for key, size in largest.items() if key.startswith("gradient.")) / 1000
+    scale = {key: max(size, floor) if key.startswith("gradient.") else size for key, size in largest.items()}
+    assert ours.keys() == theirs.keys() and all(value.isfinite().all() for value in ours.values())
+    return {key: (ours[key].double() - theirs[key].double()).abs().max().item() / scale[key] for key in theirs}
+
+
+def compare(name, folder):
+    title, build = REFERENCES[name]
+    given = read(folder / "input.safetensors")
+    ours, theirs = {}, {}
+    for precision in ("float32", "float64"):
+        model = build().to(getattr(torch, precision))
+        names = load(model, folder / "weights.safetensors")
+        theirs[precision] = run(model, names, given)
+        ours[precision] = read(folder / f"{precision}.safetensors")
+
+    def gradient(deviations):
+        return max(value for key, value in deviations.items() if "gradient" in key)
+
+    single, double = (deviations(ours[precision], theirs[precision]) for precision in ours)
+    own = deviations(theirs["float32"], theirs["float64"])
+    figures = [single["scores"], max(double.values())]
+    for of in (single, own):
+        figures += [of["training_scores"], gradient(of)]
+    cells = [name, title, str(given["images"].shape[-1]), *(f"{value:.1e}" for value in figures)]
+    print("| " + " | ".join(cells) + " |", flush=True)
+    return figures[0] <= SCORES_LIMIT and figures[1] <= EXACT_LIMIT
+
+
+def main():
+    folder = Path(sys.argv[1])
+    torch.manual_seed(0)
+    print(f"PyTorch {torch.__version__}, torchvision {torchvision.__version__}, timm {timm.__version__}\n")
+    columns = ["CNN", "reference", "px", "scores", "float64: everything", "scores in training", "gradients"]
+    columns += ["PyTorch from its float64: scores in training", "gradients"]
+    print("| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|")
+    agrees = {name: compare(name, folder / name) for name in REFERENCES if (folder / name).is_dir()}
+    apart = [name for name, is_same in agrees.items() if not is_same]
+    verdict = f"beyond: {', '.join(apart)}" if apart else "kept by all"
+    print(f"\nlimits: scores {SCORES_LIMIT:.0e}, float64 {EXACT_LIMIT:.0e}; {verdict}")
+    sys.exit(1 if apart or not agrees else 0)
+
+
+if __name__ == "__main__":
+    main()

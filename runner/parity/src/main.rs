@@ -1,0 +1,139 @@
+//! Holds the runner's CNNs against reference implementations with the same weights: this half draws weights and images,
+//! runs our CNNs, and writes what came out; `reference.py` runs PyTorch's on the same numbers and compares.
+//!
+//! `make parity` runs both. It is compiled by itself, so that gradients and weight files do not reach the other crates.
+
+#[path = "../../src/cnn/mod.rs"]
+#[allow(dead_code, reason = "this half needs a part of what the runner needs")]
+mod cnn;
+mod draw;
+mod gradients;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use burn::module::Module;
+use burn::store::{BurnToPyTorchAdapter, ModuleSnapshot as _, PyTorchToBurnAdapter, SafetensorsStore};
+use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
+use rand::{SeedableRng as _, rngs::ChaCha8Rng};
+use safetensors::{Dtype, tensor::TensorView};
+
+use cnn::{cnn11::Cnn11, inception::InceptionV4, lenet5::LeNet5, mobilenet::MobileNetV2};
+use cnn::{resnet::ResNet, vgg::Vgg16, xception::Xception};
+use draw::{As, Draw, WithoutDropout, numbers};
+use gradients::Gradients;
+
+/// Images at once: batch normalisation needs more than one.
+const IMAGES: usize = 2;
+/// Leaves Inception-v4, whose last image is the smallest, three pixels a side; larger images say nothing more.
+const LARGEST_PX: u32 = 139;
+const SEED: u64 = 4;
+
+fn main() -> anyhow::Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let folder = PathBuf::from(arguments.next().context("the first argument is the folder to write to")?);
+    let names: Vec<String> = arguments.collect();
+    for architecture in cnn::ALL {
+        let name = architecture.name;
+        if !names.is_empty() && !names.iter().any(|wanted| wanted == name) {
+            continue;
+        }
+        eprintln!("running our {name}");
+        let folder = folder.join(name);
+        std::fs::create_dir_all(&folder)?;
+        let px = architecture.input.default_px.min(LARGEST_PX) as usize;
+        let work = Work { folder, shape: [IMAGES, architecture.input.colour.channels(), px, px] };
+        match name {
+            "lenet5" => work.run(LeNet5::new, LeNet5::forward),
+            "cnn11" => work.run(Cnn11::new, Cnn11::forward),
+            "vgg16" => work.run(Vgg16::new, Vgg16::forward),
+            "resnet18" => work.run(ResNet::resnet18, ResNet::forward),
+            "resnet50" => work.run(ResNet::resnet50, ResNet::forward),
+            "inception_v4" => work.run(InceptionV4::new, InceptionV4::forward),
+            "xception" => work.run(Xception::new, Xception::forward),
+            "mobilenet_v2" => work.run(MobileNetV2::new, MobileNetV2::forward),
+            _ => anyhow::bail!("{name} has no line here and no reference in reference.py"),
+        }
+        .with_context(|| format!("{name} did not run"))?;
+    }
+    Ok(())
+}
+
+type Forward<M> = fn(&M, Tensor<4>) -> Tensor<2>;
+
+/// Where one CNN's files go, and the shape of its images.
+struct Work {
+    folder: PathBuf,
+    shape: [usize; 4],
+}
+
+impl Work {
+    fn run<M: Module>(&self, new: fn(&Device) -> M, forward: Forward<M>) -> anyhow::Result<()> {
+        let mut random = ChaCha8Rng::seed_from_u64(SEED);
+        let device = Device::flex();
+        let module = new(&device).map(&mut Draw::new(&mut random));
+        self.save(&module)?;
+        let images = TensorData::new(numbers(&mut random, self.shape.iter().product(), 1.0), self.shape);
+        let scores = forward(&module, Tensor::from_data(images.clone(), &device));
+        // What is differentiated: a sum of the scores, each with a weight of its own.
+        let share = TensorData::new(numbers(&mut random, scores.shape().num_elements(), 1.0), scores.dims());
+        for (name, dtype) in [("float32", FloatDType::F32), ("float64", FloatDType::F64)] {
+            let module = self.load(new(&device))?.map(&mut As(dtype));
+            let of = |data: &TensorData, device: &Device| Tensor::<4>::from_data(data.clone(), device).cast(dtype);
+            let scores = forward(&module, of(&images, &device));
+
+            let device = device.clone().autodiff();
+            let module = self.load(new(&device))?.map(&mut As(dtype)).map(&mut WithoutDropout::default());
+            let input = of(&images, &device).detach().require_grad();
+            let training_scores = forward(&module, input.clone());
+            let share = Tensor::<2>::from_data(share.clone(), &device).cast(dtype);
+            let gradients = (training_scores.clone() * share).sum().backward();
+            let input_gradient = input.grad(&gradients).context("the images have no gradient")?;
+            let mut written = vec![
+                ("scores".to_owned(), scores.into_data()),
+                ("training_scores".to_owned(), training_scores.into_data()),
+                ("input_gradient".to_owned(), input_gradient.into_data()),
+            ];
+            written.extend(Gradients::of(&module, &gradients)?);
+            write(&self.folder.join(format!("{name}.safetensors")), &written)?;
+        }
+        write(&self.folder.join("input.safetensors"), &[("images".to_owned(), images), ("share".to_owned(), share)])
+    }
+
+    fn weights(&self) -> SafetensorsStore {
+        SafetensorsStore::from_file(self.folder.join("weights.safetensors")).skip_enum_variants(true)
+    }
+
+    /// In PyTorch's layout, with the names in the order of the layers: a safetensors file sorts them.
+    fn save<M: Module>(&self, module: &M) -> anyhow::Result<()> {
+        let adapter = Box::new(BurnToPyTorchAdapter);
+        let order: Vec<String> =
+            module.collect(None, Some(adapter), true).into_iter().map(|tensor| tensor.name.to_string()).collect();
+        let mut store = self
+            .weights()
+            .overwrite(true)
+            .with_to_adapter(BurnToPyTorchAdapter)
+            .metadata("order", serde_json::to_string(&order)?);
+        module.save_into(&mut store).map_err(|error| anyhow::anyhow!("the weights could not be saved: {error}"))
+    }
+
+    fn load<M: Module>(&self, mut module: M) -> anyhow::Result<M> {
+        let mut store = self.weights().with_from_adapter(PyTorchToBurnAdapter);
+        let result = module
+            .load_from(&mut store)
+            .map_err(|error| anyhow::anyhow!("the weights could not be loaded: {error}"))?;
+        anyhow::ensure!(result.missing.is_empty() && result.unused.is_empty(), "other weights were saved: {result}");
+        Ok(module)
+    }
+}
+
+fn write(path: &Path, tensors: &[(String, TensorData)]) -> anyhow::Result<()> {
+    let views = tensors
+        .iter()
+        .map(|(name, data)| {
+            let dtype = if data.dtype() == DType::F64 { Dtype::F64 } else { Dtype::F32 };
+            Ok((name, TensorView::new(dtype, data.shape().to_vec(), data.as_bytes())?))
+        })
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    Ok(safetensors::serialize_to_file(views, None, path)?)
+}

@@ -1,0 +1,216 @@
+//! Which samples to collect next, and the command that collects them.
+
+use std::path::Path;
+
+use foreglow_model::{Advice, Suggestion, Verdict, advise};
+use foreglow_shared::{
+    Context, Engine, Job, Mode, Question, format_duration, format_money, format_percent, format_rate,
+};
+use serde::Serialize;
+
+use super::{SCHEMA, json};
+use crate::cnn::Architecture;
+use crate::exit::unusable;
+use crate::output::Format;
+use crate::table::{Align, csv, number, table};
+
+/// Suggestions that a person still reads.
+const FEW: usize = 8;
+
+/// What to collect next.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AdviceAnswer {
+    schema: u32,
+    context: Context,
+    question: Question,
+    verdict: Verdict,
+    expected_saving: Option<f64>,
+    suggestions: Vec<Row>,
+}
+
+/// A sample that could be collected.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Row {
+    #[serde(flatten)]
+    suggestion: Suggestion,
+    /// `None` where this version cannot collect it.
+    command: Option<String>,
+}
+
+impl AdviceAnswer {
+    /// Advises on a question about a job; `output` is the file that the commands collect into.
+    ///
+    /// # Errors
+    /// A question that has no answer.
+    pub fn new(job: &Job, question: &Question, output: &Path) -> anyhow::Result<Self> {
+        let advice = advise(job, question).map_err(|error| unusable(error.to_string()))?;
+        let Advice { verdict, expected_saving, suggestions } = advice;
+        let row = |suggestion| Row { command: command(&job.context, &suggestion, output), suggestion };
+        let suggestions = suggestions.into_iter().map(row).collect();
+        let (context, question) = (job.context.clone(), question.clone());
+        Ok(Self { schema: SCHEMA, context, question, verdict, expected_saving, suggestions })
+    }
+
+    /// The answer in a form.
+    pub fn render(&self, format: Format) -> String {
+        match format {
+            Format::Table => self.table(),
+            Format::Json => json(self),
+            Format::Csv => self.csv(),
+        }
+    }
+
+    fn table(&self) -> String {
+        let mut text = format!("{}\n\n{}\n", self.context.title(), self.headline());
+        let rows = self.suggestions.iter().take(FEW);
+        if !self.suggestions.is_empty() {
+            let columns = [
+                ("executors", Align::Right),
+                ("cores", Align::Right),
+                ("images", Align::Right),
+                ("time to collect", Align::Right),
+                ("cost", Align::Right),
+                ("narrows the decision by", Align::Right),
+            ];
+            text.push_str(&format!("\n{}", table(&columns, rows.clone().map(|row| self.cells(row)))));
+        }
+        let left = self.suggestions.len().saturating_sub(FEW);
+        if left > 0 {
+            text.push_str(&format!(
+                "… and {left} more that narrow it less for their time (--format csv has them all)\n"
+            ));
+        }
+        let wanted = match self.verdict {
+            Verdict::First { .. } => FEW,
+            Verdict::GoOn => 1,
+            _ => 0,
+        };
+        let commands: Vec<&str> = rows.take(wanted).filter_map(|row| row.command.as_deref()).collect();
+        match commands.as_slice() {
+            [] if wanted > 0 && !self.suggestions.is_empty() => {
+                text.push_str("\nForeglow cannot measure this job itself: run it so, and import the sample.\n");
+            }
+            [] => {}
+            [command] => text.push_str(&format!("\nCollect the first, then ask again:\n  {command}\n")),
+            several => text.push_str(&format!("\nCollect these, then ask again:\n  {}\n", several.join("\n  "))),
+        }
+        text
+    }
+
+    /// Stop or go on, and why.
+    fn headline(&self) -> String {
+        let saving = self.expected_saving.map(|share| format_percent(share * 100.0));
+        match (&self.verdict, saving) {
+            (Verdict::First { reason }, _) => format!("FIRST SAMPLES: nothing can be predicted yet: {reason}."),
+            (Verdict::Enough, Some(saving)) => format!(
+                "STOP: no other configuration is expected to save more than {saving} of the money, so the answer of \
+                 `foreglow plan` stands."
+            ),
+            (Verdict::GoOn, Some(saving)) => {
+                format!(
+                    "GO ON: another configuration is still expected to save {saving} of the recommended one's money."
+                )
+            }
+            (Verdict::GoOn, None) => {
+                "GO ON: no configuration keeps what is asked surely enough to be recommended yet.".into()
+            }
+            _ => "STOP: no sample that could be collected narrows the decision any more.".into(),
+        }
+    }
+
+    fn cells(&self, row: &Row) -> Vec<String> {
+        let Suggestion { executors, cores_per_executor, sampling_rate, secs, cost, narrowing, .. } = row.suggestion;
+        let unknown = || "unknown".to_owned();
+        vec![
+            executors.to_string(),
+            cores_per_executor.to_string(),
+            format_rate(sampling_rate),
+            secs.map_or_else(unknown, format_duration),
+            cost.map_or_else(unknown, |cost| format_money(cost, &self.question.prices.currency)),
+            narrowing.map_or_else(unknown, |share| format!("{:.0} %", share * 100.0)),
+        ]
+    }
+
+    fn csv(&self) -> String {
+        let columns = [
+            "executors",
+            "cores_per_executor",
+            "memory_per_executor_mib",
+            "partition_size",
+            "sampling_rate",
+            "secs",
+            "cost",
+            "currency",
+            "narrowing",
+            "command",
+        ];
+        let cells = |row: &Row| {
+            let suggestion = &row.suggestion;
+            vec![
+                suggestion.executors.to_string(),
+                suggestion.cores_per_executor.to_string(),
+                suggestion.memory_per_executor_mib.to_string(),
+                suggestion.partition_size.to_string(),
+                suggestion.sampling_rate.to_string(),
+                number(suggestion.secs),
+                number(suggestion.cost),
+                self.question.prices.currency.clone(),
+                number(suggestion.narrowing),
+                row.command.clone().unwrap_or_default(),
+            ]
+        };
+        csv(&columns, self.suggestions.iter().map(cells))
+    }
+}
+
+/// The command that collects a sample; `None` of a job that `foreglow collect` cannot measure.
+fn command(context: &Context, suggestion: &Suggestion, output: &Path) -> Option<String> {
+    let workload = &context.workload;
+    let architecture = Architecture::named(&workload.model)?;
+    let is_measurable = architecture.input.px.contains(&workload.image_px)
+        && context.engine == Engine::Local
+        && workload.mode == Mode::Inference
+        && workload.epochs == 1;
+    if !is_measurable {
+        return None;
+    }
+    let mut words = vec!["foreglow".to_owned(), "collect".to_owned()];
+    let mut option = |name: &str, value: String| words.extend([name.to_owned(), quoted(&value)]);
+    option("--model", architecture.name.to_owned());
+    option("--images", workload.images.to_string());
+    option("--image-px", workload.image_px.to_string());
+    option("--batch-size", workload.batch_size.to_string());
+    // A sample knows the name of the folder and not where it lies.
+    if let Some(folder) = workload.extra.get("data").and_then(|name| name.as_str()) {
+        option("--data", folder.to_owned());
+    }
+    option("--device", context.accelerator.clone().unwrap_or_else(|| "cpu".into()));
+    option("--executors", suggestion.executors.to_string());
+    option("--cores", suggestion.cores_per_executor.to_string());
+    option("--memory", suggestion.memory_per_executor_mib.to_string());
+    option("--partition-size", suggestion.partition_size.to_string());
+    option("--sampling-rate", suggestion.sampling_rate.to_string());
+    option("--output", output.display().to_string());
+    Some(words.join(" "))
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./,:".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn a_word_reaches_the_shell_as_it_is() {
+        assert_eq!(quoted("runs/samples.jsonl"), "runs/samples.jsonl");
+        assert_eq!(quoted("my runs.jsonl"), "'my runs.jsonl'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+    }
+}

@@ -1,0 +1,183 @@
+//! The decision in the forms in which people and programs read it.
+
+use foreglow_shared::{format_duration, format_probability};
+
+use super::{DecisionAnswer, Row};
+use crate::answer::{json, notes, probability, range};
+use crate::output::Format;
+use crate::table::{Align, csv, number, table};
+
+impl DecisionAnswer {
+    /// The answer in a form.
+    pub fn render(&self, format: Format) -> String {
+        match format {
+            Format::Table => self.table(),
+            Format::Json => json(self),
+            Format::Csv => self.csv(),
+        }
+    }
+
+    pub(in crate::answer) fn table(&self) -> String {
+        let prices = &self.question.prices;
+        let mut text = format!("{}\n\n{}\n", self.context.title(), self.headline());
+        let interval = self.candidates.iter().find_map(|row| row.interval.as_ref());
+        let interval =
+            interval.map_or_else(|| "interval".into(), |interval| format!("{} interval", probability(interval)));
+        let limit = self.limit().unwrap_or_default();
+        let columns = [
+            ("executors", Align::Right),
+            ("cores", Align::Right),
+            ("time", Align::Right),
+            (interval.as_str(), Align::Left),
+            ("cost", Align::Right),
+            (limit.as_str(), Align::Right),
+            ("", Align::Left),
+        ];
+        text.push_str(&table(&columns, self.candidates.iter().map(|row| self.cells(row))));
+        if self.weighed > self.candidates.len() {
+            text.push_str(&format!("\n{} configurations were weighed; these stand out.\n", self.weighed));
+        }
+        text.push_str(&format!(
+            "\nOn the front: no other configuration is both as fast and as cheap.\n\
+             Prices: {}, {}{}; {} MiB for each executor.\nPredicted by Foreglow's own predictor.\n",
+            prices.name,
+            prices.date,
+            if prices.discount > 0.0 { format!(", {:.4} % off", prices.discount * 100.0) } else { String::new() },
+            self.question.memory_per_executor_mib,
+        ));
+        let shown = self.recommended.as_ref().or(self.fastest.as_ref());
+        let of_configuration = shown.map_or(&[][..], |row| &row.warnings);
+        let mut remarks = notes(&[of_configuration, &self.warnings].concat());
+        if let Some(exclusion) = self.candidates.iter().find_map(|row| row.exclusion) {
+            remarks = if remarks.is_empty() { "\n".into() } else { remarks };
+            remarks.push_str(&format!("Out of memory: {exclusion}.\n"));
+        }
+        text + &remarks
+    }
+
+    /// The recommended configuration, large and first, and what a little more money or time would change.
+    fn headline(&self) -> String {
+        let probability = format_probability(self.question.probability);
+        let best = match (self.question.deadline_secs, self.question.budget) {
+            (None, Some(_)) => "fastest",
+            _ => "cheapest",
+        };
+        let verdict = match (&self.recommended, self.wish()) {
+            (Some(_), Some(wish)) => {
+                format!("The {best} configuration that is {wish} with a probability of at least {probability}:")
+            }
+            (Some(_), None) => "The cheapest configuration, at any speed:".to_owned(),
+            (None, Some(wish)) => format!("No configuration is {wish} with a probability of {probability}."),
+            (None, None) => "No configuration has a known time.".to_owned(),
+        };
+        let named = [
+            ("RECOMMENDED", &self.recommended),
+            ("next faster", &self.next_faster),
+            ("fastest", &self.fastest),
+            ("next cheaper", &self.next_cheaper),
+            ("likeliest", if self.recommended.is_none() { &self.likeliest } else { &None }),
+            ("cheapest", if self.recommended.is_none() { &self.cheapest } else { &None }),
+        ];
+        let mut shown: Vec<&Row> = Vec::new();
+        let mut text = format!("{verdict}\n\n");
+        for (name, row) in named {
+            let Some(row) = row.as_ref().filter(|row| !shown.contains(row)) else { continue };
+            shown.push(row);
+            let configuration = row.configuration();
+            text.push_str(&format!("  {name:<14}{configuration:<26}{:<16}{}\n", row.time(), self.money(row)));
+        }
+        text
+    }
+
+    /// The head of the column of probabilities: what has to be kept. `None` where nothing has.
+    fn limit(&self) -> Option<String> {
+        let deadline = self.question.deadline_secs.map(|secs| format!("in {}", format_duration(secs)));
+        let budget = self.question.budget.map(|money| format!("for {}", self.amount(money)));
+        match (deadline, budget) {
+            (Some(deadline), Some(budget)) => Some(format!("{deadline} {budget}")),
+            (deadline, budget) => deadline.or(budget),
+        }
+    }
+
+    fn cells(&self, row: &Row) -> Vec<String> {
+        let mark = if row.exclusion.is_some() {
+            "out of memory"
+        } else if Some(row) == self.recommended.as_ref() {
+            "recommended"
+        } else if row.on_pareto_front {
+            "on the front"
+        } else {
+            ""
+        };
+        vec![
+            row.executors.to_string(),
+            row.cores_per_executor.to_string(),
+            row.time(),
+            row.interval.as_ref().map_or_else(|| "unknown".into(), range),
+            self.money(row),
+            self.success(row),
+            mark.to_owned(),
+        ]
+    }
+
+    /// How probable it is that a configuration keeps what is asked; without a spread the predicted time is the median.
+    fn success(&self, row: &Row) -> String {
+        match row.success_probability {
+            _ if self.question.deadline_secs.is_none() && self.question.budget.is_none() => String::new(),
+            Some(probability) => bounded(probability, row.most_probability),
+            None if row.cost.is_none() => "unknown".into(),
+            None if row.is_predicted_to_keep(&self.question) => "≥ 50 %".into(),
+            None => "< 50 %".into(),
+        }
+    }
+
+    fn csv(&self) -> String {
+        let columns = [
+            "executors",
+            "cores_per_executor",
+            "memory_per_executor_mib",
+            "completion_time_secs",
+            "lower_secs",
+            "upper_secs",
+            "probability",
+            "cost",
+            "currency",
+            "meets_deadline",
+            "on_pareto_front",
+            "recommended",
+            "success_probability",
+            "within_budget",
+            "out_of_memory",
+        ];
+        let cells = |row: &Row| {
+            vec![
+                row.executors.to_string(),
+                row.cores_per_executor.to_string(),
+                row.memory_per_executor_mib.to_string(),
+                number(row.completion_time_secs),
+                number(row.interval.map(|interval| interval.lower_secs)),
+                number(row.interval.map(|interval| interval.upper_secs)),
+                number(row.interval.map(|interval| interval.probability)),
+                number(row.cost),
+                self.question.prices.currency.clone(),
+                row.meets_deadline.to_string(),
+                row.on_pareto_front.to_string(),
+                (Some(row) == self.recommended.as_ref()).to_string(),
+                number(row.success_probability),
+                row.within_budget.to_string(),
+                row.exclusion.is_some().to_string(),
+            ]
+        };
+        csv(&columns, self.candidates.iter().map(cells))
+    }
+}
+
+/// A probability; beyond the largest error that was made it is only known to be larger, or smaller, than this.
+fn bounded(probability: f64, most: Option<f64>) -> String {
+    let text = format_probability(probability);
+    match most.filter(|most| *most < 0.99) {
+        Some(most) if probability >= most => format!("≥ {text}"),
+        Some(most) if probability > 0.01 && probability <= 1.0 - most => format!("≤ {text}"),
+        _ => text,
+    }
+}

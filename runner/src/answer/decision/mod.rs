@@ -1,0 +1,231 @@
+//! The cheapest configuration that meets the deadline, or the fastest within the budget, among all that were asked about.
+
+mod forms;
+
+use foreglow_model::{Candidate, Decision, Exclusion, Interval, Predictor, Spread, Warning, decide};
+use foreglow_shared::{Context, Job, Question, WhatIf, format_duration, format_money, format_probability};
+use serde::Serialize;
+
+use super::{SCHEMA, configuration};
+use crate::exit::unusable;
+
+/// The answer to a question about a job.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DecisionAnswer {
+    schema: u32,
+    context: Context,
+    predictor: &'static str,
+    question: Question,
+    pub(super) recommended: Option<Row>,
+    fastest: Option<Row>,
+    cheapest: Option<Row>,
+    likeliest: Option<Row>,
+    next_faster: Option<Row>,
+    next_cheaper: Option<Row>,
+    /// Configurations; of very many only those that stand out are among the candidates.
+    weighed: usize,
+    candidates: Vec<Row>,
+    /// About the samples; those about a configuration stand with it.
+    warnings: Vec<Warning>,
+}
+
+/// A configuration with what it would take.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Row {
+    executors: u32,
+    cores_per_executor: u32,
+    memory_per_executor_mib: u32,
+    completion_time_secs: Option<f64>,
+    interval: Option<Interval>,
+    cost: Option<f64>,
+    /// That it keeps the deadline and the budget both.
+    success_probability: Option<f64>,
+    /// The most that the samples can promise of any time.
+    #[serde(skip)]
+    most_probability: Option<f64>,
+    meets_deadline: bool,
+    within_budget: bool,
+    exclusion: Option<Exclusion>,
+    /// No other configuration is both as fast and as cheap.
+    on_pareto_front: bool,
+    warnings: Vec<Warning>,
+}
+
+impl DecisionAnswer {
+    /// Decides the question.
+    ///
+    /// # Errors
+    /// A question that has no answer: no configuration to choose from, far too many, or prices that do not fit the job.
+    pub fn new(job: &Job, predictor: &Predictor, question: &Question) -> anyhow::Result<Self> {
+        let decision = decide(predictor, job, question).map_err(|error| unusable(error.to_string()))?;
+        let Decision { candidates, recommended, fastest, cheapest, likeliest, pareto, weighed } = decision;
+        let mut on_front = vec![false; candidates.len()];
+        pareto.iter().for_each(|index| on_front[*index] = true);
+        let rows: Vec<Row> =
+            candidates.into_iter().zip(on_front).map(|(candidate, front)| row(candidate, front)).collect();
+        let at = |index: Option<usize>| index.map(|index| rows[index].clone());
+        let recommended = at(recommended);
+        // The front runs from the fastest to the cheapest.
+        let front = || pareto.iter().map(|index| &rows[*index]);
+        let next_faster = recommended.as_ref().and_then(|row| front().rfind(|other| other.is_faster_than(row)));
+        let next_cheaper = recommended.as_ref().and_then(|row| front().find(|other| other.is_cheaper_than(row)));
+        Ok(Self {
+            schema: SCHEMA,
+            context: job.context.clone(),
+            predictor: Predictor::NAME,
+            warnings: predictor.warnings(),
+            question: question.clone(),
+            next_faster: next_faster.cloned(),
+            next_cheaper: next_cheaper.cloned(),
+            fastest: at(fastest),
+            cheapest: at(cheapest),
+            likeliest: at(likeliest),
+            recommended,
+            weighed,
+            candidates: rows,
+        })
+    }
+
+    /// The configuration to look at first: the recommended one, or else the fastest.
+    pub fn what_if(&self) -> Option<WhatIf> {
+        let Row { executors, cores_per_executor, .. } = *self.recommended.as_ref().or(self.fastest.as_ref())?;
+        Some(WhatIf { executors, cores_per_executor })
+    }
+
+    /// Why nothing is recommended, where nothing is.
+    ///
+    /// # Errors
+    /// No configuration keeps the deadline and the budget, none fits into its memory, or no time is known.
+    pub fn check(&self) -> anyhow::Result<()> {
+        match (&self.recommended, &self.fastest, &self.cheapest) {
+            (Some(_), ..) => Ok(()),
+            (None, Some(fastest), Some(cheapest)) => anyhow::bail!("{}", self.shortfall(fastest, cheapest)),
+            _ => match self.candidates.iter().find_map(|row| row.exclusion) {
+                Some(exclusion) => anyhow::bail!("no configuration is known to fit into its memory: {exclusion}"),
+                None => anyhow::bail!(
+                    "the samples cannot say how long any of the configurations takes; collect more of them"
+                ),
+            },
+        }
+    }
+
+    /// What stands between the question and a recommendation.
+    fn shortfall(&self, fastest: &Row, cheapest: &Row) -> String {
+        let Question { deadline_secs, budget, probability, .. } = self.question;
+        if let Some(deadline) = deadline_secs.filter(|deadline| !fastest.takes_at_most(*deadline)) {
+            return format!(
+                "no configuration is predicted to meet the deadline of {}: the fastest, {}, takes {}; allow more time, or \
+                 offer larger configurations with --executors and --cores",
+                format_duration(deadline),
+                fastest.configuration(),
+                fastest.time()
+            );
+        }
+        if let Some(budget) = budget.filter(|budget| !cheapest.costs_at_most(*budget)) {
+            return format!(
+                "no configuration is predicted to cost at most {}: the cheapest, {}, costs {}; allow more money, or offer \
+                 smaller configurations with --executors and --cores",
+                self.amount(budget),
+                cheapest.configuration(),
+                self.money(cheapest)
+            );
+        }
+        let wish = self.wish().unwrap_or_default();
+        if !self.candidates.iter().any(|row| row.is_predicted_to_keep(&self.question)) {
+            return format!(
+                "no configuration is predicted to be {wish}: the fastest, {}, takes {} and costs {}, the cheapest, {}, takes \
+                 {} and costs {}; allow more time or more money",
+                fastest.configuration(),
+                fastest.time(),
+                self.money(fastest),
+                cheapest.configuration(),
+                cheapest.time(),
+                self.money(cheapest)
+            );
+        }
+        let asked = format_probability(probability);
+        match self.likeliest.as_ref().and_then(|row| Some((row, row.success_probability?))) {
+            Some((row, most)) => format!(
+                "no configuration is {wish} with a probability of {asked}: the samples promise at most {}, for {}; ask for \
+                 less with --probability, allow more, or collect more samples (`foreglow advise` says which)",
+                format_probability(most),
+                row.configuration()
+            ),
+            None => format!(
+                "the samples are too few to say how probable it is that a configuration is {wish}; collect more (`foreglow \
+                 advise` says which), or let the predicted time decide with --probability 0.5"
+            ),
+        }
+    }
+
+    /// `done within 15.00 s for at most USD 5.00`; `None` where neither is asked.
+    fn wish(&self) -> Option<String> {
+        let deadline = self.question.deadline_secs.map(|secs| format!("done within {}", format_duration(secs)));
+        let budget = self.question.budget.map(|money| format!("at most {}", self.amount(money)));
+        match (deadline, budget) {
+            (Some(deadline), Some(budget)) => Some(format!("{deadline} for {budget}")),
+            (Some(deadline), None) => Some(deadline),
+            (None, Some(budget)) => Some(format!("done for {budget}")),
+            (None, None) => None,
+        }
+    }
+
+    fn money(&self, row: &Row) -> String {
+        row.cost.map_or_else(|| "unknown".into(), |cost| self.amount(cost))
+    }
+
+    fn amount(&self, money: f64) -> String {
+        format_money(money, &self.question.prices.currency)
+    }
+}
+
+fn row(candidate: Candidate, on_pareto_front: bool) -> Row {
+    Row {
+        executors: candidate.executors,
+        cores_per_executor: candidate.cores_per_executor,
+        memory_per_executor_mib: candidate.memory_per_executor_mib,
+        completion_time_secs: candidate.prediction.completion_time_secs,
+        interval: candidate.prediction.interval,
+        cost: candidate.cost,
+        success_probability: candidate.success_probability,
+        most_probability: candidate.prediction.spread.as_ref().map(Spread::most_probability),
+        meets_deadline: candidate.meets_deadline,
+        within_budget: candidate.within_budget,
+        exclusion: candidate.exclusion,
+        on_pareto_front,
+        warnings: candidate.prediction.warnings,
+    }
+}
+
+impl Row {
+    fn time(&self) -> String {
+        self.completion_time_secs.map_or_else(|| "unknown".into(), format_duration)
+    }
+
+    fn configuration(&self) -> String {
+        configuration(self.executors, self.cores_per_executor)
+    }
+
+    fn takes_at_most(&self, secs: f64) -> bool {
+        self.completion_time_secs.is_some_and(|own| own <= secs)
+    }
+
+    fn costs_at_most(&self, money: f64) -> bool {
+        self.cost.is_some_and(|own| own <= money)
+    }
+
+    /// Whether the predicted time keeps the deadline and the budget, however probable that is.
+    fn is_predicted_to_keep(&self, question: &Question) -> bool {
+        self.exclusion.is_none()
+            && question.deadline_secs.is_none_or(|deadline| self.takes_at_most(deadline))
+            && question.budget.is_none_or(|budget| self.costs_at_most(budget))
+    }
+
+    fn is_faster_than(&self, other: &Self) -> bool {
+        self.completion_time_secs.zip(other.completion_time_secs).is_some_and(|(mine, theirs)| mine < theirs)
+    }
+
+    fn is_cheaper_than(&self, other: &Self) -> bool {
+        self.cost.zip(other.cost).is_some_and(|(mine, theirs)| mine < theirs)
+    }
+}

@@ -1,0 +1,99 @@
+//! Foreglow's predictor and its rivals side by side.
+
+use foreglow_shared::{format_duration, format_percent};
+use serde::Serialize;
+
+use super::{SCHEMA, json};
+use crate::evaluation::Standing;
+use crate::output::Format;
+use crate::table::{Align, csv, number, table};
+
+/// How accurate every predictor is on a table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EvaluationAnswer {
+    schema: u32,
+    rows: usize,
+    split: String,
+    notes: Vec<String>,
+    predictors: Vec<Standing>,
+}
+
+impl EvaluationAnswer {
+    /// The standings of predictors on so many rows, split so.
+    pub fn new(rows: usize, split: String, notes: Vec<String>, predictors: Vec<Standing>) -> Self {
+        Self { schema: SCHEMA, rows, split, notes, predictors }
+    }
+
+    /// The answer in a form.
+    pub fn render(&self, format: Format) -> String {
+        match format {
+            Format::Table => self.table(),
+            Format::Json => json(self),
+            Format::Csv => self.csv(),
+        }
+    }
+
+    fn table(&self) -> String {
+        let columns = [
+            ("predictor", Align::Left),
+            ("MAPE", Align::Right),
+            ("median error", Align::Right),
+            ("in 90 % interval", Align::Right),
+            ("tested", Align::Right),
+            ("fit", Align::Right),
+        ];
+        let percent = |value: Option<f64>| value.map_or_else(|| "–".into(), format_percent);
+        let cells = |standing: &Standing| {
+            vec![
+                standing.name.to_owned(),
+                percent(standing.score.mape_percent),
+                percent(standing.score.median_ape_percent),
+                percent(standing.score.coverage_percent),
+                standing.score.tested.to_string(),
+                standing.fit_secs.map_or_else(|| "–".into(), format_duration),
+            ]
+        };
+        let has_figures = |standing: &&Standing| standing.score.mape_percent.is_some();
+        let mut text = format!("{} rows: {}\n\n", self.rows, self.split);
+        text.push_str(&table(&columns, self.predictors.iter().filter(has_figures).map(cells)));
+        let reasons: String = self
+            .predictors
+            .iter()
+            .filter_map(|standing| Some(format!("  {}: {}\n", standing.name, standing.reason.as_ref()?)))
+            .collect();
+        if !reasons.is_empty() {
+            text.push_str(&format!("\nWithout figures, or with figures for a part:\n{reasons}"));
+        }
+        if !self.notes.is_empty() {
+            text.push('\n');
+            self.notes.iter().for_each(|note| text.push_str(&format!("Note: {note}.\n")));
+        }
+        text
+    }
+
+    fn csv(&self) -> String {
+        let columns = [
+            "name",
+            "mape_percent",
+            "median_ape_percent",
+            "coverage_percent",
+            "fit_secs",
+            "tested",
+            "unknown",
+            "reason",
+        ];
+        let cells = |standing: &Standing| {
+            vec![
+                standing.name.to_owned(),
+                number(standing.score.mape_percent),
+                number(standing.score.median_ape_percent),
+                number(standing.score.coverage_percent),
+                number(standing.fit_secs),
+                standing.score.tested.to_string(),
+                standing.score.unknown.to_string(),
+                standing.reason.clone().unwrap_or_default(),
+            ]
+        };
+        csv(&columns, self.predictors.iter().map(cells))
+    }
+}

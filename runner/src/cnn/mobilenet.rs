@@ -1,0 +1,126 @@
+//! MobileNet-v2: Sandler, Howard, Zhu, Zhmoginov and Chen, "MobileNetV2: Inverted Residuals and Linear Bottlenecks"
+//! (CVPR 2018), table 2, with width 1, as torchvision builds it.
+
+use burn::module::Module;
+use burn::nn::{Dropout, DropoutConfig, Linear, LinearConfig};
+use burn::tensor::{Device, Tensor, activation::relu6};
+
+use super::layers::{ConvNorm, conv, depthwise, global_average};
+use super::{Architecture, Colour, Input, Trace};
+
+/// What is known of it.
+pub const MOBILENET_V2: Architecture = Architecture {
+    name: "mobilenet_v2",
+    source: "Sandler et al. 2018",
+    // The side is halved five times.
+    input: Input { colour: Colour::Rgb, default_px: 224, px: 32..=1024 },
+    classes: 1000,
+    build: |device| Box::new(MobileNetV2::new(device)),
+};
+
+/// Table 2: expansion, channels, blocks, stride of the first block.
+const STAGES: [(usize, usize, usize, usize); 7] =
+    [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)];
+
+/// A stem, inverted residual blocks, a wide 1×1 convolution, one fully connected layer.
+#[derive(Module, Debug)]
+pub struct MobileNetV2 {
+    stem: ConvNorm,
+    blocks: Vec<Block>,
+    last: ConvNorm,
+    dropout: Dropout,
+    fc: Linear,
+}
+
+/// Widen, filter each channel by itself, make narrow again; beside a shortcut where the shape stays.
+#[derive(Module, Debug)]
+pub struct Block {
+    expand: Option<ConvNorm>,
+    depthwise: ConvNorm,
+    project: ConvNorm,
+    has_shortcut: bool,
+}
+
+impl MobileNetV2 {
+    /// With Burn's weights.
+    pub fn new(device: &Device) -> Self {
+        let mut blocks = Vec::new();
+        let mut channels = 32;
+        for (expansion, out, count, first_stride) in STAGES {
+            for block in 0..count {
+                let stride = if block == 0 { first_stride } else { 1 };
+                blocks.push(Block::new(channels, out, expansion, stride, device));
+                channels = out;
+            }
+        }
+        Self {
+            stem: ConvNorm::new(&conv([3, 32], [3, 3], 2), device),
+            blocks,
+            last: ConvNorm::new(&conv([channels, 1280], [1, 1], 1), device),
+            dropout: DropoutConfig::new(0.2).init(),
+            fc: LinearConfig::new(1280, 1000).init(device),
+        }
+    }
+
+    /// Scores: images `[n, 3, px, px]` to `[n, 1000]`.
+    pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
+        let mut x = relu6(self.stem.forward(images));
+        for block in &self.blocks {
+            x = block.forward(x);
+        }
+        let x = global_average(relu6(self.last.forward(x)));
+        self.fc.forward(self.dropout.forward(x))
+    }
+
+    fn trace(&self, trace: &mut Trace) {
+        self.stem.trace(trace);
+        for block in &self.blocks {
+            block.trace(trace);
+        }
+        self.last.trace(trace);
+        trace.global_pool().linear(&self.fc);
+    }
+}
+
+super::burn_cnn!(MobileNetV2);
+
+impl Block {
+    fn new(channels_in: usize, channels_out: usize, expansion: usize, stride: usize, device: &Device) -> Self {
+        let wide = channels_in * expansion;
+        Self {
+            expand: (expansion > 1).then(|| ConvNorm::new(&conv([channels_in, wide], [1, 1], 1), device)),
+            depthwise: ConvNorm::new(&depthwise(wide, stride), device),
+            project: ConvNorm::new(&conv([wide, channels_out], [1, 1], 1), device),
+            has_shortcut: stride == 1 && channels_in == channels_out,
+        }
+    }
+
+    fn forward(&self, x: Tensor<4>) -> Tensor<4> {
+        let wide = match &self.expand {
+            Some(expand) => relu6(expand.forward(x.clone())),
+            None => x.clone(),
+        };
+        let out = self.project.forward(relu6(self.depthwise.forward(wide)));
+        if self.has_shortcut { out + x } else { out }
+    }
+
+    fn trace(&self, trace: &mut Trace) {
+        if let Some(expand) = &self.expand {
+            expand.trace(trace);
+        }
+        self.depthwise.trace(trace);
+        self.project.trace(trace);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// torchvision.models.mobilenet_v2 at 224 px: 3,504,872 parameters, 0.301 G multiply-accumulates.
+    #[test]
+    fn mobilenet_v2_has_the_published_size() {
+        let size = MOBILENET_V2.size(224, &Device::flex());
+        assert_eq!((size.parameters, size.multiply_accumulates), (3_504_872, 300_774_272));
+    }
+}

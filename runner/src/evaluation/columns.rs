@@ -1,0 +1,100 @@
+//! Columns that grow cell by cell.
+
+use std::collections::BTreeMap;
+
+use foreglow_model::{Column, Transform, Values};
+
+use crate::evaluation::condition::number;
+use crate::evaluation::feature::{Feature, Kind};
+
+/// A feature that is being read.
+pub struct Growing {
+    feature: Feature,
+    cells: Cells,
+}
+
+enum Cells {
+    Numbers(Vec<f64>),
+    Names(Names),
+}
+
+#[derive(Default)]
+struct Names {
+    levels: Vec<String>,
+    index: BTreeMap<String, u32>,
+    codes: Vec<u32>,
+}
+
+impl Growing {
+    /// An empty column.
+    pub fn new(feature: Feature) -> Self {
+        let cells = match feature.kind {
+            Kind::Names => Cells::Names(Names::default()),
+            Kind::Automatic | Kind::Numbers(_) => Cells::Numbers(Vec::new()),
+        };
+        Self { feature, cells }
+    }
+
+    /// Takes the next cell. The first that is no number makes an automatic column one of names.
+    ///
+    /// # Errors
+    /// What is wrong with the cell.
+    pub fn push(&mut self, cell: &str) -> Result<(), String> {
+        let column = &self.feature.column;
+        if cell.is_empty() {
+            return Err(format!("the column {column} is empty; give it a value, or leave the row out with --only"));
+        }
+        let numbers = match &mut self.cells {
+            Cells::Names(names) => return names.push(cell),
+            Cells::Numbers(numbers) => numbers,
+        };
+        match (number(cell), self.feature.kind) {
+            (Some(0.0), Kind::Numbers(Transform::Inverse)) => {
+                return Err(format!("the column {column} is 0, which has no inverse"));
+            }
+            (Some(value), Kind::Numbers(Transform::Log)) if value <= 0.0 => {
+                return Err(format!("the column {column} is {value}, which has no logarithm"));
+            }
+            (Some(value), _) => numbers.push(value),
+            (None, Kind::Automatic) if cell.parse::<f64>().is_err() => {
+                let mut names = Names::default();
+                numbers.iter().try_for_each(|value| names.push(&value.to_string()))?;
+                names.push(cell)?;
+                self.cells = Cells::Names(names);
+            }
+            (None, _) => return Err(format!("the column {column} is {cell:?}, which is not a finite number")),
+        }
+        Ok(())
+    }
+
+    /// The column.
+    pub fn finish(self) -> Column {
+        let values = match self.cells {
+            Cells::Numbers(values) => {
+                let transform = if let Kind::Numbers(transform) = self.feature.kind { Some(transform) } else { None };
+                Values::Numeric { values, transform }
+            }
+            Cells::Names(names) => Values::Category { levels: names.levels, codes: names.codes },
+        };
+        Column { name: self.feature.column, values }
+    }
+}
+
+impl Names {
+    /// A name that is a number counts as that number: `8` and `8.0` are one name.
+    fn push(&mut self, cell: &str) -> Result<(), String> {
+        let canonical = number(cell).map(|value| value.to_string());
+        let name = canonical.as_deref().unwrap_or(cell);
+        let code = match self.index.get(name) {
+            Some(code) => *code,
+            None => {
+                let code = u32::try_from(self.levels.len()).map_err(|_| "there are more than 2^32 names".to_owned())?;
+                self.index.insert(name.to_owned(), code);
+                self.levels.push(name.to_owned());
+                code
+            }
+        };
+        self.codes.push(code);
+        Ok(())
+    }
+}

@@ -1,0 +1,135 @@
+//! Every predictor on every split, on all processors.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::Instant;
+
+use foreglow_model::{Answer, Dataset, Ensemble, Features, Outcome, RIVALS, Rival, Roles, Score, Trial, score};
+
+/// The name of the default predictor.
+const FOREGLOW: &str = "foreglow";
+
+/// What competes.
+#[derive(Clone, Copy)]
+enum Contestant {
+    Foreglow,
+    Rival(&'static dyn Rival),
+}
+
+/// How a predictor did over all splits.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Standing {
+    /// The predictor.
+    pub name: &'static str,
+    /// Its errors.
+    #[serde(flatten)]
+    pub score: Score,
+    /// Seconds that a fit with its predictions took, the mean over the splits; `None` where no fit went well.
+    pub fit_secs: Option<f64>,
+    /// Why figures are missing, or are about a part of the runs.
+    pub reason: Option<String>,
+}
+
+struct Bout {
+    secs: f64,
+    outcomes: Result<Vec<Outcome>, String>,
+}
+
+impl Contestant {
+    fn all() -> Vec<Self> {
+        std::iter::once(Self::Foreglow).chain(RIVALS.iter().map(|rival| Self::Rival(*rival))).collect()
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Foreglow => FOREGLOW,
+            Self::Rival(rival) => rival.name(),
+        }
+    }
+
+    fn meet(self, trial: &Trial, roles: &Roles) -> Bout {
+        let start = Instant::now();
+        let outcomes = match self {
+            Self::Foreglow => trial.outcomes(foreglow),
+            Self::Rival(rival) => trial.rival(rival, roles).map_err(|error| error.to_string()),
+        };
+        Bout { secs: start.elapsed().as_secs_f64(), outcomes }
+    }
+}
+
+fn foreglow(fit: &Dataset, asked: &Features) -> Result<Vec<Answer>, String> {
+    let predictor = Ensemble::fit(fit).map_err(|error| error.to_string())?;
+    let predictions = predictor.predict(asked).map_err(|error| error.to_string())?;
+    let answer = |prediction: foreglow_model::Prediction| Answer {
+        secs: prediction.completion_time_secs,
+        interval: prediction.interval.map(|interval| (interval.lower_secs, interval.upper_secs)),
+    };
+    Ok(predictions.into_iter().map(answer).collect())
+}
+
+/// Lets every predictor meet every trial, and calls `done(met, of)` after each. Foreglow comes first, then the rivals by
+/// their MAPE, and those without one last.
+pub fn hold(trials: &[Trial], roles: &Roles, mut done: impl FnMut(usize, usize)) -> Vec<Standing> {
+    let contestants = Contestant::all();
+    let bouts = contestants.len() * trials.len();
+    let next = AtomicUsize::new(0);
+    let (send, receive) = mpsc::channel();
+    let mut met: Vec<Option<Bout>> = (0..bouts).map(|_| None).collect();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(bouts);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let (send, next, contestants) = (send.clone(), &next, &contestants);
+            scope.spawn(move || {
+                loop {
+                    let bout = next.fetch_add(1, Ordering::Relaxed);
+                    if bout >= bouts {
+                        break;
+                    }
+                    let (trial, contestant) =
+                        (&trials[bout / contestants.len()], contestants[bout % contestants.len()]);
+                    let _ = send.send((bout, contestant.meet(trial, roles)));
+                }
+            });
+        }
+        drop(send);
+        for (count, (bout, result)) in receive.iter().enumerate() {
+            met[bout] = Some(result);
+            done(count + 1, bouts);
+        }
+    });
+    let mut standings: Vec<Standing> = contestants
+        .iter()
+        .enumerate()
+        .map(|(place, contestant)| {
+            let own = met.iter().skip(place).step_by(contestants.len()).flatten();
+            standing(contestant.name(), own.collect(), trials)
+        })
+        .collect();
+    let key = |standing: &Standing| standing.score.mape_percent.unwrap_or(f64::INFINITY);
+    standings.sort_by(|a, b| (a.name != FOREGLOW).cmp(&(b.name != FOREGLOW)).then(key(a).total_cmp(&key(b))));
+    standings
+}
+
+fn standing(name: &'static str, bouts: Vec<&Bout>, trials: &[Trial]) -> Standing {
+    let outcomes: Vec<Outcome> =
+        bouts.iter().filter_map(|bout| bout.outcomes.as_ref().ok()).flatten().copied().collect();
+    let asked: usize = trials.iter().map(Trial::tested).sum();
+    let mut score = score(&outcomes);
+    score.unknown = asked - score.tested;
+    let error = bouts.iter().find_map(|bout| bout.outcomes.as_ref().err());
+    let reason = match (error, score.unknown) {
+        (_, 0) => None,
+        (Some(error), unknown) if unknown == asked => Some(error.clone()),
+        (Some(error), unknown) => Some(format!("{unknown} of {asked} runs are left out: {error}")),
+        (None, unknown) => {
+            let why = match name {
+                FOREGLOW => "the fitted runs say nothing of them",
+                _ => "no fitted run shares their other features",
+            };
+            Some(format!("{unknown} of {asked} runs are left out: {why}"))
+        }
+    };
+    let went_well: Vec<f64> = bouts.iter().filter(|bout| bout.outcomes.is_ok()).map(|bout| bout.secs).collect();
+    let fit_secs = (score.tested > 0).then(|| went_well.iter().sum::<f64>() / went_well.len() as f64);
+    Standing { name, score, fit_secs, reason }
+}

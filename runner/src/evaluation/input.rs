@@ -1,0 +1,216 @@
+//! A table of runs, as a person describes it: which column is the time, which are features, which rows are used.
+
+use std::path::PathBuf;
+
+use csv::StringRecord;
+use foreglow_model::{Dataset, Features, Transform};
+
+use crate::evaluation::columns::Growing;
+use crate::evaluation::condition::{Condition, number};
+use crate::evaluation::feature::{Feature, Kind, no_column};
+use crate::evaluation::records::Records;
+use crate::exit::unusable;
+
+/// A table of one's own
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Any other table")]
+pub struct InputArgs {
+    /// Evaluate this table instead of samples: CSV, TSV or JSON Lines; `-` is standard input
+    #[arg(long, value_name = "FILE", requires_all = ["target", "features"], conflicts_with_all = ["files", "store", "model", "context"])]
+    pub input: Option<PathBuf>,
+
+    /// Column of the times
+    #[arg(long, value_name = "COLUMN", requires = "input")]
+    pub target: Option<String>,
+
+    /// Column to predict from, with how to see it; again for each. A number may be seen as inverse, log or linear
+    /// (otherwise the predictor chooses); what is no number is a category
+    #[arg(long = "feature", id = "features", value_name = "COLUMN[:inverse|log|linear|category]", requires = "input")]
+    pub features: Vec<String>,
+
+    /// Column that is 1 where the time is only a lower bound
+    #[arg(long, value_name = "COLUMN", requires = "input")]
+    pub censored: Option<String>,
+
+    /// Use only rows that meet this, such as 'machine=m4.large' (= != < <= > >=); again for more
+    #[arg(long, value_name = "CONDITION", requires = "input")]
+    pub only: Vec<Condition>,
+}
+
+/// What was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Input {
+    /// The rows that are used.
+    pub runs: Dataset,
+    /// Where conditions split the rows, whether each is tested; the others are fitted. Empty otherwise.
+    pub is_tested: Vec<bool>,
+    /// Columns that were given as `:inverse`.
+    pub inverse: Vec<String>,
+}
+
+/// Conditions that say which rows are fitted and which are tested.
+#[derive(Clone, Copy, Debug)]
+pub struct Sides<'a> {
+    /// Rows that meet all of these are fitted; where there are none, all that are not tested.
+    pub fit_on: &'a [Condition],
+    /// Rows that meet all of these are tested; where there are none, all that are not fitted.
+    pub test_on: &'a [Condition],
+}
+
+struct Reader<'a> {
+    target: usize,
+    censored: Option<usize>,
+    only: Vec<(usize, &'a Condition)>,
+    fit_on: Vec<(usize, &'a Condition)>,
+    test_on: Vec<(usize, &'a Condition)>,
+    features: Vec<(usize, Growing)>,
+    secs: Vec<f64>,
+    is_censored: Vec<bool>,
+    is_tested: Vec<bool>,
+}
+
+impl InputArgs {
+    /// Reads a table, row by row.
+    ///
+    /// # Errors
+    /// A file that cannot be read, a column that is not there, or the line of the first cell that cannot be used.
+    pub fn read(&self, sides: Sides<'_>) -> anyhow::Result<Option<Input>> {
+        let (Some(file), Some(target)) = (&self.input, &self.target) else { return Ok(None) };
+        let mut records = Records::open(file)?;
+        let header = records.header().to_vec();
+        let place =
+            |name: &str| header.iter().position(|column| column == name).ok_or_else(|| no_column(name, &header));
+        let features: Vec<Feature> =
+            self.features.iter().map(|text| Feature::resolve(text, &header)).collect::<anyhow::Result<_>>()?;
+        check_roles(&features, target, self.censored.as_deref())?;
+        let conditions = |conditions: &'_ [Condition]| -> anyhow::Result<Vec<usize>> {
+            conditions.iter().map(|condition| place(&condition.column)).collect()
+        };
+        let mut reader = Reader {
+            target: place(target)?,
+            censored: self.censored.as_deref().map(place).transpose()?,
+            only: conditions(&self.only)?.into_iter().zip(&self.only).collect(),
+            fit_on: conditions(sides.fit_on)?.into_iter().zip(sides.fit_on).collect(),
+            test_on: conditions(sides.test_on)?.into_iter().zip(sides.test_on).collect(),
+            features: Vec::new(),
+            secs: Vec::new(),
+            is_censored: Vec::new(),
+            is_tested: Vec::new(),
+        };
+        let inverse = features
+            .iter()
+            .filter(|feature| feature.kind == Kind::Numbers(Transform::Inverse))
+            .map(|feature| feature.column.clone())
+            .collect();
+        for feature in features {
+            reader.features.push((place(&feature.column)?, Growing::new(feature)));
+        }
+
+        let mut record = StringRecord::new();
+        let mut rows = 0_u64;
+        while let Some(line) = records.next(&mut record)? {
+            rows += 1;
+            let read = reader.take(&record);
+            read.map_err(|sentence| unusable(format!("{}: line {line}: {sentence}", records.name())))?;
+        }
+        reader.check(rows, records.name())?;
+        let (runs, is_tested) = reader.finish()?;
+        Ok(Some(Input { runs, is_tested, inverse }))
+    }
+}
+
+impl Reader<'_> {
+    fn take(&mut self, record: &StringRecord) -> Result<(), String> {
+        let cell = |place: usize| record.get(place).unwrap_or_default();
+        let all = |conditions: &[(usize, &Condition)]| -> Result<bool, String> {
+            conditions.iter().try_fold(true, |all, (place, condition)| Ok(condition.holds(cell(*place))? && all))
+        };
+        if !all(&self.only)? {
+            return Ok(());
+        }
+        if !(self.fit_on.is_empty() && self.test_on.is_empty()) {
+            let (fitted, tested) = (all(&self.fit_on)?, all(&self.test_on)?);
+            let is_tested = match (self.fit_on.is_empty(), self.test_on.is_empty()) {
+                (false, true) => !fitted,
+                (true, false) => tested,
+                _ if fitted && tested => {
+                    return Err("it meets both --fit-on and --test-on; a run that is fitted cannot test".into());
+                }
+                _ if fitted || tested => tested,
+                _ => return Ok(()),
+            };
+            self.is_tested.push(is_tested);
+        }
+        let censored = self.censored.map_or(Ok(false), |place| censored(cell(place)))?;
+        self.secs.push(time(cell(self.target))?);
+        self.is_censored.push(censored);
+        self.features.iter_mut().try_for_each(|(place, column)| column.push(record.get(*place).unwrap_or_default()))
+    }
+
+    fn check(&self, rows: u64, name: &str) -> anyhow::Result<()> {
+        let all = |conditions: &[(usize, &Condition)]| {
+            conditions.iter().map(|(_, condition)| condition.to_string()).collect::<Vec<_>>().join(" and ")
+        };
+        if rows == 0 {
+            return Err(unusable(format!("{name} has no row under its header")));
+        }
+        if self.secs.is_empty() && !self.only.is_empty() {
+            return Err(unusable(format!("none of the {rows} rows meets --only {}", all(&self.only))));
+        }
+        let conditional = !(self.fit_on.is_empty() && self.test_on.is_empty());
+        let side = |tested: bool| self.is_tested.contains(&tested);
+        if conditional && !side(false) {
+            return Err(unusable(match self.fit_on.is_empty() {
+                true => format!("every row meets --test-on {}; none is left to fit", all(&self.test_on)),
+                false => format!("no row meets --fit-on {}", all(&self.fit_on)),
+            }));
+        }
+        if conditional && !side(true) {
+            return Err(unusable(match self.test_on.is_empty() {
+                true => format!("every row meets --fit-on {}; none is left to test", all(&self.fit_on)),
+                false => format!("no row meets --test-on {}", all(&self.test_on)),
+            }));
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> anyhow::Result<(Dataset, Vec<bool>)> {
+        let columns = self.features.into_iter().map(|(_, column)| column.finish()).collect();
+        let features = Features::new(columns).map_err(|error| unusable(error.to_string()))?;
+        let runs = Dataset::new(features, self.secs, self.is_censored).map_err(|error| unusable(error.to_string()))?;
+        Ok((runs, self.is_tested))
+    }
+}
+
+/// A column has one meaning.
+fn check_roles(features: &[Feature], target: &str, censored: Option<&str>) -> anyhow::Result<()> {
+    let mut seen: Vec<&str> = Vec::new();
+    for column in features.iter().map(|feature| feature.column.as_str()) {
+        if column == target || Some(column) == censored {
+            return Err(unusable(format!(
+                "the column {column} is a --feature and what is to be predicted; name it once"
+            )));
+        }
+        if seen.contains(&column) {
+            return Err(unusable(format!("the column {column} is a --feature twice; name it once")));
+        }
+        seen.push(column);
+    }
+    Ok(())
+}
+
+fn time(cell: &str) -> Result<f64, String> {
+    match number(cell) {
+        Some(secs) if secs > 0.0 => Ok(secs),
+        Some(secs) => Err(format!("the time is {secs}; it must be above 0")),
+        None => Err(format!("the time is {cell:?}, which is not a finite number")),
+    }
+}
+
+fn censored(cell: &str) -> Result<bool, String> {
+    match (number(cell), cell) {
+        (Some(0.0), _) | (_, "false") => Ok(false),
+        (Some(1.0), _) | (_, "true") => Ok(true),
+        _ => Err(format!("the column of censoring is {cell:?}; it must be 0 or 1")),
+    }
+}

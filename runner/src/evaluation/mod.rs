@@ -1,0 +1,46 @@
+//! `foreglow evaluate --input`: how accurate Foreglow's predictor and its rivals are on any table of runs.
+
+mod columns;
+mod condition;
+mod contest;
+mod feature;
+mod input;
+mod plan;
+mod records;
+mod roles;
+
+pub use self::contest::{Standing, hold};
+
+use crate::answer::EvaluationAnswer;
+use crate::progress::Progress;
+
+/// A table, and how to use it.
+#[derive(Clone, Debug, clap::Args)]
+pub struct TableArgs {
+    #[command(flatten)]
+    input: input::InputArgs,
+
+    #[command(flatten)]
+    split: plan::SplitArgs,
+
+    #[command(flatten)]
+    roles: roles::RoleArgs,
+}
+
+impl TableArgs {
+    /// Evaluates every predictor on the table; `None` where no table is named.
+    ///
+    /// # Errors
+    /// A table that cannot be used.
+    pub fn evaluate(&self) -> anyhow::Result<Option<EvaluationAnswer>> {
+        let Some(input) = self.input.read(self.split.sides())? else { return Ok(None) };
+        let roles = self.roles.roles(input.runs.features(), &input.inverse)?;
+        let rows = input.runs.secs().len();
+        let plan = self.split.plan(&input)?;
+        drop(input);
+        let progress = Progress::new();
+        let standings = hold(&plan.trials, &roles, |met, of| progress.trials(met, of));
+        drop(progress);
+        Ok(Some(EvaluationAnswer::new(rows, plan.split, plan.notes, standings)))
+    }
+}

@@ -1,0 +1,177 @@
+//! Which rows are fitted and which are tested.
+
+use foreglow_model::{Dataset, Features, Repeats, Settings, Split, Trial, draw};
+
+use crate::evaluation::condition::Condition;
+use crate::evaluation::input::{Input, Sides};
+use crate::exit::unusable;
+
+/// Settings that each are left out in turn, at most; of more, folds.
+const MAX_LEFT_OUT: usize = 100;
+/// Folds where there are more.
+const FOLDS: usize = 10;
+/// Settings that an evaluation uses at most, fitted and tested together or, split by conditions, each.
+const MAX_SETTINGS: usize = 10_000;
+
+/// How rows are split
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "What is fitted, what is tested [default: each setting is left out in turn]")]
+pub struct SplitArgs {
+    /// Fit rows that meet this, such as 'machines<=8' (= != < <= > >=); again for more. The others are tested
+    #[arg(long, value_name = "CONDITION", requires = "input", conflicts_with_all = ["folds", "random_splits", "leave_out"])]
+    pub fit_on: Vec<Condition>,
+
+    /// Test rows that meet this; again for more. The others are fitted
+    #[arg(long, value_name = "CONDITION", requires = "input", conflicts_with_all = ["folds", "random_splits", "leave_out"])]
+    pub test_on: Vec<Condition>,
+
+    /// Predict each of N random parts from the others
+    #[arg(long, value_name = "N", requires = "input", value_parser = clap::value_parser!(u32).range(2..), conflicts_with_all = ["random_splits", "leave_out"])]
+    pub folds: Option<u32>,
+
+    /// Predict a random tenth from the rest, N times
+    #[arg(long, value_name = "N", requires = "input", value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with = "leave_out")]
+    pub random_splits: Option<u32>,
+
+    /// Leave out each value of this feature in turn; given twice, each pair of values
+    #[arg(long, value_name = "COLUMN", requires = "input")]
+    pub leave_out: Vec<String>,
+
+    /// What the draws of folds and random splits start from
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+
+    /// What a setting with several runs is tested against; it is always fitted by their median
+    #[arg(long, value_enum, default_value_t, requires = "input")]
+    pub repeats: RepeatsArg,
+}
+
+/// What repeats are tested against.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum RepeatsArg {
+    /// The median of its runs
+    #[default]
+    Median,
+    /// Each of its runs
+    Each,
+}
+
+/// Trials, with what to say about them.
+pub struct Plan {
+    /// The trials; at least one, and at least one run is tested.
+    pub trials: Vec<Trial>,
+    /// How rows are split, for people: `each of 24 settings left out in turn`.
+    pub split: String,
+    /// What was done otherwise than asked, and why.
+    pub notes: Vec<String>,
+}
+
+impl SplitArgs {
+    /// The conditions.
+    pub fn sides(&self) -> Sides<'_> {
+        Sides { fit_on: &self.fit_on, test_on: &self.test_on }
+    }
+
+    /// Makes the trials.
+    ///
+    /// # Errors
+    /// Nothing to fit, nothing to test, or a column that is no feature.
+    pub fn plan(&self, input: &Input) -> anyhow::Result<Plan> {
+        let plan = if input.is_tested.is_empty() { self.drawn(input)? } else { self.by_conditions(input) };
+        if plan.trials.iter().all(|trial| trial.tested() == 0) {
+            return Err(unusable("every tested time is only a lower bound, so there is nothing to compare with"));
+        }
+        Ok(plan)
+    }
+
+    fn repeats(&self) -> Repeats {
+        match self.repeats {
+            RepeatsArg::Median => Repeats::Median,
+            RepeatsArg::Each => Repeats::Each,
+        }
+    }
+
+    fn by_conditions(&self, input: &Input) -> Plan {
+        let mut notes = Vec::new();
+        let mut side = |tested: bool, done: &str| {
+            let rows = (0..input.is_tested.len()).filter(|row| input.is_tested[*row] == tested);
+            self.few(&input.runs.select(&rows.collect::<Vec<_>>()), done, &mut notes)
+        };
+        let (fit, test) = (side(false, "fitted"), side(true, "tested"));
+        let trial = Trial::new(&fit, &test, self.repeats());
+        let split = format!("{} settings fitted, {} other runs tested", trial.fit().secs().len(), trial.tested());
+        Plan { trials: vec![trial], split, notes }
+    }
+
+    fn drawn(&self, input: &Input) -> anyhow::Result<Plan> {
+        let mut notes = Vec::new();
+        let runs = self.few(&input.runs, "evaluated", &mut notes);
+        let settings = Settings::of(&runs);
+        let count = settings.len();
+        if count < 2 {
+            return Err(unusable(
+                "all rows are of one setting, so there is no other to test; give rows of two or more",
+            ));
+        }
+        let (splits, split) = if !self.leave_out.is_empty() {
+            let names: Vec<&str> = self.leave_out.iter().map(String::as_str).collect();
+            let features = settings.medians().features();
+            names.iter().try_for_each(|name| is_feature(name, features, "--leave-out"))?;
+            let splits = Split::leave_out(features, &names);
+            let names = names.join(" and ");
+            let split = format!("each of {} values of {names} left out in turn", splits.len());
+            (splits, split)
+        } else if let Some(number) = self.random_splits {
+            let splits = Split::random(count, number as usize, self.seed);
+            (splits, format!("{number} random tenths of {count} settings, each predicted from the rest"))
+        } else if let Some(folds) = self.folds {
+            let splits = Split::folds(count, folds as usize, self.seed);
+            let split = format!("{} random parts of {count} settings, each predicted from the others", splits.len());
+            (splits, split)
+        } else if count > MAX_LEFT_OUT {
+            notes.push(format!("{count} settings are many to leave each out: {FOLDS} parts are left out instead"));
+            let split = format!("{FOLDS} random parts of {count} settings, each predicted from the others");
+            (Split::folds(count, FOLDS, self.seed), split)
+        } else {
+            (Split::leave_one_out(count), format!("each of {count} settings left out in turn"))
+        };
+        if splits.is_empty() {
+            return Err(unusable("the rows have one value of --leave-out, so there is no other to learn from"));
+        }
+        let trials = splits.iter().map(|split| settings.trial(split, self.repeats())).collect();
+        Ok(Plan { trials, split, notes })
+    }
+
+    /// The runs of at most [`MAX_SETTINGS`] settings.
+    fn few(&self, runs: &Dataset, done: &str, notes: &mut Vec<String>) -> Dataset {
+        if runs.secs().len() <= MAX_SETTINGS {
+            return runs.clone();
+        }
+        let settings = Settings::of(runs);
+        let few = if settings.len() > MAX_SETTINGS {
+            notes.push(format!(
+                "{MAX_SETTINGS} of {} settings, drawn by seed {}, are {done}",
+                settings.len(),
+                self.seed
+            ));
+            let mut drawn = draw(settings.len(), MAX_SETTINGS, self.seed);
+            drawn.sort_unstable();
+            settings.runs(&drawn)
+        } else {
+            runs.clone()
+        };
+        few
+    }
+}
+
+/// Whether a named column is a feature.
+///
+/// # Errors
+/// It is none.
+pub fn is_feature(name: &str, features: &Features, option: &str) -> anyhow::Result<()> {
+    let names: Vec<&str> = features.columns().iter().map(|column| column.name.as_str()).collect();
+    if names.contains(&name) {
+        return Ok(());
+    }
+    Err(unusable(format!("{option} names {name:?}, which is no --feature; the features are {}", names.join(", "))))
+}

@@ -1,0 +1,165 @@
+//! Records of a table, one at a time, whatever its form: CSV, TSV or JSON Lines.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use csv::StringRecord;
+use serde_json::Value;
+
+use crate::ask::name;
+use crate::exit::unusable;
+
+/// Bytes of the first line that tell the form, at most.
+const HEAD: usize = 64 * 1024;
+
+/// An open table. At no time more than one record of it is in memory.
+pub struct Records {
+    name: String,
+    header: Vec<String>,
+    form: Form,
+}
+
+enum Form {
+    Delimited(Box<csv::Reader<Box<dyn BufRead>>>),
+    JsonLines { lines: Box<dyn BufRead>, line: u64, first: Option<String> },
+}
+
+impl Records {
+    /// Opens a file; `-` is standard input. An opening brace makes it JSON Lines; otherwise the commonest of comma, tab
+    /// and semicolon in the first line parts the cells.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or that holds no header.
+    pub fn open(file: &Path) -> anyhow::Result<Self> {
+        let bytes: Box<dyn Read> = if file == Path::new("-") { Box::new(io::stdin().lock()) } else { open(file)? };
+        let mut input = BufReader::with_capacity(HEAD, bytes);
+        let name = name(file);
+        let unreadable = |error: io::Error| unusable(format!("{name} cannot be read: {error}"));
+        let head = input.fill_buf().map_err(unreadable)?;
+        let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
+        let text = head.trim_ascii_start();
+        let first_line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        if first_line.is_empty() {
+            return Err(unusable(format!("{name} is empty; give a table with a header and one run a line")));
+        }
+        if text.starts_with(b"{") {
+            return Self::json_lines(name, Box::new(input));
+        }
+        let count = |delimiter: u8| first_line.iter().filter(|byte| **byte == delimiter).count();
+        let delimiter = [b',', b'\t', b';'].into_iter().rev().max_by_key(|delimiter| count(*delimiter)).unwrap_or(b',');
+        let mut reader = csv::ReaderBuilder::new()
+            .delimiter(delimiter)
+            .trim(csv::Trim::All)
+            .from_reader(Box::new(input) as Box<dyn BufRead>);
+        let header = reader.headers().map_err(|error| damaged(&name, &error))?;
+        let header = header.iter().map(|column| column.trim_start_matches('\u{feff}').to_owned()).collect();
+        Ok(Self { name, header, form: Form::Delimited(Box::new(reader)) })
+    }
+
+    fn json_lines(name: String, lines: Box<dyn BufRead>) -> anyhow::Result<Self> {
+        let form = Form::JsonLines { lines, line: 0, first: None };
+        let mut records = Self { name, header: Vec::new(), form };
+        let Some((line, text)) = records.next_line()? else { return Ok(records) };
+        records.header = records.cells(line, &text)?.into_iter().map(|(column, _)| column).collect();
+        if let Form::JsonLines { first, .. } = &mut records.form {
+            *first = Some(text);
+        }
+        Ok(records)
+    }
+
+    /// What a message calls the table.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The names of the columns; of JSON Lines those of the first object, nested ones joined by dots.
+    pub fn header(&self) -> &[String] {
+        &self.header
+    }
+
+    /// Reads the next record and says on which line it stands; `None` at the end. It has one cell a column of the
+    /// header; a cell that is absent is empty.
+    ///
+    /// # Errors
+    /// A record that cannot be read.
+    pub fn next(&mut self, record: &mut StringRecord) -> anyhow::Result<Option<u64>> {
+        if let Form::Delimited(reader) = &mut self.form {
+            let more = reader.read_record(record).map_err(|error| damaged(&self.name, &error))?;
+            return Ok(more.then(|| record.position().map_or(1, csv::Position::line)));
+        }
+        let Some((line, text)) = self.next_line()? else { return Ok(None) };
+        let cells = self.cells(line, &text)?;
+        record.clear();
+        for column in &self.header {
+            record.push_field(cells.iter().find(|(name, _)| name == column).map_or("", |(_, cell)| cell));
+        }
+        Ok(Some(line))
+    }
+
+    /// The next line that is not blank.
+    fn next_line(&mut self) -> anyhow::Result<Option<(u64, String)>> {
+        let Form::JsonLines { lines, line, first } = &mut self.form else { return Ok(None) };
+        if let Some(text) = first.take() {
+            return Ok(Some((*line, text)));
+        }
+        loop {
+            let mut text = String::new();
+            *line += 1;
+            let read = lines.read_line(&mut text);
+            let read = read.map_err(|error| unusable(format!("{}: line {line} cannot be read: {error}", self.name)))?;
+            if read == 0 {
+                return Ok(None);
+            }
+            if !text.trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']).is_empty() {
+                return Ok(Some((*line, text)));
+            }
+        }
+    }
+
+    fn cells(&self, line: u64, text: &str) -> anyhow::Result<Vec<(String, String)>> {
+        let object = match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
+            Ok(Value::Object(object)) => object,
+            Ok(_) => return Err(unusable(format!("{}: line {line} is no JSON object", self.name))),
+            Err(error) => return Err(unusable(format!("{}: line {line} is no JSON object: {error}", self.name))),
+        };
+        let mut cells = Vec::new();
+        flatten("", Value::Object(object), &mut cells);
+        Ok(cells)
+    }
+}
+
+fn open(file: &Path) -> anyhow::Result<Box<dyn Read>> {
+    let opened = File::open(file).and_then(|opened| {
+        if opened.metadata()?.is_dir() { Err(io::ErrorKind::IsADirectory.into()) } else { Ok(opened) }
+    });
+    match opened {
+        Ok(opened) => Ok(Box::new(opened)),
+        Err(error) => Err(crate::ask::unreadable(file, &error)),
+    }
+}
+
+fn damaged(name: &str, error: &csv::Error) -> anyhow::Error {
+    let line = error.position().map_or(1, csv::Position::line);
+    unusable(match error.kind() {
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("{name}: line {line} has {len} cells and the header {expected_len}")
+        }
+        csv::ErrorKind::Utf8 { .. } => format!("{name}: line {line} is not UTF-8 text"),
+        _ => format!("{name}: line {line} cannot be read: {error}"),
+    })
+}
+
+fn flatten(prefix: &str, value: Value, cells: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(object) => {
+            for (name, inner) in object {
+                let path = if prefix.is_empty() { name } else { format!("{prefix}.{name}") };
+                flatten(&path, inner, cells);
+            }
+        }
+        Value::Null => cells.push((prefix.to_owned(), String::new())),
+        Value::String(text) => cells.push((prefix.to_owned(), text.trim().to_owned())),
+        other => cells.push((prefix.to_owned(), other.to_string())),
+    }
+}

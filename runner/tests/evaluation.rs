@@ -1,0 +1,203 @@
+//! `foreglow evaluate --input`, by the real binary, on a made-up table that `fixtures/make_table.py` writes.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod foreglow;
+
+use foreglow::{Answer, Foreglow};
+use serde_json::Value;
+
+const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/table.csv");
+const FEATURES: [&str; 8] =
+    ["--target", "secs", "--feature", "machine", "--feature", "machines:inverse", "--feature", "gb"];
+const SPLIT: [&str; 4] = ["--fit-on", "machines<=4", "--test-on", "machines=8"];
+
+fn evaluate(file: &str, arguments: &[&str]) -> Answer {
+    Foreglow::new().run(&[&["evaluate", "--input", file], &FEATURES[..], arguments].concat())
+}
+
+/// The predictors of an answer as JSON.
+fn predictors(file: &str, arguments: &[&str]) -> Vec<Value> {
+    let answer = evaluate(file, &[arguments, &["--format", "json"]].concat());
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    let json: Value = serde_json::from_str(&answer.stdout).unwrap();
+    assert_eq!(json["schema"], 1);
+    json["predictors"].as_array().unwrap().clone()
+}
+
+fn of<'a>(predictors: &'a [Value], name: &str) -> &'a Value {
+    predictors.iter().find(|predictor| predictor["name"] == name).unwrap()
+}
+
+/// The golden file that has the answer; how long a fit took, which is never the same, is cut off.
+fn golden(name: &str, Answer { code, stdout, stderr }: Answer) {
+    let width = stdout.lines().find(|line| line.starts_with("predictor")).and_then(|line| line.find("tested"));
+    let cut = |line: &str| match (width, line.ends_with(" s")) {
+        (Some(width), true) => line.chars().take(width + "tested".len()).collect(),
+        _ => line.to_owned(),
+    };
+    let stdout: String = stdout.lines().map(|line| cut(line) + "\n").collect();
+    let mut settings = insta::Settings::clone_current();
+    settings.set_omit_expression(true);
+    let text = format!("{stdout}--- standard error, exit code {code}\n{stderr}");
+    settings.bind(|| insta::assert_snapshot!(name, text));
+}
+
+#[test]
+fn the_predictors_side_by_side_read_well() {
+    let roles = ["--data-size", "gb", "--censored", "stopped"];
+    golden("table", evaluate(TABLE, &[&SPLIT[..], &roles].concat()));
+    let csv = evaluate(TABLE, &[&SPLIT[..], &roles, &["--format", "csv"]].concat()).stdout;
+    let header = "name,mape_percent,median_ape_percent,coverage_percent,fit_secs,tested,unknown,reason\nforeglow,";
+    assert!(csv.starts_with(header), "{csv}");
+}
+
+#[test]
+fn programs_read_the_figures_of_every_predictor() {
+    let predictors = predictors(TABLE, &[&SPLIT[..], &["--data-size", "gb"]].concat());
+    let foreglow = &predictors[0];
+    assert_eq!(
+        (&foreglow["name"], &foreglow["tested"], &foreglow["unknown"]),
+        (&"foreglow".into(), &6.into(), &0.into())
+    );
+    for figure in ["mape_percent", "median_ape_percent", "coverage_percent", "fit_secs"] {
+        assert!(foreglow[figure].as_f64().is_some_and(|figure| figure >= 0.0), "{figure}: {foreglow}");
+    }
+    assert!(foreglow["mape_percent"].as_f64().unwrap() < 10.0, "{foreglow}");
+    let mapes: Vec<f64> = predictors[1..].iter().filter_map(|predictor| predictor["mape_percent"].as_f64()).collect();
+    assert!(mapes.is_sorted() && mapes.len() >= 6, "{mapes:?}");
+    let without = of(&predictors, "end-to-end");
+    assert_eq!(without["mape_percent"], Value::Null);
+    assert_eq!(without["reason"], "no column of the batch size is named (--batch-size)");
+    assert!(of(&predictors, "ernest")["mape_percent"].is_number(), "the :inverse feature is the machines");
+}
+
+#[test]
+fn repeats_stay_together_and_the_seed_decides_the_parts() {
+    for (arguments, tested) in [
+        (&[][..], 24),
+        (&["--repeats", "each"], 72),
+        (&["--folds", "4"], 24),
+        (&["--random-splits", "5"], 10),
+        (&["--leave-out", "machine", "--leave-out", "gb"], 24),
+        (&["--only", "gb>1", "--only", "machine=small"], 8),
+    ] {
+        assert_eq!(of(&predictors(TABLE, arguments), "log-additive")["tested"], tested, "{arguments:?}");
+    }
+    let by =
+        |seed: &str| of(&predictors(TABLE, &["--folds", "3", "--seed", seed]), "log-additive")["mape_percent"].clone();
+    assert_eq!(by("1"), by("1"));
+    assert_ne!(by("1"), by("2"));
+}
+
+#[test]
+fn every_form_of_a_table_gives_the_same_figures() {
+    let home = Foreglow::new();
+    let csv = std::fs::read_to_string(TABLE).unwrap();
+    let figures = |file: &str| {
+        let mut predictors = predictors(file, &SPLIT);
+        predictors.iter_mut().for_each(|predictor| predictor["fit_secs"] = Value::Null);
+        predictors
+    };
+    let expected = figures(TABLE);
+    assert_eq!(figures(&home.write("tabs.tsv", &csv.replace(',', "\t"))), expected);
+    assert_eq!(figures(&home.write("semicolons", &format!("\u{feff}{}", csv.replace(',', ";")))), expected);
+    let mut rows = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let header = rows.next().unwrap();
+    let json: String = rows
+        .map(|row| {
+            let cells: Vec<String> = header.iter().zip(row).map(|(name, cell)| format!("{name:?}:{cell:?}")).collect();
+            format!("{{{}}}\n\n", cells.join(","))
+        })
+        .collect();
+    assert_eq!(figures(&home.write("table.jsonl", &json)), expected);
+    let mut lines: Vec<&str> = csv.lines().collect();
+    lines[1..].reverse();
+    assert_eq!(figures(&home.write("reversed", &lines.join("\n"))), expected, "the order of the rows");
+}
+
+#[test]
+fn what_cannot_be_used_is_refused_in_one_sentence() {
+    let home = Foreglow::new();
+    let with = |from: &str, to: &str| std::fs::read_to_string(TABLE).unwrap().replacen(from, to, 1);
+    let header = "machine,machines,gb,run,secs,stopped\n";
+    let cases = [
+        (String::new(), &[][..], "is empty"),
+        (header.to_owned(), &[], "has no row under its header"),
+        (
+            with("secs", "time"),
+            &[],
+            "there is no column \"secs\"; the table has machine, machines, gb, run, time, stopped",
+        ),
+        (with("small,1,1,1,", "small,1,1,1,-"), &[], "line 2: the time is -36.03"),
+        (with("small,1,1,1,", "small,1,1,1,NaN"), &[], "line 2: the time is \"NaN36.03\""),
+        (with("small,1,1,1,", "small,0,1,1,"), &[], "line 2: the column machines is 0, which has no inverse"),
+        (
+            with("small,1,1,1,", "small,x,1,1,"),
+            &[],
+            "line 2: the column machines is \"x\", which is not a finite number",
+        ),
+        (with("small,1,1,1,", "small,1,NaN,1,"), &[], "line 2: the column gb is \"NaN\", which is not a finite number"),
+        (with("small,1,1,1,", "small,1,,1,"), &[], "line 2: the column gb is empty"),
+        (with("small,1,1,1,", "small,1,1,"), &[], "line 2 has 5 cells and the header 6"),
+        (format!("{header}a,1,1,1,5,0\n"), &[], "all rows are of one setting"),
+        (with("x", "x"), &["--fit-on", "machines<=99"], "every row meets --fit-on machines<=99; none is left to test"),
+        (with("x", "x"), &["--test-on", "machines>99"], "no row meets --test-on machines>99"),
+        (with("x", "x"), &["--only", "machine=huge"], "none of the 72 rows meets --only machine=huge"),
+        (with("x", "x"), &["--only", "machine<3"], "line 2: machine is \"small\", which has no order"),
+        (with("x", "x"), &["--fit-on", "gb<=4", "--test-on", "gb>=4"], "line 5: it meets both --fit-on and --test-on"),
+        (with("x", "x"), &["--feature", "run:square"], "the column run has no transform \"square\""),
+        (with("x", "x"), &["--feature", "secs"], "the column secs is a --feature and what is to be predicted"),
+        (with("x", "x"), &["--feature", "gb"], "the column gb is a --feature twice"),
+        (with("x", "x"), &["--machines", "nodes"], "--machines names \"nodes\", which is no --feature"),
+        (with("x", "x"), &["--leave-out", "nodes"], "--leave-out names \"nodes\", which is no --feature"),
+        (with("x", "x"), &["--censored", "gb"], "the column gb is a --feature and what is to be predicted"),
+        (with("x", "x"), &["--censored", "run"], "line 3: the column of censoring is \"2\"; it must be 0 or 1"),
+        ("{\"secs\":1}\n[2]\n".to_owned(), &[], "there is no column \"machine\"; the table has secs"),
+    ];
+    for (text, arguments, sentence) in cases {
+        let file = home.write("table", &text);
+        let answer = evaluate(&file, arguments);
+        assert_eq!((answer.code, answer.stdout.as_str()), (2, ""), "{sentence}: {}", answer.stderr);
+        assert!(answer.stderr.contains(sentence), "{sentence}: {}", answer.stderr);
+        assert_eq!(answer.stderr.lines().count(), 1, "{}", answer.stderr);
+    }
+    for arguments in
+        [&["--only", "machine"][..], &["--fit-on", "gb~4"], &["--folds", "1"], &["--folds", "3", "--fit-on", "gb=1"]]
+    {
+        let answer = evaluate(TABLE, arguments);
+        assert_eq!((answer.code, answer.stdout.as_str()), (2, ""), "{arguments:?}");
+    }
+    let answer = Foreglow::new().run(&["evaluate", "--target", "secs"]);
+    assert_eq!(answer.code, 2, "a table is named with --input");
+}
+
+/// Linux says how much memory a running process has taken at most.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_million_rows_are_streamed() {
+    let home = Foreglow::new();
+    let mut text = String::from("id,machine,machines,gb,secs\n");
+    for id in 0..1_000_000_u32 {
+        // An odd factor gives every row a number of its own.
+        let (machines, gb) = (1 + id % 64, 1.0 + f64::from(id.wrapping_mul(2_654_435_761)) / 1e6);
+        text.push_str(&format!("{id},m{},{machines},{gb},{}\n", id % 7, 1.0 + gb / f64::from(machines)));
+    }
+    let file = home.write("million.csv", &text);
+    drop(text);
+    let arguments = ["evaluate", "--input", &file, "--fit-on", "id<1000", "--test-on", "id>=1000"];
+    let mut child = home.command().args(arguments).args(FEATURES).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak_kib = 0_u64;
+    while child.try_wait().unwrap().is_none() {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let peak = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        peak_kib = peak.and_then(|peak| peak.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or(peak_kib);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let answer = child.wait_with_output().unwrap();
+    assert!(answer.status.success());
+    let answer = String::from_utf8(answer.stdout).unwrap();
+    assert!(answer.contains("Note: 10000 of 999000 settings, drawn by seed 0, are tested."), "{answer}");
+    assert!((1..500 * 1024).contains(&peak_kib), "{} MiB", peak_kib / 1024);
+}

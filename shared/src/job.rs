@@ -1,0 +1,212 @@
+//! What was measured of one job: the runs that completed, and those that did not.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Context, Outcome, Sample};
+
+/// The measurements of one job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// What the runs have in common.
+    pub context: Context,
+    /// The runs that completed.
+    pub observations: Vec<Observation>,
+    /// The runs that say something without having completed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub incomplete: Vec<IncompleteRun>,
+}
+
+/// One completed run, as the predictor sees it. In a link it is a row of seven numbers, in the order of the fields.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Row", into = "Row")]
+pub struct Observation {
+    /// Executor processes, E.
+    pub executors: u32,
+    /// Task threads of an executor, C.
+    pub cores_per_executor: u32,
+    /// Upper bound on an executor's memory, MiB.
+    pub memory_per_executor_mib: u32,
+    /// Images of one task, P.
+    pub partition_size: u32,
+    /// Share of the images, in (0, 1].
+    pub sampling_rate: f64,
+    /// Wall clock from submission to the last result, seconds, above 0.
+    pub completion_time_secs: f64,
+    /// Start-up, seconds; `None` where it was not measured.
+    pub startup_secs: Option<f64>,
+}
+
+type Row = (u32, u32, u32, u32, f64, f64, Option<f64>);
+
+impl From<Row> for Observation {
+    fn from(row: Row) -> Self {
+        Self {
+            executors: row.0,
+            cores_per_executor: row.1,
+            memory_per_executor_mib: row.2,
+            partition_size: row.3,
+            sampling_rate: row.4,
+            completion_time_secs: row.5,
+            startup_secs: row.6,
+        }
+    }
+}
+
+impl From<Observation> for Row {
+    fn from(run: Observation) -> Self {
+        (
+            run.executors,
+            run.cores_per_executor,
+            run.memory_per_executor_mib,
+            run.partition_size,
+            run.sampling_rate,
+            run.completion_time_secs,
+            run.startup_secs,
+        )
+    }
+}
+
+/// A run that went over its memory or was stopped at a limit, as the predictor and the decision see it. In a link it is a
+/// row, in the order of the fields.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "IncompleteRow", into = "IncompleteRow")]
+pub struct IncompleteRun {
+    /// Executor processes, E.
+    pub executors: u32,
+    /// Task threads of an executor, C.
+    pub cores_per_executor: u32,
+    /// Upper bound on an executor's memory, MiB.
+    pub memory_per_executor_mib: u32,
+    /// Images of one task, P.
+    pub partition_size: u32,
+    /// Share of the images, in (0, 1].
+    pub sampling_rate: f64,
+    /// Why it did not complete.
+    pub outcome: IncompleteOutcome,
+    /// The completion time is longer than so many seconds; `None` where the run says nothing of its time, as one that
+    /// went over its memory does not.
+    pub at_least_secs: Option<f64>,
+}
+
+/// Why a run did not complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IncompleteOutcome {
+    /// An executor went over its memory.
+    OutOfMemory,
+    /// Stopped at a limit.
+    TimedOut,
+}
+
+type IncompleteRow = (u32, u32, u32, u32, f64, IncompleteOutcome, Option<f64>);
+
+impl From<IncompleteRow> for IncompleteRun {
+    fn from(row: IncompleteRow) -> Self {
+        Self {
+            executors: row.0,
+            cores_per_executor: row.1,
+            memory_per_executor_mib: row.2,
+            partition_size: row.3,
+            sampling_rate: row.4,
+            outcome: row.5,
+            at_least_secs: row.6,
+        }
+    }
+}
+
+impl From<IncompleteRun> for IncompleteRow {
+    fn from(run: IncompleteRun) -> Self {
+        (
+            run.executors,
+            run.cores_per_executor,
+            run.memory_per_executor_mib,
+            run.partition_size,
+            run.sampling_rate,
+            run.outcome,
+            run.at_least_secs,
+        )
+    }
+}
+
+impl Observation {
+    /// What the predictor sees of a sample; `None` unless the run completed.
+    pub fn of(sample: &Sample) -> Option<Self> {
+        let configuration = &sample.configuration;
+        Some(Self {
+            executors: configuration.executors,
+            cores_per_executor: configuration.cores_per_executor,
+            memory_per_executor_mib: configuration.memory_per_executor_mib,
+            partition_size: configuration.partition_size,
+            sampling_rate: sample.sampling_rate,
+            completion_time_secs: sample.completed_secs()?,
+            startup_secs: sample.startup_secs,
+        })
+    }
+
+    fn cmp_features(&self, other: &Self) -> Ordering {
+        let features =
+            |run: &Self| (run.executors, run.cores_per_executor, run.memory_per_executor_mib, run.partition_size);
+        features(self)
+            .cmp(&features(other))
+            .then(self.sampling_rate.total_cmp(&other.sampling_rate))
+            .then(self.completion_time_secs.total_cmp(&other.completion_time_secs))
+            .then(self.startup_secs.unwrap_or(0.0).total_cmp(&other.startup_secs.unwrap_or(0.0)))
+    }
+}
+
+impl IncompleteRun {
+    /// What a sample says without having completed; `None` of a completed run, and of one that failed for reasons that
+    /// say nothing of its configuration.
+    pub fn of(sample: &Sample) -> Option<Self> {
+        let (outcome, at_least_secs) = match sample.outcome {
+            Outcome::OutOfMemory => (IncompleteOutcome::OutOfMemory, None),
+            Outcome::TimedOut => (IncompleteOutcome::TimedOut, sample.completion_time_secs),
+            Outcome::Completed | Outcome::Failed => return None,
+        };
+        let configuration = &sample.configuration;
+        Some(Self {
+            executors: configuration.executors,
+            cores_per_executor: configuration.cores_per_executor,
+            memory_per_executor_mib: configuration.memory_per_executor_mib,
+            partition_size: configuration.partition_size,
+            sampling_rate: sample.sampling_rate,
+            outcome,
+            at_least_secs,
+        })
+    }
+
+    fn cmp_features(&self, other: &Self) -> Ordering {
+        let features =
+            |run: &Self| (run.executors, run.cores_per_executor, run.memory_per_executor_mib, run.partition_size);
+        features(self)
+            .cmp(&features(other))
+            .then(self.sampling_rate.total_cmp(&other.sampling_rate))
+            .then(self.outcome.cmp(&other.outcome))
+            .then(self.at_least_secs.unwrap_or(0.0).total_cmp(&other.at_least_secs.unwrap_or(0.0)))
+    }
+}
+
+/// Sorts samples into the jobs that they measured. The order of the samples changes nothing: jobs come in the order of
+/// their contexts' JSON, runs in the order of their features. A job whose runs all failed is there without runs.
+pub fn group_by_context(samples: &[Sample]) -> Vec<Job> {
+    let mut jobs: BTreeMap<String, Job> = BTreeMap::new();
+    for sample in samples {
+        let context = Context::of(sample);
+        let job = jobs.entry(context.key()).or_insert_with(|| Job {
+            context,
+            observations: Vec::new(),
+            incomplete: Vec::new(),
+        });
+        job.observations.extend(Observation::of(sample));
+        job.incomplete.extend(IncompleteRun::of(sample));
+    }
+    let mut jobs: Vec<Job> = jobs.into_values().collect();
+    for job in &mut jobs {
+        job.observations.sort_by(Observation::cmp_features);
+        job.incomplete.sort_by(IncompleteRun::cmp_features);
+    }
+    jobs
+}

@@ -1,0 +1,148 @@
+//! What is fitted and what is tested on each public data set, as arguments of `foreglow evaluate`.
+
+/// A protocol: its figure is the mean over its parts.
+pub struct Protocol {
+    /// The data set.
+    pub set: &'static str,
+    /// What is asked.
+    pub name: String,
+    /// Whether the tested runs lie beyond the range of the fitted ones.
+    pub is_beyond: bool,
+    /// Arguments of `foreglow evaluate`, the file relative to the data folder.
+    pub parts: Vec<Vec<String>>,
+}
+
+/// A job of C3O: its file, the commonest machine type and its own features.
+const C3O: [(&str, &str, [&str; 3]); 5] = [
+    ("grep", "m4.2xlarge", ["p_occurrence", "", ""]),
+    ("kmeans", "r4.2xlarge", ["features", "observations", "k"]),
+    ("pagerank", "r4.2xlarge", ["pages", "links", "convergence_criterion"]),
+    ("sgd", "r4.2xlarge", ["features", "observations", "iterations"]),
+    ("sort", "c4.2xlarge", ["line_length", "lines", ""]),
+];
+/// The job of C3O that ran on three machine types.
+const SORT: [&str; 3] = ["c4.2xlarge", "m4.2xlarge", "r4.2xlarge"];
+/// Jobs of C3O whose times at two nodes are outliers (too little memory).
+const TIGHT: [&str; 2] = ["kmeans", "sgd"];
+const BELL: [&str; 6] =
+    ["grep.spark", "kmeans.flink", "pagerank.spark", "sgd.spark", "tpchq10.flink", "wordcount.flink"];
+
+/// Every protocol.
+pub fn protocols() -> Vec<Protocol> {
+    let mut protocols = vec![Protocol {
+        set: "C3O",
+        name: "random 90/10, 100 splits".into(),
+        is_beyond: false,
+        parts: C3O
+            .iter()
+            .map(|(job, machine, features)| {
+                let only: &[&str] = if TIGHT.contains(job) { &["--only", "instance_count>2"] } else { &[] };
+                [c3o(job, machine, features), words(only), words(&["--random-splits", "100"])].concat()
+            })
+            .collect(),
+    }];
+    for largest in ["8", "10"] {
+        let fit_on = format!("instance_count<={largest}");
+        let split = ["--only", "instance_count>2", "--fit-on", &fit_on, "--test-on", "instance_count=12"];
+        let machines = |job: &str, machine: &'static str| match job {
+            "sort" => SORT.to_vec(),
+            _ => vec![machine],
+        };
+        let parts = C3O.iter().flat_map(|(job, machine, features)| {
+            machines(job, machine).into_iter().map(move |machine| c3o(job, machine, features))
+        });
+        let parts = parts.map(|part| [part, words(&split)].concat()).collect();
+        protocols.push(Protocol { set: "C3O", name: format!("n ≤ {largest} → 12"), is_beyond: true, parts });
+    }
+    protocols.push(Protocol {
+        set: "TrimTuner RNN",
+        name: "≤ 15k samples → 60k".into(),
+        is_beyond: true,
+        parts: vec![words(&[
+            "--input",
+            "trimtuner_rnn/samples.csv",
+            "--target",
+            "time_s",
+            "--censored",
+            "censored_600s",
+            "--feature",
+            "n_vms",
+            "--feature",
+            "batch",
+            "--feature",
+            "train_samples",
+            "--feature",
+            "vm",
+            "--feature",
+            "sync",
+            "--machines",
+            "n_vms",
+            "--data-size",
+            "train_samples",
+            "--batch-size",
+            "batch",
+            "--fit-on",
+            "train_samples<=15000",
+            "--test-on",
+            "train_samples=60000",
+        ])],
+    });
+    let profet: [(&str, bool, &[&str]); 3] = [
+        ("batch ≤ 64 → 256", true, &["--fit-on", "batchsize<=64", "--test-on", "batchsize=256"]),
+        ("pixels ≤ 128 → ≥ 224", true, &["--fit-on", "pixels<=128", "--test-on", "pixels>=224"]),
+        ("unseen GPU-and-model pair", false, &["--leave-out", "instance_name", "--leave-out", "model"]),
+    ];
+    for (name, is_beyond, split) in profet {
+        let table = words(&[
+            "--input",
+            "profet/samples.csv",
+            "--target",
+            "batch_latency_s",
+            "--feature",
+            "pixels",
+            "--feature",
+            "batchsize",
+            "--feature",
+            "instance_name",
+            "--feature",
+            "model",
+            "--batch-size",
+            "batchsize",
+            "--term",
+            "batchsize",
+            "--term",
+            "batchsize*pixels*pixels",
+        ]);
+        protocols.push(Protocol {
+            set: "PROFET",
+            name: name.into(),
+            is_beyond,
+            parts: vec![[table, words(split)].concat()],
+        });
+    }
+    for (name, repeats) in [("n ∈ {4, 8, 16, 28} → other 11", "median"), ("the same, each repeat tested", "each")] {
+        let nodes = ["Nodes=4", "Nodes=8", "Nodes=16", "Nodes=28"];
+        let tested = nodes.iter().flat_map(|node| ["--test-on".to_owned(), node.replace('=', "!=")]);
+        let split: Vec<String> = tested.chain(words(&["--repeats", repeats])).collect();
+        let table = |job: &&str| {
+            let file = format!("bell/{job}.csv");
+            words(&["--input", &file, "--target", "Runtime", "--feature", "Nodes", "--machines", "Nodes"])
+        };
+        let parts = BELL.iter().map(|job| [table(job), split.clone()].concat()).collect();
+        protocols.push(Protocol { set: "Bell", name: name.into(), is_beyond: false, parts });
+    }
+    protocols
+}
+
+fn c3o(job: &str, machine: &str, features: &[&str]) -> Vec<String> {
+    let (file, machine) = (format!("c3o/{job}.tsv"), format!("machine_type={machine}"));
+    let own = features.iter().filter(|feature| !feature.is_empty()).flat_map(|feature| ["--feature", feature]);
+    let table = ["--input", &file, "--target", "gross_runtime", "--only", &machine];
+    let roles = ["--machines", "instance_count", "--data-size", "data_size_MB"];
+    let features = ["--feature", "instance_count", "--feature", "data_size_MB"];
+    words(&table.into_iter().chain(features).chain(own).chain(roles).collect::<Vec<_>>())
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
