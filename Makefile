@@ -108,14 +108,9 @@ $(PARITY)/venv/installed: runner/parity/requirements.txt
 	$(PARITY)/venv/bin/pip install --quiet -r $<
 	touch $@
 
-# PyTorch, to be held against: an environment of its own, or any Python that has it (make bench-input PYTORCH=python3).
-PYTORCH ?= target/pytorch/bin/python
+# PyTorch's data loader, of the environment in which the CNNs are compared, or of any Python that has it (PYTORCH=python3).
+PYTORCH ?= $(PARITY)/venv/bin/python
 
 .PHONY: bench-input
-bench-input: build $(filter target/%,$(PYTORCH))
+bench-input: build $(if $(filter $(PARITY)/%,$(PYTORCH)),$(PARITY)/venv/installed)
 	$(PYTORCH) bench/input/run.py
-
-target/pytorch/bin/python:
-	@echo 'setup: installing PyTorch into target/pytorch (some gigabytes)' >&2
-	python3 -m venv target/pytorch
-	target/pytorch/bin/pip install --quiet -r bench/input/requirements.txt || { rm -rf target/pytorch; exit 2; }

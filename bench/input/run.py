@@ -1,6 +1,6 @@
 """From a folder of JPEG files to normalised tensors: Foreglow against PyTorch's DataLoader, with the same number of workers.
 
-    target/pytorch/bin/python bench/input/run.py      (make bench-input makes that environment and runs this)
+    make bench-input
 
 Both decode, resize the shorter side with an antialiased bilinear filter, crop the middle, normalise with ImageNet's
 statistics, and hand over batches. The files are in the system's memory. They take turns in every round, so that a machine that
