@@ -102,7 +102,7 @@ pub fn hold(trials: &[Trial], roles: &Roles, mut done: impl FnMut(usize, usize))
         .enumerate()
         .map(|(place, contestant)| {
             let own = met.iter().skip(place).step_by(contestants.len()).flatten();
-            standing(contestant.name(), own.collect(), trials)
+            standing(contestant.name(), &own.collect::<Vec<_>>(), trials)
         })
         .collect();
     let key = |standing: &Standing| standing.score.mape_percent.unwrap_or(f64::INFINITY);
@@ -110,7 +110,7 @@ pub fn hold(trials: &[Trial], roles: &Roles, mut done: impl FnMut(usize, usize))
     standings
 }
 
-fn standing(name: &'static str, bouts: Vec<&Bout>, trials: &[Trial]) -> Standing {
+fn standing(name: &'static str, bouts: &[&Bout], trials: &[Trial]) -> Standing {
     let outcomes: Vec<Outcome> =
         bouts.iter().filter_map(|bout| bout.outcomes.as_ref().ok()).flatten().copied().collect();
     let asked: usize = trials.iter().map(Trial::tested).sum();

@@ -148,7 +148,7 @@ impl SplitArgs {
             return runs.clone();
         }
         let settings = Settings::of(runs);
-        let few = if settings.len() > MAX_SETTINGS {
+        if settings.len() > MAX_SETTINGS {
             notes.push(format!(
                 "{MAX_SETTINGS} of {} settings, drawn by seed {}, are {done}",
                 settings.len(),
@@ -159,8 +159,7 @@ impl SplitArgs {
             settings.runs(&drawn)
         } else {
             runs.clone()
-        };
-        few
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod page;
 mod protocol;
 mod standing;
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -74,6 +75,5 @@ fn measure(data: &Path, page: Option<&str>) -> anyhow::Result<()> {
     if let Some(page) = page {
         page::replace(&workspace_dir().join(page), &section)?;
     }
-    println!("{section}");
-    Ok(())
+    std::io::stdout().write_all(section.as_bytes()).context("the tables could not be written to standard output")
 }
