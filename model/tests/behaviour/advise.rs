@@ -2,6 +2,8 @@
 
 use foreglow_model::{Advice, Predictor, Setting, Suggestion, Verdict, advise, decide};
 use foreglow_shared::{IncompleteOutcome, IncompleteRun, Observation, PriceSheet, Question, Resources};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::grid::{job, run};
 

@@ -1,6 +1,8 @@
 //! The default predictor of any table of runs.
 
 use foreglow_model::{Column, Dataset, DatasetError, Ensemble, Features, FitError, Prediction, Warning};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 /// Nodes and size, ascending, with the times that a law gives.
 fn grid(nodes: &[f64], sizes: &[f64], law: impl Fn(f64, f64) -> f64) -> (Features, Vec<f64>) {

@@ -2,6 +2,8 @@
 
 use foreglow_model::{Column, Dataset, Features, RIVALS, RivalError, Roles, Term};
 use serde_json::Value;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 fn table(columns: Vec<Column>, secs: Vec<f64>) -> Dataset {
     let censored = vec![false; secs.len()];

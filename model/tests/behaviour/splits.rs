@@ -6,6 +6,8 @@ use foreglow_model::{
 };
 use foreglow_shared::Observation;
 use proptest::prelude::*;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 fn runs(rows: &[(f64, &str, f64, bool)]) -> Dataset {
     let numbers = Column::numeric("n", rows.iter().map(|row| row.0).collect(), None);

@@ -3,6 +3,8 @@
 use foreglow_model::{Spread, SpreadError};
 use proptest::prelude::*;
 use serde_json::Value;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 fn scipy() -> Vec<[f64; 4]> {
     let fixture: Value = serde_json::from_str(include_str!("../fixtures/student_t.json")).unwrap();

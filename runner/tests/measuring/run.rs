@@ -230,7 +230,7 @@ fn unusable_input_ends_with_code_2_and_one_sentence() {
         (&["--data", &one], "is one image; name the folder"),
         (&["--data", &notes], "notes.txt is no TFRecord, CIFAR-10, IDX or BSON file"),
         (&["--data", &notes, "--data-format", "bson"], "product 0 of "),
-        (&["--model", "alexnet"], "there is no CNN alexnet; choose one of: lenet5, resnet18"),
+        (&["--model", "alexnet"], "there is no CNN alexnet; choose one of: lenet5, cnn11, vgg16, resnet18"),
         (&["--model", "lenet5", "--image-px", "64"], "lenet5 cannot take images of 64 px"),
         (&["--sampling-rate", "0"], "--sampling-rate is 0; give a share above 0"),
         (&["--sampling-rate", "1.5"], "--sampling-rate is 1.5"),
