@@ -34,36 +34,7 @@ impl EvaluationAnswer {
     }
 
     fn table(&self) -> String {
-        let columns = [
-            ("predictor", Align::Left),
-            ("MAPE", Align::Right),
-            ("median error", Align::Right),
-            ("in 90 % interval", Align::Right),
-            ("tested", Align::Right),
-            ("fit", Align::Right),
-        ];
-        let percent = |value: Option<f64>| value.map_or_else(|| "–".into(), format_percent);
-        let cells = |standing: &Standing| {
-            vec![
-                standing.name.to_owned(),
-                percent(standing.score.mape_percent),
-                percent(standing.score.median_ape_percent),
-                percent(standing.score.coverage_percent),
-                standing.score.tested.to_string(),
-                standing.fit_secs.map_or_else(|| "–".into(), format_duration),
-            ]
-        };
-        let has_figures = |standing: &&Standing| standing.score.mape_percent.is_some();
-        let mut text = format!("{} rows: {}\n\n", self.rows, self.split);
-        text.push_str(&table(&columns, self.predictors.iter().filter(has_figures).map(cells)));
-        let reasons: String = self
-            .predictors
-            .iter()
-            .filter_map(|standing| Some(format!("  {}: {}\n", standing.name, standing.reason.as_ref()?)))
-            .collect();
-        if !reasons.is_empty() {
-            text.push_str(&format!("\nWithout figures, or with figures for a part:\n{reasons}"));
-        }
+        let mut text = format!("{} rows: {}\n\n{}", self.rows, self.split, standings(&self.predictors));
         if !self.notes.is_empty() {
             text.push('\n');
             self.notes.iter().for_each(|note| text.push_str(&format!("Note: {note}.\n")));
@@ -96,4 +67,37 @@ impl EvaluationAnswer {
         };
         csv(&columns, self.predictors.iter().map(cells))
     }
+}
+
+/// Predictors with their figures, then the reasons of those that lack some.
+pub(super) fn standings(predictors: &[Standing]) -> String {
+    let columns = [
+        ("predictor", Align::Left),
+        ("MAPE", Align::Right),
+        ("median error", Align::Right),
+        ("in 90 % interval", Align::Right),
+        ("tested", Align::Right),
+        ("fit", Align::Right),
+    ];
+    let percent = |value: Option<f64>| value.map_or_else(|| "–".into(), format_percent);
+    let cells = |standing: &Standing| {
+        vec![
+            standing.name.to_owned(),
+            percent(standing.score.mape_percent),
+            percent(standing.score.median_ape_percent),
+            percent(standing.score.coverage_percent),
+            standing.score.tested.to_string(),
+            standing.fit_secs.map_or_else(|| "–".into(), format_duration),
+        ]
+    };
+    let has_figures = |standing: &&Standing| standing.score.mape_percent.is_some();
+    let mut text = table(&columns, predictors.iter().filter(has_figures).map(cells));
+    let reasons: String = predictors
+        .iter()
+        .filter_map(|standing| Some(format!("  {}: {}\n", standing.name, standing.reason.as_ref()?)))
+        .collect();
+    if !reasons.is_empty() {
+        text.push_str(&format!("\nWithout figures, or with figures for a part:\n{reasons}"));
+    }
+    text
 }

@@ -6,7 +6,9 @@ use foreglow_model::{Grid, ScenarioRow, scenario_table};
 use foreglow_shared::{Context, Job, format_duration, format_percent};
 use serde::Serialize;
 
+use super::evaluation::standings;
 use super::{SCHEMA, json};
+use crate::evaluation::Standing;
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 
@@ -16,6 +18,9 @@ pub struct ScenarioTableAnswer {
     schema: u32,
     context: Context,
     pub(super) scenarios: Vec<ScenarioRow>,
+    /// The default predictor and its rivals, where they were asked for and a whole job was measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    predictors: Vec<Standing>,
 }
 
 impl ScenarioTableAnswer {
@@ -32,7 +37,12 @@ impl ScenarioTableAnswer {
             ControlFlow::Continue(())
         };
         let scenarios = scenario_table(&job.context, &job.observations, grid, &mut clock, &mut watch)?;
-        Ok(Self { schema: SCHEMA, context: job.context.clone(), scenarios })
+        Ok(Self { schema: SCHEMA, context: job.context.clone(), scenarios, predictors: Vec::new() })
+    }
+
+    /// With the default predictor and its rivals beside the scenarios.
+    pub fn beside(self, predictors: Vec<Standing>) -> Self {
+        Self { predictors, ..self }
     }
 
     /// Why no scenario has an accuracy, where none has.
@@ -58,7 +68,12 @@ impl ScenarioTableAnswer {
     }
 
     fn table(&self) -> String {
-        format!("{}\n\n{}", self.context.title(), self.body())
+        let mut text = format!("{}\n\n{}", self.context.title(), self.body());
+        if !self.predictors.is_empty() {
+            text.push_str("\nFitted on samples of the images, tested on whole jobs:\n\n");
+            text.push_str(&standings(&self.predictors));
+        }
+        text
     }
 
     /// The table without the job's title.

@@ -4,7 +4,7 @@ use foreglow_model::Grid;
 
 use crate::answer::ScenarioTableAnswer;
 use crate::ask::Source;
-use crate::evaluation::TableArgs;
+use crate::evaluation::{TableArgs, on_samples};
 use crate::output::{self, Format};
 use crate::progress::Progress;
 
@@ -32,6 +32,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let progress = Progress::new();
     let answer = ScenarioTableAnswer::new(&job, Grid::Published, &|done, total| progress.tuning(done, total))?;
     drop(progress);
+    let answer = answer.beside(on_samples(&job));
     output::print(&answer.render(args.format))?;
     answer.check()
 }

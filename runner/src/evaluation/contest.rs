@@ -7,7 +7,7 @@ use std::time::Instant;
 use foreglow_model::{Answer, Dataset, Ensemble, Features, Outcome, RIVALS, Rival, Roles, Score, Trial, score};
 
 /// The name of the default predictor.
-const FOREGLOW: &str = "foreglow";
+pub(super) const FOREGLOW: &str = "foreglow";
 
 /// What competes.
 #[derive(Clone, Copy)]

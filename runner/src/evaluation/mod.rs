@@ -8,8 +8,10 @@ mod input;
 mod plan;
 mod records;
 mod roles;
+mod samples;
 
 pub use self::contest::{Standing, hold};
+pub use self::samples::on_samples;
 
 use crate::answer::EvaluationAnswer;
 use crate::progress::Progress;

@@ -1,0 +1,44 @@
+//! Foreglow's predictor and its rivals on the samples of a job.
+
+use std::time::Instant;
+
+use foreglow_model::{Answer, Outcome, Predictor, Setting, sample_trial, score};
+use foreglow_shared::{Job, Observation};
+
+use super::contest::{FOREGLOW, Standing, hold};
+
+/// Every predictor, fitted on the runs over a part of the images and tested on those over all of them. Empty where there
+/// are none of the one or of the other.
+pub fn on_samples(job: &Job) -> Vec<Standing> {
+    let Ok((trial, roles)) = sample_trial(&job.observations) else { return Vec::new() };
+    let mut standings = hold(&[trial], &roles, |_, _| ());
+    // The predictor of a job knows its machine, which that of any table does not.
+    if let Some((own, known)) = standings.iter_mut().find(|own| own.name == FOREGLOW).zip(of_job(job)) {
+        *own = known;
+    }
+    standings
+}
+
+fn of_job(job: &Job) -> Option<Standing> {
+    let (samples, mut whole): (Vec<Observation>, Vec<Observation>) =
+        job.observations.iter().partition(|run| run.sampling_rate < 1.0);
+    let start = Instant::now();
+    let predictor = Predictor::fit_job(&Job { observations: samples, ..job.clone() }).ok()?;
+    whole.sort_by(|a, b| place(a).cmp(&place(b)).then(a.completion_time_secs.total_cmp(&b.completion_time_secs)));
+    let outcome = |repeats: &[Observation]| {
+        let prediction = predictor.predict(Setting::of(&repeats[0]));
+        let answer = Answer {
+            secs: prediction.completion_time_secs,
+            interval: prediction.interval.map(|interval| (interval.lower_secs, interval.upper_secs)),
+        };
+        let middle = |place: usize| repeats[place].completion_time_secs;
+        Outcome { measured_secs: (middle((repeats.len() - 1) / 2) + middle(repeats.len() / 2)) / 2.0, answer }
+    };
+    let outcomes: Vec<Outcome> = whole.chunk_by(|a, b| place(a) == place(b)).map(outcome).collect();
+    let fit_secs = Some(start.elapsed().as_secs_f64());
+    Some(Standing { name: FOREGLOW, score: score(&outcomes), fit_secs, reason: None })
+}
+
+fn place(run: &Observation) -> (u32, u32) {
+    (run.executors, run.cores_per_executor)
+}
