@@ -19,7 +19,7 @@ pub(crate) const MAX_CONFIGURATIONS: usize = 1_000_000;
 /// Of more configurations than this only those that stand out are listed.
 const MAX_LISTED: usize = 4_096;
 /// Of a longer front so many are listed.
-const MAX_FRONT: usize = 256;
+const MAX_FRONT: usize = 64;
 /// Money that differs by less than this share is the same money: a job that speeds up exactly as its resources grow
 /// costs the same everywhere, apart from what no prediction tells apart, and then the faster configuration should win.
 const SAME_MONEY: f64 = 2e-3;
