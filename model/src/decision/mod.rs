@@ -31,7 +31,7 @@ pub struct Decision {
     /// Configurations that were weighed.
     pub weighed: usize,
     /// By executors and then cores, ascending: every E × C of the question. Of more than 4,096, where the runs were on a
-    /// cluster, those that stand out, with at most 256 of the front, evenly along it.
+    /// cluster, those that stand out, with at most 64 of the front, evenly along it.
     pub candidates: Vec<Candidate>,
     /// Of the candidates that keep everything that is asked, the cheapest; where a budget is asked and no deadline, the
     /// fastest. Of equally cheap ones the fastest, then the one with fewer executors, then fewer cores. `None` where none

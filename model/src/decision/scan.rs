@@ -12,7 +12,7 @@ use super::SAME_MONEY;
 use super::front::pareto_front;
 use super::memory::Footprint;
 use crate::Predictor;
-use crate::ensemble::{Region, Surface};
+use crate::ensemble::{Margin, Region, Surface};
 use crate::regression::elementary::exponentials;
 
 /// Steps of time in which the cheapest seen so far is remembered; a configuration is compared with those of earlier steps.
@@ -102,6 +102,8 @@ struct Scan<'a> {
 struct Bills {
     starts: Vec<f64>,
     seconds: Vec<f64>,
+    /// Logarithms of the seconds; infinite where the executor goes over its memory.
+    log_seconds: Vec<f64>,
     startup_secs: f64,
     minimum_secs: f64,
 }
@@ -130,6 +132,14 @@ struct Goal {
     configuration: (u32, u32),
 }
 
+/// A block of a row.
+struct Part<'a> {
+    logs: &'a mut [f64],
+    secs: &'a mut [f64],
+    costs: &'a mut [f64],
+    goals: &'a mut [f64],
+}
+
 /// Room for what is known of one row of a region.
 struct Row {
     logs: Vec<f64>,
@@ -146,20 +156,51 @@ impl Scan<'_> {
         let probability = self.question.probability;
         // The predicted time is the median: it answers for probabilities up to 1/2 without a spread.
         let margin = (probability > 0.5).then(|| region.margin(probability));
-        let cores = &self.cores[columns.clone()];
         for (index, place) in region.rows.clone().enumerate().step_by(step) {
             let executors = self.executors[place];
             region.logs(index, &mut row.logs, &mut row.secs);
-            row.secs.copy_from_slice(&row.logs);
-            exponentials(&mut row.secs);
-            self.bills.price(executors, columns.clone(), &row.secs, &mut row.costs);
-            self.stairs.keep(executors, cores, &row);
-            if let Some(margin) = margin.filter(|_| self.has_limit()) {
-                region.add_margin(margin, index, &mut row.logs);
+            for start in (0..columns.len()).step_by(BLOCK) {
+                let block = start..(start + BLOCK).min(columns.len());
+                let places = columns.start + block.start..columns.start + block.end;
+                if self.can_stand_out(executors, places.clone(), &row.logs[block.clone()]) {
+                    self.block(region, (index, executors), (block, places), margin, &mut row);
+                }
             }
-            self.goals(executors, columns.clone(), &mut row);
-            self.best.keep(executors, cores, &row);
         }
+    }
+
+    /// Whether a block may hold a configuration of the front or the best one: an executor costs no less than its seconds.
+    fn can_stand_out(&self, executors: u32, places: Range<usize>, logs: &[f64]) -> bool {
+        let fastest = least(logs);
+        let cost = f64::from(executors) * libm::exp(least_sum(logs, &self.bills.log_seconds[places]));
+        let goal = if self.is_by_time() { libm::exp(fastest) } else { cost };
+        cost < self.stairs.least[self.stairs.step(fastest)] || goal <= self.best.bound()
+    }
+
+    /// Prices a block of a row, and keeps what stands out of it.
+    fn block(
+        &mut self,
+        region: &Region,
+        (index, executors): (usize, u32),
+        (block, places): (Range<usize>, Range<usize>),
+        margin: Option<Margin>,
+        row: &mut Row,
+    ) {
+        let mut part = row.part(block.clone());
+        part.secs.copy_from_slice(part.logs);
+        exponentials(part.secs);
+        self.bills.price(executors, places.clone(), part.secs, part.costs);
+        let cores = &self.cores[places.clone()];
+        self.stairs.keep(executors, cores, &part);
+        if let Some(margin) = margin.filter(|_| self.has_limit()) {
+            region.add_margin(margin, index, block, part.logs);
+        }
+        self.goals(executors, places, &mut part);
+        self.best.keep(executors, cores, &part);
+    }
+
+    fn is_by_time(&self) -> bool {
+        self.question.deadline_secs.is_none() && self.question.budget.is_some()
     }
 
     fn has_limit(&self) -> bool {
@@ -168,10 +209,10 @@ impl Scan<'_> {
 
     /// What is to be least of each configuration of a row; infinite where it does not keep all that is asked. The
     /// logarithms are those of the times that are to be within the limits.
-    fn goals(&self, executors: u32, columns: Range<usize>, row: &mut Row) {
-        let Row { secs, costs, goals, logs } = row;
+    fn goals(&self, executors: u32, columns: Range<usize>, part: &mut Part) {
+        let Part { secs, costs, goals, logs } = part;
         let (deadline, budget) = (self.question.deadline_secs, self.question.budget);
-        goals.copy_from_slice(if deadline.is_none() && budget.is_some() { secs } else { costs });
+        goals.copy_from_slice(if self.is_by_time() { secs } else { costs });
         if let Some(deadline) = deadline {
             forbid_above(libm::log(deadline), logs, goals);
         }
@@ -187,6 +228,15 @@ impl Row {
     fn of(width: usize) -> Self {
         let room = || vec![0.0; width];
         Self { logs: room(), secs: room(), costs: room(), goals: room() }
+    }
+
+    fn part(&mut self, block: Range<usize>) -> Part<'_> {
+        Part {
+            logs: &mut self.logs[block.clone()],
+            secs: &mut self.secs[block.clone()],
+            costs: &mut self.costs[block.clone()],
+            goals: &mut self.goals[block],
+        }
     }
 }
 
@@ -204,12 +254,12 @@ impl Bills {
             Some(_) => f64::INFINITY,
             None => prices.executor_start * (1.0 - prices.discount),
         };
-        Self {
-            starts: cores.iter().map(start).collect(),
-            seconds: cores.iter().map(|cores| prices.executor_second(executor(cores))).collect(),
-            startup_secs: prices.startup_secs,
-            minimum_secs: prices.minimum_secs,
-        }
+        let starts: Vec<f64> = cores.iter().map(start).collect();
+        let seconds: Vec<f64> = cores.iter().map(|cores| prices.executor_second(executor(cores))).collect();
+        let log = |(second, start): (&f64, &f64)| if start.is_finite() { libm::log(*second) } else { f64::INFINITY };
+        let log_seconds = seconds.iter().zip(&starts).map(log).collect();
+        let (startup_secs, minimum_secs) = (prices.startup_secs, prices.minimum_secs);
+        Self { starts, seconds, log_seconds, startup_secs, minimum_secs }
     }
 
     /// Money for each time of a row.
@@ -241,25 +291,14 @@ impl Stairs {
         Self { first, steps: steps.min(f64::MAX), least: vec![f64::INFINITY; STEPS], kept: Vec::new() }
     }
 
-    /// Keeps those of a row that nothing of an earlier step beats. Where nothing in a block is as cheap as what was as
-    /// fast as its fastest, it is passed over as a whole.
-    fn keep(&mut self, executors: u32, cores: &[u32], row: &Row) {
-        for start in (0..row.logs.len()).step_by(BLOCK) {
-            let block = start..(start + BLOCK).min(row.logs.len());
-            let fastest = self.step(least(&row.logs[block.clone()]));
-            if least(&row.costs[block.clone()]) >= self.least[fastest] {
-                continue;
-            }
-            for j in block {
-                let (step, cost) = (self.step(row.logs[j]), row.costs[j]);
-                if cost < self.least[step] {
-                    self.kept.push(Point { configuration: (executors, cores[j]), secs: row.secs[j], cost, step });
-                    // Later steps know it from now on.
-                    self.least[step + 1..]
-                        .iter_mut()
-                        .take_while(|least| **least > cost)
-                        .for_each(|least| *least = cost);
-                }
+    /// Keeps those that nothing of an earlier step beats.
+    fn keep(&mut self, executors: u32, cores: &[u32], part: &Part) {
+        for (j, cores) in cores.iter().enumerate() {
+            let (step, cost) = (self.step(part.logs[j]), part.costs[j]);
+            if cost < self.least[step] {
+                self.kept.push(Point { configuration: (executors, *cores), secs: part.secs[j], cost, step });
+                // Later steps know it from now on.
+                self.least[step + 1..].iter_mut().take_while(|least| **least > cost).for_each(|least| *least = cost);
             }
         }
     }
@@ -270,13 +309,15 @@ impl Stairs {
 }
 
 impl Best<'_> {
-    fn keep(&mut self, executors: u32, cores: &[u32], row: &Row) {
-        let bound = self.near.first().map_or(f64::MAX, |best| best.goal * (1.0 + SAME_MONEY));
-        if least(&row.goals) > bound {
-            return;
-        }
-        for (j, goal) in row.goals.iter().enumerate().filter(|(_, goal)| **goal <= bound) {
-            let (goal, secs, configuration) = (*goal, row.secs[j], (executors, cores[j]));
+    /// Nothing above it is as good as the best.
+    fn bound(&self) -> f64 {
+        self.near.first().map_or(f64::MAX, |best| best.goal * (1.0 + SAME_MONEY))
+    }
+
+    fn keep(&mut self, executors: u32, cores: &[u32], part: &Part) {
+        let bound = self.bound();
+        for (j, goal) in part.goals.iter().enumerate().filter(|(_, goal)| **goal <= bound) {
+            let (goal, secs, configuration) = (*goal, part.secs[j], (executors, cores[j]));
             let place = self.near.partition_point(|other| other.goal <= goal);
             let is_beaten = self.near[..place].last().is_some_and(|other| other.secs <= secs);
             if !is_beaten && !self.passed_over.contains(&configuration) {
@@ -288,9 +329,8 @@ impl Best<'_> {
 
     /// Of those that are as good as the best, the fastest.
     fn configuration(&self) -> Option<(u32, u32)> {
-        let bound = self.near.first()?.goal * (1.0 + SAME_MONEY);
-        let as_good = self.near.partition_point(|other| other.goal <= bound);
-        Some(self.near[as_good - 1].configuration)
+        let as_good = self.near.partition_point(|other| other.goal <= self.bound());
+        Some(self.near.get(as_good.checked_sub(1)?)?.configuration)
     }
 }
 
@@ -299,6 +339,13 @@ fn forbid_above(limit: f64, values: &[f64], goals: &mut [f64]) {
     for (goal, value) in goals.iter_mut().zip(values) {
         *goal = if *value <= limit { *goal } else { f64::INFINITY };
     }
+}
+
+/// The least sum of numbers at the same place, as [`least`].
+fn least_sum(a: &[f64], b: &[f64]) -> f64 {
+    let mut sums = [f64::INFINITY; BLOCK];
+    sums.iter_mut().zip(a).zip(b).for_each(|((sum, a), b)| *sum = a + b);
+    least(&sums)
 }
 
 /// The least of numbers, in lanes so that the compiler may use vector instructions.

@@ -106,10 +106,10 @@ impl Region {
         self.blend.margin(probability)
     }
 
-    /// Adds a margin to the logarithms of one row.
-    pub(crate) fn add_margin(&self, margin: Margin, row: usize, logs: &mut [f64]) {
+    /// Adds a margin to the logarithms of some columns of one row.
+    pub(crate) fn add_margin(&self, margin: Margin, row: usize, columns: Range<usize>, logs: &mut [f64]) {
         let down = self.distances.0[row];
-        logs.iter_mut().zip(&self.distances.1).for_each(|(log, across)| *log += margin.at(down + across));
+        logs.iter_mut().zip(&self.distances.1[columns]).for_each(|(log, across)| *log += margin.at(down + across));
     }
 }
 
@@ -163,7 +163,7 @@ mod tests {
                 for (index, row) in region.rows.clone().enumerate() {
                     region.logs(index, &mut logs, &mut vec![0.0; region.columns.len()]);
                     let mut late = logs.clone();
-                    region.add_margin(region.margin(0.9), index, &mut late);
+                    region.add_margin(region.margin(0.9), index, 0..late.len(), &mut late);
                     for (place, column) in region.columns.clone().enumerate() {
                         let alone = features(&[(down[row], across[column], share, machine)]);
                         let alone = &ensemble.predict(&alone).unwrap()[0];
