@@ -187,3 +187,25 @@ async fn what_cannot_be_read_is_said_in_place_and_the_page_stays_as_it_was() -> 
     assert!(browser.text("no-recommendation").await?.contains("fastest"), "it names the fastest instead");
     browser.close().await
 }
+
+#[tokio::test]
+async fn all_learners_are_compared_beside_the_page_as_on_the_command_line_and_can_be_cancelled() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let file = measure(home.path())?;
+    let (_host, browser) = open_page_with(&file).await?;
+    browser.element("compare").await?.click().await?;
+    browser.element("compare-progress").await?;
+    browser.element("compare-cancel").await?.click().await?;
+    browser.element("compare").await?.click().await?;
+    browser.wait_until("the comparison", async |page| Ok(!page.text("compared").await?.is_empty())).await?;
+
+    let answer = Answer::of(home.path(), &["evaluate", &file, "--format", "json"])?.json()?;
+    let scenarios = answer["scenarios"].as_array().context("the answer has scenarios")?;
+    assert_eq!(scenarios.len(), 7);
+    for row in scenarios {
+        let (name, percent) = (row["scenario"].as_str().unwrap_or_default(), &row["accuracy_percent"]);
+        let cell = browser.page.find(By::Css(format!("[data-scenario='{name}'] .accuracy"))).await?;
+        assert_eq!(cell.attr("data-percent").await?, percent.as_f64().map(|percent| percent.to_string()), "{name}");
+    }
+    browser.close().await
+}
