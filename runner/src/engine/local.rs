@@ -231,16 +231,7 @@ impl Run<'_> {
             extra.insert("peak_memory_mib".into(), json!(peak));
         }
         if self.images_done > 0 {
-            let Phases { read_secs, decode_secs, forward_secs } = self.phases;
-            let round = |secs: f64| (secs * 1e6).round() / 1e6;
-            extra.insert(
-                "phases".into(),
-                json!({
-                    "read_secs": round(read_secs),
-                    "decode_secs": round(decode_secs),
-                    "forward_secs": round(forward_secs),
-                }),
-            );
+            extra.insert("phases".into(), json!(self.phases.rounded()));
         }
         extra
     }

@@ -100,6 +100,34 @@ pub struct Phases {
     pub decode_secs: f64,
     /// Copying to the device, the CNN, and the answer back.
     pub forward_secs: f64,
+    /// Training: gradients, and the optimiser's step.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub backward_secs: f64,
+    /// Training: exchanging and averaging the numbers of the executors.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub average_secs: f64,
+    /// Training: waiting until the slowest executor has come to the average.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub wait_secs: f64,
+}
+
+fn is_zero(secs: &f64) -> bool {
+    *secs == 0.0
+}
+
+impl Phases {
+    /// To microseconds, as they stand in a sample.
+    pub fn rounded(self) -> Self {
+        let round = |secs: f64| (secs * 1e6).round() / 1e6;
+        Self {
+            read_secs: round(self.read_secs),
+            decode_secs: round(self.decode_secs),
+            forward_secs: round(self.forward_secs),
+            backward_secs: round(self.backward_secs),
+            average_secs: round(self.average_secs),
+            wait_secs: round(self.wait_secs),
+        }
+    }
 }
 
 impl std::ops::AddAssign for Phases {
@@ -107,6 +135,9 @@ impl std::ops::AddAssign for Phases {
         self.read_secs += other.read_secs;
         self.decode_secs += other.decode_secs;
         self.forward_secs += other.forward_secs;
+        self.backward_secs += other.backward_secs;
+        self.average_secs += other.average_secs;
+        self.wait_secs += other.wait_secs;
     }
 }
 
@@ -127,7 +158,7 @@ mod tests {
     #[test]
     fn the_lines_keep_their_form() {
         let json = |report: &Report| serde_json::to_string(report).unwrap();
-        let phases = Phases { read_secs: 0.25, decode_secs: 0.5, forward_secs: 1.0 };
+        let phases = Phases { read_secs: 0.25, decode_secs: 0.5, forward_secs: 1.0, ..Phases::default() };
         assert_eq!(json(&Report::Ready { images: 20 }), r#"{"ready":{"images":20}}"#);
         assert_eq!(
             json(&Report::Done { partition: 3, images: 8, broken: vec![], phases }),
