@@ -173,6 +173,7 @@ mod tests {
             seed: 0,
             timeout: None,
             broken_limit: None,
+            training: None,
         }
     }
 

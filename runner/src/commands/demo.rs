@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     // The address first: a port in use is better known before the measuring than after it.
     let collector = if args.once { None } else { Some(listen(args.listen)?) };
     let job = args.workload.job()?;
-    check_sizes(job.workload.images, &[LEFT_OUT.0], &[args.partition_size])?;
+    check_sizes(&job, &[LEFT_OUT.0], &[args.partition_size])?;
     let store = Store::open(args.store.as_deref())?;
     let mut bench = Bench {
         job: &job,

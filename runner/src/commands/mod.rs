@@ -14,5 +14,6 @@ pub mod predict;
 pub mod read_test;
 pub mod run;
 pub mod serve;
+mod training_args;
 pub mod upload;
 mod workload_args;
