@@ -17,6 +17,7 @@ mod price;
 mod question;
 mod read;
 mod sample;
+mod spark_submit;
 
 pub use crate::context::Context;
 pub use crate::csv::write_csv;
@@ -28,6 +29,7 @@ pub use crate::price::{PriceError, PriceSheet, Resources};
 pub use crate::question::{DEFAULT_PROBABILITY, Question, WhatIf};
 pub use crate::read::{ReadError, SampleFormat, read_samples};
 pub use crate::sample::{Configuration, Engine, Host, Mode, Outcome, SCHEMA, Sample, SampleError, Workload};
+pub use crate::spark_submit::{spark_properties, spark_submit_arguments};
 
 pub use jiff::{Timestamp, civil::Date};
 pub use uuid::Uuid;

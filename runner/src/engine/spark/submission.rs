@@ -1,0 +1,99 @@
+//! The arguments of `spark-submit` for one configuration.
+
+use std::path::Path;
+
+use foreglow_shared::{Configuration, Resources, spark_properties};
+
+use super::master::Master;
+use crate::engine::Job;
+
+/// The class in the driver's jar.
+const DRIVER: &str = "foreglow.Driver";
+
+/// Everything that is the same for all applications of a sweep.
+#[derive(Clone, Debug)]
+pub struct Submission<'a> {
+    /// The cluster.
+    pub master: &'a Master,
+    /// Properties that the person adds.
+    pub properties: &'a [(String, String)],
+    /// The driver's jar.
+    pub jar: &'a Path,
+    /// Folder of the event logs.
+    pub event_logs: &'a Path,
+    /// The file that Spark sends to the workers; `None` where they have it.
+    pub shipped: Option<&'a Path>,
+    /// Its path on the workers, where they have it.
+    pub program: Option<&'a Path>,
+}
+
+/// What Spark is asked for.
+pub fn resources(configuration: &Configuration) -> Resources {
+    Resources {
+        executors: configuration.executors,
+        cores_per_executor: configuration.cores_per_executor,
+        memory_per_executor_mib: configuration.memory_per_executor_mib,
+        accelerated: configuration.accelerator.is_some(),
+    }
+}
+
+impl Submission<'_> {
+    /// The arguments, the driver's own at the end.
+    pub fn arguments(&self, job: &Job, configuration: &Configuration) -> Vec<String> {
+        let name = format!("foreglow {}", job.workload.model);
+        let fixed = ["--master", &self.master.to_string(), "--deploy-mode", "client", "--name", &name, "--class", DRIVER];
+        let mut arguments: Vec<String> = fixed.map(str::to_owned).into();
+        let mut add = |key: &str, value: &str| arguments.extend(["--conf".to_owned(), format!("{key}={value}")]);
+        // The last one counts.
+        add("spark.executor.memoryOverhead", &format!("{}m", configuration.memory_per_executor_mib));
+        for (key, value) in self.properties {
+            add(key, value);
+        }
+        for (key, value) in self.own_properties(job, configuration) {
+            add(key, &value);
+        }
+        let program = self.program.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
+        arguments.extend([self.jar.display().to_string(), configuration.executors.to_string(), program]);
+        arguments
+    }
+
+    /// The properties that nobody else sets.
+    fn own_properties(&self, job: &Job, configuration: &Configuration) -> Vec<(&'static str, String)> {
+        let mut properties = spark_properties(resources(configuration));
+        properties.extend([
+            ("spark.task.cpus", "1".to_owned()),
+            ("spark.speculation", "false".to_owned()),
+            ("spark.eventLog.enabled", "true".to_owned()),
+            ("spark.eventLog.dir", format!("file://{}", self.event_logs.display())),
+            ("spark.eventLog.compress", "false".to_owned()),
+            ("spark.eventLog.rolling.enabled", "false".to_owned()),
+        ]);
+        if let Some(shipped) = self.shipped {
+            properties.push(("spark.files", format!("file://{}", shipped.display())));
+        }
+        properties.extend(labels(job, configuration));
+        properties
+    }
+
+    /// The first of the person's properties that is Foreglow's to set.
+    pub fn taken(&self, job: &Job, configuration: &Configuration) -> Option<&str> {
+        let own = self.own_properties(job, configuration);
+        let is_own = |key: &str| own.iter().any(|(name, _)| *name == key) || key.starts_with("spark.foreglow.");
+        self.properties.iter().map(|(key, _)| key.as_str()).find(|key| is_own(key))
+    }
+}
+
+/// What an event log says of the job that ran. The sampling rate is a property of each of the application's jobs.
+fn labels(job: &Job, configuration: &Configuration) -> [(&'static str, String); 8] {
+    let workload = &job.workload;
+    [
+        ("spark.foreglow.model", workload.model.clone()),
+        ("spark.foreglow.mode", workload.mode.as_str().to_owned()),
+        ("spark.foreglow.images", workload.images.to_string()),
+        ("spark.foreglow.image_px", workload.image_px.to_string()),
+        ("spark.foreglow.batch_size", workload.batch_size.to_string()),
+        ("spark.foreglow.partition_size", configuration.partition_size.to_string()),
+        ("spark.foreglow.epochs", workload.epochs.to_string()),
+        ("spark.foreglow.seed", job.seed.to_string()),
+    ]
+}
