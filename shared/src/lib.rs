@@ -9,6 +9,7 @@
 
 mod context;
 mod csv;
+pub mod event_log;
 mod format;
 mod job;
 mod jsonl;
