@@ -121,7 +121,7 @@ public final class Driver {
     }
 
     private static String oneLine(String text) {
-        return text.replace("\\", "\\\\").replace("\r", "").replace("\n", "\\n");
+        return text.replace("\r", "").replace('\n', '\t');
     }
 
     /** Lines come from two threads: Spark's listener counts tasks. */

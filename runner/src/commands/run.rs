@@ -7,7 +7,8 @@ use foreglow_shared::{Outcome, write_csv, write_jsonl};
 use super::workload_args::{
     WorkloadArgs, at_least_one, check_rate, check_sizes, default_partition_size, prepare, warnings,
 };
-use crate::engine;
+use crate::device;
+use crate::engine::{self, Engine};
 use crate::exit::unusable;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Format};
@@ -68,13 +69,16 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut file = args.output.as_deref().map(SamplesFile::open).transpose()?.map(|(file, _)| file);
 
     let progress = Progress::new();
-    for warning in warnings(&job, args.executors.saturating_mul(args.cores), args.memory.is_some()) {
+    for warning in
+        warnings(&job, device::processors(), args.executors.saturating_mul(args.cores), args.memory.is_some())
+    {
         progress.line(&warning);
     }
     prepare(&job, &progress)?;
     let configuration = job.configuration(args.executors, args.cores, memory_mib, partition_size);
     let interrupt = Interrupt::on_ctrl_c();
-    let sample = engine::measure(&job, &configuration, args.sampling_rate, &interrupt, &mut |step| progress.run(step))?;
+    let sample =
+        Engine::Local.measure(&job, &configuration, args.sampling_rate, &interrupt, &mut |step| progress.run(step))?;
     drop(progress);
 
     if let Some(file) = &mut file {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use crate::cnn::Architecture;
-use crate::device::{self, Wish};
+use crate::device::{self, Chosen, Wish};
 use crate::engine::Job;
 use crate::exit::unusable;
 use crate::images::{Format, Source};
@@ -72,6 +72,18 @@ impl WorkloadArgs {
     /// # Errors
     /// An argument is unusable: the sentence names it and says what it may be.
     pub fn job(&self) -> anyhow::Result<Job> {
+        self.job_on(|| device::choose(&self.device).context("the device could not be chosen"))
+    }
+
+    /// The same for executors on a cluster, which has the images where this machine has them.
+    ///
+    /// # Errors
+    /// An argument is unusable.
+    pub fn job_on_cluster(&self) -> anyhow::Result<Job> {
+        self.job_on(|| device::on_cluster(&self.device))
+    }
+
+    fn job_on(&self, choose: impl FnOnce() -> anyhow::Result<Chosen>) -> anyhow::Result<Job> {
         let architecture = Architecture::named(&self.model).ok_or_else(|| {
             unusable(format!("there is no CNN {}; choose one of: {}", self.model, Architecture::names()))
         })?;
@@ -101,7 +113,7 @@ impl WorkloadArgs {
             let name = name.file_name().unwrap_or(name.as_os_str()).to_string_lossy().into_owned();
             workload.extra.insert("data".into(), name.into());
         }
-        let device = device::choose(&self.device).context("the device could not be chosen")?;
+        let device = choose()?;
         Ok(Job { workload, source, device, seed: self.seed, timeout, broken_limit: self.max_broken })
     }
 
@@ -175,10 +187,10 @@ pub fn check_rate(sampling_rate: f64) -> anyhow::Result<()> {
     Err(unusable(format!("--sampling-rate is {sampling_rate}; give a share above 0 and at most 1, such as 0.01")))
 }
 
-/// What a configuration cannot mean on this machine, as warnings for the person.
-pub fn warnings(job: &Job, slots: u32, is_memory_asked: bool) -> Vec<String> {
+/// What a configuration cannot mean on this machine, which has so many processors, as warnings for the person.
+pub fn warnings(job: &Job, processors: Option<u32>, slots: u32, is_memory_asked: bool) -> Vec<String> {
     let mut warnings = Vec::new();
-    if let Some(processors) = device::processors().filter(|processors| slots > *processors) {
+    if let Some(processors) = processors.filter(|processors| slots > *processors) {
         warnings.push(format!(
             "warning: {slots} threads share {processors} processors of this machine; their times are not those of {slots} cores"
         ));

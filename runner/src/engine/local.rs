@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use foreglow_shared::{Configuration, Engine, Outcome, SCHEMA, Sample, Timestamp, Uuid};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::fleet::{End, Event, Fleet};
 use super::{Job, Progress};
@@ -72,6 +72,15 @@ pub fn broken_images(sample: &Sample) -> Option<String> {
     let broken = sample.extra.get(BROKEN)?;
     let first = broken.get("first")?.get(0)?.as_str()?;
     Some(format!("broken images skipped: {}; the first is {first}", broken.get("count")?))
+}
+
+/// Writes broken images into what a sample says beyond its time.
+pub(super) fn describe_broken(broken: &[BrokenImage], extra: &mut Map<String, Value>) {
+    if !broken.is_empty() {
+        let named = broken.iter().take(NAMED_BROKEN);
+        let named: Vec<String> = named.map(|BrokenImage { name, why }| format!("{name} ({why})")).collect();
+        extra.insert(BROKEN.into(), json!({ "count": broken.len(), "first": named }));
+    }
 }
 
 struct Run<'a> {
@@ -218,29 +227,16 @@ impl Run<'_> {
     }
 
     /// What the sample says beyond the format: where the time went, and what makes the run repeatable.
-    fn extra(&self) -> Map<String, serde_json::Value> {
+    fn extra(&self) -> Map<String, Value> {
         let mut extra = Map::new();
         extra.insert("seed".into(), json!(self.job.seed));
         extra.insert("images_processed".into(), json!(self.images_done));
-        if !self.broken.is_empty() {
-            let named = self.broken.iter().take(NAMED_BROKEN);
-            let named: Vec<String> = named.map(|BrokenImage { name, why }| format!("{name} ({why})")).collect();
-            extra.insert(BROKEN.into(), json!({ "count": self.broken.len(), "first": named }));
-        }
+        describe_broken(&self.broken, &mut extra);
         if let Some(peak) = self.peak_memory_mib {
             extra.insert("peak_memory_mib".into(), json!(peak));
         }
         if self.images_done > 0 {
-            let Phases { read_secs, decode_secs, forward_secs } = self.phases;
-            let round = |secs: f64| (secs * 1e6).round() / 1e6;
-            extra.insert(
-                "phases".into(),
-                json!({
-                    "read_secs": round(read_secs),
-                    "decode_secs": round(decode_secs),
-                    "forward_secs": round(forward_secs),
-                }),
-            );
+            extra.insert("phases".into(), self.phases.to_json());
         }
         extra
     }

@@ -102,6 +102,18 @@ pub struct Phases {
     pub forward_secs: f64,
 }
 
+impl Phases {
+    /// For a sample, to the microsecond.
+    pub fn to_json(self) -> serde_json::Value {
+        let round = |secs: f64| (secs * 1e6).round() / 1e6;
+        serde_json::json!({
+            "read_secs": round(self.read_secs),
+            "decode_secs": round(self.decode_secs),
+            "forward_secs": round(self.forward_secs),
+        })
+    }
+}
+
 impl std::ops::AddAssign for Phases {
     fn add_assign(&mut self, other: Self) {
         self.read_secs += other.read_secs;

@@ -45,7 +45,7 @@ pub enum Line {
     Done(Report),
     /// It has ended.
     Measured,
-    /// The application has failed.
+    /// The application has failed: the first line of why.
     Failed(String),
     /// The driver has ended.
     Gone,
@@ -69,7 +69,12 @@ impl Application {
     ///
     /// # Errors
     /// `spark-submit` cannot be started.
-    pub fn submit(home: &Path, arguments: &[String], on_loopback: bool, assignment: &Assignment) -> anyhow::Result<Self> {
+    pub fn submit(
+        home: &Path,
+        arguments: &[String],
+        on_loopback: bool,
+        assignment: &Assignment,
+    ) -> anyhow::Result<Self> {
         let program = home.join("bin/spark-submit");
         let mut command = Command::new(&program);
         command.args(arguments).env("SPARK_HOME", home);
@@ -117,7 +122,7 @@ impl Application {
     }
 
     /// How a driver that is gone has ended.
-    pub fn last_words(mut self) -> String {
+    pub fn last_words(&mut self) -> String {
         self.end();
         let status = self.driver.wait().map_or_else(|_| "without a status".to_owned(), |status| status.to_string());
         let lines = self.errors.take().and_then(|errors| errors.join().ok()).unwrap_or_default();
@@ -164,7 +169,7 @@ fn read(line: &str) -> Option<Line> {
         "progress" => rest.parse().ok().map(Line::Progress),
         "done" => serde_json::from_str(rest).ok().map(Line::Done),
         "measured" => Some(Line::Measured),
-        "failed" => Some(Line::Failed(rest.replace("\\n", "\n"))),
+        "failed" => Some(Line::Failed(rest.split('\t').next().unwrap_or_default().to_owned())),
         _ => None,
     }
 }
@@ -198,7 +203,7 @@ mod tests {
             read("foreglow started app-1 3.5.9"),
             Some(Line::Started { id: "app-1".into(), version: "3.5.9".into() })
         );
-        assert_eq!(read(r"foreglow failed one\ntwo"), Some(Line::Failed("one\ntwo".into())));
+        assert_eq!(read("foreglow failed one: two\tat Three"), Some(Line::Failed("one: two".into())));
         assert!(matches!(
             read(r#"foreglow done {"done":{"partition":3,"images":8,"read_secs":0,"decode_secs":0,"forward_secs":1}}"#),
             Some(Line::Done(Report::Done { partition: 3, images: 8, .. }))

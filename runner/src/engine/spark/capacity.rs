@@ -68,8 +68,9 @@ impl Cluster {
             .call()
             .and_then(|mut answer| answer.body_mut().read_to_string())
             .with_context(|| format!("the Spark master does not answer at {url}; is it running? --master-ui names another address of its page, or none"))?;
-        let cluster: Self = serde_json::from_str(&text)
-            .with_context(|| format!("what answers at {url} is no Spark master; give the address of its page with --master-ui"))?;
+        let cluster: Self = serde_json::from_str(&text).with_context(|| {
+            format!("what answers at {url} is no Spark master; give the address of its page with --master-ui")
+        })?;
         let status = &cluster.status;
         anyhow::ensure!(
             status == "ALIVE",
@@ -120,7 +121,8 @@ impl fmt::Display for Shortage {
         let Resources { executors, cores_per_executor, memory_per_executor_mib, accelerated } = self.resources;
         let gpu = if accelerated { ", a GPU" } else { "" };
         let (workers, fit, fit_now) = (self.workers, self.fit, self.fit_now);
-        let asked = format!("{executors} executors of {cores_per_executor} cores{gpu} and {memory_per_executor_mib} MiB");
+        let asked =
+            format!("{executors} executors of {cores_per_executor} cores{gpu} and {memory_per_executor_mib} MiB");
         match self.may_pass() {
             true => write!(
                 f,

@@ -41,7 +41,8 @@ impl Submission<'_> {
     /// The arguments, the driver's own at the end.
     pub fn arguments(&self, job: &Job, configuration: &Configuration) -> Vec<String> {
         let name = format!("foreglow {}", job.workload.model);
-        let fixed = ["--master", &self.master.to_string(), "--deploy-mode", "client", "--name", &name, "--class", DRIVER];
+        let fixed =
+            ["--master", &self.master.to_string(), "--deploy-mode", "client", "--name", &name, "--class", DRIVER];
         let mut arguments: Vec<String> = fixed.map(str::to_owned).into();
         let mut add = |key: &str, value: &str| arguments.extend(["--conf".to_owned(), format!("{key}={value}")]);
         // The last one counts.
