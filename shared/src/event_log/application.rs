@@ -205,6 +205,13 @@ impl Stage {
     pub fn known_task_ms(&self) -> impl Iterator<Item = u32> {
         self.task_ms.iter().copied().filter(|ms| *ms != Self::UNKNOWN)
     }
+
+    /// Tasks whose time the log does not say, of a stage that ended well.
+    pub fn lost_tasks(&self) -> u64 {
+        let is_whole = self.completed_ms.is_some() && self.failure.is_none();
+        let known = self.known_task_ms().count() as u64;
+        self.tasks.filter(|_| is_whole).map_or(0, |tasks| u64::from(tasks).saturating_sub(known))
+    }
 }
 
 /// Reads a size as Spark's properties write it, MiB: `4g`, `512m`, `1024` (MiB, as `spark.executor.memory` has it).
