@@ -115,8 +115,12 @@ pub struct Stage {
     pub failure: Option<String>,
     /// The number of its last attempt: 0 where none had to be repeated.
     pub last_attempt: u32,
+    /// Whether its tasks all run at the same time or not at all.
+    pub is_barrier: bool,
     /// When its first task was launched.
     pub first_launch_ms: Option<i64>,
+    /// When its last task finished.
+    pub last_finish_ms: Option<i64>,
     /// For each task, by its index in the stage, how long it held its slot, milliseconds: launch to finish on the driver's
     /// clock, failed attempts before it included. [`Stage::UNKNOWN`] where the log does not say.
     pub task_ms: Vec<u32>,
@@ -204,6 +208,13 @@ impl Stage {
     /// The times that the log says, milliseconds, in the order of the tasks.
     pub fn known_task_ms(&self) -> impl Iterator<Item = u32> {
         self.task_ms.iter().copied().filter(|ms| *ms != Self::UNKNOWN)
+    }
+
+    /// Tasks whose time the log does not say, of a stage that ended well.
+    pub fn lost_tasks(&self) -> u64 {
+        let is_whole = self.completed_ms.is_some() && self.failure.is_none();
+        let known = self.known_task_ms().count() as u64;
+        self.tasks.filter(|_| is_whole).map_or(0, |tasks| u64::from(tasks).saturating_sub(known))
     }
 }
 

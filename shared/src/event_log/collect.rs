@@ -104,6 +104,7 @@ fn take_job_start(application: &mut Application, event: event::JobStart) {
             parents: info.parents,
             tasks: Some(info.tasks),
             profile: info.profile,
+            is_barrier: info.rdds.iter().any(|rdd| rdd.is_barrier),
             ..Stage::default()
         });
     }
@@ -114,6 +115,7 @@ fn take_stage(application: &mut Application, info: StageInfo) {
     stage.name = info.name;
     stage.parents = info.parents;
     stage.profile = info.profile;
+    stage.is_barrier = info.rdds.iter().any(|rdd| rdd.is_barrier);
     // Later attempts may have fewer tasks: only those whose output was lost.
     stage.tasks = stage.tasks.max(Some(info.tasks));
     stage.last_attempt = stage.last_attempt.max(info.attempt);
@@ -142,6 +144,7 @@ fn take_task(application: &mut Application, event: &TaskEnd<'_>) {
     let TaskEnd { reason, info, metrics, .. } = event;
     let stage = application.stages.entry(event.stage).or_default();
     stage.first_launch_ms = earlier(stage.first_launch_ms, Some(info.launched_ms));
+    stage.last_finish_ms = stage.last_finish_ms.max(Some(info.finished_ms));
     let totals = &mut stage.totals;
     let is_killed = info.is_killed || matches!(&*reason.reason, "TaskKilled" | "TaskCommitDenied");
     match &*reason.reason {

@@ -153,6 +153,14 @@ pub(super) struct StageInfo {
     pub failure: Option<String>,
     #[serde(rename = "Accumulables", default)]
     pub accumulables: Vec<Accumulable>,
+    #[serde(rename = "RDD Info", default)]
+    pub rdds: Vec<Rdd>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Rdd {
+    #[serde(rename = "Barrier", default)]
+    pub is_barrier: bool,
 }
 
 #[derive(Deserialize)]

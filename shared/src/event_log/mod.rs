@@ -13,12 +13,20 @@ mod application;
 mod collect;
 mod event;
 mod kind;
+mod labels;
+mod outcome;
 mod reader;
+mod run;
+mod sample;
 
 pub use self::application::{
     Application, Damage, Executor, Job, JobEnd, Loss, ResourceProfile, Stage, TaskFailure, TaskTotals,
 };
+pub use self::labels::{LABELS, Label, LabelError, Labels};
+pub use self::outcome::Ending;
 pub use self::reader::{EventLogError, EventLogReader};
+pub use self::run::{NoRun, Run};
+pub use self::sample::NoSample;
 
 /// The prefix of Foreglow's own Spark properties, of the application (`--conf`) and of one job (a local property).
 pub const LABEL_PREFIX: &str = "spark.foreglow.";
