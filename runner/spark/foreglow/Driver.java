@@ -21,7 +21,7 @@ import org.apache.spark.api.java.JavaSparkContext;
  *
  * <p>Arguments: the number of executors, and the path of {@code foreglow} on the workers ({@code -}: the file that
  * {@code spark.files} ships). The first line in is the executors' assignment. Each line after it asks for one timed job:
- * images, images a partition, sampling rate, and the sizes of the mini-batches to warm up with, joined by commas.
+ * its id, images, images a partition, sampling rate, and the sizes of the mini-batches to warm up with, joined by commas.
  *
  * <p>Each line out starts with {@code foreglow}: {@code started ID VERSION}, {@code ready}, and for each job {@code measuring},
  * {@code progress TASKS}, a {@code done REPORT} for each partition, {@code measured}; or {@code failed SENTENCE}.
@@ -30,6 +30,7 @@ public final class Driver {
     /** The description of a timed job. */
     static final String MEASURED = "foreglow measured";
     private static final String WARM_UP = "foreglow warm-up";
+    private static final String RUN = "spark.foreglow.run";
     private static final String SAMPLING_RATE = "spark.foreglow.sampling_rate";
     /** Rounds in which every executor gets as many tasks as it has slots; one does, unless an executor is late. */
     private static final int WARM_UP_ROUNDS = 5;
@@ -79,11 +80,12 @@ public final class Driver {
     }
 
     private void measure(String[] request) {
-        long images = Long.parseLong(request[0]);
-        long partitionSize = Long.parseLong(request[1]);
-        warmUp(request[3].split(","));
+        long images = Long.parseLong(request[1]);
+        long partitionSize = Long.parseLong(request[2]);
+        warmUp(request[4].split(","));
 
-        spark.setLocalProperty(SAMPLING_RATE, request[2]);
+        spark.setLocalProperty(RUN, request[0]);
+        spark.setLocalProperty(SAMPLING_RATE, request[3]);
         spark.sc().setJobDescription(MEASURED);
         int partitions = Math.toIntExact((images + partitionSize - 1) / partitionSize);
         say("measuring");
@@ -101,6 +103,7 @@ public final class Driver {
         for (int index = 0; index < sizes.length; index++) {
             sizes[index] = Long.parseLong(miniBatches[index]);
         }
+        spark.setLocalProperty(RUN, null);
         spark.setLocalProperty(SAMPLING_RATE, null);
         spark.sc().setJobDescription(WARM_UP);
         Set<String> warm = new HashSet<>();

@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use foreglow_shared::Uuid;
 
 use crate::executor::protocol::{Assignment, Report};
 
@@ -54,6 +55,8 @@ pub enum Line {
 /// A job that the driver is asked to time.
 #[derive(Clone, Debug)]
 pub struct Request {
+    /// The sample's, for the event log.
+    pub id: Uuid,
     /// Images of the sample.
     pub images: u64,
     /// Images of a task.
@@ -107,9 +110,9 @@ impl Application {
 
     /// Asks for a timed job.
     pub fn ask(&mut self, request: &Request) {
-        let Request { images, partition_size, sampling_rate, mini_batches } = request;
+        let Request { id, images, partition_size, sampling_rate, mini_batches } = request;
         let sizes: Vec<String> = mini_batches.iter().map(usize::to_string).collect();
-        self.say(&format!("{images} {partition_size} {sampling_rate} {}", sizes.join(",")));
+        self.say(&format!("{id} {images} {partition_size} {sampling_rate} {}", sizes.join(",")));
     }
 
     /// The next line; `None` once the time is over.

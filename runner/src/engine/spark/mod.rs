@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use foreglow_shared::event_log::{self, EventLogReader};
 use foreglow_shared::{Configuration, Engine, Host, Outcome, SCHEMA, Sample, Timestamp, Uuid};
 use rust_embed::RustEmbed;
 use serde_json::{Map, Value, json};
@@ -26,6 +25,7 @@ use self::capacity::Cluster;
 pub use self::master::Master;
 use self::results::Results;
 use self::submission::{Submission, resources};
+use self::what_ran::{completion_time, read_log, sentence, timed_job};
 use super::{Job, Progress};
 use crate::executor::protocol::BrokenImage;
 use crate::executor::{is_out_of_memory, mini_batches};
@@ -89,8 +89,6 @@ struct Running {
     configuration: Configuration,
     id: String,
     version: String,
-    /// Timed jobs so far.
-    jobs: usize,
 }
 
 /// How a run ends otherwise than by its last result.
@@ -174,6 +172,7 @@ impl Spark {
             job,
             configuration,
             request: Request {
+                id: Uuid::now_v7(),
                 images,
                 partition_size: configuration.partition_size,
                 sampling_rate,
@@ -183,7 +182,6 @@ impl Spark {
                     u64::from(job.workload.batch_size),
                 ),
             },
-            partitions,
             interrupt,
             progress,
             startup_secs: None,
@@ -203,7 +201,7 @@ impl Spark {
         };
         Ok(Sample {
             schema: SCHEMA,
-            id: Uuid::now_v7(),
+            id: run.request.id,
             workload: job.workload.clone(),
             configuration: configuration.clone(),
             sampling_rate,
@@ -242,7 +240,6 @@ struct Run<'a> {
     job: &'a Job,
     configuration: &'a Configuration,
     request: Request,
-    partitions: u64,
     interrupt: &'a Interrupt,
     progress: &'a mut dyn FnMut(Progress),
     startup_secs: Option<f64>,
@@ -276,8 +273,7 @@ impl Run<'_> {
         self.collect(&mut running.application)?;
         self.results.check(self.request.images).map_err(failed)?;
         let log = spark.event_logs.join(&running.id);
-        running.jobs += 1;
-        self.completion_time(&log, running.jobs - 1)
+        self.completion_time(&log)
     }
 
     /// The master takes a moment to give back what an application held that has just ended.
@@ -314,7 +310,7 @@ impl Run<'_> {
             }
         }
         let (id, version) = started.ok_or_else(|| failed("the driver did not say which application it is".into()))?;
-        Ok(Running { application, configuration: self.configuration.clone(), id, version, jobs: 0 })
+        Ok(Running { application, configuration: self.configuration.clone(), id, version })
     }
 
     /// The next line of a driver that starts.
@@ -371,16 +367,15 @@ impl Run<'_> {
         )))
     }
 
-    /// Of the timed job of that number in an application's log, seconds, once the log has its end.
-    fn completion_time(&self, log: &Path, number: usize) -> Result<f64, Stop> {
+    /// Of the timed job, seconds, once the log has its end.
+    fn completion_time(&mut self, log: &Path) -> Result<f64, Stop> {
         let patience = Instant::now() + LONGEST_LAG;
         loop {
             self.check_interrupt()?;
             let application = read_log(log).map_err(|error| failed(format!("{error:#}")))?;
-            if let Some(job) = what_ran::timed_job(&application, number) {
-                let asked = resources(self.configuration);
-                return what_ran::completion_time(&application, job, asked, self.partitions)
-                    .map_err(|why| failed_or_out_of_memory(&why));
+            if let Some(run) = timed_job(&application, self.request.id) {
+                self.provenance = run.facts();
+                return completion_time(&run);
             }
             if Instant::now() > patience {
                 return Err(failed(format!("the event log {} has no end of the job", log.display())));
@@ -405,24 +400,13 @@ impl Run<'_> {
     }
 }
 
-/// Reads the log of an application that runs, or has ended since.
-fn read_log(log: &Path) -> anyhow::Result<event_log::Application> {
-    let in_progress = log.with_added_extension("inprogress");
-    let bytes = std::fs::read(&in_progress)
-        .or_else(|_| std::fs::read(log))
-        .with_context(|| format!("the event log {} could not be read", log.display()))?;
-    let mut reader = EventLogReader::new();
-    reader.push(&bytes);
-    reader.finish().with_context(|| format!("{} could not be read", log.display()))
-}
-
 fn failed(reason: String) -> Stop {
     Stop::Ended(Outcome::Failed, None, reason)
 }
 
 fn failed_or_out_of_memory(words: &str) -> Stop {
     let outcome = if is_out_of_memory(words) { Outcome::OutOfMemory } else { Outcome::Failed };
-    Stop::Ended(outcome, None, what_ran::sentence(words))
+    Stop::Ended(outcome, None, sentence(words))
 }
 
 /// To microseconds.

@@ -84,10 +84,11 @@ impl Submission<'_> {
     }
 }
 
-/// What an event log says of the job that ran. The sampling rate is a property of each of the application's jobs.
-fn labels(job: &Job, configuration: &Configuration) -> [(&'static str, String); 8] {
+/// What an event log says of the job that ran. The sampling rate and the sample's id are properties of each of the
+/// application's jobs.
+fn labels(job: &Job, configuration: &Configuration) -> Vec<(&'static str, String)> {
     let workload = &job.workload;
-    [
+    let mut labels = vec![
         ("spark.foreglow.model", workload.model.clone()),
         ("spark.foreglow.mode", workload.mode.as_str().to_owned()),
         ("spark.foreglow.images", workload.images.to_string()),
@@ -96,5 +97,12 @@ fn labels(job: &Job, configuration: &Configuration) -> [(&'static str, String); 
         ("spark.foreglow.partition_size", configuration.partition_size.to_string()),
         ("spark.foreglow.epochs", workload.epochs.to_string()),
         ("spark.foreglow.seed", job.seed.to_string()),
-    ]
+        ("spark.foreglow.executors", configuration.executors.to_string()),
+        ("spark.foreglow.cores_per_executor", configuration.cores_per_executor.to_string()),
+        ("spark.foreglow.runner_version", env!("CARGO_PKG_VERSION").to_owned()),
+    ];
+    if let Some(data) = workload.extra.get("data").and_then(serde_json::Value::as_str) {
+        labels.push(("spark.foreglow.data", data.to_owned()));
+    }
+    labels
 }

@@ -1,95 +1,81 @@
-//! What ran, from the event log, against what was asked.
+//! What ran, from the application's event log: the same reading that `foreglow import` gives it.
 
-use foreglow_shared::Resources;
-use foreglow_shared::event_log::{Application, Executor, Job, MEASURED, TaskTotals};
+use std::path::Path;
 
-/// Stands before the words of our own in Spark's.
+use anyhow::Context as _;
+use foreglow_shared::event_log::{Application, EventLogReader, Run};
+use foreglow_shared::{Outcome, Uuid};
+
+use super::{Stop, failed_or_out_of_memory};
+use crate::executor::protocol::Report;
+
+/// The label that names a timed job.
+const RUN: &str = "run";
+/// Stands before the executor's own words in Spark's.
 const OUR_FAILURE: &str = "foreglow.ExecutorFailed: ";
 
-/// The timed job of that number in an application, from 0; `None` while the log does not have its end.
-pub fn timed_job(application: &Application, number: usize) -> Option<&Job> {
-    let is_timed = |job: &&Job| job.description.as_deref() == Some(MEASURED);
-    application.jobs.values().filter(is_timed).nth(number).filter(|job| job.end.is_some())
-}
-
-/// The completion time of a job, seconds: from its submission to its end.
+/// Reads the log of an application that runs, or has ended since.
 ///
 /// # Errors
-/// Something else ran than was asked, or not all of it: the sentence says what.
-pub fn completion_time(application: &Application, job: &Job, asked: Resources, partitions: u64) -> Result<f64, String> {
-    let (Some(start_ms), Some(end)) = (job.submitted_ms, &job.end) else {
-        return Err("the event log does not say when the job began".to_owned());
-    };
-    if let Some(failure) = &end.failure {
-        return Err(format!("the job failed: {}", sentence(failure)));
-    }
-    check_executors(application, start_ms, end.at_ms, asked)?;
-    let tasks = tasks(application, job);
-    if tasks.failed > 0 || tasks.killed > 0 {
-        let why = tasks.failure.map_or_else(|| "no reason is known".to_owned(), |failure| sentence(&failure.reason));
-        let again = tasks.failed + tasks.killed;
-        return Err(format!("tasks that failed and ran again: {again} of {partitions}; the first: {why}"));
-    }
-    if u64::from(tasks.succeeded) != partitions {
-        let succeeded = tasks.succeeded;
-        return Err(format!("the job has {partitions} partitions, and the event log {succeeded} tasks that succeeded"));
-    }
-    let ms = end.at_ms - start_ms;
-    if ms <= 0 {
-        return Err(format!("the job ended {ms} ms after its start; the clock of the driver's machine was set"));
-    }
-    Ok(ms as f64 / 1000.0)
+/// It cannot be read.
+pub fn read_log(log: &Path) -> anyhow::Result<Application> {
+    let in_progress = log.with_added_extension("inprogress");
+    let bytes = std::fs::read(&in_progress)
+        .or_else(|_| std::fs::read(log))
+        .with_context(|| format!("the event log {} could not be read", log.display()))?;
+    let mut reader = EventLogReader::new();
+    reader.push(&bytes);
+    reader.finish().with_context(|| format!("{} could not be read", log.display()))
 }
 
-/// Every executor was there from the first task to the last, and of the size that was asked for.
-fn check_executors(application: &Application, start_ms: i64, end_ms: i64, asked: Resources) -> Result<(), String> {
-    let there: Vec<&Executor> = application.executors_at(start_ms).filter(|executor| executor.id != "driver").collect();
-    let lost = application.executors.iter().find_map(|executor| {
-        let loss = executor.loss.as_ref().filter(|loss| (start_ms..=end_ms).contains(&loss.at_ms))?;
-        Some(format!("executor {} was lost during the run: {}", executor.id, first_line(&loss.reason)))
-    });
-    if let Some(lost) = lost {
-        return Err(lost);
-    }
-    let cores: Vec<u32> = there.iter().map(|executor| executor.cores).collect();
-    let Resources { executors, cores_per_executor, memory_per_executor_mib, .. } = asked;
-    if cores.len() != executors as usize || cores.iter().any(|cores| *cores != cores_per_executor) {
-        let (count, ran) = (cores.len(), cores.iter().map(u32::to_string).collect::<Vec<_>>().join(", "));
-        return Err(format!(
-            "{executors} executors of {cores_per_executor} cores were asked for, and {count} ran (cores: {ran})"
-        ));
-    }
-    match application.executor_memory_mib() {
-        Some(memory) if memory != u64::from(memory_per_executor_mib) => Err(format!(
-            "executors of {memory_per_executor_mib} MiB were asked for, and those that ran have {memory} MiB"
-        )),
-        _ => Ok(()),
+/// The timed job of that name; `None` while the log does not have its end.
+pub fn timed_job(application: &Application, id: Uuid) -> Option<Run<'_>> {
+    let name = id.to_string();
+    application.runs().ok()?.into_iter().find(|run| run.labels().get(RUN) == Some(name.as_str()))
+}
+
+/// The completion time of a timed job, seconds.
+///
+/// # Errors
+/// Something else ran than was asked, or not all of it at the first attempt.
+pub fn completion_time(run: &Run<'_>) -> Result<f64, Stop> {
+    let ending = run.ending().ok_or_else(|| failed_or_out_of_memory("the event log names no executor"))?;
+    match ending.outcome {
+        Outcome::Completed => Ok(run.completion_time_secs()),
+        Outcome::OutOfMemory => Err(Stop::Ended(Outcome::OutOfMemory, None, ending.reason.unwrap_or_default())),
+        _ => Err(failed_or_out_of_memory(&ending.reason.unwrap_or_default())),
     }
 }
 
-fn tasks(application: &Application, job: &Job) -> TaskTotals {
-    let stages = job.stages.iter().filter_map(|stage| application.stages.get(stage));
-    stages.fold(TaskTotals::default(), |sum, stage| TaskTotals {
-        succeeded: sum.succeeded + stage.totals.succeeded,
-        failed: sum.failed + stage.totals.failed,
-        killed: sum.killed + stage.totals.killed,
-        failure: sum.failure.or_else(|| stage.totals.failure.clone()),
-        ..sum
-    })
-}
-
-/// Spark's words about a failure: those of our own executor where they are in them, or else the first line.
+/// Spark's words about a failure, on one line, without what it adds to the executor's own.
 pub fn sentence(words: &str) -> String {
-    let ours = words.rsplit_once(OUR_FAILURE).map_or(words, |(_, ours)| ours);
-    let line = first_line(ours);
-    // A report of the protocol.
-    let report = serde_json::from_str::<crate::executor::protocol::Report>(line);
-    match report {
-        Ok(crate::executor::protocol::Report::Failed { reason, .. }) => reason,
-        _ => line.to_owned(),
-    }
+    let line = words.lines().next().unwrap_or_default().trim();
+    let Some((before, ours)) = line.rsplit_once(OUR_FAILURE) else { return line.to_owned() };
+    let ours = match serde_json::from_str(ours) {
+        Ok(Report::Failed { reason, .. }) => reason,
+        _ => ours.to_owned(),
+    };
+    let before = before.trim_end().trim_end_matches("ExceptionFailure:").trim_end();
+    if before.is_empty() { ours } else { format!("{before} {ours}") }
 }
 
-fn first_line(words: &str) -> &str {
-    words.lines().next().unwrap_or_default().trim()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_executors_own_words_are_told() {
+        let told = [
+            (
+                "Job aborted: Lost task 0.3 (TID 6) (10.0.0.1 executor 0): foreglow.ExecutorFailed: it ended (signal: 9)",
+                "Job aborted: Lost task 0.3 (TID 6) (10.0.0.1 executor 0): it ended (signal: 9)",
+            ),
+            (r#"foreglow.ExecutorFailed: {"failed":{"partition":null,"reason":"no such CNN"}}"#, "no such CNN"),
+            ("task 3: ExceptionFailure: foreglow.ExecutorFailed: it ended", "task 3: it ended"),
+            ("All masters are unresponsive! Giving up.\nat x", "All masters are unresponsive! Giving up."),
+        ];
+        for (words, expected) in told {
+            assert_eq!(sentence(words), expected);
+        }
+    }
 }
