@@ -106,3 +106,46 @@ fn labels(job: &Job, configuration: &Configuration) -> Vec<(&'static str, String
     }
     labels
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cnn::Architecture;
+    use crate::device::{Wish, on_cluster};
+    use crate::images::Source;
+
+    fn arguments(master: &str, wish: &Wish, properties: &[(String, String)]) -> String {
+        let architecture = Architecture::named("resnet50").unwrap();
+        let job = Job {
+            workload: Job::workload(architecture, 224, 200_000, 32),
+            source: Source::Folder("/data/photos".into()),
+            device: on_cluster(wish).unwrap(),
+            seed: 7,
+            timeout: None,
+            broken_limit: None,
+        };
+        let is_there = master == "yarn";
+        let submission = Submission {
+            master: &master.parse().unwrap(),
+            properties,
+            jar: Path::new("/tmp/x/foreglow-spark.jar"),
+            event_logs: Path::new("/tmp/x/event-logs"),
+            shipped: (!is_there).then_some(Path::new("/usr/bin/foreglow")),
+            program: is_there.then_some(Path::new("/opt/foreglow")),
+        };
+        submission.arguments(&job, &job.configuration(3, 4, 4096, 40)).join("\n").replace("--conf\n", "--conf ")
+    }
+
+    fn property(key: &str, value: &str) -> (String, String) {
+        (key.to_owned(), value.to_owned())
+    }
+
+    #[test]
+    fn the_arguments_of_each_kind_of_cluster_are_golden() {
+        insta::assert_snapshot!("standalone", arguments("spark://10.0.0.1:7077", &Wish::Cpu, &[]));
+        let queue = [property("spark.yarn.queue", "research"), property("spark.executor.memoryOverhead", "6g")];
+        insta::assert_snapshot!("yarn", arguments("yarn", &Wish::Cpu, &queue));
+        let image = [property("spark.kubernetes.container.image", "spark:3.5.9")];
+        insta::assert_snapshot!("kubernetes-gpu", arguments("k8s://https://10.0.0.1:6443", &Wish::Gpu, &image));
+    }
+}
