@@ -121,7 +121,7 @@ impl Spark {
             .with_context(|| format!("the folder {} could not be made", event_logs.display()))?;
         let shipped = match &settings.program {
             Some(_) => None,
-            None => Some(std::env::current_exe().context("the path of this program is unknown")?),
+            None => Some(under_its_name(folder.path())?),
         };
         Ok(Self { settings, home, event_logs, jar, shipped, running: None, _folder: folder })
     }
@@ -234,6 +234,16 @@ impl Spark {
         let ui = self.settings.ui.clone().unwrap_or_else(|| format!("http://{host}:{UI_PORT}"));
         (ui != NO_UI).then_some(ui)
     }
+}
+
+/// This program under the name by which the workers find it, whatever its file is called.
+fn under_its_name(folder: &Path) -> anyhow::Result<PathBuf> {
+    let program = std::env::current_exe().context("the path of this program is unknown")?;
+    let named = folder.join("foreglow");
+    std::fs::hard_link(&program, &named)
+        .or_else(|_| std::fs::copy(&program, &named).map(drop))
+        .with_context(|| format!("{} could not be copied to {}", program.display(), named.display()))?;
+    Ok(named)
 }
 
 struct Run<'a> {
