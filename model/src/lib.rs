@@ -32,6 +32,7 @@ mod regression;
 mod rival;
 mod runs;
 mod setting;
+mod simulation;
 mod spread;
 mod student_t;
 
@@ -49,4 +50,5 @@ pub use crate::predictor::Predictor;
 pub use crate::published::{Choice, Place, Scenario, ScenarioRow, scenario_row, scenario_table};
 pub use crate::rival::{RIVALS, Rival, RivalError, Roles, Term, TermError};
 pub use crate::setting::{Feature, Setting};
+pub use crate::simulation::{SimulatedTime, Simulation, SimulationError};
 pub use crate::spread::{HeldOutErrors, Spread, SpreadError};

@@ -9,6 +9,7 @@
 
 mod context;
 mod csv;
+pub mod event_log;
 mod format;
 mod job;
 mod jsonl;
@@ -17,6 +18,7 @@ mod price;
 mod question;
 mod read;
 mod sample;
+mod spark_submit;
 
 pub use crate::context::Context;
 pub use crate::csv::write_csv;
@@ -28,6 +30,7 @@ pub use crate::price::{PriceError, PriceSheet, Resources};
 pub use crate::question::{DEFAULT_PROBABILITY, Question, WhatIf};
 pub use crate::read::{ReadError, SampleFormat, read_samples};
 pub use crate::sample::{Configuration, Engine, Host, Mode, Outcome, SCHEMA, Sample, SampleError, Workload};
+pub use crate::spark_submit::{spark_properties, spark_submit_arguments};
 
 pub use jiff::{Timestamp, civil::Date};
 pub use uuid::Uuid;

@@ -4,7 +4,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use foreglow_model::{Decision, Prediction, ScenarioRow, Setting, decide};
-use foreglow_shared::{Job, LinkError, Observation, PriceSheet, Question, Resources, Sample, View, WhatIf};
+use foreglow_shared::{
+    Engine, Job, LinkError, Observation, PriceSheet, Question, Resources, Sample, View, WhatIf, spark_submit_arguments,
+};
 use leptos::prelude::*;
 
 use crate::fit::{Fitted, FromWorker};
@@ -161,13 +163,22 @@ impl Planner {
 
     /// What a prediction costs at the present prices; reactive.
     pub fn cost(&self, configuration: WhatIf, secs: f64) -> f64 {
-        let resources = Resources {
+        self.prices.with(|prices| prices.cost(self.resources(configuration), secs))
+    }
+
+    /// A configuration as arguments of `spark-submit`, of a job that Spark ran; reactive.
+    pub fn spark_submit(&self, configuration: WhatIf) -> Option<String> {
+        let is_spark = self.job().is_some_and(|job| job.context.engine == Engine::Spark);
+        is_spark.then(|| spark_submit_arguments(self.resources(configuration)))
+    }
+
+    fn resources(&self, configuration: WhatIf) -> Resources {
+        Resources {
             executors: configuration.executors,
             cores_per_executor: configuration.cores_per_executor,
             memory_per_executor_mib: self.space.with(|space| space.memory_per_executor_mib),
             accelerated: self.job().is_some_and(|job| job.context.accelerator.is_some()),
-        };
-        self.prices.with(|prices| prices.cost(resources, secs))
+        }
     }
 
     /// Starts the fit worker; without one the page says so when it needs it.

@@ -12,7 +12,8 @@ use super::serve;
 use super::workload_args::{WorkloadArgs, at_least_one, check_sizes, prepare, warnings};
 use crate::answer::{Check, DecisionAnswer, DemoAnswer, ScenarioTableAnswer, fit};
 use crate::collector::{Access, Collector};
-use crate::engine;
+use crate::device;
+use crate::engine::{self, Engine};
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::output::{self, Format};
 use crate::progress::{Progress, result};
@@ -128,7 +129,7 @@ impl Bench<'_> {
     fn prepare(&self) -> anyhow::Result<()> {
         let name = self.job.device.name();
         self.progress.line(&format!("{} on {name}, {} images", self.job.workload.model, self.job.workload.images));
-        for warning in warnings(self.job, 1, false) {
+        for warning in warnings(self.job, device::processors(), 1, false) {
             self.progress.line(&warning);
         }
         prepare(self.job, &self.progress)
@@ -163,14 +164,15 @@ impl Bench<'_> {
         let mut first = None;
         let mut done = 0;
         let Self { job, store, progress, interrupt, .. } = self;
-        let outcome = sweep::sweep(job, runs, interrupt, &mut |step| progress.step(&step), &mut |sample| {
-            store.insert(std::slice::from_ref(&sample))?;
-            progress.finished(done + 1, runs.len(), &runs[done], &sample);
-            done += 1;
-            anyhow::ensure!(sample.outcome == Outcome::Completed, "a run did not complete: {}", result(&sample));
-            first.get_or_insert(sample);
-            Ok(())
-        });
+        let outcome =
+            sweep::sweep(&mut Engine::Local, job, runs, interrupt, &mut |step| progress.step(&step), &mut |sample| {
+                store.insert(std::slice::from_ref(&sample))?;
+                progress.finished(done + 1, runs.len(), &runs[done], &sample);
+                done += 1;
+                anyhow::ensure!(sample.outcome == Outcome::Completed, "a run did not complete: {}", result(&sample));
+                first.get_or_insert(sample);
+                Ok(())
+            });
         match outcome {
             Err(error) if error.is::<Interrupted>() => anyhow::bail!(
                 "interrupted: what was measured is kept in {}; `foreglow demo` measures anew",

@@ -109,13 +109,12 @@ enum ScheduleArg {
 }
 
 impl TrainingArgs {
-    /// The job, with its training where it trains.
+    /// This job of inference, or its training where it trains.
     ///
     /// # Errors
     /// An argument is unusable: the sentence names it and says what it may be.
-    pub fn job(&self, workload: &WorkloadArgs) -> anyhow::Result<Job> {
+    pub fn job(&self, mut job: Job, workload: &WorkloadArgs) -> anyhow::Result<Job> {
         self.check_mode()?;
-        let mut job = workload.job()?;
         if self.mode == ModeArg::Inference {
             return Ok(job);
         }

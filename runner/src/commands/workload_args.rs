@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use foreglow_shared::Workload;
 
 use crate::cnn::Architecture;
-use crate::device::{self, Wish};
+use crate::device::{self, Chosen, Wish};
 use crate::engine::Job;
 use crate::exit::unusable;
 use crate::images::{Drawing, Format, Source};
@@ -77,6 +77,18 @@ impl WorkloadArgs {
     /// # Errors
     /// An argument is unusable: the sentence names it and says what it may be.
     pub fn job(&self) -> anyhow::Result<Job> {
+        self.job_on(|| device::choose(&self.device).context("the device could not be chosen"))
+    }
+
+    /// The same for executors on a cluster, which has the images where this machine has them.
+    ///
+    /// # Errors
+    /// An argument is unusable.
+    pub fn job_on_cluster(&self) -> anyhow::Result<Job> {
+        self.job_on(|| device::on_cluster(&self.device))
+    }
+
+    fn job_on(&self, choose: impl FnOnce() -> anyhow::Result<Chosen>) -> anyhow::Result<Job> {
         let architecture = Architecture::named(&self.model).ok_or_else(|| {
             unusable(format!("there is no CNN {}; choose one of: {}", self.model, Architecture::names()))
         })?;
@@ -108,7 +120,7 @@ impl WorkloadArgs {
         } else if self.draw == Drawing::Digits {
             workload.extra.insert("data".into(), "digits".into());
         }
-        let device = device::choose(&self.device).context("the device could not be chosen")?;
+        let device = choose()?;
         Ok(Job { workload, source, device, seed: self.seed, timeout, broken_limit: self.max_broken, training: None })
     }
 
@@ -191,10 +203,10 @@ pub fn check_rate(sampling_rate: f64) -> anyhow::Result<()> {
     Err(unusable(format!("--sampling-rate is {sampling_rate}; give a share above 0 and at most 1, such as 0.01")))
 }
 
-/// What a configuration cannot mean on this machine, as warnings for the person.
-pub fn warnings(job: &Job, slots: u32, is_memory_asked: bool) -> Vec<String> {
+/// What a configuration cannot mean on this machine, which has so many processors, as warnings for the person.
+pub fn warnings(job: &Job, processors: Option<u32>, slots: u32, is_memory_asked: bool) -> Vec<String> {
     let mut warnings = Vec::new();
-    if let Some(processors) = device::processors().filter(|processors| slots > *processors) {
+    if let Some(processors) = processors.filter(|processors| slots > *processors) {
         warnings.push(format!(
             "warning: {slots} threads share {processors} processors of this machine; their times are not those of {slots} cores"
         ));

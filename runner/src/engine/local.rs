@@ -5,7 +5,7 @@ mod training;
 use std::time::{Duration, Instant};
 
 use foreglow_shared::{Configuration, Engine, Outcome, SCHEMA, Sample, Timestamp, Uuid};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use self::training::Course;
 use super::fleet::{End, Event, Fleet};
@@ -76,6 +76,15 @@ pub fn broken_images(sample: &Sample) -> Option<String> {
     let broken = sample.extra.get(BROKEN)?;
     let first = broken.get("first")?.get(0)?.as_str()?;
     Some(format!("broken images skipped: {}; the first is {first}", broken.get("count")?))
+}
+
+/// Writes broken images into what a sample says beyond its time.
+pub(super) fn describe_broken(broken: &[BrokenImage], extra: &mut Map<String, Value>) {
+    if !broken.is_empty() {
+        let named = broken.iter().take(NAMED_BROKEN);
+        let named: Vec<String> = named.map(|BrokenImage { name, why }| format!("{name} ({why})")).collect();
+        extra.insert(BROKEN.into(), json!({ "count": broken.len(), "first": named }));
+    }
 }
 
 struct Run<'a> {
@@ -234,15 +243,11 @@ impl Run<'_> {
     }
 
     /// What the sample says beyond the format: where the time went, and what makes the run repeatable.
-    fn extra(&self) -> Map<String, serde_json::Value> {
+    fn extra(&self) -> Map<String, Value> {
         let mut extra = Map::new();
         extra.insert("seed".into(), json!(self.job.seed));
         extra.insert("images_processed".into(), json!(self.images_done));
-        if !self.broken.is_empty() {
-            let named = self.broken.iter().take(NAMED_BROKEN);
-            let named: Vec<String> = named.map(|BrokenImage { name, why }| format!("{name} ({why})")).collect();
-            extra.insert(BROKEN.into(), json!({ "count": self.broken.len(), "first": named }));
-        }
+        describe_broken(&self.broken, &mut extra);
         if let Some(peak) = self.peak_memory_mib {
             extra.insert("peak_memory_mib".into(), json!(peak));
         }

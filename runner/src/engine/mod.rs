@@ -1,19 +1,23 @@
-//! Engines run a job on a configuration and say how long it took. There is one so far: processes on this machine.
+//! Engines run a job on a configuration and say how long it took: processes on this machine, or an Apache Spark cluster.
 
 mod fleet;
 mod local;
+pub mod spark;
 
 use std::time::Duration;
 
-use foreglow_shared::{Configuration, Host, Mode, Workload};
+use foreglow_shared::{Configuration, Host, Mode, Sample, Workload};
 use serde_json::Map;
 
-pub use self::local::{broken_images, measure};
+pub use self::local::broken_images;
+use self::local::describe_broken;
+use self::spark::Spark;
 use crate::cnn::Architecture;
 use crate::device::{self, Chosen};
 use crate::executor::protocol::{Assignment, Evaluation};
 use crate::executor::training::Training;
 use crate::images::{GeneratorProgress, Source};
+use crate::interrupt::Interrupt;
 
 /// A job to measure: everything about it that a configuration leaves open.
 #[derive(Clone, Debug)]
@@ -41,6 +45,58 @@ pub struct TrainingJob {
     pub settings: Training,
     /// Images that are not learned, to judge the CNN by after the clock has stopped.
     pub held_out: Option<Evaluation>,
+}
+
+/// What runs the executors.
+pub enum Engine {
+    /// Processes on this machine.
+    Local,
+    /// An Apache Spark cluster.
+    Spark(Box<Spark>),
+}
+
+impl Engine {
+    /// Runs the job once on a configuration at a sampling rate. However the run ends, that is its sample.
+    ///
+    /// # Errors
+    /// The run was interrupted.
+    pub fn measure(
+        &mut self,
+        job: &Job,
+        configuration: &Configuration,
+        sampling_rate: f64,
+        interrupt: &Interrupt,
+        progress: &mut dyn FnMut(Progress),
+    ) -> anyhow::Result<Sample> {
+        match self {
+            Self::Local => local::measure(job, configuration, sampling_rate, interrupt, progress),
+            Self::Spark(spark) => spark.measure(job, configuration, sampling_rate, interrupt, progress),
+        }
+    }
+
+    /// The word for it in a sample.
+    pub fn word(&self) -> foreglow_shared::Engine {
+        match self {
+            Self::Local => foreglow_shared::Engine::Local,
+            Self::Spark(_) => foreglow_shared::Engine::Spark,
+        }
+    }
+
+    /// The machine that a sample of this engine names.
+    pub fn host(&self, job: &Job) -> Host {
+        match self {
+            Self::Local => job.host(),
+            Self::Spark(_) => Spark::host(),
+        }
+    }
+
+    /// Hardware threads that all executors share; `None` where each has its own.
+    pub fn processors(&self) -> Option<u32> {
+        match self {
+            Self::Local => device::processors(),
+            Self::Spark(_) => None,
+        }
+    }
 }
 
 /// Told while a run goes on.

@@ -13,21 +13,33 @@ use anyhow::Context as _;
 pub use self::bounds::is_out_of_memory;
 use self::protocol::{Assignment, Order, Report};
 use self::slot::Slot;
+pub use self::slot::mini_batches;
 use crate::cnn::Architecture;
+use crate::device;
 
-/// Runs an executor until its input ends: the story of the process behind `foreglow executor`.
+/// Runs an executor until its input ends: the story of the process behind `foreglow executor`. `accelerator` is the address
+/// of the one that a cluster has assigned to it.
 ///
 /// # Errors
 /// The first line is no job, or standard output is gone.
-pub fn serve(mut input: impl BufRead + Send + 'static, output: impl Write + Send + 'static) -> anyhow::Result<()> {
+pub fn serve(
+    mut input: impl BufRead + Send + 'static,
+    output: impl Write + Send + 'static,
+    accelerator: Option<&str>,
+) -> anyhow::Result<()> {
     bounds::die_with_parent();
     let mut line = String::new();
     input.read_line(&mut line).context("the job could not be read from standard input")?;
-    let job: Assignment = serde_json::from_str(&line).context(
+    let mut job: Assignment = serde_json::from_str(&line).context(
         "the first line is no job; an executor is started by `foreglow run` and `foreglow collect`, not by hand",
     )?;
     let reports = Reports(Arc::new(Mutex::new(output)));
-    if let Err(error) = start(&job, input, &reports) {
+    let assigned = accelerator.map(device::assigned).transpose();
+    let started = assigned.and_then(|place| {
+        job.place = place.unwrap_or(job.place);
+        start(&job, input, &reports)
+    });
+    if let Err(error) = started {
         return reports.send(&Report::Failed { partition: None, reason: format!("{error:#}") });
     }
     reports.send(&Report::Ended { peak_memory_mib: bounds::peak_memory_mib() })

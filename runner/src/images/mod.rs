@@ -93,6 +93,21 @@ impl Source {
         }
     }
 
+    /// The same place for a process that runs in another folder.
+    pub fn absolute(mut self) -> Self {
+        let (Self::Generated(path)
+        | Self::Digits(path)
+        | Self::Folder(path)
+        | Self::Tfrecord(path)
+        | Self::Cifar10(path)
+        | Self::Idx(path)
+        | Self::Bson(path)) = &mut self;
+        if let Ok(absolute) = std::path::absolute(&*path) {
+            *path = absolute;
+        }
+        self
+    }
+
     /// Finds the images.
     ///
     /// # Errors

@@ -121,7 +121,11 @@ fn classes_are_the_folders_and_an_image_without_one_is_broken() {
     }
     std::fs::write(folder.path().join("class 0/0000.jpg"), b"no image").unwrap();
     let (code, sample) = run(&["--epochs", "2", "--max-broken", "1", "--test-data", text(folder.path())]);
-    assert_eq!(code, 2, "the broken image counts once in training, and again among the test images: {:?}", sample.reason);
+    assert_eq!(
+        code, 2,
+        "the broken image counts once in training, and again among the test images: {:?}",
+        sample.reason
+    );
     let (code, sample) = run(&["--epochs", "2", "--max-broken", "1"]);
     assert_eq!((code, sample.outcome), (0, Outcome::Completed), "{:?}", sample.reason);
     assert_eq!((&sample.extra["images_processed"], &sample.extra["broken_images"]["count"]), (&14.into(), &1.into()));
@@ -148,10 +152,19 @@ fn options_that_mean_nothing_are_refused() {
         ("--mode training --optimizer adam --momentum 0.5", "--momentum is for --optimizer sgd"),
         ("--mode training --step-epochs 2", "--step-epochs is for --schedule step"),
         ("--mode training --average-optimizer-state", "leave out --average-optimizer-state, or average less often"),
-        ("--mode training --partition-size 12", "a partition of 12 images would cut a mini-batch; give --partition-size 8"),
-        ("--mode training --batch-size 64 --images 20", "--batch-size is 64 and the job has 20 images; give 20 or less"),
+        (
+            "--mode training --partition-size 12",
+            "a partition of 12 images would cut a mini-batch; give --partition-size 8",
+        ),
+        (
+            "--mode training --batch-size 64 --images 20",
+            "--batch-size is 64 and the job has 20 images; give 20 or less",
+        ),
         (&format!("--mode training {data} --test-images 2"), "--test-images needs --test-data"),
-        (&format!("--mode training --test-data {} --test-images 9", text(folder.path())), "give --test-images 8 or less"),
+        (
+            &format!("--mode training --test-data {} --test-images 9", text(folder.path())),
+            "give --test-images 8 or less",
+        ),
     ] {
         let options = options.replace("--learning-rate -1", "--learning-rate=-1");
         let arguments = [vec!["run"], options.split_whitespace().collect()].concat();

@@ -64,6 +64,9 @@ fn answer(planner: Planner, candidate: &Candidate) -> impl IntoView + use<> {
         </dl>
         {sure.map(|sure| view! { <p class="beside" data-testid="recommended-probability">{format!("Keeps what you ask with a probability of {sure}.")}</p> })}
         {warnings(Some(&candidate.prediction))}
+        {planner.spark_submit(configuration).map(|arguments| view! {
+            <p class="beside">"For spark-submit: " <code data-testid="spark-submit">{arguments}</code></p>
+        })}
         <button type="button" class="quiet" on:click=move |_| planner.what_if.set(configuration)>
             "Look at it in the what-if"
         </button>

@@ -12,7 +12,7 @@ use super::run::DEFAULT_MEMORY_MIB;
 use super::workload_args::WorkloadArgs;
 use crate::cnn::Architecture;
 use crate::device::Wish;
-use crate::engine::{self, Job};
+use crate::engine::{Engine, Job};
 use crate::exit::unusable;
 use crate::images::{
     Drawing, Format, ImageSet, Packing, Shape, Source, Split, draw, forget, images_in_sample, pack, read_speed,
@@ -265,7 +265,7 @@ fn cnn_speed(job: &Job, interrupt: &Interrupt, progress: &Progress) -> anyhow::R
     job.prepare(&mut |there, all| progress.images("drawing images", there, all))?;
     let images = u32::try_from(job.workload.images).unwrap_or(u32::MAX);
     let configuration = job.configuration(1, 1, DEFAULT_MEMORY_MIB, images);
-    let sample = engine::measure(job, &configuration, 1.0, interrupt, &mut |step| progress.run(step))?;
+    let sample = Engine::Local.measure(job, &configuration, 1.0, interrupt, &mut |step| progress.run(step))?;
     let reason = sample.reason.clone().unwrap_or_default();
     let forward_secs = sample.extra.get("phases").and_then(|phases| phases.get("forward_secs")?.as_f64());
     let images = sample.extra.get("images_processed").and_then(serde_json::Value::as_u64).unwrap_or(0);

@@ -52,8 +52,8 @@ mod tests {
     #[test]
     fn a_list_is_dealt_in_order_and_evenly() {
         assert_eq!(deal((0..7).collect(), 3), [vec![0, 1], vec![2, 3], vec![4, 5, 6]]);
-        assert_eq!(deal(vec![1], 3), [vec![], vec![], vec![1]]);
-        assert_eq!(deal(Vec::<u8>::new(), 2), [vec![], vec![]]);
+        assert_eq!(deal(vec![1], 3), [Vec::new(), Vec::new(), vec![1]]);
+        assert_eq!(deal(Vec::<u8>::new(), 2), [Vec::<u8>::new(), Vec::new()]);
     }
 
     #[test]
