@@ -85,7 +85,7 @@ bench-decision: $(WASM_RUNNER)
 	  --manifest-path bench/decision/Cargo.toml --target-dir target/decision-web --test browser -- --nocapture | tee target/bench/decision.log
 	cargo run --release --locked --manifest-path bench/decision/Cargo.toml --target-dir target/decision -- target/bench/decision.log
 
-bench: setup-run bench-decision bench-input bench-spark $(SKLEARN)
+bench: setup-run bench-decision bench-input bench-spark bench-event-log $(SKLEARN)
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 
@@ -125,3 +125,8 @@ bench-spark: setup-spark build
 .PHONY: bench-input
 bench-input: build $(if $(filter $(PARITY)/%,$(PYTORCH)),$(PARITY)/venv/installed)
 	$(PYTORCH) bench/input/run.py
+
+# Needs 1 GB of disk for a while.
+.PHONY: bench-event-log
+bench-event-log: build
+	python3 bench/event-log/run.py
