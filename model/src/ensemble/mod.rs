@@ -16,6 +16,7 @@ mod candidate;
 mod canonical;
 mod caution;
 mod censored;
+mod explain;
 mod fitted;
 mod folds;
 mod outliers;
@@ -30,6 +31,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::dataset::{Dataset, DatasetError, Features, Points};
 pub(crate) use crate::ensemble::blend::Margin;
+pub(crate) use crate::ensemble::explain::HeldOutRow;
+pub use crate::ensemble::explain::{Explanation, Part};
 use crate::ensemble::canonical::{Group, MAX_ROWS, Table, groups, subsample};
 use crate::ensemble::fitted::Fitted;
 pub(crate) use crate::ensemble::schema::Schema;

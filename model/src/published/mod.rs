@@ -2,6 +2,7 @@
 //! how accurate each of them is.
 
 mod curve;
+mod effects;
 mod hierarchy;
 mod machine;
 mod place;
@@ -13,6 +14,7 @@ mod single;
 
 pub(crate) use self::curve::{Curve, Halt};
 pub(crate) use self::hierarchy::{Hierarchy, Level2};
+pub use self::effects::{Effect, Effects};
 pub use self::place::{Choice, Place};
 pub use self::scenario::Scenario;
 pub use self::scenario_table::{ScenarioRow, scenario_row, scenario_table};
