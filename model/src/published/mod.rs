@@ -13,8 +13,8 @@ mod scenario_table;
 mod single;
 
 pub(crate) use self::curve::{Curve, Halt};
-pub(crate) use self::hierarchy::{Hierarchy, Level2};
 pub use self::effects::{Effect, Effects};
+pub(crate) use self::hierarchy::{Hierarchy, Level2};
 pub use self::place::{Choice, Place};
 pub use self::scenario::Scenario;
 pub use self::scenario_table::{ScenarioRow, scenario_row, scenario_table};

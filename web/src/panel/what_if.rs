@@ -6,6 +6,7 @@ use leptos::prelude::*;
 
 use crate::job::{Space, counts_up_to, highest, measured_up_to};
 use crate::panel::prediction::{PENDING, interval_text, time_of, warnings};
+use crate::panel::why::WhyButton;
 use crate::state::Planner;
 
 /// Sliders, and beside them the prediction that follows them at once.
@@ -59,6 +60,9 @@ pub fn WhatIfPanel() -> impl IntoView {
             </dl>
             <p class="verdict">{move || prediction.with(|p| verdict(planner.deadline_secs.get(), p.as_ref()))}</p>
             {move || prediction.with(|p| warnings(p.as_ref()))}
+            <p class="acts">
+                <WhyButton configuration=planner.what_if />
+            </p>
         </section>
     }
 }
