@@ -56,9 +56,11 @@ fn App() -> impl IntoView {
                         <Recommended />
                         <WhatIfPanel />
                     </div>
-                    <QuestionPanel />
                     <Show when=move || !failed.get()>
                         <Compare />
+                    </Show>
+                    <QuestionPanel />
+                    <Show when=move || !failed.get()>
                         <div class="pair">
                             <TimeByMoneyChart />
                             <HeatMapChart />

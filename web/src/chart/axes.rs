@@ -20,7 +20,7 @@ pub struct Frame {
 /// Room for the labels of the axes, pixels.
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 18.0;
-const TOP: f64 = 14.0;
+const TOP: f64 = 20.0;
 const BOTTOM: f64 = 46.0;
 
 impl Frame {

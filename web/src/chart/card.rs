@@ -6,7 +6,7 @@ use leptos::html::Div;
 use leptos::prelude::*;
 use web_sys::{Element, KeyboardEvent, MouseEvent};
 
-use crate::chart::about::{About, Mark};
+use crate::chart::about::{About, Mark, in_short};
 use crate::chart::axes::{Frame, width_of};
 use crate::chart::export::{download, standalone};
 use crate::chart::scale::Spread;
@@ -114,9 +114,9 @@ pub fn card<D: Drawing>(card: Card, place: Place, drawing: Memo<Option<D>>) -> i
         }
         event.prevent_default();
     };
-    let readout = move || {
-        let about = pointed.get().unwrap_or_else(|| About::Configuration(planner.what_if.get()));
-        about.words(planner)
+    let readout = move || match pointed.get() {
+        Some(about) => about.words(planner),
+        None => in_short(planner, planner.what_if.get()),
     };
     let asked = Signal::derive(move || match pointed.get() {
         Some(about) => about.taken(planner.what_if.get()).unwrap_or_else(|| planner.what_if.get()),
@@ -153,13 +153,7 @@ pub fn card<D: Drawing>(card: Card, place: Place, drawing: Memo<Option<D>>) -> i
         <section class="card chart" aria-labelledby=titled_by>
             <div class="chart-head">
                 <h2 id=title_id>{title}</h2>
-                <div class="chart-tools">
-                    {switches}
-                    <div class="exports">
-                        <button type="button" class="tool" data-testid=svg_id aria-label=svg_label on:click=save_svg>"SVG"</button>
-                        <button type="button" class="tool" data-testid=csv_id aria-label=csv_label on:click=save_csv>"CSV"</button>
-                    </div>
-                </div>
+                <div class="chart-tools">{switches}</div>
             </div>
             <p class="says">{move || says.get()}</p>
             <div
@@ -196,12 +190,18 @@ pub fn card<D: Drawing>(card: Card, place: Place, drawing: Memo<Option<D>>) -> i
                     {ring}
                 </svg>
             </div>
-            <p class="readout" data-testid=readout_test_id>
-                // Eight charts that all speak at each step of a slider would drown what is said.
-                <span id=readout_id aria-live=move || if focused.get() { "polite" } else { "off" }>{readout}</span>
-                " "
-                <WhyButton configuration=asked />
-            </p>
+            <div class="chart-foot">
+                <p class="readout" data-testid=readout_test_id>
+                    // Ten charts that all speak at each step of a slider would drown what is said.
+                    <span id=readout_id aria-live=move || if focused.get() { "polite" } else { "off" }>{readout}</span>
+                    " "
+                    <WhyButton configuration=asked />
+                </p>
+                <div class="exports">
+                    <button type="button" class="tool" data-testid=svg_id aria-label=svg_label on:click=save_svg>"SVG"</button>
+                    <button type="button" class="tool" data-testid=csv_id aria-label=csv_label on:click=save_csv>"CSV"</button>
+                </div>
+            </div>
             {move || drawing.with(|drawing| drawing.as_ref().and_then(Drawing::legend))}
         </section>
     }

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, path, shade, x_axis, y_axis};
 use crate::chart::card::{Card, Drawing, Place, card, log_switch};
-use crate::chart::grid::Grid;
+use crate::chart::grid::{Grid, thinned};
 use crate::chart::lines::{Line, LinePoint, Measured, line, lines, lines_for, measured};
 use crate::chart::overview::Overview;
 use crate::chart::scale::{Scale, Spread};
@@ -19,6 +19,8 @@ use crate::state::Planner;
 
 const HEIGHT_PX: f64 = 360.0;
 const TIME_TICKS: usize = 6;
+/// Intervals along the line of the what-if.
+const BAND: usize = 12;
 /// Room above the highest point, as a share.
 const HEADROOM: f64 = 1.06;
 /// A deadline far above every time would flatten the lines; beyond this multiple it is told, not drawn.
@@ -154,12 +156,19 @@ impl Drawing for CompletionTimes {
         if let Err(place) = counts.binary_search(&executors) {
             counts.insert(place, executors);
         }
-        let own = line(&fitted.predictor, &counts, cores_per_executor);
+        let own = lines(&fitted.predictor, &counts, &[cores_per_executor]).pop()?;
+        // An interval takes longer than a time: a dozen of them are a smooth band.
+        let mut some = thinned(&counts, BAND);
+        if let Err(place) = some.binary_search(&executors) {
+            some.insert(place, executors);
+        }
+        let intervals = line(&fitted.predictor, &some, cores_per_executor);
         let points = path(own.points.iter().map(|point| self.px(point.executors, point.secs)));
-        let looked_at = own.points.iter().find(|point| point.executors == executors).map(|point| mark(self, point));
+        let looked_at =
+            intervals.points.iter().find(|point| point.executors == executors).map(|point| mark(self, point));
         Some(
             view! {
-                <path class="band" d=self.band(&own) />
+                <path class="band" d=self.band(&intervals) />
                 <path class="own-line" d=points />
                 {looked_at}
             }

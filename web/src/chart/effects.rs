@@ -54,8 +54,8 @@ pub fn EffectsCharts() -> impl IntoView {
             {reason}
             <div class="triple">
                 {alone(Feature::InverseExecutors, "effect-executors", "Executors")}
-                {alone(Feature::InverseCores, "effect-cores", "Cores per executor")}
-                {alone(Feature::SamplingRate, "effect-rate", "Share of the images")}
+                {alone(Feature::InverseCores, "effect-cores", "Cores")}
+                {alone(Feature::SamplingRate, "effect-rate", "Images")}
             </div>
         </section>
     }
@@ -191,7 +191,7 @@ impl Drawing for Alone {
             view! {
                 <g class="looked-at-mark">
                     <circle cx=cx cy=cy r=7.0 />
-                    <text x=x y=cy - 10.0 text-anchor=anchor data-testid="factor" data-value=scaled.to_string()>
+                    <text x=x y=(cy - 10.0).max(14.0) text-anchor=anchor data-testid="factor" data-value=scaled.to_string()>
                         {format!("×{scaled:.2}")}
                     </text>
                 </g>

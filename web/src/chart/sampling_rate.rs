@@ -112,7 +112,7 @@ impl Drawing for Shares {
             view! {
                 <g class="looked-at-mark">
                     <circle cx=cx cy=cy r=7.0 />
-                    <text x=cx - 12.0 y=cy - 10.0 text-anchor="end">
+                    <text x=cx - 12.0 y=(cy - 10.0).max(14.0) text-anchor="end">
                         {format_duration(end.1)}
                     </text>
                 </g>

@@ -148,6 +148,10 @@ fn multiples(lower: f64, upper: f64, step: f64) -> Vec<f64> {
 
 /// Powers of ten with their 2 and 5 while there is room for them.
 fn decades(lower: f64, upper: f64, count: usize) -> Vec<f64> {
+    // Within a decade equal steps say more.
+    if upper / lower < 10.0 && count < usize::MAX {
+        return multiples(lower, upper, round_step((upper - lower) / count as f64));
+    }
     let digits: &[f64] = if (upper / lower).log10() * 3.0 <= count as f64 * 1.5 { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let (first, last) = (lower.log10().floor() as i32, upper.log10().ceil() as i32);
     (first..=last).flat_map(|exponent| digits.iter().map(move |digit| digit * 10f64.powi(exponent))).collect()

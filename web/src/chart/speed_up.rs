@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use foreglow_model::Setting;
 use foreglow_shared::WhatIf;
 use leptos::prelude::*;
 
@@ -10,7 +9,7 @@ use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, path, shade, x_axis, y_axis};
 use crate::chart::card::{Card, Drawing, Place, card, log_switch, switch};
 use crate::chart::grid::{Grid, thinned};
-use crate::chart::lines::{lines_for, predicted_secs};
+use crate::chart::lines::lines_for;
 use crate::chart::overview::Overview;
 use crate::chart::scale::{Scale, Spread};
 use crate::chart::sheet::{Sheet, digits};
@@ -87,7 +86,7 @@ pub fn SpeedUpChart() -> impl IntoView {
         {switch("Along which resource", overs, over)}
         {log_switch("axes", spread)}
     };
-    let frame = Card { id: "speed-up", title: "Speed-up and efficiency", says, switches: switches.into_any() };
+    let frame = Card { id: "speed-up", title: "Speed-up", says, switches: switches.into_any() };
     card(frame, place, drawing)
 }
 
@@ -147,16 +146,14 @@ fn gained(gain: Gain, (count, speed_up): (u32, f64)) -> f64 {
 
 impl Series {
     fn of(fitted: &Fitted, over: Over, of: u32, counts: &[u32]) -> Self {
-        let secs = |count: u32| {
-            let (executors, cores_per_executor) = match over {
-                Over::Executors => (count, of),
-                Over::Cores => (of, count),
-            };
-            predicted_secs(&fitted.predictor, Setting { executors, cores_per_executor, sampling_rate: 1.0 })
+        let asked: Vec<u32> = std::iter::once(1).chain(counts.iter().copied().filter(|count| *count > 1)).collect();
+        let times = match over {
+            Over::Executors => fitted.predictor.times(&asked, &[of]).concat(),
+            Over::Cores => fitted.predictor.times(&[of], &asked).concat(),
         };
-        let alone = secs(1);
-        let point = |count: &u32| Some((*count, alone? / secs(*count)?));
-        Self { of, points: counts.iter().filter_map(point).collect() }
+        let alone = times.first().copied().flatten();
+        let point = |(count, secs): (&u32, &Option<f64>)| Some((*count, alone? / (*secs)?));
+        Self { of, points: asked.iter().zip(&times).filter_map(point).collect() }
     }
 }
 

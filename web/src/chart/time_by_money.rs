@@ -161,7 +161,8 @@ impl Drawing for TimeByMoney {
         });
         view! {
             {y_axis(self.frame, &self.y, money)}
-            {x_axis(self.frame, &self.x, times, &format!("completion time; upwards {currency}"))}
+            {x_axis(self.frame, &self.x, times, "completion time")}
+            <text class="axis-name" x=0.0 y=12.0>{currency}</text>
             <path class="cloud" d=dots />
             <path class="front" d=line />
             {deadline}

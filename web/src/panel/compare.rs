@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use crate::chart::named;
 use crate::compare::{Neighbours, Taken};
-use crate::panel::prediction::{interval_text, time_of};
+use crate::panel::prediction::{interval_ends, time_of};
 use crate::panel::why::WhyButton;
 use crate::state::Planner;
 
@@ -42,7 +42,7 @@ pub fn Compare() -> impl IntoView {
         planner.pins.with(|pins| pins.contains(&what_if) || pins.len() >= MOST_PINS)
     });
     view! {
-        <section class="card compare" aria-labelledby="compare-title">
+        <section class="card side-by-side" aria-labelledby="compare-title">
             <div class="chart-head">
                 <h2 id="compare-title">"Side by side"</h2>
                 <button type="button" class="quiet" data-testid="pin" disabled=move || is_pinned.get() on:click=pin>
@@ -56,7 +56,7 @@ pub fn Compare() -> impl IntoView {
                             <th scope="col"><span class="out-of-sight">"Which"</span></th>
                             <th scope="col">"Executors × cores"</th>
                             <th scope="col" class="number">"Completion time"</th>
-                            <th scope="col" class="number wide">"Interval"</th>
+                            <th scope="col" class="number wide">"90 % interval"</th>
                             <th scope="col" class="number">"Money"</th>
                             <Show when=move || limits.get()>
                                 <th scope="col" class="number">"Chance"</th>
@@ -143,7 +143,7 @@ fn shown(planner: Planner, row: Row, recommended: Option<Taken>, limits: bool) -
                 </button>
             </td>
             <td class="number strong" data-secs=secs>{time}</td>
-            <td class="number wide hush">{interval_text(candidate.prediction.interval.as_ref())}</td>
+            <td class="number wide hush">{interval_ends(candidate.prediction.interval.as_ref())}</td>
             <td class="number strong" data-cost=candidate.cost.map(|cost| cost.to_string())>{money}</td>
             {limits.then(|| view! { <td class="number" data-testid="chance">{chance}</td> })}
             <td class="beside">{remark.unwrap_or(beside)}</td>
