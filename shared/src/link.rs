@@ -6,7 +6,7 @@
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 
-use crate::{IncompleteRun, Job, Observation, Question};
+use crate::{IncompleteRun, Job, Observation, Question, WhatIf};
 
 /// How the fragment of this version begins.
 pub const FRAGMENT_PREFIX: &str = "v1.";
@@ -23,6 +23,9 @@ pub struct View {
     pub job: Job,
     /// What is asked.
     pub question: Question,
+    /// Configurations that the person compares, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pins: Vec<WhatIf>,
 }
 
 /// Why a link cannot be opened.
@@ -135,7 +138,8 @@ impl View {
         let what_if = self.question.what_if;
         let runs = self.job.observations.iter().map(|run| (run.executors, run.cores_per_executor));
         let incomplete = self.job.incomplete.iter().map(|run| (run.executors, run.cores_per_executor));
-        runs.chain(incomplete).chain([(what_if.executors, what_if.cores_per_executor)]).any(|(e, c)| e == 0 || c == 0)
+        let looked_at = self.pins.iter().chain([&what_if]).map(|looked| (looked.executors, looked.cores_per_executor));
+        runs.chain(incomplete).chain(looked_at).any(|(e, c)| e == 0 || c == 0)
     }
 }
 

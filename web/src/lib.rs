@@ -8,9 +8,12 @@
 //! and the command line print the same digits. It must never send anything anywhere: it reads from its own origin.
 
 pub mod chart;
+pub mod compare;
 pub mod duration;
 pub mod fit;
 pub mod job;
+pub mod presets;
+pub mod why;
 
 #[cfg(target_arch = "wasm32")]
 mod app;

@@ -67,6 +67,8 @@ pub struct Planner {
     pub prices: RwSignal<PriceSheet>,
     /// The configuration that is looked at.
     pub what_if: RwSignal<WhatIf>,
+    /// Configurations that are compared.
+    pub pins: RwSignal<Vec<WhatIf>>,
     /// The predictor of the selected job.
     pub fit: RwSignal<Fit>,
     /// The published scenarios with all learners, on request.
@@ -112,6 +114,7 @@ impl Planner {
             space,
             prices,
             what_if: RwSignal::new(question.what_if),
+            pins: RwSignal::new(Vec::new()),
             fit,
             decision,
             alert: RwSignal::new(None),
@@ -135,18 +138,24 @@ impl Planner {
 
     /// The question as it stands; reactive.
     pub fn question(&self) -> Question {
+        Question { what_if: self.what_if.get(), ..self.question_without_what_if() }
+    }
+
+    /// The question about a configuration of no meaning; reactive, but not to the what-if.
+    pub fn question_without_what_if(&self) -> Question {
         let limits = Limits {
             deadline_secs: self.deadline_secs.get(),
             budget: self.budget.get(),
             probability: self.probability.get(),
         };
-        self.space.get().ask(limits, self.prices.get(), self.what_if.get())
+        self.space.get().ask(limits, self.prices.get(), WhatIf { executors: 1, cores_per_executor: 1 })
     }
 
     /// The page as it can be shared; reactive. `None` while there is nothing on it.
     pub fn view(&self) -> Option<View> {
         let question = self.question();
-        self.job().map(|job| View { job, question })
+        let pins = self.pins.get();
+        self.job().map(|job| View { job, question, pins })
     }
 
     /// The fitted predictor; reactive.
@@ -177,7 +186,9 @@ impl Planner {
             executors: configuration.executors,
             cores_per_executor: configuration.cores_per_executor,
             memory_per_executor_mib: self.space.with(|space| space.memory_per_executor_mib),
-            accelerated: self.job().is_some_and(|job| job.context.accelerator.is_some()),
+            accelerated: self
+                .jobs
+                .with(|jobs| jobs.get(self.selected.get()).is_some_and(|job| job.context.accelerator.is_some())),
         }
     }
 
@@ -236,12 +247,13 @@ impl Planner {
         self.budget.set(None);
         self.space.set(Space::of(&question));
         self.what_if.set(question.what_if);
+        self.pins.set(Vec::new());
         self.refit();
     }
 
     /// Opens a link. A bad one changes nothing but the message.
     pub fn open_link(&self, link: &str) -> Result<(), LinkError> {
-        let View { job, question } = View::from_link(link)?;
+        let View { job, question, pins } = View::from_link(link)?;
         // Another question about the same runs has the same predictor.
         let fitted = untrack(|| self.job()).as_ref() == Some(&job) && untrack(|| self.fitted()).is_some();
         self.jobs.update(|jobs| match jobs.iter_mut().position(|known| known.context == job.context) {
@@ -260,6 +272,7 @@ impl Planner {
         self.probability.set(question.probability);
         self.prices.set(question.prices);
         self.what_if.set(question.what_if);
+        self.pins.set(pins);
         self.alert.set(None);
         if !fitted {
             self.refit();

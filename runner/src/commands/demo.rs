@@ -222,7 +222,7 @@ fn without(job: Job, (executors, cores): (u32, u32)) -> Job {
 }
 
 fn link(job: Job, question: Question, planner: &str) -> String {
-    View { job, question }.to_link(planner)
+    View { job, question, pins: Vec::new() }.to_link(planner)
 }
 
 /// A deadline that some configurations meet and others miss, in whole seconds where there are some.
