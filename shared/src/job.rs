@@ -204,9 +204,14 @@ pub fn group_by_context(samples: &[Sample]) -> Vec<Job> {
         job.incomplete.extend(IncompleteRun::of(sample));
     }
     let mut jobs: Vec<Job> = jobs.into_values().collect();
-    for job in &mut jobs {
+    sort_runs(&mut jobs);
+    jobs
+}
+
+/// Puts the runs of each job into the order of their features.
+pub(crate) fn sort_runs(jobs: &mut [Job]) {
+    for job in jobs {
         job.observations.sort_by(Observation::cmp_features);
         job.incomplete.sort_by(IncompleteRun::cmp_features);
     }
-    jobs
 }
