@@ -50,8 +50,7 @@ const REQUIRED: &[&str] = &[
 /// A missing column, or the line of the first row that is no sample.
 pub(crate) fn read_csv(text: &str) -> Result<Vec<Sample>, ReadError> {
     let delimiter = delimiter(text);
-    let mut reader =
-        csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::All).from_reader(text.as_bytes());
+    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::All).from_reader(text.as_bytes());
     let headers = reader.headers().map_err(|error| form(1, &error))?.clone();
     if headers.iter().all(str::is_empty) {
         return Err(ReadError::Empty);

@@ -128,8 +128,18 @@ impl View {
     }
 
     fn has_zero_configuration(&self) -> bool {
-        let runs = self.job.observations.iter().chain(&self.left_out.observations).map(|run| (run.executors, run.cores_per_executor));
-        let incomplete = self.job.incomplete.iter().chain(&self.left_out.incomplete).map(|run| (run.executors, run.cores_per_executor));
+        let runs = self
+            .job
+            .observations
+            .iter()
+            .chain(&self.left_out.observations)
+            .map(|run| (run.executors, run.cores_per_executor));
+        let incomplete = self
+            .job
+            .incomplete
+            .iter()
+            .chain(&self.left_out.incomplete)
+            .map(|run| (run.executors, run.cores_per_executor));
         runs.chain(incomplete).any(|(e, c)| e == 0 || c == 0)
     }
 }
@@ -147,7 +157,10 @@ pub(crate) fn check_question(question: &Question) -> Result<(), LinkError> {
     }
     let what_if = question.what_if;
     let counts = [&question.executors, &question.cores_per_executor].into_iter().flatten();
-    if counts.chain([&question.memory_per_executor_mib, &what_if.executors, &what_if.cores_per_executor]).any(|n| *n == 0) {
+    if counts
+        .chain([&question.memory_per_executor_mib, &what_if.executors, &what_if.cores_per_executor])
+        .any(|n| *n == 0)
+    {
         return form(NOTHING_IN_IT);
     }
     if question.deadline_secs.is_some_and(|secs| !(secs.is_finite() && secs > 0.0)) {

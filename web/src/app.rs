@@ -8,8 +8,8 @@ use web_sys::{HtmlElement, Window};
 
 use crate::chart::{CompletionTimeChart, SamplingRateChart};
 use crate::panel::{
-    Alert, Candidates, DataPanel, EmptyPage, Header, JobTitle, Newer, QuestionPanel, Recommended, Scenarios,
-    WhatIfPanel,
+    Alert, Candidates, DataPanel, EmptyPage, Export, Header, ImportPanel, JobTitle, LiveStatus, Newer, NextSamples,
+    QuestionPanel, Recommended, Samples, Scenarios, WhatIfPanel,
 };
 use crate::source;
 use crate::state::{Fit, Planner};
@@ -45,6 +45,8 @@ fn App() -> impl IntoView {
             <main>
                 <Alert />
                 <Newer />
+                <LiveStatus />
+                <ImportPanel />
                 <Show when=move || !empty.get() fallback=|| view! { <EmptyPage /> }>
                     <JobTitle />
                     <div class="answer">
@@ -60,6 +62,9 @@ fn App() -> impl IntoView {
                         </div>
                         <Candidates />
                     </Show>
+                    <Samples />
+                    <NextSamples />
+                    <Export />
                     <DataPanel />
                 </Show>
             </main>

@@ -16,8 +16,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use tokio::sync::watch;
 
-use self::events::News;
 pub use self::access::Access;
+use self::events::News;
 pub use self::samples::{Receipt, Rejection};
 use crate::exit::unusable;
 use crate::store::Store;
@@ -99,7 +99,7 @@ impl Collector {
         let shared =
             Shared { store: Arc::new(Mutex::new(store)), access: Arc::new(self.access), is_local, news: news.clone() };
         let (stopping, stopped) = tokio::sync::oneshot::channel();
-        let server = axum::serve(listener, router(shared)).with_graceful_shutdown(async {
+        let server = axum::serve(listener, router(shared)).with_graceful_shutdown(async move {
             told_to_stop.await;
             // Who listens for samples would listen for ever.
             news.send_modify(|news| news.stopping = true);

@@ -87,7 +87,9 @@ impl Field {
     pub(super) fn names(self) -> &'static [&'static str] {
         match self {
             Self::Executors => &["executors", "numexecutors", "executorinstances", "machines", "nodes", "workers"],
-            Self::CoresPerExecutor => &["coresperexecutor", "executorcores", "corespernode", "cores", "threads", "vcpus"],
+            Self::CoresPerExecutor => {
+                &["coresperexecutor", "executorcores", "corespernode", "cores", "threads", "vcpus"]
+            }
             Self::Extent => &["samplingrate", "share", "fraction", "rate", "percent", "imagesprocessed", "scale"],
             Self::CompletionTime => &[
                 "completiontimesecs",

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 pub use self::field::Field;
 pub use self::mapping::{Extent, Mapping, Place, TimeUnit};
 use crate::encoding::decode;
-use crate::job::sort_runs;
 use crate::separated::{delimiter, with_point};
 use crate::{Context, Host, IncompleteOutcome, IncompleteRun, Job, Mode, Observation, Workload};
 
@@ -100,7 +99,7 @@ impl ForeignTable {
             Row { cells: &row, line, mapping, delimiter: self.delimiter }.add_to(&mut jobs)?;
         }
         let mut jobs: Vec<Job> = jobs.into_values().collect();
-        sort_runs(&mut jobs);
+        jobs.iter_mut().for_each(Job::sort_runs);
         Ok(jobs)
     }
 
@@ -208,9 +207,7 @@ impl Row<'_> {
     fn positive(&self, field: Field) -> Result<f64, TableError> {
         let text = self.text(field);
         let number = with_point(text, self.delimiter).as_deref().unwrap_or(text).parse::<f64>().ok();
-        number
-            .filter(|number| number.is_finite() && *number > 0.0)
-            .ok_or_else(|| self.cell(field, "a number above 0"))
+        number.filter(|number| number.is_finite() && *number > 0.0).ok_or_else(|| self.cell(field, "a number above 0"))
     }
 
     fn secs(&self) -> Result<f64, TableError> {

@@ -48,7 +48,9 @@ fn a_table_with_decimal_commas_and_milliseconds_gives_the_runs_that_it_holds() {
 
 #[test]
 fn a_run_that_did_not_complete_is_never_a_completion_time() {
-    let jobs = jobs("nodes,cores,percent,elapsed ms,outcome\n1,1,10,1000,completed\n1,2,10,,out_of_memory\n2,1,10,60000,timed_out\n");
+    let jobs = jobs(
+        "nodes,cores,percent,elapsed ms,outcome\n1,1,10,1000,completed\n1,2,10,,out_of_memory\n2,1,10,60000,timed_out\n",
+    );
     let incomplete = &jobs.unwrap()[0].incomplete;
     assert_eq!(incomplete[0].outcome, IncompleteOutcome::OutOfMemory);
     assert_eq!((incomplete[1].outcome, incomplete[1].at_least_secs), (IncompleteOutcome::TimedOut, Some(60.0)));
