@@ -11,6 +11,7 @@ use super::workload_args::{
     WorkloadArgs, at_least_one, check_rate, check_sizes, default_partition_size, prepare, warnings,
 };
 use crate::engine::{self, Engine, Job};
+use crate::exit::unusable;
 use crate::images::images_in_sample;
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::output::{self, Format};
@@ -139,6 +140,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         progress.line(&format!("{done} of {of} runs are in {file} already"));
     }
     if let Engine::Spark(spark) = &engine {
+        if job.training.is_some() {
+            return Err(unusable("the Spark engine runs inference only; train with --engine local"));
+        }
         spark.check(&job, runs.iter().map(|run| &run.configuration))?;
     }
     prepare(&job, &progress)?;

@@ -58,7 +58,7 @@ impl EngineArgs {
     pub fn job(&self, workload: &WorkloadArgs) -> anyhow::Result<Job> {
         let Some(master) = self.spark_master() else { return workload.job() };
         let job = workload.job_on_cluster()?;
-        let only_here = matches!(job.source, Source::Generated(_)) && workload.cache_dir.is_none();
+        let only_here = matches!(job.source, Source::Generated(_) | Source::Digits(_)) && workload.cache_dir.is_none();
         if only_here && !master.is_loopback() {
             return Err(unusable(
                 "the drawn images are on this machine only; give --data, or --cache-dir, a folder that every worker sees under \

@@ -21,7 +21,9 @@ const STEPS: u32 = 3;
 /// Shares of a mini-batch where the person names no size: as many threads can work on it. They have no less than a few
 /// images, without which batch normalisation means nothing.
 const SHARES: u32 = 8;
-const SMALLEST_SHARE: u32 = 4;
+const SMALLEST_SHARE: u32 = 8;
+/// Images of a mini-batch where the person names no number; shares of fewer than eight images cost half as much time again.
+const BATCH_SIZE: u32 = 32;
 
 /// How the job trains.
 #[derive(Clone, Debug, clap::Args)]
@@ -69,7 +71,7 @@ pub struct TrainingArgs {
     average_optimizer_state: bool,
 
     /// Images of a mini-batch that a thread learns at once, and all that batch normalisation sees [default: an eighth of
-    /// the mini-batch, but no less than 4; on a GPU all of it]
+    /// the mini-batch, but no less than 8; on a GPU all of it]
     #[arg(long, value_name = "N")]
     share_size: Option<u32>,
 
@@ -118,8 +120,10 @@ impl TrainingArgs {
         if self.mode == ModeArg::Inference {
             return Ok(job);
         }
-        let batch_size = job.workload.batch_size;
         let images = job.workload.images;
+        let usual = BATCH_SIZE.min(u32::try_from(images).unwrap_or(BATCH_SIZE));
+        let batch_size = workload.batch_size.unwrap_or(usual);
+        job.workload.batch_size = batch_size;
         if u64::from(batch_size) > images {
             return Err(unusable(format!(
                 "--batch-size is {batch_size} and the job has {images} images; give {images} or less"

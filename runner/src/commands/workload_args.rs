@@ -13,6 +13,8 @@ use crate::exit::unusable;
 use crate::images::{Drawing, Format, Source};
 use crate::progress::Progress;
 
+/// Images that go through the CNN at once where the person names no number.
+const DEFAULT_BATCH_SIZE: u32 = 8;
 /// Images of a job where neither the person nor a folder says how many.
 const DEFAULT_IMAGES: u64 = 3200;
 const LARGEST_JOB: u64 = 1 << 32;
@@ -54,9 +56,9 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "PX")]
     pub image_px: Option<u32>,
 
-    /// Images that go through the CNN at once
-    #[arg(long, value_name = "N", default_value_t = 8)]
-    pub batch_size: u32,
+    /// Images that go through the CNN at once [default: 8, or 32 to train]
+    #[arg(long, value_name = "N")]
+    pub batch_size: Option<u32>,
 
     /// auto, cpu, gpu, or the number or name of one that `foreglow devices` lists
     #[arg(long, value_name = "DEVICE", default_value_t = Wish::Auto)]
@@ -101,7 +103,8 @@ impl WorkloadArgs {
                 "{name} cannot take images of {image_px} px; choose --image-px from {smallest} to {largest}"
             )));
         }
-        at_least_one("--batch-size", self.batch_size)?;
+        let batch_size = self.batch_size.unwrap_or(DEFAULT_BATCH_SIZE);
+        at_least_one("--batch-size", batch_size)?;
         let timeout = match self.timeout {
             None => None,
             Some(secs) => Some(
@@ -112,7 +115,7 @@ impl WorkloadArgs {
             ),
         };
         let (source, images) = self.images()?;
-        let mut workload = Job::workload(architecture, image_px, images, self.batch_size);
+        let mut workload = Job::workload(architecture, image_px, images, batch_size);
         if let Some(name) = self.data.as_deref().and_then(|data| data.canonicalize().ok()) {
             // Times on one folder say nothing about another.
             let name = name.file_name().unwrap_or(name.as_os_str()).to_string_lossy().into_owned();

@@ -158,7 +158,7 @@ impl Args {
             draw: Drawing::default(),
             cache_dir: self.cache_dir.clone(),
             image_px: self.image_px,
-            batch_size: 8,
+            batch_size: None,
             device: self.device.clone(),
             seed: self.seed,
             timeout: None,
