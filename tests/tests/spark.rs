@@ -229,7 +229,7 @@ fn kill(process: u32) {
 }
 
 fn failed_sample(program: &Program) -> anyhow::Result<Sample> {
-    let line = program.wait_for_line("\"outcome\"", Duration::from_secs(180))?;
+    let line = program.wait_for_line("\"outcome\"", Duration::from_secs(300))?;
     let sample = parse_line(&line)?;
     assert_eq!((sample.outcome, sample.completion_time_secs), (Outcome::Failed, None));
     Ok(sample)
