@@ -189,6 +189,7 @@ mod tests {
             seed: 0,
             timeout: None,
             broken_limit: None,
+            training: None,
         }
     }
 

@@ -6,10 +6,11 @@ use foreglow_shared::{Outcome, Sample, format_rate, write_csv, write_jsonl};
 
 use super::engine_args::EngineArgs;
 use super::run::DEFAULT_MEMORY_MIB;
+use super::training_args::TrainingArgs;
 use super::workload_args::{
     WorkloadArgs, at_least_one, check_rate, check_sizes, default_partition_size, prepare, warnings,
 };
-use crate::engine::{self, Engine};
+use crate::engine::{self, Engine, Job};
 use crate::images::images_in_sample;
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::output::{self, Format};
@@ -25,6 +26,9 @@ use crate::upload::send_or_keep;
 pub struct Args {
     #[command(flatten)]
     workload: WorkloadArgs,
+
+    #[command(flatten)]
+    training: TrainingArgs,
 
     #[command(flatten)]
     grid: GridArgs,
@@ -66,7 +70,7 @@ struct GridArgs {
     #[arg(long, value_name = "MIB,…", value_delimiter = ',')]
     memory: Vec<u32>,
 
-    /// Images of one task, P [default: 8]
+    /// Images of one task, P [default: 8, or a mini-batch to train]
     #[arg(long, value_name = "P,…", value_delimiter = ',')]
     partition_size: Vec<u32>,
 
@@ -80,13 +84,13 @@ struct GridArgs {
 }
 
 impl GridArgs {
-    fn grid(&self, images: u64) -> anyhow::Result<Grid> {
+    fn grid(&self, job: &Job) -> anyhow::Result<Grid> {
         let grid = Grid {
             executors: distinct(&self.executors),
             cores: distinct(&self.cores),
             memory_mib: if self.memory.is_empty() { vec![DEFAULT_MEMORY_MIB] } else { distinct(&self.memory) },
             partition_sizes: if self.partition_size.is_empty() {
-                vec![default_partition_size(images)]
+                vec![default_partition_size(job)]
             } else {
                 distinct(&self.partition_size)
             },
@@ -107,15 +111,15 @@ impl GridArgs {
         for rate in &grid.sampling_rates {
             check_rate(*rate)?;
         }
-        check_sizes(images, &grid.executors, &grid.partition_sizes)?;
+        check_sizes(job, &grid.executors, &grid.partition_sizes)?;
         Ok(grid)
     }
 }
 
 /// Runs it.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let job = args.engine.job(&args.workload)?;
-    let grid = args.grid.grid(job.workload.images)?;
+    let job = args.training.job(args.engine.job(&args.workload)?, &args.workload)?;
+    let grid = args.grid.grid(&job)?;
     let mut engine = args.engine.engine()?;
     let all = args.engine.order(grid.runs(&job));
     let (mut file, known) = open(args)?;

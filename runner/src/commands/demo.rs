@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use foreglow_model::{Grid, Predictor, Setting};
-use foreglow_shared::{Context, Job, Observation, Outcome, Question, Sample, View, group_by_context};
+use foreglow_shared::{Context, Job, LeftOut, Observation, Outcome, Question, Sample, View, group_by_context};
 
 use super::run::DEFAULT_MEMORY_MIB;
 use super::serve;
@@ -70,7 +70,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     // The address first: a port in use is better known before the measuring than after it.
     let collector = if args.once { None } else { Some(listen(args.listen)?) };
     let job = args.workload.job()?;
-    check_sizes(job.workload.images, &[LEFT_OUT.0], &[args.partition_size])?;
+    check_sizes(&job, &[LEFT_OUT.0], &[args.partition_size])?;
     let store = Store::open(args.store.as_deref())?;
     let mut bench = Bench {
         job: &job,
@@ -222,7 +222,7 @@ fn without(job: Job, (executors, cores): (u32, u32)) -> Job {
 }
 
 fn link(job: Job, question: Question, planner: &str) -> String {
-    View { job, question }.to_link(planner)
+    View { job, question, pins: Vec::new(), left_out: LeftOut::default() }.to_link(planner)
 }
 
 /// A deadline that some configurations meet and others miss, in whole seconds where there are some.

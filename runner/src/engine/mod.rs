@@ -14,7 +14,8 @@ use self::local::describe_broken;
 use self::spark::Spark;
 use crate::cnn::Architecture;
 use crate::device::{self, Chosen};
-use crate::executor::protocol::Assignment;
+use crate::executor::protocol::{Assignment, Evaluation};
+use crate::executor::training::Training;
 use crate::images::{GeneratorProgress, Source};
 use crate::interrupt::Interrupt;
 
@@ -33,6 +34,17 @@ pub struct Job {
     pub timeout: Option<Duration>,
     /// Broken images that a run skips before it fails; `None` is one in a hundred.
     pub broken_limit: Option<u64>,
+    /// How the CNN is trained, and the images to judge it by; `None` for inference.
+    pub training: Option<TrainingJob>,
+}
+
+/// What makes a job a training job.
+#[derive(Clone, Debug)]
+pub struct TrainingJob {
+    /// How the CNN is trained; what depends on the configuration is filled in with it.
+    pub settings: Training,
+    /// Images that are not learned, to judge the CNN by after the clock has stopped.
+    pub held_out: Option<Evaluation>,
 }
 
 /// What runs the executors.
@@ -102,7 +114,11 @@ impl Job {
     /// # Errors
     /// They are not and cannot be.
     pub fn prepare(&self, progress: GeneratorProgress<'_>) -> anyhow::Result<()> {
-        self.source.prepare(self.workload.images, progress)
+        self.source.prepare(self.workload.images, progress)?;
+        match self.training.as_ref().and_then(|training| training.held_out.as_ref()) {
+            Some(held_out) => held_out.source.prepare(held_out.first + held_out.images, progress),
+            None => Ok(()),
+        }
     }
 
     /// The workload of a CNN at an image size, its inference.
@@ -154,6 +170,11 @@ impl Job {
             images: self.workload.images,
             sampling_rate,
             seed: self.seed,
+            training: self.training.as_ref().map(|training| Training {
+                executors: configuration.executors,
+                listen: (configuration.executors > 1).then(|| "127.0.0.1".to_owned()),
+                ..training.settings.clone()
+            }),
         }
     }
 }

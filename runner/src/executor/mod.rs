@@ -3,6 +3,7 @@
 mod bounds;
 pub mod protocol;
 mod slot;
+pub mod training;
 
 use std::io::{BufRead, Write};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -22,7 +23,7 @@ use crate::device;
 /// # Errors
 /// The first line is no job, or standard output is gone.
 pub fn serve(
-    mut input: impl BufRead,
+    mut input: impl BufRead + Send + 'static,
     output: impl Write + Send + 'static,
     accelerator: Option<&str>,
 ) -> anyhow::Result<()> {
@@ -45,13 +46,16 @@ pub fn serve(
 }
 
 /// Bounds the memory, loads the CNN, warms it up in every thread, and hands out what comes in.
-fn start(job: &Assignment, input: impl BufRead, reports: &Reports) -> anyhow::Result<()> {
+fn start(job: &Assignment, input: impl BufRead + Send + 'static, reports: &Reports) -> anyhow::Result<()> {
     if let Some(memory_mib) = job.memory_mib.filter(|_| job.place.is_native()) {
         bounds::bound_memory(memory_mib)?;
     }
     let architecture = Architecture::named(&job.model)
         .with_context(|| format!("there is no CNN {}; choose one of: {}", job.model, Architecture::names()))?;
     let sample = Arc::new(job.source.sample(job.images, job.sampling_rate, job.seed)?);
+    if let Some(training) = &job.training {
+        return training::serve(job, training, architecture, &sample, input, reports);
+    }
     let device = job.place.open();
     let cnn = architecture.build(job.seed, &device);
 
@@ -81,8 +85,8 @@ fn start(job: &Assignment, input: impl BufRead, reports: &Reports) -> anyhow::Re
 
     for line in input.lines() {
         let line = line.context("standard input broke off")?;
-        let Order::Partition(partition) =
-            serde_json::from_str(&line).with_context(|| format!("this line is no order: {line}"))?;
+        let order = serde_json::from_str(&line).with_context(|| format!("this line is no order: {line}"))?;
+        let Order::Partition(partition) = order else { anyhow::bail!("this is no order for inference: {line}") };
         orders.send(partition).context("every thread of the executor has ended")?;
     }
     drop(orders);
@@ -94,7 +98,7 @@ fn start(job: &Assignment, input: impl BufRead, reports: &Reports) -> anyhow::Re
 
 /// Standard output, shared by the threads: a line at a time.
 #[derive(Clone)]
-struct Reports(Arc<Mutex<dyn Write + Send>>);
+pub struct Reports(Arc<Mutex<dyn Write + Send>>);
 
 impl Reports {
     fn send(&self, report: &Report) -> anyhow::Result<()> {

@@ -199,7 +199,7 @@ pub fn mini_batches(images: u64, partition_size: u64, batch_size: u64) -> Vec<us
 }
 
 /// What a panic said.
-fn words(panic: &(dyn Any + Send)) -> &str {
+pub fn words(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()
         .copied()

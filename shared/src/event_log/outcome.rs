@@ -128,7 +128,7 @@ impl Run<'_> {
         let mut notes = Vec::new();
         let late = self.executors().filter(|executor| executor.added_ms > self.submitted_ms);
         if let Some(latest) = late.map(|executor| executor.added_ms).max() {
-            let secs = (latest - self.submitted_ms) as f64 / 1000.0;
+            let secs = latest.saturating_sub(self.submitted_ms) as f64 / 1000.0;
             notes.push(format!("the last executor came {secs} s after the first job, and the time holds that wait"));
         }
         let lost: u64 = self.stages().values().map(|stage| stage.lost_tasks()).sum();

@@ -1,6 +1,13 @@
 //! Event logs: what is read of them, however they are cut, and what damage does.
 
-use foreglow_shared::event_log::{Application, Damage, EventLogError, EventLogReader, Stage};
+use foreglow_shared::Outcome;
+use foreglow_shared::event_log::{
+    Application, Damage, EventLogError, EventLogReader, LabelError, Labels, NoRun, NoSample, Stage,
+};
+use proptest::prelude::*;
+
+/// A real one: two executors of two cores, a warm-up and two measured jobs (`tests/event-logs/make.sh` makes it).
+const REAL: &[u8] = include_bytes!("../event-logs/3.5-measured");
 
 const LOG: &str = concat!(
     r#"{"Event":"SparkListenerLogStart","Spark Version":"3.5.9"}"#,
@@ -91,4 +98,165 @@ fn a_damaged_line_is_counted_and_the_others_are_read() {
     let application = read(log.as_bytes(), 1000).unwrap();
     assert_eq!(application.damage, Damage { lines: 1, first: Some(3), ..Damage::default() });
     assert_eq!(application.jobs.len(), 1);
+}
+
+/// The labels that the made-up log lacks.
+fn labels() -> Labels {
+    let mut labels = Labels::default();
+    let values =
+        [("mode", "inference"), ("image_px", "64"), ("images", "40"), ("batch_size", "8"), ("partition_size", "2")];
+    values.into_iter().for_each(|(name, value)| labels.set(name, value));
+    labels
+}
+
+/// The one run of a log as a sample: its outcome and reason.
+fn outcome(log: &str) -> (Outcome, String) {
+    let application = read(log.as_bytes(), 4096).unwrap();
+    let (sample, _) = application.runs().unwrap()[0].sample(&labels(), "0.1.0").unwrap();
+    (sample.outcome, sample.reason.unwrap_or_default())
+}
+
+/// The made-up log with a task that succeeds at once, and what `change` does to it.
+fn changed(from: &str, to: &str) -> String {
+    let log = LOG.replace("\"Reason\":\"ExceptionFailure\"", "\"Reason\":\"Success\"");
+    assert!(log.contains(from), "{from}");
+    log.replacen(from, to, 1)
+}
+
+#[test]
+fn a_run_is_a_sample_with_what_spark_counted() {
+    let application = read(changed("", "").as_bytes(), 4096).unwrap();
+    let runs = application.runs().unwrap();
+    let (sample, notes) = runs[0].sample(&labels(), "0.1.0").unwrap();
+    assert_eq!((sample.outcome, sample.reason.as_deref()), (Outcome::Completed, None));
+    assert_eq!((sample.completion_time_secs, sample.startup_secs, sample.sampling_rate), (Some(0.15), Some(2.0), 0.1));
+    let configuration = &sample.configuration;
+    assert_eq!((configuration.executors, configuration.cores_per_executor), (1, 2));
+    assert_eq!((configuration.memory_per_executor_mib, configuration.accelerator.as_deref()), (512, Some("gpu")));
+    assert_eq!((sample.workload.epochs, sample.started_at.as_millisecond()), (1, 3000));
+    let spark = &sample.extra["spark"];
+    assert_eq!((&spark["gc_secs"], &spark["cpu_secs"], &spark["tasks"]), (&0.007.into(), &0.08.into(), &2.into()));
+    assert_eq!(notes, ["the ends of 1 tasks are not in the log: Spark dropped events"]);
+    assert_eq!(runs[0].sample(&labels(), "0.1.0").unwrap().0.id, sample.id);
+}
+
+#[test]
+fn what_was_not_measured_as_it_was_asked_for_is_no_completed_run() {
+    let of = |from: &str, to: &str| outcome(&changed(from, to));
+    assert_eq!(outcome(LOG).0, Outcome::Failed);
+    let (asked, reason) = of("\"spark.executor.cores\":\"2\"", "\"spark.executor.cores\":\"4\"");
+    assert_eq!((asked, &*reason), (Outcome::Failed, "1 executors of 4 cores were asked for, and 1 of 2 ran"));
+    let lost = of("\"Timestamp\":4000", "\"Timestamp\":3100");
+    assert_eq!((lost.0, &*lost.1), (Outcome::Failed, "1 executor 0, went while it ran: killed"));
+    let killed =
+        changed("\"Timestamp\":4000", "\"Timestamp\":3100").replace("killed\"}", "Container killed, exit code 137\"}");
+    assert_eq!(outcome(&killed).0, Outcome::OutOfMemory);
+    let failed =
+        of("{\"Result\":\"JobSucceeded\"}", "{\"Result\":\"JobFailed\",\"Exception\":{\"Message\":\"no\\nmore\"}}");
+    assert_eq!((failed.0, &*failed.1), (Outcome::Failed, "job 0 failed: no"));
+    let instant = of("\"Completion Time\":3150", "\"Completion Time\":3000");
+    assert_eq!(instant.0, Outcome::Failed);
+}
+
+#[test]
+fn a_clock_that_was_set_back_gives_no_negative_time() {
+    let application = read(changed("\"Completion Time\":3150", "\"Completion Time\":2000").as_bytes(), 4096).unwrap();
+    assert_eq!(application.runs().unwrap_err(), NoRun::ClockSetBack);
+    let application = read(changed("\"Finish Time\":3130", "\"Finish Time\":1000").as_bytes(), 4096).unwrap();
+    assert_eq!(application.damage.backward_tasks, 1);
+    // A start that is later than what came after it is no start.
+    let application = read(changed("\"Timestamp\":1000", "\"Timestamp\":9000").as_bytes(), 4096).unwrap();
+    assert_eq!(application.runs().unwrap()[0].startup_secs(), None);
+}
+
+#[test]
+fn labels_that_are_missing_or_contradicted_are_named_all_at_once() {
+    let application = read(LOG.as_bytes(), 4096).unwrap();
+    let run = &application.runs().unwrap()[0];
+    let error = run.sample(&Labels::default(), "0.1.0").unwrap_err();
+    let sentence = "the log does not say mode, image_px, images, batch_size, partition_size or epochs; \
+        give --mode, --image-px, --images, --batch-size, --partition-size and --epochs";
+    assert_eq!(error.to_string(), sentence);
+    let mut given = labels();
+    given.set("sampling_rate", "0.10");
+    assert!(run.sample(&given, "0.1.0").is_ok());
+    given.set("sampling_rate", "0.2");
+    assert!(matches!(
+        run.sample(&given, "0.1.0"),
+        Err(NoSample::Label(LabelError::Conflict { name: "sampling_rate", .. }))
+    ));
+    given.set("sampling_rate", "0.1");
+    given.set("images", "many");
+    assert!(matches!(run.sample(&given, "0.1.0"), Err(NoSample::Label(LabelError::Value { name: "images", .. }))));
+}
+
+#[test]
+fn a_real_log_has_its_warm_up_left_out_and_a_run_for_each_measured_job() {
+    let application = read(REAL, 1 << 16).unwrap();
+    let runs = application.runs().unwrap();
+    let rates: Vec<Option<String>> =
+        runs.iter().map(|run| run.labels().get("sampling_rate").map(str::to_owned)).collect();
+    assert_eq!(rates, [Some("0.1".to_owned()), Some("1".to_owned())]);
+    for run in &runs {
+        let ending = run.ending().unwrap();
+        assert_eq!((ending.executors, ending.cores_per_executor, ending.reason), (2, 2, None));
+        let (sample, _) = run.sample(&Labels::default(), "0.1.0").unwrap();
+        assert_eq!(sample.check(), Ok(()));
+    }
+}
+
+#[test]
+fn the_events_of_a_newer_spark_are_passed_over() {
+    let real = String::from_utf8_lossy(REAL);
+    let newer =
+        real.replace("\"Spark Version\":\"3.5.9\"", "\"Spark Version\":\"9.0.0\",\"Format\":{\"Name\":[1,null]}");
+    let newer = newer.replace("\"Stage Attempt ID\":0", "\"Stage Attempt ID\":0,\"Tenant\":{\"Zone\":\"a\"}");
+    let newer = newer + "{\"Event\":\"SparkListenerQuantumEnd\",\"At\":1}\n";
+    let (old, new) = (read(REAL, 1 << 16).unwrap(), read(newer.as_bytes(), 1 << 16).unwrap());
+    assert_eq!((new.spark_version.as_deref(), &new.damage), (Some("9.0.0"), &Damage::default()));
+    assert_eq!((new.jobs, new.stages), (old.jobs, old.stages));
+}
+
+/// Whatever stands in a log, nothing panics, and what comes out is a sample that passes its check or a sentence.
+fn is_harmless(log: &[u8]) {
+    let Ok(application) = read(log, 1 << 14) else { return };
+    let Ok(runs) = application.runs() else { return };
+    for run in &runs {
+        assert!(run.completion_time_secs() >= 0.0 && run.startup_secs().is_none_or(|secs| secs >= 0.0));
+        match run.sample(&labels(), "0.1.0") {
+            Ok((sample, _)) => assert_eq!(sample.check(), Ok(())),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_real_log_may_be_cut_anywhere(end in 0..REAL.len()) {
+        is_harmless(&REAL[..end]);
+    }
+
+    #[test]
+    fn a_real_log_may_have_any_bytes_changed(changes in prop::collection::vec((0..REAL.len(), any::<u8>()), 1..60)) {
+        let mut log = REAL.to_vec();
+        changes.into_iter().for_each(|(at, byte)| log[at] = byte);
+        is_harmless(&log);
+    }
+
+    #[test]
+    fn a_real_log_may_have_any_digits_changed(changes in prop::collection::vec((any::<prop::sample::Index>(), 0_u8..10), 1..60)) {
+        let digits: Vec<usize> = (0..REAL.len()).filter(|at| REAL[*at].is_ascii_digit()).collect();
+        let mut log = REAL.to_vec();
+        changes.into_iter().for_each(|(at, digit)| log[digits[at.index(digits.len())]] = b'0' + digit);
+        is_harmless(&log);
+    }
+
+    #[test]
+    fn a_real_log_may_have_lost_and_repeated_lines(keep in prop::collection::vec(0_u8..4, 200)) {
+        let lines = REAL.split_inclusive(|byte| *byte == b'\n');
+        let kept: Vec<u8> = lines.zip(keep.iter().cycle()).flat_map(|(line, keep)| line.repeat(usize::from(*keep).min(2))).collect();
+        is_harmless(&kept);
+    }
 }

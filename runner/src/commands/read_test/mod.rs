@@ -15,7 +15,7 @@ use crate::device::Wish;
 use crate::engine::{Engine, Job};
 use crate::exit::unusable;
 use crate::images::{
-    Format, ImageSet, Packing, Shape, Source, Split, draw, forget, images_in_sample, pack, read_speed,
+    Drawing, Format, ImageSet, Packing, Shape, Source, Split, draw, forget, images_in_sample, pack, read_speed,
 };
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::output;
@@ -155,6 +155,7 @@ impl Args {
             data: self.data.first().cloned(),
             data_format: self.data_format,
             max_broken: None,
+            draw: Drawing::default(),
             cache_dir: self.cache_dir.clone(),
             image_px: self.image_px,
             batch_size: 8,
@@ -175,7 +176,7 @@ impl Args {
             sets.push(DataSet { source, images: set.len(), set });
         }
         if sets.is_empty() {
-            let source = Source::generated(self.cache_dir.as_deref())?;
+            let source = Source::drawn(Drawing::Photographs, self.cache_dir.as_deref())?;
             source.prepare(DRAWN, &mut |there, all| progress.images("drawing images", there, all))?;
             let set = source.open()?;
             let packing = Packing { name: "drawn".into(), split: Split::Shards(1), seed: self.seed, broken_limit: 0 };

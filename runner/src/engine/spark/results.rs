@@ -60,7 +60,7 @@ impl Results {
         describe_broken(&self.broken, extra);
         if self.images > 0 {
             extra.insert("images_processed".into(), json!(self.images - self.broken.len() as u64));
-            extra.insert("phases".into(), self.phases.to_json());
+            extra.insert("phases".into(), json!(self.phases.rounded()));
         }
     }
 }

@@ -123,6 +123,7 @@ mod tests {
             seed: 7,
             timeout: None,
             broken_limit: None,
+            training: None,
         };
         let is_there = master == "yarn";
         let submission = Submission {
