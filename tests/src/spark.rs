@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use serde_json::Value;
 
-const WAIT: Duration = Duration::from_secs(120);
+const WAIT: Duration = Duration::from_secs(300);
 const PULSE: Duration = Duration::from_millis(100);
 
 /// Spark's folder, as `./setup.sh spark` installs it.

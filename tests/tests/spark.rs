@@ -210,7 +210,7 @@ fn an_executor_beyond_its_memory_is_told(cluster: &Cluster, home: &Path) {
 
 /// Starts a collection, and waits until every executor works on the timed job.
 fn at_work(cluster: &Cluster, home: &Path, job: &[&str]) -> anyhow::Result<(Program, Vec<u32>)> {
-    let logs = tempfile::tempdir()?.keep();
+    let logs = tempfile::tempdir_in(home)?.keep();
     let arguments = collect(cluster, home, &[job, &["--event-logs", logs.to_str().unwrap()]].concat());
     let program = Program::start(home, &arguments.iter().map(String::as_str).collect::<Vec<_>>())?;
     cluster.wait_until("the timed job", |_| {
@@ -218,7 +218,6 @@ fn at_work(cluster: &Cluster, home: &Path, job: &[&str]) -> anyhow::Result<(Prog
         let text = log.map(std::fs::read_to_string).transpose()?.unwrap_or_default();
         Ok(text.contains("\"foreglow measured\""))
     })?;
-    std::fs::remove_dir_all(&logs).ok();
     let executors = cluster.executor_processes();
     assert_eq!(executors.len(), 2);
     Ok((program, executors))
@@ -229,7 +228,7 @@ fn kill(process: u32) {
 }
 
 fn failed_sample(program: &Program) -> anyhow::Result<Sample> {
-    let line = program.wait_for_line("\"outcome\"", Duration::from_secs(180))?;
+    let line = program.wait_for_line("\"outcome\"", Duration::from_secs(300))?;
     let sample = parse_line(&line)?;
     assert_eq!((sample.outcome, sample.completion_time_secs), (Outcome::Failed, None));
     Ok(sample)

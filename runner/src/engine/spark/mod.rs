@@ -129,12 +129,15 @@ impl Spark {
     /// Checks, before anything is submitted, that these configurations can run.
     ///
     /// # Errors
-    /// The cluster is too small for one of them, or a property is Foreglow's to set.
+    /// The cluster is too small for one of them, a property is Foreglow's to set, or the job trains.
     pub fn check<'a>(
         &self,
         job: &Job,
         configurations: impl IntoIterator<Item = &'a Configuration>,
     ) -> anyhow::Result<()> {
+        if job.training.is_some() {
+            return Err(unusable("on Spark only inference is measured so far; train with --engine local"));
+        }
         let ui = self.ui();
         let cluster = match &ui {
             Some(ui) => Some(Cluster::of(ui).map_err(|error| unusable(format!("{error:#}")))?),

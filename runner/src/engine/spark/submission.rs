@@ -134,7 +134,8 @@ mod tests {
             shipped: (!is_there).then_some(Path::new("/usr/bin/foreglow")),
             program: is_there.then_some(Path::new("/opt/foreglow")),
         };
-        submission.arguments(&job, &job.configuration(3, 4, 4096, 40)).join("\n").replace("--conf\n", "--conf ")
+        let arguments = submission.arguments(&job, &job.configuration(3, 4, 4096, 40)).join("\n");
+        arguments.replace("--conf\n", "--conf ").replace(concat!("=", env!("CARGO_PKG_VERSION")), "=VERSION")
     }
 
     fn property(key: &str, value: &str) -> (String, String) {
