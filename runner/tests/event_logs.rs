@@ -56,9 +56,8 @@ fn a_log_becomes_samples_whatever_it_is_compressed_with() {
         assert_eq!(sample["spark"]["version"], "3.5.9");
         assert!(sample["spark"]["gc_secs"].is_f64() && sample["startup_secs"].as_f64().unwrap() > 0.0, "{sample}");
     }
-    // 12 tasks of 0.3 to 0.4 s on 4 slots.
-    let secs = read[1]["completion_time_secs"].as_f64().unwrap();
-    assert!((1.0..10.0).contains(&secs), "{secs}");
+    // 12 tasks that sleep for 0.3 to 0.4 s, on 4 slots.
+    assert!(read[1]["completion_time_secs"].as_f64().unwrap() > 0.9, "{}", read[1]);
     assert_eq!(read[1]["spark"]["tasks"], 12);
 
     for name in ["3.5-measured.zstd", "3.5-measured.lz4", "3.5-measured.snappy", "3.5-measured.lzf", "4.1-measured"] {

@@ -6,6 +6,15 @@ use proptest::prelude::*;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+/// A real one, of Spark 3.5.9: a warm-up and two measured jobs on two executors of two cores.
+const REAL: &[u8] = include_bytes!("../../../shared/tests/event-logs/3.5-measured");
+
+fn read(log: &[u8]) -> Option<Application> {
+    let mut reader = EventLogReader::new();
+    reader.push(log);
+    reader.finish().ok()
+}
+
 /// One stage of a log that is written here: when it was submitted, its parents, and its tasks as (launch, finish).
 struct Stage {
     id: u32,
@@ -66,9 +75,7 @@ fn log(executors: u32, cores: u32, jobs: &[Job]) -> Application {
             job.ended_ms
         ));
     }
-    let mut reader = EventLogReader::new();
-    reader.push(lines.join("\n").as_bytes());
-    reader.finish().unwrap()
+    read(lines.join("\n").as_bytes()).unwrap()
 }
 
 fn simulation(application: &Application) -> Simulation {
@@ -161,6 +168,18 @@ fn nothing_is_simulated_of_a_log_without_tasks() {
     assert_eq!(Simulation::of(&runs[0]).map(|_| ()), Err(SimulationError::NoTasks));
 }
 
+#[test]
+fn a_real_run_is_simulated_within_5_percent_of_what_its_log_says() {
+    let application = read(REAL).unwrap();
+    for run in application.runs().unwrap() {
+        let simulation = Simulation::of(&run).unwrap();
+        let (simulated, measured) = (secs(&simulation, 2, 2), simulation.measured_secs());
+        assert!((simulated / measured - 1.0).abs() < 0.05, "{simulated}, {measured}");
+        // Sleeping tasks: 8 slots are done with 12 of them in two waves, 1 in twelve.
+        assert!(secs(&simulation, 4, 2) < simulated && simulated < secs(&simulation, 1, 1));
+    }
+}
+
 /// Jobs one after the other, each of stages that read some of those before them, on enough slots for every task.
 fn any_jobs() -> impl Strategy<Value = Vec<Vec<(Vec<u32>, i64)>>> {
     let stage = (prop::collection::vec(1_u32..5000, 1..8), 0_i64..300);
@@ -199,6 +218,19 @@ proptest! {
         prop_assert!(time.completion_time_secs >= critical.max(work) - 1e-9, "{time:?}, {critical}, {work}");
         prop_assert!(time.completion_time_secs <= critical + work + 1e-9, "{time:?}, {critical}, {work}");
         prop_assert!(time.ideal_secs <= time.completion_time_secs);
+    }
+
+    #[test]
+    fn a_damaged_log_gives_no_time_that_is_none(changes in prop::collection::vec((any::<prop::sample::Index>(), 0_u8..10), 1..40)) {
+        let digits: Vec<usize> = (0..REAL.len()).filter(|at| REAL[*at].is_ascii_digit()).collect();
+        let mut log = REAL.to_vec();
+        changes.into_iter().for_each(|(at, digit)| log[digits[at.index(digits.len())]] = b'0' + digit);
+        let application = read(&log);
+        for run in application.iter().flat_map(|application| application.runs()).flatten() {
+            if let Some(time) = Simulation::of(&run).ok().and_then(|simulation| simulation.at(3, 2)) {
+                prop_assert!(time.completion_time_secs >= 0.0 && (0.0..=1.0).contains(&time.driver_share), "{time:?}");
+            }
+        }
     }
 
     #[test]

@@ -167,7 +167,8 @@ impl SimulationAnswer {
         }
         line("critical path", format!("{} with a slot for every task", format_duration(self.critical_path_secs)));
         line("driver alone", format_duration(self.driver_secs));
-        line("tasks", format!("{} in {} stages, {} of work", self.tasks, self.stages, format_duration(self.work_secs)));
+        let stages = if self.stages == 1 { "1 stage".to_owned() } else { format!("{} stages", self.stages) };
+        line("tasks", format!("{} in {stages}, {} of work", self.tasks, format_duration(self.work_secs)));
         line("one core", format_duration(self.one_core_secs));
         text.push('\n');
         text += &self.candidates_table();

@@ -155,6 +155,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     eprintln!("{} samples, {new} of them new in {}", samples.len(), args.output.display());
     output::print(&match args.format {
+        Format::Table if samples.is_empty() => String::new(),
         Format::Table => sample_table::many(&samples),
         Format::Json => write_jsonl(&samples),
         Format::Csv => write_csv(&samples),

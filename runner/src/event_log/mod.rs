@@ -11,4 +11,4 @@ mod read;
 
 pub use self::files::LogFiles;
 pub use self::find::find;
-pub use self::read::{Log, begins_as_log, read};
+pub use self::read::{begins_as_log, read};
