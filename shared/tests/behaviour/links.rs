@@ -60,6 +60,15 @@ fn runs_that_did_not_complete_travel_with_the_link() {
     assert_eq!(View::from_link(&view.to_fragment()), Ok(view));
 }
 
+#[test]
+fn pinned_configurations_travel_with_the_link_and_none_of_them_is_empty() {
+    let mut view = measured();
+    view.pins = vec![WhatIf { executors: 3, cores_per_executor: 2 }, WhatIf { executors: 1, cores_per_executor: 1 }];
+    assert_eq!(View::from_link(&view.to_fragment()), Ok(view.clone()));
+    view.pins[1].cores_per_executor = 0;
+    assert!(matches!(View::from_link(&view.to_fragment()), Err(LinkError::Form(_))));
+}
+
 /// As many as a demo measures at most, with the digits of a clock.
 fn sixty() -> View {
     let time = |index: u32| 3.0 + 97.123_456 * f64::from(index * index % 61) / 7.0;
