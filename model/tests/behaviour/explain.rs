@@ -24,7 +24,8 @@ fn runs() -> Vec<Observation> {
             memory_per_executor_mib: 1024,
             partition_size: 8,
             sampling_rate,
-            completion_time_secs: (1.0 + 0.2 * e + 300.0 * sampling_rate / (e * c.sqrt())) * (1.0 + 0.01 * (e * 3.0 + c).sin()),
+            completion_time_secs: (1.0 + 0.2 * e + 300.0 * sampling_rate / (e * c.sqrt()))
+                * (1.0 + 0.01 * (e * 3.0 + c).sin()),
             startup_secs: None,
         }
     };
@@ -106,7 +107,8 @@ fn the_level_1_points_are_scaled_times_and_the_curves_go_near_them() {
     for effect in &effects.effects {
         assert_eq!(effect.points.len(), 18, "{}", effect.feature);
         assert!(effect.points.iter().all(|(_, scaled)| *scaled > 0.0 && *scaled <= 1.0));
-        let off = effect.points.iter().map(|(value, scaled)| (effects.at(effect.feature, *value).unwrap() - scaled).abs());
+        let off =
+            effect.points.iter().map(|(value, scaled)| (effects.at(effect.feature, *value).unwrap() - scaled).abs());
         assert!(off.fold(0.0, f64::max) < 0.5, "{}", effect.feature);
     }
     assert!(effects.secs(whole(2, 2)).unwrap() > 0.0);

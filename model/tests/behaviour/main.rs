@@ -10,6 +10,7 @@ mod bad_input;
 mod capacity;
 mod decision;
 mod ensemble;
+mod explain;
 mod grid;
 mod interval;
 mod large_grid;

@@ -8,7 +8,7 @@ use std::{fs, time::Duration};
 use anyhow::Context as _;
 use foreglow_tests::{Browser, FileHost, cluster_view, workspace_dir};
 use serde_json::{Value, json};
-use thirtyfour::extensions::cdp::ChromeDevTools;
+use thirtyfour::WebDriver;
 
 const MOVES: usize = 240;
 const INTERACTIONS: usize = 1_000;
@@ -42,9 +42,9 @@ async fn main() -> anyhow::Result<()> {
     browser.page.goto(view.to_link(&host.url)).await?;
     browser.element("recommended-time").await?;
     tokio::time::sleep(Duration::from_secs(2)).await;
-    let tools = ChromeDevTools::new(browser.page.handle.clone());
+    let tools = &browser.page;
     // Thread time, so that a busy machine does not change the figure.
-    tools.execute_cdp_with_params("Performance.enable", json!({ "timeDomain": "threadTicks" })).await?;
+    tools.cdp().send_raw("Performance.enable", json!({ "timeDomain": "threadTicks" })).await?;
 
     let mut entries = Vec::new();
     let executors: Vec<String> = (0..MOVES).map(|index| (1 + index * 37 % 512).to_string()).collect();
@@ -53,10 +53,10 @@ async fn main() -> anyhow::Result<()> {
         ("slider move to every picture painted, 102,400 configurations", "what-if-executors", "input", executors),
         ("another deadline to every picture painted, 102,400 configurations", "deadline", "change", deadlines),
     ] {
-        let busy = task_secs(&tools).await?;
+        let busy = task_secs(tools).await?;
         let script = vec![json!(id), json!(values), json!(kind)];
         let taken = numbers(browser.page.execute_async(MOVE, script).await?.json())?;
-        let busy = (task_secs(&tools).await? - busy) * 1_000.0 / values.len() as f64;
+        let busy = (task_secs(tools).await? - busy) * 1_000.0 / values.len() as f64;
         entries.push(entry(&format!("{name}, median"), "ms", quantile(&taken, 0.5), 16.0));
         entries.push(entry(&format!("{name}, p95"), "ms", quantile(&taken, 0.95), 33.0));
         entries.push(entry(&format!("{name}, mean thread time"), "ms", busy, 16.0));
@@ -73,10 +73,10 @@ async fn main() -> anyhow::Result<()> {
     eprintln!("tasks above 50 ms: {long:?} of the large page, {opening:?} of the small one");
     fit.close().await?;
 
-    let before = heap_bytes(&tools).await?;
+    let before = heap_bytes(tools).await?;
     let values: Vec<String> = (0..INTERACTIONS).map(|index| (1 + index * 37 % 512).to_string()).collect();
     browser.page.execute_async(MOVE, vec![json!("what-if-executors"), json!(values), json!("input")]).await?;
-    let after = heap_bytes(&tools).await?;
+    let after = heap_bytes(tools).await?;
     let growth = (after - before) / 1e6;
     eprintln!("heap {:.2} MB before {INTERACTIONS} interactions and {:.2} MB after", before / 1e6, after / 1e6);
     entries
@@ -116,17 +116,17 @@ fn largest(numbers: &[f64]) -> f64 {
 }
 
 /// Time that the page's thread has worked, seconds.
-async fn task_secs(tools: &ChromeDevTools) -> anyhow::Result<f64> {
-    let answer = tools.execute_cdp("Performance.getMetrics").await?;
+async fn task_secs(tools: &WebDriver) -> anyhow::Result<f64> {
+    let answer = tools.cdp().send_raw("Performance.getMetrics", json!({})).await?;
     let metrics = answer["metrics"].as_array().context("there are metrics")?;
     let task = metrics.iter().find(|metric| metric["name"] == "TaskDuration").context("there is a TaskDuration")?;
     task["value"].as_f64().context("it is a number")
 }
 
 /// What is alive on the page, the memory of its WebAssembly included, bytes.
-async fn heap_bytes(tools: &ChromeDevTools) -> anyhow::Result<f64> {
-    tools.execute_cdp("HeapProfiler.collectGarbage").await?;
-    let usage = tools.execute_cdp("Runtime.getHeapUsage").await?;
+async fn heap_bytes(tools: &WebDriver) -> anyhow::Result<f64> {
+    tools.cdp().send_raw("HeapProfiler.collectGarbage", json!({})).await?;
+    let usage = tools.cdp().send_raw("Runtime.getHeapUsage", json!({})).await?;
     let part = |name: &str| usage[name].as_f64().unwrap_or(0.0);
     Ok(part("usedSize") + part("embedderHeapUsedSize") + part("backingStorageSize"))
 }
