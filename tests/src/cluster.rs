@@ -1,7 +1,7 @@
 //! A job on a cluster, as somebody sends it in a link.
 
 use foreglow_model::{Decision, Predictor, decide};
-use foreglow_shared::{Job, Observation, Question, View, WhatIf};
+use foreglow_shared::{Job, LeftOut, Observation, Question, View, WhatIf};
 
 /// Runs of a CNN job on 1 to 8 executors of 1 to 4 cores, on 1 % and 10 % of its images, and some whole ones.
 ///
@@ -43,7 +43,7 @@ pub fn cluster_view(executors: u32, cores: u32) -> View {
         what_if: WhatIf { executors: 4, cores_per_executor: 2 },
         ..Question::about(&job.observations)
     };
-    View { job, question, pins: Vec::new() }
+    View { job, question, pins: Vec::new(), left_out: LeftOut::default() }
 }
 
 /// What the command line answers to a view.

@@ -11,8 +11,8 @@ use crate::chart::{
     SamplingRateChart, SpeedUpChart, TimeByMoneyChart,
 };
 use crate::panel::{
-    Alert, Candidates, Compare, DataPanel, EmptyPage, Explained, Header, JobTitle, Newer, QuestionPanel, Recommended,
-    Scenarios, WhatIfPanel, WhySheet,
+    Alert, Candidates, Compare, DataPanel, EmptyPage, Explained, Export, Header, ImportPanel, JobTitle, LiveStatus,
+    Newer, NextSamples, QuestionPanel, Recommended, Samples, Scenarios, WhatIfPanel, WhySheet,
 };
 use crate::source;
 use crate::state::{Fit, Planner};
@@ -50,6 +50,8 @@ fn App() -> impl IntoView {
             <main>
                 <Alert />
                 <Newer />
+                <LiveStatus />
+                <ImportPanel />
                 <Show when=move || !empty.get() fallback=|| view! { <EmptyPage /> }>
                     <JobTitle />
                     <div class="answer">
@@ -78,6 +80,9 @@ fn App() -> impl IntoView {
                         <Scenarios />
                         <Candidates />
                     </Show>
+                    <Samples />
+                    <NextSamples />
+                    <Export />
                     <DataPanel />
                 </Show>
             </main>

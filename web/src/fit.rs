@@ -2,9 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use foreglow_model::{Effects, Grid, Predictor, ScenarioRow, Setting, scenario_table};
-use foreglow_shared::{Job, Question};
+use foreglow_model::{Advice, Effects, Grid, Predictor, ScenarioRow, Setting, scenario_table};
+use foreglow_shared::{Job, Mapping, Question};
 use serde::{Deserialize, Serialize};
+
+use crate::import::Imported;
 
 /// What the page asks of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -13,6 +15,10 @@ pub enum ToWorker {
     Fit(u64, Job),
     /// Every published scenario on this job, with all learners of the published grid.
     Compare(Job),
+    /// A file whose bytes come beside the message, and what its columns are where the person has said it.
+    Import(Option<Mapping>),
+    /// Which samples to collect next.
+    Advise(Job, Question),
 }
 
 /// What the worker says to the page.
@@ -26,6 +32,10 @@ pub enum FromWorker {
     Progress(u64, u64),
     /// The comparison is done.
     Compared(Vec<ScenarioRow>),
+    /// What the file holds.
+    Imported(Result<Imported, String>),
+    /// Which samples to collect next.
+    Advised(Result<Advice, String>),
     /// It cannot go on, and why.
     Broken(String),
 }

@@ -32,7 +32,11 @@ pub fn same_job<'a>(jobs: &'a [Job], context: &Context) -> Option<&'a Job> {
 
 /// The jobs of a file or a collector, those with the most runs first.
 pub fn jobs_of(samples: &[Sample]) -> Vec<Job> {
-    let mut jobs = group_by_context(samples);
+    most_runs_first(group_by_context(samples))
+}
+
+/// The jobs with the most runs first.
+pub fn most_runs_first(mut jobs: Vec<Job>) -> Vec<Job> {
     // The sort is stable: equal ones keep the order of their contexts.
     jobs.sort_by_key(|job| std::cmp::Reverse(job.observations.len()));
     jobs

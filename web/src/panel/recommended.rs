@@ -79,6 +79,9 @@ fn answer(planner: Planner, candidate: &Candidate) -> impl IntoView + use<> {
             })}
         </dl>
         {warnings(Some(&candidate.prediction))}
+        {planner.spark_submit(configuration).map(|arguments| view! {
+            <p class="beside">"For spark-submit: " <code data-testid="spark-submit">{arguments}</code></p>
+        })}
         <p class="acts">
             <button type="button" class="quiet" on:click=move |_| planner.what_if.set(configuration)>
                 "Look at it in the what-if"
