@@ -93,7 +93,13 @@ bench-decision: $(WASM_RUNNER)
 	  --manifest-path bench/decision/Cargo.toml --target-dir target/decision-web --test browser -- --nocapture | tee target/bench/decision.log
 	cargo run --release --locked --manifest-path bench/decision/Cargo.toml --target-dir target/decision -- target/bench/decision.log
 
-bench: setup-run bench-decision bench-input bench-spark bench-event-log $(SKLEARN)
+# The planner's slider, its fit and its heap in a real browser.
+.PHONY: bench-planner
+bench-planner: build | setup-test
+	cargo build $(CARGO_FLAGS) --example bench_planner
+	target/release/examples/bench_planner
+
+bench: setup-run bench-decision bench-planner bench-input bench-spark bench-event-log $(SKLEARN)
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 

@@ -4,11 +4,13 @@
 //! Nothing here stands in for a part of Foreglow: the tests see the program as a person does.
 
 mod browser;
+mod cluster;
 mod file_host;
 mod program;
 mod spark;
 
 pub use crate::browser::Browser;
+pub use crate::cluster::{answer, cluster_job, cluster_view};
 pub use crate::file_host::FileHost;
 pub use crate::program::{Answer, Program, foreglow, planner_dir, workspace_dir};
 pub use crate::spark::{Cluster, spark_home};

@@ -11,6 +11,7 @@ mod capacity;
 mod coverage;
 mod decision;
 mod ensemble;
+mod explain;
 mod grid;
 mod interval;
 mod large_grid;

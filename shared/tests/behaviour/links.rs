@@ -63,6 +63,15 @@ fn runs_that_did_not_complete_travel_with_the_link() {
 }
 
 #[test]
+fn pinned_configurations_travel_with_the_link_and_none_of_them_is_empty() {
+    let mut view = measured();
+    view.pins = vec![WhatIf { executors: 3, cores_per_executor: 2 }, WhatIf { executors: 1, cores_per_executor: 1 }];
+    assert_eq!(View::from_link(&view.to_fragment()), Ok(view.clone()));
+    view.pins[1].cores_per_executor = 0;
+    assert!(matches!(View::from_link(&view.to_fragment()), Err(LinkError::Form(_))));
+}
+
+#[test]
 fn runs_that_were_left_out_travel_beside_the_job_that_is_asked() {
     let mut view = measured();
     let left_out = view.job.observations.remove(1);

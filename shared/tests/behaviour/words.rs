@@ -41,6 +41,7 @@ pub fn view(observations: Vec<Observation>) -> View {
             prices: PriceSheet::example(),
             what_if: WhatIf { executors: 2, cores_per_executor: 1 },
         },
+        pins: Vec::new(),
         left_out: LeftOut::default(),
     }
 }

@@ -19,6 +19,8 @@ pub struct Frame {
 
 /// Room for the labels of the axes, pixels.
 const LEFT: f64 = 62.0;
+/// A letter of a label is about so wide, pixels.
+const LETTER: f64 = 7.0;
 const RIGHT: f64 = 18.0;
 const TOP: f64 = 20.0;
 const BOTTOM: f64 = 46.0;
@@ -92,7 +94,15 @@ pub fn y_axis(frame: Frame, scale: &Scale, ticks: Vec<(f64, String)>) -> impl In
 pub fn x_axis(frame: Frame, scale: &Scale, ticks: Vec<(f64, String)>, name: &str) -> impl IntoView + use<> {
     let (left, right) = frame.across();
     let (foot, _) = frame.up();
-    let ticks: Vec<(f64, String)> = ticks.into_iter().map(|(number, label)| (scale.px(number), label)).collect();
+    let mut end = f64::NEG_INFINITY;
+    let mut has_room = |(x, label): &(f64, String)| {
+        let half = label.chars().count() as f64 * LETTER / 2.0;
+        let has_room = x - half > end + LETTER;
+        end = if has_room { x + half } else { end };
+        has_room
+    };
+    let ticks: Vec<(f64, String)> =
+        ticks.into_iter().map(|(number, label)| (scale.px(number), label)).filter(|tick| has_room(tick)).collect();
     let marks = ticks.into_iter().map(|(x, label)| {
         view! {
             <g class="tick">

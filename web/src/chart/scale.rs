@@ -109,7 +109,12 @@ impl Scale {
     pub fn count_ticks(&self, count: usize) -> Vec<(f64, String)> {
         let ticks = match self.spread {
             Spread::Linear => self.whole_ticks(count),
-            Spread::Log => self.ticks(count).into_iter().filter(|tick| *tick >= 1.0).collect(),
+            Spread::Log => {
+                let doubled = (0..31).map(|power| f64::from(1u32 << power)).take_while(|tick| *tick <= self.upper);
+                let doubled: Vec<f64> = doubled.collect();
+                let stride = doubled.len().div_ceil(count.max(1)).max(1);
+                doubled.into_iter().step_by(stride).collect()
+            }
         };
         ticks.into_iter().map(|tick| (tick, tick.to_string())).collect()
     }
@@ -148,8 +153,8 @@ fn multiples(lower: f64, upper: f64, step: f64) -> Vec<f64> {
 
 /// Powers of ten with their 2 and 5 while there is room for them.
 fn decades(lower: f64, upper: f64, count: usize) -> Vec<f64> {
-    // Within a decade equal steps say more.
-    if upper / lower < 10.0 && count < usize::MAX {
+    // Between two neighbours of a series 1, 2, 5 equal steps say more.
+    if upper / lower < 5.0 && count < usize::MAX {
         return multiples(lower, upper, round_step((upper - lower) / count as f64));
     }
     let digits: &[f64] = if (upper / lower).log10() * 3.0 <= count as f64 * 1.5 { &[1.0, 2.0, 5.0] } else { &[1.0] };
@@ -248,5 +253,8 @@ mod tests {
     fn counts_start_at_one_and_stay_whole() {
         assert_eq!(Scale::new(Spread::Linear, (1.0, 4.0), (0.0, 1.0)).whole_ticks(8), [1.0, 2.0, 3.0, 4.0]);
         assert_eq!(Scale::new(Spread::Linear, (1.0, 20.0), (0.0, 1.0)).whole_ticks(5), [1.0, 5.0, 10.0, 15.0, 20.0]);
+        let labels: Vec<String> =
+            Scale::new(Spread::Log, (1.0, 20.0), (0.0, 1.0)).count_ticks(6).into_iter().map(|tick| tick.1).collect();
+        assert_eq!(labels, ["1", "2", "4", "8", "16"]);
     }
 }

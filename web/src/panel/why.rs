@@ -83,8 +83,9 @@ pub fn WhySheet() -> impl IntoView {
             }
         >
             <div class="why-content">
-                {content}
+                // First, so that the sheet opens at its beginning.
                 <button type="button" class="quiet" data-testid="why-close" on:click=move |_| close()>"Close"</button>
+                {content}
             </div>
         </dialog>
     }
