@@ -16,7 +16,7 @@ SKLEARN     := target/sklearn/bin/python
 # Gradients and weight files, compiled by themselves; PyTorch for the processor and the graphics card is some 6 GB.
 PARITY := target/parity
 
-.PHONY: run test bench parity accuracy bench-decision build planner lint unit wasm-unit help FORCE
+.PHONY: run test bench bench-page screenshots fuzz parity accuracy bench-decision build planner lint unit wasm-unit help FORCE
 
 help:
 	@echo 'make run    measure a real CNN on this machine, predict the whole job, serve the planner'
@@ -89,7 +89,20 @@ bench-decision: $(WASM_RUNNER)
 	  --manifest-path bench/decision/Cargo.toml --target-dir target/decision-web --test browser -- --nocapture | tee target/bench/decision.log
 	cargo run --release --locked --manifest-path bench/decision/Cargo.toml --target-dir target/decision -- target/bench/decision.log
 
-bench: setup-run bench-decision bench-input $(SKLEARN)
+# What a first visit transfers and how long it takes, in headless Chromium; writes target/bench/page-load.json.
+bench-page: build | setup-test
+	cargo run $(CARGO_FLAGS) --example page_load
+
+# The pictures of docs/: light, dark and a phone's.
+screenshots: build | setup-test
+	cargo run $(CARGO_FLAGS) --example screenshots -- docs/screenshots
+
+# Fuzzes what reads links and files, SECS seconds a target.
+SECS := 1200
+fuzz:
+	fuzz/run.sh $(SECS)
+
+bench: setup-run bench-decision bench-page bench-input $(SKLEARN)
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 

@@ -3,6 +3,7 @@
 //! Nothing here stands in for a part of Foreglow: the tests see the program as a person does.
 
 mod browser;
+mod devtools;
 mod file_host;
 mod program;
 
