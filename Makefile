@@ -16,7 +16,7 @@ SKLEARN     := target/sklearn/bin/python
 # Gradients and weight files, compiled by themselves; PyTorch for the processor and the graphics card is some 6 GB.
 PARITY := target/parity
 
-.PHONY: run test bench bench-page screenshots fuzz parity accuracy bench-decision build planner lint unit wasm-unit help FORCE
+.PHONY: run test bench bench-page screenshots fuzz parity accuracy bench-decision build planner spark lint unit wasm-unit help FORCE
 
 help:
 	@echo 'make run    measure a real CNN on this machine, predict the whole job, serve the planner'
@@ -34,9 +34,13 @@ test: setup-test lint build unit wasm-unit
 setup-run setup-test: setup-%:
 	@./setup.sh $*
 
-# The planner is embedded in the binary, so it comes first.
-build: planner
+# The planner and the driver of the Spark engine are embedded in the binary, so they come first.
+build: planner spark
 	cargo build $(CARGO_FLAGS)
+
+# Changes nothing where it is up to date, or where no JDK and no Spark are: the binary is built without it then.
+spark:
+	@runner/spark/build.sh
 
 planner: $(PLANNER)/index.html
 
@@ -102,7 +106,7 @@ SECS := 1200
 fuzz:
 	fuzz/run.sh $(SECS)
 
-bench: setup-run bench-decision bench-page bench-input $(SKLEARN)
+bench: setup-run bench-decision bench-page bench-input bench-spark bench-event-log $(SKLEARN)
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 
@@ -132,6 +136,18 @@ $(PARITY)/venv/installed: runner/parity/requirements.txt
 # PyTorch's data loader, of the environment in which the CNNs are compared, or of any Python that has it (PYTORCH=python3).
 PYTORCH ?= $(PARITY)/venv/bin/python
 
+.PHONY: bench-spark setup-spark
+setup-spark:
+	@./setup.sh spark
+
+bench-spark: setup-spark build
+	python3 bench/spark/run.py
+
 .PHONY: bench-input
 bench-input: build $(if $(filter $(PARITY)/%,$(PYTORCH)),$(PARITY)/venv/installed)
 	$(PYTORCH) bench/input/run.py
+
+# Needs 1 GB of disk for a while.
+.PHONY: bench-event-log
+bench-event-log: build
+	python3 bench/event-log/run.py

@@ -11,6 +11,7 @@ mod collect_command;
 mod context;
 mod csv;
 mod encoding;
+pub mod event_log;
 mod foreign;
 mod format;
 mod job;
@@ -22,6 +23,7 @@ mod read;
 mod sample;
 mod separated;
 mod short_link;
+mod spark_submit;
 
 pub use crate::collect_command::collect_command;
 pub use crate::context::Context;
@@ -36,6 +38,7 @@ pub use crate::question::{DEFAULT_PROBABILITY, Question, WhatIf};
 pub use crate::read::{ReadError, SampleFormat, read_samples};
 pub use crate::sample::{Configuration, Engine, Host, Mode, Outcome, SCHEMA, Sample, SampleError, Workload};
 pub use crate::short_link::{SHORT_PREFIX, ShortLink};
+pub use crate::spark_submit::{spark_properties, spark_submit_arguments};
 
 pub use jiff::{Timestamp, civil::Date};
 pub use uuid::Uuid;

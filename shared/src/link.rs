@@ -6,7 +6,7 @@
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 
-use crate::{IncompleteRun, Job, Observation, Question};
+use crate::{IncompleteRun, Job, Observation, Question, WhatIf};
 
 /// How the fragment of this version begins.
 pub const FRAGMENT_PREFIX: &str = "v1.";
@@ -23,6 +23,9 @@ pub struct View {
     pub job: Job,
     /// What is asked.
     pub question: Question,
+    /// Configurations that the person compares, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pins: Vec<WhatIf>,
     /// The runs that the person left out. They are no part of the job, so that a version that does not know them answers
     /// from the same runs.
     #[serde(default, skip_serializing_if = "LeftOut::is_empty")]
@@ -128,19 +131,13 @@ impl View {
     }
 
     fn has_zero_configuration(&self) -> bool {
-        let runs = self
-            .job
-            .observations
-            .iter()
-            .chain(&self.left_out.observations)
-            .map(|run| (run.executors, run.cores_per_executor));
-        let incomplete = self
-            .job
-            .incomplete
-            .iter()
-            .chain(&self.left_out.incomplete)
-            .map(|run| (run.executors, run.cores_per_executor));
-        runs.chain(incomplete).any(|(e, c)| e == 0 || c == 0)
+        let completed = self.job.observations.iter().chain(&self.left_out.observations);
+        let completed = completed.map(|run| (run.executors, run.cores_per_executor));
+        let incomplete = self.job.incomplete.iter().chain(&self.left_out.incomplete);
+        let incomplete = incomplete.map(|run| (run.executors, run.cores_per_executor));
+        let looked_at = self.pins.iter().chain([&self.question.what_if]);
+        let looked_at = looked_at.map(|looked| (looked.executors, looked.cores_per_executor));
+        completed.chain(incomplete).chain(looked_at).any(|(e, c)| e == 0 || c == 0)
     }
 }
 

@@ -11,12 +11,15 @@
 //! and the command line print the same digits. It must never send anything anywhere: it reads from its own origin.
 
 pub mod chart;
+pub mod compare;
 pub mod duration;
 pub mod fit;
 pub mod import;
 pub mod job;
 pub mod left_out;
+pub mod presets;
 pub mod run_table;
+pub mod why;
 
 #[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod app;

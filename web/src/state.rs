@@ -4,7 +4,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use foreglow_model::{Decision, Prediction, ScenarioRow, Setting, decide};
-use foreglow_shared::{Job, LinkError, Observation, PriceSheet, Question, Resources, ShortLink, View, WhatIf};
+use foreglow_shared::{
+    Engine, Job, LinkError, Observation, PriceSheet, Question, Resources, ShortLink, View, WhatIf,
+    spark_submit_arguments,
+};
 use leptos::prelude::*;
 
 use crate::errand::{COMPARISON, Errand};
@@ -68,6 +71,8 @@ pub struct Planner {
     pub prices: RwSignal<PriceSheet>,
     /// The configuration that is looked at.
     pub what_if: RwSignal<WhatIf>,
+    /// Configurations that are compared.
+    pub pins: RwSignal<Vec<WhatIf>>,
     /// The predictor of the selected job.
     pub fit: RwSignal<Fit>,
     /// The published scenarios with all learners, on request.
@@ -119,6 +124,7 @@ impl Planner {
             space,
             prices,
             what_if: RwSignal::new(question.what_if),
+            pins: RwSignal::new(Vec::new()),
             fit,
             decision,
             alert: RwSignal::new(None),
@@ -145,20 +151,26 @@ impl Planner {
 
     /// The question as it stands; reactive.
     pub fn question(&self) -> Question {
+        Question { what_if: self.what_if.get(), ..self.question_without_what_if() }
+    }
+
+    /// The question about a configuration of no meaning; reactive, but not to the what-if.
+    pub fn question_without_what_if(&self) -> Question {
         let limits = Limits {
             deadline_secs: self.deadline_secs.get(),
             budget: self.budget.get(),
             probability: self.probability.get(),
         };
-        self.space.get().ask(limits, self.prices.get(), self.what_if.get())
+        self.space.get().ask(limits, self.prices.get(), WhatIf { executors: 1, cores_per_executor: 1 })
     }
 
     /// The page as it can be shared; reactive. `None` while there is nothing on it.
     pub fn view(&self) -> Option<View> {
         let question = self.question();
+        let pins = self.pins.get();
         let job = self.job()?;
         let left_out = self.left_out.with(|left_out| left_out.of(&job.context));
-        Some(View { job, question, left_out })
+        Some(View { job, question, pins, left_out })
     }
 
     /// The fitted predictor; reactive.
@@ -175,13 +187,24 @@ impl Planner {
 
     /// What a prediction costs at the present prices; reactive.
     pub fn cost(&self, configuration: WhatIf, secs: f64) -> f64 {
-        let resources = Resources {
+        self.prices.with(|prices| prices.cost(self.resources(configuration), secs))
+    }
+
+    /// A configuration as arguments of `spark-submit`, of a job that Spark ran; reactive.
+    pub fn spark_submit(&self, configuration: WhatIf) -> Option<String> {
+        let is_spark = self.job().is_some_and(|job| job.context.engine == Engine::Spark);
+        is_spark.then(|| spark_submit_arguments(self.resources(configuration)))
+    }
+
+    fn resources(&self, configuration: WhatIf) -> Resources {
+        Resources {
             executors: configuration.executors,
             cores_per_executor: configuration.cores_per_executor,
             memory_per_executor_mib: self.space.with(|space| space.memory_per_executor_mib),
-            accelerated: self.job().is_some_and(|job| job.context.accelerator.is_some()),
-        };
-        self.prices.with(|prices| prices.cost(resources, secs))
+            accelerated: self
+                .jobs
+                .with(|jobs| jobs.get(self.selected.get()).is_some_and(|job| job.context.accelerator.is_some())),
+        }
     }
 
     /// Starts the fit worker; without one the page says so when it needs it.
@@ -268,6 +291,7 @@ impl Planner {
         self.budget.set(None);
         self.space.set(Space::of(&question));
         self.what_if.set(question.what_if);
+        self.pins.set(Vec::new());
         self.refit();
     }
 
@@ -293,7 +317,7 @@ impl Planner {
 
     /// Opens a link. A bad one changes nothing but the message.
     pub fn open_link(&self, link: &str) -> Result<(), LinkError> {
-        let View { job, question, left_out } = View::from_link(link)?;
+        let View { job, question, pins, left_out } = View::from_link(link)?;
         self.left_out.update(|runs| runs.set(&job.context, left_out));
         // Another question about the same runs has the same predictor.
         let fitted = untrack(|| self.job()).as_ref() == Some(&job) && untrack(|| self.fitted()).is_some();
@@ -308,6 +332,7 @@ impl Planner {
             }
         });
         self.ask(question);
+        self.pins.set(pins);
         self.alert.set(None);
         if !fitted {
             self.refit();

@@ -19,5 +19,6 @@ mod rivals;
 mod scenarios;
 mod scikit_learn;
 mod serialisation;
+mod simulation;
 mod splits;
 mod spread;

@@ -42,7 +42,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut question = args.question.about(&job.observations)?;
     let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
     question.what_if = answer.what_if().unwrap_or(question.what_if);
-    let view = View { job, question, left_out: LeftOut::default() };
+    let view = View { job, question, pins: Vec::new(), left_out: LeftOut::default() };
     let link = view.to_link(&args.planner);
     output::print(&match args.format {
         Format::Table => format!("{link}\n"),
