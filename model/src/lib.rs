@@ -42,7 +42,9 @@ pub use crate::dataset::{Column, Dataset, DatasetError, Features, Transform, Val
 pub use crate::decision::{Candidate, Decision, Exclusion, decide, pareto_front};
 pub use crate::ensemble::{Direction, Ensemble, Explanation, Part};
 pub use crate::error::{DecideError, FitError, MetricError};
-pub use crate::evaluation::{Answer, Outcome, Repeats, Score, Settings, Split, Trial, draw, sample_trial, score};
+pub use crate::evaluation::{
+    Answer, Coverage, Held, Outcome, Repeats, Score, Settings, Split, Trial, draw, sample_trial, score,
+};
 pub use crate::explain::{Factors, HeldOut, shared_processors};
 pub use crate::learner::{Activation, Cancelled, Grid, MaxFeatures, Solver, Technique};
 pub use crate::line::{Line, line_through};

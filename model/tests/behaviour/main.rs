@@ -8,6 +8,7 @@ wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);
 
 mod bad_input;
 mod capacity;
+mod coverage;
 mod decision;
 mod ensemble;
 mod grid;
