@@ -16,7 +16,7 @@ SKLEARN     := target/sklearn/bin/python
 # Gradients and weight files, compiled by themselves; PyTorch for the processor and the graphics card is some 6 GB.
 PARITY := target/parity
 
-.PHONY: run test bench parity accuracy bench-decision build planner spark lint unit wasm-unit help FORCE
+.PHONY: run test bench bench-page screenshots fuzz parity accuracy bench-decision build planner spark lint unit wasm-unit help FORCE
 
 help:
 	@echo 'make run    measure a real CNN on this machine, predict the whole job, serve the planner'
@@ -99,7 +99,20 @@ bench-planner: build | setup-test
 	cargo build $(CARGO_FLAGS) --example bench_planner
 	target/release/examples/bench_planner
 
-bench: setup-run bench-decision bench-planner bench-input bench-spark bench-event-log $(SKLEARN)
+# What a first visit transfers and how long it takes, in headless Chromium; writes target/bench/page-load.json.
+bench-page: build | setup-test
+	cargo run $(CARGO_FLAGS) --example page_load
+
+# The pictures of docs/: light, dark and a phone's.
+screenshots: build | setup-test
+	cargo run $(CARGO_FLAGS) --example screenshots -- docs/screenshots
+
+# Fuzzes what reads links and files, SECS seconds a target.
+SECS := 1200
+fuzz:
+	fuzz/run.sh $(SECS)
+
+bench: setup-run bench-decision bench-planner bench-page bench-input bench-spark bench-event-log $(SKLEARN)
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 

@@ -12,6 +12,7 @@ cd "$(dirname "$0")"
 
 readonly WASM=wasm32-unknown-unknown
 readonly MIN_RUST=1.95
+readonly AXE=axe-core@4.14.1
 readonly DEBIAN_RUSTC=/usr/bin/rustc
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -110,6 +111,16 @@ for_run() {
   has_vulkan || has_vulkan_driver_elsewhere || install "the Vulkan loader with a software driver" libvulkan1 mesa-vulkan-drivers
 }
 
+# axe-core checks the page's accessibility inside the browser's tests.
+axe() {
+  [ -e target/axe/package/axe.min.js ] && return
+  have npm || install "npm (for axe-core, which checks the page's accessibility)" npm
+  say "axe-core is missing; fetching $AXE from the npm registry"
+  mkdir -p target/axe
+  (cd target/axe && npm pack --silent "$AXE" >/dev/null && tar -xzf axe-core-*.tgz) ||
+    fail "npm could not fetch $AXE. Read its message above and run the same command again."
+}
+
 # --- Apache Spark ----------------------------------------------------------------------------------------------------
 
 # Spark 3.5: its driver, compiled for Java 8, runs on every later version too.
@@ -135,6 +146,7 @@ for_test() {
     if rustup_may_download; then say "clippy is missing; adding it with rustup"; rustup component add clippy rustfmt >&2
     else fail "clippy is missing. Install it (rustup component add clippy), then run the same command again."; fi
   fi
+  axe
   # The page is linted with the toolchain that compiles it.
   if ! compiles_wasm rustc && [ ! -x /usr/bin/clippy-driver ]; then install "clippy for $WASM" rust-web-clippy; fi
 }

@@ -5,6 +5,7 @@
 
 mod browser;
 mod cluster;
+mod devtools;
 mod file_host;
 mod program;
 mod spark;

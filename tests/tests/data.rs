@@ -347,14 +347,14 @@ async fn a_question_mark_tells_the_keys_and_they_can_be_switched_off() -> anyhow
     };
     let focused = async || script(&browser, "return document.activeElement.id").await;
     press("?").await?;
-    assert_eq!(script(&browser, "return document.querySelector('dialog').open").await?, json!(true));
+    assert_eq!(script(&browser, "return document.querySelector('dialog.keys').open").await?, json!(true));
     click(&browser, "keys-on").await?;
-    script(&browser, "document.querySelector('dialog').close()").await?;
+    script(&browser, "document.querySelector('dialog.keys').close()").await?;
     press("d").await?;
     assert_ne!(focused().await?, json!("deadline"));
     press("?").await?;
     click(&browser, "keys-on").await?;
-    script(&browser, "document.querySelector('dialog').close()").await?;
+    script(&browser, "document.querySelector('dialog.keys').close()").await?;
     press("d").await?;
     assert_eq!(focused().await?, json!("deadline"));
     browser.close().await

@@ -5,6 +5,16 @@
 const CACHE = `foreglow-${VERSION}`;
 const here = new URL("./", self.location);
 
+// The file, if it is the one of this version.
+async function file(path, sha256, cache) {
+  const response = await fetch(new URL(path, here), { cache });
+  const body = await response.arrayBuffer();
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", body));
+  const hex = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  if (!response.ok || hex !== sha256) return null;
+  return new Response(body, { headers: { "content-type": response.headers.get("content-type") ?? "" } });
+}
+
 self.addEventListener("install", (event) => {
   event.waitUntil(
     (async () => {
@@ -12,12 +22,10 @@ self.addEventListener("install", (event) => {
       // All of them or none: half a version must not be kept.
       await Promise.all(
         FILES.filter(({ later }) => !later).map(async ({ path, sha256 }) => {
-          const response = await fetch(new URL(path, here), { cache: "no-cache" });
-          const body = await response.arrayBuffer();
-          const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", body));
-          const hex = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
-          if (!response.ok || hex !== sha256) throw new Error(`${path} is of another version`);
-          await cache.put(new URL(path, here), new Response(body, { headers: { "content-type": response.headers.get("content-type") ?? "" } }));
+          // What the page has just loaded is not fetched twice, unless it was of an earlier version.
+          const kept = (await file(path, sha256, "force-cache")) ?? (await file(path, sha256, "reload"));
+          if (!kept) throw new Error(`${path} is of another version`);
+          await cache.put(new URL(path, here), kept);
         }),
       );
       await self.skipWaiting();

@@ -51,11 +51,21 @@ pub struct Fitted {
     pub effects: Result<Effects, String>,
 }
 
+/// Runs that are still fitted while one waits: the work of a fit grows with their cube.
+const MOST_RUNS: usize = 5_000;
+
 /// Fits a job. `clock` tells seconds and is what the table's training times are taken with.
 ///
 /// # Errors
 /// One sentence for a person: why these runs give no predictor.
 pub fn fit(job: &Job, clock: &mut dyn FnMut() -> f64) -> Result<Fitted, String> {
+    let runs = job.observations.len();
+    if runs > MOST_RUNS {
+        return Err(format!(
+            "these are {runs} runs, and the page fits up to {MOST_RUNS}; choose the runs of one job and fewer repeats, or leave \
+             them to `foreglow plan`"
+        ));
+    }
     let predictor = Predictor::fit_job(job).map_err(|error| error.to_string())?;
     predictor.prepare(&settings(job));
     let watch = &mut |_, _| ControlFlow::Continue(());

@@ -20,6 +20,16 @@ const FIRST_VERSION: &str = concat!(
     "YUxVXgLazjj-YTlk_QGOdW7-Eo75J_m9-RsuKxtj74OS0TDZyyYmFGy0aszxYQQGea-rWUo9Toa_LU4_3_ldBzHb1qNuis",
 );
 
+/// `measured()` with a budget, a probability and runs that were left out, as a link of November 2026.
+const WITH_LEFT_OUT: &str = concat!(
+    "v1.eNqVUcFunDAQ_RXks5ca19CEW6Wop96iKIdthIw9C1aMTY2dsF3tv3dMs9o06qUcEO89ZubNmxNR3kVYI2lP5NWHZ-ulzt-T1",
+    "2BJSwIsDmLNCN0oZIw7QACnACkzyQG6eSUt5-INLghYfiiB2asRcUVJL6Mau8X8whaf-Rk1NxiX-1mvpMVeo182F2pOyP5InPEGa",
+    "anlHCGQ1iVrz1jo-wXCi4zGO2y931e0ooLdNviirGQIeSloVfL6iX4QEbEsXFT-Qa3r8k17ouRngiUPyZ40SG3RbreAwqENw0G4w",
+    "goqRR-yjYpyKrBKeUysmyF0F_WPiNIEkw_Hv7RuMj1pNwtkDkbl8E7EySkH8_XxvvgmwyAjFN-NS-un9aYp0rIDucRdRQvvCg2Td",
+    "Bpj0vgX1uTQdqzZVV-QUynkQx2Rf7i_I1fD3egT-tqWyIavWDBxQ8lg-ivFhBA15v46ytiZQzb4bnH-75UrLOiTHgBPyjFU3M73s",
+    "jfWxGPueou6hUPsfNqO_h9HxSSNU36aLeSV93hFQeuKX45IoplAb41pw0osOJ9_A2zA4nA",
+);
+
 fn out_of_memory() -> IncompleteRun {
     IncompleteRun {
         executors: 2,
@@ -37,6 +47,19 @@ fn a_link_of_the_first_version_opens_and_asks_that_the_predicted_time_meets_the_
     let mut expected = measured();
     expected.question.probability = 0.5;
     assert_eq!(View::from_link(FIRST_VERSION), Ok(expected));
+}
+
+#[test]
+fn a_link_with_runs_that_were_left_out_opens_as_it_did() {
+    let mut expected = measured();
+    expected.question.probability = 0.9;
+    expected.question.budget = Some(2.5);
+    let timed_out = IncompleteOutcome::TimedOut;
+    expected.left_out = LeftOut {
+        observations: vec![expected.job.observations[0]],
+        incomplete: vec![IncompleteRun { outcome: timed_out, at_least_secs: Some(60.5), ..out_of_memory() }],
+    };
+    assert_eq!(View::from_link(WITH_LEFT_OUT), Ok(expected));
 }
 
 #[test]

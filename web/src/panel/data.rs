@@ -24,7 +24,7 @@ pub fn OpenFile(
     };
     view! {
         <label class="open-file">
-            <input type="file" accept=".jsonl,.ndjson,.json,.csv,.txt" node_ref=picker on:change=pick />
+            <input type="file" node_ref=picker on:change=pick />
             <span>{label}</span>
         </label>
     }
@@ -48,7 +48,7 @@ pub fn EmptyPage() -> impl IntoView {
                 <div class="drop">
                     <p>
                         <strong>"Drop a file of samples here"</strong>
-                        " (JSON Lines or CSV), or "
+                        " (JSON Lines, CSV, a table of another tool, a Spark event log), or "
                     </p>
                     <OpenFile label="Open a file" />
                     <ExampleButton />
@@ -83,7 +83,7 @@ pub fn DataPanel() -> impl IntoView {
             <div class="drop">
                 <p>
                     <strong>"Look at another job:"</strong>
-                    " drop a file of samples anywhere on this page (JSON Lines or CSV), or "
+                    " drop a file anywhere on this page (JSON Lines, CSV, a table of another tool, a Spark event log), or "
                 </p>
                 <OpenFile label="Open a file" />
                 <ExampleButton />

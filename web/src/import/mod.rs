@@ -1,4 +1,6 @@
-//! A file as the page takes it: samples, or a table of another tool whose columns the person has to name.
+//! A file as the page takes it: samples, a Spark event log, or a table of another tool whose columns the person has to name.
+
+mod event_log;
 
 use foreglow_shared::{ForeignTable, Job, Mapping, ReadError, read_samples};
 use serde::{Deserialize, Serialize};
@@ -38,6 +40,12 @@ pub fn import(bytes: &[u8], mapping: Option<&Mapping>) -> Result<Imported, Strin
         let jobs = table.jobs(mapping).map_err(|error| error.to_string())?;
         return Ok(Imported::Jobs(most_runs_first(jobs)));
     }
+    if event_log::is_event_log(bytes) {
+        return event_log::samples(bytes).map(|samples| Imported::Jobs(jobs_of(&samples)));
+    }
+    if event_log::is_compressed(bytes) {
+        return Err("it is compressed, as Spark compresses event logs; `foreglow import` reads it as it is".into());
+    }
     match read_samples(bytes) {
         Ok(samples) => Ok(Imported::Jobs(jobs_of(&samples))),
         Err(ReadError::Header(column)) => match ForeignTable::read(bytes) {
@@ -60,7 +68,7 @@ mod tests {
     use super::*;
 
     /// The page's own example, as `foreglow demo` measured it.
-    pub const EXAMPLE: &str = include_str!("../assets/example.jsonl");
+    pub const EXAMPLE: &str = include_str!("../../assets/example.jsonl");
 
     #[test]
     fn the_built_in_example_is_a_whole_measured_job() {
@@ -85,6 +93,18 @@ mod tests {
         mapping.places.insert(Field::Images, Place::Fixed("1000".into()));
         let Ok(Imported::Jobs(jobs)) = import(theirs, Some(&mapping)) else { unreachable!() };
         assert_eq!(jobs[0].observations[1].completion_time_secs, 7.25);
+    }
+
+    #[test]
+    fn an_event_log_of_a_measured_run_gives_its_sample() {
+        let log = include_bytes!("../../../shared/tests/event-logs/3.5-measured");
+        let Ok(Imported::Jobs(jobs)) = import(log, None) else { unreachable!("{:?}", import(log, None)) };
+        assert!(jobs.iter().any(|job| !job.observations.is_empty()));
+        let error = import(include_bytes!("../../../shared/tests/event-logs/3.5-measured.zstd"), None).unwrap_err();
+        assert!(error.contains("foreglow import"), "{error}");
+        let unlabelled = String::from_utf8_lossy(log).replace("spark.foreglow.", "spark.other.");
+        let error = import(unlabelled.as_bytes(), None).unwrap_err();
+        assert!(error.contains("foreglow import"), "{error}");
     }
 
     #[test]
