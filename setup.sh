@@ -3,6 +3,7 @@
 #
 #   ./setup.sh run        what the main job needs
 #   ./setup.sh test       what the tests need besides
+#   ./setup.sh spark      what the Spark engine is built with and tested on; part of test
 #   ./setup.sh wasm-env   prints the environment in which cargo compiles for wasm32-unknown-unknown
 #
 # Exit code 2: something is missing and may not be installed from here; the last lines say what to install.
@@ -109,8 +110,25 @@ for_run() {
   has_vulkan || has_vulkan_driver_elsewhere || install "the Vulkan loader with a software driver" libvulkan1 mesa-vulkan-drivers
 }
 
+# --- Apache Spark ----------------------------------------------------------------------------------------------------
+
+# Spark 3.5: its driver, compiled for Java 8, runs on every later version too.
+readonly PYSPARK=3.5.9
+
+for_spark() {
+  have javac && have jar || install "a JDK (for the Spark engine)" default-jdk-headless
+  [ -e target/pyspark/installed ] && return
+  python3 -c 'import ensurepip, venv' 2>/dev/null || install "Python's venv (for Apache Spark)" python3-venv
+  say "Apache Spark is missing; installing pyspark $PYSPARK from PyPI into target/pyspark (about 330 MB)"
+  python3 -m venv target/pyspark
+  target/pyspark/bin/pip install --quiet "pyspark==$PYSPARK" >&2 ||
+    fail "pip could not install pyspark. Read its message above and run the same command again."
+  touch target/pyspark/installed
+}
+
 for_test() {
   for_run
+  for_spark
   have chromium || have google-chrome || install "a browser (for the page's tests)" chromium
   have chromedriver || install "the browser's driver (for the page's tests)" chromium-driver
   if ! cargo clippy --version >/dev/null 2>&1; then
@@ -124,6 +142,7 @@ for_test() {
 case "${1:-}" in
   run) for_run ;;
   test) for_test ;;
+  spark) for_spark ;;
   wasm-env) wasm_env ;;
-  *) fail "usage: ./setup.sh run|test|wasm-env" ;;
+  *) fail "usage: ./setup.sh run|test|spark|wasm-env" ;;
 esac

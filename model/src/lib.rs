@@ -20,6 +20,7 @@ mod decision;
 mod ensemble;
 mod error;
 mod evaluation;
+mod explain;
 mod learner;
 mod line;
 mod metric;
@@ -32,21 +33,26 @@ mod regression;
 mod rival;
 mod runs;
 mod setting;
+mod simulation;
 mod spread;
 mod student_t;
 
 pub use crate::advise::{Advice, Suggestion, Verdict, advise};
 pub use crate::dataset::{Column, Dataset, DatasetError, Features, Transform, Values};
 pub use crate::decision::{Candidate, Decision, Exclusion, decide, pareto_front};
-pub use crate::ensemble::{Direction, Ensemble};
+pub use crate::ensemble::{Direction, Ensemble, Explanation, Part};
 pub use crate::error::{DecideError, FitError, MetricError};
-pub use crate::evaluation::{Answer, Outcome, Repeats, Score, Settings, Split, Trial, draw, sample_trial, score};
+pub use crate::evaluation::{
+    Answer, Coverage, Held, Outcome, Repeats, Score, Settings, Split, Trial, draw, sample_trial, score,
+};
+pub use crate::explain::{Factors, HeldOut, shared_processors};
 pub use crate::learner::{Activation, Cancelled, Grid, MaxFeatures, Solver, Technique};
 pub use crate::line::{Line, line_through};
 pub use crate::metric::mape;
 pub use crate::prediction::{Interval, Prediction, Warning};
 pub use crate::predictor::Predictor;
-pub use crate::published::{Choice, Place, Scenario, ScenarioRow, scenario_row, scenario_table};
+pub use crate::published::{Choice, Effect, Effects, Place, Scenario, ScenarioRow, scenario_row, scenario_table};
 pub use crate::rival::{RIVALS, Rival, RivalError, Roles, Term, TermError};
 pub use crate::setting::{Feature, Setting};
+pub use crate::simulation::{SimulatedTime, Simulation, SimulationError};
 pub use crate::spread::{HeldOutErrors, Spread, SpreadError};

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    advise, collect, demo, devices, evaluate, executor, link, models, pack, plan, predict, read_test, run, serve,
-    upload,
+    advise, collect, demo, devices, evaluate, executor, import, link, models, pack, plan, predict, read_test, run,
+    serve, simulate, upload,
 };
 
 /// Run a little, know the whole: predicts from a few short runs how long and how much money a CNN job takes on every
@@ -25,10 +25,12 @@ pub enum Command {
     ReadTest(read_test::Args),
     Run(run::Args),
     Collect(collect::Args),
+    Import(import::Args),
     Evaluate(evaluate::Args),
     Predict(predict::Args),
     Plan(plan::Args),
     Advise(advise::Args),
+    Simulate(simulate::Args),
     Serve(serve::Args),
     Upload(upload::Args),
     Link(link::Args),
@@ -47,10 +49,12 @@ impl Command {
             Self::ReadTest(args) => read_test::run(&args),
             Self::Run(args) => run::run(&args),
             Self::Collect(args) => collect::run(&args),
+            Self::Import(args) => import::run(&args),
             Self::Evaluate(args) => evaluate::run(&args),
             Self::Predict(args) => predict::run(&args),
             Self::Plan(args) => plan::run(&args),
             Self::Advise(args) => advise::run(&args),
+            Self::Simulate(args) => simulate::run(&args),
             Self::Serve(args) => serve::run(args),
             Self::Upload(args) => upload::run(args),
             Self::Link(args) => link::run(&args),

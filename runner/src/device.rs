@@ -228,6 +228,40 @@ pub fn choose(wish: &Wish) -> anyhow::Result<Chosen> {
     }
 }
 
+/// The device of executors on a cluster, which are told by the cluster which GPU is theirs.
+///
+/// # Errors
+/// A device was named: it is one of this machine.
+pub fn on_cluster(wish: &Wish) -> anyhow::Result<Chosen> {
+    match wish {
+        Wish::Auto | Wish::Cpu => choose(&Wish::Cpu),
+        Wish::Gpu => {
+            let place = Place::DiscreteGpu(0);
+            let adapter = Adapter { name: "gpu".into(), kind: place.kind(), place, memory_mib: None, ..processor() };
+            Ok(Chosen { adapter, places: vec![place] })
+        }
+        Wish::Entry(entry) => Err(unusable(format!(
+            "--device {entry} is a device of this machine; on a cluster choose cpu, or gpu, which the cluster then assigns"
+        ))),
+    }
+}
+
+/// The GPU that a cluster has assigned: its address is its place among those that the driver finds.
+///
+/// # Errors
+/// There is no such GPU.
+pub fn assigned(address: &str) -> anyhow::Result<Place> {
+    let gpus: Vec<Place> = probe().iter().map(|adapter| adapter.place).filter(|place| place.is_gpu()).collect();
+    let place = address.trim().parse().ok().and_then(|index: usize| gpus.get(index));
+    let found = gpus.len();
+    place.copied().ok_or_else(|| {
+        anyhow::anyhow!(
+            "the cluster has assigned GPU {address}, and the graphics driver finds {found} GPUs; install the GPU's Vulkan driver on \
+             every worker, and have the discovery script count from 0"
+        )
+    })
+}
+
 /// Chooses among these; see [`choose`].
 ///
 /// # Errors

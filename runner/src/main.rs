@@ -12,6 +12,7 @@ mod commands;
 mod device;
 mod engine;
 mod evaluation;
+mod event_log;
 mod executor;
 mod exit;
 mod images;

@@ -123,7 +123,7 @@ fn probability(text: &str) -> Result<f64, String> {
 }
 
 /// Reads numbers that a person lists: `1-8`, `1,2,4`, `1-4,8`.
-fn counts(text: &str) -> Result<Counts, String> {
+pub fn counts(text: &str) -> Result<Counts, String> {
     let wrong = || "write numbers of 1 or more, such as 1-8 or 1,2,4".to_owned();
     let number = |text: &str| text.trim().parse::<u32>().ok().filter(|count| *count > 0).ok_or_else(wrong);
     let mut counts = std::collections::BTreeSet::new();

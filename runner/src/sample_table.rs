@@ -20,6 +20,7 @@ pub fn one(sample: &Sample) -> String {
         ("completion time", completion_time(sample)),
         ("start-up, not in it", sample.startup_secs.map_or_else(|| "unknown".into(), format_duration)),
     ];
+    rows.extend(accuracy(sample));
     if let Some(reason) = &sample.reason {
         rows.push(("reason", reason.clone()));
     }
@@ -53,6 +54,20 @@ pub fn many(samples: &[Sample]) -> String {
         ]
     });
     table(&columns, rows)
+}
+
+/// What a CNN has learned: loss and accuracy in the last epoch, and on the images that were held out.
+fn accuracy(sample: &Sample) -> Vec<(&'static str, String)> {
+    let Some(training) = sample.extra.get("training") else { return Vec::new() };
+    let shown = |score: &serde_json::Value| {
+        let loss = score["loss"].as_f64().map_or_else(|| "none".to_owned(), |loss| format!("{loss:.4}"));
+        let accuracy = score["accuracy"].as_f64().unwrap_or(0.0) * 100.0;
+        format!("loss {loss}, accuracy {accuracy:.2} % of {} images", score["images"])
+    };
+    let last = training["epochs"].as_array().and_then(|epochs| epochs.last());
+    let last = last.map(|score| ("last epoch", shown(score)));
+    let held_out = training.get("held_out").map(|score| ("held-out images", shown(score)));
+    last.into_iter().chain(held_out).collect()
 }
 
 fn completion_time(sample: &Sample) -> String {

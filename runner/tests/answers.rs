@@ -302,7 +302,7 @@ fn arguments_that_make_no_sense_are_refused() {
 
 #[test]
 fn the_help_of_each_command_reads_well() {
-    for command in ["advise", "evaluate", "link", "plan", "predict", "serve", "upload"] {
+    for command in ["advise", "evaluate", "import", "link", "plan", "predict", "serve", "simulate", "upload"] {
         golden(&format!("help-{command}"), &Foreglow::new().run(&[command, "-h"]));
     }
 }

@@ -131,6 +131,14 @@ impl From<IncompleteRun> for IncompleteRow {
     }
 }
 
+impl Job {
+    /// Puts the runs into the order of their features, in which [`group_by_context`] gives them.
+    pub fn sort_runs(&mut self) {
+        self.observations.sort_by(Observation::cmp_features);
+        self.incomplete.sort_by(IncompleteRun::cmp_features);
+    }
+}
+
 impl Observation {
     /// What the predictor sees of a sample; `None` unless the run completed.
     pub fn of(sample: &Sample) -> Option<Self> {
@@ -204,9 +212,6 @@ pub fn group_by_context(samples: &[Sample]) -> Vec<Job> {
         job.incomplete.extend(IncompleteRun::of(sample));
     }
     let mut jobs: Vec<Job> = jobs.into_values().collect();
-    for job in &mut jobs {
-        job.observations.sort_by(Observation::cmp_features);
-        job.incomplete.sort_by(IncompleteRun::cmp_features);
-    }
+    jobs.iter_mut().for_each(Job::sort_runs);
     jobs
 }

@@ -8,6 +8,7 @@ wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);
 
 mod bad_input;
 mod capacity;
+mod coverage;
 mod decision;
 mod ensemble;
 mod grid;
@@ -19,5 +20,6 @@ mod rivals;
 mod scenarios;
 mod scikit_learn;
 mod serialisation;
+mod simulation;
 mod splits;
 mod spread;

@@ -6,6 +6,7 @@ mod demo;
 mod evaluation;
 mod prediction;
 mod scenario_table;
+mod simulation;
 
 use foreglow_model::{FitError, Interval, Predictor, Warning};
 use foreglow_shared::{Job, format_duration};
@@ -16,6 +17,7 @@ pub use self::demo::{Check, DemoAnswer};
 pub use self::evaluation::EvaluationAnswer;
 pub use self::prediction::PredictionAnswer;
 pub use self::scenario_table::ScenarioTableAnswer;
+pub use self::simulation::{Asked, SimulationAnswer};
 
 use crate::exit::unusable;
 

@@ -4,11 +4,13 @@ use std::path::PathBuf;
 
 use foreglow_shared::{Outcome, Sample, format_rate, write_csv, write_jsonl};
 
+use super::engine_args::EngineArgs;
 use super::run::DEFAULT_MEMORY_MIB;
+use super::training_args::TrainingArgs;
 use super::workload_args::{
     WorkloadArgs, at_least_one, check_rate, check_sizes, default_partition_size, prepare, warnings,
 };
-use crate::engine;
+use crate::engine::{self, Engine, Job};
 use crate::images::images_in_sample;
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::output::{self, Format};
@@ -26,7 +28,13 @@ pub struct Args {
     workload: WorkloadArgs,
 
     #[command(flatten)]
+    training: TrainingArgs,
+
+    #[command(flatten)]
     grid: GridArgs,
+
+    #[command(flatten)]
+    engine: EngineArgs,
 
     /// File that each sample is appended to as soon as its run ends, JSON Lines. Runs that it holds already are not
     /// repeated
@@ -62,7 +70,7 @@ struct GridArgs {
     #[arg(long, value_name = "MIB,…", value_delimiter = ',')]
     memory: Vec<u32>,
 
-    /// Images of one task, P [default: 8]
+    /// Images of one task, P [default: 8, or a mini-batch to train]
     #[arg(long, value_name = "P,…", value_delimiter = ',')]
     partition_size: Vec<u32>,
 
@@ -76,13 +84,13 @@ struct GridArgs {
 }
 
 impl GridArgs {
-    fn grid(&self, images: u64) -> anyhow::Result<Grid> {
+    fn grid(&self, job: &Job) -> anyhow::Result<Grid> {
         let grid = Grid {
             executors: distinct(&self.executors),
             cores: distinct(&self.cores),
             memory_mib: if self.memory.is_empty() { vec![DEFAULT_MEMORY_MIB] } else { distinct(&self.memory) },
             partition_sizes: if self.partition_size.is_empty() {
-                vec![default_partition_size(images)]
+                vec![default_partition_size(job)]
             } else {
                 distinct(&self.partition_size)
             },
@@ -103,18 +111,19 @@ impl GridArgs {
         for rate in &grid.sampling_rates {
             check_rate(*rate)?;
         }
-        check_sizes(images, &grid.executors, &grid.partition_sizes)?;
+        check_sizes(job, &grid.executors, &grid.partition_sizes)?;
         Ok(grid)
     }
 }
 
 /// Runs it.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let job = args.workload.job()?;
-    let grid = args.grid.grid(job.workload.images)?;
-    let all = grid.runs(&job);
+    let job = args.training.job(args.engine.job(&args.workload)?, &args.workload)?;
+    let grid = args.grid.grid(&job)?;
+    let mut engine = args.engine.engine()?;
+    let all = args.engine.order(grid.runs(&job));
     let (mut file, known) = open(args)?;
-    let runs = sweep::left(all.clone(), &job, &known);
+    let runs = sweep::left(all.clone(), &engine, &job, &known);
     if args.dry_run {
         return output::print(&list(&runs, args.format, job.workload.images));
     }
@@ -122,17 +131,21 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let progress = Progress::new();
     let most = |counts: &[u32]| counts.iter().copied().max().unwrap_or(1);
     let slots = most(&grid.executors).saturating_mul(most(&grid.cores));
-    for warning in warnings(&job, slots, !args.grid.memory.is_empty()) {
+    for warning in warnings(&job, engine.processors(), slots, !args.grid.memory.is_empty()) {
         progress.line(&warning);
     }
     if runs.len() < all.len() {
         let (done, of, file) = (all.len() - runs.len(), all.len(), args.output.display());
         progress.line(&format!("{done} of {of} runs are in {file} already"));
     }
+    if let Engine::Spark(spark) = &engine {
+        spark.check(&job, runs.iter().map(|run| &run.configuration))?;
+    }
     prepare(&job, &progress)?;
 
     let mut samples: Vec<Sample> = Vec::new();
-    let result = sweep::sweep(&job, &runs, &Interrupt::on_ctrl_c(), &mut |step| progress.step(&step), &mut |sample| {
+    let interrupt = Interrupt::on_ctrl_c();
+    let result = sweep::sweep(&mut engine, &job, &runs, &interrupt, &mut |step| progress.step(&step), &mut |sample| {
         if let Some(file) = &mut file {
             file.append(&sample)?;
         }
@@ -147,6 +160,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Ok(())
     });
     drop(progress);
+    drop(engine);
     let shown = args.output.display();
     match result {
         Err(error) if error.is::<Interrupted>() => {

@@ -5,14 +5,15 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use foreglow_model::{Grid, Predictor, Setting};
-use foreglow_shared::{Context, Job, Observation, Outcome, Question, Sample, View, group_by_context};
+use foreglow_shared::{Context, Job, LeftOut, Observation, Outcome, Question, Sample, View, group_by_context};
 
 use super::run::DEFAULT_MEMORY_MIB;
 use super::serve;
 use super::workload_args::{WorkloadArgs, at_least_one, check_sizes, prepare, warnings};
 use crate::answer::{Check, DecisionAnswer, DemoAnswer, ScenarioTableAnswer, fit};
 use crate::collector::{Access, Collector};
-use crate::engine;
+use crate::device;
+use crate::engine::{self, Engine};
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::output::{self, Format};
 use crate::progress::{Progress, result};
@@ -69,7 +70,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     // The address first: a port in use is better known before the measuring than after it.
     let collector = if args.once { None } else { Some(listen(args.listen)?) };
     let job = args.workload.job()?;
-    check_sizes(job.workload.images, &[LEFT_OUT.0], &[args.partition_size])?;
+    check_sizes(&job, &[LEFT_OUT.0], &[args.partition_size])?;
     let store = Store::open(args.store.as_deref())?;
     let mut bench = Bench {
         job: &job,
@@ -128,7 +129,7 @@ impl Bench<'_> {
     fn prepare(&self) -> anyhow::Result<()> {
         let name = self.job.device.name();
         self.progress.line(&format!("{} on {name}, {} images", self.job.workload.model, self.job.workload.images));
-        for warning in warnings(self.job, 1, false) {
+        for warning in warnings(self.job, device::processors(), 1, false) {
             self.progress.line(&warning);
         }
         prepare(self.job, &self.progress)
@@ -163,14 +164,15 @@ impl Bench<'_> {
         let mut first = None;
         let mut done = 0;
         let Self { job, store, progress, interrupt, .. } = self;
-        let outcome = sweep::sweep(job, runs, interrupt, &mut |step| progress.step(&step), &mut |sample| {
-            store.insert(std::slice::from_ref(&sample))?;
-            progress.finished(done + 1, runs.len(), &runs[done], &sample);
-            done += 1;
-            anyhow::ensure!(sample.outcome == Outcome::Completed, "a run did not complete: {}", result(&sample));
-            first.get_or_insert(sample);
-            Ok(())
-        });
+        let outcome =
+            sweep::sweep(&mut Engine::Local, job, runs, interrupt, &mut |step| progress.step(&step), &mut |sample| {
+                store.insert(std::slice::from_ref(&sample))?;
+                progress.finished(done + 1, runs.len(), &runs[done], &sample);
+                done += 1;
+                anyhow::ensure!(sample.outcome == Outcome::Completed, "a run did not complete: {}", result(&sample));
+                first.get_or_insert(sample);
+                Ok(())
+            });
         match outcome {
             Err(error) if error.is::<Interrupted>() => anyhow::bail!(
                 "interrupted: what was measured is kept in {}; `foreglow demo` measures anew",
@@ -220,7 +222,7 @@ fn without(job: Job, (executors, cores): (u32, u32)) -> Job {
 }
 
 fn link(job: Job, question: Question, planner: &str) -> String {
-    View { job, question }.to_link(planner)
+    View { job, question, pins: Vec::new(), left_out: LeftOut::default() }.to_link(planner)
 }
 
 /// A deadline that some configurations meet and others miss, in whole seconds where there are some.

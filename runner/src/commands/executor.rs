@@ -8,6 +8,10 @@ pub struct Args {
     /// Only list the adapters that this process finds
     #[arg(long)]
     adapters: bool,
+
+    /// Address of the accelerator that a cluster has assigned to this executor
+    #[arg(long, value_name = "ADDRESS")]
+    accelerator: Option<String>,
 }
 
 /// Runs it.
@@ -15,5 +19,5 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.adapters {
         return crate::output::print(&serde_json::to_string(&crate::device::probe())?);
     }
-    crate::executor::serve(BufReader::new(stdin()), stdout())
+    crate::executor::serve(BufReader::new(stdin()), stdout(), args.accelerator.as_deref())
 }

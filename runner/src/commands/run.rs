@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use foreglow_shared::{Outcome, write_csv, write_jsonl};
 
+use super::training_args::TrainingArgs;
 use super::workload_args::{
     WorkloadArgs, at_least_one, check_rate, check_sizes, default_partition_size, prepare, warnings,
 };
-use crate::engine;
+use crate::device;
+use crate::engine::{self, Engine};
 use crate::exit::unusable;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Format};
@@ -21,6 +23,9 @@ pub struct Args {
     #[command(flatten)]
     workload: WorkloadArgs,
 
+    #[command(flatten)]
+    training: TrainingArgs,
+
     /// Executor processes, E
     #[arg(long, value_name = "E", default_value_t = 1, help_heading = "Configuration")]
     executors: u32,
@@ -33,7 +38,7 @@ pub struct Args {
     #[arg(long, value_name = "MIB", help_heading = "Configuration")]
     memory: Option<u32>,
 
-    /// Images of one task, P [default: 8]
+    /// Images of one task, P [default: 8, or a mini-batch to train]
     #[arg(long, value_name = "P", help_heading = "Configuration")]
     partition_size: Option<u32>,
 
@@ -61,20 +66,22 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let memory_mib = args.memory.unwrap_or(DEFAULT_MEMORY_MIB);
     at_least_one("--memory", memory_mib)?;
     check_rate(args.sampling_rate)?;
-    let job = args.workload.job()?;
-    let images = job.workload.images;
-    let partition_size = args.partition_size.unwrap_or_else(|| default_partition_size(images));
-    check_sizes(images, &[args.executors], &[partition_size])?;
+    let job = args.training.job(args.workload.job()?, &args.workload)?;
+    let partition_size = args.partition_size.unwrap_or_else(|| default_partition_size(&job));
+    check_sizes(&job, &[args.executors], &[partition_size])?;
     let mut file = args.output.as_deref().map(SamplesFile::open).transpose()?.map(|(file, _)| file);
 
     let progress = Progress::new();
-    for warning in warnings(&job, args.executors.saturating_mul(args.cores), args.memory.is_some()) {
+    for warning in
+        warnings(&job, device::processors(), args.executors.saturating_mul(args.cores), args.memory.is_some())
+    {
         progress.line(&warning);
     }
     prepare(&job, &progress)?;
     let configuration = job.configuration(args.executors, args.cores, memory_mib, partition_size);
     let interrupt = Interrupt::on_ctrl_c();
-    let sample = engine::measure(&job, &configuration, args.sampling_rate, &interrupt, &mut |step| progress.run(step))?;
+    let sample =
+        Engine::Local.measure(&job, &configuration, args.sampling_rate, &interrupt, &mut |step| progress.run(step))?;
     drop(progress);
 
     if let Some(file) = &mut file {

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use foreglow_shared::Workload;
 
 use crate::cnn::Architecture;
-use crate::device::{self, Wish};
+use crate::device::{self, Chosen, Wish};
 use crate::engine::Job;
 use crate::exit::unusable;
-use crate::images::{Format, Source};
+use crate::images::{Drawing, Format, Source};
 use crate::progress::Progress;
 
 /// Images of a job where neither the person nor a folder says how many.
@@ -40,6 +41,10 @@ pub struct WorkloadArgs {
     /// Broken images that a run skips before it fails [default: 1 in 100]
     #[arg(long, value_name = "N")]
     pub max_broken: Option<u64>,
+
+    /// What Foreglow draws where there is no --data
+    #[arg(long, value_enum, default_value_t, conflicts_with = "data")]
+    pub draw: Drawing,
 
     /// Where drawn images are kept [default: the user's cache directory; FOREGLOW_CACHE]
     #[arg(long, value_name = "DIR")]
@@ -72,6 +77,18 @@ impl WorkloadArgs {
     /// # Errors
     /// An argument is unusable: the sentence names it and says what it may be.
     pub fn job(&self) -> anyhow::Result<Job> {
+        self.job_on(|| device::choose(&self.device).context("the device could not be chosen"))
+    }
+
+    /// The same for executors on a cluster, which has the images where this machine has them.
+    ///
+    /// # Errors
+    /// An argument is unusable.
+    pub fn job_on_cluster(&self) -> anyhow::Result<Job> {
+        self.job_on(|| device::on_cluster(&self.device))
+    }
+
+    fn job_on(&self, choose: impl FnOnce() -> anyhow::Result<Chosen>) -> anyhow::Result<Job> {
         let architecture = Architecture::named(&self.model).ok_or_else(|| {
             unusable(format!("there is no CNN {}; choose one of: {}", self.model, Architecture::names()))
         })?;
@@ -100,15 +117,17 @@ impl WorkloadArgs {
             // Times on one folder say nothing about another.
             let name = name.file_name().unwrap_or(name.as_os_str()).to_string_lossy().into_owned();
             workload.extra.insert("data".into(), name.into());
+        } else if self.draw == Drawing::Digits {
+            workload.extra.insert("data".into(), "digits".into());
         }
-        let device = device::choose(&self.device).context("the device could not be chosen")?;
-        Ok(Job { workload, source, device, seed: self.seed, timeout, broken_limit: self.max_broken })
+        let device = choose()?;
+        Ok(Job { workload, source, device, seed: self.seed, timeout, broken_limit: self.max_broken, training: None })
     }
 
     fn images(&self) -> anyhow::Result<(Source, u64)> {
         let source = match &self.data {
             Some(path) => self.data_format.source(path)?,
-            None => Source::generated(self.cache_dir.as_deref())?,
+            None => Source::drawn(self.draw, self.cache_dir.as_deref())?,
         };
         let images = match self.images {
             Some(images) => images,
@@ -124,16 +143,19 @@ impl WorkloadArgs {
 /// Images of one task where the person names no number.
 const DEFAULT_PARTITION_SIZE: u32 = 8;
 
-/// The partition size where the person names none: no more than there are images.
-pub fn default_partition_size(images: u64) -> u32 {
-    u32::try_from(images).unwrap_or(u32::MAX).clamp(1, DEFAULT_PARTITION_SIZE)
+/// The partition size where the person names none: no more than there are images, and for training a mini-batch.
+pub fn default_partition_size(job: &Job) -> u32 {
+    let size = if job.training.is_some() { job.workload.batch_size } else { DEFAULT_PARTITION_SIZE };
+    u32::try_from(job.workload.images).unwrap_or(u32::MAX).clamp(1, size)
 }
 
-/// Refuses configurations that have more executors or larger partitions than images.
+/// Refuses configurations that have more executors or larger partitions than images, and for training partitions that
+/// would cut a mini-batch.
 ///
 /// # Errors
 /// One does: the sentence names it and says what it may be.
-pub fn check_sizes(images: u64, executors: &[u32], partition_sizes: &[u32]) -> anyhow::Result<()> {
+pub fn check_sizes(job: &Job, executors: &[u32], partition_sizes: &[u32]) -> anyhow::Result<()> {
+    let Workload { images, batch_size, .. } = job.workload;
     let most = |counts: &[u32]| counts.iter().copied().max().unwrap_or(1);
     for (option, count, what) in [
         ("--executors", most(executors), "executors"),
@@ -144,6 +166,12 @@ pub fn check_sizes(images: u64, executors: &[u32], partition_sizes: &[u32]) -> a
                 "{count} {what} are more than the job's {images} images; give {option} {images} or less"
             )));
         }
+    }
+    let cuts = |size: &&u32| job.training.is_some() && !size.is_multiple_of(batch_size);
+    if let Some(size) = partition_sizes.iter().find(cuts) {
+        return Err(unusable(format!(
+            "a partition of {size} images would cut a mini-batch; give --partition-size {batch_size} or a multiple of it"
+        )));
     }
     Ok(())
 }
@@ -175,10 +203,10 @@ pub fn check_rate(sampling_rate: f64) -> anyhow::Result<()> {
     Err(unusable(format!("--sampling-rate is {sampling_rate}; give a share above 0 and at most 1, such as 0.01")))
 }
 
-/// What a configuration cannot mean on this machine, as warnings for the person.
-pub fn warnings(job: &Job, slots: u32, is_memory_asked: bool) -> Vec<String> {
+/// What a configuration cannot mean on this machine, which has so many processors, as warnings for the person.
+pub fn warnings(job: &Job, processors: Option<u32>, slots: u32, is_memory_asked: bool) -> Vec<String> {
     let mut warnings = Vec::new();
-    if let Some(processors) = device::processors().filter(|processors| slots > *processors) {
+    if let Some(processors) = processors.filter(|processors| slots > *processors) {
         warnings.push(format!(
             "warning: {slots} threads share {processors} processors of this machine; their times are not those of {slots} cores"
         ));

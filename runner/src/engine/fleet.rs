@@ -72,6 +72,11 @@ impl Fleet {
         let _ = self.executors[executor].say(&Order::Partition(partition));
     }
 
+    /// Gives an executor an order. One that is gone says so by its end.
+    pub fn order(&mut self, executor: usize, order: &Order) {
+        let _ = self.executors[executor].say(order);
+    }
+
     /// Waits for the next event; `None` once the time is over.
     pub fn next(&self, longest: Duration) -> Option<(usize, Event)> {
         match self.events.recv_timeout(longest) {

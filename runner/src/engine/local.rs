@@ -1,10 +1,13 @@
 //! The local engine: E executor processes on this machine, one queue of partitions.
 
+mod training;
+
 use std::time::{Duration, Instant};
 
 use foreglow_shared::{Configuration, Engine, Outcome, SCHEMA, Sample, Timestamp, Uuid};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
+use self::training::Course;
 use super::fleet::{End, Event, Fleet};
 use super::{Job, Progress};
 use crate::executor::is_out_of_memory;
@@ -43,6 +46,7 @@ pub fn measure(
         broken: Vec::new(),
         phases: Phases::default(),
         peak_memory_mib: None,
+        course: Course::default(),
     };
     let ending = match run.execute(sampling_rate) {
         Ok(secs) => Ending { outcome: Outcome::Completed, completion_time_secs: Some(secs), reason: None },
@@ -74,6 +78,15 @@ pub fn broken_images(sample: &Sample) -> Option<String> {
     Some(format!("broken images skipped: {}; the first is {first}", broken.get("count")?))
 }
 
+/// Writes broken images into what a sample says beyond its time.
+pub(super) fn describe_broken(broken: &[BrokenImage], extra: &mut Map<String, Value>) {
+    if !broken.is_empty() {
+        let named = broken.iter().take(NAMED_BROKEN);
+        let named: Vec<String> = named.map(|BrokenImage { name, why }| format!("{name} ({why})")).collect();
+        extra.insert(BROKEN.into(), json!({ "count": broken.len(), "first": named }));
+    }
+}
+
 struct Run<'a> {
     job: &'a Job,
     configuration: &'a Configuration,
@@ -85,6 +98,7 @@ struct Run<'a> {
     broken: Vec<BrokenImage>,
     phases: Phases,
     peak_memory_mib: Option<u64>,
+    course: Course,
 }
 
 /// How a run ended otherwise than by its last result.
@@ -109,18 +123,23 @@ impl Run<'_> {
             (0..executors).map(|executor| self.job.assignment(executor, self.configuration, sampling_rate)).collect();
         let mut fleet = Fleet::start(&assignments).map_err(|error| failed(format!("{error:#}")))?;
         self.wait_until_ready(&mut fleet, submitted)?;
+        self.connect(&mut fleet, submitted)?;
         self.startup = Some(submitted.elapsed());
 
         (self.progress)(Progress::Images(0, self.partitions.images));
         let clock = Instant::now();
-        self.hand_out(&mut fleet, clock)?;
+        match &self.job.training {
+            None => self.hand_out(&mut fleet, clock)?,
+            Some(training) => self.train(&mut fleet, clock, &training.settings)?,
+        }
         let completion_time = clock.elapsed();
+        self.evaluate(&mut fleet)?;
         self.peak_memory_mib = fleet.finish();
         // A clock of the system may stand still between two readings; a completion time may not be zero.
         Ok(micros(completion_time).max(1e-6))
     }
 
-    fn wait_until_ready(&self, fleet: &mut Fleet, submitted: Instant) -> Result<(), Stop> {
+    fn wait_until_ready(&mut self, fleet: &mut Fleet, submitted: Instant) -> Result<(), Stop> {
         let mut starting = self.configuration.executors;
         while starting > 0 {
             self.check_interrupt()?;
@@ -137,6 +156,7 @@ impl Run<'_> {
                         "an executor finds {images} images in the sample and the engine {expected}; do not change the image folder during a run"
                     )));
                 }
+                Some((executor, Event::Report(Report::Listening { port }))) => self.course.listens(executor, port),
                 Some((executor, event)) => return Err(self.unexpected(fleet, executor, event)),
             }
         }
@@ -154,13 +174,7 @@ impl Run<'_> {
             }
         }
         while left > 0 {
-            self.check_interrupt()?;
-            let longest = match self.job.timeout.map(|timeout| (timeout, timeout.saturating_sub(clock.elapsed()))) {
-                Some((timeout, Duration::ZERO)) => return Err(timed_out(timeout)),
-                Some((_, rest)) => rest.min(PULSE),
-                None => PULSE,
-            };
-            match fleet.next(longest) {
+            match self.next(fleet, clock)? {
                 None => {}
                 Some((executor, Event::Report(Report::Done { images, broken, phases, .. }))) => {
                     self.skip(broken)?;
@@ -176,6 +190,17 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Waits a little for the next event, unless the run is interrupted or takes too long.
+    fn next(&self, fleet: &Fleet, clock: Instant) -> Result<Option<(usize, Event)>, Stop> {
+        self.check_interrupt()?;
+        let longest = match self.job.timeout.map(|timeout| (timeout, timeout.saturating_sub(clock.elapsed()))) {
+            Some((timeout, Duration::ZERO)) => return Err(timed_out(timeout)),
+            Some((_, rest)) => rest.min(PULSE),
+            None => PULSE,
+        };
+        Ok(fleet.next(longest))
     }
 
     /// Counts images that cannot be used, and ends a run that has too many of them.
@@ -218,29 +243,19 @@ impl Run<'_> {
     }
 
     /// What the sample says beyond the format: where the time went, and what makes the run repeatable.
-    fn extra(&self) -> Map<String, serde_json::Value> {
+    fn extra(&self) -> Map<String, Value> {
         let mut extra = Map::new();
         extra.insert("seed".into(), json!(self.job.seed));
         extra.insert("images_processed".into(), json!(self.images_done));
-        if !self.broken.is_empty() {
-            let named = self.broken.iter().take(NAMED_BROKEN);
-            let named: Vec<String> = named.map(|BrokenImage { name, why }| format!("{name} ({why})")).collect();
-            extra.insert(BROKEN.into(), json!({ "count": self.broken.len(), "first": named }));
-        }
+        describe_broken(&self.broken, &mut extra);
         if let Some(peak) = self.peak_memory_mib {
             extra.insert("peak_memory_mib".into(), json!(peak));
         }
         if self.images_done > 0 {
-            let Phases { read_secs, decode_secs, forward_secs } = self.phases;
-            let round = |secs: f64| (secs * 1e6).round() / 1e6;
-            extra.insert(
-                "phases".into(),
-                json!({
-                    "read_secs": round(read_secs),
-                    "decode_secs": round(decode_secs),
-                    "forward_secs": round(forward_secs),
-                }),
-            );
+            extra.insert("phases".into(), json!(self.phases.rounded()));
+        }
+        if let Some(training) = &self.job.training {
+            extra.insert("training".into(), self.course.to_json(&training.settings));
         }
         extra
     }

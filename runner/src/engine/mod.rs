@@ -1,18 +1,23 @@
-//! Engines run a job on a configuration and say how long it took. There is one so far: processes on this machine.
+//! Engines run a job on a configuration and say how long it took: processes on this machine, or an Apache Spark cluster.
 
 mod fleet;
 mod local;
+pub mod spark;
 
 use std::time::Duration;
 
-use foreglow_shared::{Configuration, Host, Mode, Workload};
+use foreglow_shared::{Configuration, Host, Mode, Sample, Workload};
 use serde_json::Map;
 
-pub use self::local::{broken_images, measure};
+pub use self::local::broken_images;
+use self::local::describe_broken;
+use self::spark::Spark;
 use crate::cnn::Architecture;
 use crate::device::{self, Chosen};
-use crate::executor::protocol::Assignment;
+use crate::executor::protocol::{Assignment, Evaluation};
+use crate::executor::training::Training;
 use crate::images::{GeneratorProgress, Source};
+use crate::interrupt::Interrupt;
 
 /// A job to measure: everything about it that a configuration leaves open.
 #[derive(Clone, Debug)]
@@ -29,6 +34,69 @@ pub struct Job {
     pub timeout: Option<Duration>,
     /// Broken images that a run skips before it fails; `None` is one in a hundred.
     pub broken_limit: Option<u64>,
+    /// How the CNN is trained, and the images to judge it by; `None` for inference.
+    pub training: Option<TrainingJob>,
+}
+
+/// What makes a job a training job.
+#[derive(Clone, Debug)]
+pub struct TrainingJob {
+    /// How the CNN is trained; what depends on the configuration is filled in with it.
+    pub settings: Training,
+    /// Images that are not learned, to judge the CNN by after the clock has stopped.
+    pub held_out: Option<Evaluation>,
+}
+
+/// What runs the executors.
+pub enum Engine {
+    /// Processes on this machine.
+    Local,
+    /// An Apache Spark cluster.
+    Spark(Box<Spark>),
+}
+
+impl Engine {
+    /// Runs the job once on a configuration at a sampling rate. However the run ends, that is its sample.
+    ///
+    /// # Errors
+    /// The run was interrupted.
+    pub fn measure(
+        &mut self,
+        job: &Job,
+        configuration: &Configuration,
+        sampling_rate: f64,
+        interrupt: &Interrupt,
+        progress: &mut dyn FnMut(Progress),
+    ) -> anyhow::Result<Sample> {
+        match self {
+            Self::Local => local::measure(job, configuration, sampling_rate, interrupt, progress),
+            Self::Spark(spark) => spark.measure(job, configuration, sampling_rate, interrupt, progress),
+        }
+    }
+
+    /// The word for it in a sample.
+    pub fn word(&self) -> foreglow_shared::Engine {
+        match self {
+            Self::Local => foreglow_shared::Engine::Local,
+            Self::Spark(_) => foreglow_shared::Engine::Spark,
+        }
+    }
+
+    /// The machine that a sample of this engine names.
+    pub fn host(&self, job: &Job) -> Host {
+        match self {
+            Self::Local => job.host(),
+            Self::Spark(_) => Spark::host(),
+        }
+    }
+
+    /// Hardware threads that all executors share; `None` where each has its own.
+    pub fn processors(&self) -> Option<u32> {
+        match self {
+            Self::Local => device::processors(),
+            Self::Spark(_) => None,
+        }
+    }
 }
 
 /// Told while a run goes on.
@@ -46,7 +114,11 @@ impl Job {
     /// # Errors
     /// They are not and cannot be.
     pub fn prepare(&self, progress: GeneratorProgress<'_>) -> anyhow::Result<()> {
-        self.source.prepare(self.workload.images, progress)
+        self.source.prepare(self.workload.images, progress)?;
+        match self.training.as_ref().and_then(|training| training.held_out.as_ref()) {
+            Some(held_out) => held_out.source.prepare(held_out.first + held_out.images, progress),
+            None => Ok(()),
+        }
     }
 
     /// The workload of a CNN at an image size, its inference.
@@ -98,6 +170,11 @@ impl Job {
             images: self.workload.images,
             sampling_rate,
             seed: self.seed,
+            training: self.training.as_ref().map(|training| Training {
+                executors: configuration.executors,
+                listen: (configuration.executors > 1).then(|| "127.0.0.1".to_owned()),
+                ..training.settings.clone()
+            }),
         }
     }
 }

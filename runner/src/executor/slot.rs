@@ -186,7 +186,7 @@ fn receive(sent: InFlight, phases: &mut Phases) -> anyhow::Result<()> {
 }
 
 /// The sizes of the mini-batches that a run has: full ones, the rest of a partition, the rest of the last partition.
-fn mini_batches(images: u64, partition_size: u64, batch_size: u64) -> Vec<usize> {
+pub fn mini_batches(images: u64, partition_size: u64, batch_size: u64) -> Vec<usize> {
     let mut sizes = Vec::new();
     for partition in [partition_size.min(images), images % partition_size] {
         for size in [batch_size.min(partition), partition % batch_size] {
@@ -199,7 +199,7 @@ fn mini_batches(images: u64, partition_size: u64, batch_size: u64) -> Vec<usize>
 }
 
 /// What a panic said.
-fn words(panic: &(dyn Any + Send)) -> &str {
+pub fn words(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()
         .copied()

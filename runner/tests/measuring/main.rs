@@ -12,3 +12,7 @@ mod lists;
 mod processes;
 #[cfg(test)]
 mod run;
+#[cfg(test)]
+mod training;
+#[cfg(test)]
+mod training_rounds;

@@ -8,12 +8,26 @@ use std::time::{Duration, Instant};
 use foreglow_shared::{Outcome, parse_line};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
-use crate::bench_folder::{foreglow, images, text};
+use crate::bench_folder::{foreglow, images, path, text};
 
-/// A run that takes many seconds.
-fn long_run(folder: &tempfile::TempDir) -> Child {
+/// Images of one class.
+fn classed_images() -> tempfile::TempDir {
+    let folder = images(100);
+    let class = folder.path().join("class");
+    std::fs::create_dir(&class).unwrap();
+    for index in 0..100 {
+        let file = path(&folder, index);
+        std::fs::rename(&file, class.join(file.file_name().unwrap())).unwrap();
+    }
+    folder
+}
+
+/// A run that takes many seconds, inference or training.
+fn long_run(folder: &tempfile::TempDir, mode: &str) -> Child {
     foreglow(&[
         "run",
+        "--mode",
+        mode,
         "--data",
         text(folder.path()),
         "--image-px",
@@ -63,8 +77,14 @@ fn is_zombie(pid: Pid) -> bool {
 
 #[test]
 fn a_killed_executor_makes_a_failed_sample() {
-    let folder = images(100);
-    let run = long_run(&folder);
+    for mode in ["inference", "training"] {
+        a_killed_executor_fails(mode);
+    }
+}
+
+fn a_killed_executor_fails(mode: &str) {
+    let folder = classed_images();
+    let run = long_run(&folder, mode);
     let executors = executors_of(&run);
     kill_process(executors[1], Signal::KILL).unwrap();
     let output = run.wait_with_output().unwrap();
@@ -78,12 +98,14 @@ fn a_killed_executor_makes_a_failed_sample() {
 
 #[test]
 fn no_executor_outlives_a_killed_engine() {
-    let folder = images(100);
-    let mut run = long_run(&folder);
-    let executors = executors_of(&run);
-    run.kill().unwrap();
-    run.wait().unwrap();
-    wait_until_gone(&executors);
+    let folder = classed_images();
+    for mode in ["inference", "training"] {
+        let mut run = long_run(&folder, mode);
+        let executors = executors_of(&run);
+        run.kill().unwrap();
+        run.wait().unwrap();
+        wait_until_gone(&executors);
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Share links.
 
-use foreglow_shared::{FRAGMENT_PREFIX, IncompleteOutcome, IncompleteRun, LinkError, Observation, View, WhatIf};
+use foreglow_shared::{
+    FRAGMENT_PREFIX, IncompleteOutcome, IncompleteRun, LeftOut, LinkError, Observation, ShortLink, View, WhatIf,
+};
 use proptest::prelude::*;
 
 use crate::words::{observation, view};
@@ -58,6 +60,34 @@ fn runs_that_did_not_complete_travel_with_the_link() {
         IncompleteRun { outcome: timed_out, at_least_secs: Some(60.5), executors: 1, ..out_of_memory() },
     ];
     assert_eq!(View::from_link(&view.to_fragment()), Ok(view));
+}
+
+#[test]
+fn runs_that_were_left_out_travel_beside_the_job_that_is_asked() {
+    let mut view = measured();
+    let left_out = view.job.observations.remove(1);
+    view.left_out = LeftOut { observations: vec![left_out], incomplete: vec![out_of_memory()] };
+    assert_eq!(View::from_link(&view.to_fragment()), Ok(view.clone()));
+    // A version that does not know them answers from the same runs.
+    let mut json = serde_json::to_value(&view).unwrap();
+    json.as_object_mut().unwrap().remove("left_out");
+    assert_eq!(serde_json::from_value::<View>(json).unwrap().job, view.job);
+    view.left_out.observations[0].completion_time_secs = -1.0;
+    assert!(matches!(View::from_link(&view.to_fragment()), Err(LinkError::Form(_))));
+}
+
+#[test]
+fn a_short_link_asks_the_same_question_about_the_job_it_names() {
+    let view = measured();
+    let short = ShortLink::new(&view.job.context, view.question.clone());
+    let fragment = short.to_fragment();
+    assert!(fragment.starts_with("q1.") && fragment.len() < view.to_fragment().len());
+    assert_eq!(ShortLink::from_fragment(&fragment), Ok(short.clone()));
+    assert_eq!(View::from_link(&fragment), Err(LinkError::NotALink), "it holds no runs");
+    let mut other = view.job.context.clone();
+    other.workload.batch_size += 1;
+    assert_ne!(other.fingerprint(), short.job);
+    assert!((0..fragment.len()).all(|end| ShortLink::from_fragment(&fragment[..end]).is_err()));
 }
 
 /// As many as a demo measures at most, with the digits of a clock.

@@ -1,4 +1,4 @@
-//! What both charts share: a drawing that is as wide as its place, and its axes.
+//! What all charts share: a drawing that is as wide as its place, and its axes.
 
 use leptos::html::Div;
 use leptos::prelude::*;
@@ -20,7 +20,7 @@ pub struct Frame {
 /// Room for the labels of the axes, pixels.
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 18.0;
-const TOP: f64 = 14.0;
+const TOP: f64 = 20.0;
 const BOTTOM: f64 = 46.0;
 
 impl Frame {
@@ -40,9 +40,12 @@ impl Frame {
     }
 }
 
+type Resized = Closure<dyn Fn(Vec<ResizeObserverEntry>)>;
+
 /// The width of an element, kept current: text in a drawing that is stretched would be stretched too.
 pub fn width_of(place: NodeRef<Div>) -> RwSignal<f64> {
     let width = RwSignal::new(0.0);
+    let watched = StoredValue::new_local(None::<(ResizeObserver, Resized)>);
     Effect::new(move |_| {
         let Some(element) = place.get() else { return };
         width.set(f64::from(element.client_width()));
@@ -57,8 +60,13 @@ pub fn width_of(place: NodeRef<Div>) -> RwSignal<f64> {
         });
         if let Ok(observer) = ResizeObserver::new(resized.as_ref().unchecked_ref()) {
             observer.observe(element.unchecked_ref::<Element>());
+            watched.set_value(Some((observer, resized)));
         }
-        resized.forget();
+    });
+    on_cleanup(move || {
+        if let Some((observer, _)) = watched.try_update_value(Option::take).flatten() {
+            observer.disconnect();
+        }
     });
     width
 }
@@ -81,7 +89,7 @@ pub fn y_axis(frame: Frame, scale: &Scale, ticks: Vec<(f64, String)>) -> impl In
 }
 
 /// Labels of the x axis, and its name.
-pub fn x_axis(frame: Frame, scale: &Scale, ticks: Vec<(f64, String)>, name: &'static str) -> impl IntoView + use<> {
+pub fn x_axis(frame: Frame, scale: &Scale, ticks: Vec<(f64, String)>, name: &str) -> impl IntoView + use<> {
     let (left, right) = frame.across();
     let (foot, _) = frame.up();
     let ticks: Vec<(f64, String)> = ticks.into_iter().map(|(number, label)| (scale.px(number), label)).collect();
@@ -95,6 +103,7 @@ pub fn x_axis(frame: Frame, scale: &Scale, ticks: Vec<(f64, String)>, name: &'st
             </g>
         }
     });
+    let name = name.to_owned();
     view! {
         <g class="axis x" aria-hidden="true">
             <line class="base" x1=left x2=right y1=foot y2=foot />

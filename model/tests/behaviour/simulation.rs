@@ -1,0 +1,215 @@
+//! A Spark application on other configurations: known schedules, and laws of list scheduling.
+
+use foreglow_model::{Simulation, SimulationError};
+use foreglow_shared::event_log::{Application, EventLogReader};
+use proptest::prelude::*;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+/// One stage of a log that is written here: when it was submitted, its parents, and its tasks as (launch, finish).
+struct Stage {
+    id: u32,
+    parents: Vec<u32>,
+    submitted_ms: i64,
+    tasks: Vec<(i64, i64)>,
+    is_barrier: bool,
+}
+
+/// One job: when it was submitted and ended, and its stages.
+struct Job {
+    submitted_ms: i64,
+    ended_ms: i64,
+    stages: Vec<Stage>,
+}
+
+fn stage(id: u32, parents: &[u32], submitted_ms: i64, tasks: &[(i64, i64)]) -> Stage {
+    Stage { id, parents: parents.to_vec(), submitted_ms, tasks: tasks.to_vec(), is_barrier: false }
+}
+
+/// The events of an application on `executors` of `cores`, as Spark writes them.
+fn log(executors: u32, cores: u32, jobs: &[Job]) -> Application {
+    let mut lines =
+        vec![r#"{"Event":"SparkListenerApplicationStart","App Name":"a","App ID":"app-1","Timestamp":0}"#.to_owned()];
+    for executor in 0..executors {
+        lines.push(format!(
+            r#"{{"Event":"SparkListenerExecutorAdded","Timestamp":0,"Executor ID":"{executor}","Executor Info":{{"Host":"h","Total Cores":{cores}}}}}"#
+        ));
+    }
+    for (id, job) in jobs.iter().enumerate() {
+        let info = |stage: &Stage, times: &str| {
+            let Stage { id, parents, tasks, is_barrier, .. } = stage;
+            let tasks = tasks.len();
+            format!(
+                r#"{{"Stage ID":{id},"Stage Name":"s","Number of Tasks":{tasks},"RDD Info":[{{"Barrier":{is_barrier}}}],"Parent IDs":{parents:?}{times}}}"#
+            )
+        };
+        let infos: Vec<String> = job.stages.iter().map(|stage| info(stage, "")).collect();
+        let ids: Vec<u32> = job.stages.iter().map(|stage| stage.id).collect();
+        lines.push(format!(
+            r#"{{"Event":"SparkListenerJobStart","Job ID":{id},"Submission Time":{},"Stage Infos":[{}],"Stage IDs":{ids:?}}}"#,
+            job.submitted_ms,
+            infos.join(",")
+        ));
+        for stage in &job.stages {
+            for (index, (launched_ms, finished_ms)) in stage.tasks.iter().enumerate() {
+                lines.push(format!(
+                    r#"{{"Event":"SparkListenerTaskEnd","Stage ID":{},"Task End Reason":{{"Reason":"Success"}},"Task Info":{{"Index":{index},"Launch Time":{launched_ms},"Executor ID":"0","Finish Time":{finished_ms}}}}}"#,
+                    stage.id
+                ));
+            }
+            let ended_ms = stage.tasks.iter().map(|(_, finished_ms)| *finished_ms).max().unwrap_or(stage.submitted_ms);
+            let times = format!(r#","Submission Time":{},"Completion Time":{ended_ms}"#, stage.submitted_ms);
+            lines.push(format!(r#"{{"Event":"SparkListenerStageCompleted","Stage Info":{}}}"#, info(stage, &times)));
+        }
+        lines.push(format!(
+            r#"{{"Event":"SparkListenerJobEnd","Job ID":{id},"Completion Time":{},"Job Result":{{"Result":"JobSucceeded"}}}}"#,
+            job.ended_ms
+        ));
+    }
+    let mut reader = EventLogReader::new();
+    reader.push(lines.join("\n").as_bytes());
+    reader.finish().unwrap()
+}
+
+fn simulation(application: &Application) -> Simulation {
+    Simulation::of(&application.runs().unwrap()[0]).unwrap()
+}
+
+fn secs(simulation: &Simulation, executors: u32, cores: u32) -> f64 {
+    simulation.at(executors, cores).unwrap().completion_time_secs
+}
+
+/// Tasks of 1, 1, 1 and 5 s on two slots.
+fn uneven() -> Application {
+    let tasks = [(0, 1000), (0, 1000), (1000, 2000), (1000, 6000)];
+    log(1, 2, &[Job { submitted_ms: 0, ended_ms: 6000, stages: vec![stage(0, &[], 0, &tasks)] }])
+}
+
+#[test]
+fn tasks_go_in_their_order_onto_the_first_free_slot() {
+    let simulation = simulation(&uneven());
+    let times: Vec<f64> = [1, 2, 3, 4, 100].map(|executors| secs(&simulation, executors, 1)).to_vec();
+    assert_eq!(times, [8.0, 6.0, 6.0, 5.0, 5.0]);
+    assert_eq!((secs(&simulation, 1, 2), simulation.measured_secs()), (6.0, 6.0));
+    assert_eq!(
+        (simulation.critical_path_secs(), simulation.one_core_secs(), simulation.driver_secs()),
+        (5.0, 8.0, 0.0)
+    );
+    let two = simulation.at(1, 2).unwrap();
+    assert_eq!((two.ideal_secs, two.driver_share), (4.0, 0.0));
+    assert!((two.skew_share - 2.0 / 6.0).abs() < 1e-12 && (two.busy_share - 8.0 / 12.0).abs() < 1e-12, "{two:?}");
+}
+
+#[test]
+fn a_stage_waits_for_those_whose_output_it_reads_and_the_driver_keeps_its_time() {
+    // 100 ms of the driver; stages 0 and 1 side by side; 50 ms; stage 2; 30 ms; then 470 ms of the driver and a second job.
+    let first = vec![
+        stage(0, &[], 100, &[(100, 1100), (100, 2100)]),
+        stage(1, &[], 100, &[(1100, 1600)]),
+        stage(2, &[0, 1], 2150, &[(2150, 2650), (2150, 3150)]),
+    ];
+    let second = vec![stage(3, &[], 3650, &[(3650, 4650)])];
+    let application = log(
+        1,
+        2,
+        &[
+            Job { submitted_ms: 0, ended_ms: 3180, stages: first },
+            Job { submitted_ms: 3650, ended_ms: 4650, stages: second },
+        ],
+    );
+    let simulation = simulation(&application);
+    assert_eq!(secs(&simulation, 1, 2), 4.65);
+    assert_eq!(simulation.driver_secs(), 0.1 + 0.05 + 0.03 + 0.47);
+    // 0.1 + (1 + 2 + 0.5) + 0.05 + (0.5 + 1) + 0.03 + 0.47 + 1.
+    assert!((secs(&simulation, 1, 1) - 6.65).abs() < 1e-12);
+    assert_eq!((simulation.critical_path_secs(), simulation.work_secs()), (4.65, 6.0));
+}
+
+#[test]
+fn jobs_of_several_threads_share_the_slots_first_in_first_out() {
+    let jobs = [
+        Job { submitted_ms: 0, ended_ms: 2000, stages: vec![stage(0, &[], 0, &[(0, 1000), (0, 1000), (1000, 2000)])] },
+        Job { submitted_ms: 100, ended_ms: 3000, stages: vec![stage(1, &[], 100, &[(1000, 2000), (2000, 3000)])] },
+    ];
+    let simulation = simulation(&log(2, 1, &jobs));
+    assert_eq!((secs(&simulation, 2, 1), secs(&simulation, 1, 1), secs(&simulation, 5, 1)), (3.0, 5.0, 1.1));
+}
+
+#[test]
+fn a_stage_whose_tasks_run_together_needs_a_slot_for_each() {
+    let mut together = stage(0, &[], 0, &[(0, 1000), (0, 1000), (0, 1000)]);
+    together.is_barrier = true;
+    let application = log(3, 1, &[Job { submitted_ms: 0, ended_ms: 1000, stages: vec![together] }]);
+    let simulation = simulation(&application);
+    assert_eq!(simulation.at(2, 1), None);
+    assert_eq!((secs(&simulation, 3, 1), secs(&simulation, 2, 2)), (1.0, 1.0));
+}
+
+#[test]
+fn a_task_whose_end_was_lost_takes_the_median_of_its_stage() {
+    // The clock was set back in the second task: its time is unknown, and never negative.
+    let tasks = [(0, 1000), (0, -500), (1000, 2000), (1000, 4000)];
+    let application = log(1, 2, &[Job { submitted_ms: 0, ended_ms: 4000, stages: vec![stage(0, &[], 0, &tasks)] }]);
+    let simulation = simulation(&application);
+    assert_eq!((simulation.unknown_tasks(), simulation.tasks(), simulation.work_secs()), (1, 4, 6.0));
+}
+
+#[test]
+fn nothing_is_simulated_of_a_log_without_tasks() {
+    let application = log(1, 1, &[Job { submitted_ms: 0, ended_ms: 10, stages: vec![stage(0, &[], 0, &[])] }]);
+    let runs = application.runs().unwrap();
+    assert_eq!(Simulation::of(&runs[0]).map(|_| ()), Err(SimulationError::NoTasks));
+}
+
+/// Jobs one after the other, each of stages that read some of those before them, on enough slots for every task.
+fn any_jobs() -> impl Strategy<Value = Vec<Vec<(Vec<u32>, i64)>>> {
+    let stage = (prop::collection::vec(1_u32..5000, 1..8), 0_i64..300);
+    prop::collection::vec(prop::collection::vec(stage, 1..4), 1..4)
+}
+
+/// The log of such jobs, stage after stage, on a slot for each task.
+fn sequential(jobs: &[Vec<(Vec<u32>, i64)>]) -> Application {
+    let (mut now_ms, mut id) = (0, 0);
+    let mut written = Vec::new();
+    for stages in jobs {
+        let submitted_ms = now_ms;
+        let mut parents = Vec::new();
+        let mut own = Vec::new();
+        for (tasks, gap_ms) in stages {
+            now_ms += gap_ms;
+            let times: Vec<(i64, i64)> = tasks.iter().map(|ms| (now_ms, now_ms + i64::from(*ms))).collect();
+            own.push(stage(id, &parents, now_ms, &times));
+            now_ms = times.iter().map(|(_, finished_ms)| *finished_ms).max().unwrap_or(now_ms);
+            parents = vec![id];
+            id += 1;
+        }
+        written.push(Job { submitted_ms, ended_ms: now_ms, stages: own });
+        now_ms += 10;
+    }
+    log(8, 1, &written)
+}
+
+proptest! {
+    #[test]
+    fn a_time_lies_between_the_bounds_of_list_scheduling(jobs in any_jobs(), executors in 1_u32..10) {
+        let simulation = simulation(&sequential(&jobs));
+        let time = simulation.at(executors, 1).unwrap();
+        let (critical, work) = (simulation.critical_path_secs(), simulation.work_secs() / f64::from(executors));
+        // Graham, 1966: no list schedule is longer than the critical path and the work on all slots together.
+        prop_assert!(time.completion_time_secs >= critical.max(work) - 1e-9, "{time:?}, {critical}, {work}");
+        prop_assert!(time.completion_time_secs <= critical + work + 1e-9, "{time:?}, {critical}, {work}");
+        prop_assert!(time.ideal_secs <= time.completion_time_secs);
+    }
+
+    #[test]
+    fn one_slot_takes_the_driver_and_every_task_one_after_the_other(jobs in any_jobs()) {
+        let simulation = simulation(&sequential(&jobs));
+        prop_assert!((secs(&simulation, 1, 1) - simulation.one_core_secs()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_logs_own_configuration_gives_the_logs_own_time(jobs in any_jobs()) {
+        let simulation = simulation(&sequential(&jobs));
+        prop_assert!((secs(&simulation, 8, 1) - simulation.measured_secs()).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,120 @@
+//! `foreglow simulate`: what an application would have taken on other configurations, from its event log alone.
+
+use anyhow::Context as _;
+use foreglow_model::Simulation;
+use foreglow_shared::event_log::Run;
+
+use crate::answer::{Asked, SimulationAnswer, fit};
+use crate::ask::Source;
+use crate::event_log::{find, read};
+use crate::exit::unusable;
+use crate::output::{self, Format};
+use crate::question::{Counts, counts, duration_secs};
+
+/// Find out what a Spark application would have taken on other executors and cores, from the event log of one run.
+///
+/// Its measured tasks are put onto the slots of another cluster as Spark's scheduler would; the time that only the driver
+/// worked stays. Beside it stands, with --samples, what Foreglow's predictor says of the same configuration.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Event log, plain or compressed, the folder of a rolling one, `-` for standard input, or a history server's address
+    #[arg(value_name = "LOG|URL")]
+    log: String,
+
+    /// Which application of a history server, by its ID
+    #[arg(long, value_name = "ID")]
+    application: Option<String>,
+
+    /// Which run, by its number in the list that is printed where the log has several
+    #[arg(long, value_name = "N")]
+    run: Option<usize>,
+
+    /// Numbers of executors: 1-8 or 1,2,4 [default: 1 to twice those that ran]
+    #[arg(long, value_name = "LIST", value_parser = counts)]
+    executors: Option<Counts>,
+
+    /// Numbers of cores per executor: 1-8 or 1,2,4 [default: those that ran]
+    #[arg(long, value_name = "LIST", value_parser = counts)]
+    cores: Option<Counts>,
+
+    /// The application must be done within this time: 90s, 5m, 1h30m
+    #[arg(long, value_name = "TIME", value_parser = duration_secs)]
+    deadline: Option<f64>,
+
+    /// Files of samples of the same job, for the predictor; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    samples: Vec<std::path::PathBuf>,
+
+    /// Which job of the samples, by its number in the list that is printed where they are about several
+    #[arg(long, value_name = "N", requires = "samples")]
+    context: Option<usize>,
+
+    /// Share of the images that the run processed, for the predictor [default: what the log says, or 1]
+    #[arg(long, value_name = "SR", requires = "samples")]
+    sampling_rate: Option<f64>,
+
+    /// Form of the answer
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Prints the simulation.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir().context("a temporary folder could not be made")?;
+    let application: Vec<String> = args.application.iter().cloned().collect();
+    let logs = find(&args.log, &application, folder.path())?;
+    let [files] = logs.as_slice() else {
+        let names: Vec<String> = logs.iter().map(|log| format!("  {}", log.name)).collect();
+        return Err(unusable(format!("there are {} logs; name one of them:\n{}", logs.len(), names.join("\n"))));
+    };
+    let log = read(files)?;
+    log.notes.iter().for_each(|note| eprintln!("{}: {note}", log.name));
+    let named = |sentence: String| unusable(format!("{}: {sentence}", log.name));
+    let runs = log.application.runs().map_err(|error| named(error.to_string()))?;
+    let (number, run) = choose(&runs, args.run)?;
+    let simulation = Simulation::of(run).map_err(|error| named(error.to_string()))?;
+    let ending = run.ending().ok_or_else(|| named("it does not say on which executors it ran".to_owned()))?;
+
+    let labels = run.labels();
+    let asked = Asked {
+        executors: args.executors.as_ref().map_or_else(
+            || (1..=ending.executors.saturating_mul(2).min(64).max(ending.executors.min(10_000))).collect(),
+            |Counts(executors)| executors.clone(),
+        ),
+        cores: args.cores.as_ref().map_or_else(|| vec![ending.cores_per_executor], |Counts(cores)| cores.clone()),
+        deadline_secs: args.deadline,
+        sampling_rate: match args.sampling_rate {
+            Some(rate) => rate,
+            None => labels.get("sampling_rate").and_then(|rate| rate.parse().ok()).unwrap_or(1.0),
+        },
+    };
+    super::workload_args::check_rate(asked.sampling_rate)?;
+    let predictor = if args.samples.is_empty() {
+        None
+    } else {
+        let model = labels.get("model").map(str::to_owned);
+        let source = Source { files: args.samples.clone(), store: None, model, context: args.context };
+        Some(fit(&source.job()?)?)
+    };
+    let answer = SimulationAnswer::new(run, number, &ending, &simulation, predictor.as_ref(), &asked);
+    output::print(&answer.render(args.format))?;
+    answer.check()
+}
+
+fn choose<'r, 'a>(runs: &'r [Run<'a>], asked: Option<usize>) -> anyhow::Result<(usize, &'r Run<'a>)> {
+    let chosen = match asked {
+        None if runs.len() == 1 => Some(1),
+        asked => asked,
+    };
+    if let Some(chosen) = chosen.and_then(|number| Some((number, runs.get(number.checked_sub(1)?)?))) {
+        return Ok(chosen);
+    }
+    let lines: Vec<String> = (1..).zip(runs).map(|(number, run): (usize, _)| line(number, run)).collect();
+    Err(unusable(format!("the log has {} runs; choose one with --run N:\n{}", runs.len(), lines.join("\n"))))
+}
+
+fn line(number: usize, run: &Run<'_>) -> String {
+    let rate = run.labels().get("sampling_rate").map_or_else(String::new, |rate| format!(", sampling rate {rate}"));
+    let time = foreglow_shared::format_duration(run.completion_time_secs());
+    format!("  {number}  {} jobs, {time}{rate}", run.jobs.len())
+}

@@ -1,0 +1,95 @@
+//! One log, from its files to what it says.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use foreglow_shared::event_log::{Application, EventLogReader};
+
+use super::codec::uncompressed;
+use super::files::LogFiles;
+use crate::ask::unreadable;
+use crate::exit::unusable;
+
+/// Bytes that are read at once.
+const PIECE: usize = 256 << 10;
+
+/// What a log says.
+#[derive(Clone, Debug)]
+pub struct Log {
+    /// What messages call it.
+    pub name: String,
+    /// What it says.
+    pub application: Application,
+    /// What a person should know of it.
+    pub notes: Vec<String>,
+}
+
+/// Reads a log, a piece at a time. One that is damaged or cut short is read as far as it goes, and the notes say so.
+///
+/// # Errors
+/// A file cannot be read, or there is no event in them.
+pub fn read(log: &LogFiles) -> anyhow::Result<Log> {
+    let mut reader = EventLogReader::new();
+    let mut notes = log.notes.clone();
+    let mut piece = vec![0; PIECE];
+    for file in &log.files {
+        let mut bytes = uncompressed(open(file)?).map_err(|error| unreadable(file, &error))?;
+        loop {
+            match bytes.read(&mut piece) {
+                Ok(0) => break,
+                Ok(count) => reader.push(&piece[..count]),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    notes.push(format!(
+                        "{} is damaged or still being written, and is read as far as it goes ({error})",
+                        file.display()
+                    ));
+                    break;
+                }
+            }
+        }
+    }
+    let application = reader.finish().map_err(|error| unusable(format!("{}: {error}", log.name)))?;
+    notes.extend(damage(&application));
+    Ok(Log { name: log.name.clone(), application, notes })
+}
+
+/// Whether a file begins as an event log does, compressed or not.
+///
+/// # Errors
+/// It cannot be read.
+pub fn begins_as_log(file: &Path) -> anyhow::Result<bool> {
+    let mut start = Vec::new();
+    let read = uncompressed(open(file)?).and_then(|bytes| bytes.take(256).read_to_end(&mut start));
+    // What is cut short inside its first block is a log that has only begun.
+    let is_compressed = read.is_err();
+    let text: String = String::from_utf8_lossy(&start).chars().filter(|c| !c.is_whitespace()).collect();
+    Ok(is_compressed || text.starts_with("{\"Event\":"))
+}
+
+fn open(file: &Path) -> anyhow::Result<impl BufRead + use<>> {
+    let opened = File::open(file).map_err(|error| unreadable(file, &error))?;
+    Ok(BufReader::with_capacity(PIECE, opened))
+}
+
+fn damage(application: &Application) -> Vec<String> {
+    let damage = &application.damage;
+    let mut notes = Vec::new();
+    if let Some(first) = damage.first {
+        notes.push(format!(
+            "{} lines of it are no events, the first is line {first}; the others are used",
+            damage.lines
+        ));
+    }
+    if damage.cut_short {
+        notes.push("its last line is cut short: the application still runs, or was killed".to_owned());
+    }
+    if damage.backward_tasks > 0 {
+        notes.push(format!(
+            "{} of its tasks end before they begin, because the driver's clock was set back; their times are unknown",
+            damage.backward_tasks
+        ));
+    }
+    notes
+}

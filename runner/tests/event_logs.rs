@@ -1,0 +1,287 @@
+//! `foreglow import` and `foreglow simulate`, by the real binary, on logs that real Sparks wrote
+//! (`shared/tests/event-logs/make.sh` makes them).
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod foreglow;
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::path::Path;
+
+use foreglow::{Answer, Foreglow};
+use serde_json::Value;
+
+const LOGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/tests/event-logs");
+
+fn log(name: &str) -> String {
+    format!("{LOGS}/{name}")
+}
+
+fn import(home: &Foreglow, arguments: &[&str]) -> Answer {
+    home.run(&[&["import", "--format", "json", "--output", &home.path("samples.jsonl")], arguments].concat())
+}
+
+fn samples(answer: &Answer) -> Vec<Value> {
+    answer.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The samples without what tells one application from another.
+fn alike(answer: &Answer) -> Vec<Value> {
+    let mut samples = samples(answer);
+    for sample in &mut samples {
+        let sample = sample.as_object_mut().unwrap();
+        ["id", "started_at", "completion_time_secs", "startup_secs", "spark"].map(|name| sample.remove(name));
+    }
+    samples
+}
+
+#[test]
+fn a_log_becomes_samples_whatever_it_is_compressed_with() {
+    let plain = import(&Foreglow::new(), &[&log("3.5-measured")]);
+    assert_eq!(plain.code, 0, "{}", plain.stderr);
+    let read = samples(&plain);
+    let rates: Vec<&Value> = read.iter().map(|sample| &sample["sampling_rate"]).collect();
+    assert_eq!(rates, [0.1, 1.0]);
+    for sample in &read {
+        assert_eq!(sample["outcome"], "completed", "{sample}");
+        assert_eq!(sample["engine"], "spark");
+        assert_eq!(sample["workload"]["model"], "resnet18");
+        let configuration = &sample["configuration"];
+        assert_eq!((&configuration["executors"], &configuration["cores_per_executor"]), (&2.into(), &2.into()));
+        assert_eq!(
+            (&configuration["memory_per_executor_mib"], &configuration["partition_size"]),
+            (&512.into(), &10.into())
+        );
+        assert_eq!(sample["spark"]["version"], "3.5.9");
+        assert!(sample["spark"]["gc_secs"].is_f64() && sample["startup_secs"].as_f64().unwrap() > 0.0, "{sample}");
+    }
+    // 12 tasks of 0.3 to 0.4 s on 4 slots.
+    let secs = read[1]["completion_time_secs"].as_f64().unwrap();
+    assert!((1.0..10.0).contains(&secs), "{secs}");
+    assert_eq!(read[1]["spark"]["tasks"], 12);
+
+    for name in ["3.5-measured.zstd", "3.5-measured.lz4", "3.5-measured.snappy", "3.5-measured.lzf", "4.1-measured"] {
+        let other = import(&Foreglow::new(), &[&log(name)]);
+        assert_eq!(other.code, 0, "{name}: {}", other.stderr);
+        assert_eq!(alike(&other), alike(&plain), "{name}");
+    }
+}
+
+#[test]
+fn the_same_log_gives_the_same_samples_and_they_are_kept_once() {
+    let home = Foreglow::new();
+    let first = import(&home, &[&log("3.5-measured")]);
+    let again = import(&home, &[&log("3.5-measured")]);
+    assert_eq!(first.stdout, again.stdout);
+    assert!(again.stderr.contains("2 samples, 0 of them new"), "{}", again.stderr);
+    assert_eq!(std::fs::read_to_string(home.path("samples.jsonl")).unwrap().lines().count(), 2);
+    let table = home.run(&["evaluate", &home.path("samples.jsonl")]);
+    assert!(table.stderr.contains("2") || table.code == 0, "{table:?}");
+}
+
+#[test]
+fn a_folder_of_logs_and_a_rolling_log_in_many_files_are_read_in_order() {
+    let home = Foreglow::new();
+    let plain = std::fs::read_to_string(log("3.5-measured")).unwrap();
+    let lines: Vec<&str> = plain.lines().collect();
+    let folder = home.path("events");
+    let rolling = format!("{folder}/eventlog_v2_app-1");
+    std::fs::create_dir_all(&rolling).unwrap();
+    std::fs::write(format!("{rolling}/appstatus_app-1"), "").unwrap();
+    for (number, part) in (1..).zip(lines.chunks(lines.len().div_ceil(12))) {
+        std::fs::write(format!("{rolling}/events_{number}_app-1"), part.join("\n") + "\n").unwrap();
+    }
+    std::fs::copy(log("3.5-measured.zstd"), format!("{folder}/app-2.zstd.inprogress")).unwrap();
+    std::fs::write(format!("{folder}/.app-2.crc"), "crc").unwrap();
+    let answer = import(&home, &[&folder]);
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    assert_eq!(samples(&answer).len(), 4);
+    let whole = import(&Foreglow::new(), &[&log("3.5-measured")]);
+    assert!(samples(&whole).iter().all(|sample| samples(&answer).contains(sample)), "{}", answer.stdout);
+}
+
+#[test]
+fn what_a_log_does_not_say_is_asked_for_and_never_made_up() {
+    let home = Foreglow::new();
+    let none = import(&home, &[&log("4.1-stages.zstd")]);
+    assert_eq!(none.code, 2);
+    let sentence = "the log does not say sampling_rate; give --sampling-rate";
+    assert!(none.stderr.contains(sentence), "{}", none.stderr);
+    let given = import(&home, &[&log("4.1-stages.zstd"), "--sampling-rate", "0.5"]);
+    assert_eq!(given.code, 0, "{}", given.stderr);
+    let read = samples(&given);
+    assert_eq!((read.len(), &read[0]["sampling_rate"], &read[0]["spark"]["killed_tasks"]), (1, &0.5.into(), &0.into()));
+    let other = import(&home, &[&log("3.5-measured"), "--model", "vgg16"]);
+    assert_eq!(other.code, 2);
+    assert!(other.stderr.contains("--model says \"vgg16\""), "{}", other.stderr);
+}
+
+#[test]
+fn what_was_asked_is_what_ran_or_the_run_failed_and_says_why() {
+    let killed = import(&Foreglow::new(), &[&log("4.1-killed.zstd"), "--sampling-rate", "1"]);
+    assert_eq!(killed.code, 0, "{}", killed.stderr);
+    let sample = &samples(&killed)[0];
+    assert_eq!(sample["outcome"], "failed");
+    let reason = sample["reason"].as_str().unwrap();
+    assert!(reason.contains("1 executor ") && reason.contains("went while it ran"), "{reason}");
+    assert!(reason.contains("task attempts failed"), "{reason}");
+
+    let failed = import(&Foreglow::new(), &[&log("4.1-failed.zstd"), "--sampling-rate", "1"]);
+    let sample = &samples(&failed)[0];
+    assert_eq!(sample["outcome"], "failed");
+    assert!(sample["reason"].as_str().unwrap().contains("failed 4 times"), "{sample}");
+
+    let other = std::fs::read_to_string(log("3.5-measured")).unwrap();
+    let other =
+        other.replacen("\"spark.foreglow.model\"", "\"spark.foreglow.executors\":\"3\",\"spark.foreglow.model\"", 1);
+    let home = Foreglow::new();
+    let answer = import(&home, &[&home.write("asked", &other)]);
+    let reason = "3 executors of 2 cores were asked for, and 2 of 2 ran";
+    assert_eq!(samples(&answer)[0]["reason"], reason, "{}", answer.stdout);
+}
+
+#[test]
+fn samples_of_other_files_are_taken_as_they_are() {
+    let home = Foreglow::new();
+    let lines = import(&home, &[foreglow::SAMPLES]);
+    assert_eq!(lines.code, 0, "{}", lines.stderr);
+    let csv = home.run(&["import", foreglow::SAMPLES, "--output", &home.path("a.jsonl"), "--format", "csv"]).stdout;
+    let again = import(&Foreglow::new(), &[&home.write("samples.csv", &csv)]);
+    assert_eq!(again.stdout, lines.stdout);
+}
+
+#[test]
+fn what_is_no_log_or_ends_too_early_is_named_in_a_sentence() {
+    let home = Foreglow::new();
+    let refused = |file: &str, sentence: &str| {
+        let answer = import(&home, &[file]);
+        assert_eq!(answer.code, 2, "{answer:?}");
+        assert!(answer.stderr.contains(sentence), "{}", answer.stderr);
+    };
+    refused(&home.write("empty", ""), "there are no samples in it");
+    refused(&home.write("binary", "\u{0}\u{1}\u{2}"), "it is no Spark event log");
+    refused(&home.path("nowhere"), "there is no file");
+    let plain = std::fs::read_to_string(log("3.5-measured")).unwrap();
+    let until = |event: &str| &plain[..plain.find(&format!("{{\"Event\":\"{event}\"")).unwrap()];
+    refused(&home.write("started", until("SparkListenerJobStart")), "it has no job");
+    refused(&home.write("warming", until("SparkListenerJobEnd")), "only warm the executors up");
+    let measured = plain.find("foreglow measured").unwrap();
+    refused(&home.write("running", &plain[..measured + 2000]), "none of its 1 jobs has an end in the log");
+
+    // A compressed log that is cut in the middle of its second run: the first is there, and the person is told.
+    let packed = std::fs::read(log("3.5-measured.lz4")).unwrap();
+    let cut = home.path("cut.lz4.inprogress");
+    std::fs::write(&cut, &packed[..packed.len() - 3000]).unwrap();
+    let answer = import(&home, &[&cut]);
+    assert_eq!((answer.code, samples(&answer).len() < 3), (0, true), "{}", answer.stderr);
+    assert!(answer.stderr.contains("is read as far as it goes"), "{}", answer.stderr);
+}
+
+/// Answers as a history server does, with real logs zipped as it zips them.
+fn serve(zip: Vec<u8>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut request = [0; 4096];
+            let count = stream.read(&mut request).unwrap();
+            let text = String::from_utf8_lossy(&request[..count]).into_owned();
+            let list = br#"[{"id":"app-1","name":"one","attempts":[]},{"id":"app-2","name":"two","attempts":[]}]"#;
+            let (status, body) = match text.split(' ').nth(1).unwrap() {
+                "/api/v1/applications?status=completed" => ("200 OK", list.to_vec()),
+                "/api/v1/applications/app-2/logs" => ("200 OK", zip.clone()),
+                _ => ("404 Not Found", b"unknown app".to_vec()),
+            };
+            let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+            stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body)).unwrap();
+        }
+    });
+    address
+}
+
+#[test]
+fn a_history_server_hands_out_the_log_of_an_application() {
+    let home = Foreglow::new();
+    let zip = home.path("logs.zip");
+    let made = std::process::Command::new("python3")
+        .args(["-c", "import sys, zipfile; zipfile.ZipFile(sys.argv[1], 'w', zipfile.ZIP_DEFLATED).write(sys.argv[2], 'app-2.zstd')"])
+        .args([&zip, &log("3.5-measured.zstd")])
+        .status();
+    assert!(made.unwrap().success());
+    let whole = import(&Foreglow::new(), &[&log("3.5-measured.zstd")]);
+    assert_eq!(import(&home, &[&zip]).stdout, whole.stdout);
+
+    let url = serve(std::fs::read(Path::new(&zip)).unwrap());
+    let several = import(&home, &[&url]);
+    assert_eq!(several.code, 2);
+    assert!(several.stderr.contains("has 2 applications; choose with --application ID"), "{}", several.stderr);
+    assert_eq!(import(&home, &[&url, "--application", "app-2"]).stdout, whole.stdout);
+    assert_eq!(import(&home, &[&format!("{url}/history/app-2/jobs/")]).stdout, whole.stdout);
+    let unknown = import(&home, &[&url, "--application", "app-3"]);
+    assert_eq!((unknown.code, unknown.stderr.contains("app-3")), (2, true), "{}", unknown.stderr);
+    let nobody = import(&home, &["http://127.0.0.1:9"]);
+    assert!(nobody.stderr.contains("cannot be reached"), "{}", nobody.stderr);
+}
+
+fn simulate(name: &str, arguments: &[&str]) -> (Answer, Value) {
+    let answer = Foreglow::new().run(&[&["simulate", &log(name), "--format", "json"], arguments].concat());
+    let json = serde_json::from_str(&answer.stdout).unwrap_or(Value::Null);
+    (answer, json)
+}
+
+#[test]
+fn the_simulation_of_the_logs_own_configuration_is_within_5_percent_of_the_log() {
+    let runs = [
+        ("3.5-measured", "1"),
+        ("3.5-measured", "2"),
+        ("4.1-measured", "2"),
+        ("4.1-stages.zstd", "1"),
+        ("4.1-parallel.zstd", "1"),
+        ("4.1-short.zstd", "1"),
+    ];
+    for (name, run) in runs {
+        let (answer, json) = simulate(name, &["--run", run]);
+        assert_eq!(answer.code, 0, "{name}: {}", answer.stderr);
+        let (simulated, measured) = (json["simulated_secs"].as_f64().unwrap(), json["measured_secs"].as_f64().unwrap());
+        let off = (simulated / measured - 1.0).abs();
+        assert!(off < 0.05, "{name}, run {run}: simulated {simulated}, measured {measured}");
+        assert!(json["critical_path_secs"].as_f64().unwrap() <= simulated, "{name}");
+    }
+}
+
+#[test]
+fn other_configurations_are_simulated_beside_what_the_predictor_says() {
+    let (answer, json) = simulate("4.1-stages.zstd", &["--executors", "1,2,4", "--cores", "1,2", "--deadline", "1m"]);
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    let candidates = json["candidates"].as_array().unwrap();
+    let of = |executors: u64, cores: u64| {
+        let wanted = |c: &&Value| c["executors"] == executors && c["cores_per_executor"] == cores;
+        candidates.iter().find(wanted).unwrap()["simulated"]["completion_time_secs"].as_f64().unwrap()
+    };
+    assert_eq!(candidates.len(), 6);
+    assert!(of(1, 1) > of(1, 2) && of(1, 2) > of(2, 2) && of(2, 2) >= of(4, 2), "{}", answer.stdout);
+    assert!(of(1, 1) <= json["one_core_secs"].as_f64().unwrap() + 1e-9);
+    assert_eq!(json["smallest"]["meets_deadline"], true);
+
+    let home = Foreglow::new();
+    let job = "resnet18";
+    let samples = std::fs::read_to_string(foreglow::SAMPLES).unwrap();
+    assert!(samples.contains(job));
+    let (beside, json) = simulate("4.1-stages.zstd", &["--samples", foreglow::SAMPLES, "--sampling-rate", "0.1"]);
+    let text = home.run(&["simulate", &log("4.1-stages.zstd"), "--samples", foreglow::SAMPLES]).stdout;
+    assert!(json["candidates"][0]["predicted_secs"].is_f64(), "{}{}", beside.stderr, beside.stdout);
+    assert!(text.contains("predicted") && text.contains("90 % interval"), "{text}");
+}
+
+#[test]
+fn what_cannot_run_or_is_not_chosen_is_said() {
+    let (several, _) = simulate("3.5-measured", &[]);
+    assert_eq!(several.code, 2);
+    assert!(several.stderr.contains("the log has 2 runs; choose one with --run N"), "{}", several.stderr);
+    let (late, json) = simulate("4.1-stages.zstd", &["--executors", "1", "--deadline", "1s"]);
+    assert_eq!((late.code, &json["smallest"]), (1, &Value::Null), "{}", late.stderr);
+    let (barrier, json) = simulate("4.1-barrier.zstd", &["--executors", "1,2", "--cores", "2"]);
+    assert_eq!((barrier.code, &json["candidates"][0]["simulated"]), (0, &Value::Null), "{}", barrier.stderr);
+}

@@ -1,0 +1,196 @@
+//! Takes events into an [`Application`].
+
+use super::LABEL_PREFIX;
+use super::application::{Application, Executor, Job, JobEnd, Loss, ResourceProfile, Stage, TaskFailure};
+use super::event::{self, StageInfo, TaskEnd};
+use super::kind::Kind;
+
+/// More tasks than this no stage of a real application has: an index beyond it is damage, not a reason to take memory.
+const MAX_TASKS: u32 = 1 << 24;
+
+/// Properties that a log keeps which are longer are not kept here: class paths and the like.
+const MAX_PROPERTY: usize = 4096;
+
+/// Reads one event.
+///
+/// # Errors
+/// The line is not JSON, or lacks a field that such an event must have.
+pub(super) fn take(application: &mut Application, kind: Kind, line: &[u8]) -> Result<(), serde_json::Error> {
+    match kind {
+        Kind::TaskEnd => take_task(application, &serde_json::from_slice(line)?),
+        Kind::LogStart => {
+            let event: event::LogStart = serde_json::from_slice(line)?;
+            application.spark_version = Some(event.spark_version);
+        }
+        Kind::ApplicationStart => {
+            let event: event::ApplicationStart = serde_json::from_slice(line)?;
+            application.id = event.id;
+            application.name = event.name;
+            application.started_ms = Some(event.at_ms);
+        }
+        Kind::ApplicationEnd => {
+            let event: event::ApplicationEnd = serde_json::from_slice(line)?;
+            application.ended_ms = Some(event.at_ms);
+        }
+        Kind::EnvironmentUpdate => {
+            let event: event::EnvironmentUpdate = serde_json::from_slice(line)?;
+            let kept = |name: &str, value: &str| name.starts_with("spark.") && value.len() <= MAX_PROPERTY;
+            application.properties.extend(event.properties.into_iter().filter(|(name, value)| kept(name, value)));
+        }
+        Kind::ResourceProfileAdded => take_profile(application, &serde_json::from_slice(line)?),
+        Kind::ExecutorAdded => take_executor(application, serde_json::from_slice(line)?),
+        Kind::ExecutorRemoved => {
+            let event: event::ExecutorRemoved = serde_json::from_slice(line)?;
+            let loss = Loss { at_ms: event.at_ms, reason: event.reason };
+            let there = application.executors.iter_mut().rev().find(|executor| executor.id == event.id);
+            if let Some(executor) = there.filter(|executor| executor.loss.is_none()) {
+                executor.loss = Some(loss);
+            }
+        }
+        Kind::JobStart => take_job_start(application, serde_json::from_slice(line)?),
+        Kind::JobEnd => {
+            let event: event::JobEnd<'_> = serde_json::from_slice(line)?;
+            let failure = (event.result.result != "JobSucceeded").then(|| {
+                let message = event.result.exception.and_then(|exception| exception.message);
+                message.unwrap_or_else(|| event.result.result.into_owned())
+            });
+            application.jobs.entry(event.id).or_default().end = Some(JobEnd { at_ms: event.at_ms, failure });
+        }
+        Kind::StageSubmitted | Kind::StageCompleted => {
+            let event: event::StageEvent = serde_json::from_slice(line)?;
+            take_stage(application, event.info);
+        }
+    }
+    Ok(())
+}
+
+fn take_profile(application: &mut Application, event: &event::ResourceProfileAdded) {
+    // Saturates: Spark writes whole, non-negative amounts.
+    let executor = |name: &str| event.executor.get(name).map(|request| request.amount as u64);
+    let profile = ResourceProfile {
+        cores: executor("cores").and_then(|cores| u32::try_from(cores).ok()),
+        memory_mib: executor("memory"),
+        overhead_mib: executor("memoryOverhead"),
+        task_cpus: event.task.get("cpus").map(|request| request.amount),
+    };
+    application.profiles.insert(event.id, profile);
+}
+
+fn take_executor(application: &mut Application, event: event::ExecutorAdded) {
+    let event::ExecutorInfo { host, cores, resources, profile } = event.info;
+    let resources = resources.into_iter().map(|(name, resource)| (name, resource.addresses)).collect();
+    let executor = Executor { id: event.id, host, cores, resources, profile, added_ms: event.at_ms, loss: None };
+    application.executors.push(executor);
+}
+
+fn take_job_start(application: &mut Application, event: event::JobStart) {
+    let mut properties = event.properties.unwrap_or_default();
+    let mut stages = event.stages;
+    stages.extend(event.infos.iter().map(|info| info.id));
+    stages.sort_unstable();
+    stages.dedup();
+    let job = Job {
+        submitted_ms: Some(event.at_ms),
+        end: application.jobs.get_mut(&event.id).and_then(|job| job.end.take()),
+        stages,
+        description: properties.remove("spark.job.description"),
+        labels: properties.into_iter().filter(|(name, _)| name.starts_with(LABEL_PREFIX)).collect(),
+    };
+    application.jobs.insert(event.id, job);
+    for info in event.infos {
+        // A stage of an earlier job that this one may skip says nothing new here.
+        application.stages.entry(info.id).or_insert_with(|| Stage {
+            name: info.name,
+            parents: info.parents,
+            tasks: Some(info.tasks),
+            profile: info.profile,
+            is_barrier: info.rdds.iter().any(|rdd| rdd.is_barrier),
+            ..Stage::default()
+        });
+    }
+}
+
+fn take_stage(application: &mut Application, info: StageInfo) {
+    let stage = application.stages.entry(info.id).or_default();
+    stage.name = info.name;
+    stage.parents = info.parents;
+    stage.profile = info.profile;
+    stage.is_barrier = info.rdds.iter().any(|rdd| rdd.is_barrier);
+    // Later attempts may have fewer tasks: only those whose output was lost.
+    stage.tasks = stage.tasks.max(Some(info.tasks));
+    stage.last_attempt = stage.last_attempt.max(info.attempt);
+    stage.submitted_ms = earlier(stage.submitted_ms, info.submitted_ms);
+    if info.completed_ms.is_some() {
+        stage.completed_ms = stage.completed_ms.max(info.completed_ms);
+        stage.failure = info.failure;
+    }
+    for accumulable in info.accumulables {
+        let value = accumulable.value.as_ref().and_then(whole_number);
+        if let (Some(name), Some(value)) = (accumulable.name.filter(|name| name.starts_with("foreglow.")), value) {
+            stage.accumulators.insert(name, value);
+        }
+    }
+}
+
+fn whole_number(value: &serde_json::Value) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_str()?.parse().ok())
+}
+
+fn earlier(one: Option<i64>, other: Option<i64>) -> Option<i64> {
+    one.into_iter().chain(other).min()
+}
+
+fn take_task(application: &mut Application, event: &TaskEnd<'_>) {
+    let TaskEnd { reason, info, metrics, .. } = event;
+    let stage = application.stages.entry(event.stage).or_default();
+    stage.first_launch_ms = earlier(stage.first_launch_ms, Some(info.launched_ms));
+    stage.last_finish_ms = stage.last_finish_ms.max(Some(info.finished_ms));
+    let totals = &mut stage.totals;
+    let is_killed = info.is_killed || matches!(&*reason.reason, "TaskKilled" | "TaskCommitDenied");
+    match &*reason.reason {
+        "Success" => totals.succeeded = totals.succeeded.saturating_add(1),
+        _ if is_killed => totals.killed = totals.killed.saturating_add(1),
+        _ => {
+            totals.failed = totals.failed.saturating_add(1);
+            totals.failure.get_or_insert_with(|| TaskFailure {
+                index: info.index,
+                executor: info.executor.clone().into_owned(),
+                reason: sentence(reason),
+            });
+        }
+    }
+    if let Some(metrics) = metrics {
+        add(&mut totals.run_ms, metrics.run_ms);
+        add(&mut totals.cpu_ns, metrics.cpu_ns);
+        add(&mut totals.gc_ms, metrics.gc_ms);
+    }
+    let slot_ms = info.finished_ms.checked_sub(info.launched_ms).and_then(|ms| u32::try_from(ms).ok());
+    let Some(slot_ms) = slot_ms.filter(|ms| *ms != Stage::UNKNOWN) else {
+        application.damage.backward_tasks += 1;
+        return;
+    };
+    // A copy that lost the race held a slot beside the one that won, not before it.
+    if !is_killed && info.index < MAX_TASKS {
+        let index = info.index as usize;
+        if stage.task_ms.len() <= index {
+            stage.task_ms.resize(index + 1, Stage::UNKNOWN);
+        }
+        let before = stage.task_ms[index];
+        stage.task_ms[index] =
+            if before == Stage::UNKNOWN { slot_ms } else { before.saturating_add(slot_ms).min(Stage::UNKNOWN - 1) };
+    }
+}
+
+fn add(sum: &mut Option<u64>, part: Option<u64>) {
+    if let Some(part) = part {
+        *sum = Some(sum.unwrap_or(0).saturating_add(part));
+    }
+}
+
+fn sentence(reason: &event::Reason<'_>) -> String {
+    let first_line = |text: &str| text.lines().next().unwrap_or_default().trim().to_owned();
+    let details =
+        [&reason.class, &reason.description, &reason.message, &reason.loss].into_iter().filter_map(Option::as_deref);
+    let parts = std::iter::once(reason.reason.as_ref()).chain(details).map(first_line);
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
+}

@@ -1,0 +1,108 @@
+//! Which event a line is, told from its first bytes.
+
+/// An event that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    LogStart,
+    ApplicationStart,
+    ApplicationEnd,
+    EnvironmentUpdate,
+    ResourceProfileAdded,
+    ExecutorAdded,
+    ExecutorRemoved,
+    JobStart,
+    JobEnd,
+    StageSubmitted,
+    StageCompleted,
+    TaskEnd,
+}
+
+/// What the beginning of a line says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Start {
+    /// An event that is read.
+    Wanted(Kind),
+    /// An event that is passed over.
+    Unwanted,
+    /// Nothing but white space so far.
+    Blank,
+    /// The line is too short to tell.
+    Short,
+    /// No event.
+    NoEvent,
+}
+
+/// Spark writes `"Event"` first. Longer than this no name is that is read.
+const LONGEST: usize = 128;
+
+/// Tells what the line that begins with `line` is.
+pub(super) fn start(line: &[u8]) -> Start {
+    let Some(name) = name(line) else {
+        let is_beginning = line.len() < LONGEST && could_begin(line);
+        return match line.trim_ascii().is_empty() {
+            true => Start::Blank,
+            false if is_beginning => Start::Short,
+            false => Start::NoEvent,
+        };
+    };
+    let kind = match name {
+        b"SparkListenerLogStart" => Kind::LogStart,
+        b"SparkListenerApplicationStart" => Kind::ApplicationStart,
+        b"SparkListenerApplicationEnd" => Kind::ApplicationEnd,
+        b"SparkListenerEnvironmentUpdate" => Kind::EnvironmentUpdate,
+        b"SparkListenerResourceProfileAdded" => Kind::ResourceProfileAdded,
+        b"SparkListenerExecutorAdded" => Kind::ExecutorAdded,
+        b"SparkListenerExecutorRemoved" => Kind::ExecutorRemoved,
+        b"SparkListenerJobStart" => Kind::JobStart,
+        b"SparkListenerJobEnd" => Kind::JobEnd,
+        b"SparkListenerStageSubmitted" => Kind::StageSubmitted,
+        b"SparkListenerStageCompleted" => Kind::StageCompleted,
+        b"SparkListenerTaskEnd" => Kind::TaskEnd,
+        _ => return Start::Unwanted,
+    };
+    Start::Wanted(kind)
+}
+
+/// The value of `"Event"` where the line begins with it, in full.
+fn name(line: &[u8]) -> Option<&[u8]> {
+    let value = TOKENS.iter().try_fold(line, |rest, token| rest.trim_ascii_start().strip_prefix(*token))?;
+    let value = value.trim_ascii_start().strip_prefix(b"\"")?;
+    let end = value.iter().take(LONGEST).position(|byte| *byte == b'"')?;
+    value.get(..end)
+}
+
+const TOKENS: [&[u8]; 3] = [b"{", b"\"Event\"", b":"];
+
+/// Whether more bytes could make it the beginning of an event.
+fn could_begin(line: &[u8]) -> bool {
+    let mut rest = line.trim_ascii_start();
+    for token in TOKENS {
+        match rest.strip_prefix(token) {
+            Some(after) => rest = after.trim_ascii_start(),
+            None => return token.starts_with(rest),
+        }
+    }
+    rest.is_empty() || rest.starts_with(b"\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_told_from_its_first_bytes() {
+        let starts: [(&[u8], Start); 8] = [
+            (b"{\"Event\":\"SparkListenerTaskEnd\",", Start::Wanted(Kind::TaskEnd)),
+            (b" { \"Event\" : \"SparkListenerJobEnd\"", Start::Wanted(Kind::JobEnd)),
+            (b"{\"Event\":\"SparkListenerTaskStart\"", Start::Unwanted),
+            (b"{\"Event\":\"SparkListenerTas", Start::Short),
+            (b"{\"Eve", Start::Short),
+            (b" \r", Start::Blank),
+            (b"{\"schema\":1", Start::NoEvent),
+            (b"\x28\xb5\x2f\xfd", Start::NoEvent),
+        ];
+        for (line, expected) in starts {
+            assert_eq!(start(line), expected, "{}", String::from_utf8_lossy(line));
+        }
+    }
+}

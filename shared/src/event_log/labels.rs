@@ -1,0 +1,157 @@
+//! What Spark does not know of a run: Foreglow's own labels, as Spark properties or as flags.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use super::LABEL_PREFIX;
+
+/// A label: its name after [`LABEL_PREFIX`], and the flag that says the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// Such as `image_px`.
+    pub name: &'static str,
+    /// Such as `--image-px`; `None` where only the log can say it.
+    pub flag: Option<&'static str>,
+}
+
+/// Every label.
+pub const LABELS: [Label; 17] = [
+    Label { name: "model", flag: Some("--model") },
+    Label { name: "mode", flag: Some("--mode") },
+    Label { name: "image_px", flag: Some("--image-px") },
+    Label { name: "images", flag: Some("--images") },
+    Label { name: "epochs", flag: Some("--epochs") },
+    Label { name: "batch_size", flag: Some("--batch-size") },
+    Label { name: "partition_size", flag: Some("--partition-size") },
+    Label { name: "sampling_rate", flag: Some("--sampling-rate") },
+    Label { name: "memory_per_executor_mib", flag: Some("--memory") },
+    Label { name: "data", flag: Some("--data-name") },
+    Label { name: "accelerator", flag: Some("--accelerator") },
+    Label { name: "cpu", flag: Some("--cpu") },
+    Label { name: "adapter", flag: Some("--adapter") },
+    // What was asked for, held against what ran.
+    Label { name: "executors", flag: None },
+    Label { name: "cores_per_executor", flag: None },
+    Label { name: "runner_version", flag: None },
+    // The sample's UUID; measured jobs that share it are one run.
+    Label { name: "run", flag: None },
+];
+
+/// Values of labels, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Labels(BTreeMap<&'static str, String>);
+
+/// What is wrong with the labels of a run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LabelError {
+    /// Neither the log nor a flag says them.
+    #[error("the log does not say {}; give {}", names(.0), flags(.0))]
+    Missing(Vec<Label>),
+    /// A value of another kind.
+    #[error("{LABEL_PREFIX}{name} is {value:?}; it must be {must}")]
+    Value {
+        /// The label.
+        name: &'static str,
+        /// What it holds.
+        value: String,
+        /// What it may hold.
+        must: &'static str,
+    },
+    /// The log and a flag say different things.
+    #[error("the log says {name} {log:?} and {flag} says {given:?}; leave {flag} out, or import this log by itself")]
+    Conflict {
+        /// The label.
+        name: &'static str,
+        /// Its flag.
+        flag: &'static str,
+        /// What the log says.
+        log: String,
+        /// What the flag says.
+        given: String,
+    },
+}
+
+fn names(labels: &[Label]) -> String {
+    list(labels.iter().map(|label| label.name), "or")
+}
+
+fn flags(labels: &[Label]) -> String {
+    list(labels.iter().filter_map(|label| label.flag), "and")
+}
+
+fn list<'a>(words: impl Iterator<Item = &'a str>, last: &str) -> String {
+    let words: Vec<&str> = words.collect();
+    match words.split_last() {
+        Some((end, [])) => (*end).to_owned(),
+        Some((end, rest)) => format!("{} {last} {end}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
+impl Labels {
+    /// The labels among Spark properties.
+    pub fn of(properties: &BTreeMap<String, String>) -> Self {
+        let value =
+            |label: &Label| Some((label.name, properties.get(&format!("{LABEL_PREFIX}{}", label.name))?.clone()));
+        Self(LABELS.iter().filter_map(value).collect())
+    }
+
+    /// Says one more, unless it is empty; a name that is no label's is ignored.
+    pub fn set(&mut self, name: &str, value: impl Into<String>) {
+        let value = value.into();
+        if let Some(label) = LABELS.iter().find(|label| label.name == name).filter(|_| !value.trim().is_empty()) {
+            self.0.insert(label.name, value);
+        }
+    }
+
+    /// What a label says.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// These, and where they say nothing those of `others`.
+    pub fn or(mut self, others: &Self) -> Self {
+        for (name, value) in &others.0 {
+            self.0.entry(name).or_insert_with(|| value.clone());
+        }
+        self
+    }
+
+    /// What a log says, and where it says nothing what the flags say.
+    ///
+    /// # Errors
+    /// They contradict each other.
+    pub fn with_flags(self, given: &Self) -> Result<Self, LabelError> {
+        for Label { name, flag } in LABELS {
+            if let (Some(log), Some(given), Some(flag)) = (self.get(name), given.get(name), flag)
+                && !is_same(log, given)
+            {
+                return Err(LabelError::Conflict { name, flag, log: log.to_owned(), given: given.to_owned() });
+            }
+        }
+        Ok(self.or(given))
+    }
+
+    /// The labels of `names` that are not here.
+    pub(super) fn missing(&self, names: &[&str]) -> Vec<Label> {
+        LABELS.iter().filter(|label| names.contains(&label.name) && self.get(label.name).is_none()).copied().collect()
+    }
+
+    /// What a label says, as a value.
+    ///
+    /// # Errors
+    /// It says something else, or nothing.
+    pub(super) fn value<T: FromStr>(&self, name: &'static str, must: &'static str) -> Result<T, LabelError> {
+        let Some(text) = self.get(name) else {
+            return Err(LabelError::Missing(self.missing(&[name])));
+        };
+        text.trim().parse().map_err(|_| LabelError::Value { name, value: text.to_owned(), must })
+    }
+}
+
+/// Whether two texts say the same: `0.10` and `0.1` do.
+fn is_same(one: &str, other: &str) -> bool {
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    one.trim() == other.trim() || number(one).is_some_and(|one| number(other) == Some(one))
+}

@@ -1,0 +1,144 @@
+//! How a run ended: what was asked for is what ran, or the run says nothing of its configuration.
+
+use super::run::Run;
+use crate::Outcome;
+
+/// What a run ran on, and how it ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ending {
+    /// Executors, E; the most that were there at one time.
+    pub executors: u32,
+    /// Cores of each, C.
+    pub cores_per_executor: u32,
+    /// Completed where nothing speaks against it.
+    pub outcome: Outcome,
+    /// What speaks against it.
+    pub reason: Option<String>,
+    /// What a person should know of a run that completed all the same.
+    pub notes: Vec<String>,
+}
+
+/// The exit codes and words with which executors go that had too little memory: Spark's own code for it, a kill by the
+/// kernel or the container, and the messages of YARN, Kubernetes and Java.
+const OUT_OF_MEMORY: [&str; 7] = [
+    "OutOfMemoryError",
+    "OOMKilled",
+    "exceeding memory limits",
+    "exceeding physical memory limits",
+    "exceeding virtual memory limits",
+    "Command exited with code 52",
+    "ode 137",
+];
+
+impl Run<'_> {
+    /// What it ran on and how it ended; `None` where the log says nothing of its executors.
+    pub fn ending(&self) -> Option<Ending> {
+        let executors = self.most_executors();
+        let cores: Vec<u32> = self.executors().map(|executor| executor.cores).collect();
+        let cores_per_executor = *cores.iter().max().filter(|cores| **cores > 0)?;
+        let reason = self.failure().or_else(|| self.unlike(executors, cores_per_executor, &cores));
+        let outcome = match &reason {
+            None => Outcome::Completed,
+            Some(reason) if OUT_OF_MEMORY.iter().any(|words| reason.contains(words)) => Outcome::OutOfMemory,
+            Some(_) => Outcome::Failed,
+        };
+        Some(Ending { executors, cores_per_executor, outcome, reason, notes: self.notes() })
+    }
+
+    fn most_executors(&self) -> u32 {
+        let moments = self.executors().map(|executor| executor.added_ms.max(self.submitted_ms));
+        let counts = moments.map(|moment| self.application.executors_at(moment).count());
+        u32::try_from(counts.max().unwrap_or(0)).unwrap_or(u32::MAX)
+    }
+
+    /// A job that failed, tasks that did, executors that were lost.
+    fn failure(&self) -> Option<String> {
+        let of_job = self.jobs.iter().find_map(|(id, job)| Some((id, job.end.as_ref()?.failure.as_ref()?)));
+        let lost: Vec<(&str, &str)> = self
+            .executors()
+            .filter_map(|executor| Some((executor.id.as_str(), executor.loss.as_ref()?)))
+            .filter(|(_, loss)| loss.at_ms <= self.ended_ms)
+            .map(|(id, loss)| (id, loss.reason.as_str()))
+            .collect();
+        let stages = self.stages();
+        let failed: u64 = stages.values().map(|stage| u64::from(stage.totals.failed)).sum();
+        let task = stages.values().find_map(|stage| stage.totals.failure.as_ref());
+        let mut parts = Vec::new();
+        if let Some((id, message)) = of_job {
+            parts.push(format!("job {id} failed: {}", first_line(message)));
+        }
+        if let [(id, reason), ..] = lost.as_slice() {
+            let what = if lost.len() == 1 { "executor" } else { "executors, the first of them" };
+            parts.push(format!("{} {what} {id}, went while it ran: {}", lost.len(), first_line(reason)));
+        }
+        if let (Some(task), None) = (task, of_job) {
+            let (index, executor, reason) = (task.index, &task.executor, &task.reason);
+            parts.push(format!(
+                "{failed} task attempts failed, the first of task {index} on executor {executor}: {reason}"
+            ));
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
+    /// Another configuration than was asked for, or none that has an E and a C.
+    fn unlike(&self, executors: u32, cores_per_executor: u32, cores: &[u32]) -> Option<String> {
+        let (least, most) = (cores.iter().min().copied().unwrap_or(0), cores_per_executor);
+        if least != most {
+            return Some(format!("its executors have different numbers of cores, from {least} to {most}"));
+        }
+        let at_first = self.application.executors_at(self.submitted_ms).count() as u64;
+        if self.application.has_dynamic_allocation() && at_first != u64::from(executors) {
+            return Some(format!(
+                "its executors came and went with the load, {at_first} at first and {executors} at most; set spark.dynamicAllocation.enabled=false"
+            ));
+        }
+        let asked = self.asked();
+        let differs = |asked: Option<u32>, ran: u32| asked.is_some_and(|asked| asked != ran);
+        if differs(asked.0, executors) || differs(asked.1, cores_per_executor) {
+            let say = |count: Option<u32>, ran: u32| count.unwrap_or(ran);
+            return Some(format!(
+                "{} executors of {} cores were asked for, and {executors} of {cores_per_executor} ran",
+                say(asked.0, executors),
+                say(asked.1, cores_per_executor)
+            ));
+        }
+        (self.ended_ms == self.submitted_ms)
+            .then(|| "it took less than the millisecond that the log counts in".to_owned())
+    }
+
+    /// E and C as they were asked for: by Foreglow's labels, or by Spark's properties, of which a standalone master heeds
+    /// other ones than a resource manager.
+    fn asked(&self) -> (Option<u32>, Option<u32>) {
+        let labels = self.labels();
+        let label = |name: &str| labels.get(name).and_then(|text| text.trim().parse::<u32>().ok());
+        let properties = &self.application.properties;
+        let property = |name: &str| properties.get(name).and_then(|text| text.trim().parse::<u32>().ok());
+        let cores = label("cores_per_executor").or_else(|| property("spark.executor.cores"));
+        let master = properties.get("spark.master").map_or("", String::as_str);
+        let executors = label("executors").or_else(|| match master {
+            _ if self.application.has_dynamic_allocation() => None,
+            _ if master.starts_with("spark:") => property("spark.cores.max")?.checked_div(cores?),
+            _ if master.starts_with("yarn") || master.starts_with("k8s") => property("spark.executor.instances"),
+            _ => None,
+        });
+        (executors, cores)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let late = self.executors().filter(|executor| executor.added_ms > self.submitted_ms);
+        if let Some(latest) = late.map(|executor| executor.added_ms).max() {
+            let secs = latest.saturating_sub(self.submitted_ms) as f64 / 1000.0;
+            notes.push(format!("the last executor came {secs} s after the first job, and the time holds that wait"));
+        }
+        let lost: u64 = self.stages().values().map(|stage| stage.lost_tasks()).sum();
+        if lost > 0 {
+            notes.push(format!("the ends of {lost} tasks are not in the log: Spark dropped events"));
+        }
+        notes
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no reason is in the log")
+}

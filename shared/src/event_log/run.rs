@@ -1,0 +1,128 @@
+//! The runs of an application: what one timing sample is about.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::application::{Application, Executor, Job, Stage};
+use super::labels::Labels;
+use super::{MEASURED, WARM_UP};
+
+/// Jobs that are measured together, from the submission of the first to the end of the last.
+#[derive(Clone, Debug)]
+pub struct Run<'a> {
+    /// The application.
+    pub application: &'a Application,
+    /// The jobs, by their number; at least one, and each says when it was submitted and when it ended.
+    pub jobs: Vec<(u32, &'a Job)>,
+    /// When the first was submitted.
+    pub submitted_ms: i64,
+    /// When the last ended; never before `submitted_ms`.
+    pub ended_ms: i64,
+}
+
+/// Why an application has no run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoRun {
+    /// Not one job.
+    #[error("it has no job: the application did nothing on its executors, or the log ends before it did")]
+    NoJob,
+    /// Warm-up alone.
+    #[error("its jobs only warm the executors up; the log ends before anything was measured")]
+    WarmUpOnly,
+    /// Jobs without an end.
+    #[error("none of its {0} jobs has an end in the log; wait until one has ended, or run it again")]
+    NoEnd(usize),
+    /// The clock.
+    #[error("its jobs end before they begin: the driver's clock was set back while it ran; run it again")]
+    ClockSetBack,
+}
+
+impl Application {
+    /// The runs: one for each measured job, or for those with the same label `run`; all jobs together where none is marked
+    /// as measured. Jobs that warm up, and jobs without an end, are left out.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn runs(&self) -> Result<Vec<Run<'_>>, NoRun> {
+        let described = |job: &Job, mark: &str| job.description.as_deref().is_some_and(|text| text.starts_with(mark));
+        let is_marked = self.jobs.values().any(|job| described(job, MEASURED));
+        let mut groups: BTreeMap<String, Vec<(u32, &Job)>> = BTreeMap::new();
+        for (id, job) in &self.jobs {
+            let group = match Labels::of(&job.labels).get("run") {
+                _ if !is_marked => String::new(),
+                Some(run) => run.to_owned(),
+                None => format!("job {id}"),
+            };
+            if described(job, MEASURED) || (!is_marked && !described(job, WARM_UP)) {
+                groups.entry(group).or_default().push((*id, job));
+            }
+        }
+        if groups.is_empty() {
+            return Err(if self.jobs.is_empty() { NoRun::NoJob } else { NoRun::WarmUpOnly });
+        }
+        let jobs: usize = groups.values().map(Vec::len).sum();
+        let ended: Vec<Vec<(u32, &Job)>> = groups
+            .into_values()
+            .map(|jobs| jobs.into_iter().filter(|(_, job)| job.submitted_ms.is_some() && job.end.is_some()).collect())
+            .filter(|jobs: &Vec<_>| !jobs.is_empty())
+            .collect();
+        if ended.is_empty() {
+            return Err(NoRun::NoEnd(jobs));
+        }
+        let mut runs: Vec<Run<'_>> = ended.into_iter().filter_map(|jobs| Run::new(self, jobs)).collect();
+        runs.sort_by_key(|run| (run.submitted_ms, run.jobs.first().map(|(id, _)| *id)));
+        if runs.is_empty() { Err(NoRun::ClockSetBack) } else { Ok(runs) }
+    }
+}
+
+impl<'a> Run<'a> {
+    fn new(application: &'a Application, jobs: Vec<(u32, &'a Job)>) -> Option<Self> {
+        let submitted_ms = jobs.iter().filter_map(|(_, job)| job.submitted_ms).min()?;
+        let ended_ms = jobs.iter().filter_map(|(_, job)| Some(job.end.as_ref()?.at_ms)).max()?;
+        let is_forward = ended_ms.checked_sub(submitted_ms)? >= 0;
+        is_forward.then_some(Self { application, jobs, submitted_ms, ended_ms })
+    }
+
+    /// From the submission of the first job to the end of the last, seconds.
+    pub fn completion_time_secs(&self) -> f64 {
+        // Exact: the difference of two moments is far below 2^53.
+        (self.ended_ms - self.submitted_ms) as f64 / 1000.0
+    }
+
+    /// From the application's start to the submission, seconds: executors, warm-up, whatever the driver did before. `None`
+    /// too of a run that follows another measured one in its application: that one has started it.
+    pub fn startup_secs(&self) -> Option<f64> {
+        let is_before = |job: &Job| {
+            let is_measured = job.description.as_deref().is_some_and(|text| text.starts_with(MEASURED));
+            is_measured && job.submitted_ms.is_some_and(|at_ms| at_ms < self.submitted_ms)
+        };
+        if self.application.jobs.values().any(is_before) {
+            return None;
+        }
+        let secs = (self.submitted_ms.checked_sub(self.application.started_ms?)?) as f64 / 1000.0;
+        (secs >= 0.0).then_some(secs)
+    }
+
+    /// The labels: those of its jobs, and where they say nothing those of the application.
+    pub fn labels(&self) -> Labels {
+        let of_jobs = self.jobs.iter().map(|(_, job)| Labels::of(&job.labels));
+        of_jobs.fold(Labels::default(), |labels, job| labels.or(&job)).or(&Labels::of(&self.application.properties))
+    }
+
+    /// The executors that were there at some time of the run.
+    pub fn executors(&self) -> impl Iterator<Item = &'a Executor> {
+        let (from_ms, to_ms) = (self.submitted_ms, self.ended_ms);
+        self.application.executors.iter().filter(move |executor| {
+            executor.added_ms <= to_ms && executor.loss.as_ref().is_none_or(|loss| loss.at_ms > from_ms)
+        })
+    }
+
+    /// The stages that ran, by their number: those that were skipped are not among them.
+    pub fn stages(&self) -> BTreeMap<u32, &'a Stage> {
+        let ids: BTreeSet<u32> = self.jobs.iter().flat_map(|(_, job)| &job.stages).copied().collect();
+        let ran = |stage: &&Stage| {
+            stage.submitted_ms.is_some_and(|at_ms| (self.submitted_ms..=self.ended_ms).contains(&at_ms))
+        };
+        ids.into_iter().filter_map(|id| Some((id, self.application.stages.get(&id).filter(ran)?))).collect()
+    }
+}

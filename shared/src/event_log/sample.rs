@@ -1,0 +1,156 @@
+//! A run as a timing sample.
+
+use serde_json::{Map, Value};
+use uuid::{Builder, Uuid};
+
+use super::application::TaskTotals;
+use super::labels::{LabelError, Labels};
+use super::outcome::Ending;
+use super::run::Run;
+use crate::{Configuration, Engine, Host, Mode, SCHEMA, Sample, SampleError, Workload};
+
+/// What only labels say, and every sample needs.
+const NEEDED: [&str; 7] = ["model", "mode", "image_px", "images", "batch_size", "partition_size", "sampling_rate"];
+
+/// Why a run is no timing sample.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoSample {
+    /// The labels.
+    #[error(transparent)]
+    Label(#[from] LabelError),
+    /// No executor in the log.
+    #[error("the log does not say on which executors it ran: their events were lost; run it again")]
+    NoExecutors,
+    /// A number outside its range.
+    #[error(transparent)]
+    Sample(#[from] SampleError),
+}
+
+impl Run<'_> {
+    /// The timing sample of a run, and what a person should know of it. `given` says what the log does not;
+    /// `runner_version` is the version of the program that reads it.
+    ///
+    /// # Errors
+    /// Neither the log nor `given` says what a sample needs, or they contradict each other.
+    pub fn sample(&self, given: &Labels, runner_version: &str) -> Result<(Sample, Vec<String>), NoSample> {
+        let labels = self.labels().with_flags(given)?;
+        let mut missing = labels.missing(&NEEDED);
+        let memory = self.application.executor_memory_mib();
+        if memory.is_none() {
+            missing.extend(labels.missing(&["memory_per_executor_mib"]));
+        }
+        if labels.get("mode").is_none_or(|mode| mode != Mode::Inference.as_str()) {
+            missing.extend(labels.missing(&["epochs"]));
+        }
+        if !missing.is_empty() {
+            return Err(LabelError::Missing(missing).into());
+        }
+        let Ending { executors, cores_per_executor, outcome, reason, notes } =
+            self.ending().ok_or(NoSample::NoExecutors)?;
+        let text = |name: &str| labels.get(name).map(str::to_owned);
+        let memory_per_executor_mib = match labels.get("memory_per_executor_mib") {
+            Some(_) => labels.value("memory_per_executor_mib", COUNT)?,
+            None => memory.and_then(|mib| u32::try_from(mib).ok()).unwrap_or(u32::MAX),
+        };
+        let completion_time_secs = Some(self.completion_time_secs()).filter(|secs| *secs > 0.0);
+        let sample = Sample {
+            schema: SCHEMA,
+            id: text("run").and_then(|run| Uuid::parse_str(&run).ok()).unwrap_or_else(|| self.id()),
+            workload: workload(&labels)?,
+            configuration: Configuration {
+                executors,
+                cores_per_executor,
+                memory_per_executor_mib,
+                partition_size: labels.value("partition_size", COUNT)?,
+                accelerator: text("accelerator").or_else(|| self.accelerator()),
+                extra: Map::new(),
+            },
+            sampling_rate: labels.value("sampling_rate", "a share above 0 and at most 1")?,
+            outcome,
+            completion_time_secs,
+            startup_secs: self.startup_secs(),
+            reason,
+            engine: Engine::Spark,
+            runner_version: text("runner_version").unwrap_or_else(|| runner_version.to_owned()),
+            host: Host { cpu: text("cpu"), adapter: text("adapter"), ..Host::default() },
+            started_at: jiff::Timestamp::from_millisecond(self.submitted_ms).unwrap_or_default(),
+            extra: Map::from_iter([("spark".to_owned(), Value::Object(self.facts()))]),
+        };
+        sample.check()?;
+        Ok((sample, notes))
+    }
+
+    /// The resource that its executors hold beside cores and memory.
+    fn accelerator(&self) -> Option<String> {
+        let held = |(name, addresses): (&String, &Vec<String>)| match addresses.len() {
+            0 => None,
+            1 => Some(name.clone()),
+            count => Some(format!("{count} {name}")),
+        };
+        self.executors().flat_map(|executor| &executor.resources).find_map(held)
+    }
+
+    /// What Spark counted, under the name `spark` in the sample. What the log does not say is absent.
+    pub fn facts(&self) -> Map<String, Value> {
+        let application = self.application;
+        let stages = self.stages();
+        let totals = || stages.values().map(|stage| &stage.totals);
+        let count = |of: fn(&TaskTotals) -> u32| totals().map(|totals| u64::from(of(totals))).sum::<u64>();
+        // Exact up to 2^53 of the unit: 104 days of nanoseconds, beyond which the last digits do not matter.
+        let secs = |of: fn(&TaskTotals) -> Option<u64>, a_second: f64| {
+            totals().filter_map(of).reduce(u64::saturating_add).map(|sum| sum as f64 / a_second)
+        };
+        let facts = [
+            ("application", application.id.clone().map(Value::from)),
+            ("version", application.spark_version.clone().map(Value::from)),
+            ("stages", Some(stages.len().into())),
+            ("tasks", Some(count(|totals| totals.succeeded).into())),
+            ("failed_tasks", Some(count(|totals| totals.failed).into())),
+            ("killed_tasks", Some(count(|totals| totals.killed).into())),
+            ("run_secs", secs(|totals| totals.run_ms, 1e3).map(Value::from)),
+            ("cpu_secs", secs(|totals| totals.cpu_ns, 1e9).map(Value::from)),
+            ("gc_secs", secs(|totals| totals.gc_ms, 1e3).map(Value::from)),
+        ];
+        facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    }
+
+    /// The same UUID (version 7) whenever the same log is read.
+    fn id(&self) -> Uuid {
+        let application = self.application.id.iter().chain(&self.application.name);
+        let jobs = self.jobs.iter().map(|(id, _)| id.to_string());
+        let text: Vec<String> = application.cloned().chain(jobs).collect();
+        // FNV-1a, 128 bits (Fowler, Noll, Vo).
+        let hash = text.join("\n").bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, |hash, byte| {
+            (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
+        });
+        let [chance @ .., _, _, _, _, _, _] = hash.to_le_bytes();
+        Builder::from_unix_timestamp_millis(u64::try_from(self.submitted_ms).unwrap_or(0), &chance).into_uuid()
+    }
+}
+
+const COUNT: &str = "a whole number, 1 or more";
+
+fn workload(labels: &Labels) -> Result<Workload, LabelError> {
+    let mode = match labels.get("mode") {
+        Some("inference") => Mode::Inference,
+        Some("training") => Mode::Training,
+        other => {
+            let value = other.unwrap_or_default().to_owned();
+            return Err(LabelError::Value { name: "mode", value, must: "inference or training" });
+        }
+    };
+    let mut extra = Map::new();
+    if let Some(data) = labels.get("data") {
+        extra.insert("data".to_owned(), data.into());
+    }
+    Ok(Workload {
+        model: labels.value("model", "the name of a CNN")?,
+        mode,
+        image_px: labels.value("image_px", COUNT)?,
+        images: labels.value("images", COUNT)?,
+        epochs: if labels.get("epochs").is_some() { labels.value("epochs", COUNT)? } else { 1 },
+        batch_size: labels.value("batch_size", COUNT)?,
+        extra,
+    })
+}

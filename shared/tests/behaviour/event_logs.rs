@@ -1,0 +1,262 @@
+//! Event logs: what is read of them, however they are cut, and what damage does.
+
+use foreglow_shared::Outcome;
+use foreglow_shared::event_log::{
+    Application, Damage, EventLogError, EventLogReader, LabelError, Labels, NoRun, NoSample, Stage,
+};
+use proptest::prelude::*;
+
+/// A real one: two executors of two cores, a warm-up and two measured jobs (`tests/event-logs/make.sh` makes it).
+const REAL: &[u8] = include_bytes!("../event-logs/3.5-measured");
+
+const LOG: &str = concat!(
+    r#"{"Event":"SparkListenerLogStart","Spark Version":"3.5.9"}"#,
+    "\n",
+    r#"{"Event":"SparkListenerResourceProfileAdded","Resource Profile Id":0,"Executor Resource Requests":{"memory":{"Resource Name":"memory","Amount":512,"Discovery Script":"","Vendor":""}},"Task Resource Requests":{"cpus":{"Resource Name":"cpus","Amount":1.0}}}"#,
+    "\n",
+    r#"{"Event":"SparkListenerEnvironmentUpdate","JVM Information":{},"Spark Properties":{"spark.foreglow.model":"resnet18","spark.executor.cores":"2"}}"#,
+    "\n",
+    r#"{"Event":"SparkListenerApplicationStart","App Name":"a","App ID":"app-1","Timestamp":1000,"User":"u"}"#,
+    "\n",
+    r#"{"Event":"SparkListenerExecutorAdded","Timestamp":2000,"Executor ID":"0","Executor Info":{"Host":"h","Total Cores":2,"Log Urls":{},"Attributes":{},"Resources":{"gpu":{"name":"gpu","addresses":["0"]}},"Resource Profile Id":0}}"#,
+    "\n",
+    r#"{"Event":"SparkListenerJobStart","Job ID":0,"Submission Time":3000,"Stage Infos":[{"Stage ID":0,"Stage Attempt ID":0,"Stage Name":"count","Number of Tasks":2,"RDD Info":[],"Parent IDs":[],"Details":""}],"Stage IDs":[0],"Properties":{"spark.job.description":"foreglow measured","spark.foreglow.sampling_rate":"0.1"}}"#,
+    "\n",
+    r#"{"Event":"SparkListenerTaskEnd","Stage ID":0,"Stage Attempt ID":0,"Task Type":"ResultTask","Task End Reason":{"Reason":"ExceptionFailure","Class Name":"java.io.IOException","Description":"no\nspace","Stack Trace":[]},"Task Info":{"Task ID":0,"Index":1,"Attempt":0,"Launch Time":3010,"Executor ID":"0","Host":"h","Finish Time":3020,"Failed":true,"Killed":false}}"#,
+    "\n",
+    r#"{"Event":"SparkListenerTaskEnd","Stage ID":0,"Stage Attempt ID":0,"Task Type":"ResultTask","Task End Reason":{"Reason":"Success"},"Task Info":{"Task ID":1,"Index":1,"Attempt":1,"Launch Time":3030,"Executor ID":"0","Host":"h","Finish Time":3130,"Failed":false,"Killed":false},"Task Metrics":{"Executor Run Time":90,"Executor CPU Time":80000000,"JVM GC Time":7}}"#,
+    "\n",
+    r#"{"Event":"SparkListenerStageCompleted","Stage Info":{"Stage ID":0,"Stage Attempt ID":0,"Stage Name":"count","Number of Tasks":2,"RDD Info":[],"Parent IDs":[],"Submission Time":3005,"Completion Time":3140,"Accumulables":[{"ID":9,"Name":"foreglow.images","Value":"40"}]}}"#,
+    "\n",
+    r#"{"Event":"SparkListenerJobEnd","Job ID":0,"Completion Time":3150,"Job Result":{"Result":"JobSucceeded"}}"#,
+    "\n",
+    r#"{"Event":"SparkListenerExecutorRemoved","Timestamp":4000,"Executor ID":"0","Removed Reason":"killed"}"#,
+    "\n",
+    r#"{"Event":"SparkListenerApplicationEnd","Timestamp":5000}"#,
+    "\n",
+);
+
+fn read(log: &[u8], piece: usize) -> Result<Application, EventLogError> {
+    let mut reader = EventLogReader::new();
+    log.chunks(piece.max(1)).for_each(|bytes| reader.push(bytes));
+    reader.finish()
+}
+
+#[test]
+fn a_log_says_what_ran_where_and_how_long() {
+    let application = read(LOG.as_bytes(), LOG.len()).unwrap();
+    assert_eq!(application.spark_version.as_deref(), Some("3.5.9"));
+    assert_eq!((application.started_ms, application.ended_ms), (Some(1000), Some(5000)));
+    assert_eq!(application.executor_memory_mib(), Some(512));
+    assert_eq!(application.properties["spark.foreglow.model"], "resnet18");
+    let executor = &application.executors[0];
+    assert_eq!((executor.cores, executor.resources["gpu"].as_slice()), (2, &["0".to_owned()][..]));
+    assert_eq!(application.executors_at(3000).count(), 1);
+    assert_eq!((application.executors_at(1999).count(), application.executors_at(4000).count()), (0, 0));
+    let job = &application.jobs[&0];
+    assert_eq!(job.description.as_deref(), Some("foreglow measured"));
+    assert_eq!(job.labels["spark.foreglow.sampling_rate"], "0.1");
+    assert_eq!((job.submitted_ms, job.end.as_ref().unwrap().at_ms), (Some(3000), 3150));
+    let stage = &application.stages[&0];
+    // The failed attempt held the slot before the one that succeeded; the task at index 0 is not in the log.
+    assert_eq!(stage.task_ms, [Stage::UNKNOWN, 110]);
+    assert_eq!((stage.totals.succeeded, stage.totals.failed, stage.totals.gc_ms), (1, 1, Some(7)));
+    assert_eq!(stage.totals.failure.as_ref().unwrap().reason, "ExceptionFailure: java.io.IOException: no");
+    assert_eq!(stage.accumulators["foreglow.images"], 40);
+    assert_eq!(application.damage, Damage::default());
+}
+
+#[test]
+fn the_pieces_in_which_a_log_arrives_change_nothing() {
+    let whole = read(LOG.as_bytes(), LOG.len()).unwrap();
+    for piece in [1, 2, 7, 64, 1000] {
+        assert_eq!(read(LOG.as_bytes(), piece).unwrap(), whole, "{piece}");
+    }
+}
+
+#[test]
+fn a_log_may_be_cut_at_any_byte() {
+    for end in 0..LOG.len() {
+        match read(&LOG.as_bytes()[..end], 61) {
+            Ok(application) => assert_eq!(application.damage.lines, 0, "{end}"),
+            Err(error) => assert!(end < LOG.find('\n').unwrap(), "{end}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn what_is_no_event_log_is_told_from_an_empty_one() {
+    assert_eq!(read(b"", 1), Err(EventLogError::Empty));
+    assert_eq!(read(b"executors,cores\n1,2\n", 5), Err(EventLogError::NoEvents));
+    assert_eq!(read(&[0x28, 0xb5, 0x2f, 0xfd, 0, 10, 255], 3), Err(EventLogError::NoEvents));
+    assert_eq!(read(&vec![0; 1 << 20], 1 << 12), Err(EventLogError::NoEvents));
+}
+
+#[test]
+fn a_damaged_line_is_counted_and_the_others_are_read() {
+    let log = LOG.replacen("\"Spark Properties\":{", "\"Spark Properties\":{{", 1);
+    let application = read(log.as_bytes(), 1000).unwrap();
+    assert_eq!(application.damage, Damage { lines: 1, first: Some(3), ..Damage::default() });
+    assert_eq!(application.jobs.len(), 1);
+}
+
+/// The labels that the made-up log lacks.
+fn labels() -> Labels {
+    let mut labels = Labels::default();
+    let values =
+        [("mode", "inference"), ("image_px", "64"), ("images", "40"), ("batch_size", "8"), ("partition_size", "2")];
+    values.into_iter().for_each(|(name, value)| labels.set(name, value));
+    labels
+}
+
+/// The one run of a log as a sample: its outcome and reason.
+fn outcome(log: &str) -> (Outcome, String) {
+    let application = read(log.as_bytes(), 4096).unwrap();
+    let (sample, _) = application.runs().unwrap()[0].sample(&labels(), "0.1.0").unwrap();
+    (sample.outcome, sample.reason.unwrap_or_default())
+}
+
+/// The made-up log with a task that succeeds at once, and what `change` does to it.
+fn changed(from: &str, to: &str) -> String {
+    let log = LOG.replace("\"Reason\":\"ExceptionFailure\"", "\"Reason\":\"Success\"");
+    assert!(log.contains(from), "{from}");
+    log.replacen(from, to, 1)
+}
+
+#[test]
+fn a_run_is_a_sample_with_what_spark_counted() {
+    let application = read(changed("", "").as_bytes(), 4096).unwrap();
+    let runs = application.runs().unwrap();
+    let (sample, notes) = runs[0].sample(&labels(), "0.1.0").unwrap();
+    assert_eq!((sample.outcome, sample.reason.as_deref()), (Outcome::Completed, None));
+    assert_eq!((sample.completion_time_secs, sample.startup_secs, sample.sampling_rate), (Some(0.15), Some(2.0), 0.1));
+    let configuration = &sample.configuration;
+    assert_eq!((configuration.executors, configuration.cores_per_executor), (1, 2));
+    assert_eq!((configuration.memory_per_executor_mib, configuration.accelerator.as_deref()), (512, Some("gpu")));
+    assert_eq!((sample.workload.epochs, sample.started_at.as_millisecond()), (1, 3000));
+    let spark = &sample.extra["spark"];
+    assert_eq!((&spark["gc_secs"], &spark["cpu_secs"], &spark["tasks"]), (&0.007.into(), &0.08.into(), &2.into()));
+    assert_eq!(notes, ["the ends of 1 tasks are not in the log: Spark dropped events"]);
+    assert_eq!(runs[0].sample(&labels(), "0.1.0").unwrap().0.id, sample.id);
+}
+
+#[test]
+fn what_was_not_measured_as_it_was_asked_for_is_no_completed_run() {
+    let of = |from: &str, to: &str| outcome(&changed(from, to));
+    assert_eq!(outcome(LOG).0, Outcome::Failed);
+    let (asked, reason) = of("\"spark.executor.cores\":\"2\"", "\"spark.executor.cores\":\"4\"");
+    assert_eq!((asked, &*reason), (Outcome::Failed, "1 executors of 4 cores were asked for, and 1 of 2 ran"));
+    let lost = of("\"Timestamp\":4000", "\"Timestamp\":3100");
+    assert_eq!((lost.0, &*lost.1), (Outcome::Failed, "1 executor 0, went while it ran: killed"));
+    let killed =
+        changed("\"Timestamp\":4000", "\"Timestamp\":3100").replace("killed\"}", "Container killed, exit code 137\"}");
+    assert_eq!(outcome(&killed).0, Outcome::OutOfMemory);
+    let failed =
+        of("{\"Result\":\"JobSucceeded\"}", "{\"Result\":\"JobFailed\",\"Exception\":{\"Message\":\"no\\nmore\"}}");
+    assert_eq!((failed.0, &*failed.1), (Outcome::Failed, "job 0 failed: no"));
+    let instant = of("\"Completion Time\":3150", "\"Completion Time\":3000");
+    assert_eq!(instant.0, Outcome::Failed);
+}
+
+#[test]
+fn a_clock_that_was_set_back_gives_no_negative_time() {
+    let application = read(changed("\"Completion Time\":3150", "\"Completion Time\":2000").as_bytes(), 4096).unwrap();
+    assert_eq!(application.runs().unwrap_err(), NoRun::ClockSetBack);
+    let application = read(changed("\"Finish Time\":3130", "\"Finish Time\":1000").as_bytes(), 4096).unwrap();
+    assert_eq!(application.damage.backward_tasks, 1);
+    // A start that is later than what came after it is no start.
+    let application = read(changed("\"Timestamp\":1000", "\"Timestamp\":9000").as_bytes(), 4096).unwrap();
+    assert_eq!(application.runs().unwrap()[0].startup_secs(), None);
+}
+
+#[test]
+fn labels_that_are_missing_or_contradicted_are_named_all_at_once() {
+    let application = read(LOG.as_bytes(), 4096).unwrap();
+    let run = &application.runs().unwrap()[0];
+    let error = run.sample(&Labels::default(), "0.1.0").unwrap_err();
+    let sentence = "the log does not say mode, image_px, images, batch_size, partition_size or epochs; \
+        give --mode, --image-px, --images, --batch-size, --partition-size and --epochs";
+    assert_eq!(error.to_string(), sentence);
+    let mut given = labels();
+    given.set("sampling_rate", "0.10");
+    assert!(run.sample(&given, "0.1.0").is_ok());
+    given.set("sampling_rate", "0.2");
+    assert!(matches!(
+        run.sample(&given, "0.1.0"),
+        Err(NoSample::Label(LabelError::Conflict { name: "sampling_rate", .. }))
+    ));
+    given.set("sampling_rate", "0.1");
+    given.set("images", "many");
+    assert!(matches!(run.sample(&given, "0.1.0"), Err(NoSample::Label(LabelError::Value { name: "images", .. }))));
+}
+
+#[test]
+fn a_real_log_has_its_warm_up_left_out_and_a_run_for_each_measured_job() {
+    let application = read(REAL, 1 << 16).unwrap();
+    let runs = application.runs().unwrap();
+    let rates: Vec<Option<String>> =
+        runs.iter().map(|run| run.labels().get("sampling_rate").map(str::to_owned)).collect();
+    assert_eq!(rates, [Some("0.1".to_owned()), Some("1".to_owned())]);
+    for run in &runs {
+        let ending = run.ending().unwrap();
+        assert_eq!((ending.executors, ending.cores_per_executor, ending.reason), (2, 2, None));
+        let (sample, _) = run.sample(&Labels::default(), "0.1.0").unwrap();
+        assert_eq!(sample.check(), Ok(()));
+    }
+}
+
+#[test]
+fn the_events_of_a_newer_spark_are_passed_over() {
+    let real = String::from_utf8_lossy(REAL);
+    let newer =
+        real.replace("\"Spark Version\":\"3.5.9\"", "\"Spark Version\":\"9.0.0\",\"Format\":{\"Name\":[1,null]}");
+    let newer = newer.replace("\"Stage Attempt ID\":0", "\"Stage Attempt ID\":0,\"Tenant\":{\"Zone\":\"a\"}");
+    let newer = newer + "{\"Event\":\"SparkListenerQuantumEnd\",\"At\":1}\n";
+    let (old, new) = (read(REAL, 1 << 16).unwrap(), read(newer.as_bytes(), 1 << 16).unwrap());
+    assert_eq!((new.spark_version.as_deref(), &new.damage), (Some("9.0.0"), &Damage::default()));
+    assert_eq!((new.jobs, new.stages), (old.jobs, old.stages));
+}
+
+/// Whatever stands in a log, nothing panics, and what comes out is a sample that passes its check or a sentence.
+fn is_harmless(log: &[u8]) {
+    let Ok(application) = read(log, 1 << 14) else { return };
+    let Ok(runs) = application.runs() else { return };
+    for run in &runs {
+        assert!(run.completion_time_secs() >= 0.0 && run.startup_secs().is_none_or(|secs| secs >= 0.0));
+        match run.sample(&labels(), "0.1.0") {
+            Ok((sample, _)) => assert_eq!(sample.check(), Ok(())),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_real_log_may_be_cut_anywhere(end in 0..REAL.len()) {
+        is_harmless(&REAL[..end]);
+    }
+
+    #[test]
+    fn a_real_log_may_have_any_bytes_changed(changes in prop::collection::vec((0..REAL.len(), any::<u8>()), 1..60)) {
+        let mut log = REAL.to_vec();
+        changes.into_iter().for_each(|(at, byte)| log[at] = byte);
+        is_harmless(&log);
+    }
+
+    #[test]
+    fn a_real_log_may_have_any_digits_changed(changes in prop::collection::vec((any::<prop::sample::Index>(), 0_u8..10), 1..60)) {
+        let digits: Vec<usize> = (0..REAL.len()).filter(|at| REAL[*at].is_ascii_digit()).collect();
+        let mut log = REAL.to_vec();
+        changes.into_iter().for_each(|(at, digit)| log[digits[at.index(digits.len())]] = b'0' + digit);
+        is_harmless(&log);
+    }
+
+    #[test]
+    fn a_real_log_may_have_lost_and_repeated_lines(keep in prop::collection::vec(0_u8..4, 200)) {
+        let lines = REAL.split_inclusive(|byte| *byte == b'\n');
+        let kept: Vec<u8> = lines.zip(keep.iter().cycle()).flat_map(|(line, keep)| line.repeat(usize::from(*keep).min(2))).collect();
+        is_harmless(&kept);
+    }
+}
