@@ -93,6 +93,12 @@ bench-decision: $(WASM_RUNNER)
 	  --manifest-path bench/decision/Cargo.toml --target-dir target/decision-web --test browser -- --nocapture | tee target/bench/decision.log
 	cargo run --release --locked --manifest-path bench/decision/Cargo.toml --target-dir target/decision -- target/bench/decision.log
 
+# The published grid in the planner as people get it, in a real browser, beside the binary on one core and on two.
+.PHONY: bench-grid-page
+bench-grid-page: build | setup-test
+	cargo build $(CARGO_FLAGS) --example grid_in_page
+	target/release/examples/grid_in_page
+
 # The planner's slider, its fit and its heap in a real browser.
 .PHONY: bench-planner
 bench-planner: build | setup-test
@@ -112,7 +118,7 @@ SECS := 1200
 fuzz:
 	fuzz/run.sh $(SECS)
 
-bench: setup-run bench-decision bench-planner bench-page bench-input bench-spark bench-event-log $(SKLEARN)
+bench: setup-run bench-decision bench-grid-page bench-planner bench-page bench-input bench-spark bench-event-log $(SKLEARN)
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 

@@ -103,9 +103,9 @@ async fn in_page(file: &Path) -> anyhow::Result<Took> {
 /// The program on these cores alone.
 fn native(file: &Path, cores: &str) -> anyhow::Result<Took> {
     let program: PathBuf = foreglow()?;
-    let output =
-        Command::new("taskset").args(["-c", cores]).arg(program).arg("evaluate").arg(file).args(["--format", "json"]);
-    let output = output.output().context("taskset (util-linux) tells the program its cores")?;
+    let mut command = Command::new("taskset");
+    command.args(["-c", cores]).arg(program).arg("evaluate").arg(file).args(["--format", "json"]);
+    let output = command.output().context("taskset (util-linux) tells the program its cores")?;
     anyhow::ensure!(output.status.success(), "evaluate: {}", String::from_utf8_lossy(&output.stderr));
     let answer: Value = serde_json::from_slice(&output.stdout)?;
     let rows = answer["scenarios"].as_array().context("the answer has scenarios")?;
