@@ -18,7 +18,7 @@ mod caution;
 mod censored;
 mod fitted;
 mod folds;
-mod outliers;
+pub(crate) mod outliers;
 mod permutation;
 mod schema;
 mod shape;

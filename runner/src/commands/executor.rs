@@ -2,18 +2,28 @@
 
 use std::io::{BufReader, stdin, stdout};
 
+use anyhow::Context as _;
+
 /// Works through partitions that an engine sends on standard input
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only list the adapters that this process finds
     #[arg(long)]
     adapters: bool,
+
+    /// Only send the first mini-batch of the job on standard input through the CNN so many times, and print the seconds
+    #[arg(long, value_name = "N")]
+    forward_passes: Option<u32>,
 }
 
 /// Runs it.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.adapters {
         return crate::output::print(&serde_json::to_string(&crate::device::probe())?);
+    }
+    if let Some(passes) = args.forward_passes {
+        let job = serde_json::from_reader(stdin()).context("standard input is no job")?;
+        return crate::output::print(&format!("{}\n", crate::executor::forward_passes_secs(&job, passes)?));
     }
     crate::executor::serve(BufReader::new(stdin()), stdout())
 }

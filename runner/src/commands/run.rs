@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use foreglow_shared::{Outcome, write_csv, write_jsonl};
 
 use super::workload_args::{
-    WorkloadArgs, at_least_one, check_rate, check_sizes, default_partition_size, prepare, warnings,
+    WorkloadArgs, at_least_one, check_rate, check_sizes, default_partition_size, prepare, warn,
 };
 use crate::engine;
 use crate::exit::unusable;
 use crate::interrupt::Interrupt;
+use crate::machine::warnings_of;
 use crate::output::{self, Format};
 use crate::progress::{Progress, result};
 use crate::sample_table;
@@ -68,13 +69,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut file = args.output.as_deref().map(SamplesFile::open).transpose()?.map(|(file, _)| file);
 
     let progress = Progress::new();
-    for warning in warnings(&job, args.executors.saturating_mul(args.cores), args.memory.is_some()) {
-        progress.line(&warning);
-    }
+    warn(&job, args.executors.saturating_mul(args.cores), args.memory.is_some(), &progress);
     prepare(&job, &progress)?;
     let configuration = job.configuration(args.executors, args.cores, memory_mib, partition_size);
     let interrupt = Interrupt::on_ctrl_c();
     let sample = engine::measure(&job, &configuration, args.sampling_rate, &interrupt, &mut |step| progress.run(step))?;
+    warnings_of(&sample).into_iter().for_each(|warning| progress.warn(warning));
     drop(progress);
 
     if let Some(file) = &mut file {

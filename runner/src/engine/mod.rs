@@ -1,18 +1,26 @@
 //! Engines run a job on a configuration and say how long it took. There is one so far: processes on this machine.
 
+mod account;
+mod ending;
 mod fleet;
 mod local;
+mod memory_group;
+mod partitions;
+mod processors;
+mod watch;
 
 use std::time::Duration;
 
 use foreglow_shared::{Configuration, Host, Mode, Workload};
 use serde_json::Map;
 
-pub use self::local::{broken_images, measure};
+pub use self::account::broken_images;
+pub use self::local::measure;
 use crate::cnn::Architecture;
 use crate::device::{self, Chosen};
 use crate::executor::protocol::Assignment;
 use crate::images::{GeneratorProgress, Source};
+use crate::machine::Use;
 
 /// A job to measure: everything about it that a configuration leaves open.
 #[derive(Clone, Debug)]
@@ -32,12 +40,14 @@ pub struct Job {
 }
 
 /// Told while a run goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Progress {
     /// The executors start.
     Starting,
     /// Images of the sample that are done, and all of them.
     Images(u64, u64),
+    /// What the run uses.
+    Using(Use),
 }
 
 impl Job {
@@ -84,6 +94,11 @@ impl Job {
         }
     }
 
+    /// Whether executors can be held to their memory: on the processor always, elsewhere where groups are allowed.
+    pub fn bounds_memory(&self) -> bool {
+        self.device.bounds_memory() || memory_group::is_allowed()
+    }
+
     /// What the executor of that number is told.
     fn assignment(&self, executor: usize, configuration: &Configuration, sampling_rate: f64) -> Assignment {
         Assignment {
@@ -93,6 +108,7 @@ impl Job {
             partition_size: configuration.partition_size,
             threads: configuration.cores_per_executor,
             memory_mib: Some(configuration.memory_per_executor_mib),
+            processors: processors::of_executor(executor, configuration.executors, configuration.cores_per_executor),
             place: self.device.place(executor),
             source: self.source.clone(),
             images: self.workload.images,

@@ -11,6 +11,26 @@ pub fn die_with_parent() {
     }
 }
 
+/// Keeps this thread, and those that it starts from now on, to these processors; none leaves it free.
+///
+/// # Errors
+/// The system refuses.
+pub fn pin(processors: &[u32]) -> anyhow::Result<()> {
+    #[cfg(target_os = "linux")]
+    if !processors.is_empty() {
+        use anyhow::Context as _;
+        let mut set = rustix::thread::CpuSet::new();
+        for processor in processors {
+            set.set(*processor as usize);
+        }
+        rustix::thread::sched_setaffinity(None, &set)
+            .with_context(|| format!("the system refuses to keep the executor to the processors {processors:?}"))?;
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = processors;
+    Ok(())
+}
+
 /// Bounds the writable memory of this process. An allocation beyond it aborts the process with a message that
 /// [`is_out_of_memory`] knows.
 ///
@@ -39,9 +59,9 @@ pub fn is_out_of_memory(words: &str) -> bool {
         .any(|sign| words.contains(sign))
 }
 
-/// Most memory that this process has held, MiB.
-pub fn peak_memory_mib() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+/// Most memory that a process has held, MiB; it is named by its number, or `self`.
+pub fn peak_memory_mib(process: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM"))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kib.div_ceil(1024))

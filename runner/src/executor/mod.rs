@@ -1,5 +1,6 @@
 //! One executor: a process with one replica of the CNN and C threads that work through partitions of images.
 
+mod bare_loop;
 mod bounds;
 pub mod protocol;
 mod slot;
@@ -9,7 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use anyhow::Context as _;
 
-pub use self::bounds::is_out_of_memory;
+pub use self::bare_loop::forward_passes_secs;
+pub use self::bounds::{is_out_of_memory, peak_memory_mib};
 use self::protocol::{Assignment, Order, Report};
 use self::slot::Slot;
 use crate::cnn::Architecture;
@@ -29,11 +31,12 @@ pub fn serve(mut input: impl BufRead, output: impl Write + Send + 'static) -> an
     if let Err(error) = start(&job, input, &reports) {
         return reports.send(&Report::Failed { partition: None, reason: format!("{error:#}") });
     }
-    reports.send(&Report::Ended { peak_memory_mib: bounds::peak_memory_mib() })
+    reports.send(&Report::Ended { peak_memory_mib: peak_memory_mib("self") })
 }
 
-/// Bounds the memory, loads the CNN, warms it up in every thread, and hands out what comes in.
+/// Keeps to its processors, bounds the memory, loads the CNN, warms it up in every thread, and hands out what comes in.
 fn start(job: &Assignment, input: impl BufRead, reports: &Reports) -> anyhow::Result<()> {
+    bounds::pin(&job.processors)?;
     if let Some(memory_mib) = job.memory_mib.filter(|_| job.place.is_native()) {
         bounds::bound_memory(memory_mib)?;
     }
