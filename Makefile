@@ -81,7 +81,7 @@ bench-decision: $(WASM_RUNNER)
 	  --manifest-path bench/decision/Cargo.toml --target-dir target/decision-web --test browser -- --nocapture | tee target/bench/decision.log
 	cargo run --release --locked --manifest-path bench/decision/Cargo.toml --target-dir target/decision -- target/bench/decision.log
 
-bench: setup-run bench-decision bench-input $(SKLEARN)
+bench: setup-run bench-decision bench-input bench-overhead $(SKLEARN)
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 
@@ -114,3 +114,8 @@ PYTORCH ?= $(PARITY)/venv/bin/python
 .PHONY: bench-input
 bench-input: build $(if $(filter $(PARITY)/%,$(PYTORCH)),$(PARITY)/venv/installed)
 	$(PYTORCH) bench/input/run.py
+
+# What the engine costs over the CNN alone.
+.PHONY: bench-overhead
+bench-overhead: build
+	python3 bench/overhead/run.py
