@@ -22,7 +22,7 @@ FOLDER = ROOT / "target/bench"
 ROUNDS = int(os.environ.get("ROUNDS", 9))
 PARTITION = 32
 # CNN, side of the image, images at once, images of a round.
-WORK = [("resnet18", 64, 8, 320), ("resnet18", 64, 32, 320), ("mobilenetv2", 224, 8, 64)]
+WORK = [("resnet18", 64, 8, 320), ("resnet18", 64, 32, 320), ("mobilenet_v2", 224, 8, 64)]
 
 
 def run(cache, model, px, batch, images):

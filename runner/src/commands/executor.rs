@@ -11,6 +11,10 @@ pub struct Args {
     #[arg(long)]
     adapters: bool,
 
+    /// Process number of the engine, with which the executor ends
+    #[arg(long, value_name = "PID")]
+    engine: Option<u32>,
+
     /// Only send the first mini-batch of the job on standard input through the CNN so many times, and print the seconds
     #[arg(long, value_name = "N")]
     forward_passes: Option<u32>,
@@ -25,5 +29,5 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         let job = serde_json::from_reader(stdin()).context("standard input is no job")?;
         return crate::output::print(&format!("{}\n", crate::executor::forward_passes_secs(&job, passes)?));
     }
-    crate::executor::serve(BufReader::new(stdin()), stdout())
+    crate::executor::serve(args.engine, BufReader::new(stdin()), stdout())
 }

@@ -167,7 +167,8 @@ impl Executor {
     fn start(index: usize, events: Sender<(usize, Event)>) -> anyhow::Result<Self> {
         let program = std::env::current_exe().context("the path of this program is unknown")?;
         let mut command = Command::new(program);
-        command.arg("executor").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(["executor", "--engine", &std::process::id().to_string()]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Ctrl-C is for the engine: it ends its executors itself.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);

@@ -24,7 +24,10 @@ pub fn forward_passes_secs(job: &Assignment, passes: u32) -> anyhow::Result<f64>
     let mut decoder = Decoder::new(architecture.input.colour, job.image_px);
     let mut numbers = Vec::new();
     for place in 0..u64::from(job.batch_size) {
-        sample.read(place).and_then(|image| decoder.decode(&image, &mut numbers)).map_err(|why| anyhow::anyhow!(why.0))?;
+        sample
+            .read(place)
+            .and_then(|image| decoder.decode(&image, &mut numbers))
+            .map_err(|why| anyhow::anyhow!(why.0))?;
     }
     let px = job.image_px as usize;
     let batch = TensorData::new(numbers, [job.batch_size as usize, architecture.input.colour.channels(), px, px]);

@@ -2,13 +2,23 @@
 
 /// Asks the system to end this process with the thread that started it, whatever ends that one. The end of the input says
 /// the same, but only once it is read.
-pub fn die_with_parent() {
+///
+/// # Errors
+/// The engine, by its process number, has ended before it could be asked.
+pub fn die_with_parent(engine: Option<u32>) -> anyhow::Result<()> {
     #[cfg(target_os = "linux")]
     {
         let signal = Some(rustix::process::Signal::KILL);
         // Where the system refuses, the end of the input is left.
         let _ = rustix::process::set_parent_process_death_signal(signal);
+        let parent = rustix::process::getppid().map(|parent| parent.as_raw_nonzero().get());
+        let is_orphan =
+            engine.is_some_and(|engine| parent.and_then(|parent| u32::try_from(parent).ok()) != Some(engine));
+        anyhow::ensure!(!is_orphan, "the engine that started this executor has ended");
     }
+    #[cfg(not(target_os = "linux"))]
+    let _ = engine;
+    Ok(())
 }
 
 /// Keeps this thread, and those that it starts from now on, to these processors; none leaves it free.

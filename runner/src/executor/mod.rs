@@ -16,12 +16,12 @@ use self::protocol::{Assignment, Order, Report};
 use self::slot::Slot;
 use crate::cnn::Architecture;
 
-/// Runs an executor until its input ends: the story of the process behind `foreglow executor`.
+/// Runs an executor until its input or its engine ends: the story of the process behind `foreglow executor`.
 ///
 /// # Errors
-/// The first line is no job, or standard output is gone.
-pub fn serve(mut input: impl BufRead, output: impl Write + Send + 'static) -> anyhow::Result<()> {
-    bounds::die_with_parent();
+/// The first line is no job, the engine has ended already, or standard output is gone.
+pub fn serve(engine: Option<u32>, mut input: impl BufRead, output: impl Write + Send + 'static) -> anyhow::Result<()> {
+    bounds::die_with_parent(engine)?;
     let mut line = String::new();
     input.read_line(&mut line).context("the job could not be read from standard input")?;
     let job: Assignment = serde_json::from_str(&line).context(

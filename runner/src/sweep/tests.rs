@@ -161,5 +161,7 @@ fn a_combination_is_repeated_until_its_median_is_known() {
     assert_eq!(limits.verdict(&larger, &forecast), Verdict::Make, "another combination");
     limits.add(&run, Duration::from_secs(3), &sample(&job, &run, Outcome::Completed, 3.0));
     limits.add(&run, Duration::from_secs(3), &sample(&job, &run, Outcome::Completed, 1.0));
-    assert_eq!(limits.verdict(&run, &forecast), Verdict::Precise, "the second and the seventh of eight are the bounds");
+    assert_eq!(limits.verdict(&run, &forecast), Verdict::Make, "the first and the last of eight are the bounds");
+    limits.add(&run, Duration::from_secs(3), &sample(&job, &run, Outcome::Completed, 2.0));
+    assert_eq!(limits.verdict(&run, &forecast), Verdict::Precise, "the second and the eighth of nine");
 }

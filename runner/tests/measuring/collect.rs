@@ -129,7 +129,7 @@ fn a_dry_run_says_what_the_rest_will_take_once_something_is_known() {
 fn image_sizes_and_batch_sizes_are_parts_of_the_grid() {
     let folder = images(8);
     let file = folder.path().join("samples.jsonl");
-    let arguments = ["collect", "--model", "mobilenetv2", "--data", text(folder.path()), "--output", text(&file)];
+    let arguments = ["collect", "--model", "mobilenet_v2", "--data", text(folder.path()), "--output", text(&file)];
     let sizes = ["--image-px", "64,32", "--batch-size", "2,4", "--executors", "1", "--cores", "1"];
     let more = ["--sampling-rate", "0.5", "--device", "cpu", "--format", "json"];
     let (code, _, err) = answer(&[&arguments[..], &sizes, &more].concat());
@@ -147,7 +147,7 @@ fn a_budget_ends_a_sweep_and_the_same_command_goes_on() {
     let folder = images(8);
     let file = folder.path().join("samples.jsonl");
     let arguments = [&GRID[..], &[text(&file), "--data", text(folder.path()), "--format", "json"]].concat();
-    for (budget, made) in [(["--budget-time", "1ms"], 0), (["--budget-money", "1e-12"], 1)] {
+    for (budget, made) in [(["--budget-time", "1e-9"], 0), (["--budget-money", "1e-12"], 1)] {
         // Of the first run nothing is known, so that it is made where anything is left of the budget.
         let (code, out, err) = answer(&[&arguments[..], &budget].concat());
         assert_eq!((code, out.lines().count()), (0, made), "{err}");
