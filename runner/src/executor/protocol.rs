@@ -30,8 +30,11 @@ pub struct Assignment {
     pub partition_size: u32,
     /// Partitions that are worked on at the same time, C.
     pub threads: u32,
-    /// Upper bound on the memory of the process, MiB; `None` leaves it free.
+    /// Upper bound on the memory of the process, MiB; `None` where the system holds it to one already, or leaves it free.
     pub memory_mib: Option<u32>,
+    /// Processors that the process keeps to, by the system's numbers; none leaves it free.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processors: Vec<u32>,
     /// Where the CNN runs.
     pub place: Place,
     /// Where the images lie.
@@ -211,7 +214,10 @@ pub struct Phases {
     pub read_secs: f64,
     /// Decoding, resizing, normalising.
     pub decode_secs: f64,
-    /// Copying to the device, the CNN, and the answer back.
+    /// Handing the numbers to the device.
+    #[serde(default)]
+    pub copy_secs: f64,
+    /// The CNN, and the answer back.
     pub forward_secs: f64,
     /// Training: gradients, and the optimiser's step.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -235,6 +241,7 @@ impl Phases {
         Self {
             read_secs: round(self.read_secs),
             decode_secs: round(self.decode_secs),
+            copy_secs: round(self.copy_secs),
             forward_secs: round(self.forward_secs),
             backward_secs: round(self.backward_secs),
             average_secs: round(self.average_secs),
@@ -247,6 +254,7 @@ impl std::ops::AddAssign for Phases {
     fn add_assign(&mut self, other: Self) {
         self.read_secs += other.read_secs;
         self.decode_secs += other.decode_secs;
+        self.copy_secs += other.copy_secs;
         self.forward_secs += other.forward_secs;
         self.backward_secs += other.backward_secs;
         self.average_secs += other.average_secs;
@@ -271,16 +279,17 @@ mod tests {
     #[test]
     fn the_lines_keep_their_form() {
         let json = |report: &Report| serde_json::to_string(report).unwrap();
-        let phases = Phases { read_secs: 0.25, decode_secs: 0.5, forward_secs: 1.0, ..Phases::default() };
+        let phases =
+            Phases { read_secs: 0.25, decode_secs: 0.5, copy_secs: 0.125, forward_secs: 1.0, ..Phases::default() };
         assert_eq!(json(&Report::Ready { images: 20 }), r#"{"ready":{"images":20}}"#);
         assert_eq!(
             json(&Report::Done { partition: 3, images: 8, broken: vec![], phases }),
-            r#"{"done":{"partition":3,"images":8,"read_secs":0.25,"decode_secs":0.5,"forward_secs":1.0}}"#
+            r#"{"done":{"partition":3,"images":8,"read_secs":0.25,"decode_secs":0.5,"copy_secs":0.125,"forward_secs":1.0}}"#
         );
         let broken = vec![BrokenImage { name: "a.jpg".into(), why: "no image".into() }];
         assert_eq!(
             json(&Report::Done { partition: 3, images: 7, broken, phases }),
-            r#"{"done":{"partition":3,"images":7,"broken":[{"name":"a.jpg","why":"no image"}],"read_secs":0.25,"decode_secs":0.5,"forward_secs":1.0}}"#
+            r#"{"done":{"partition":3,"images":7,"broken":[{"name":"a.jpg","why":"no image"}],"read_secs":0.25,"decode_secs":0.5,"copy_secs":0.125,"forward_secs":1.0}}"#
         );
         assert_eq!(
             json(&Report::Failed { partition: None, reason: "no".into() }),

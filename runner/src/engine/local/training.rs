@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::super::Progress;
 use super::super::fleet::{Event, Fleet};
-use super::{LONGEST_STARTUP, PULSE, Run, Stop, describe, failed};
+use super::{LONGEST_STARTUP, PULSE, Run};
+use crate::engine::ending::{Stop, failed, unexpected};
 use crate::executor::protocol::{Evaluation, Order, Report, Round, Tally};
 use crate::executor::training::Training;
 
@@ -95,18 +96,17 @@ impl Run<'_> {
         while left > 0 {
             match self.next(fleet, clock)? {
                 None => {}
-                Some((_, Event::Report(Report::Learned { epoch, tally, broken, phases }))) => {
+                Some((executor, Event::Report(Report::Learned { epoch, tally, broken, phases }))) => {
                     skipped += broken.len() as u64;
                     // Another epoch meets the same broken images again.
-                    let is_new = |name: &str| self.broken.iter().all(|known| known.name != name);
+                    let is_new = |name: &str| self.account.broken.iter().all(|known| known.name != name);
                     let new = broken.into_iter().filter(|image| is_new(&image.name)).collect();
                     self.skip(new)?;
                     if let Some(whole) = self.course.epochs.get_mut(epoch as usize) {
                         *whole += tally;
                     }
-                    self.images_done += tally.images;
-                    self.phases += phases;
-                    (self.progress)(Progress::Images(self.images_done + skipped, images));
+                    self.account.learned(executor, tally.images, phases);
+                    (self.progress)(Progress::Images(self.account.images_done + skipped, images));
                 }
                 Some((_, Event::Report(Report::Trained { .. }))) => left -= 1,
                 Some((executor, event)) => return Err(self.cause(fleet, executor, event)),
@@ -150,12 +150,11 @@ impl Run<'_> {
             let end = Instant::now() + LOOKING;
             while Instant::now() < end {
                 let Some((other, Event::Gone)) = fleet.next(PULSE) else { continue };
-                let end = fleet.end_of(other);
-                if end.status.is_some_and(|status| !status.success()) {
-                    return self.failed_or_out_of_memory(describe(other, self.configuration.executors, &end));
+                if fleet.has_failed(other) {
+                    return unexpected(self.configuration, fleet, other, Event::Gone);
                 }
             }
         }
-        self.unexpected(fleet, executor, event)
+        unexpected(self.configuration, fleet, executor, event)
     }
 }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use foreglow_shared::{Configuration, Engine, Host, Outcome, SCHEMA, Sample, Timestamp, Uuid};
+use foreglow_shared::{Configuration, Engine, Host, Outcome, SCHEMA, Sample, Timestamp, Uuid, Workload};
 use rust_embed::RustEmbed;
 use serde_json::{Map, Value, json};
 
@@ -87,6 +87,7 @@ pub struct Spark {
 struct Running {
     application: Application,
     configuration: Configuration,
+    workload: Workload,
     id: String,
     version: String,
 }
@@ -265,7 +266,8 @@ impl Run<'_> {
     /// Submits an application where none is there, has it run the job, and gives the completion time, seconds.
     fn execute(&mut self, spark: &mut Spark) -> Result<f64, Stop> {
         (self.progress)(Progress::Starting);
-        if spark.running.as_ref().is_some_and(|running| running.configuration != *self.configuration) {
+        let asked = (self.configuration, &self.job.workload);
+        if spark.running.as_ref().is_some_and(|running| (&running.configuration, &running.workload) != asked) {
             spark.running = None;
         }
         let submitted = Instant::now();
@@ -310,6 +312,8 @@ impl Run<'_> {
         let arguments = spark.submission().arguments(self.job, self.configuration);
         // All images: the sample of any rate is the beginning of them.
         let mut assignment = self.job.assignment(0, self.configuration, 1.0);
+        // Spark decides where its executors run.
+        assignment.processors.clear();
         assignment.source = assignment.source.absolute();
         let on_loopback = spark.settings.master.is_loopback();
         let mut application = Application::submit(&spark.home, &arguments, on_loopback, &assignment)
@@ -323,7 +327,8 @@ impl Run<'_> {
             }
         }
         let (id, version) = started.ok_or_else(|| failed("the driver did not say which application it is".into()))?;
-        Ok(Running { application, configuration: self.configuration.clone(), id, version })
+        let (configuration, workload) = (self.configuration.clone(), self.job.workload.clone());
+        Ok(Running { application, configuration, workload, id, version })
     }
 
     /// The next line of a driver that starts.
