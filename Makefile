@@ -85,7 +85,7 @@ bench-decision: $(WASM_RUNNER)
 	  --manifest-path bench/decision/Cargo.toml --target-dir target/decision-web --test browser -- --nocapture | tee target/bench/decision.log
 	cargo run --release --locked --manifest-path bench/decision/Cargo.toml --target-dir target/decision -- target/bench/decision.log
 
-bench: setup-run bench-decision bench-input bench-spark bench-event-log $(SKLEARN)
+bench: setup-run bench-decision bench-input bench-training bench-spark bench-event-log $(SKLEARN)
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 
@@ -130,3 +130,7 @@ bench-input: build $(if $(filter $(PARITY)/%,$(PYTORCH)),$(PARITY)/venv/installe
 .PHONY: bench-event-log
 bench-event-log: build
 	python3 bench/event-log/run.py
+
+.PHONY: bench-training
+bench-training: build
+	python3 bench/training/run.py
