@@ -31,7 +31,9 @@ fn alike(answer: &Answer) -> Vec<Value> {
     let mut samples = samples(answer);
     for sample in &mut samples {
         let sample = sample.as_object_mut().unwrap();
-        ["id", "started_at", "completion_time_secs", "startup_secs", "spark"].map(|name| sample.remove(name));
+        for name in ["id", "started_at", "completion_time_secs", "startup_secs", "spark"] {
+            sample.remove(name);
+        }
     }
     samples
 }
