@@ -4,7 +4,8 @@
 
 Both send the same number of mini-batches through the same CNN on one thread that keeps to one processor. The run is `foreglow
 run`: an engine, an executor process, partitions of 32 images. Its own account says how long its thread read and decoded,
-which the bare loop does not, so that this is taken off; what is left over the loop is scheduling. They take turns in every
+which the bare loop does not, so that this is taken off; what is left over the loop is scheduling. The same account also
+says how long the thread had no partition at all, which other work of the machine disturbs less. They take turns in every
 round, so that a machine that is busy for a while slows both; the median of the rounds' ratios counts. Start-up lies outside
 both clocks. Writes target/bench/overhead.json.
 """
@@ -49,7 +50,7 @@ def main():
     entries = []
     for model, px, batch, images in WORK:
         run(cache, model, px, batch, images)
-        ratios, ours, peers, inputs = [], [], [], []
+        ratios, ours, peers, inputs, betweens = [], [], [], [], []
         for _ in range(ROUNDS):
             secs, phases, processors = run(cache, model, px, batch, images)
             secs_of_input = phases["read_secs"] + phases["decode_secs"]
@@ -58,12 +59,14 @@ def main():
             peers.append(images / peer)
             ratios.append(ours[-1] / peers[-1])
             inputs.append(secs_of_input / secs)
+            betweens.append(1 - sum(phases.values()) / secs)
         ratio = statistics.median(ratios)
         entries.append({"name": f"{model} {px} px, batch {batch}, P {PARTITION}, 1 thread, input apart", "unit": "images/s",
                         "ours": round(statistics.median(ours), 2), "peer_name": "bare loop of forward passes",
                         "peer": round(statistics.median(peers), 2), "ratio": round(ratio, 4)})
-        print(f"{entries[-1]}  overhead {100 / ratio - 100:.2f} %, input {100 * statistics.median(inputs):.2f} % of the run, "
-              f"ratios {[round(value, 3) for value in ratios]}", file=sys.stderr)
+        print(f"{entries[-1]}  overhead {100 / ratio - 100:.2f} %; of the run, input {100 * statistics.median(inputs):.2f} %, "
+              f"between partitions {100 * statistics.median(betweens):.3f} %; ratios {[round(value, 3) for value in ratios]}",
+              file=sys.stderr)
     (FOLDER / "overhead.json").write_text(json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
 
 

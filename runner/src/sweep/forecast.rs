@@ -93,7 +93,8 @@ impl Pace {
         let slots = run.configuration.executors.saturating_mul(run.configuration.cores_per_executor);
         let slots = slots.min(self.processors.unwrap_or(slots)).max(1);
         let pixels = f64::from(run.workload.image_px).powi(2);
-        images_in_sample(run.workload.images, run.sampling_rate) as f64 * pixels / f64::from(slots)
+        let images = images_in_sample(run.workload.images, run.sampling_rate) * u64::from(run.workload.epochs);
+        images as f64 * pixels / f64::from(slots)
     }
 }
 
