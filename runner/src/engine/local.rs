@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use foreglow_shared::{Configuration, Engine, Outcome, SCHEMA, Sample, Timestamp, Uuid};
 use serde_json::{Map, Value, json};
 
-use self::training::Course;
+pub use self::training::Course;
 use super::fleet::{End, Event, Fleet};
 use super::{Job, Progress};
 use crate::executor::is_out_of_memory;
