@@ -103,6 +103,18 @@ pub struct Evaluation {
     pub images: u64,
 }
 
+impl Evaluation {
+    /// An equal share of the images for each executor, by rank.
+    pub fn shares(&self, executors: u32) -> impl Iterator<Item = Self> + '_ {
+        let executors = u64::from(executors);
+        let start = move |executor: u64| self.first + executor * self.images / executors;
+        (0..executors).map(move |executor| {
+            let (first, images) = (start(executor), start(executor + 1) - start(executor));
+            Self { source: self.source.clone(), first, images }
+        })
+    }
+}
+
 /// How well a CNN did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
