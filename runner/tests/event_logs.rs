@@ -31,7 +31,9 @@ fn alike(answer: &Answer) -> Vec<Value> {
     let mut samples = samples(answer);
     for sample in &mut samples {
         let sample = sample.as_object_mut().unwrap();
-        ["id", "started_at", "completion_time_secs", "startup_secs", "spark"].map(|name| sample.remove(name));
+        for name in ["id", "started_at", "completion_time_secs", "startup_secs", "spark"] {
+            sample.remove(name);
+        }
     }
     samples
 }
@@ -123,7 +125,8 @@ fn what_was_asked_is_what_ran_or_the_run_failed_and_says_why() {
     let sample = &samples(&killed)[0];
     assert_eq!(sample["outcome"], "failed");
     let reason = sample["reason"].as_str().unwrap();
-    assert!(reason.contains("1 executor ") && reason.contains("went while it ran"), "{reason}");
+    // Somebody killed it: that is not to say that its memory was too small.
+    assert!(reason.contains("went while it ran: Command exited with code 137"), "{reason}");
     assert!(reason.contains("task attempts failed"), "{reason}");
 
     let failed = import(&Foreglow::new(), &[&log("4.1-failed.zstd"), "--sampling-rate", "1"]);
