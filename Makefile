@@ -7,6 +7,7 @@ WASM_CARGO   = env $(shell ./setup.sh wasm-env) cargo
 # A target directory of its own: another compiler may build it, and cargo would rebuild everything at each change of compiler.
 WEB_TARGET  := target/web
 WEB_WASM    := $(WEB_TARGET)/$(WASM)/planner/foreglow_web.wasm
+COMPARISON  := $(WEB_TARGET)/$(WASM)/planner/foreglow_comparison.wasm
 PLANNER     := target/planner
 WASM_RUNNER := target/bundle/release/foreglow-wasm-runner
 FOREGLOW    := target/release/foreglow
@@ -15,7 +16,7 @@ SKLEARN     := target/sklearn/bin/python
 # Gradients and weight files, compiled by themselves; PyTorch for the processor and the graphics card is some 6 GB.
 PARITY := target/parity
 
-.PHONY: run test bench parity accuracy bench-decision build planner lint unit wasm-unit help FORCE
+.PHONY: run test bench bench-page screenshots fuzz parity accuracy bench-decision build planner spark lint unit wasm-unit help FORCE
 
 help:
 	@echo 'make run    measure a real CNN on this machine, predict the whole job, serve the planner'
@@ -33,25 +34,35 @@ test: setup-test lint build unit wasm-unit
 setup-run setup-test: setup-%:
 	@./setup.sh $*
 
-# The planner is embedded in the binary, so it comes first.
-build: planner
+# The planner and the driver of the Spark engine are embedded in the binary, so they come first.
+build: planner spark
 	cargo build $(CARGO_FLAGS)
+
+# Changes nothing where it is up to date, or where no JDK and no Spark are: the binary is built without it then.
+spark:
+	@runner/spark/build.sh
 
 planner: $(PLANNER)/index.html
 
 # Bundled anew only when something of it changed: the binary embeds these files, and would be linked again each time.
-$(PLANNER)/index.html: $(WEB_WASM) index.html $(wildcard web/assets/* web/bundle/src/* web/bundle/Cargo.*)
-	cargo run --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- --wasm $(WEB_WASM) --out $(PLANNER)
+$(PLANNER)/index.html: $(WEB_WASM) $(COMPARISON) index.html $(wildcard web/assets/* web/bundle/src/* web/bundle/Cargo.*)
+	cargo run --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- --wasm $(WEB_WASM) \
+	  --comparison $(COMPARISON) --out $(PLANNER)
 
 # Cargo knows what the page is made of, and leaves the file alone when nothing changed.
 $(WEB_WASM): FORCE | setup-run
 	$(WASM_CARGO) build --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-web
+
+# The comparison of all learners with Burn, which most visits never fetch.
+$(COMPARISON): FORCE | setup-run
+	$(WASM_CARGO) build --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) --manifest-path web/comparison/Cargo.toml
 
 FORCE:
 
 lint: | setup-test
 	cargo fmt --all --check
 	cargo fmt --check --manifest-path web/bundle/Cargo.toml
+	cargo fmt --check --manifest-path web/comparison/Cargo.toml
 	cargo fmt --check --manifest-path bench/cpu-devices/Cargo.toml
 	cargo fmt --check --manifest-path bench/decision/Cargo.toml
 	cargo fmt --check --manifest-path runner/parity/Cargo.toml
@@ -60,6 +71,7 @@ lint: | setup-test
 	cargo clippy $(CARGO_FLAGS) --all-targets -- -D warnings
 	cargo clippy --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- -D warnings
 	$(WASM_CARGO) clippy --locked --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-shared -p foreglow-model -p foreglow-web -- -D warnings
+	$(WASM_CARGO) clippy --locked --target $(WASM) --target-dir $(WEB_TARGET) --manifest-path web/comparison/Cargo.toml -- -D warnings
 
 # cargo-nextest runs the tests side by side where it is installed; it does not run the examples in the documentation.
 unit: build | setup-test
@@ -81,7 +93,32 @@ bench-decision: $(WASM_RUNNER)
 	  --manifest-path bench/decision/Cargo.toml --target-dir target/decision-web --test browser -- --nocapture | tee target/bench/decision.log
 	cargo run --release --locked --manifest-path bench/decision/Cargo.toml --target-dir target/decision -- target/bench/decision.log
 
-bench: setup-run bench-decision bench-input bench-event-log $(SKLEARN)
+# The published grid in the planner as people get it, in a real browser, beside the binary on one core and on two.
+.PHONY: bench-grid-page
+bench-grid-page: build | setup-test
+	cargo build $(CARGO_FLAGS) --example grid_in_page
+	target/release/examples/grid_in_page
+
+# The planner's slider, its fit and its heap in a real browser.
+.PHONY: bench-planner
+bench-planner: build | setup-test
+	cargo build $(CARGO_FLAGS) --example bench_planner
+	target/release/examples/bench_planner
+
+# What a first visit transfers and how long it takes, in headless Chromium; writes target/bench/page-load.json.
+bench-page: build | setup-test
+	cargo run $(CARGO_FLAGS) --example page_load
+
+# The pictures of docs/: light, dark and a phone's.
+screenshots: build | setup-test
+	cargo run $(CARGO_FLAGS) --example screenshots -- docs/screenshots
+
+# Fuzzes what reads links and files, SECS seconds a target.
+SECS := 1200
+fuzz:
+	fuzz/run.sh $(SECS)
+
+bench: setup-run bench-decision bench-grid-page bench-planner bench-page bench-input bench-overhead bench-training bench-spark bench-event-log $(SKLEARN)
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 
@@ -111,6 +148,13 @@ $(PARITY)/venv/installed: runner/parity/requirements.txt
 # PyTorch's data loader, of the environment in which the CNNs are compared, or of any Python that has it (PYTORCH=python3).
 PYTORCH ?= $(PARITY)/venv/bin/python
 
+.PHONY: bench-spark setup-spark
+setup-spark:
+	@./setup.sh spark
+
+bench-spark: setup-spark build
+	python3 bench/spark/run.py
+
 .PHONY: bench-input
 bench-input: build $(if $(filter $(PARITY)/%,$(PYTORCH)),$(PARITY)/venv/installed)
 	$(PYTORCH) bench/input/run.py
@@ -119,3 +163,13 @@ bench-input: build $(if $(filter $(PARITY)/%,$(PYTORCH)),$(PARITY)/venv/installe
 .PHONY: bench-event-log
 bench-event-log: build
 	python3 bench/event-log/run.py
+
+# What the engine costs over the CNN alone.
+.PHONY: bench-overhead
+bench-overhead: build
+	python3 bench/overhead/run.py
+
+# What distribution costs in accuracy.
+.PHONY: bench-training
+bench-training: build
+	python3 bench/training/run.py

@@ -3,6 +3,7 @@
 #
 #   ./setup.sh run        what the main job needs
 #   ./setup.sh test       what the tests need besides
+#   ./setup.sh spark      what the Spark engine is built with and tested on; part of test
 #   ./setup.sh wasm-env   prints the environment in which cargo compiles for wasm32-unknown-unknown
 #
 # Exit code 2: something is missing and may not be installed from here; the last lines say what to install.
@@ -11,6 +12,7 @@ cd "$(dirname "$0")"
 
 readonly WASM=wasm32-unknown-unknown
 readonly MIN_RUST=1.95
+readonly AXE=axe-core@4.14.1
 readonly DEBIAN_RUSTC=/usr/bin/rustc
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -109,14 +111,42 @@ for_run() {
   has_vulkan || has_vulkan_driver_elsewhere || install "the Vulkan loader with a software driver" libvulkan1 mesa-vulkan-drivers
 }
 
+# axe-core checks the page's accessibility inside the browser's tests.
+axe() {
+  [ -e target/axe/package/axe.min.js ] && return
+  have npm || install "npm (for axe-core, which checks the page's accessibility)" npm
+  say "axe-core is missing; fetching $AXE from the npm registry"
+  mkdir -p target/axe
+  (cd target/axe && npm pack --silent "$AXE" >/dev/null && tar -xzf axe-core-*.tgz) ||
+    fail "npm could not fetch $AXE. Read its message above and run the same command again."
+}
+
+# --- Apache Spark ----------------------------------------------------------------------------------------------------
+
+# Spark 3.5: its driver, compiled for Java 8, runs on every later version too.
+readonly PYSPARK=3.5.9
+
+for_spark() {
+  have javac && have jar || install "a JDK (for the Spark engine)" default-jdk-headless
+  [ -e target/pyspark/installed ] && return
+  python3 -c 'import ensurepip, venv' 2>/dev/null || install "Python's venv (for Apache Spark)" python3-venv
+  say "Apache Spark is missing; installing pyspark $PYSPARK from PyPI into target/pyspark (about 330 MB)"
+  python3 -m venv target/pyspark
+  target/pyspark/bin/pip install --quiet "pyspark==$PYSPARK" >&2 ||
+    fail "pip could not install pyspark. Read its message above and run the same command again."
+  touch target/pyspark/installed
+}
+
 for_test() {
   for_run
+  for_spark
   have chromium || have google-chrome || install "a browser (for the page's tests)" chromium
   have chromedriver || install "the browser's driver (for the page's tests)" chromium-driver
   if ! cargo clippy --version >/dev/null 2>&1; then
     if rustup_may_download; then say "clippy is missing; adding it with rustup"; rustup component add clippy rustfmt >&2
     else fail "clippy is missing. Install it (rustup component add clippy), then run the same command again."; fi
   fi
+  axe
   # The page is linted with the toolchain that compiles it.
   if ! compiles_wasm rustc && [ ! -x /usr/bin/clippy-driver ]; then install "clippy for $WASM" rust-web-clippy; fi
 }
@@ -124,6 +154,7 @@ for_test() {
 case "${1:-}" in
   run) for_run ;;
   test) for_test ;;
+  spark) for_spark ;;
   wasm-env) wasm_env ;;
-  *) fail "usage: ./setup.sh run|test|wasm-env" ;;
+  *) fail "usage: ./setup.sh run|test|spark|wasm-env" ;;
 esac

@@ -1,18 +1,20 @@
-//! Builds the runner again when the planner that it embeds was built anew.
+//! Builds the runner again when what it embeds was built anew: the planner, the driver of the Spark engine.
 
 use std::fs;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-const PLANNER: &str = "../target/planner";
+const EMBEDDED: [(&str, &str); 2] = [("PLANNER", "../target/planner"), ("SPARK", "../target/spark")];
 
 fn main() {
-    // Cargo takes a watched path that is missing for a change and would build the runner each time. Where the folder
-    // cannot be made, it does just that.
-    let _ = fs::create_dir_all(PLANNER);
-    println!("cargo::rerun-if-changed={PLANNER}");
-    // Files that are new or gone change this number, and with it the code that embeds them.
-    println!("cargo::rustc-env=FOREGLOW_PLANNER_STAMP={}", stamp(Path::new(PLANNER)));
+    for (name, folder) in EMBEDDED {
+        // Cargo takes a watched path that is missing for a change and would build the runner each time. Where the folder
+        // cannot be made, it does just that.
+        let _ = fs::create_dir_all(folder);
+        println!("cargo::rerun-if-changed={folder}");
+        // Files that are new or gone change this number, and with it the code that embeds them.
+        println!("cargo::rustc-env=FOREGLOW_{name}_STAMP={}", stamp(Path::new(folder)));
+    }
 }
 
 /// A number that changes with the names, sizes and times of the files in a folder.

@@ -31,8 +31,8 @@ const ENOUGH_SETTINGS: usize = 3;
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Predictor {
-    ensemble: Ensemble,
-    items: Items,
+    pub(crate) ensemble: Ensemble,
+    pub(crate) items: Items,
     rates: Rates,
     range: Range,
     capacity: Option<Capacity>,
@@ -48,7 +48,12 @@ impl Predictor {
     /// # Errors
     /// [`FitError`] says what is wrong or missing, and what to collect.
     pub fn fit(context: &Context, observations: &[Observation]) -> Result<Self, FitError> {
-        Self::fit_job(&Job { context: context.clone(), observations: observations.to_vec(), incomplete: Vec::new() })
+        Self::fit_job(&Job {
+            context: context.clone(),
+            observations: observations.to_vec(),
+            incomplete: Vec::new(),
+            peaks: Vec::new(),
+        })
     }
 
     /// Fits what was measured of one job; runs that were stopped at a limit are lower bounds.
@@ -89,8 +94,7 @@ impl Predictor {
         let Some(capacity) = self.capacity.filter(|capacity| capacity.is_exceeded_by(setting)) else {
             return self.unlimited(setting);
         };
-        let secs = |fitting: Setting| self.unlimited(fitting).completion_time_secs;
-        let fitting = capacity.fastest_within(&self.range, setting, secs).unwrap_or(setting);
+        let fitting = self.fitting(setting).unwrap_or(setting);
         let mut prediction = self.unlimited(fitting);
         prediction.warnings.push(Warning::Oversubscribed { slots: setting.slots(), processors: capacity.processors });
         prediction
@@ -120,6 +124,13 @@ impl Predictor {
         let down = Along { name: Feature::InverseExecutors.noun(), values: &executors };
         let across = Along { name: Feature::InverseCores.noun(), values: &cores };
         self.ensemble.surface(&question, down, across)
+    }
+
+    /// Where a machine has too few processors for a setting, the fastest of the measured range that it has them for.
+    pub(crate) fn fitting(&self, setting: Setting) -> Option<Setting> {
+        let capacity = self.capacity.filter(|capacity| capacity.is_exceeded_by(setting))?;
+        let secs = |fitting: Setting| self.unlimited(fitting).completion_time_secs;
+        capacity.fastest_within(&self.range, setting, secs)
     }
 
     /// The prediction as if a machine had processors for all.

@@ -124,6 +124,21 @@ impl Items {
     }
 }
 
+impl Items {
+    /// The setting of a row of the table; `None` of a row that is none of its.
+    pub(crate) fn setting(&self, numeric: &[f64]) -> Option<Setting> {
+        let value = |item: Item| {
+            let place = self.asked.iter().position(|asked| *asked == item)?;
+            numeric.get(place).copied()
+        };
+        Some(Setting {
+            executors: value(Item::Executors)? as u32,
+            cores_per_executor: value(Item::Cores)? as u32,
+            sampling_rate: value(Item::SamplingRate)?,
+        })
+    }
+}
+
 impl Item {
     fn name(self) -> &'static str {
         match self {

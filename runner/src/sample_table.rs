@@ -1,7 +1,9 @@
 //! Timing samples as tables for people.
 
+use foreglow_model::Repetitions;
 use foreglow_shared::{Outcome, Sample, format_duration, format_rate};
 
+use crate::sweep::Run;
 use crate::table::{Align, table};
 
 /// One sample: a line for each thing that it says.
@@ -20,11 +22,51 @@ pub fn one(sample: &Sample) -> String {
         ("completion time", completion_time(sample)),
         ("start-up, not in it", sample.startup_secs.map_or_else(|| "unknown".into(), format_duration)),
     ];
+    rows.extend(accuracy(sample));
     if let Some(reason) = &sample.reason {
         rows.push(("reason", reason.clone()));
     }
     let rows = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]);
     table(&[("sample", Align::Left), (&sample.id.to_string(), Align::Left)], rows)
+}
+
+/// Combinations that ran more than once: a line each, `None` where none did.
+pub fn repeated(combinations: &[(Run, Vec<f64>)]) -> Option<String> {
+    let columns = [
+        ("executors", Align::Right),
+        ("cores", Align::Right),
+        ("memory MiB", Align::Right),
+        ("partition size", Align::Right),
+        ("px", Align::Right),
+        ("batch", Align::Right),
+        ("sampling rate", Align::Right),
+        ("runs", Align::Right),
+        ("median", Align::Right),
+        ("spread", Align::Right),
+        ("95 % interval of the median", Align::Right),
+        ("outliers", Align::Right),
+    ];
+    let row = |(run, times): &(Run, Vec<f64>)| {
+        let repetitions = Repetitions::of(times).filter(|_| times.len() > 1)?;
+        let (workload, configuration) = (&run.workload, &run.configuration);
+        let interval = |(lower, upper)| format!("{} to {}", format_duration(lower), format_duration(upper));
+        Some(vec![
+            configuration.executors.to_string(),
+            configuration.cores_per_executor.to_string(),
+            configuration.memory_per_executor_mib.to_string(),
+            configuration.partition_size.to_string(),
+            workload.image_px.to_string(),
+            workload.batch_size.to_string(),
+            format_rate(run.sampling_rate),
+            times.len().to_string(),
+            format_duration(repetitions.median),
+            format!("{:.1} %", 100.0 * repetitions.spread),
+            repetitions.interval.map_or_else(|| "6 runs or more".into(), interval),
+            repetitions.outliers.len().to_string(),
+        ])
+    };
+    let rows: Vec<Vec<String>> = combinations.iter().filter_map(row).collect();
+    (!rows.is_empty()).then(|| table(&columns, rows))
 }
 
 /// Many samples of one job: a line each.
@@ -53,6 +95,20 @@ pub fn many(samples: &[Sample]) -> String {
         ]
     });
     table(&columns, rows)
+}
+
+/// What a CNN has learned: loss and accuracy in the last epoch, and on the images that were held out.
+fn accuracy(sample: &Sample) -> Vec<(&'static str, String)> {
+    let Some(training) = sample.extra.get("training") else { return Vec::new() };
+    let shown = |score: &serde_json::Value| {
+        let loss = score["loss"].as_f64().map_or_else(|| "none".to_owned(), |loss| format!("{loss:.4}"));
+        let accuracy = score["accuracy"].as_f64().unwrap_or(0.0) * 100.0;
+        format!("loss {loss}, accuracy {accuracy:.2} % of {} images", score["images"])
+    };
+    let last = training["epochs"].as_array().and_then(|epochs| epochs.last());
+    let last = last.map(|score| ("last epoch", shown(score)));
+    let held_out = training.get("held_out").map(|score| ("held-out images", shown(score)));
+    last.into_iter().chain(held_out).collect()
 }
 
 fn completion_time(sample: &Sample) -> String {

@@ -293,3 +293,76 @@ fn authority(url: &str) -> &str {
 fn pretty(json: &str) -> String {
     serde_json::to_string_pretty(&serde_json::from_str::<serde_json::Value>(json).unwrap()).unwrap()
 }
+
+/// Reads the stream of samples until `count` of them came; their ids.
+fn read_events(reader: &mut impl std::io::BufRead, count: usize) -> Vec<String> {
+    let mut ids = Vec::new();
+    let mut line = String::new();
+    while ids.len() < count {
+        line.clear();
+        assert_ne!(reader.read_line(&mut line).unwrap(), 0, "the stream ended after {ids:?}");
+        ids.extend(line.strip_prefix("data: ").map(|data| foreglow_shared::parse_line(data).unwrap().id.to_string()));
+    }
+    ids
+}
+
+fn listen(url: &str, query: &str, last_event_id: &str) -> std::io::BufReader<TcpStream> {
+    let mut stream = TcpStream::connect(authority(url)).unwrap();
+    let head = format!(
+        "GET /api/v1/events{query} HTTP/1.1\r\nhost: {}\r\nlast-event-id: {last_event_id}\r\n\r\n",
+        authority(url)
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
+    let mut reader = std::io::BufReader::new(stream);
+    // The greeting: from here on nothing that arrives is missed.
+    let mut line = String::new();
+    while !line.starts_with(": samples follow") {
+        line.clear();
+        assert_ne!(reader.read_line(&mut line).unwrap(), 0, "no greeting");
+    }
+    reader
+}
+
+#[test]
+fn samples_are_told_as_they_arrive_and_who_comes_back_misses_none() {
+    let home = Foreglow::new();
+    let server = Serving::start(&home);
+    post(&server.url, &line(1));
+    let mut live = listen(&server.url, "", "");
+    post(&server.url, &[line(1), line(2), line(3)].join("\n"));
+    assert_eq!(read_events(&mut live, 2), [foreglow::id(2), foreglow::id(3)], "what was known is no news");
+    // Another program that writes into the same store is heard too.
+    let other = home.run(&["upload", SAMPLES, "--to", &Serving::start(&home).url]);
+    assert_eq!(other.code, 0, "{}", other.stderr);
+    assert_eq!(read_events(&mut live, 21).len(), 21);
+    let mut back = listen(&server.url, &format!("?after={}", foreglow::id(1)), &foreglow::id(2));
+    assert_eq!(read_events(&mut back, 1), [foreglow::id(3)]);
+    let (status, answer) = get(&server.url, &format!("/api/v1/events?after={}", foreglow::id(99)));
+    assert_eq!(status, 400, "{answer}");
+}
+
+#[cfg(unix)]
+#[test]
+fn one_who_listens_does_not_keep_a_collector_from_stopping() {
+    let home = Foreglow::new();
+    let server = Serving::start(&home);
+    let _live = listen(&server.url, "", "");
+    let started = std::time::Instant::now();
+    assert_eq!(server.stop(), Some(0));
+    assert!(started.elapsed() < std::time::Duration::from_secs(4), "it took {:?}", started.elapsed());
+}
+
+#[test]
+fn the_planner_comes_with_a_policy_that_lets_nothing_else_in() {
+    let home = Foreglow::new();
+    let server = Serving::start(&home);
+    let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
+    let page = agent.get(&server.url).call().unwrap();
+    // A binary that was built without the planner has no page to guard.
+    if page.status() == 200 {
+        let policy = page.headers()["content-security-policy"].to_str().unwrap();
+        assert!(policy.contains("default-src 'none'") && policy.contains("script-src 'self' 'wasm-unsafe-eval';"));
+        assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("'unsafe-eval'"), "{policy}");
+    }
+}

@@ -49,6 +49,14 @@ impl Context {
         title
     }
 
+    /// Names the context in 16 hexadecimal digits: FNV-1a, 64 bits, of its JSON. Equal contexts have equal fingerprints.
+    pub fn fingerprint(&self) -> String {
+        const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+        const PRIME: u64 = 0x0000_0100_0000_01b3;
+        let hash = self.key().bytes().fold(BASIS, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME));
+        format!("{hash:016x}")
+    }
+
     /// Orders contexts, whatever their fields are.
     pub(crate) fn key(&self) -> String {
         serde_json::to_string(self).expect("a context holds only strings, numbers and maps with string keys")

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::separated::{delimiter, with_point};
 use crate::{ReadError, Sample, SampleError};
 
 /// Columns that hold text even where it looks like a number.
@@ -18,6 +19,9 @@ const TEXT: &[&str] = &[
     "host.adapter",
     "started_at",
 ];
+
+/// Columns of seconds that a sample may lack.
+const SECS: &[&str] = &["completion_time_secs", "startup_secs"];
 
 /// Columns without which no row is a sample.
 const REQUIRED: &[&str] = &[
@@ -40,12 +44,13 @@ const REQUIRED: &[&str] = &[
     "started_at",
 ];
 
-/// Reads CSV with a header.
+/// Reads CSV with a header. Cells may be parted by semicolons or tabs too, and numbers have a decimal comma.
 ///
 /// # Errors
 /// A missing column, or the line of the first row that is no sample.
 pub(crate) fn read_csv(text: &str) -> Result<Vec<Sample>, ReadError> {
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
+    let delimiter = delimiter(text);
+    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::All).from_reader(text.as_bytes());
     let headers = reader.headers().map_err(|error| form(1, &error))?.clone();
     if headers.iter().all(str::is_empty) {
         return Err(ReadError::Empty);
@@ -57,7 +62,7 @@ pub(crate) fn read_csv(text: &str) -> Result<Vec<Sample>, ReadError> {
     for row in reader.records() {
         let row = row.map_err(|error| form(error.position().map_or(1, csv::Position::line), &error))?;
         let line = row.position().map_or(1, csv::Position::line);
-        let object = nest(headers.iter().zip(row.iter()));
+        let object = nest(headers.iter().zip(row.iter()), delimiter);
         let sample: Sample = serde_json::from_value(object)
             .map_err(|error| ReadError::Line { line, error: SampleError::Form(error.to_string()) })?;
         sample.check().map_err(|error| ReadError::Line { line, error })?;
@@ -94,14 +99,14 @@ fn form(line: u64, error: &csv::Error) -> ReadError {
 }
 
 /// Builds the nested object of one row; an empty cell is an absent field.
-fn nest<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>) -> Value {
+fn nest<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>, delimiter: u8) -> Value {
     let mut root = Map::new();
     for (name, text) in cells.filter(|(_, text)| !text.is_empty()) {
         let mut object = &mut root;
         let mut names = name.split('.').peekable();
         while let Some(part) = names.next() {
             if names.peek().is_none() {
-                object.insert(part.to_owned(), value_of(name, text));
+                object.insert(part.to_owned(), number_or_value(name, text, delimiter));
                 break;
             }
             let inner = object.entry(part).or_insert_with(|| Value::Object(Map::new()));
@@ -111,6 +116,13 @@ fn nest<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>) -> Value {
     }
     root.entry("host").or_insert_with(|| Value::Object(Map::new()));
     Value::Object(root)
+}
+
+/// The value of a cell. A column of numbers may have decimal commas; one that this version does not know is not guessed at.
+fn number_or_value(name: &str, text: &str, delimiter: u8) -> Value {
+    let is_number = REQUIRED.contains(&name) || SECS.contains(&name);
+    let number = if is_number && !TEXT.contains(&name) { with_point(text, delimiter) } else { None };
+    value_of(name, number.as_deref().unwrap_or(text))
 }
 
 fn value_of(name: &str, text: &str) -> Value {

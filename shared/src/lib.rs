@@ -7,9 +7,12 @@
 //! This crate must never read a file, a clock, the network or a source of randomness: the same input gives the same
 //! bytes on every machine and in the browser.
 
+mod collect_command;
 mod context;
 mod csv;
+mod encoding;
 pub mod event_log;
+mod foreign;
 mod format;
 mod job;
 mod jsonl;
@@ -18,17 +21,24 @@ mod price;
 mod question;
 mod read;
 mod sample;
+mod separated;
+mod short_link;
+mod spark_submit;
 
+pub use crate::collect_command::collect_command;
 pub use crate::context::Context;
 pub use crate::csv::write_csv;
+pub use crate::foreign::{Extent, Field, ForeignTable, Mapping, Place, TableError, TimeUnit};
 pub use crate::format::{format_duration, format_money, format_percent, format_probability, format_rate};
-pub use crate::job::{IncompleteOutcome, IncompleteRun, Job, Observation, group_by_context};
+pub use crate::job::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMemory, group_by_context};
 pub use crate::jsonl::{parse_line, write_jsonl};
-pub use crate::link::{FRAGMENT_PREFIX, LinkError, View};
+pub use crate::link::{FRAGMENT_PREFIX, LeftOut, LinkError, View};
 pub use crate::price::{PriceError, PriceSheet, Resources};
 pub use crate::question::{DEFAULT_PROBABILITY, Question, WhatIf};
 pub use crate::read::{ReadError, SampleFormat, read_samples};
 pub use crate::sample::{Configuration, Engine, Host, Mode, Outcome, SCHEMA, Sample, SampleError, Workload};
+pub use crate::short_link::{SHORT_PREFIX, ShortLink};
+pub use crate::spark_submit::{spark_properties, spark_submit_arguments};
 
 pub use jiff::{Timestamp, civil::Date};
 pub use uuid::Uuid;

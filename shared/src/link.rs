@@ -6,7 +6,7 @@
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 
-use crate::{IncompleteRun, Job, Observation, Question};
+use crate::{IncompleteRun, Job, Observation, Question, WhatIf};
 
 /// How the fragment of this version begins.
 pub const FRAGMENT_PREFIX: &str = "v1.";
@@ -23,6 +23,31 @@ pub struct View {
     pub job: Job,
     /// What is asked.
     pub question: Question,
+    /// Configurations that the person compares, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pins: Vec<WhatIf>,
+    /// The runs that the person left out. They are no part of the job, so that a version that does not know them answers
+    /// from the same runs.
+    #[serde(default, skip_serializing_if = "LeftOut::is_empty")]
+    pub left_out: LeftOut,
+}
+
+/// Runs that were measured and are not asked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Of those that completed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub observations: Vec<Observation>,
+    /// Of those that did not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub incomplete: Vec<IncompleteRun>,
+}
+
+impl LeftOut {
+    /// Whether nothing was left out.
+    pub fn is_empty(&self) -> bool {
+        self.observations.is_empty() && self.incomplete.is_empty()
+    }
 }
 
 /// Why a link cannot be opened.
@@ -58,9 +83,7 @@ impl View {
     /// assert_eq!(View::from_link(&format!("https://example.org/planner/#{fragment}")).unwrap(), view);
     /// ```
     pub fn to_fragment(&self) -> String {
-        let json = serde_json::to_vec(self).expect("a view holds only strings, numbers and maps with string keys");
-        let packed = miniz_oxide::deflate::compress_to_vec_zlib(&json, COMPRESSION_LEVEL);
-        format!("{FRAGMENT_PREFIX}{}", URL_SAFE_NO_PAD.encode(packed))
+        format!("{FRAGMENT_PREFIX}{}", pack(self))
     }
 
     /// The whole link to a planner at `planner`.
@@ -75,31 +98,16 @@ impl View {
     /// [`LinkError`]: no link, a newer one, or a damaged one.
     pub fn from_link(link: &str) -> Result<Self, LinkError> {
         let fragment = link.trim().rsplit('#').next().unwrap_or_default();
-        let payload = payload(fragment)?;
-        let packed =
-            URL_SAFE_NO_PAD.decode(payload).map_err(|_| LinkError::Damaged("a character is missing or wrong"))?;
-        let json = miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(&packed, MAX_JSON_BYTES)
-            .map_err(|_| LinkError::Damaged("its checksum does not match"))?;
-        let view: Self = serde_json::from_slice(&json).map_err(|error| LinkError::Form(error.to_string()))?;
+        let view: Self = unpack(payload(fragment)?)?;
         view.check()?;
         Ok(view)
     }
 
     fn check(&self) -> Result<(), LinkError> {
         let form = |what: &str| Err(LinkError::Form(what.to_owned()));
-        let question = &self.question;
-        if let Err(error) = question.prices.check() {
-            return Err(LinkError::Form(error.to_string()));
-        }
-        if question.executors.is_empty() || question.cores_per_executor.is_empty() {
-            return form("it names no configuration to choose from");
-        }
-        let counts = [&question.executors, &question.cores_per_executor];
-        if counts.into_iter().flatten().any(|count| *count == 0)
-            || question.memory_per_executor_mib == 0
-            || self.has_zero_configuration()
-        {
-            return form("it has a configuration with nothing in it");
+        check_question(&self.question)?;
+        if self.has_zero_configuration() {
+            return form(NOTHING_IN_IT);
         }
         let sound = |run: &Observation| {
             run.completion_time_secs.is_finite()
@@ -108,7 +116,7 @@ impl View {
                 && run.sampling_rate <= 1.0
                 && run.startup_secs.is_none_or(|secs| secs.is_finite() && secs >= 0.0)
         };
-        if !self.job.observations.iter().all(sound) {
+        if !self.job.observations.iter().chain(&self.left_out.observations).all(sound) {
             return form("it has a time or a sampling rate that is none");
         }
         let sound = |run: &IncompleteRun| {
@@ -116,27 +124,73 @@ impl View {
                 && run.sampling_rate <= 1.0
                 && run.at_least_secs.is_none_or(|secs| secs.is_finite() && secs > 0.0)
         };
-        if !self.job.incomplete.iter().all(sound) {
+        if !self.job.incomplete.iter().chain(&self.left_out.incomplete).all(sound) {
             return form("it has a run without a time or a sampling rate that is one");
         }
-        if question.deadline_secs.is_some_and(|secs| !(secs.is_finite() && secs > 0.0)) {
-            return form("its deadline is no time");
-        }
-        if question.budget.is_some_and(|money| !(money.is_finite() && money > 0.0)) {
-            return form("its budget is no money");
-        }
-        if !(question.probability > 0.0 && question.probability < 1.0) {
-            return form("its probability is none");
+        if self.job.peaks.iter().any(|peak| [peak.cores_per_executor, peak.partition_size, peak.peak_mib].contains(&0))
+        {
+            return form("it has an executor that held nothing");
         }
         Ok(())
     }
 
     fn has_zero_configuration(&self) -> bool {
-        let what_if = self.question.what_if;
-        let runs = self.job.observations.iter().map(|run| (run.executors, run.cores_per_executor));
-        let incomplete = self.job.incomplete.iter().map(|run| (run.executors, run.cores_per_executor));
-        runs.chain(incomplete).chain([(what_if.executors, what_if.cores_per_executor)]).any(|(e, c)| e == 0 || c == 0)
+        let completed = self.job.observations.iter().chain(&self.left_out.observations);
+        let completed = completed.map(|run| (run.executors, run.cores_per_executor));
+        let incomplete = self.job.incomplete.iter().chain(&self.left_out.incomplete);
+        let incomplete = incomplete.map(|run| (run.executors, run.cores_per_executor));
+        let looked_at = self.pins.iter().chain([&self.question.what_if]);
+        let looked_at = looked_at.map(|looked| (looked.executors, looked.cores_per_executor));
+        completed.chain(incomplete).chain(looked_at).any(|(e, c)| e == 0 || c == 0)
     }
+}
+
+const NOTHING_IN_IT: &str = "it has a configuration with nothing in it";
+
+/// Checks what the types of a question cannot say.
+pub(crate) fn check_question(question: &Question) -> Result<(), LinkError> {
+    let form = |what: &str| Err(LinkError::Form(what.to_owned()));
+    if let Err(error) = question.prices.check() {
+        return Err(LinkError::Form(error.to_string()));
+    }
+    if question.executors.is_empty() || question.cores_per_executor.is_empty() {
+        return form("it names no configuration to choose from");
+    }
+    let what_if = question.what_if;
+    let counts = [&question.executors, &question.cores_per_executor].into_iter().flatten();
+    if counts
+        .chain([&question.memory_per_executor_mib, &what_if.executors, &what_if.cores_per_executor])
+        .any(|n| *n == 0)
+    {
+        return form(NOTHING_IN_IT);
+    }
+    if question.deadline_secs.is_some_and(|secs| !(secs.is_finite() && secs > 0.0)) {
+        return form("its deadline is no time");
+    }
+    if question.budget.is_some_and(|money| !(money.is_finite() && money > 0.0)) {
+        return form("its budget is no money");
+    }
+    if !(question.probability > 0.0 && question.probability < 1.0) {
+        return form("its probability is none");
+    }
+    Ok(())
+}
+
+/// A value as the payload of a link.
+pub(crate) fn pack(value: &impl Serialize) -> String {
+    let json = serde_json::to_vec(value).expect("a link holds only strings, numbers and maps with string keys");
+    URL_SAFE_NO_PAD.encode(miniz_oxide::deflate::compress_to_vec_zlib(&json, COMPRESSION_LEVEL))
+}
+
+/// The value of a payload.
+///
+/// # Errors
+/// [`LinkError::Damaged`] or [`LinkError::Form`].
+pub(crate) fn unpack<T: serde::de::DeserializeOwned>(payload: &str) -> Result<T, LinkError> {
+    let packed = URL_SAFE_NO_PAD.decode(payload).map_err(|_| LinkError::Damaged("a character is missing or wrong"))?;
+    let json = miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(&packed, MAX_JSON_BYTES)
+        .map_err(|_| LinkError::Damaged("its checksum does not match"))?;
+    serde_json::from_slice(&json).map_err(|error| LinkError::Form(error.to_string()))
 }
 
 /// What stands behind the version of a fragment.

@@ -1,5 +1,6 @@
 //! Reading a file of samples, JSON Lines or CSV, with the line of the first mistake.
 
+use crate::encoding::decode;
 use crate::{Sample, SampleError, csv, jsonl};
 
 /// How a file of samples is written.
@@ -19,7 +20,7 @@ pub enum ReadError {
     #[error("there are no samples in it; collect some with `foreglow collect`")]
     Empty,
     /// It is not text.
-    #[error("it is not UTF-8 text (byte {0}); give a file of samples as JSON Lines or CSV")]
+    #[error("it is not text (byte {0}); give a file of samples as JSON Lines or CSV")]
     NotText(usize),
     /// The header of a CSV file lacks a column.
     #[error(
@@ -47,18 +48,17 @@ impl SampleFormat {
     }
 }
 
-/// Reads every sample of a file, JSON Lines or CSV.
+/// Reads every sample of a file, JSON Lines or CSV, in UTF-8, UTF-16 or Windows-1252.
 ///
 /// Blank lines are passed over, and a sample whose `id` came before is the same sample and is read once.
 ///
 /// # Errors
 /// [`ReadError`] with the line of the first sample that cannot be used.
 pub fn read_samples(bytes: &[u8]) -> Result<Vec<Sample>, ReadError> {
-    let text = std::str::from_utf8(bytes).map_err(|error| ReadError::NotText(error.valid_up_to()))?;
-    let text = text.trim_start_matches('\u{feff}');
-    let mut samples: Vec<Sample> = match SampleFormat::detect(text) {
-        SampleFormat::JsonLines => read_jsonl(text)?,
-        SampleFormat::Csv => csv::read_csv(text)?,
+    let text = decode(bytes).map_err(ReadError::NotText)?;
+    let mut samples: Vec<Sample> = match SampleFormat::detect(&text) {
+        SampleFormat::JsonLines => read_jsonl(&text)?,
+        SampleFormat::Csv => csv::read_csv(&text)?,
     };
     let mut seen = std::collections::BTreeSet::new();
     samples.retain(|sample| seen.insert(sample.id));

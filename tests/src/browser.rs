@@ -41,6 +41,14 @@ impl Browser {
     /// # Errors
     /// chromedriver or Chromium is not installed (`./setup.sh test` installs both).
     pub async fn start() -> anyhow::Result<Self> {
+        Self::start_with(serde_json::json!({})).await
+    }
+
+    /// The same with settings of Chromium, by their names.
+    ///
+    /// # Errors
+    /// As [`Browser::start`].
+    pub async fn start_with(preferences: serde_json::Value) -> anyhow::Result<Self> {
         let profile = tempfile::tempdir()?;
         let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let driver = Command::new("chromedriver")
@@ -55,6 +63,7 @@ impl Browser {
             capabilities.add_arg(flag)?;
         }
         capabilities.add_arg(&format!("--user-data-dir={}", profile.path().display()))?;
+        capabilities.add_experimental_option("prefs", preferences)?;
         let page = connect(&format!("http://127.0.0.1:{port}"), capabilities).await?;
         Ok(Self { page, _driver: driver, _profile: profile })
     }

@@ -8,7 +8,8 @@ use tower_http::services::ServeDir;
 pub struct FileHost {
     /// Where the planner is.
     pub url: String,
-    server: tokio::task::JoinHandle<()>,
+    /// Of its own, so that its connections end with it too: a page that is kept open must not reach it any more.
+    runtime: Option<tokio::runtime::Runtime>,
 }
 
 impl FileHost {
@@ -19,19 +20,24 @@ impl FileHost {
     pub async fn start() -> anyhow::Result<Self> {
         let dir = crate::planner_dir();
         anyhow::ensure!(dir.join("index.html").exists(), "{} is not built; run `make test`", dir.display());
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+        let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+        listener.set_nonblocking(true)?;
         let url = format!("http://{}/", listener.local_addr()?);
         let app = Router::new().fallback_service(ServeDir::new(dir));
-        let server = tokio::spawn(async move {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        runtime.spawn(async move {
+            let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
             // It ends when the test drops it.
             let _ = axum::serve(listener, app).await;
         });
-        Ok(Self { url, server })
+        Ok(Self { url, runtime: Some(runtime) })
     }
 }
 
 impl Drop for FileHost {
     fn drop(&mut self) {
-        self.server.abort();
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
     }
 }

@@ -170,7 +170,7 @@ async fn what_cannot_be_read_is_said_in_place_and_the_page_stays_as_it_was() -> 
     let binary = home.path().join("image.jpg");
     fs::write(&binary, [0xff, 0xd8, 0xff, 0xe0, 0x00])?;
     open_file(&browser, &binary).await?;
-    alert(&browser, "not UTF-8").await?;
+    alert(&browser, "not text").await?;
     assert_eq!(browser.secs("what-if-time").await?, secs);
 
     // A link that was cut off on the way, put into the address bar of the page.

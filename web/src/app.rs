@@ -6,10 +6,13 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlElement, Window};
 
-use crate::chart::{CompletionTimeChart, SamplingRateChart};
+use crate::chart::{
+    CompletionTimeChart, EffectsCharts, HeatMapChart, Overview, PredictedByMeasuredChart, ResidualsChart,
+    SamplingRateChart, SpeedUpChart, TimeByMoneyChart,
+};
 use crate::panel::{
-    Alert, Candidates, DataPanel, EmptyPage, Header, JobTitle, Newer, QuestionPanel, Recommended, Scenarios,
-    WhatIfPanel,
+    Alert, Candidates, Compare, DataPanel, EmptyPage, Explained, Export, Header, ImportPanel, JobTitle, LiveStatus,
+    Newer, NextSamples, QuestionPanel, Recommended, Samples, Scenarios, WhatIfPanel, WhySheet,
 };
 use crate::source;
 use crate::state::{Fit, Planner};
@@ -23,12 +26,19 @@ pub fn mount(window: &Window) {
     };
     place.set_inner_html("");
     mount_to(place, App).forget();
+    // For whoever measures how soon the page listens.
+    if let Some(performance) = window.performance() {
+        // A browser that keeps no marks shows the page all the same.
+        let _ = performance.mark("foreglow-interactive");
+    }
 }
 
 #[component]
 fn App() -> impl IntoView {
     let planner = Planner::new();
     provide_context(planner);
+    provide_context(Overview::new(planner));
+    provide_context(Explained::new());
     planner.start_worker();
     source::open(planner);
     source::follow_address(planner);
@@ -45,24 +55,43 @@ fn App() -> impl IntoView {
             <main>
                 <Alert />
                 <Newer />
+                <LiveStatus />
+                <ImportPanel />
                 <Show when=move || !empty.get() fallback=|| view! { <EmptyPage /> }>
                     <JobTitle />
                     <div class="answer">
                         <Recommended />
                         <WhatIfPanel />
                     </div>
+                    <Show when=move || !failed.get()>
+                        <Compare />
+                    </Show>
                     <QuestionPanel />
                     <Show when=move || !failed.get()>
+                        <div class="pair">
+                            <TimeByMoneyChart />
+                            <HeatMapChart />
+                        </div>
                         <CompletionTimeChart />
                         <div class="pair">
+                            <SpeedUpChart />
                             <SamplingRateChart />
-                            <Scenarios />
                         </div>
+                        <EffectsCharts />
+                        <div class="pair">
+                            <PredictedByMeasuredChart />
+                            <ResidualsChart />
+                        </div>
+                        <Scenarios />
                         <Candidates />
                     </Show>
+                    <Samples />
+                    <NextSamples />
+                    <Export />
                     <DataPanel />
                 </Show>
             </main>
+            <WhySheet />
             <footer>
                 <p>
                     "Foreglow: run a little, know the whole. Nothing leaves this browser: files are read here, and a link \

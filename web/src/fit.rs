@@ -2,9 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use foreglow_model::{Grid, Predictor, ScenarioRow, Setting, scenario_table};
-use foreglow_shared::{Job, Question};
+use foreglow_model::{Advice, Effects, Grid, Predictor, ScenarioRow, Setting, scenario_table};
+use foreglow_shared::{Job, Mapping, Question};
 use serde::{Deserialize, Serialize};
+
+use crate::import::Imported;
 
 /// What the page asks of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -13,6 +15,10 @@ pub enum ToWorker {
     Fit(u64, Job),
     /// Every published scenario on this job, with all learners of the published grid.
     Compare(Job),
+    /// A file whose bytes come beside the message, and what its columns are where the person has said it.
+    Import(Option<Mapping>),
+    /// Which samples to collect next.
+    Advise(Job, Question),
 }
 
 /// What the worker says to the page.
@@ -26,6 +32,10 @@ pub enum FromWorker {
     Progress(u64, u64),
     /// The comparison is done.
     Compared(Vec<ScenarioRow>),
+    /// What the file holds.
+    Imported(Result<Imported, String>),
+    /// Which samples to collect next.
+    Advised(Result<Advice, String>),
     /// It cannot go on, and why.
     Broken(String),
 }
@@ -37,19 +47,32 @@ pub struct Fitted {
     pub predictor: Predictor,
     /// The accuracy of each scenario.
     pub scenarios: Vec<ScenarioRow>,
+    /// What each feature does alone, or why that cannot be said.
+    pub effects: Result<Effects, String>,
 }
+
+/// Runs that are still fitted while one waits: the work of a fit grows with their cube.
+const MOST_RUNS: usize = 5_000;
 
 /// Fits a job. `clock` tells seconds and is what the table's training times are taken with.
 ///
 /// # Errors
 /// One sentence for a person: why these runs give no predictor.
 pub fn fit(job: &Job, clock: &mut dyn FnMut() -> f64) -> Result<Fitted, String> {
+    let runs = job.observations.len();
+    if runs > MOST_RUNS {
+        return Err(format!(
+            "these are {runs} runs, and the page fits up to {MOST_RUNS}; choose the runs of one job and fewer repeats, or leave \
+             them to `foreglow plan`"
+        ));
+    }
     let predictor = Predictor::fit_job(job).map_err(|error| error.to_string())?;
     predictor.prepare(&settings(job));
     let watch = &mut |_, _| ControlFlow::Continue(());
     let scenarios = scenario_table(&job.context, &job.observations, Grid::Linear, clock, watch)
         .map_err(|cancelled| cancelled.to_string())?;
-    Ok(Fitted { predictor, scenarios })
+    let effects = Effects::fit(&job.context, &job.observations).map_err(|error| error.to_string());
+    Ok(Fitted { predictor, scenarios, effects })
 }
 
 /// Compares the published scenarios with all of their learners, which takes seconds to minutes; `watch` is told of each
@@ -62,13 +85,22 @@ pub fn compare(job: &Job, clock: &mut dyn FnMut() -> f64, watch: &mut dyn FnMut(
     scenario_table(&job.context, &job.observations, Grid::Published, clock, watch).ok()
 }
 
-/// What the page asks first: the whole job on every configuration of the first question, and each run as it was.
+/// What the page may ask: the whole job and its smallest share on every configuration of the first question and on larger
+/// ones, since what a question beyond the measured ranges needs would be fitted while the person waits; and each run as it
+/// was.
 fn settings(job: &Job) -> Vec<Setting> {
     let question = Question::about(&job.observations);
-    let pairs = question.executors.iter().flat_map(|e| question.cores_per_executor.iter().map(|c| (*e, *c)));
-    let whole =
-        pairs.map(|(executors, cores_per_executor)| Setting { executors, cores_per_executor, sampling_rate: 1.0 });
-    whole.chain(job.observations.iter().map(Setting::of)).collect()
+    let with_larger = |counts: &[u32]| {
+        let larger = counts.last().copied().unwrap_or(1).saturating_mul(2);
+        counts.iter().copied().chain([larger]).collect::<Vec<u32>>()
+    };
+    let (executors, cores) = (with_larger(&question.executors), with_larger(&question.cores_per_executor));
+    let least = job.observations.iter().map(|run| run.sampling_rate).fold(1.0, f64::min);
+    let pairs = executors.iter().flat_map(|e| cores.iter().map(|c| (*e, *c)));
+    let asked = pairs.flat_map(|(executors, cores_per_executor)| {
+        [1.0, least].map(|sampling_rate| Setting { executors, cores_per_executor, sampling_rate })
+    });
+    asked.chain(job.observations.iter().map(Setting::of)).collect()
 }
 
 #[cfg(test)]
@@ -100,7 +132,7 @@ mod tests {
             }
         }
         observations.push(Observation { sampling_rate: 1.0, completion_time_secs: 99.0, ..observations[0] });
-        Job { context, observations, incomplete: Vec::new() }
+        Job { context, observations, incomplete: Vec::new(), peaks: Vec::new() }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What the page holds: the jobs that were measured, and the question that is asked about one of them.
 
+use foreglow_model::shared_processors;
 use foreglow_shared::{Context, Job, Observation, PriceSheet, Question, Sample, WhatIf, format_rate, group_by_context};
 
 /// The configurations to choose from: a question without its limits, prices and what-if.
@@ -31,7 +32,11 @@ pub fn same_job<'a>(jobs: &'a [Job], context: &Context) -> Option<&'a Job> {
 
 /// The jobs of a file or a collector, those with the most runs first.
 pub fn jobs_of(samples: &[Sample]) -> Vec<Job> {
-    let mut jobs = group_by_context(samples);
+    most_runs_first(group_by_context(samples))
+}
+
+/// The jobs with the most runs first.
+pub fn most_runs_first(mut jobs: Vec<Job>) -> Vec<Job> {
     // The sort is stable: equal ones keep the order of their contexts.
     jobs.sort_by_key(|job| std::cmp::Reverse(job.observations.len()));
     jobs
@@ -119,10 +124,17 @@ pub fn highest(counts: &[u32]) -> u32 {
     counts.iter().copied().max().unwrap_or(1)
 }
 
-/// Every count up to `upper`, which is kept in a range that can be drawn and decided at once.
-pub fn counts_up_to(upper: u32) -> Vec<u32> {
+/// Most executors, and most cores, to choose from: together a quarter of a million configurations, which are weighed at
+/// once. On one machine more than its processors gain nothing, and each has to be weighed by itself.
+pub fn most_counts(job: &Job) -> u32 {
     const MOST: u32 = 512;
-    (1..=upper.clamp(1, MOST)).collect()
+    let (executors, cores) = measured_up_to(job);
+    shared_processors(&job.context).map_or(MOST, |processors| processors.max(executors).max(cores).min(MOST))
+}
+
+/// Every count up to `upper`, of at most so many.
+pub fn counts_up_to(upper: u32, most: u32) -> Vec<u32> {
+    (1..=upper.clamp(1, most.max(1))).collect()
 }
 
 #[cfg(test)]
@@ -147,7 +159,7 @@ mod tests {
                 startup_secs: None,
             })
             .collect();
-        Job { context, observations, incomplete: Vec::new() }
+        Job { context, observations, incomplete: Vec::new(), peaks: Vec::new() }
     }
 
     #[test]
@@ -178,9 +190,15 @@ mod tests {
 
     #[test]
     fn counts_stay_in_a_range_that_can_be_drawn() {
-        assert_eq!(counts_up_to(0), [1]);
-        assert_eq!(counts_up_to(3), [1, 2, 3]);
-        assert_eq!(counts_up_to(u32::MAX).len(), 512);
+        assert_eq!(counts_up_to(0, 512), [1]);
+        assert_eq!(counts_up_to(3, 512), [1, 2, 3]);
+        assert_eq!(counts_up_to(u32::MAX, 512).len(), 512);
+        let mut job = job(&[(1, 1, 0.1), (3, 1, 0.01)]);
+        assert_eq!(most_counts(&job), 512);
+        job.context.host.processors = Some(2);
+        assert_eq!(most_counts(&job), 3);
+        job.context.host.processors = Some(8);
+        assert_eq!(most_counts(&job), 8);
         assert_eq!(highest(&[]), 1);
     }
 }

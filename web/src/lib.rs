@@ -4,23 +4,38 @@
 //! collector, a file, a link), `fit_worker` fits off the main thread, `panel` and `chart` show it. Everything but the
 //! showing is plain Rust that is tested natively; Leptos and the browser are there for wasm32 alone.
 //!
+//! The comparison of all learners needs Burn, which is as large as all else: `web/comparison` compiles this crate's worker without the
+//! page, and it is fetched when somebody asks for it.
+//!
 //! This crate must never compute a prediction, a price or a format of its own: `model` and `shared` do, so that the page
 //! and the command line print the same digits. It must never send anything anywhere: it reads from its own origin.
 
 pub mod chart;
+pub mod compare;
 pub mod duration;
 pub mod fit;
+pub mod import;
 pub mod job;
+pub mod left_out;
+pub mod presets;
+pub mod run_table;
+pub mod why;
 
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod app;
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
+mod clipboard;
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
+mod errand;
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod fit_worker;
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod panel;
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod source;
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod start;
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod state;
+#[cfg(target_arch = "wasm32")]
+pub mod worker;

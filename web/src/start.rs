@@ -6,8 +6,7 @@ use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::wasm_bindgen;
 use web_sys::{DedicatedWorkerGlobalScope, Document, Window};
 
-use crate::fit::FromWorker;
-use crate::{app, fit_worker};
+use crate::{app, worker};
 
 #[wasm_bindgen(start)]
 fn start() {
@@ -16,8 +15,7 @@ fn start() {
         std::panic::set_hook(Box::new(apologise));
         app::mount(window);
     } else if let Ok(scope) = global.dyn_into::<DedicatedWorkerGlobalScope>() {
-        std::panic::set_hook(Box::new(report));
-        fit_worker::serve(&scope);
+        worker::serve_fits(&scope);
     }
 }
 
@@ -37,12 +35,5 @@ fn apologise(info: &PanicHookInfo<'_>) {
              again, please report it with that address.",
         ));
         let _ = body.prepend_with_node_1(&note);
-    }
-}
-
-fn report(info: &PanicHookInfo<'_>) {
-    console_error_panic_hook::hook(info);
-    if let Ok(scope) = js_sys::global().dyn_into::<DedicatedWorkerGlobalScope>() {
-        fit_worker::say(&scope, &FromWorker::Broken("a mistake of ours stopped the fit".into()));
     }
 }

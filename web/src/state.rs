@@ -4,12 +4,18 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use foreglow_model::{Decision, Prediction, ScenarioRow, Setting, decide};
-use foreglow_shared::{Job, LinkError, Observation, PriceSheet, Question, Resources, Sample, View, WhatIf};
+use foreglow_shared::{
+    Engine, Job, LinkError, Observation, PriceSheet, Question, Resources, ShortLink, View, WhatIf,
+    spark_submit_arguments,
+};
 use leptos::prelude::*;
 
-use crate::fit::{Fitted, FromWorker};
-use crate::fit_worker::{Comparison, FitWorker};
+use crate::errand::{COMPARISON, Errand};
+use crate::fit::{Fitted, FromWorker, ToWorker};
+use crate::fit_worker::FitWorker;
 use crate::job::{self, Limits, Space};
+use crate::left_out::{LeftOuts, Run};
+use crate::source::{Import, Live, address};
 
 /// How far the fit is.
 #[derive(Clone, Debug)]
@@ -65,6 +71,8 @@ pub struct Planner {
     pub prices: RwSignal<PriceSheet>,
     /// The configuration that is looked at.
     pub what_if: RwSignal<WhatIf>,
+    /// Configurations that are compared.
+    pub pins: RwSignal<Vec<WhatIf>>,
     /// The predictor of the selected job.
     pub fit: RwSignal<Fit>,
     /// The published scenarios with all learners, on request.
@@ -75,10 +83,16 @@ pub struct Planner {
     pub newer: RwSignal<Option<Job>>,
     /// Whether a source is still being asked.
     pub loading: RwSignal<bool>,
+    /// The runs that the answer is given without.
+    pub left_out: RwSignal<LeftOuts>,
+    /// The file that is being read.
+    pub import: Import,
+    /// The collector, as far as one is there.
+    pub live: Live,
     /// The decision about the question, which the what-if does not change. `None` while there is no predictor.
     pub decision: Memo<Option<Result<Arc<Decision>, String>>>,
     worker: StoredValue<Option<Rc<FitWorker>>, LocalStorage>,
-    comparison: StoredValue<Option<Comparison>, LocalStorage>,
+    comparison: StoredValue<Option<Errand>, LocalStorage>,
 }
 
 impl Planner {
@@ -110,11 +124,15 @@ impl Planner {
             space,
             prices,
             what_if: RwSignal::new(question.what_if),
+            pins: RwSignal::new(Vec::new()),
             fit,
             decision,
             alert: RwSignal::new(None),
             newer: RwSignal::new(None),
             loading: RwSignal::new(true),
+            left_out: RwSignal::new(LeftOuts::default()),
+            import: Import::new(),
+            live: Live::new(),
             worker: StoredValue::new_local(None),
             comparison: StoredValue::new_local(None),
             compared: RwSignal::new(Compared::None),
@@ -133,18 +151,26 @@ impl Planner {
 
     /// The question as it stands; reactive.
     pub fn question(&self) -> Question {
+        Question { what_if: self.what_if.get(), ..self.question_without_what_if() }
+    }
+
+    /// The question about a configuration of no meaning; reactive, but not to the what-if.
+    pub fn question_without_what_if(&self) -> Question {
         let limits = Limits {
             deadline_secs: self.deadline_secs.get(),
             budget: self.budget.get(),
             probability: self.probability.get(),
         };
-        self.space.get().ask(limits, self.prices.get(), self.what_if.get())
+        self.space.get().ask(limits, self.prices.get(), WhatIf { executors: 1, cores_per_executor: 1 })
     }
 
     /// The page as it can be shared; reactive. `None` while there is nothing on it.
     pub fn view(&self) -> Option<View> {
         let question = self.question();
-        self.job().map(|job| View { job, question })
+        let pins = self.pins.get();
+        let job = self.job()?;
+        let left_out = self.left_out.with(|left_out| left_out.of(&job.context));
+        Some(View { job, question, pins, left_out })
     }
 
     /// The fitted predictor; reactive.
@@ -161,13 +187,24 @@ impl Planner {
 
     /// What a prediction costs at the present prices; reactive.
     pub fn cost(&self, configuration: WhatIf, secs: f64) -> f64 {
-        let resources = Resources {
+        self.prices.with(|prices| prices.cost(self.resources(configuration), secs))
+    }
+
+    /// A configuration as arguments of `spark-submit`, of a job that Spark ran; reactive.
+    pub fn spark_submit(&self, configuration: WhatIf) -> Option<String> {
+        let is_spark = self.job().is_some_and(|job| job.context.engine == Engine::Spark);
+        is_spark.then(|| spark_submit_arguments(self.resources(configuration)))
+    }
+
+    fn resources(&self, configuration: WhatIf) -> Resources {
+        Resources {
             executors: configuration.executors,
             cores_per_executor: configuration.cores_per_executor,
             memory_per_executor_mib: self.space.with(|space| space.memory_per_executor_mib),
-            accelerated: self.job().is_some_and(|job| job.context.accelerator.is_some()),
-        };
-        self.prices.with(|prices| prices.cost(resources, secs))
+            accelerated: self
+                .jobs
+                .with(|jobs| jobs.get(self.selected.get()).is_some_and(|job| job.context.accelerator.is_some())),
+        }
     }
 
     /// Starts the fit worker; without one the page says so when it needs it.
@@ -194,7 +231,7 @@ impl Planner {
             Ok(_) => {}
             Err(reason) => self.compared.set(Compared::Failed(reason)),
         };
-        match Comparison::start(job, told) {
+        match Errand::start(COMPARISON, &ToWorker::Compare(job), None, told) {
             Ok(comparison) => self.comparison.set_value(Some(comparison)),
             Err(reason) => self.compared.set(Compared::Failed(reason)),
         }
@@ -206,31 +243,82 @@ impl Planner {
         self.compared.set(Compared::None);
     }
 
-    /// Takes the samples of a file or a collector in place of what is there.
-    pub fn take_samples(&self, samples: &[Sample]) {
-        self.take_jobs(job::jobs_of(samples), 0);
-    }
-
     /// Takes jobs in place of what is there and asks the first question about one of them.
     pub fn take_jobs(&self, jobs: Vec<Job>, selected: usize) {
         self.jobs.set(jobs);
         self.select(selected);
     }
 
+    /// Takes what a collector has now in place of what it had: the question and what was left out stay.
+    pub fn renew_jobs(&self, jobs: Vec<Job>) {
+        let jobs: Vec<Job> = jobs.into_iter().map(|job| self.without_left_out(job)).collect();
+        let Some(shown) = untrack(|| self.job()) else { return self.take_jobs(jobs, 0) };
+        let Some(place) = jobs.iter().position(|job| job.context == shown.context) else { return };
+        // Who has not narrowed the choice gets what the new runs add to it.
+        let usual = |job: &Job| Space::of(&Question::about(&job.observations));
+        if self.space.get_untracked() == usual(&shown) {
+            self.space.set(usual(&jobs[place]));
+        }
+        let is_new = jobs[place] != shown;
+        self.jobs.set(jobs);
+        self.selected.set(place);
+        if is_new {
+            self.refit();
+        }
+    }
+
+    /// A job as it was measured, without what was left out of it here.
+    pub fn without_left_out(&self, job: Job) -> Job {
+        self.left_out.with_untracked(|left_out| left_out.without(job))
+    }
+
+    /// Leaves a run of the selected job out, or puts it back; the answer follows.
+    pub fn set_left_out(&self, run: Run, out: bool) {
+        let selected = self.selected.get_untracked();
+        self.jobs.update(|jobs| {
+            let Some(job) = jobs.get_mut(selected) else { return };
+            self.left_out.update(|runs| if out { runs.leave_out(job, run) } else { runs.put_back(job, run) });
+        });
+        self.refit();
+    }
+
     /// Turns to another job. A deadline, a budget and a what-if belong to a job; prices and caution do not.
     pub fn select(&self, selected: usize) {
+        address::begin_scenario();
         self.selected.set(selected);
         let question = Question::about(&self.observations_untracked());
         self.deadline_secs.set(None);
         self.budget.set(None);
         self.space.set(Space::of(&question));
         self.what_if.set(question.what_if);
+        self.pins.set(Vec::new());
         self.refit();
+    }
+
+    /// Opens what stands behind the `#` of a link, in either form. A bad one changes nothing.
+    ///
+    /// # Errors
+    /// One sentence without its full stop.
+    pub fn open_fragment(&self, fragment: &str) -> Result<(), String> {
+        if !address::is_short(fragment) {
+            return self.open_link(fragment).map_err(|error| error.to_string());
+        }
+        let ShortLink { job, question } = ShortLink::from_fragment(fragment).map_err(|error| error.to_string())?;
+        let place = self.jobs.with_untracked(|jobs| jobs.iter().position(|known| known.context.fingerprint() == job));
+        let place = place.ok_or(
+            "it is a short link, which holds the question and not the runs, and its job is not known here; open it at the \
+             collector where it was made, or ask for the full link",
+        )?;
+        self.select(place);
+        self.ask(question);
+        self.alert.set(None);
+        Ok(())
     }
 
     /// Opens a link. A bad one changes nothing but the message.
     pub fn open_link(&self, link: &str) -> Result<(), LinkError> {
-        let View { job, question } = View::from_link(link)?;
+        let View { job, question, pins, left_out } = View::from_link(link)?;
+        self.left_out.update(|runs| runs.set(&job.context, left_out));
         // Another question about the same runs has the same predictor.
         let fitted = untrack(|| self.job()).as_ref() == Some(&job) && untrack(|| self.fitted()).is_some();
         self.jobs.update(|jobs| match jobs.iter_mut().position(|known| known.context == job.context) {
@@ -243,17 +331,23 @@ impl Planner {
                 self.selected.set(0);
             }
         });
+        self.ask(question);
+        self.pins.set(pins);
+        self.alert.set(None);
+        if !fitted {
+            self.refit();
+        }
+        Ok(())
+    }
+
+    /// Asks a question of a link about the selected job.
+    pub fn ask(&self, question: Question) {
         self.space.set(Space::of(&question));
         self.deadline_secs.set(question.deadline_secs);
         self.budget.set(question.budget);
         self.probability.set(question.probability);
         self.prices.set(question.prices);
         self.what_if.set(question.what_if);
-        self.alert.set(None);
-        if !fitted {
-            self.refit();
-        }
-        Ok(())
     }
 
     /// Shows other runs of the selected job; the question stays.

@@ -93,7 +93,7 @@ pub fn advise(job: &Job, question: &Question) -> Result<Advice, DecideError> {
         Err(error) => return first(job, question, &error),
     };
     let decision = decide(&predictor, job, &thin(question))?;
-    let surrogate = surrogate(job, &decision);
+    let surrogate = surrogate(job, &predictor);
     let contenders = Contenders::of(&decision, &surrogate, question);
     let mut suggestions: Vec<Suggestion> = pool::settings(job, question)
         .into_iter()
@@ -156,9 +156,10 @@ fn thin(question: &Question) -> Question {
     }
 }
 
-/// What the runs so far leave open.
-fn surrogate(job: &Job, decision: &Decision) -> Surrogate {
-    let spread = decision.candidates.iter().find_map(|candidate| candidate.prediction.spread.as_ref());
+/// What the runs so far leave open. The noise of a run is how far predictions are off where runs were made: farther away they
+/// are off for other reasons.
+fn surrogate(job: &Job, predictor: &Predictor) -> Surrogate {
+    let spread = job.observations.first().and_then(|run| predictor.predict(Setting::of(run)).spread);
     let deviation = spread.map(|spread| libm::log(spread.quantile(ONE_DEVIATION))).filter(|noise| noise.is_finite());
     let noise = deviation.map_or(USUAL_NOISE, |noise| noise.clamp(*NOISE.start(), *NOISE.end()));
     let mut surrogate = Surrogate::prior(noise);

@@ -114,10 +114,10 @@ impl Table {
         self.training.logs.len()
     }
 
-    /// Distinct measured values of a numeric feature, ascending.
-    pub(crate) fn levels(&self, column: usize) -> Vec<f64> {
-        let observed = self.training.points.numeric.iter().zip(&self.observed).filter(|(_, observed)| **observed);
-        let mut levels: Vec<f64> = observed.map(|(row, _)| row[column]).collect();
+    /// Distinct measured values of a numeric feature in some rows, ascending.
+    pub(crate) fn levels(&self, column: usize, rows: &[usize]) -> Vec<f64> {
+        let observed = rows.iter().filter(|row| self.observed[**row]);
+        let mut levels: Vec<f64> = observed.map(|row| self.training.points.numeric[*row][column]).collect();
         levels.sort_by(f64::total_cmp);
         levels.dedup();
         levels

@@ -9,7 +9,7 @@ use crate::dataset::Points;
 use crate::ensemble::blend::{Blend, Trial};
 use crate::ensemble::candidate::{Kind, Member, Request};
 use crate::ensemble::canonical::Table;
-use crate::ensemble::folds::{Fold, folds};
+use crate::ensemble::folds::{Fold, folds, has_forward};
 use crate::ensemble::shape::Shape;
 use crate::ensemble::{Direction, State, candidate};
 use crate::regression::Regression;
@@ -60,6 +60,8 @@ impl Fitted {
             Trial {
                 rows: fold.test.clone(),
                 predicted: fits.iter().map(|member| member.logs(&test.points)).collect(),
+                distances: extent.distances(table, &fold.fit, &fold.test),
+                fitted: fold.fit.len() as f64 / table.rows() as f64,
                 logs: test.logs,
             }
         };
@@ -76,7 +78,7 @@ impl Fitted {
             errors.sum::<f64>() / table.rows() as f64
         };
         let fitted: Vec<f64> = kinds.iter().map(error).collect();
-        Blend::weigh(shape, &kinds, ties, &trials, &fitted)
+        Blend::weigh((shape, has_forward(extent, shape)), &kinds, ties, &trials, &fitted)
     }
 }
 

@@ -7,7 +7,8 @@
 //! | how a question lies to the rows | [`shape`] |
 //! | what is held out for that | [`folds`] |
 //! | what competes | [`candidate`] |
-//! | weights and errors | [`blend`] |
+//! | weights | [`blend`] |
+//! | how far off to expect a prediction | [`errors`] |
 //! | runs that were stopped | [`censored`] |
 //! | what a person should know | [`caution`] |
 
@@ -16,9 +17,11 @@ mod candidate;
 mod canonical;
 mod caution;
 mod censored;
+mod errors;
+mod explain;
 mod fitted;
 mod folds;
-mod outliers;
+pub(crate) mod outliers;
 mod permutation;
 mod schema;
 mod shape;
@@ -29,8 +32,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::dataset::{Dataset, DatasetError, Features, Points};
-pub(crate) use crate::ensemble::blend::Margin;
 use crate::ensemble::canonical::{Group, MAX_ROWS, Table, groups, subsample};
+pub(crate) use crate::ensemble::errors::Margin;
+pub(crate) use crate::ensemble::explain::HeldOutRow;
+pub use crate::ensemble::explain::{Explanation, Part};
 use crate::ensemble::fitted::Fitted;
 pub(crate) use crate::ensemble::schema::Schema;
 use crate::ensemble::shape::{Extent, Shape};

@@ -76,8 +76,9 @@ impl Extent {
     pub(crate) fn of(table: &Table) -> Self {
         let points = &table.training.points;
         let observed = |row: &usize| table.observed[*row];
+        let all: Vec<usize> = (0..table.rows()).collect();
         let axis = |column: usize| {
-            let levels = table.levels(column);
+            let levels = table.levels(column, &all);
             let log = points.numeric.iter().all(|row| row[column] > 0.0);
             Axis { levels, log }
         };
@@ -89,6 +90,13 @@ impl Extent {
         contexts.sort_unstable();
         contexts.dedup();
         Self { numeric, varying, contexts }
+    }
+
+    /// How far each of some rows lies beyond others, in units of the ranges of these.
+    pub(crate) fn distances(&self, table: &Table, beyond: &[usize], rows: &[usize]) -> Vec<f64> {
+        let axis = |(column, axis): (usize, &Axis)| Axis { levels: table.levels(column, beyond), log: axis.log };
+        let axes: Vec<Axis> = self.numeric.iter().enumerate().map(axis).collect();
+        rows.iter().map(|row| distance(&axes, &table.training.points.numeric[*row])).collect()
     }
 
     /// The shape of a question, whose numbers are above 0 where its features are seen by their logarithm.
@@ -121,8 +129,7 @@ impl Extent {
 
     /// How far a question lies beyond the ranges, in units of each.
     pub(crate) fn distance(&self, numeric: &[f64]) -> f64 {
-        let squares = self.numeric.iter().zip(numeric).map(|(axis, x)| axis.distance(*x) * axis.distance(*x));
-        squares.sum::<f64>().sqrt()
+        distance(&self.numeric, numeric)
     }
 
     /// Whether this combination of names was measured.
@@ -142,4 +149,9 @@ impl Extent {
             _ => 1,
         }
     }
+}
+
+fn distance(axes: &[Axis], numeric: &[f64]) -> f64 {
+    let squares = axes.iter().zip(numeric).map(|(axis, x)| axis.distance(*x) * axis.distance(*x));
+    squares.sum::<f64>().sqrt()
 }

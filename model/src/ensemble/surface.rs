@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::dataset::Features;
 use crate::ensemble::Ensemble;
-use crate::ensemble::blend::{Blend, Margin};
+use crate::ensemble::blend::Blend;
+use crate::ensemble::errors::Margin;
 use crate::ensemble::shape::Axis;
 use crate::regression::Regression;
 use crate::regression::plane::{Factored, Line, Plane};

@@ -9,7 +9,7 @@ mod settings;
 mod split;
 
 pub use crate::evaluation::samples::sample_trial;
-pub use crate::evaluation::score::{Answer, Outcome, Score, score};
+pub use crate::evaluation::score::{Answer, Coverage, Held, Outcome, Score, score};
 pub use crate::evaluation::settings::Settings;
 pub use crate::evaluation::split::{Split, draw};
 
@@ -79,7 +79,7 @@ impl Trial {
         self.outcomes(|fit, asked| {
             let completed = fit.completed().ok_or(RivalError::NoRun)?;
             let answers = rival.answer(&completed, asked, roles)?;
-            Ok(answers.into_iter().map(|secs| Answer { secs, interval: None }).collect())
+            Ok(answers.into_iter().map(|secs| Answer { secs, ..Answer::default() }).collect())
         })
     }
 }

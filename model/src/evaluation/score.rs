@@ -9,6 +9,8 @@ pub struct Answer {
     pub secs: Option<f64>,
     /// Lower and upper end of its interval, seconds.
     pub interval: Option<(f64, f64)>,
+    /// Whether a number of the question lies beyond the range of the fitted runs.
+    pub is_beyond: bool,
 }
 
 /// An answer beside what was measured.
@@ -29,10 +31,30 @@ pub struct Score {
     pub median_ape_percent: Option<f64>,
     /// Share of the tested runs with an interval that lie inside it, percent; `None` without intervals.
     pub coverage_percent: Option<f64>,
+    /// The same as counts, by how the tested run lies to the fitted ones; `None` without intervals.
+    pub coverage: Option<Coverage>,
     /// Runs with a prediction.
     pub tested: usize,
     /// Runs that the predictor could not say anything about, which are in none of the figures.
     pub unknown: usize,
+}
+
+/// How often an interval held what was measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Coverage {
+    /// Of runs within the ranges that were fitted.
+    pub within: Held,
+    /// Of runs beyond one of them.
+    pub beyond: Held,
+}
+
+/// Tested runs with an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Held {
+    /// Those that lie inside it.
+    pub held: usize,
+    /// All.
+    pub tested: usize,
 }
 
 /// Sums up outcomes; their order changes no digit.
@@ -44,17 +66,34 @@ pub fn score(outcomes: &[Outcome]) -> Score {
     let mut errors: Vec<f64> = outcomes.iter().filter_map(error).collect();
     errors.sort_by(f64::total_cmp);
     let tested = errors.len();
-    let inside = |outcome: &Outcome| {
-        let (lower, upper) = outcome.answer.interval?;
-        Some((lower..=upper).contains(&outcome.measured_secs))
-    };
-    let inside: Vec<bool> = outcomes.iter().filter_map(inside).collect();
-    let share = |of: usize, all: usize| (all > 0).then(|| 100.0 * of as f64 / all as f64);
+    let mut coverage = Coverage::default();
+    for Outcome { measured_secs, answer } in outcomes {
+        let Some((lower, upper)) = answer.interval else { continue };
+        let part = if answer.is_beyond { &mut coverage.beyond } else { &mut coverage.within };
+        part.tested += 1;
+        part.held += usize::from((lower..=upper).contains(measured_secs));
+    }
+    let has_intervals = coverage.all().tested > 0;
     Score {
         mape_percent: (tested > 0).then(|| errors.iter().sum::<f64>() / tested as f64),
         median_ape_percent: (tested > 0).then(|| errors[(tested - 1) / 2] / 2.0 + errors[tested / 2] / 2.0),
-        coverage_percent: share(inside.iter().filter(|inside| **inside).count(), inside.len()),
+        coverage_percent: coverage.all().percent(),
+        coverage: has_intervals.then_some(coverage),
         tested,
         unknown: outcomes.len() - tested,
+    }
+}
+
+impl Coverage {
+    /// Within and beyond.
+    pub fn all(&self) -> Held {
+        Held { held: self.within.held + self.beyond.held, tested: self.within.tested + self.beyond.tested }
+    }
+}
+
+impl Held {
+    /// Share of the tested runs, percent; `None` of none.
+    pub fn percent(&self) -> Option<f64> {
+        (self.tested > 0).then(|| 100.0 * self.held as f64 / self.tested as f64)
     }
 }

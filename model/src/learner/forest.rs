@@ -1,12 +1,10 @@
 //! Random forests.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 
 use crate::Technique;
 use crate::learner::tree::{Ground, Tree};
-use crate::learner::{Cancelled, Candidate, Fold, Learner, MaxFeatures, Model, Table, Work};
+use crate::learner::{Cancelled, Candidate, Draws, Fold, Learner, MaxFeatures, Model, Table, Work};
 
 /// The published grid (the paper, Table 11).
 const TREES: [u32; 3] = [50, 100, 150];
@@ -27,7 +25,7 @@ pub(crate) struct Forest {
 /// They are few in fact: the first 50 trees of a forest of 150 are the forest of 50, features per split are told apart
 /// only where there are two features or more, and a limit that no branch reached is as good as a larger one.
 pub(crate) struct Forests {
-    pub(crate) seed: u64,
+    pub(crate) seed: u32,
 }
 
 /// What the forests of one shape share.
@@ -78,7 +76,7 @@ impl Learner for Forests {
 }
 
 impl Grown {
-    fn on(table: &Table, features_per_split: usize, max_depth: u32, seed: u64) -> Self {
+    fn on(table: &Table, features_per_split: usize, max_depth: u32, seed: u32) -> Self {
         let shape = (TREES[2], features_per_split, max_depth);
         let forest = grow(table, None, shape, seed);
         let mut cut = forest.is_cut();
@@ -102,7 +100,7 @@ impl Grown {
 
 impl Forest {
     /// So many trees on all rows of a table, as deep as they grow, each split of all features.
-    pub(crate) fn of(table: &Table, trees: u32, seed: u64) -> Self {
+    pub(crate) fn of(table: &Table, trees: u32, seed: u32) -> Self {
         grow(table, None, (trees, table.features[0].len(), u32::MAX), seed)
     }
 
@@ -128,13 +126,13 @@ impl MaxFeatures {
     }
 }
 
-/// A forest of so many trees, features per split and splits from root to leaf, on all rows but those of a fold. Every forest draws from the same numbers, as
-/// scikit-learn's do under one `random_state`.
+/// A forest of so many trees, features per split and splits from root to leaf, on all rows but those of a fold. Every
+/// forest draws from the same numbers, which are those of scikit-learn under the `random_state` `seed`.
 fn grow(
     table: &Table,
     left_out: Option<Fold>,
     (trees, features_per_split, max_depth): (u32, usize, u32),
-    seed: u64,
+    seed: u32,
 ) -> Forest {
     let kept: Vec<usize> = (0..table.rows()).filter(|row| !left_out.is_some_and(|fold| fold.has(*row))).collect();
     let by = |feature: usize| {
@@ -143,22 +141,18 @@ fn grow(
         rows
     };
     let sorted: Vec<Vec<usize>> = (0..table.features[0].len()).map(by).collect();
-    let tree = |number: u32| {
-        let mut draws = ChaCha8Rng::seed_from_u64(seed);
-        draws.set_stream(u64::from(number));
+    let mut seeds = Draws::new(seed);
+    let tree = |_| {
+        let start = Draws::new(seeds.tree_seed());
+        // The rows and the splits start from the same numbers there.
+        let (mut rows, mut splits) = (start.clone(), start);
         let mut weights = vec![0.0; table.rows()];
         for _ in &kept {
-            weights[kept[below(kept.len(), &mut draws)]] += 1.0;
+            weights[kept[rows.below(kept.len() as u32) as usize]] += 1.0;
         }
         let drawn =
             sorted.iter().map(|rows| rows.iter().copied().filter(|row| weights[*row] > 0.0).collect()).collect();
-        Tree::grow(&Ground { table, weights, features_per_split, max_depth }, drawn, &mut draws)
+        Tree::grow(&Ground { table, weights, features_per_split, max_depth }, drawn, splits.splits())
     };
     Forest { trees: (0..trees).map(tree).collect() }
-}
-
-/// A whole number below `end`, which is at most 2³²: the high half of a product (Lemire, "Fast random integer generation
-/// in an interval", ACM Trans. Model. Comput. Simul. 29(1), 2019, without the rejection, whose bias is 2⁻³²·end at most).
-pub(crate) fn below(end: usize, draws: &mut ChaCha8Rng) -> usize {
-    ((u64::from(draws.next_u32()) * end as u64) >> 32) as usize
 }

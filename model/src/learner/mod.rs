@@ -3,6 +3,7 @@
 //! To add one: a variant of [`Technique`] and of [`Model`], a file with its [`Learner`], and a place in [`Grid`].
 
 mod cholesky;
+mod draws;
 mod forest;
 mod lasso;
 mod network;
@@ -22,6 +23,7 @@ mod work;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use crate::learner::cholesky::Cholesky;
+pub(crate) use crate::learner::draws::Draws;
 pub(crate) use crate::learner::forest::Forest;
 use crate::learner::forest::Forests;
 use crate::learner::lasso::Lasso;
@@ -40,7 +42,7 @@ pub(crate) use crate::learner::work::Work;
 const ALPHAS: [f64; 9] = [1e-15, 1e-10, 1e-8, 1e-3, 1e-2, 1.0, 5.0, 10.0, 20.0];
 
 /// Of every random number that a technique starts from.
-const SEED: u64 = 0;
+const SEED: u32 = 0;
 
 /// Which techniques compete for a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,9 @@
 //! Regression trees.
 
-use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::learner::Table;
-use crate::learner::forest::below;
+use crate::learner::draws::SplitDraws;
 
 /// A split must lower the squared error by more than this share of it: less is rounding.
 const PURE: f64 = 1e-14;
@@ -17,6 +16,16 @@ pub(crate) struct Tree {
     nodes: Vec<Node>,
     /// Whether the limit of its depth ended a branch.
     cut: bool,
+}
+
+/// Which features the splits look at. A feature that is constant in a node is so in those below it and is not looked at
+/// again, but still drawn; the lists and their order are scikit-learn's (`node_split_best` in its `_splitter.pyx`), which
+/// the numbers drawn depend on.
+struct Order {
+    draws: SplitDraws,
+    /// Those known to be constant first.
+    features: Vec<usize>,
+    constant: Vec<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,9 +56,11 @@ struct Split {
 
 impl Tree {
     /// Grows a tree on rows that count, `sorted` by each feature: one list of rows a feature.
-    pub(crate) fn grow(ground: &Ground<'_>, sorted: Vec<Vec<usize>>, draws: &mut ChaCha8Rng) -> Self {
+    pub(crate) fn grow(ground: &Ground<'_>, sorted: Vec<Vec<usize>>, draws: SplitDraws) -> Self {
         let mut tree = Self { nodes: Vec::new(), cut: false };
-        tree.branch(ground, sorted, 0, draws);
+        let features: Vec<usize> = (0..sorted.len()).collect();
+        let mut order = Order { draws, constant: features.clone(), features };
+        tree.branch(ground, sorted, (0, 0), &mut order);
         tree
     }
 
@@ -58,10 +69,19 @@ impl Tree {
         self.cut
     }
 
-    fn branch(&mut self, ground: &Ground<'_>, sorted: Vec<Vec<usize>>, depth: u32, draws: &mut ChaCha8Rng) {
-        let split = ground.best(&sorted, draws);
-        self.cut |= split.is_some() && depth == ground.max_depth;
-        let Some(split) = split.filter(|_| depth < ground.max_depth) else {
+    /// A branch so deep, where so many features are known to be constant.
+    fn branch(
+        &mut self,
+        ground: &Ground<'_>,
+        sorted: Vec<Vec<usize>>,
+        (depth, constant): (u32, usize),
+        order: &mut Order,
+    ) {
+        let may_split = !ground.is_pure(&sorted[0]);
+        self.cut |=
+            may_split && depth == ground.max_depth && sorted.iter().enumerate().any(|(j, rows)| ground.varies(j, rows));
+        let looked = (may_split && depth < ground.max_depth).then(|| ground.best(&sorted, constant, order));
+        let Some((split, constant)) = looked.and_then(|(split, constant)| Some((split?, constant))) else {
             self.nodes.push(Node::Leaf(ground.mean(&sorted[0])));
             return;
         };
@@ -70,10 +90,10 @@ impl Tree {
             sorted.into_iter().map(|rows| rows.into_iter().partition::<Vec<_>, _>(goes_on)).unzip();
         let at = self.nodes.len();
         self.nodes.push(Node::Leaf(0.0));
-        self.branch(ground, below, depth + 1, draws);
+        self.branch(ground, below, (depth + 1, constant), order);
         let next = self.nodes.len() as u32;
         self.nodes[at] = Node::Split { feature: split.feature as u32, threshold: split.threshold, above: next };
-        self.branch(ground, above, depth + 1, draws);
+        self.branch(ground, above, (depth + 1, constant), order);
     }
 
     /// The value at `features`.
@@ -96,52 +116,84 @@ impl Ground<'_> {
     }
 
     fn sums(&self, rows: &[usize]) -> (f64, f64) {
-        rows.iter().fold((0.0, 0.0), |(weight, sum), row| {
-            (weight + self.weights[*row], sum + self.weights[*row] * self.table.target[*row])
-        })
+        rows.iter().fold((0.0, 0.0), |sums, row| self.add(sums, *row, 1.0))
     }
 
-    /// The split that lowers the squared error most; `None` where none does. Features are looked at in an order that is
-    /// drawn, as many as are asked for and on until one of them varies.
-    fn best(&self, sorted: &[Vec<usize>], draws: &mut ChaCha8Rng) -> Option<Split> {
-        let (weight, sum) = self.sums(&sorted[0]);
-        let mean = sum / weight;
-        let error: f64 =
-            sorted[0].iter().map(|row| self.weights[*row] * (self.table.target[*row] - mean).powi(2)).sum();
-        let scale: f64 = sorted[0].iter().map(|row| self.weights[*row] * self.table.target[*row].powi(2)).sum();
-        if error <= PURE * scale {
-            return None;
-        }
-        let mut waiting: Vec<usize> = (0..sorted.len()).collect();
+    fn is_pure(&self, rows: &[usize]) -> bool {
+        let mean = self.mean(rows);
+        let error: f64 = rows.iter().map(|row| self.weights[*row] * (self.table.target[*row] - mean).powi(2)).sum();
+        let scale: f64 = rows.iter().map(|row| self.weights[*row] * self.table.target[*row].powi(2)).sum();
+        error <= PURE * scale
+    }
+
+    /// Whether a feature differs among rows in its order.
+    fn varies(&self, feature: usize, rows: &[usize]) -> bool {
+        rows.first().map(|row| self.table.features[*row][feature])
+            != rows.last().map(|row| self.table.features[*row][feature])
+    }
+
+    /// The split that lowers the squared error most, and how many features are known to be constant now; `None` where all
+    /// are. Features are looked at in an order that is drawn, as many as are asked for and on until one of them varies.
+    fn best(&self, sorted: &[Vec<usize>], known: usize, order: &mut Order) -> (Option<Split>, usize) {
+        let features = &mut order.features;
+        let (mut waiting, mut seen, mut drawn, mut found) = (features.len(), 0, 0, 0);
         let mut best: Option<Split> = None;
-        let (mut seen, mut varying) = (0, 0);
-        while !waiting.is_empty() && (seen < self.features_per_split || varying == 0) {
-            let feature = waiting.swap_remove(below(waiting.len(), draws));
+        while waiting > known + found && (seen < self.features_per_split || seen <= drawn + found) {
             seen += 1;
-            let rows = &sorted[feature];
-            let value = |row: usize| self.table.features[row][feature];
-            if value(rows[0]) == value(rows[rows.len() - 1]) {
+            let at = order.draws.between(drawn, waiting - found);
+            if at < known {
+                features.swap(drawn, at);
+                drawn += 1;
                 continue;
             }
-            varying += 1;
-            let (mut low_weight, mut low_sum) = (0.0, 0.0);
-            for pair in rows.windows(2) {
-                low_weight += self.weights[pair[0]];
-                low_sum += self.weights[pair[0]] * self.table.target[pair[0]];
-                let (low, high) = (value(pair[0]), value(pair[1]));
-                if low == high {
-                    continue;
-                }
-                let (high_weight, high_sum) = (weight - low_weight, sum - low_sum);
-                let gain = (low_sum / low_weight - high_sum / high_weight).powi(2) * low_weight * high_weight;
-                if best.as_ref().is_none_or(|best| gain > best.gain) {
-                    // Halved before they are added, and never rounded up to the larger value.
-                    let middle = low / 2.0 + high / 2.0;
-                    let threshold = if middle < high { middle } else { low };
-                    best = Some(Split { feature, threshold, gain });
-                }
+            let at = at + found;
+            let feature = features[at];
+            if !self.varies(feature, &sorted[feature]) {
+                features.swap(at, known + found);
+                found += 1;
+                continue;
+            }
+            waiting -= 1;
+            features.swap(waiting, at);
+            self.better(feature, &sorted[feature], &mut best);
+        }
+        features[..known].copy_from_slice(&order.constant[..known]);
+        order.constant[known..known + found].copy_from_slice(&features[known..known + found]);
+        (best, known + found)
+    }
+
+    /// Puts the best split by a feature in the place of `best` where it is better. Features that part the rows in the same
+    /// two are a tie that rounding decides, so sums are taken as scikit-learn takes them.
+    fn better(&self, feature: usize, rows: &[usize], best: &mut Option<Split>) {
+        let value = |row: usize| self.table.features[row][feature];
+        let (weight, sum) = self.sums(rows);
+        let (mut low_weight, mut low_sum) = (0.0, 0.0);
+        let mut start = 0;
+        for end in 1..rows.len() {
+            let (low, high) = (value(rows[end - 1]), value(rows[end]));
+            if low == high {
+                continue;
+            }
+            (low_weight, low_sum) = if end - start <= rows.len() - end {
+                let more = &rows[start..end];
+                more.iter().fold((low_weight, low_sum), |sums, row| self.add(sums, *row, 1.0))
+            } else {
+                rows[end..].iter().rev().fold((weight, sum), |sums, row| self.add(sums, *row, -1.0))
+            };
+            start = end;
+            let (high_weight, high_sum) = (weight - low_weight, sum - low_sum);
+            let gain = low_sum * low_sum / low_weight + high_sum * high_sum / high_weight;
+            if best.as_ref().is_none_or(|best| gain > best.gain) {
+                // Halved before they are added, and never rounded up to the larger value.
+                let middle = low / 2.0 + high / 2.0;
+                let threshold = if middle < high { middle } else { low };
+                *best = Some(Split { feature, threshold, gain });
             }
         }
-        best
+    }
+
+    fn add(&self, (weight, sum): (f64, f64), row: usize, sign: f64) -> (f64, f64) {
+        let weighted = sign * self.weights[row];
+        (weight + weighted, sum + weighted * self.table.target[row])
     }
 }

@@ -69,6 +69,11 @@ impl Hierarchy {
         Ok((Self { level1, combination, level2, longest }, Chosen { level1: chosen, level2: selection }))
     }
 
+    /// The output of level 1 for one column; `None` where it has no effect.
+    pub(crate) fn effect(&self, column: usize, x: f64) -> Option<f64> {
+        self.level1.get(column)?.as_ref().map(|model| model.at(&[x]))
+    }
+
     /// The value at features, as many as there are columns; `None` where an effect of a product is not above 0, since a
     /// job takes no negative share of a time, and two such shares would multiply to a positive one.
     pub(crate) fn at(&self, features: &[f64]) -> Option<f64> {

@@ -2,6 +2,7 @@
 //! how accurate each of them is.
 
 mod curve;
+mod effects;
 mod hierarchy;
 mod machine;
 mod place;
@@ -12,6 +13,7 @@ mod scenario_table;
 mod single;
 
 pub(crate) use self::curve::{Curve, Halt};
+pub use self::effects::{Effect, Effects};
 pub(crate) use self::hierarchy::{Hierarchy, Level2};
 pub use self::place::{Choice, Place};
 pub use self::scenario::Scenario;

@@ -1,18 +1,15 @@
 //! Forests and boosted trees: what machine learning reaches for first.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng as _;
-
 use crate::dataset::Points;
 use crate::ensemble::Schema;
-use crate::learner::{Forest, Ground, Table, Tree};
+use crate::learner::{Draws, Forest, Ground, Table, Tree};
 use crate::rival::{Rival, RivalError, Roles};
 use crate::{Dataset, Features};
 
 /// Trees of either.
 const TREES: u32 = 100;
 /// Of the random draws.
-const SEED: u64 = 0;
+const SEED: u32 = 0;
 /// Splits from the root to a leaf of a boosted tree.
 const DEPTH: u32 = 3;
 /// Share of each boosted tree's step that is taken.
@@ -53,10 +50,10 @@ impl Rival for GradientBoosting {
         let weights = vec![1.0; features.len()];
         let mut table = Table { features, target: fit.secs().iter().map(|secs| secs - mean).collect() };
         let mut answers = vec![mean; asked.len()];
-        let mut draws = ChaCha8Rng::seed_from_u64(SEED);
+        let mut draws = Draws::new(SEED);
         for _ in 0..TREES {
             let ground = Ground { table: &table, weights: weights.clone(), features_per_split, max_depth: DEPTH };
-            let tree = Tree::grow(&ground, sorted.clone(), &mut draws);
+            let tree = Tree::grow(&ground, sorted.clone(), draws.splits());
             answers.iter_mut().zip(&asked).for_each(|(answer, row)| *answer += RATE * tree.at(row));
             let Table { features, target } = &mut table;
             target.iter_mut().zip(features).for_each(|(rest, row)| *rest -= RATE * tree.at(row));

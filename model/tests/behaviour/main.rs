@@ -8,8 +8,10 @@ wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);
 
 mod bad_input;
 mod capacity;
+mod coverage;
 mod decision;
 mod ensemble;
+mod explain;
 mod grid;
 mod interval;
 mod large_grid;

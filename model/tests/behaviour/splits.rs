@@ -1,8 +1,8 @@
 //! Splits of settings, and what is summed up over them.
 
 use foreglow_model::{
-    Answer, Column, Dataset, Features, Outcome, RIVALS, Repeats, Score, Settings, Split, Trial, draw, sample_trial,
-    score,
+    Answer, Column, Coverage, Dataset, Features, Held, Outcome, RIVALS, Repeats, Score, Settings, Split, Trial, draw,
+    sample_trial, score,
 };
 use foreglow_shared::Observation;
 use proptest::prelude::*;
@@ -101,15 +101,20 @@ fn repeats_are_fitted_by_their_median_and_tested_as_asked() {
 
 #[test]
 fn a_score_counts_errors_intervals_and_what_is_unknown() {
-    let outcome = |measured_secs, secs, interval| Outcome { measured_secs, answer: Answer { secs, interval } };
+    let outcome = |measured_secs, secs, interval| Outcome {
+        measured_secs,
+        answer: Answer { secs, interval, is_beyond: measured_secs > 15.0 },
+    };
     let outcomes = [
         outcome(10.0, Some(11.0), Some((9.0, 12.0))),
         outcome(10.0, Some(7.0), Some((6.0, 9.0))),
-        outcome(10.0, Some(10.0), Some((10.0, 10.0))),
+        outcome(20.0, Some(20.0), Some((20.0, 20.0))),
         outcome(10.0, None, None),
         outcome(10.0, Some(f64::NAN), None),
     ];
-    let Score { mape_percent, median_ape_percent, coverage_percent, tested, unknown } = score(&outcomes);
+    let Score { mape_percent, median_ape_percent, coverage_percent, coverage, tested, unknown } = score(&outcomes);
+    let expected = Coverage { within: Held { held: 1, tested: 2 }, beyond: Held { held: 1, tested: 1 } };
+    assert_eq!(coverage, Some(expected));
     let close = |value: Option<f64>, expected: f64| (value.unwrap() - expected).abs() < 1e-12;
     assert!(close(mape_percent, 40.0 / 3.0) && close(median_ape_percent, 10.0) && close(coverage_percent, 200.0 / 3.0));
     assert_eq!((tested, unknown), (3, 2));

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use foreglow_model::{Advice, Suggestion, Verdict, advise};
 use foreglow_shared::{
-    Context, Engine, Job, Mode, Question, format_duration, format_money, format_percent, format_rate,
+    Configuration, Context, Engine, Job, Mode, Question, collect_command, format_duration, format_money,
+    format_percent, format_rate,
 };
 use serde::Serialize;
 
@@ -174,43 +175,14 @@ fn command(context: &Context, suggestion: &Suggestion, output: &Path) -> Option<
     if !is_measurable {
         return None;
     }
-    let mut words = vec!["foreglow".to_owned(), "collect".to_owned()];
-    let mut option = |name: &str, value: String| words.extend([name.to_owned(), quoted(&value)]);
-    option("--model", architecture.name.to_owned());
-    option("--images", workload.images.to_string());
-    option("--image-px", workload.image_px.to_string());
-    option("--batch-size", workload.batch_size.to_string());
-    // A sample knows the name of the folder and not where it lies.
-    if let Some(folder) = workload.extra.get("data").and_then(|name| name.as_str()) {
-        option("--data", folder.to_owned());
-    }
-    option("--device", context.accelerator.clone().unwrap_or_else(|| "cpu".into()));
-    option("--executors", suggestion.executors.to_string());
-    option("--cores", suggestion.cores_per_executor.to_string());
-    option("--memory", suggestion.memory_per_executor_mib.to_string());
-    option("--partition-size", suggestion.partition_size.to_string());
-    option("--sampling-rate", suggestion.sampling_rate.to_string());
-    option("--output", output.display().to_string());
-    Some(words.join(" "))
-}
-
-/// A word as a shell reads it.
-fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./,:".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn a_word_reaches_the_shell_as_it_is() {
-        assert_eq!(quoted("runs/samples.jsonl"), "runs/samples.jsonl");
-        assert_eq!(quoted("my runs.jsonl"), "'my runs.jsonl'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-    }
+    let Suggestion { executors, cores_per_executor, memory_per_executor_mib, partition_size, .. } = *suggestion;
+    let configuration = Configuration {
+        executors,
+        cores_per_executor,
+        memory_per_executor_mib,
+        partition_size,
+        accelerator: context.accelerator.clone(),
+        extra: serde_json::Map::new(),
+    };
+    Some(collect_command(workload, &configuration, suggestion.sampling_rate, &output.display().to_string()))
 }

@@ -1,5 +1,6 @@
 //! Foreglow's predictor and its rivals side by side.
 
+use foreglow_model::Held;
 use foreglow_shared::{format_duration, format_percent};
 use serde::Serialize;
 
@@ -92,6 +93,7 @@ pub(super) fn standings(predictors: &[Standing]) -> String {
     };
     let has_figures = |standing: &&Standing| standing.score.mape_percent.is_some();
     let mut text = table(&columns, predictors.iter().filter(has_figures).map(cells));
+    predictors.iter().filter_map(covered).for_each(|line| text.push_str(&line));
     let reasons: String = predictors
         .iter()
         .filter_map(|standing| Some(format!("  {}: {}\n", standing.name, standing.reason.as_ref()?)))
@@ -100,4 +102,15 @@ pub(super) fn standings(predictors: &[Standing]) -> String {
         text.push_str(&format!("\nWithout figures, or with figures for a part:\n{reasons}"));
     }
     text
+}
+
+/// How often the intervals of a predictor held what was measured.
+fn covered(standing: &Standing) -> Option<String> {
+    let coverage = standing.score.coverage?;
+    let of = |part: &Held| format!("{} of {}", part.held, part.tested);
+    let parts: Vec<String> = [(coverage.within, "within the fitted ranges"), (coverage.beyond, "beyond them")]
+        .iter()
+        .filter_map(|(part, place)| Some(format!("{} {place} ({})", of(part), format_percent(part.percent()?))))
+        .collect();
+    Some(format!("\nThe 90 % intervals of {} held {}.\n", standing.name, parts.join(" and ")))
 }

@@ -4,12 +4,13 @@
 
 use burn::module::Module;
 use burn::nn::{
-    Dropout, DropoutConfig, Linear, LinearConfig, PaddingConfig2d,
+    Linear, LinearConfig, PaddingConfig2d,
     conv::Conv2dConfig,
     pool::{AvgPool2d, AvgPool2dConfig, MaxPool2d},
 };
 use burn::tensor::{Device, Tensor, activation::relu};
 
+use super::dropout::Dropout;
 use super::layers::{ConvNorm, conv, global_average, halving_max_pool};
 use super::{Architecture, Colour, Input, Trace};
 
@@ -110,7 +111,7 @@ impl InceptionV4 {
         let mut channels = 3;
         Self {
             mixed: drawings.map(|drawing| Mixed::new(&mut channels, drawing, device)).collect(),
-            dropout: DropoutConfig::new(0.2).init(),
+            dropout: Dropout::new(0.2),
             fc: LinearConfig::new(channels, 1000).init(device),
         }
     }

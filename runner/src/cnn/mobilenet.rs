@@ -2,9 +2,10 @@
 //! (CVPR 2018), table 2, with width 1, as torchvision builds it.
 
 use burn::module::Module;
-use burn::nn::{Dropout, DropoutConfig, Linear, LinearConfig};
+use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor, activation::relu6};
 
+use super::dropout::Dropout;
 use super::layers::{ConvNorm, conv, depthwise, global_average};
 use super::{Architecture, Colour, Input, Trace};
 
@@ -57,7 +58,7 @@ impl MobileNetV2 {
             stem: ConvNorm::new(&conv([3, 32], [3, 3], 2), device),
             blocks,
             last: ConvNorm::new(&conv([channels, 1280], [1, 1], 1), device),
-            dropout: DropoutConfig::new(0.2).init(),
+            dropout: Dropout::new(0.2),
             fc: LinearConfig::new(1280, 1000).init(device),
         }
     }

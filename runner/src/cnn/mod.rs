@@ -1,6 +1,8 @@
 //! The CNNs that the runner knows. A CNN is one file here and one line in [`ALL`].
 
+mod dropout;
 mod layers;
+mod learning;
 mod shapes;
 #[cfg(test)]
 mod tests;
@@ -14,8 +16,10 @@ pub mod resnet;
 pub mod vgg;
 pub mod xception;
 
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Gradients, Tensor};
 
+pub use self::dropout::seed as seed_dropout;
+pub use self::learning::Numbers;
 pub use self::shapes::Trace;
 
 /// Every CNN, in the order in which `foreglow models` lists them.
@@ -88,6 +92,18 @@ pub trait Cnn: Send {
 
     /// The same CNN with weights drawn from a seed: the same on every device and in every process.
     fn seeded(self: Box<Self>, seed: u64) -> Box<dyn Cnn>;
+
+    /// Its numbers, the running statistics as the last forward pass left them.
+    fn numbers(&self) -> Numbers;
+
+    /// Takes these numbers, which another handle of the same architecture gave.
+    fn take(&mut self, numbers: &Numbers);
+
+    /// Takes the gradients of the learned numbers out of what a backward pass gave, in the order of [`Numbers::learned`].
+    fn gradients(&self, all: &mut Gradients) -> Vec<Tensor<1>>;
+
+    /// The same CNN as it answers once it is trained: nothing is dropped, the running statistics normalise.
+    fn trained(&self) -> Box<dyn Cnn>;
 }
 
 /// Implements [`Cnn`] for a Burn module that has `forward` and `trace`.
@@ -113,6 +129,22 @@ macro_rules! burn_cnn {
             fn seeded(self: Box<Self>, seed: u64) -> Box<dyn crate::cnn::Cnn> {
                 Box::new(crate::cnn::weights::draw(*self, seed))
             }
+
+            fn numbers(&self) -> crate::cnn::Numbers {
+                crate::cnn::learning::numbers(self)
+            }
+
+            fn take(&mut self, numbers: &crate::cnn::Numbers) {
+                *self = crate::cnn::learning::with_numbers(self.clone(), numbers);
+            }
+
+            fn gradients(&self, all: &mut burn::tensor::Gradients) -> Vec<burn::tensor::Tensor<1>> {
+                crate::cnn::learning::gradients(self, all)
+            }
+
+            fn trained(&self) -> Box<dyn crate::cnn::Cnn> {
+                Box::new(burn::module::Module::valid(self))
+            }
         }
     };
 }
@@ -132,6 +164,11 @@ impl Architecture {
     /// Builds it with weights drawn from the seed.
     pub fn build(&self, seed: u64, device: &Device) -> Box<dyn Cnn> {
         (self.build)(device).seeded(seed)
+    }
+
+    /// Builds it for numbers that are still to come ([`Cnn::take`]): none is drawn.
+    pub fn build_empty(&self, device: &Device) -> Box<dyn Cnn> {
+        (self.build)(device)
     }
 
     /// Parameters, and multiply-accumulates of one image of that side.

@@ -4,12 +4,13 @@
 
 use burn::module::Module;
 use burn::nn::{
-    Dropout, DropoutConfig, Linear, LinearConfig,
+    Linear, LinearConfig,
     conv::Conv2d,
     pool::{AdaptiveAvgPool2d, AdaptiveAvgPool2dConfig, MaxPool2d, MaxPool2dConfig},
 };
 use burn::tensor::{Device, Tensor, activation::relu};
 
+use super::dropout::Dropout;
 use super::layers::conv;
 use super::{Architecture, Colour, Input, Trace};
 
@@ -54,7 +55,7 @@ impl Vgg16 {
             fc1: LinearConfig::new(512 * 7 * 7, 4096).init(device),
             fc2: LinearConfig::new(4096, 4096).init(device),
             fc3: LinearConfig::new(4096, 1000).init(device),
-            dropout: DropoutConfig::new(0.5).init(),
+            dropout: Dropout::new(0.5),
         }
     }
 

@@ -2,9 +2,10 @@
 //! builds it (`legacy_xception`).
 
 use burn::module::Module;
-use burn::nn::{Dropout, DropoutConfig, Linear, LinearConfig, PaddingConfig2d, conv::Conv2d, pool::MaxPool2d};
+use burn::nn::{Linear, LinearConfig, PaddingConfig2d, conv::Conv2d, pool::MaxPool2d};
 use burn::tensor::{Device, Tensor, activation::relu};
 
+use super::dropout::Dropout;
 use super::layers::{ConvNorm, conv, depthwise, global_average, halving_max_pool};
 use super::{Architecture, Colour, Input, Trace};
 
@@ -57,7 +58,7 @@ impl Xception {
             stem: stem.map(|conv| ConvNorm::new(&conv.with_padding(PaddingConfig2d::Valid), device)).into(),
             blocks,
             exit: vec![Separable::new([1024, 1536], device), Separable::new([1536, 2048], device)],
-            dropout: DropoutConfig::new(0.5).init(),
+            dropout: Dropout::new(0.5),
             fc: LinearConfig::new(2048, 1000).init(device),
         }
     }

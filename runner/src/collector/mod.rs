@@ -1,6 +1,7 @@
 //! The collector: takes timing samples over HTTP, hands them out again, and serves the planner from the binary itself.
 
 mod access;
+mod events;
 mod planner;
 mod samples;
 
@@ -13,8 +14,10 @@ use axum::Router;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use tokio::sync::watch;
 
 pub use self::access::Access;
+use self::events::News;
 pub use self::samples::{Receipt, Rejection};
 use crate::exit::unusable;
 use crate::store::Store;
@@ -30,6 +33,7 @@ struct Shared {
     store: Arc<Mutex<Store>>,
     access: Arc<Access>,
     is_local: bool,
+    news: watch::Sender<News>,
 }
 
 /// A taken address, on which [`Collector::run`] answers.
@@ -91,10 +95,14 @@ impl Collector {
         let listener =
             tokio::net::TcpListener::from_std(self.listener).context("the listening socket cannot be used")?;
         let is_local = self.access.is_local(self.address);
-        let shared = Shared { store: Arc::new(Mutex::new(store)), access: Arc::new(self.access), is_local };
+        let news = watch::Sender::new(News::default());
+        let shared =
+            Shared { store: Arc::new(Mutex::new(store)), access: Arc::new(self.access), is_local, news: news.clone() };
         let (stopping, stopped) = tokio::sync::oneshot::channel();
-        let server = axum::serve(listener, router(shared)).with_graceful_shutdown(async {
+        let server = axum::serve(listener, router(shared)).with_graceful_shutdown(async move {
             told_to_stop.await;
+            // Who listens for samples would listen for ever.
+            news.send_modify(|news| news.stopping = true);
             // Nobody waits for it once the server has ended by itself.
             let _ = stopping.send(());
         });
@@ -115,6 +123,7 @@ fn host(listen: SocketAddr) -> String {
 fn router(shared: Shared) -> Router {
     Router::new()
         .route("/api/v1/samples", get(samples::list).post(samples::accept))
+        .route("/api/v1/events", get(events::events))
         .route("/api/v1/workloads", get(samples::workloads))
         .route("/healthz", get(|| async { "ok\n" }))
         .fallback(planner::file)

@@ -10,6 +10,11 @@ use rust_embed::RustEmbed;
 #[allow_missing = true]
 struct Planner;
 
+/// As the page says it of itself, and what a page cannot say: no other site may frame it.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; \
+     style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; \
+     frame-ancestors 'none'";
+
 const NOT_BUILT: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Foreglow</title>\
 <body style=\"font: 1.1rem system-ui; max-width: 40rem; margin: 4rem auto; padding: 0 1rem\">\
 <h1>The planner is not in this binary</h1>\
@@ -39,7 +44,12 @@ fn with_tag(file: &rust_embed::EmbeddedFile, headers: &HeaderMap) -> Response {
     if is_known.is_some_and(|known| known.split(',').any(|known| known.trim().trim_start_matches("W/") == tag)) {
         return (StatusCode::NOT_MODIFIED, caching).into_response();
     }
-    (caching, [(header::CONTENT_TYPE, content_type(file.metadata.mimetype()))], file.data.to_vec()).into_response()
+    let content = [
+        (header::CONTENT_TYPE, content_type(file.metadata.mimetype())),
+        (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY.to_owned()),
+        (header::REFERRER_POLICY, "no-referrer".to_owned()),
+    ];
+    (caching, content, file.data.to_vec()).into_response()
 }
 
 fn content_type(mime: &str) -> String {

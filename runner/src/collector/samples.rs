@@ -74,6 +74,9 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
         Ok(inserted) => {
             receipt.new = inserted.new;
             receipt.known = inserted.known;
+            if inserted.new > 0 {
+                shared.news.send_modify(|news| news.posted += 1);
+            }
             Json(receipt).into_response()
         }
         Err(error) => {

@@ -1,6 +1,6 @@
 //! `foreglow link`: writes and opens share links.
 
-use foreglow_shared::View;
+use foreglow_shared::{LeftOut, View};
 use serde_json::json;
 
 use super::serve;
@@ -42,7 +42,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut question = args.question.about(&job.observations)?;
     let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
     question.what_if = answer.what_if().unwrap_or(question.what_if);
-    let view = View { job, question };
+    let view = View { job, question, pins: Vec::new(), left_out: LeftOut::default() };
     let link = view.to_link(&args.planner);
     output::print(&match args.format {
         Format::Table => format!("{link}\n"),
@@ -52,7 +52,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn open(link: &str, format: Format) -> anyhow::Result<()> {
-    let View { job, question } = View::from_link(link).map_err(|error| unusable(error.to_string()))?;
+    // What was left out is no part of the answer, here as on the page.
+    let View { job, question, .. } = View::from_link(link).map_err(|error| unusable(error.to_string()))?;
     let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
     output::print(&answer.render(format))?;
     answer.check()

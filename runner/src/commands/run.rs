@@ -4,12 +4,15 @@ use std::path::PathBuf;
 
 use foreglow_shared::{Outcome, write_csv, write_jsonl};
 
+use super::training_args::TrainingArgs;
 use super::workload_args::{
-    WorkloadArgs, at_least_one, check_rate, check_sizes, default_partition_size, prepare, warnings,
+    WorkloadArgs, at_least_one, check_rate, check_sizes, default_partition_size, prepare, warn,
 };
-use crate::engine;
+use crate::device;
+use crate::engine::{self, Engine};
 use crate::exit::unusable;
 use crate::interrupt::Interrupt;
+use crate::machine::warnings_of;
 use crate::output::{self, Format};
 use crate::progress::{Progress, result};
 use crate::sample_table;
@@ -20,6 +23,9 @@ use crate::samples_file::SamplesFile;
 pub struct Args {
     #[command(flatten)]
     workload: WorkloadArgs,
+
+    #[command(flatten)]
+    training: TrainingArgs,
 
     /// Executor processes, E
     #[arg(long, value_name = "E", default_value_t = 1, help_heading = "Configuration")]
@@ -33,7 +39,7 @@ pub struct Args {
     #[arg(long, value_name = "MIB", help_heading = "Configuration")]
     memory: Option<u32>,
 
-    /// Images of one task, P [default: 8]
+    /// Images of one task, P [default: 8, or a mini-batch to train]
     #[arg(long, value_name = "P", help_heading = "Configuration")]
     partition_size: Option<u32>,
 
@@ -61,20 +67,20 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let memory_mib = args.memory.unwrap_or(DEFAULT_MEMORY_MIB);
     at_least_one("--memory", memory_mib)?;
     check_rate(args.sampling_rate)?;
-    let job = args.workload.job()?;
-    let images = job.workload.images;
-    let partition_size = args.partition_size.unwrap_or_else(|| default_partition_size(images));
-    check_sizes(images, &[args.executors], &[partition_size])?;
+    let job = args.training.job(args.workload.job()?, &args.workload)?;
+    let partition_size = args.partition_size.unwrap_or_else(|| default_partition_size(&job));
+    check_sizes(&job, &[args.executors], &[partition_size])?;
     let mut file = args.output.as_deref().map(SamplesFile::open).transpose()?.map(|(file, _)| file);
 
     let progress = Progress::new();
-    for warning in warnings(&job, args.executors.saturating_mul(args.cores), args.memory.is_some()) {
-        progress.line(&warning);
-    }
+    let slots = args.executors.saturating_mul(args.cores);
+    warn(&job, device::processors(), slots, args.memory.is_some(), &progress);
     prepare(&job, &progress)?;
     let configuration = job.configuration(args.executors, args.cores, memory_mib, partition_size);
     let interrupt = Interrupt::on_ctrl_c();
-    let sample = engine::measure(&job, &configuration, args.sampling_rate, &interrupt, &mut |step| progress.run(step))?;
+    let mut say = |step| progress.run(step);
+    let sample = Engine::Local.measure(&job, &configuration, args.sampling_rate, &interrupt, &mut say)?;
+    warnings_of(&sample).into_iter().for_each(|warning| progress.warn(warning));
     drop(progress);
 
     if let Some(file) = &mut file {

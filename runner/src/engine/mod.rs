@@ -1,18 +1,33 @@
-//! Engines run a job on a configuration and say how long it took. There is one so far: processes on this machine.
+//! Engines run a job on a configuration and say how long it took: processes on this machine, or an Apache Spark cluster.
 
+mod account;
+mod ending;
 mod fleet;
 mod local;
+mod memory_group;
+mod partitions;
+mod processors;
+pub mod spark;
+mod watch;
 
 use std::time::Duration;
 
-use foreglow_shared::{Configuration, Host, Mode, Workload};
-use serde_json::Map;
+use foreglow_shared::{Configuration, Host, Mode, Sample, Workload};
+use serde_json::{Map, Value};
 
-pub use self::local::{broken_images, measure};
+pub use self::account::broken_images;
+use self::account::describe_broken;
+use self::spark::Spark;
 use crate::cnn::Architecture;
 use crate::device::{self, Chosen};
-use crate::executor::protocol::Assignment;
+use crate::executor::protocol::{Assignment, Evaluation};
+use crate::executor::training::Training;
 use crate::images::{GeneratorProgress, Source};
+use crate::interrupt::Interrupt;
+use crate::machine::Use;
+
+/// What a training job's workload calls the images that a thread learns at once.
+pub const SHARE_SIZE: &str = "share_size";
 
 /// A job to measure: everything about it that a configuration leaves open.
 #[derive(Clone, Debug)]
@@ -29,15 +44,80 @@ pub struct Job {
     pub timeout: Option<Duration>,
     /// Broken images that a run skips before it fails; `None` is one in a hundred.
     pub broken_limit: Option<u64>,
+    /// How the CNN is trained, and the images to judge it by; `None` for inference.
+    pub training: Option<TrainingJob>,
+}
+
+/// What makes a job a training job.
+#[derive(Clone, Debug)]
+pub struct TrainingJob {
+    /// How the CNN is trained; what depends on the configuration is filled in with it.
+    pub settings: Training,
+    /// Images that are not learned, to judge the CNN by after the clock has stopped.
+    pub held_out: Option<Evaluation>,
+}
+
+/// What runs the executors.
+pub enum Engine {
+    /// Processes on this machine.
+    Local,
+    /// An Apache Spark cluster.
+    Spark(Box<Spark>),
+}
+
+impl Engine {
+    /// Runs the job once on a configuration at a sampling rate. However the run ends, that is its sample.
+    ///
+    /// # Errors
+    /// The run was interrupted.
+    pub fn measure(
+        &mut self,
+        job: &Job,
+        configuration: &Configuration,
+        sampling_rate: f64,
+        interrupt: &Interrupt,
+        progress: &mut dyn FnMut(Progress),
+    ) -> anyhow::Result<Sample> {
+        match self {
+            Self::Local => local::measure(job, configuration, sampling_rate, interrupt, progress),
+            Self::Spark(spark) => spark.measure(job, configuration, sampling_rate, interrupt, progress),
+        }
+    }
+
+    /// The word for it in a sample.
+    pub fn word(&self) -> foreglow_shared::Engine {
+        match self {
+            Self::Local => foreglow_shared::Engine::Local,
+            Self::Spark(_) => foreglow_shared::Engine::Spark,
+        }
+    }
+
+    /// The machine that a sample of this engine names.
+    pub fn host(&self, job: &Job) -> Host {
+        match self {
+            Self::Local => job.host(),
+            Self::Spark(_) => Spark::host(),
+        }
+    }
+
+    /// Hardware threads that all executors share; `None` where each has its own.
+    pub fn processors(&self) -> Option<u32> {
+        match self {
+            Self::Local => device::processors(),
+            Self::Spark(_) => None,
+        }
+    }
 }
 
 /// Told while a run goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Progress {
     /// The executors start.
     Starting,
     /// Images of the sample that are done, and all of them.
     Images(u64, u64),
+    /// What the run uses.
+    Using(Use),
 }
 
 impl Job {
@@ -46,7 +126,11 @@ impl Job {
     /// # Errors
     /// They are not and cannot be.
     pub fn prepare(&self, progress: GeneratorProgress<'_>) -> anyhow::Result<()> {
-        self.source.prepare(self.workload.images, progress)
+        self.source.prepare(self.workload.images, progress)?;
+        match self.training.as_ref().and_then(|training| training.held_out.as_ref()) {
+            Some(held_out) => held_out.source.prepare(held_out.first + held_out.images, progress),
+            None => Ok(()),
+        }
     }
 
     /// The workload of a CNN at an image size, its inference.
@@ -60,6 +144,16 @@ impl Job {
             batch_size,
             extra: Map::new(),
         }
+    }
+
+    /// The same with another image size or batch size.
+    pub fn with(&self, workload: Workload) -> Self {
+        let mut job = Self { workload, ..self.clone() };
+        let share_size = job.workload.extra.get(SHARE_SIZE).and_then(Value::as_u64);
+        if let (Some(training), Some(size)) = (&mut job.training, share_size.and_then(|size| size.try_into().ok())) {
+            training.settings.share_size = size;
+        }
+        job
     }
 
     /// A configuration of this job's executors.
@@ -84,6 +178,11 @@ impl Job {
         }
     }
 
+    /// Whether executors can be held to their memory: on the processor always, elsewhere where groups are allowed.
+    pub fn bounds_memory(&self) -> bool {
+        self.device.bounds_memory() || memory_group::is_allowed()
+    }
+
     /// What the executor of that number is told.
     fn assignment(&self, executor: usize, configuration: &Configuration, sampling_rate: f64) -> Assignment {
         Assignment {
@@ -93,11 +192,17 @@ impl Job {
             partition_size: configuration.partition_size,
             threads: configuration.cores_per_executor,
             memory_mib: Some(configuration.memory_per_executor_mib),
+            processors: processors::of_executor(executor, configuration.executors, configuration.cores_per_executor),
             place: self.device.place(executor),
             source: self.source.clone(),
             images: self.workload.images,
             sampling_rate,
             seed: self.seed,
+            training: self.training.as_ref().map(|training| Training {
+                executors: configuration.executors,
+                listen: (configuration.executors > 1).then(|| "127.0.0.1".to_owned()),
+                ..training.settings.clone()
+            }),
         }
     }
 }

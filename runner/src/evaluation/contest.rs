@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Instant;
 
-use foreglow_model::{Answer, Dataset, Ensemble, Features, Outcome, RIVALS, Rival, Roles, Score, Trial, score};
+use foreglow_model::{
+    Answer, Dataset, Ensemble, Features, Outcome, RIVALS, Rival, Roles, Score, Trial, Warning, score,
+};
 
 /// The name of the default predictor.
 pub(super) const FOREGLOW: &str = "foreglow";
@@ -63,6 +65,7 @@ fn foreglow(fit: &Dataset, asked: &Features) -> Result<Vec<Answer>, String> {
     let answer = |prediction: foreglow_model::Prediction| Answer {
         secs: prediction.completion_time_secs,
         interval: prediction.interval.map(|interval| (interval.lower_secs, interval.upper_secs)),
+        is_beyond: prediction.warnings.iter().any(|warning| matches!(warning, Warning::OutsideSampledRange { .. })),
     };
     Ok(predictions.into_iter().map(answer).collect())
 }

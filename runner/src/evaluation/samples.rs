@@ -30,6 +30,8 @@ fn of_job(job: &Job) -> Option<Standing> {
         let answer = Answer {
             secs: prediction.completion_time_secs,
             interval: prediction.interval.map(|interval| (interval.lower_secs, interval.upper_secs)),
+            // A whole job beside samples of its images.
+            is_beyond: true,
         };
         let middle = |place: usize| repeats[place].completion_time_secs;
         Outcome { measured_secs: (middle((repeats.len() - 1) / 2) + middle(repeats.len() / 2)) / 2.0, answer }

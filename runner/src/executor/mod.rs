@@ -1,45 +1,63 @@
 //! One executor: a process with one replica of the CNN and C threads that work through partitions of images.
 
+mod bare_loop;
 mod bounds;
 pub mod protocol;
 mod slot;
+pub mod training;
 
 use std::io::{BufRead, Write};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use anyhow::Context as _;
 
-pub use self::bounds::is_out_of_memory;
+pub use self::bare_loop::forward_passes_secs;
+pub use self::bounds::{die_with, is_out_of_memory, peak_memory_mib};
 use self::protocol::{Assignment, Order, Report};
 use self::slot::Slot;
+pub use self::slot::mini_batches;
 use crate::cnn::Architecture;
+use crate::device;
 
-/// Runs an executor until its input ends: the story of the process behind `foreglow executor`.
+/// Runs an executor until its input ends: the story of the process behind `foreglow executor`. `accelerator` is the address
+/// of the one that a cluster has assigned to it.
 ///
 /// # Errors
 /// The first line is no job, or standard output is gone.
-pub fn serve(mut input: impl BufRead, output: impl Write + Send + 'static) -> anyhow::Result<()> {
-    bounds::die_with_parent();
+pub fn serve(
+    mut input: impl BufRead + Send + 'static,
+    output: impl Write + Send + 'static,
+    accelerator: Option<&str>,
+) -> anyhow::Result<()> {
     let mut line = String::new();
     input.read_line(&mut line).context("the job could not be read from standard input")?;
-    let job: Assignment = serde_json::from_str(&line).context(
+    let mut job: Assignment = serde_json::from_str(&line).context(
         "the first line is no job; an executor is started by `foreglow run` and `foreglow collect`, not by hand",
     )?;
     let reports = Reports(Arc::new(Mutex::new(output)));
-    if let Err(error) = start(&job, input, &reports) {
+    let assigned = accelerator.map(device::assigned).transpose();
+    let started = assigned.and_then(|place| {
+        job.place = place.unwrap_or(job.place);
+        start(&job, input, &reports)
+    });
+    if let Err(error) = started {
         return reports.send(&Report::Failed { partition: None, reason: format!("{error:#}") });
     }
-    reports.send(&Report::Ended { peak_memory_mib: bounds::peak_memory_mib() })
+    reports.send(&Report::Ended { peak_memory_mib: peak_memory_mib("self") })
 }
 
-/// Bounds the memory, loads the CNN, warms it up in every thread, and hands out what comes in.
-fn start(job: &Assignment, input: impl BufRead, reports: &Reports) -> anyhow::Result<()> {
+/// Keeps to its processors, bounds the memory, loads the CNN, warms it up in every thread, and hands out what comes in.
+fn start(job: &Assignment, input: impl BufRead + Send + 'static, reports: &Reports) -> anyhow::Result<()> {
+    bounds::pin(&job.processors)?;
     if let Some(memory_mib) = job.memory_mib.filter(|_| job.place.is_native()) {
         bounds::bound_memory(memory_mib)?;
     }
     let architecture = Architecture::named(&job.model)
         .with_context(|| format!("there is no CNN {}; choose one of: {}", job.model, Architecture::names()))?;
     let sample = Arc::new(job.source.sample(job.images, job.sampling_rate, job.seed)?);
+    if let Some(training) = &job.training {
+        return training::serve(job, training, architecture, &sample, input, reports);
+    }
     let device = job.place.open();
     let cnn = architecture.build(job.seed, &device);
 
@@ -69,8 +87,8 @@ fn start(job: &Assignment, input: impl BufRead, reports: &Reports) -> anyhow::Re
 
     for line in input.lines() {
         let line = line.context("standard input broke off")?;
-        let Order::Partition(partition) =
-            serde_json::from_str(&line).with_context(|| format!("this line is no order: {line}"))?;
+        let order = serde_json::from_str(&line).with_context(|| format!("this line is no order: {line}"))?;
+        let Order::Partition(partition) = order else { anyhow::bail!("this is no order for inference: {line}") };
         orders.send(partition).context("every thread of the executor has ended")?;
     }
     drop(orders);
@@ -82,7 +100,7 @@ fn start(job: &Assignment, input: impl BufRead, reports: &Reports) -> anyhow::Re
 
 /// Standard output, shared by the threads: a line at a time.
 #[derive(Clone)]
-struct Reports(Arc<Mutex<dyn Write + Send>>);
+pub struct Reports(Arc<Mutex<dyn Write + Send>>);
 
 impl Reports {
     fn send(&self, report: &Report) -> anyhow::Result<()> {

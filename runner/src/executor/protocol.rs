@@ -3,9 +3,17 @@
 //! The first line in is the [`Assignment`]. The executor answers `{"ready":…}` once its CNN is warm. From then on each line in
 //! hands it a partition, and each partition is answered by `{"done":…}` or `{"failed":…}`, in any order; no more than
 //! `threads` partitions are worked on at a time. The end of the input ends the executor, which says `{"ended":…}`.
+//!
+//! Training goes otherwise. An executor that needs others says `{"listening":…}` before it is ready; once all do,
+//! `{"peers":…}` tells each its rank and the addresses of all, and it answers `{"joined":…}`. `{"train":…}` is answered by
+//! a `{"learned":…}` for each partition and one `{"trained":…}`; `{"evaluate":…}` by `{"evaluated":…}`. The input must stay
+//! open that long: who closes it wants the result no more, and the executor ends at once.
+
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::training::Training;
 use crate::device::Place;
 use crate::images::Source;
 
@@ -22,8 +30,11 @@ pub struct Assignment {
     pub partition_size: u32,
     /// Partitions that are worked on at the same time, C.
     pub threads: u32,
-    /// Upper bound on the memory of the process, MiB; `None` leaves it free.
+    /// Upper bound on the memory of the process, MiB; `None` where the system holds it to one already, or leaves it free.
     pub memory_mib: Option<u32>,
+    /// Processors that the process keeps to, by the system's numbers; none leaves it free.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processors: Vec<u32>,
     /// Where the CNN runs.
     pub place: Place,
     /// Where the images lie.
@@ -34,14 +45,81 @@ pub struct Assignment {
     pub sampling_rate: f64,
     /// Decides which images are in the sample, and the weights.
     pub seed: u64,
+    /// How the CNN is trained; `None` for inference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub training: Option<Training>,
 }
 
 /// A line to the executor, after the job.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     /// A partition to work through.
     Partition(Partition),
+    /// Training: the executors to connect with.
+    Peers {
+        /// This executor's number among them.
+        rank: u32,
+        /// Where each of them listens, `host:port`, by rank.
+        addresses: Vec<String>,
+        /// What tells them from strangers: one word.
+        token: String,
+    },
+    /// Training: a part of the steps.
+    Train(Round),
+    /// Training: images to judge the CNN by.
+    Evaluate(Evaluation),
+}
+
+/// Steps to train. A whole run is one round among connected executors. Where executors are not connected, a driver can
+/// give a round of K steps to each, and the files that they save to all of them in the next round: the average is then taken
+/// as they are loaded, digit for digit the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Round {
+    /// This executor's number.
+    pub rank: u32,
+    /// First step, counted over all epochs.
+    #[serde(default)]
+    pub first_step: u64,
+    /// How many; `None` trains to the end of the last epoch.
+    #[serde(default)]
+    pub steps: Option<u64>,
+    /// What the executors saved after the round before, by rank; none for the weights of the seed.
+    #[serde(default)]
+    pub load: Vec<PathBuf>,
+    /// Where to save the numbers after the round.
+    #[serde(default)]
+    pub save: Option<PathBuf>,
+}
+
+/// Images that are not learned, to judge the CNN by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evaluation {
+    /// Where they lie.
+    pub source: Source,
+    /// The first one's number.
+    pub first: u64,
+    /// How many.
+    pub images: u64,
+}
+
+/// How well a CNN did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tally {
+    /// On so many images.
+    pub images: u64,
+    /// Sum of their cross-entropies, nats.
+    pub loss_sum: f64,
+    /// Images whose class it told.
+    pub correct: u64,
+}
+
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.images += other.images;
+        self.loss_sum += other.loss_sum;
+        self.correct += other.correct;
+    }
 }
 
 /// A run of images of the sample.
@@ -77,6 +155,44 @@ pub enum Report {
         #[serde(flatten)]
         phases: Phases,
     },
+    /// Training: the port on which the executor waits for the others.
+    Listening {
+        /// The port.
+        port: u16,
+    },
+    /// Training: all executors are connected.
+    Joined {
+        /// How many they are.
+        executors: u32,
+    },
+    /// Training: a partition is learned.
+    Learned {
+        /// Its epoch.
+        epoch: u64,
+        /// How well the CNN did on its images while it learned them.
+        #[serde(flatten)]
+        tally: Tally,
+        /// Images of the partition that could not be used.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        broken: Vec<BrokenImage>,
+        /// Where its time went.
+        #[serde(flatten)]
+        phases: Phases,
+    },
+    /// Training: the round is over, and the numbers are averaged or saved.
+    Trained {
+        /// Steps of the round.
+        steps: u64,
+    },
+    /// Training: the answer to an evaluation.
+    Evaluated {
+        /// How well the CNN did.
+        #[serde(flatten)]
+        tally: Tally,
+        /// Images that could not be used.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        broken: Vec<BrokenImage>,
+    },
     /// A partition, or with none the start, could not be finished.
     Failed {
         /// Its number.
@@ -98,15 +214,51 @@ pub struct Phases {
     pub read_secs: f64,
     /// Decoding, resizing, normalising.
     pub decode_secs: f64,
-    /// Copying to the device, the CNN, and the answer back.
+    /// Handing the numbers to the device.
+    #[serde(default)]
+    pub copy_secs: f64,
+    /// The CNN, and the answer back.
     pub forward_secs: f64,
+    /// Training: gradients, and the optimiser's step.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub backward_secs: f64,
+    /// Training: exchanging and averaging the numbers of the executors.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub average_secs: f64,
+    /// Training: waiting until the slowest executor has come to the average.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub wait_secs: f64,
+}
+
+fn is_zero(secs: &f64) -> bool {
+    *secs == 0.0
+}
+
+impl Phases {
+    /// To microseconds, as they stand in a sample.
+    pub fn rounded(self) -> Self {
+        let round = |secs: f64| (secs * 1e6).round() / 1e6;
+        Self {
+            read_secs: round(self.read_secs),
+            decode_secs: round(self.decode_secs),
+            copy_secs: round(self.copy_secs),
+            forward_secs: round(self.forward_secs),
+            backward_secs: round(self.backward_secs),
+            average_secs: round(self.average_secs),
+            wait_secs: round(self.wait_secs),
+        }
+    }
 }
 
 impl std::ops::AddAssign for Phases {
     fn add_assign(&mut self, other: Self) {
         self.read_secs += other.read_secs;
         self.decode_secs += other.decode_secs;
+        self.copy_secs += other.copy_secs;
         self.forward_secs += other.forward_secs;
+        self.backward_secs += other.backward_secs;
+        self.average_secs += other.average_secs;
+        self.wait_secs += other.wait_secs;
     }
 }
 
@@ -127,16 +279,17 @@ mod tests {
     #[test]
     fn the_lines_keep_their_form() {
         let json = |report: &Report| serde_json::to_string(report).unwrap();
-        let phases = Phases { read_secs: 0.25, decode_secs: 0.5, forward_secs: 1.0 };
+        let phases =
+            Phases { read_secs: 0.25, decode_secs: 0.5, copy_secs: 0.125, forward_secs: 1.0, ..Phases::default() };
         assert_eq!(json(&Report::Ready { images: 20 }), r#"{"ready":{"images":20}}"#);
         assert_eq!(
             json(&Report::Done { partition: 3, images: 8, broken: vec![], phases }),
-            r#"{"done":{"partition":3,"images":8,"read_secs":0.25,"decode_secs":0.5,"forward_secs":1.0}}"#
+            r#"{"done":{"partition":3,"images":8,"read_secs":0.25,"decode_secs":0.5,"copy_secs":0.125,"forward_secs":1.0}}"#
         );
         let broken = vec![BrokenImage { name: "a.jpg".into(), why: "no image".into() }];
         assert_eq!(
             json(&Report::Done { partition: 3, images: 7, broken, phases }),
-            r#"{"done":{"partition":3,"images":7,"broken":[{"name":"a.jpg","why":"no image"}],"read_secs":0.25,"decode_secs":0.5,"forward_secs":1.0}}"#
+            r#"{"done":{"partition":3,"images":7,"broken":[{"name":"a.jpg","why":"no image"}],"read_secs":0.25,"decode_secs":0.5,"copy_secs":0.125,"forward_secs":1.0}}"#
         );
         assert_eq!(
             json(&Report::Failed { partition: None, reason: "no".into() }),
@@ -146,6 +299,40 @@ mod tests {
         assert_eq!(
             serde_json::from_str::<Order>(r#"{"partition":{"index":0,"first":0,"len":8}}"#).unwrap(),
             Order::Partition(Partition { index: 0, first: 0, len: 8 })
+        );
+    }
+
+    #[test]
+    fn the_lines_of_training_keep_their_form() {
+        let json = |report: &Report| serde_json::to_string(report).unwrap();
+        assert_eq!(json(&Report::Listening { port: 4711 }), r#"{"listening":{"port":4711}}"#);
+        assert_eq!(json(&Report::Joined { executors: 2 }), r#"{"joined":{"executors":2}}"#);
+        assert_eq!(json(&Report::Trained { steps: 7 }), r#"{"trained":{"steps":7}}"#);
+        let tally = Tally { images: 8, loss_sum: 2.5, correct: 6 };
+        let phases = Phases { forward_secs: 1.0, backward_secs: 2.0, wait_secs: 0.5, ..Phases::default() };
+        assert_eq!(
+            json(&Report::Learned { epoch: 1, tally, broken: vec![], phases }),
+            r#"{"learned":{"epoch":1,"images":8,"loss_sum":2.5,"correct":6,"read_secs":0.0,"decode_secs":0.0,"forward_secs":1.0,"backward_secs":2.0,"wait_secs":0.5}}"#
+        );
+        assert_eq!(
+            json(&Report::Evaluated { tally, broken: vec![] }),
+            r#"{"evaluated":{"images":8,"loss_sum":2.5,"correct":6}}"#
+        );
+        let order = |line: &str| serde_json::from_str::<Order>(line).unwrap();
+        assert_eq!(
+            order(r#"{"peers":{"rank":1,"addresses":["a:1","b:2"],"token":"x"}}"#),
+            Order::Peers { rank: 1, addresses: vec!["a:1".into(), "b:2".into()], token: "x".into() }
+        );
+        assert_eq!(order(r#"{"train":{"rank":1}}"#), Order::Train(Round { rank: 1, ..Round::default() }));
+        assert_eq!(
+            order(r#"{"train":{"rank":0,"first_step":4,"steps":2,"load":["a","b"],"save":"c"}}"#),
+            Order::Train(Round {
+                rank: 0,
+                first_step: 4,
+                steps: Some(2),
+                load: vec!["a".into(), "b".into()],
+                save: Some("c".into())
+            })
         );
     }
 }

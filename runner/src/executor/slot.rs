@@ -151,8 +151,11 @@ impl Slot {
         let start = Instant::now();
         let [channels, height, width] = self.shape;
         let batch = TensorData::new(numbers, [images, channels, height, width]);
-        let classes = self.cnn.forward(Tensor::from_data(batch, &self.device)).argmax(1);
-        phases.forward_secs += start.elapsed().as_secs_f64();
+        let batch = Tensor::from_data(batch, &self.device);
+        let copied = Instant::now();
+        let classes = self.cnn.forward(batch).argmax(1);
+        phases.copy_secs += (copied - start).as_secs_f64();
+        phases.forward_secs += copied.elapsed().as_secs_f64();
         Ok(InFlight { classes: Some(classes), images })
     }
 
@@ -186,7 +189,7 @@ fn receive(sent: InFlight, phases: &mut Phases) -> anyhow::Result<()> {
 }
 
 /// The sizes of the mini-batches that a run has: full ones, the rest of a partition, the rest of the last partition.
-fn mini_batches(images: u64, partition_size: u64, batch_size: u64) -> Vec<usize> {
+pub fn mini_batches(images: u64, partition_size: u64, batch_size: u64) -> Vec<usize> {
     let mut sizes = Vec::new();
     for partition in [partition_size.min(images), images % partition_size] {
         for size in [batch_size.min(partition), partition % batch_size] {
@@ -199,7 +202,7 @@ fn mini_batches(images: u64, partition_size: u64, batch_size: u64) -> Vec<usize>
 }
 
 /// What a panic said.
-fn words(panic: &(dyn Any + Send)) -> &str {
+pub fn words(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()
         .copied()

@@ -15,8 +15,33 @@ use super::ImageError;
 use super::folder::{expect_file, read_file};
 use super::set::{Image, ImageSet};
 
-/// Name of the folder in the cache. Another drawing or another encoder gets another name: a cached file is never wrong.
-pub const FOLDER: &str = "drawn-128px-1";
+/// What is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Drawing {
+    /// Photographs of nothing, 128 px, in colour
+    #[default]
+    Photographs,
+    /// Digits, 32 px, in grey, whose classes a CNN can learn
+    Digits,
+}
+
+impl Drawing {
+    /// Name of the folder in the cache. Another drawing or another encoder gets another name: a cached file is never wrong.
+    pub fn folder(self) -> &'static str {
+        match self {
+            Self::Photographs => "drawn-128px-1",
+            Self::Digits => "digits-32px-1",
+        }
+    }
+
+    /// The JPEG file of an image: a function of its number alone.
+    fn file(self, index: u64) -> Vec<u8> {
+        match self {
+            Self::Photographs => draw(index),
+            Self::Digits => super::digits::draw(index),
+        }
+    }
+}
 
 const SIDE_PX: u32 = 128;
 const CLASSES: u64 = 10;
@@ -76,7 +101,7 @@ impl ImageSet for Drawn {
 ///
 /// # Errors
 /// The cache cannot be written; the sentence names the full disk where it is one.
-pub fn generate(root: &Path, images: u64, progress: Progress<'_>) -> anyhow::Result<()> {
+pub fn generate(drawing: Drawing, root: &Path, images: u64, progress: Progress<'_>) -> anyhow::Result<()> {
     let missing: Vec<u64> = (0..images).filter(|index| !is_there(&path(root, *index))).collect();
     if missing.is_empty() {
         return Ok(());
@@ -98,7 +123,7 @@ pub fn generate(root: &Path, images: u64, progress: Progress<'_>) -> anyhow::Res
                     if failed.load(Ordering::Relaxed) {
                         return;
                     }
-                    if let Err(cause) = write(root, *index) {
+                    if let Err(cause) = write(drawing, root, *index) {
                         failed.store(true, Ordering::Relaxed);
                         *error.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(cause);
                         return;
@@ -137,10 +162,10 @@ fn is_there(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|file| file.len() > 0)
 }
 
-fn write(root: &Path, index: u64) -> io::Result<()> {
+fn write(drawing: Drawing, root: &Path, index: u64) -> io::Result<()> {
     let path = path(root, index);
     let part = path.with_extension(format!("part-{}", std::process::id()));
-    let done = fs::write(&part, draw(index)).and_then(|()| fs::rename(&part, &path));
+    let done = fs::write(&part, drawing.file(index)).and_then(|()| fs::rename(&part, &path));
     if done.is_err() {
         // The part is worth nothing, and on a full disk its room is.
         let _ = fs::remove_file(&part);
@@ -148,7 +173,7 @@ fn write(root: &Path, index: u64) -> io::Result<()> {
     done
 }
 
-/// The bytes of one image: a function of its number alone.
+/// The bytes of one photograph.
 fn draw(index: u64) -> Vec<u8> {
     let mut random = ChaCha8Rng::seed_from_u64(index);
     let mut unit = || random.random::<f32>();
@@ -232,10 +257,10 @@ mod tests {
     #[test]
     fn asking_for_more_images_adds_files_and_leaves_the_others_alone() {
         let dir = tempfile::tempdir().unwrap();
-        generate(dir.path(), 12, &mut |_, _| {}).unwrap();
+        generate(Drawing::Photographs, dir.path(), 12, &mut |_, _| {}).unwrap();
         let first = fs::metadata(path(dir.path(), 0)).unwrap().modified().unwrap();
         let mut told = Vec::new();
-        generate(dir.path(), 20, &mut |there, all| told.push((there, all))).unwrap();
+        generate(Drawing::Photographs, dir.path(), 20, &mut |there, all| told.push((there, all))).unwrap();
         assert_eq!(told.last(), Some(&(20, 20)));
         assert!((0..20).all(|index| is_there(&path(dir.path(), index))));
         assert_eq!(fs::metadata(path(dir.path(), 0)).unwrap().modified().unwrap(), first);
@@ -248,11 +273,11 @@ mod tests {
     #[test]
     fn what_a_killed_generator_left_is_not_taken_for_an_image() {
         let dir = tempfile::tempdir().unwrap();
-        generate(dir.path(), 3, &mut |_, _| {}).unwrap();
+        generate(Drawing::Photographs, dir.path(), 3, &mut |_, _| {}).unwrap();
         let half = path(dir.path(), 1);
         fs::rename(&half, half.with_extension("part-1")).unwrap();
         fs::write(path(dir.path(), 2), b"").unwrap();
-        generate(dir.path(), 3, &mut |_, _| {}).unwrap();
+        generate(Drawing::Photographs, dir.path(), 3, &mut |_, _| {}).unwrap();
         for index in 0..3 {
             assert_eq!(fs::read(path(dir.path(), index)).unwrap(), draw(index));
         }
@@ -262,7 +287,7 @@ mod tests {
     fn a_cache_that_cannot_be_written_says_what_to_do() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("file"), b"").unwrap();
-        let error = generate(&dir.path().join("file"), 1, &mut |_, _| {}).unwrap_err();
+        let error = generate(Drawing::Photographs, &dir.path().join("file"), 1, &mut |_, _| {}).unwrap_err();
         assert!(error.to_string().contains("name another one with --cache-dir"), "{error}");
         let full = explain(dir.path(), io::ErrorKind::StorageFull.into());
         assert!(full.to_string().contains("is full; free some space"), "{full}");

@@ -4,6 +4,7 @@ mod bson;
 mod cifar10;
 mod decode;
 mod detect;
+mod digits;
 mod file_part;
 mod folder;
 mod generator;
@@ -24,7 +25,7 @@ use serde::{Deserialize, Serialize};
 pub use self::decode::{Decoder, ImageError};
 pub use self::detect::Format;
 pub use self::file_part::forget;
-pub use self::generator::Progress as GeneratorProgress;
+pub use self::generator::{Drawing, Progress as GeneratorProgress};
 pub use self::pack::{Packing, Split, pack};
 pub use self::sample::{Sample, draw, images_in_sample};
 #[cfg(test)]
@@ -39,6 +40,8 @@ use crate::exit::unusable;
 pub enum Source {
     /// Images that Foreglow drew, in this folder of the cache.
     Generated(PathBuf),
+    /// Digits that Foreglow drew, in this folder of the cache.
+    Digits(PathBuf),
     /// The user's folder of JPEG and PNG files.
     Folder(PathBuf),
     /// A TFRecord file, or a folder of shards.
@@ -56,14 +59,19 @@ impl Source {
     ///
     /// # Errors
     /// There is no home directory to hold a cache.
-    pub fn generated(cache_dir: Option<&Path>) -> anyhow::Result<Self> {
-        Ok(Self::Generated(cache_root(cache_dir)?.join("images").join(generator::FOLDER)))
+    pub fn drawn(drawing: Drawing, cache_dir: Option<&Path>) -> anyhow::Result<Self> {
+        let folder = cache_root(cache_dir)?.join("images").join(drawing.folder());
+        Ok(match drawing {
+            Drawing::Photographs => Self::Generated(folder),
+            Drawing::Digits => Self::Digits(folder),
+        })
     }
 
     /// What a person calls the format.
     pub fn format(&self) -> &'static str {
         match self {
             Self::Generated(_) => "drawn images",
+            Self::Digits(_) => "drawn digits",
             Self::Folder(_) => "folder",
             Self::Tfrecord(_) => "tfrecord",
             Self::Cifar10(_) => "cifar10",
@@ -76,6 +84,7 @@ impl Source {
     pub fn path(&self) -> &Path {
         match self {
             Self::Generated(path)
+            | Self::Digits(path)
             | Self::Folder(path)
             | Self::Tfrecord(path)
             | Self::Cifar10(path)
@@ -84,13 +93,28 @@ impl Source {
         }
     }
 
+    /// The same place for a process that runs in another folder.
+    pub fn absolute(mut self) -> Self {
+        let (Self::Generated(path)
+        | Self::Digits(path)
+        | Self::Folder(path)
+        | Self::Tfrecord(path)
+        | Self::Cifar10(path)
+        | Self::Idx(path)
+        | Self::Bson(path)) = &mut self;
+        if let Ok(absolute) = std::path::absolute(&*path) {
+            *path = absolute;
+        }
+        self
+    }
+
     /// Finds the images.
     ///
     /// # Errors
     /// There are none, or a file is damaged in a way that hides the images behind the place.
     pub fn open(&self) -> anyhow::Result<Box<dyn ImageSet>> {
         Ok(match self {
-            Self::Generated(root) => Box::new(generator::Drawn::new(root)),
+            Self::Generated(root) | Self::Digits(root) => Box::new(generator::Drawn::new(root)),
             Self::Folder(root) => Box::new(folder::Folder::open(root)?),
             Self::Tfrecord(path) => Box::new(tfrecord::TfRecords::open(path)?),
             Self::Cifar10(path) => Box::new(cifar10::Cifar10::open(path)?),
@@ -105,7 +129,8 @@ impl Source {
     /// There are too few images, or the disk is full.
     pub fn prepare(&self, images: u64, progress: GeneratorProgress<'_>) -> anyhow::Result<()> {
         match self {
-            Self::Generated(root) => generator::generate(root, images, progress),
+            Self::Generated(root) => generator::generate(Drawing::Photographs, root, images, progress),
+            Self::Digits(root) => generator::generate(Drawing::Digits, root, images, progress),
             _ => self.open_with(images).map(drop),
         }
     }
@@ -116,7 +141,7 @@ impl Source {
     /// There is no image.
     pub fn count(&self) -> anyhow::Result<Option<u64>> {
         match self {
-            Self::Generated(_) => Ok(None),
+            Self::Generated(_) | Self::Digits(_) => Ok(None),
             _ => Ok(Some(self.open()?.len())),
         }
     }

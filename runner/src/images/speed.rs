@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn every_image_is_read_once_on_any_number_of_threads_and_broken_ones_are_named() {
         let dir = tempfile::tempdir().unwrap();
-        generator::generate(dir.path(), 7, &mut |_, _| {}).unwrap();
+        generator::generate(generator::Drawing::Photographs, dir.path(), 7, &mut |_, _| {}).unwrap();
         std::fs::write(generator::path(dir.path(), 4), b"no image").unwrap();
         let shape = Shape { colour: Colour::Rgb, px: 16, batch_size: NonZeroUsize::new(2).unwrap() };
         for threads in [1, 2, 9] {

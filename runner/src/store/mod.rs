@@ -198,7 +198,38 @@ impl Store {
         Ok(counts.into_values().collect())
     }
 
-    fn position(&self, id: Uuid) -> anyhow::Result<i64> {
+    /// The samples behind a position as JSON lines, and the position of the last of them.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn lines_after(&self, position: i64, most: usize) -> anyhow::Result<(Vec<String>, i64)> {
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let rows: Vec<(i64, String)> = self
+            .connection
+            .prepare("SELECT seq, line FROM samples WHERE seq > ?1 ORDER BY seq LIMIT ?2")
+            .and_then(|mut statement| {
+                statement.query_map(params![position, most], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+            })
+            .map_err(|error| sentence(&self.path, &error))?;
+        let end = rows.last().map_or(position, |(seq, _)| *seq);
+        Ok((rows.into_iter().map(|(_, line)| line).collect(), end))
+    }
+
+    /// The position of the sample that arrived last; 0 where there is none.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn end(&self) -> anyhow::Result<i64> {
+        self.connection
+            .query_row("SELECT coalesce(max(seq), 0) FROM samples", [], |row| row.get(0))
+            .map_err(|error| sentence(&self.path, &error))
+    }
+
+    /// The position of a sample, in the order of arrival.
+    ///
+    /// # Errors
+    /// There is no sample with this id.
+    pub fn position(&self, id: Uuid) -> anyhow::Result<i64> {
         self.connection
             .query_row("SELECT seq FROM samples WHERE id = ?1", [id.to_string()], |row| row.get(0))
             .optional()

@@ -7,8 +7,16 @@ mod collect;
 #[cfg(test)]
 mod data;
 #[cfg(test)]
+mod enforced;
+#[cfg(test)]
 mod lists;
+#[cfg(test)]
+mod long_run;
 #[cfg(test)]
 mod processes;
 #[cfg(test)]
 mod run;
+#[cfg(test)]
+mod training;
+#[cfg(test)]
+mod training_rounds;

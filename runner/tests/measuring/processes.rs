@@ -2,50 +2,14 @@
 #![cfg(target_os = "linux")]
 
 use std::io::Write as _;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use foreglow_shared::{Outcome, parse_line};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
-use crate::bench_folder::{foreglow, images, text};
-
-/// A run that takes many seconds.
-fn long_run(folder: &tempfile::TempDir) -> Child {
-    foreglow(&[
-        "run",
-        "--data",
-        text(folder.path()),
-        "--image-px",
-        "224",
-        "--sampling-rate",
-        "1",
-        "--executors",
-        "2",
-        "--device",
-        "cpu",
-        "--format",
-        "json",
-    ])
-    .stdout(Stdio::piped())
-    .stderr(Stdio::piped())
-    .spawn()
-    .unwrap()
-}
-
-/// Waits until the process has two children, and gives them.
-fn executors_of(parent: &Child) -> Vec<Pid> {
-    let patience = Instant::now() + Duration::from_secs(20);
-    loop {
-        let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", parent.id())).unwrap_or_default();
-        let pids: Vec<_> = children.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().unwrap())).collect();
-        if pids.len() == 2 {
-            return pids;
-        }
-        assert!(Instant::now() < patience, "no executors after 20 s");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
+use crate::bench_folder::{classed_images, foreglow, images};
+use crate::long_run::{executors_of, long_run};
 
 fn wait_until_gone(pids: &[Pid]) {
     let patience = Instant::now() + Duration::from_secs(20);
@@ -63,8 +27,14 @@ fn is_zombie(pid: Pid) -> bool {
 
 #[test]
 fn a_killed_executor_makes_a_failed_sample() {
-    let folder = images(100);
-    let run = long_run(&folder);
+    for mode in ["inference", "training"] {
+        a_killed_executor_fails(mode);
+    }
+}
+
+fn a_killed_executor_fails(mode: &str) {
+    let folder = classed_images();
+    let run = long_run(&folder, mode);
     let executors = executors_of(&run);
     kill_process(executors[1], Signal::KILL).unwrap();
     let output = run.wait_with_output().unwrap();
@@ -78,12 +48,14 @@ fn a_killed_executor_makes_a_failed_sample() {
 
 #[test]
 fn no_executor_outlives_a_killed_engine() {
-    let folder = images(100);
-    let mut run = long_run(&folder);
-    let executors = executors_of(&run);
-    run.kill().unwrap();
-    run.wait().unwrap();
-    wait_until_gone(&executors);
+    let folder = classed_images();
+    for mode in ["inference", "training"] {
+        let mut run = long_run(&folder, mode);
+        let executors = executors_of(&run);
+        run.kill().unwrap();
+        run.wait().unwrap();
+        wait_until_gone(&executors);
+    }
 }
 
 #[test]

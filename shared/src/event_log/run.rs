@@ -89,8 +89,16 @@ impl<'a> Run<'a> {
         (self.ended_ms - self.submitted_ms) as f64 / 1000.0
     }
 
-    /// From the application's start to the submission, seconds: executors, warm-up, whatever the driver did before.
+    /// From the application's start to the submission, seconds: executors, warm-up, whatever the driver did before. `None`
+    /// too of a run that follows another measured one in its application: that one has started it.
     pub fn startup_secs(&self) -> Option<f64> {
+        let is_before = |job: &Job| {
+            let is_measured = job.description.as_deref().is_some_and(|text| text.starts_with(MEASURED));
+            is_measured && job.submitted_ms.is_some_and(|at_ms| at_ms < self.submitted_ms)
+        };
+        if self.application.jobs.values().any(is_before) {
+            return None;
+        }
         let secs = (self.submitted_ms.checked_sub(self.application.started_ms?)?) as f64 / 1000.0;
         (secs >= 0.0).then_some(secs)
     }

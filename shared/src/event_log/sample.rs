@@ -92,7 +92,7 @@ impl Run<'_> {
     }
 
     /// What Spark counted, under the name `spark` in the sample. What the log does not say is absent.
-    fn facts(&self) -> Map<String, Value> {
+    pub fn facts(&self) -> Map<String, Value> {
         let application = self.application;
         let stages = self.stages();
         let totals = || stages.values().map(|stage| &stage.totals);

@@ -1,6 +1,9 @@
 //! Share links.
 
-use foreglow_shared::{FRAGMENT_PREFIX, IncompleteOutcome, IncompleteRun, LinkError, Observation, View, WhatIf};
+use foreglow_shared::{
+    FRAGMENT_PREFIX, IncompleteOutcome, IncompleteRun, LeftOut, LinkError, Observation, PeakMemory, ShortLink, View,
+    WhatIf,
+};
 use proptest::prelude::*;
 
 use crate::words::{observation, view};
@@ -16,6 +19,16 @@ const FIRST_VERSION: &str = concat!(
     "KxkF8CRwvRNM2KVXXlwbzJoa7DvYpHSlAp2m-OPsilDyKeCplOeLemFiIhF4aTyCzXLpkdtSclrDz4OiYYqkFWDXksPCofmDAeh_",
     "wFUH6yLNlLKqcAqZTGusgNXntQfEaUWWut2f7Sy1StSHCyQzmkVk9sTI9uYyt3zPHmQbiMDJI_a9MPVMMuT3k9A-jBJaWJNUkErT",
     "YUxVXgLazjj-YTlk_QGOdW7-Eo75J_m9-RsuKxtj74OS0TDZyyYmFGy0aszxYQQGea-rWUo9Toa_LU4_3_ldBzHb1qNuis",
+);
+
+/// `measured()` with a budget, a probability and runs that were left out, as a link of November 2026.
+const WITH_LEFT_OUT: &str = concat!(
+    "v1.eNqVUcFunDAQ_RXks5ca19CEW6Wop96iKIdthIw9C1aMTY2dsF3tv3dMs9o06qUcEO89ZubNmxNR3kVYI2lP5NWHZ-ulzt-T1",
+    "2BJSwIsDmLNCN0oZIw7QACnACkzyQG6eSUt5-INLghYfiiB2asRcUVJL6Mau8X8whaf-Rk1NxiX-1mvpMVeo182F2pOyP5InPEGa",
+    "anlHCGQ1iVrz1jo-wXCi4zGO2y931e0ooLdNviirGQIeSloVfL6iX4QEbEsXFT-Qa3r8k17ouRngiUPyZ40SG3RbreAwqENw0G4w",
+    "goqRR-yjYpyKrBKeUysmyF0F_WPiNIEkw_Hv7RuMj1pNwtkDkbl8E7EySkH8_XxvvgmwyAjFN-NS-un9aYp0rIDucRdRQvvCg2Td",
+    "Bpj0vgX1uTQdqzZVV-QUynkQx2Rf7i_I1fD3egT-tqWyIavWDBxQ8lg-ivFhBA15v46ytiZQzb4bnH-75UrLOiTHgBPyjFU3M73s",
+    "jfWxGPueou6hUPsfNqO_h9HxSSNU36aLeSV93hFQeuKX45IoplAb41pw0osOJ9_A2zA4nA",
 );
 
 fn out_of_memory() -> IncompleteRun {
@@ -38,6 +51,19 @@ fn a_link_of_the_first_version_opens_and_asks_that_the_predicted_time_meets_the_
 }
 
 #[test]
+fn a_link_with_runs_that_were_left_out_opens_as_it_did() {
+    let mut expected = measured();
+    expected.question.probability = 0.9;
+    expected.question.budget = Some(2.5);
+    let timed_out = IncompleteOutcome::TimedOut;
+    expected.left_out = LeftOut {
+        observations: vec![expected.job.observations[0]],
+        incomplete: vec![IncompleteRun { outcome: timed_out, at_least_secs: Some(60.5), ..out_of_memory() }],
+    };
+    assert_eq!(View::from_link(WITH_LEFT_OUT), Ok(expected));
+}
+
+#[test]
 fn what_a_question_and_a_job_lack_takes_no_room_in_a_link() {
     let json = serde_json::to_value(measured()).unwrap();
     let names = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<String>>();
@@ -50,6 +76,16 @@ fn what_a_question_and_a_job_lack_takes_no_room_in_a_link() {
 }
 
 #[test]
+fn the_memory_that_executors_held_travels_with_the_link() {
+    let mut view = measured();
+    view.job.peaks = vec![PeakMemory { cores_per_executor: 2, partition_size: 40, peak_mib: 517 }];
+    assert_eq!(View::from_link(&view.to_fragment()), Ok(view.clone()));
+    view.job.peaks[0].peak_mib = 0;
+    let error = View::from_link(&view.to_fragment()).unwrap_err();
+    assert!(error.to_string().contains("an executor that held nothing"), "{error}");
+}
+
+#[test]
 fn runs_that_did_not_complete_travel_with_the_link() {
     let mut view = measured();
     let timed_out = IncompleteOutcome::TimedOut;
@@ -58,6 +94,43 @@ fn runs_that_did_not_complete_travel_with_the_link() {
         IncompleteRun { outcome: timed_out, at_least_secs: Some(60.5), executors: 1, ..out_of_memory() },
     ];
     assert_eq!(View::from_link(&view.to_fragment()), Ok(view));
+}
+
+#[test]
+fn pinned_configurations_travel_with_the_link_and_none_of_them_is_empty() {
+    let mut view = measured();
+    view.pins = vec![WhatIf { executors: 3, cores_per_executor: 2 }, WhatIf { executors: 1, cores_per_executor: 1 }];
+    assert_eq!(View::from_link(&view.to_fragment()), Ok(view.clone()));
+    view.pins[1].cores_per_executor = 0;
+    assert!(matches!(View::from_link(&view.to_fragment()), Err(LinkError::Form(_))));
+}
+
+#[test]
+fn runs_that_were_left_out_travel_beside_the_job_that_is_asked() {
+    let mut view = measured();
+    let left_out = view.job.observations.remove(1);
+    view.left_out = LeftOut { observations: vec![left_out], incomplete: vec![out_of_memory()] };
+    assert_eq!(View::from_link(&view.to_fragment()), Ok(view.clone()));
+    // A version that does not know them answers from the same runs.
+    let mut json = serde_json::to_value(&view).unwrap();
+    json.as_object_mut().unwrap().remove("left_out");
+    assert_eq!(serde_json::from_value::<View>(json).unwrap().job, view.job);
+    view.left_out.observations[0].completion_time_secs = -1.0;
+    assert!(matches!(View::from_link(&view.to_fragment()), Err(LinkError::Form(_))));
+}
+
+#[test]
+fn a_short_link_asks_the_same_question_about_the_job_it_names() {
+    let view = measured();
+    let short = ShortLink::new(&view.job.context, view.question.clone());
+    let fragment = short.to_fragment();
+    assert!(fragment.starts_with("q1.") && fragment.len() < view.to_fragment().len());
+    assert_eq!(ShortLink::from_fragment(&fragment), Ok(short.clone()));
+    assert_eq!(View::from_link(&fragment), Err(LinkError::NotALink), "it holds no runs");
+    let mut other = view.job.context.clone();
+    other.workload.batch_size += 1;
+    assert_ne!(other.fingerprint(), short.job);
+    assert!((0..fragment.len()).all(|end| ShortLink::from_fragment(&fragment[..end]).is_err()));
 }
 
 /// As many as a demo measures at most, with the digits of a clock.

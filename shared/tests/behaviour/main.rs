@@ -4,6 +4,7 @@
 
 mod contexts;
 mod event_logs;
+mod foreign;
 mod formats;
 mod links;
 mod prices;

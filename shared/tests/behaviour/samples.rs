@@ -172,7 +172,7 @@ fn a_file_without_samples_or_text_says_so() {
         assert_eq!(read(empty), Err(ReadError::Empty), "{empty:?}");
     }
     assert_eq!(read(write_csv(&[sample()]).lines().next().unwrap()), Err(ReadError::Empty));
-    assert_eq!(read_samples(&[b'{', 0xff]), Err(ReadError::NotText(1)));
+    assert_eq!(read_samples(&[b'{', 0x01]), Err(ReadError::NotText(1)));
     assert!(read("\u{7f}ELF").is_err() && read("[1, 2]").is_err() && read("{}").is_err());
 }
 
@@ -227,4 +227,28 @@ proptest! {
             let _ = read_samples(&bytes);
         }
     }
+}
+
+#[test]
+fn a_table_of_samples_with_semicolons_and_decimal_commas_reads_as_the_same_samples() {
+    let samples = [numbered(1), numbered(2)];
+    let table = write_csv(&samples);
+    // No cell of these holds a comma or a point that is no decimal one, apart from versions, names and moments.
+    let mut rows = csv_cells(&table);
+    let secs = rows[0].iter().position(|name| name == "completion_time_secs").unwrap();
+    let rate = rows[0].iter().position(|name| name == "sampling_rate").unwrap();
+    for row in &mut rows[1..] {
+        for place in [secs, rate] {
+            row[place] = row[place].replace('.', ",");
+        }
+    }
+    let text: String = rows.iter().map(|row| row.join(";") + "\r\n").collect();
+    assert_eq!(read(&text).unwrap(), samples);
+    let utf16: Vec<u8> = [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+    assert_eq!(read_samples(&utf16).unwrap(), samples);
+}
+
+/// The cells of a table that quotes none.
+fn csv_cells(text: &str) -> Vec<Vec<String>> {
+    text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
 }

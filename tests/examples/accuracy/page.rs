@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use foreglow_shared::Timestamp;
 
 use crate::protocol::Protocol;
-use crate::standing::Row;
+use crate::standing::{Covered, Row};
 
 const BEGIN: &str = "<!-- made by `make accuracy` -->\n";
 const END: &str = "<!-- end of what `make accuracy` makes -->";
@@ -66,19 +66,18 @@ fn cell(row: Option<&Row>) -> String {
 fn coverage(rows: &[Row]) -> String {
     let foreglow = || rows.iter().filter(|row| row.predictor == "foreglow");
     let mut text = String::from(
-        "\n### The 90 % intervals of `foreglow`\n\n| set | protocol | tested | inside the interval |\n|---|---|---|---|\n",
+        "\n### The 90 % intervals of `foreglow`\n\nTested runs that lie inside the interval, by whether every number of the \
+         question lies within the range of the fitted runs.\n\n| set | protocol | within the range | beyond it |\n|---|---|---|---|\n",
     );
-    for row in foreglow() {
-        let covered = row.coverage_percent.map_or_else(|| "–".into(), |percent| format!("{percent:.1} %"));
-        let _ = writeln!(text, "| {} | {} | {} | {covered} |", row.set, row.protocol, row.tested);
-    }
-    for (is_beyond, name) in [(false, "all within the sampled range"), (true, "all beyond it")] {
-        let own = foreglow().filter(|row| row.is_beyond == is_beyond);
-        let (tested, covered) = own.fold((0, 0.0), |(tested, covered), row| {
-            (tested + row.tested, covered + row.coverage_percent.unwrap_or(0.0) * row.tested as f64)
-        });
-        let _ = writeln!(text, "| {name} | | {tested} | {:.1} % |", covered / tested.max(1) as f64);
-    }
+    let covered = |covered: Covered| match covered.percent() {
+        Some(percent) => format!("{percent:.1} % of {}", covered.tested),
+        None => "–".into(),
+    };
+    let mut line = |set: &str, protocol: &str, within: Covered, beyond: Covered| {
+        let _ = writeln!(text, "| {set} | {protocol} | {} | {} |", covered(within), covered(beyond));
+    };
+    foreglow().for_each(|row| line(row.set, &row.protocol, row.within, row.beyond));
+    line("all", "", foreglow().map(|row| row.within).sum(), foreglow().map(|row| row.beyond).sum());
     text
 }
 

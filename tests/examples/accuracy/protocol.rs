@@ -6,8 +6,6 @@ pub struct Protocol {
     pub set: &'static str,
     /// What is asked.
     pub name: String,
-    /// Whether the tested runs lie beyond the range of the fitted ones.
-    pub is_beyond: bool,
     /// Arguments of `foreglow evaluate`, the file relative to the data folder.
     pub parts: Vec<Vec<String>>,
 }
@@ -32,7 +30,6 @@ pub fn protocols() -> Vec<Protocol> {
     let mut protocols = vec![Protocol {
         set: "C3O",
         name: "random 90/10, 100 splits".into(),
-        is_beyond: false,
         parts: C3O
             .iter()
             .map(|(job, machine, features)| {
@@ -52,12 +49,11 @@ pub fn protocols() -> Vec<Protocol> {
             machines(job, machine).into_iter().map(move |machine| c3o(job, machine, features))
         });
         let parts = parts.map(|part| [part, words(&split)].concat()).collect();
-        protocols.push(Protocol { set: "C3O", name: format!("n ≤ {largest} → 12"), is_beyond: true, parts });
+        protocols.push(Protocol { set: "C3O", name: format!("n ≤ {largest} → 12"), parts });
     }
     protocols.push(Protocol {
         set: "TrimTuner RNN",
         name: "≤ 15k samples → 60k".into(),
-        is_beyond: true,
         parts: vec![words(&[
             "--input",
             "trimtuner_rnn/samples.csv",
@@ -87,12 +83,12 @@ pub fn protocols() -> Vec<Protocol> {
             "train_samples=60000",
         ])],
     });
-    let profet: [(&str, bool, &[&str]); 3] = [
-        ("batch ≤ 64 → 256", true, &["--fit-on", "batchsize<=64", "--test-on", "batchsize=256"]),
-        ("pixels ≤ 128 → ≥ 224", true, &["--fit-on", "pixels<=128", "--test-on", "pixels>=224"]),
-        ("unseen GPU-and-model pair", false, &["--leave-out", "instance_name", "--leave-out", "model"]),
+    let profet: [(&str, &[&str]); 3] = [
+        ("batch ≤ 64 → 256", &["--fit-on", "batchsize<=64", "--test-on", "batchsize=256"]),
+        ("pixels ≤ 128 → ≥ 224", &["--fit-on", "pixels<=128", "--test-on", "pixels>=224"]),
+        ("unseen GPU-and-model pair", &["--leave-out", "instance_name", "--leave-out", "model"]),
     ];
-    for (name, is_beyond, split) in profet {
+    for (name, split) in profet {
         let table = words(&[
             "--input",
             "profet/samples.csv",
@@ -113,12 +109,7 @@ pub fn protocols() -> Vec<Protocol> {
             "--term",
             "batchsize*pixels*pixels",
         ]);
-        protocols.push(Protocol {
-            set: "PROFET",
-            name: name.into(),
-            is_beyond,
-            parts: vec![[table, words(split)].concat()],
-        });
+        protocols.push(Protocol { set: "PROFET", name: name.into(), parts: vec![[table, words(split)].concat()] });
     }
     for (name, repeats) in [("n ∈ {4, 8, 16, 28} → other 11", "median"), ("the same, each repeat tested", "each")] {
         let nodes = ["Nodes=4", "Nodes=8", "Nodes=16", "Nodes=28"];
@@ -129,7 +120,7 @@ pub fn protocols() -> Vec<Protocol> {
             words(&["--input", &file, "--target", "Runtime", "--feature", "Nodes", "--machines", "Nodes"])
         };
         let parts = BELL.iter().map(|job| [table(job), split.clone()].concat()).collect();
-        protocols.push(Protocol { set: "Bell", name: name.into(), is_beyond: false, parts });
+        protocols.push(Protocol { set: "Bell", name: name.into(), parts });
     }
     protocols
 }

@@ -1,5 +1,6 @@
 //! What `foreglow evaluate` says, and the means over the parts of a protocol.
 
+use std::iter::Sum;
 use std::path::Path;
 use std::process::Command;
 
@@ -17,20 +18,42 @@ pub struct Row {
     pub set: &'static str,
     /// What was asked.
     pub protocol: String,
-    /// Whether the tested runs lie beyond the range of the fitted ones.
-    pub is_beyond: bool,
     /// The predictor.
     pub predictor: String,
     /// Mean over the parts of the mean absolute percentage error; `None` where a part has none.
     pub mape_percent: Option<f64>,
     /// Share of the tested runs inside their interval.
     pub coverage_percent: Option<f64>,
+    /// Tested runs within the fitted ranges, and those of them inside their interval.
+    pub within: Covered,
+    /// The same beyond the fitted ranges.
+    pub beyond: Covered,
     /// Tested runs of all parts.
     pub tested: u64,
     /// Runs that could not be predicted, in no figure.
     pub unknown: u64,
     /// Mean over the parts of the seconds that a fit took.
     pub fit_secs: Option<f64>,
+}
+
+/// Tested runs, and how many of them lie inside their interval.
+#[derive(Clone, Copy, Default)]
+pub struct Covered {
+    pub held: u64,
+    pub tested: u64,
+}
+
+impl Covered {
+    /// Share of the tested runs; `None` of none.
+    pub fn percent(self) -> Option<f64> {
+        (self.tested > 0).then(|| 100.0 * self.held as f64 / self.tested as f64)
+    }
+}
+
+impl Sum for Covered {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        parts.fold(Self::default(), |sum, part| Self { held: sum.held + part.held, tested: sum.tested + part.tested })
+    }
 }
 
 impl Part {
@@ -76,20 +99,20 @@ fn row(protocol: &Protocol, parts: &[Part], predictor: &str) -> Row {
         values.map(|values| values.iter().sum::<f64>() / values.len() as f64)
     };
     let sum = |field: &str| parts.iter().filter_map(|part| part.of(predictor)[field].as_u64()).sum::<u64>();
-    let tested = sum("tested");
-    let covered = parts.iter().map(|part| {
-        let standing = part.of(predictor);
-        Some(standing["coverage_percent"].as_f64()? * standing["tested"].as_f64()?)
-    });
-    let covered: Option<f64> = covered.sum();
+    let covered = |place: &str| {
+        let count = |part: &Part, name: &str| part.of(predictor)["coverage"][place][name].as_u64().unwrap_or(0);
+        parts.iter().map(|part| Covered { held: count(part, "held"), tested: count(part, "tested") }).sum()
+    };
+    let (within, beyond): (Covered, Covered) = (covered("within"), covered("beyond"));
     Row {
         set: protocol.set,
         protocol: protocol.name.clone(),
-        is_beyond: protocol.is_beyond,
         predictor: predictor.to_owned(),
         mape_percent: mean("mape_percent"),
-        coverage_percent: covered.filter(|_| tested > 0).map(|covered| covered / tested as f64),
-        tested,
+        coverage_percent: [within, beyond].into_iter().sum::<Covered>().percent(),
+        within,
+        beyond,
+        tested: sum("tested"),
         unknown: sum("unknown"),
         fit_secs: mean("fit_secs"),
     }
@@ -104,6 +127,8 @@ impl Row {
             "predictor": self.predictor,
             "mape_percent": self.mape_percent,
             "coverage_percent": self.coverage_percent,
+            "within": { "held": self.within.held, "tested": self.within.tested },
+            "beyond": { "held": self.beyond.held, "tested": self.beyond.tested },
             "tested": self.tested,
             "unknown": self.unknown,
             "fit_secs": self.fit_secs,

@@ -4,6 +4,7 @@
 //! building trunk takes. What trunk writes inline stands in a script of its own here, so that the page can carry a strict
 //! content security policy.
 
+mod offline;
 mod page;
 
 use std::fs;
@@ -14,11 +15,14 @@ use wasm_bindgen_cli_support::Bindgen;
 
 use crate::page::{Asset, Page};
 
-const USAGE: &str = "usage: foreglow-bundle --wasm FILE --out DIR [--index FILE]";
+const USAGE: &str = "usage: foreglow-bundle --wasm FILE --comparison FILE --out DIR [--index FILE]";
+/// The module that a worker of the page fetches on demand.
+const COMPARISON: &str = "foreglow-comparison";
 
 /// What the command line names.
 struct Arguments {
     wasm: PathBuf,
+    comparison: PathBuf,
     out: PathBuf,
     index: PathBuf,
 }
@@ -40,23 +44,27 @@ fn main() -> Result<()> {
             Asset::Program { name } => bind(&arguments.wasm, name, &arguments.out)?,
         }
     }
+    bind(&arguments.comparison, COMPARISON, &arguments.out)?;
     write(&arguments.out.join("index.html"), &page.html())?;
-    write(&arguments.out.join(page::START_SCRIPT), &page.start_script())
+    write(&arguments.out.join(page::START_SCRIPT), &page.start_script())?;
+    // Last: it names all the others. The comparison is kept once somebody has asked for it.
+    offline::write(&arguments.out, &root.join("web/assets").join(page::SERVICE_WORKER), COMPARISON)
 }
 
 fn arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments> {
-    let (mut wasm, mut out, mut index) = (None, None, PathBuf::from("index.html"));
+    let (mut wasm, mut comparison, mut out, mut index) = (None, None, None, PathBuf::from("index.html"));
     while let Some(word) = words.next() {
         let value = words.next().map(PathBuf::from);
         match (word.as_str(), value) {
             ("--wasm", Some(path)) => wasm = Some(path),
+            ("--comparison", Some(path)) => comparison = Some(path),
             ("--out", Some(path)) => out = Some(path),
             ("--index", Some(path)) => index = path,
             _ => bail!("{word}: {USAGE}"),
         }
     }
-    match (wasm, out) {
-        (Some(wasm), Some(out)) => Ok(Arguments { wasm, out, index }),
+    match (wasm, comparison, out) {
+        (Some(wasm), Some(comparison), Some(out)) => Ok(Arguments { wasm, comparison, out, index }),
         _ => bail!("{USAGE}"),
     }
 }

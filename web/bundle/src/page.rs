@@ -5,9 +5,12 @@ use anyhow::{Context, Result, bail};
 /// Loads the module; a script of its own because the policy forbids inline ones.
 pub const START_SCRIPT: &str = "start.js";
 
+/// Keeps the page for when there is no network.
+pub const SERVICE_WORKER: &str = "service-worker.js";
+
 /// Nothing but the page's own files and its own collector; `wasm-unsafe-eval` is what compiling WebAssembly needs.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; \
-     style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'";
+     style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'";
 
 /// A file that the page needs.
 #[derive(Debug, PartialEq)]
@@ -106,6 +109,11 @@ init({{ module_or_path: new URL("./{PROGRAM}_bg.wasm", import.meta.url) }}).catc
     boot.textContent = `The planner could not start (${{error}}). Reload the page; if it stays so, try a current browser.`;
   }}
 }});
+
+// Works without a network from the second visit on. Where a browser or plain HTTP has no such workers, it does not.
+if ("serviceWorker" in navigator) {{
+  addEventListener("load", () => navigator.serviceWorker.register("./{SERVICE_WORKER}").catch(() => {{}}));
+}}
 "#
         )
     }

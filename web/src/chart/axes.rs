@@ -1,4 +1,4 @@
-//! What both charts share: a drawing that is as wide as its place, and its axes.
+//! What all charts share: a drawing that is as wide as its place, and its axes.
 
 use leptos::html::Div;
 use leptos::prelude::*;
@@ -19,8 +19,10 @@ pub struct Frame {
 
 /// Room for the labels of the axes, pixels.
 const LEFT: f64 = 62.0;
+/// A letter of a label is about so wide, pixels.
+const LETTER: f64 = 7.0;
 const RIGHT: f64 = 18.0;
-const TOP: f64 = 14.0;
+const TOP: f64 = 20.0;
 const BOTTOM: f64 = 46.0;
 
 impl Frame {
@@ -40,9 +42,12 @@ impl Frame {
     }
 }
 
+type Resized = Closure<dyn Fn(Vec<ResizeObserverEntry>)>;
+
 /// The width of an element, kept current: text in a drawing that is stretched would be stretched too.
 pub fn width_of(place: NodeRef<Div>) -> RwSignal<f64> {
     let width = RwSignal::new(0.0);
+    let watched = StoredValue::new_local(None::<(ResizeObserver, Resized)>);
     Effect::new(move |_| {
         let Some(element) = place.get() else { return };
         width.set(f64::from(element.client_width()));
@@ -57,8 +62,13 @@ pub fn width_of(place: NodeRef<Div>) -> RwSignal<f64> {
         });
         if let Ok(observer) = ResizeObserver::new(resized.as_ref().unchecked_ref()) {
             observer.observe(element.unchecked_ref::<Element>());
+            watched.set_value(Some((observer, resized)));
         }
-        resized.forget();
+    });
+    on_cleanup(move || {
+        if let Some((observer, _)) = watched.try_update_value(Option::take).flatten() {
+            observer.disconnect();
+        }
     });
     width
 }
@@ -81,10 +91,18 @@ pub fn y_axis(frame: Frame, scale: &Scale, ticks: Vec<(f64, String)>) -> impl In
 }
 
 /// Labels of the x axis, and its name.
-pub fn x_axis(frame: Frame, scale: &Scale, ticks: Vec<(f64, String)>, name: &'static str) -> impl IntoView + use<> {
+pub fn x_axis(frame: Frame, scale: &Scale, ticks: Vec<(f64, String)>, name: &str) -> impl IntoView + use<> {
     let (left, right) = frame.across();
     let (foot, _) = frame.up();
-    let ticks: Vec<(f64, String)> = ticks.into_iter().map(|(number, label)| (scale.px(number), label)).collect();
+    let mut end = f64::NEG_INFINITY;
+    let mut has_room = |(x, label): &(f64, String)| {
+        let half = label.chars().count() as f64 * LETTER / 2.0;
+        let has_room = x - half > end + LETTER;
+        end = if has_room { x + half } else { end };
+        has_room
+    };
+    let ticks: Vec<(f64, String)> =
+        ticks.into_iter().map(|(number, label)| (scale.px(number), label)).filter(|tick| has_room(tick)).collect();
     let marks = ticks.into_iter().map(|(x, label)| {
         view! {
             <g class="tick">
@@ -95,6 +113,7 @@ pub fn x_axis(frame: Frame, scale: &Scale, ticks: Vec<(f64, String)>, name: &'st
             </g>
         }
     });
+    let name = name.to_owned();
     view! {
         <g class="axis x" aria-hidden="true">
             <line class="base" x1=left x2=right y1=foot y2=foot />

@@ -2,141 +2,250 @@
 
 use std::sync::Arc;
 
-use foreglow_shared::{Observation, WhatIf, format_duration, format_money, format_rate};
-use leptos::html::Div;
+use foreglow_shared::{WhatIf, format_duration};
 use leptos::prelude::*;
-use web_sys::PointerEvent;
 
-use crate::chart::axes::{Frame, path, shade, width_of, x_axis, y_axis};
-use crate::chart::drawing::Drawing;
-use crate::chart::lines::{Line, Measured, ends_secs};
-use crate::chart::scale::{Spread, log_tick_time, tick_time};
+use crate::chart::about::{About, Mark};
+use crate::chart::axes::{Frame, path, shade, x_axis, y_axis};
+use crate::chart::card::{Card, Drawing, Place, card, log_switch};
+use crate::chart::grid::{Grid, thinned};
+use crate::chart::lines::{Line, LinePoint, Measured, line, lines, lines_for, measured};
+use crate::chart::overview::Overview;
+use crate::chart::scale::{Scale, Spread};
+use crate::chart::sheet::{Sheet, digits};
+use crate::job::highest;
 use crate::panel::counted;
 use crate::state::Planner;
 
-const HEIGHT_PX: f64 = 380.0;
+const HEIGHT_PX: f64 = 360.0;
 const TIME_TICKS: usize = 6;
+/// Intervals along the line of the what-if.
+const BAND: usize = 12;
+/// Room above the highest point, as a share.
+const HEADROOM: f64 = 1.06;
+/// A deadline far above every time would flatten the lines; beyond this multiple it is told, not drawn.
+const FARTHEST_DEADLINE: f64 = 1.5;
+
+/// Everything that has a place in the drawing.
+#[derive(Clone, Debug, PartialEq)]
+struct CompletionTimes {
+    grid: Arc<Grid>,
+    lines: Vec<Line>,
+    cores: Vec<u32>,
+    runs: Vec<Measured>,
+    deadline_secs: Option<f64>,
+    frame: Frame,
+    x: Scale,
+    y: Scale,
+}
 
 /// The chart.
 #[component]
 pub fn CompletionTimeChart() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let place = NodeRef::<Div>::new();
-    let width = width_of(place);
-    let spread = RwSignal::new(Spread::Linear);
-    let hovered = RwSignal::new(None::<WhatIf>);
-    let drawing = Memo::new(move |_| {
-        Drawing::of(planner, Frame { width: width.get().max(240.0), height: HEIGHT_PX }, spread.get())
-    });
-    let at = move |event: &PointerEvent| {
-        let rect = place.get_untracked()?.get_bounding_client_rect();
-        let point = (f64::from(event.client_x()) - rect.left(), f64::from(event.client_y()) - rect.top());
-        drawing.with_untracked(|drawing| drawing.as_ref().and_then(|drawing| drawing.nearest(point)))
+    let overview = expect_context::<Overview>();
+    let place = Place::new(HEIGHT_PX);
+    let (x, y) = (RwSignal::new(Spread::Linear), RwSignal::new(Spread::Linear));
+    let drawing =
+        Memo::new(move |_| CompletionTimes::of(planner, overview.grid.get()?, place.frame(), (x.get(), y.get())));
+    let frame = Card {
+        id: "chart",
+        title: "Completion time of the whole job",
+        says: Signal::derive(|| {
+            "By executors, one line for each number of cores. Runs on a share of the images are scaled up by the predictor: \
+             their distance from the line is the miss."
+                .into()
+        }),
+        switches: view! { {log_switch("executors", x)} {log_switch("time", y)} }.into_any(),
     };
-    let hover = move |event: PointerEvent| {
-        let near = at(&event);
-        if near != hovered.get_untracked() {
-            hovered.set(near);
-        }
-    };
-    let take = move |event: PointerEvent| {
-        if let Some(configuration) = at(&event) {
-            planner.what_if.set(configuration);
-        }
-    };
-    let choice = move |label: &'static str, kind: Spread| {
-        view! {
-            <button type="button" aria-pressed=move || (spread.get() == kind).to_string() on:click=move |_| spread.set(kind)>
-                {label}
-            </button>
-        }
-    };
-    view! {
-        <section class="card chart" aria-labelledby="chart-title">
-            <div class="chart-head">
-                <h2 id="chart-title">"Completion time of the whole job"</h2>
-                <div class="switch" role="group" aria-label="Time axis">
-                    {choice("Linear", Spread::Linear)}
-                    {choice("Log", Spread::Log)}
-                </div>
-            </div>
-            <p class="readout">{move || readout(planner, hovered.get())}</p>
-            <div class="drawing tall" node_ref=place data-testid="chart">
-                {move || drawing.get().map(|drawing| {
-                    let Frame { width, height } = drawing.frame;
-                    let description = describe(&drawing);
-                    view! {
-                        <svg
-                            role="img"
-                            aria-label=description
-                            width=width
-                            height=height
-                            on:pointermove=hover
-                            on:pointerleave=move |_| hovered.set(None)
-                            on:pointerup=take
-                        >
-                            {picture(planner, drawing, hovered)}
-                        </svg>
-                    }
-                })}
-            </div>
-            {move || drawing.with(|drawing| drawing.as_ref().map(legend))}
-        </section>
-    }
+    card(frame, place, drawing)
 }
 
-fn picture(planner: Planner, drawing: Drawing, hovered: RwSignal<Option<WhatIf>>) -> impl IntoView {
-    let Drawing { frame, x, y, .. } = drawing;
-    let label = |secs: f64| match y.spread() {
-        Spread::Linear => tick_time(secs, y.upper()),
-        Spread::Log => log_tick_time(secs),
-    };
-    let times = y.time_ticks(TIME_TICKS).into_iter().map(|secs| (secs, label(secs))).collect();
-    let counts = x.whole_ticks(frame.labels_across()).into_iter().map(|count| (count, count.to_string())).collect();
-    let lines: Vec<_> = drawing.lines.iter().map(|line| predicted(&drawing, line)).collect();
-    let runs: Vec<_> = drawing.runs.iter().map(|run| measured_point(&drawing, run)).collect();
-    let (left, right) = frame.across();
-    let deadline = drawing.deadline_secs.map(|secs| {
-        let y = drawing.y.px(secs);
-        view! {
+impl CompletionTimes {
+    /// `None` while there is no predictor.
+    fn of(planner: Planner, grid: Arc<Grid>, frame: Frame, (across, up): (Spread, Spread)) -> Option<Self> {
+        let fitted = planner.fitted()?;
+        let cores = lines_for(&grid.cores);
+        let lines = lines(&fitted.predictor, &grid.executors, &cores);
+        let runs = measured(&fitted.predictor, &planner.observations());
+        let times = || {
+            let predicted = lines.iter().flat_map(|line| line.points.iter().map(|point| point.secs));
+            predicted.chain(runs.iter().map(|run| run.whole_job_secs))
+        };
+        let (shortest, longest) =
+            times().fold((f64::INFINITY, 0.0), |(low, high), secs| (secs.min(low), secs.max(high)));
+        let deadline_secs = planner.deadline_secs.get().filter(|secs| *secs <= longest * FARTHEST_DEADLINE);
+        let top = deadline_secs.unwrap_or(0.0).max(longest) * HEADROOM;
+        let foot = match up {
+            Spread::Linear => 0.0,
+            Spread::Log => deadline_secs.unwrap_or(shortest).min(shortest) / HEADROOM,
+        };
+        let most = highest(&grid.executors).max(runs.iter().map(|run| run.run.executors).max().unwrap_or(1));
+        let (left, right) = frame.across();
+        Some(Self {
+            x: Scale::new(across, (1.0, f64::from(most)), (left + 14.0, right - 14.0)),
+            y: Scale::new(up, (foot, top), frame.up()),
+            grid,
+            lines,
+            cores,
+            runs,
+            deadline_secs,
+            frame,
+        })
+    }
+
+    fn px(&self, executors: u32, secs: f64) -> (f64, f64) {
+        (self.x.px(f64::from(executors)), self.y.px(secs))
+    }
+
+    /// The intervals of a line as an area.
+    fn band(&self, line: &Line) -> String {
+        let (foot, top) = self.frame.up();
+        let end = |secs: f64| self.y.px(secs).clamp(top, foot);
+        let ends: Vec<(f64, f64, f64)> = line
+            .points
+            .iter()
+            .filter_map(|point| {
+                let (lower, upper) = point.interval_secs?;
+                // Zero has no place on a log axis; it lies below every other number.
+                let lower_px = if lower > 0.0 { end(lower) } else { foot };
+                Some((self.x.px(f64::from(point.executors)), lower_px, end(upper)))
+            })
+            .collect();
+        let there = ends.iter().map(|&(x, _, upper)| (x, upper));
+        let back = ends.iter().rev().map(|&(x, lower, _)| (x, lower));
+        let text = path(there.chain(back));
+        if text.is_empty() { text } else { format!("{text}Z") }
+    }
+
+    fn deadline(&self) -> Option<impl IntoView + use<>> {
+        let (left, right) = self.frame.across();
+        let secs = self.deadline_secs?;
+        let y = self.y.px(secs);
+        Some(view! {
             <g class="deadline">
                 <line x1=left x2=right y1=y y2=y />
                 <text x=right y=y - 6.0 text-anchor="end">
                     {format!("deadline {}", format_duration(secs))}
                 </text>
             </g>
-        }
-    });
-    // These follow the slider and the pointer; what stays is drawn once.
-    let drawing = Arc::new(drawing);
-    let band = {
-        let drawing = Arc::clone(&drawing);
-        move || {
-            let WhatIf { cores_per_executor, .. } = planner.what_if.get();
-            drawing.line_of(cores_per_executor).map(|line| view! { <path class="band" d=band(&drawing, line) /> })
-        }
-    };
-    let mark = {
-        let drawing = Arc::clone(&drawing);
-        move || mark(&drawing, planner.what_if.get())
-    };
-    let ring = move || {
-        let (x, y) = drawing.place_of(hovered.get()?)?;
-        Some(view! { <circle class="ring" cx=x cy=y r=9.0 /> })
-    };
-    view! {
-        {y_axis(frame, &y, times)}
-        {x_axis(frame, &x, counts, "executors")}
-        {band}
-        {lines}
-        {deadline}
-        {runs}
-        {mark}
-        {ring}
+        })
     }
 }
 
-fn predicted(drawing: &Drawing, line: &Line) -> impl IntoView + use<> {
+impl Drawing for CompletionTimes {
+    fn picture(&self) -> AnyView {
+        let times = self.y.labelled_times(TIME_TICKS);
+        let counts = self.x.count_ticks(self.frame.labels_across());
+        let lines: Vec<_> = self.lines.iter().map(|line| predicted(self, line)).collect();
+        let runs: Vec<_> = self.runs.iter().map(|run| measured_point(self, run)).collect();
+        view! {
+            {y_axis(self.frame, &self.y, times)}
+            {x_axis(self.frame, &self.x, counts, "executors")}
+            {lines}
+            {self.deadline()}
+            {runs}
+        }
+        .into_any()
+    }
+
+    fn moving(&self, planner: Planner) -> Option<AnyView> {
+        let fitted = planner.fitted()?;
+        let WhatIf { executors, cores_per_executor } = planner.what_if.get();
+        let mut counts = self.grid.executors.clone();
+        if let Err(place) = counts.binary_search(&executors) {
+            counts.insert(place, executors);
+        }
+        let own = lines(&fitted.predictor, &counts, &[cores_per_executor]).pop()?;
+        // An interval takes longer than a time: a dozen of them are a smooth band.
+        let mut some = thinned(&counts, BAND);
+        if let Err(place) = some.binary_search(&executors) {
+            some.insert(place, executors);
+        }
+        let intervals = line(&fitted.predictor, &some, cores_per_executor);
+        let points = path(own.points.iter().map(|point| self.px(point.executors, point.secs)));
+        let looked_at =
+            intervals.points.iter().find(|point| point.executors == executors).map(|point| mark(self, point));
+        Some(
+            view! {
+                <path class="band" d=self.band(&intervals) />
+                <path class="own-line" d=points />
+                {looked_at}
+            }
+            .into_any(),
+        )
+    }
+
+    fn marks(&self) -> Vec<Mark> {
+        let marks = self.lines.iter().flat_map(|line| {
+            line.points.iter().map(move |point| {
+                let configuration = WhatIf { executors: point.executors, cores_per_executor: line.cores_per_executor };
+                Mark { at: self.px(point.executors, point.secs), about: About::Configuration(configuration) }
+            })
+        });
+        marks.collect()
+    }
+
+    fn sheet(&self) -> Sheet {
+        let predicted = self.lines.iter().flat_map(|line| {
+            let row = move |point: &LinePoint| {
+                let (executors, cores) = (point.executors.to_string(), line.cores_per_executor.to_string());
+                vec![
+                    "predicted".into(),
+                    executors,
+                    cores,
+                    "1".into(),
+                    digits(Some(point.secs)),
+                    digits(Some(point.secs)),
+                ]
+            };
+            line.points.iter().map(row)
+        });
+        let measured = self.runs.iter().map(|Measured { run, whole_job_secs }| {
+            let secs = digits(Some(run.completion_time_secs));
+            let (executors, cores) = (run.executors.to_string(), run.cores_per_executor.to_string());
+            vec![
+                "measured".into(),
+                executors,
+                cores,
+                run.sampling_rate.to_string(),
+                secs,
+                digits(Some(*whole_job_secs)),
+            ]
+        });
+        let columns =
+            ["kind", "executors", "cores_per_executor", "sampling_rate", "completion_time_secs", "whole_job_secs"];
+        Sheet::new(&columns, predicted.chain(measured))
+    }
+
+    fn describe(&self) -> String {
+        let cores: Vec<String> = self.cores.iter().map(ToString::to_string).collect();
+        format!(
+            "Predicted completion time by number of executors, one line for each number of cores ({}), with {} measured runs.",
+            cores.join(", "),
+            self.runs.len()
+        )
+    }
+
+    fn legend(&self) -> Option<AnyView> {
+        let cores = self.cores.iter().map(|count| {
+            let class = format!("key line {}", shade(&self.cores, *count));
+            view! { <li class=class>{counted(*count, "core")}</li> }
+        });
+        let any = |whole: bool| self.runs.iter().any(|run| (run.run.sampling_rate == 1.0) == whole);
+        let keys = view! {
+            <ul class="legend">
+                {cores.collect_view()}
+                {any(true).then(|| view! { <li class="key whole">"run on all images"</li> })}
+                {any(false).then(|| view! { <li class="key share">"run on a share of them"</li> })}
+                <li class="key looked-at">"what if, with its interval"</li>
+            </ul>
+        };
+        Some(keys.into_any())
+    }
+}
+
+fn predicted(drawing: &CompletionTimes, line: &Line) -> impl IntoView + use<> {
     let class = format!("line {}", shade(&drawing.cores, line.cores_per_executor));
     let points: Vec<(f64, f64)> = line.points.iter().map(|point| drawing.px(point.executors, point.secs)).collect();
     // A dot at each whole number says that there is nothing between them; of many they would be a thick line.
@@ -150,27 +259,7 @@ fn predicted(drawing: &Drawing, line: &Line) -> impl IntoView + use<> {
     }
 }
 
-/// The intervals of a line as an area.
-fn band(drawing: &Drawing, line: &Line) -> String {
-    let (foot, top) = drawing.frame.up();
-    let end = |secs: f64| drawing.y.px(secs).clamp(top, foot);
-    let ends: Vec<(f64, f64, f64)> = line
-        .points
-        .iter()
-        .filter_map(|point| {
-            let (lower, upper) = point.interval_secs?;
-            // Zero has no place on a log axis; it lies below every other number.
-            let lower_px = if lower > 0.0 { end(lower) } else { foot };
-            Some((drawing.x.px(f64::from(point.executors)), lower_px, end(upper)))
-        })
-        .collect();
-    let there = ends.iter().map(|&(x, _, upper)| (x, upper));
-    let back = ends.iter().rev().map(|&(x, lower, _)| (x, lower));
-    let text = path(there.chain(back));
-    if text.is_empty() { text } else { format!("{text}Z") }
-}
-
-fn measured_point(drawing: &Drawing, measured: &Measured) -> impl IntoView + use<> {
+fn measured_point(drawing: &CompletionTimes, measured: &Measured) -> impl IntoView + use<> {
     let Measured { run, whole_job_secs } = measured;
     let (x, y) = drawing.px(run.executors, *whole_job_secs);
     let kind = if run.sampling_rate == 1.0 { "whole" } else { "share" };
@@ -191,8 +280,7 @@ fn measured_point(drawing: &Drawing, measured: &Measured) -> impl IntoView + use
 }
 
 /// The what-if, with its interval.
-fn mark(drawing: &Drawing, what_if: WhatIf) -> Option<impl IntoView + use<>> {
-    let point = drawing.point_of(what_if)?;
+fn mark(drawing: &CompletionTimes, point: &LinePoint) -> impl IntoView + use<> {
     let (x, y) = drawing.px(point.executors, point.secs);
     let (foot, top) = drawing.frame.up();
     let whisker = point.interval_secs.map(|(lower, upper)| {
@@ -200,74 +288,10 @@ fn mark(drawing: &Drawing, what_if: WhatIf) -> Option<impl IntoView + use<>> {
         let upper_px = drawing.y.px(upper).clamp(top, foot);
         view! { <line x1=x x2=x y1=lower_px y2=upper_px /> }
     });
-    Some(view! {
+    view! {
         <g class="looked-at-mark">
             {whisker}
             <circle cx=x cy=y r=7.0 />
         </g>
-    })
-}
-
-/// What stands at the pointer; without one, at the what-if.
-fn readout(planner: Planner, hovered: Option<WhatIf>) -> Option<String> {
-    let configuration = hovered.unwrap_or_else(|| planner.what_if.get());
-    let prediction = planner.predict(configuration)?;
-    let WhatIf { executors, cores_per_executor } = configuration;
-    let mut text = format!("{} × {}: ", counted(executors, "executor"), counted(cores_per_executor, "core"));
-    match prediction.completion_time_secs {
-        Some(secs) => {
-            text.push_str(&format_duration(secs));
-            if let Some((lower, upper)) = prediction.interval.as_ref().map(ends_secs) {
-                text.push_str(&format!(" ({} – {})", format_duration(lower), format_duration(upper)));
-            }
-            let currency = planner.prices.with(|prices| prices.currency.clone());
-            text.push_str(&format!(", {}", format_money(planner.cost(configuration, secs), &currency)));
-        }
-        None => text.push_str("unknown"),
-    }
-    let runs: Vec<String> = planner
-        .observations()
-        .iter()
-        .filter(|run| (run.executors, run.cores_per_executor) == (executors, cores_per_executor))
-        .map(in_words)
-        .collect();
-    if runs.len() > 4 {
-        text.push_str(&format!("; {} runs", runs.len()));
-    } else if !runs.is_empty() {
-        text.push_str(&format!("; measured {}", runs.join(", ")));
-    }
-    Some(text)
-}
-
-fn in_words(run: &Observation) -> String {
-    format!("{} on {}", format_duration(run.completion_time_secs), format_rate(run.sampling_rate))
-}
-
-/// The picture in a sentence; the table below has every number of it.
-fn describe(drawing: &Drawing) -> String {
-    let cores: Vec<String> = drawing.cores.iter().map(ToString::to_string).collect();
-    format!(
-        "Predicted completion time by number of executors, one line for each number of cores ({}), with {} measured runs. The \
-         table of every configuration has the numbers.",
-        cores.join(", "),
-        drawing.runs.len()
-    )
-}
-
-fn legend(drawing: &Drawing) -> impl IntoView + use<> {
-    let cores = drawing.cores.iter().map(|count| {
-        let class = format!("key line {}", shade(&drawing.cores, *count));
-        view! { <li class=class>{counted(*count, "core")}</li> }
-    });
-    let any = |whole: bool| drawing.runs.iter().any(|run| (run.run.sampling_rate == 1.0) == whole);
-    view! {
-        <ul class="legend">
-            {cores.collect_view()}
-            {any(true).then(|| view! { <li class="key whole">"run on all images"</li> })}
-            {any(false).then(|| {
-                view! { <li class="key share">"run on a share of them, scaled up by the predictor: its distance from the line is the miss"</li> }
-            })}
-            <li class="key looked-at">"what if, with its interval"</li>
-        </ul>
     }
 }

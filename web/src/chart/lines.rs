@@ -3,6 +3,8 @@
 use foreglow_model::{Interval, Predictor, Setting};
 use foreglow_shared::Observation;
 
+use crate::chart::grid::thinned;
+
 /// More lines than that cannot be told apart.
 const MOST_LINES: usize = 6;
 
@@ -47,30 +49,25 @@ pub fn ends_secs(interval: &Interval) -> (f64, f64) {
     (interval.lower_secs, interval.upper_secs)
 }
 
-/// The numbers of cores that get a line: all of them, or a spread of them with the one that is looked at.
-pub fn lines_for(cores_per_executor: &[u32], looked_at: u32) -> Vec<u32> {
-    let mut chosen: Vec<u32> = if cores_per_executor.len() <= MOST_LINES {
-        cores_per_executor.to_vec()
-    } else {
-        // One line fewer leaves room for the one that is looked at; ratios, because time goes with 1/C.
-        let (first, last) = (cores_per_executor[0], cores_per_executor[cores_per_executor.len() - 1]);
-        let ratio = (f64::from(last) / f64::from(first.max(1))).powf(1.0 / (MOST_LINES - 2) as f64);
-        let wanted = |index: usize| f64::from(first) * ratio.powi(index as i32);
-        let nearest = |wanted: f64| {
-            cores_per_executor
-                .iter()
-                .copied()
-                .min_by(|a, b| (f64::from(*a) - wanted).abs().total_cmp(&(f64::from(*b) - wanted).abs()))
-        };
-        (0..MOST_LINES - 1).filter_map(|index| nearest(wanted(index))).collect()
-    };
-    chosen.push(looked_at);
-    chosen.sort_unstable();
-    chosen.dedup();
-    chosen
+/// The numbers of cores that get a line: all of them, or a spread of them.
+pub fn lines_for(cores_per_executor: &[u32]) -> Vec<u32> {
+    thinned(cores_per_executor, MOST_LINES)
 }
 
-/// The predicted line of one number of cores.
+/// The predicted lines of some numbers of cores, without their intervals.
+pub fn lines(predictor: &Predictor, executors: &[u32], cores: &[u32]) -> Vec<Line> {
+    let times = predictor.times(executors, cores);
+    let line = |(place, cores_per_executor): (usize, &u32)| {
+        let point = |(executors, row): (&u32, &Vec<Option<f64>>)| {
+            Some(LinePoint { executors: *executors, secs: row[place]?, interval_secs: None })
+        };
+        let points = executors.iter().zip(&times).filter_map(point).collect();
+        Line { cores_per_executor: *cores_per_executor, points }
+    };
+    cores.iter().enumerate().map(line).collect()
+}
+
+/// The predicted line of one number of cores, with its intervals.
 pub fn line(predictor: &Predictor, executors: &[u32], cores_per_executor: u32) -> Line {
     let point = |executors: u32| {
         let prediction = predictor.predict(Setting { executors, cores_per_executor, sampling_rate: 1.0 });
@@ -102,12 +99,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_cores_all_get_a_line_and_many_get_a_spread_with_the_one_looked_at() {
-        assert_eq!(lines_for(&[1, 2, 4], 2), [1, 2, 4]);
-        assert_eq!(lines_for(&[1, 2, 4], 3), [1, 2, 3, 4]);
+    fn few_cores_all_get_a_line_and_many_get_a_spread() {
+        assert_eq!(lines_for(&[1, 2, 4]), [1, 2, 4]);
         let many: Vec<u32> = (1..=64).collect();
-        let chosen = lines_for(&many, 7);
-        assert!(chosen.contains(&1) && chosen.contains(&64) && chosen.contains(&7));
-        assert!(chosen.len() <= MOST_LINES);
+        let chosen = lines_for(&many);
+        assert!(chosen.contains(&1) && chosen.contains(&64) && chosen.len() <= MOST_LINES);
     }
 }

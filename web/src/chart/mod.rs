@@ -1,16 +1,45 @@
 //! The pictures: where things lie is plain Rust, drawing them is SVG by hand.
 
+pub mod grid;
 pub mod lines;
 pub mod scale;
+pub mod sheet;
 
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
+mod about;
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod axes;
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
+mod card;
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod completion_time;
-#[cfg(target_arch = "wasm32")]
-mod drawing;
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
+mod effects;
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
+mod export;
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
+mod heat_map;
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
+mod held_out;
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
+mod overview;
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod sampling_rate;
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
+mod speed_up;
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
+mod time_by_money;
 
-#[cfg(target_arch = "wasm32")]
-pub use self::{completion_time::CompletionTimeChart, sampling_rate::SamplingRateChart};
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
+pub use self::{
+    about::named,
+    completion_time::CompletionTimeChart,
+    effects::EffectsCharts,
+    export::download,
+    heat_map::HeatMapChart,
+    held_out::{PredictedByMeasuredChart, ResidualsChart},
+    overview::Overview,
+    sampling_rate::SamplingRateChart,
+    speed_up::SpeedUpChart,
+    time_by_money::TimeByMoneyChart,
+};

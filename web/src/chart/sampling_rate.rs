@@ -2,131 +2,162 @@
 
 use foreglow_model::Setting;
 use foreglow_shared::{Observation, WhatIf, format_duration, format_rate};
-use leptos::html::Div;
 use leptos::prelude::*;
 
-use crate::chart::axes::{Frame, path, width_of, x_axis, y_axis};
+use crate::chart::about::{About, Mark};
+use crate::chart::axes::{Frame, path, x_axis, y_axis};
+use crate::chart::card::{Card, Drawing, Place, card};
 use crate::chart::lines::predicted_secs;
-use crate::chart::scale::{Scale, Spread, log_tick_time};
-use crate::panel::counted;
+use crate::chart::overview::Overview;
+use crate::chart::scale::{Scale, Spread};
+use crate::chart::sheet::{Sheet, digits};
 use crate::state::Planner;
 
 const HEIGHT_PX: f64 = 300.0;
 const TICKS: usize = 5;
 /// Points of the predicted curve: enough to look smooth.
-const STEPS: u32 = 40;
+const STEPS: u32 = 32;
 
 #[derive(Clone, Debug, PartialEq)]
-struct Drawing {
-    what_if: WhatIf,
-    /// Sampling rate, seconds.
-    curve: Vec<(f64, f64)>,
+struct Shares {
     runs: Vec<Observation>,
+    least: f64,
     frame: Frame,
     x: Scale,
     y: Scale,
-}
-
-impl Drawing {
-    fn of(planner: Planner, frame: Frame) -> Option<Self> {
-        let fitted = planner.fitted()?;
-        let what_if = planner.what_if.get();
-        let runs = planner.observations();
-        let least = runs.iter().map(|run| run.sampling_rate).fold(1.0, f64::min).min(0.5);
-        let curve: Vec<(f64, f64)> = (0..=STEPS)
-            .filter_map(|step| {
-                let sampling_rate =
-                    if step == STEPS { 1.0 } else { least * (1.0 / least).powf(f64::from(step) / f64::from(STEPS)) };
-                let WhatIf { executors, cores_per_executor } = what_if;
-                let secs = predicted_secs(&fitted.predictor, Setting { executors, cores_per_executor, sampling_rate })?;
-                Some((sampling_rate, secs))
-            })
-            .collect();
-        let times = runs.iter().map(|run| run.completion_time_secs).chain(curve.iter().map(|(_, secs)| *secs));
-        let (shortest, longest) =
-            times.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), t| (low.min(t), high.max(t)));
-        let (left, right) = frame.across();
-        Some(Self {
-            x: Scale::new(Spread::Log, (least, 1.0), (left + 12.0, right - 12.0)),
-            y: Scale::new(Spread::Log, (shortest / 1.2, longest * 1.2), frame.up()),
-            what_if,
-            curve,
-            runs,
-            frame,
-        })
-    }
-
-    fn is_looked_at(&self, run: &Observation) -> bool {
-        (run.executors, run.cores_per_executor) == (self.what_if.executors, self.what_if.cores_per_executor)
-    }
 }
 
 /// The chart.
 #[component]
 pub fn SamplingRateChart() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let place = NodeRef::<Div>::new();
-    let width = width_of(place);
-    let drawing = Memo::new(move |_| Drawing::of(planner, Frame { width: width.get().max(240.0), height: HEIGHT_PX }));
-    view! {
-        <section class="card chart" aria-labelledby="rate-title">
-            <h2 id="rate-title">"From a share of the images to all of them"</h2>
-            <p class="hush">
-                {move || {
-                    let WhatIf { executors, cores_per_executor } = planner.what_if.get();
-                    format!(
-                        "Measured times as they are, both axes logarithmic. The line is what is predicted for {} × {}; its own \
-                         runs are filled.",
-                        counted(executors, "executor"),
-                        counted(cores_per_executor, "core"),
-                    )
-                }}
-            </p>
-            <div class="drawing" node_ref=place data-testid="sampling-rate-chart">
-                {move || drawing.get().map(|drawing| picture(&drawing))}
-            </div>
-        </section>
+    let overview = expect_context::<Overview>();
+    let place = Place::new(HEIGHT_PX);
+    let drawing = Memo::new(move |_| {
+        let grid = overview.grid.get()?;
+        let whole = grid.cells().map(|cell| cell.secs);
+        let runs = planner.observations();
+        let times = runs.iter().map(|run| run.completion_time_secs).chain(whole);
+        let (shortest, longest) =
+            times.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), t| (low.min(t), high.max(t)));
+        let least = runs.iter().map(|run| run.sampling_rate).fold(1.0, f64::min).min(0.5);
+        let frame = place.frame();
+        let (left, right) = frame.across();
+        Some(Shares {
+            x: Scale::new(Spread::Log, (least, 1.0), (left + 12.0, right - 12.0)),
+            y: Scale::new(Spread::Log, (shortest / 1.2, longest * 1.2), frame.up()),
+            runs,
+            least,
+            frame,
+        })
+    });
+    let frame = Card {
+        id: "sampling-rate-chart",
+        title: "From a share of the images to all of them",
+        says: Signal::derive(|| {
+            "Measured times as they are, both axes logarithmic. The line is the what-if's; its own runs are filled."
+                .into()
+        }),
+        switches: ().into_any(),
+    };
+    card(frame, place, drawing)
+}
+
+impl Shares {
+    fn px(&self, (rate, secs): (f64, f64)) -> (f64, f64) {
+        let (foot, top) = self.frame.up();
+        (self.x.px(rate), self.y.px(secs).clamp(top, foot))
     }
 }
 
-fn picture(drawing: &Drawing) -> impl IntoView + use<> {
-    let Drawing { frame, x, y, .. } = *drawing;
-    let times = y.time_ticks(TICKS).into_iter().map(|secs| (secs, log_tick_time(secs))).collect();
-    let rates = x.ticks(frame.labels_across()).into_iter().map(|rate| (rate, format_rate(rate))).collect();
-    let place = |(rate, secs): (f64, f64)| (x.px(rate), y.px(secs));
-    let curve = path(drawing.curve.iter().copied().map(place));
-    // Those of the what-if are drawn last, over the others.
-    let (own, others): (Vec<&Observation>, Vec<&Observation>) =
-        drawing.runs.iter().partition(|run| drawing.is_looked_at(run));
-    let points = others.iter().map(|run| (run, "run other")).chain(own.iter().map(|run| (run, "run own"))).map(
-        |(run, class)| {
-            let (cx, cy) = place((run.sampling_rate, run.completion_time_secs));
-            view! { <circle class=class cx=cx cy=cy r=4.5 data-secs=run.completion_time_secs.to_string() /> }
-        },
-    );
-    let whole_job = drawing.curve.last().map(|&end| {
-        let (cx, cy) = place(end);
-        let label = format_duration(end.1);
+impl Drawing for Shares {
+    fn picture(&self) -> AnyView {
+        let times = self.y.labelled_times(TICKS);
+        let rates =
+            self.x.ticks(self.frame.labels_across()).into_iter().map(|rate| (rate, format_rate(rate))).collect();
+        let points = self.runs.iter().map(|run| {
+            let (cx, cy) = self.px((run.sampling_rate, run.completion_time_secs));
+            view! { <circle class="run other" cx=cx cy=cy r=4.5 data-secs=run.completion_time_secs.to_string() /> }
+        });
         view! {
-            <g class="looked-at-mark">
-                <circle cx=cx cy=cy r=7.0 />
-                <text x=cx - 12.0 y=cy - 10.0 text-anchor="end">
-                    {label}
-                </text>
-            </g>
-        }
-    });
-    let description = format!(
-        "Measured time of {} runs by the share of the images that they processed, and the predicted curve of the what-if.",
-        drawing.runs.len()
-    );
-    view! {
-        <svg role="img" aria-label=description width=frame.width height=frame.height>
-            {y_axis(frame, &y, times)}
-            {x_axis(frame, &x, rates, "share of the images")}
-            <path class="curve" d=curve />
+            {y_axis(self.frame, &self.y, times)}
+            {x_axis(self.frame, &self.x, rates, "share of the images")}
             {points.collect_view()}
-            {whole_job}
-        </svg>
+        }
+        .into_any()
+    }
+
+    fn moving(&self, planner: Planner) -> Option<AnyView> {
+        let fitted = planner.fitted()?;
+        let what_if @ WhatIf { executors, cores_per_executor } = planner.what_if.get();
+        let rate = |step: u32| {
+            if step == STEPS { 1.0 } else { self.least * (1.0 / self.least).powf(f64::from(step) / f64::from(STEPS)) }
+        };
+        let curve: Vec<(f64, f64)> = (0..=STEPS)
+            .map(rate)
+            .filter_map(|sampling_rate| {
+                let secs = predicted_secs(&fitted.predictor, Setting { executors, cores_per_executor, sampling_rate })?;
+                Some((sampling_rate, secs))
+            })
+            .collect();
+        let is_own = |run: &&Observation| {
+            (run.executors, run.cores_per_executor) == (what_if.executors, what_if.cores_per_executor)
+        };
+        let own = self.runs.iter().filter(is_own).map(|run| {
+            let (cx, cy) = self.px((run.sampling_rate, run.completion_time_secs));
+            view! { <circle class="run own" cx=cx cy=cy r=4.5 /> }
+        });
+        let whole_job = curve.last().map(|&end| {
+            let (cx, cy) = self.px(end);
+            view! {
+                <g class="looked-at-mark">
+                    <circle cx=cx cy=cy r=7.0 />
+                    <text x=cx - 12.0 y=(cy - 10.0).max(14.0) text-anchor="end">
+                        {format_duration(end.1)}
+                    </text>
+                </g>
+            }
+        });
+        Some(
+            view! {
+                <path class="curve" d=path(curve.iter().map(|point| self.px(*point))) />
+                {own.collect_view()}
+                {whole_job}
+            }
+            .into_any(),
+        )
+    }
+
+    fn marks(&self) -> Vec<Mark> {
+        let mark = |run: &Observation| Mark {
+            at: self.px((run.sampling_rate, run.completion_time_secs)),
+            about: About::Run {
+                setting: Setting::of(run),
+                measured_secs: run.completion_time_secs,
+                held_out_secs: None,
+            },
+        };
+        let mut marks: Vec<Mark> = self.runs.iter().map(mark).collect();
+        marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
+        marks
+    }
+
+    fn sheet(&self) -> Sheet {
+        let columns = ["executors", "cores_per_executor", "sampling_rate", "completion_time_secs"];
+        Sheet::new(
+            &columns,
+            self.runs.iter().map(|run| {
+                let configuration = [run.executors, run.cores_per_executor].map(|count| count.to_string());
+                let numbers = [run.sampling_rate, run.completion_time_secs].map(|number| digits(Some(number)));
+                configuration.into_iter().chain(numbers).collect()
+            }),
+        )
+    }
+
+    fn describe(&self) -> String {
+        format!(
+            "Measured time of {} runs by the share of the images that they processed, and the predicted curve of the what-if.",
+            self.runs.len()
+        )
     }
 }

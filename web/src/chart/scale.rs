@@ -49,6 +49,11 @@ impl Scale {
         self.spread
     }
 
+    /// The first number of the axis.
+    pub fn lower(&self) -> f64 {
+        self.lower
+    }
+
     /// The last number of the axis.
     pub fn upper(&self) -> f64 {
         self.upper
@@ -100,6 +105,34 @@ impl Scale {
         ticks
     }
 
+    /// Counts to print beside the axis, about `count` of them, with their labels.
+    pub fn count_ticks(&self, count: usize) -> Vec<(f64, String)> {
+        let ticks = match self.spread {
+            Spread::Linear => self.whole_ticks(count),
+            Spread::Log => {
+                let doubled = (0..31).map(|power| f64::from(1u32 << power)).take_while(|tick| *tick <= self.upper);
+                let doubled: Vec<f64> = doubled.collect();
+                let stride = doubled.len().div_ceil(count.max(1)).max(1);
+                doubled.into_iter().step_by(stride).collect()
+            }
+        };
+        ticks.into_iter().map(|tick| (tick, tick.to_string())).collect()
+    }
+
+    /// Numbers to print beside the axis, about `count` of them, with labels that show no idle digit.
+    pub fn number_ticks(&self, count: usize) -> Vec<(f64, String)> {
+        self.ticks(count).into_iter().map(|tick| (tick, tick_number(tick))).collect()
+    }
+
+    /// Times to print beside the axis, about `count` of them, with their labels.
+    pub fn labelled_times(&self, count: usize) -> Vec<(f64, String)> {
+        let label = |secs: f64| match self.spread {
+            Spread::Linear => tick_time(secs, self.upper),
+            Spread::Log => log_tick_time(secs),
+        };
+        self.time_ticks(count).into_iter().map(|secs| (secs, label(secs))).collect()
+    }
+
     fn inside(&self, ticks: Vec<f64>) -> Vec<f64> {
         let slack = (self.upper - self.lower) * 1e-9;
         ticks.into_iter().filter(|tick| *tick >= self.lower - slack && *tick <= self.upper + slack).collect()
@@ -120,9 +153,20 @@ fn multiples(lower: f64, upper: f64, step: f64) -> Vec<f64> {
 
 /// Powers of ten with their 2 and 5 while there is room for them.
 fn decades(lower: f64, upper: f64, count: usize) -> Vec<f64> {
+    // Between two neighbours of a series 1, 2, 5 equal steps say more.
+    if upper / lower < 5.0 && count < usize::MAX {
+        return multiples(lower, upper, round_step((upper - lower) / count as f64));
+    }
     let digits: &[f64] = if (upper / lower).log10() * 3.0 <= count as f64 * 1.5 { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let (first, last) = (lower.log10().floor() as i32, upper.log10().ceil() as i32);
     (first..=last).flat_map(|exponent| digits.iter().map(move |digit| digit * 10f64.powi(exponent))).collect()
+}
+
+/// A number beside an axis: what a power of ten has too much is dropped.
+pub fn tick_number(number: f64) -> String {
+    let places = if number == 0.0 { 0 } else { (9 - number.abs().log10().floor() as i32).clamp(0, 15) };
+    let text = format!("{number:.*}", places as usize);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// A time beside an axis that ends at `upper_secs`: one unit for the whole axis, no idle zeros.
@@ -200,8 +244,17 @@ mod tests {
     }
 
     #[test]
+    fn numbers_beside_an_axis_have_no_idle_digits() {
+        let labels = [0.0, 0.1 + 0.2, 0.0005, 1500.0, 2e-7, -20.0].map(tick_number);
+        assert_eq!(labels, ["0", "0.3", "0.0005", "1500", "0.0000002", "-20"]);
+    }
+
+    #[test]
     fn counts_start_at_one_and_stay_whole() {
         assert_eq!(Scale::new(Spread::Linear, (1.0, 4.0), (0.0, 1.0)).whole_ticks(8), [1.0, 2.0, 3.0, 4.0]);
         assert_eq!(Scale::new(Spread::Linear, (1.0, 20.0), (0.0, 1.0)).whole_ticks(5), [1.0, 5.0, 10.0, 15.0, 20.0]);
+        let labels: Vec<String> =
+            Scale::new(Spread::Log, (1.0, 20.0), (0.0, 1.0)).count_ticks(6).into_iter().map(|tick| tick.1).collect();
+        assert_eq!(labels, ["1", "2", "4", "8", "16"]);
     }
 }

@@ -3,7 +3,7 @@
 use leptos::html::Input;
 use leptos::prelude::*;
 
-use crate::source::read_file;
+use crate::source::{open_example, read_file};
 use crate::state::Planner;
 
 /// A button that opens the browser's file picker.
@@ -24,7 +24,7 @@ pub fn OpenFile(
     };
     view! {
         <label class="open-file">
-            <input type="file" accept=".jsonl,.ndjson,.json,.csv,.txt" node_ref=picker on:change=pick />
+            <input type="file" node_ref=picker on:change=pick />
             <span>{label}</span>
         </label>
     }
@@ -48,9 +48,10 @@ pub fn EmptyPage() -> impl IntoView {
                 <div class="drop">
                     <p>
                         <strong>"Drop a file of samples here"</strong>
-                        " (JSON Lines or CSV), or "
+                        " (JSON Lines, CSV, a table of another tool, a Spark event log), or "
                     </p>
                     <OpenFile label="Open a file" />
+                    <ExampleButton />
                     <p class="hush">"Nothing leaves this browser."</p>
                 </div>
                 <h2>"No samples yet?"</h2>
@@ -82,11 +83,29 @@ pub fn DataPanel() -> impl IntoView {
             <div class="drop">
                 <p>
                     <strong>"Look at another job:"</strong>
-                    " drop a file of samples anywhere on this page (JSON Lines or CSV), or "
+                    " drop a file anywhere on this page (JSON Lines, CSV, a table of another tool, a Spark event log), or "
                 </p>
                 <OpenFile label="Open a file" />
+                <ExampleButton />
                 <p class="hush">"Nothing leaves this browser."</p>
             </div>
         </section>
+    }
+}
+
+/// Opens the samples that come with the page.
+#[component]
+fn ExampleButton() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    view! {
+        <p class="example">
+            <button type="button" class="quiet" data-testid="example" on:click=move |_| open_example(planner)>
+                "Look at an example"
+            </button>
+            <span class="hush">
+                " ResNet-18 on 3200 images of 64 px, 22 runs that `foreglow demo` measured on two cores of an Intel Xeon on 21 \
+                 November 2026."
+            </span>
+        </p>
     }
 }

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 
 use crate::job;
 use crate::panel::data::OpenFile;
+use crate::panel::keys::Keys;
 use crate::panel::share::Share;
 use crate::state::Planner;
 
@@ -27,6 +28,7 @@ pub fn Header() -> impl IntoView {
                 </div>
             </div>
             <div class="actions">
+                <Keys />
                 <OpenFile label="Open a file" />
                 <Show when=move || !empty.get()>
                     <Share />

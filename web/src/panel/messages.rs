@@ -32,7 +32,8 @@ pub fn Newer() -> impl IntoView {
             let known = newer.observations.len();
             let take = move |_| {
                 planner.newer.set(None);
-                planner.take_runs(newer.clone());
+                planner.live.follows.set(true);
+                planner.take_runs(planner.without_left_out(newer.clone()));
             };
             view! {
                 <div class="notice" role="status">

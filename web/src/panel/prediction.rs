@@ -28,6 +28,14 @@ pub fn interval_text(interval: Option<&Interval>) -> String {
     }
 }
 
+/// `11.20 s – 13.60 s`, or that it is unknown.
+pub fn interval_ends(interval: Option<&Interval>) -> String {
+    interval.map_or_else(
+        || "unknown".into(),
+        |interval| format!("{} – {}", format_duration(interval.lower_secs), format_duration(interval.upper_secs)),
+    )
+}
+
 /// The warnings as the model words them.
 pub fn warnings(prediction: Option<&Prediction>) -> impl IntoView + use<> {
     let sentences: Vec<String> =

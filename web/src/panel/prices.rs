@@ -3,6 +3,7 @@
 use foreglow_shared::{Date, PriceSheet, format_rate};
 use leptos::prelude::*;
 
+use crate::presets::{Preset, presets};
 use crate::state::Planner;
 
 /// One field of the sheet: how it is shown, and how a text changes it.
@@ -105,7 +106,28 @@ fn price(text: &str) -> Result<f64, String> {
 pub fn Prices() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let mistake = RwSignal::new(None::<String>);
-    let example = Memo::new(move |_| planner.prices.with(|sheet| *sheet == PriceSheet::example()));
+    let presets = StoredValue::new(presets());
+    let preset = Memo::new(move |_| {
+        planner
+            .prices
+            .with(|sheet| presets.with_value(|presets| presets.iter().position(|preset| preset.sheet == *sheet)))
+    });
+    let choose = move |event| {
+        let place: Option<usize> = event_target_value(&event).parse().ok();
+        if let Some(sheet) =
+            place.and_then(|place| presets.with_value(|presets| Some(presets.get(place)?.sheet.clone())))
+        {
+            mistake.set(None);
+            planner.prices.set(sheet);
+        }
+    };
+    let options = presets.with_value(|presets| {
+        let option = |(place, preset): (usize, &Preset)| {
+            let text = format!("{} ({})", preset.sheet.name, preset.sheet.date);
+            view! { <option value=place.to_string()>{text}</option> }
+        };
+        presets.iter().enumerate().map(option).collect_view()
+    });
     let fields = FIELDS.iter().map(|field| {
         let set = move |event| {
             let mut sheet = planner.prices.get_untracked();
@@ -127,7 +149,16 @@ pub fn Prices() -> impl IntoView {
     });
     view! {
         <div class="field prices">
-            <span class="label">"Prices"</span>
+            <label for="preset">"Prices"</label>
+            <select
+                id="preset"
+                data-testid="preset"
+                prop:value=move || preset.get().map_or_else(|| "own".into(), |place| place.to_string())
+                on:change=choose
+            >
+                {options}
+                <option value="own" disabled=move || preset.get().is_some()>"your own"</option>
+            </select>
             <details>
                 <summary>
                     <span class="rates">{move || planner.prices.with(rates)}</span>
@@ -139,10 +170,11 @@ pub fn Prices() -> impl IntoView {
                 </p>
             </details>
             <p class="note">
-                <Show when=move || example.get()>
-                    <span class="chip">"example"</span>
-                </Show>
                 {move || planner.prices.with(|sheet| format!("{}, as of {}", sheet.name, sheet.date))}
+                {move || {
+                    let source = presets.with_value(|presets| Some(presets.get(preset.get()?)?.source.clone()))?;
+                    Some(view! { ". " <a href=source rel="noreferrer" target="_blank">"Source"</a> })
+                }}
             </p>
         </div>
     }

@@ -7,6 +7,7 @@ use leptos::prelude::*;
 
 use crate::panel::prediction::{capitalised, counted, interval_text, time_of, warnings};
 use crate::panel::question::Deadline;
+use crate::panel::why::WhyButton;
 use crate::state::{Fit, Planner};
 
 /// The recommended configuration, large.
@@ -45,10 +46,16 @@ fn answer(planner: Planner, candidate: &Candidate) -> impl IntoView + use<> {
         None => "The cheapest at any speed; set a deadline to see what haste costs".into(),
     };
     let sure = candidate.success_probability.map(format_probability);
+    let kept = match (planner.deadline_secs.get(), planner.budget.get()) {
+        (Some(_), Some(_)) => "in time and in budget",
+        (None, Some(_)) => "within the budget",
+        _ => "done in time",
+    };
+    let has_chance = sure.is_some();
     view! {
         <p class="reason">{reason}</p>
         <Configuration configuration />
-        <dl class="figures">
+        <dl class="figures" class:three=has_chance>
             <div>
                 <dt>"Completion time"</dt>
                 <dd class="figure" data-testid="recommended-time" data-secs=secs>
@@ -61,12 +68,26 @@ fn answer(planner: Planner, candidate: &Candidate) -> impl IntoView + use<> {
                 <dd class="figure" data-testid="recommended-cost">{money}</dd>
                 <dd class="beside">{format!("{}, {}", prices.name, prices.date)}</dd>
             </div>
+            {sure.map(|sure| {
+                view! {
+                    <div>
+                        <dt>"Chance"</dt>
+                        <dd class="figure" data-testid="recommended-probability">{sure}</dd>
+                        <dd class="beside">{kept}</dd>
+                    </div>
+                }
+            })}
         </dl>
-        {sure.map(|sure| view! { <p class="beside" data-testid="recommended-probability">{format!("Keeps what you ask with a probability of {sure}.")}</p> })}
         {warnings(Some(&candidate.prediction))}
-        <button type="button" class="quiet" on:click=move |_| planner.what_if.set(configuration)>
-            "Look at it in the what-if"
-        </button>
+        {planner.spark_submit(configuration).map(|arguments| view! {
+            <p class="beside">"For spark-submit: " <code data-testid="spark-submit">{arguments}</code></p>
+        })}
+        <p class="acts">
+            <button type="button" class="quiet" on:click=move |_| planner.what_if.set(configuration)>
+                "Look at it in the what-if"
+            </button>
+            <WhyButton configuration=Signal::stored(configuration) />
+        </p>
     }
 }
 

@@ -1,31 +1,40 @@
-//! The link to what the page shows: copied, and there to be read.
+//! The link to what the page shows: in full or short, copied, as a QR code; and the scenarios that have a name here.
 
+use foreglow_shared::ShortLink;
 use leptos::html::Input;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use wasm_bindgen_futures::JsFuture;
 
-use crate::source::page_address;
+use crate::clipboard::copy;
+use crate::panel::qr::qr_code;
+use crate::panel::saved::Saved;
+use crate::source::address::{fits_in_link, is_short};
+use crate::source::{Connection, page_address};
 use crate::state::Planner;
 
-/// The button and the field that it opens.
+/// The button and the sheet that it opens.
 #[component]
 pub fn Share() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let open = RwSignal::new(false);
+    let short = RwSignal::new(false);
     let note = RwSignal::new("");
     let field = NodeRef::<Input>::new();
+    // A question without runs is of use only where the collector has them.
+    let has_collector = Memo::new(move |_| planner.live.connection.get() != Connection::None);
     let link = Memo::new(move |_| {
         // Packing the samples at every step of a slider would be work that nobody sees.
-        if !open.get() {
-            return String::new();
-        }
-        planner.view().map(|view| view.to_link(&page_address())).unwrap_or_default()
+        let view = open.get().then(|| planner.view()).flatten()?;
+        let full = fits_in_link(&view) && !(short.get() && has_collector.get());
+        Some(match full {
+            true => view.to_link(&page_address()),
+            false => ShortLink::new(&view.job.context, view.question).to_link(&page_address()),
+        })
     });
-    let share = move |_| {
-        open.set(true);
+    let text = Memo::new(move |_| link.get().unwrap_or_default());
+    let copied = move || {
         note.set("Press Ctrl C or ⌘ C to copy it.");
-        let text = link.get_untracked();
+        let text = text.get_untracked();
         spawn_local(async move {
             if copy(&text).await {
                 note.set("Copied.");
@@ -35,9 +44,25 @@ pub fn Share() -> impl IntoView {
             }
         });
     };
+    let share = move |_| {
+        open.set(true);
+        copied();
+    };
+    let explanation = move || match text
+        .with(|text| text.split_once('#').is_some_and(|(_, fragment)| is_short(fragment)))
+    {
+        true => {
+            "It holds the question and not the runs: it opens where the same collector, or this tab, has them, with the runs \
+                 of that moment."
+        }
+        false => {
+            "It opens on any copy of this page without a collector. Whoever has the link has the samples in it; no server \
+                  does."
+        }
+    };
     view! {
         <div class="share">
-            <button type="button" class="primary" data-testid="share" aria-expanded=move || open.get().to_string() on:click=share>
+            <button type="button" class="primary" id="share" data-testid="share" aria-expanded=move || open.get().to_string() on:click=share>
                 "Share"
             </button>
             <Show when=move || open.get()>
@@ -48,14 +73,32 @@ pub fn Share() -> impl IntoView {
                 }>
                     <label>
                         <span>"Everything on this page, in a link"</span>
-                        <input type="text" readonly data-testid="share-link" node_ref=field prop:value=link />
+                        <input type="text" readonly data-testid="share-link" node_ref=field prop:value=text />
                     </label>
+                    <Show when=move || has_collector.get()>
+                        <label class="short">
+                            <input
+                                type="checkbox"
+                                data-testid="share-short"
+                                prop:checked=short
+                                on:change=move |event| {
+                                    short.set(event_target_checked(&event));
+                                    copied();
+                                }
+                            />
+                            " Short: the question alone, for this collector"
+                        </label>
+                    </Show>
                     <p>
                         <strong role="status">{note}</strong>
-                        {move || format!(" {} characters. ", link.with(String::len))}
-                        "It opens on any copy of this page without a collector. Whoever has the link has the samples in it; no \
-                         server does."
+                        {move || format!(" {} characters. ", text.with(String::len))}
+                        {explanation}
                     </p>
+                    <details class="qr">
+                        <summary>"QR code"</summary>
+                        {move || text.with(|text| qr_code(text))}
+                    </details>
+                    <Saved />
                     <button type="button" class="quiet" on:click=move |_| open.set(false)>
                         "Close"
                     </button>
@@ -63,13 +106,4 @@ pub fn Share() -> impl IntoView {
             </Show>
         </div>
     }
-}
-
-/// Copies to the clipboard, where the browser allows it: pages on plain HTTP have no clipboard.
-async fn copy(text: &str) -> bool {
-    let window = window();
-    if !window.is_secure_context() {
-        return false;
-    }
-    JsFuture::from(window.navigator().clipboard().write_text(text)).await.is_ok()
 }

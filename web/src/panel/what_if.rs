@@ -4,8 +4,9 @@ use foreglow_model::Prediction;
 use foreglow_shared::{WhatIf, format_duration, format_money, format_probability};
 use leptos::prelude::*;
 
-use crate::job::{Space, counts_up_to, highest, measured_up_to};
+use crate::job::{Space, counts_up_to, highest, measured_up_to, most_counts};
 use crate::panel::prediction::{PENDING, interval_text, time_of, warnings};
+use crate::panel::why::WhyButton;
 use crate::state::Planner;
 
 /// Sliders, and beside them the prediction that follows them at once.
@@ -59,6 +60,9 @@ pub fn WhatIfPanel() -> impl IntoView {
             </dl>
             <p class="verdict">{move || prediction.with(|p| verdict(planner.deadline_secs.get(), p.as_ref()))}</p>
             {move || prediction.with(|p| warnings(p.as_ref()))}
+            <p class="acts">
+                <WhyButton configuration=planner.what_if />
+            </p>
         </section>
     }
 }
@@ -117,6 +121,10 @@ fn Slider(
     let planner = expect_context::<Planner>();
     let value = Memo::new(move |_| *looked_at(&mut planner.what_if.get()));
     let end = Memo::new(move |_| highest(counts(&mut planner.space.get())).max(value.get()));
+    let most = Memo::new(move |_| {
+        let selected = planner.selected.get();
+        planner.jobs.with(|jobs| jobs.get(selected).map_or(1, most_counts))
+    });
     let beyond = move || value.get() > measured.get();
     let moved = move |event| {
         if let Ok(count) = event_target_value(&event).parse::<u32>() {
@@ -125,7 +133,7 @@ fn Slider(
     };
     let extended = move |event| {
         if let Ok(upper) = event_target_value(&event).parse::<u32>() {
-            let range = counts_up_to(upper);
+            let range = counts_up_to(upper, most.get_untracked());
             let last = highest(&range);
             planner.space.update(|space| *counts(space) = range);
             planner.what_if.update(|what_if| *looked_at(what_if) = (*looked_at(what_if)).min(last));
@@ -160,7 +168,8 @@ fn Slider(
                 <input
                     type="number"
                     min="1"
-                    max="512"
+                    max=move || most.get().to_string()
+                    data-testid=format!("{testid}-up-to")
                     aria-label=format!("{label}: choose up to")
                     prop:value=move || end.get().to_string()
                     on:change=extended

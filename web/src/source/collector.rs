@@ -2,56 +2,69 @@
 
 use std::collections::BTreeSet;
 
-use foreglow_shared::{ReadError, Sample, read_samples};
-use gloo_net::http::Request;
+use foreglow_shared::{ReadError, Sample, Uuid, read_samples};
+use gloo_net::http::{Request, Response};
 use web_sys::RequestCache;
 
 const SAMPLES: &str = "./api/v1/samples";
 /// Lines of one answer; a collector with more is asked again.
 const PAGE: usize = 10_000;
+/// What a collector says its samples are; a file host that answers every address with a page says something else.
+const JSON_LINES: &str = "application/jsonl";
 
 /// What the collector says.
-pub enum Collected {
-    /// It has these.
-    Samples(Vec<Sample>),
-    /// There is none, or it has nothing yet. A page on a file host is in that place, and it is no mistake.
-    Nothing,
-    /// It answers something that cannot be used.
-    Unusable(String),
+#[derive(Default)]
+pub struct Collected {
+    /// Whether there is one. A page on a file host has none, and it is no mistake.
+    pub is_there: bool,
+    /// What it has.
+    pub samples: Vec<Sample>,
+    /// Why there is not more, in one sentence.
+    pub error: Option<String>,
 }
 
-/// Asks for every sample.
-pub async fn samples() -> Collected {
-    let mut samples: Vec<Sample> = Vec::new();
+/// Asks for every sample that arrived after one.
+pub async fn samples(after: Option<Uuid>) -> Collected {
+    let mut collected = Collected::default();
     let mut seen = BTreeSet::new();
     loop {
-        let after = samples.last().map(|sample| format!("&after={}", sample.id)).unwrap_or_default();
-        let Some(body) = get(&format!("{SAMPLES}?limit={PAGE}{after}")).await else { break };
-        // Some file hosts answer every address with a page.
-        if body.trim_ascii_start().starts_with(b"<") {
+        let last = collected.samples.last().map(|sample| sample.id).or(after);
+        let after = last.map(|id| format!("&after={id}")).unwrap_or_default();
+        let Some(response) = get(&format!("{SAMPLES}?limit={PAGE}{after}")).await else { break };
+        if response.status() == 401 {
+            collected.error = Some(
+                "The collector asks for its token, which this page cannot send: open a link or a file, or start the \
+                 collector on this machine without one."
+                    .into(),
+            );
             break;
         }
+        let is_ours = response.headers().get("content-type").is_some_and(|kind| kind.starts_with(JSON_LINES));
+        if !response.ok() || !is_ours {
+            break;
+        }
+        collected.is_there = true;
+        let Ok(body) = response.binary().await else { break };
         let page = match read_samples(&body) {
             Ok(page) => page,
             Err(ReadError::Empty) => break,
-            Err(error) => return Collected::Unusable(format!("The collector's samples cannot be read: {error}.")),
+            Err(error) => {
+                collected.error = Some(format!("The collector's samples cannot be read: {error}."));
+                break;
+            }
         };
         let lines = page.len();
         let new: Vec<Sample> = page.into_iter().filter(|sample| seen.insert(sample.id)).collect();
         let stuck = new.is_empty();
-        samples.extend(new);
+        collected.samples.extend(new);
         if lines < PAGE || stuck {
             break;
         }
     }
-    if samples.is_empty() { Collected::Nothing } else { Collected::Samples(samples) }
+    collected
 }
 
-async fn get(address: &str) -> Option<Vec<u8>> {
+async fn get(address: &str) -> Option<Response> {
     // Samples arrive while the page is open; yesterday's answer is no answer.
-    let response = Request::get(address).cache(RequestCache::NoStore).send().await.ok()?;
-    if !response.ok() {
-        return None;
-    }
-    response.binary().await.ok()
+    Request::get(address).cache(RequestCache::NoStore).send().await.ok()
 }

@@ -1,19 +1,66 @@
-//! A file of samples that the person dropped or picked. It is read here and goes nowhere.
+//! A file that the person dropped or picked. It is read here, beside the page, and goes nowhere.
 
-use foreglow_shared::read_samples;
+use foreglow_shared::Mapping;
+use js_sys::Uint8Array;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::File;
 
+use crate::errand::{Errand, WORKER};
+use crate::fit::{FromWorker, ToWorker};
+use crate::import::{Columns, Imported};
 use crate::state::Planner;
 
-/// A larger file would hold the page up for seconds; 64 MB are some 100,000 samples.
+/// A larger file would fill the browser's memory several times over; 64 MB are some 100,000 samples.
 const MOST_BYTES: f64 = 64e6;
+
+/// The file that is being read.
+#[derive(Clone, Copy)]
+pub struct Import {
+    /// Its name, while it is being read.
+    pub reading: RwSignal<Option<String>>,
+    /// A table of another tool, whose columns the person has to name.
+    pub unmapped: RwSignal<Option<Unmapped>>,
+    bytes: StoredValue<Option<Uint8Array>, LocalStorage>,
+    errand: StoredValue<Option<Errand>, LocalStorage>,
+}
+
+/// A table of another tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unmapped {
+    /// Name of the file.
+    pub name: String,
+    /// What it holds.
+    pub columns: Columns,
+    /// Why it could not be used as its columns were named.
+    pub mistake: Option<String>,
+}
+
+impl Import {
+    /// No file.
+    pub fn new() -> Self {
+        Self {
+            reading: RwSignal::new(None),
+            unmapped: RwSignal::new(None),
+            bytes: StoredValue::new_local(None),
+            errand: StoredValue::new_local(None),
+        }
+    }
+
+    /// Forgets the file; what is on the page stays.
+    pub fn give_up(&self) {
+        self.errand.set_value(None);
+        self.bytes.set_value(None);
+        self.reading.set(None);
+        self.unmapped.set(None);
+    }
+}
 
 /// Reads a file in place of what is on the page; a bad one changes nothing but the message.
 pub fn read(planner: Planner, file: File) {
     let name = file.name();
+    planner.import.give_up();
     if file.size() > MOST_BYTES {
         let megabytes = (file.size() / 1e6).round();
         planner.alert.set(Some(format!(
@@ -22,18 +69,73 @@ pub fn read(planner: Planner, file: File) {
         )));
         return;
     }
+    planner.import.reading.set(Some(name.clone()));
     spawn_local(async move {
         let Ok(buffer) = JsFuture::from(file.array_buffer()).await else {
+            planner.import.give_up();
             planner.alert.set(Some(format!("{name} cannot be read by the browser; check that it still exists.")));
             return;
         };
-        match read_samples(&js_sys::Uint8Array::new(&buffer).to_vec()) {
-            Ok(samples) => {
-                planner.alert.set(None);
-                planner.newer.set(None);
-                planner.take_samples(&samples);
-            }
-            Err(error) => planner.alert.set(Some(format!("{name} cannot be used: {error}."))),
+        planner.import.bytes.set_value(Some(Uint8Array::new(&buffer)));
+        start(planner, name, None);
+    });
+}
+
+/// Reads the table again, now that its columns are named.
+pub fn read_mapped(planner: Planner, mapping: Mapping) {
+    planner.import.unmapped.update(|unmapped| {
+        if let Some(unmapped) = unmapped {
+            unmapped.columns.mapping = mapping.clone();
+            unmapped.mistake = None;
         }
     });
+    let name = planner.import.unmapped.with_untracked(|unmapped| unmapped.as_ref().map(|table| table.name.clone()));
+    if let Some(name) = name {
+        start(planner, name, Some(mapping));
+    }
+}
+
+fn start(planner: Planner, name: String, mapping: Option<Mapping>) {
+    let bytes = planner.import.bytes.get_value();
+    let is_mapped = mapping.is_some();
+    let told = {
+        let name = name.clone();
+        move |told: Result<FromWorker, String>| {
+            planner.import.reading.set(None);
+            let imported = match told {
+                Ok(FromWorker::Imported(imported)) => imported,
+                Ok(_) => return,
+                Err(reason) => Err(reason),
+            };
+            match imported {
+                Ok(Imported::Jobs(jobs)) => {
+                    planner.import.give_up();
+                    planner.alert.set(None);
+                    planner.newer.set(None);
+                    planner.live.follows.set(false);
+                    planner.take_jobs(jobs, 0);
+                }
+                Ok(Imported::Columns(columns)) => {
+                    planner.alert.set(None);
+                    planner.import.unmapped.set(Some(Unmapped { name: name.clone(), columns, mistake: None }));
+                }
+                Err(error) if is_mapped => planner.import.unmapped.update(|unmapped| {
+                    if let Some(unmapped) = unmapped {
+                        unmapped.mistake = Some(format!("{error}."));
+                    }
+                }),
+                Err(error) => {
+                    planner.import.give_up();
+                    planner.alert.set(Some(format!("{name} cannot be used: {error}.")));
+                }
+            }
+        }
+    };
+    match Errand::start(WORKER, &ToWorker::Import(mapping), bytes, told) {
+        Ok(errand) => planner.import.errand.set_value(Some(errand)),
+        Err(reason) => {
+            planner.import.give_up();
+            planner.alert.set(Some(format!("{name} cannot be read: {reason}.")));
+        }
+    }
 }

@@ -1,8 +1,11 @@
 //! Where the page gets its data: a link, the collector that serves it, or a file.
 
-mod address;
+pub mod address;
 mod collector;
+mod example;
 mod file;
+mod live;
+pub mod saved;
 mod session;
 
 use foreglow_shared::Job;
@@ -10,16 +13,19 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 pub use self::address::{base as page_address, follow as follow_address};
-pub use self::file::read as read_file;
+pub use self::example::open as open_example;
+pub use self::file::{Import, Unmapped, read as read_file, read_mapped};
+pub use self::live::{Connection, Live};
 pub use self::session::follow as follow_session;
-use crate::job::{jobs_of, same_job};
-use crate::source::collector::Collected;
+use crate::job::same_job;
 use crate::state::Planner;
 
 /// Fills the page when it opens. A link comes before the collector: it is what somebody wanted to show.
 pub fn open(planner: Planner) {
     let fragment = address::fragment();
-    let linked = match fragment.as_deref().map(|fragment| planner.open_link(fragment)) {
+    // A question without runs waits until the runs are there.
+    let short = fragment.clone().filter(|fragment| address::is_short(fragment));
+    let linked = match fragment.as_deref().filter(|_| short.is_none()).map(|fragment| planner.open_link(fragment)) {
         None => false,
         Some(Ok(())) => true,
         Some(Err(error)) => {
@@ -27,6 +33,13 @@ pub fn open(planner: Planner) {
             false
         }
     };
+    address::end_scenario();
+    if let Some(short) = &short {
+        planner.jobs.set(session::jobs());
+        if planner.open_fragment(short).is_err() {
+            planner.jobs.set(Vec::new());
+        }
+    }
     if linked {
         let earlier = session::jobs();
         // Only a reload shows the same job again; a link that was put into this tab starts afresh.
@@ -40,13 +53,25 @@ pub fn open(planner: Planner) {
     }
     planner.loading.set(!linked);
     spawn_local(async move {
-        match collector::samples().await {
-            Collected::Samples(samples) if linked => add_jobs(planner, jobs_of(&samples)),
-            // A file may have been dropped while the collector was thinking.
-            Collected::Samples(samples) if planner.jobs.with_untracked(Vec::is_empty) => planner.take_samples(&samples),
-            Collected::Unusable(reason) if !linked => planner.alert.set(Some(reason)),
-            Collected::Samples(_) | Collected::Unusable(_) | Collected::Nothing => {}
+        let collected = collector::samples(None).await;
+        // A file may have been dropped while the collector was thinking.
+        let free = !linked && planner.jobs.with_untracked(Vec::is_empty);
+        if let Some(error) = &collected.error
+            && free
+        {
+            planner.alert.set(Some(error.clone()));
         }
+        if collected.is_there {
+            planner.live.follows.set(free);
+            planner.live.take(planner, collected.samples);
+            live::follow(planner);
+        }
+        if let Some(short) = short.as_ref().filter(|_| free)
+            && let Err(error) = planner.open_fragment(short)
+        {
+            planner.alert.set(Some(format!("The link in the address bar cannot be opened: {error}.")));
+        }
+        address::end_scenario();
         planner.loading.set(false);
         if !linked && fragment.is_some() {
             address::hold(planner);
@@ -55,12 +80,12 @@ pub fn open(planner: Planner) {
 }
 
 /// What the collector knows beside the link that is open: other jobs to choose, or other runs of the same one.
-fn add_jobs(planner: Planner, jobs: Vec<Job>) {
+pub(crate) fn add_jobs(planner: Planner, jobs: Vec<Job>) {
     let shown = planner.jobs.get_untracked();
     for job in jobs {
         match same_job(&shown, &job.context) {
             None => planner.jobs.update(|shown| shown.push(job)),
-            Some(known) if *known != job && !job.observations.is_empty() => {
+            Some(known) if !job.observations.is_empty() && *known != planner.without_left_out(job.clone()) => {
                 planner.newer.set(Some(job));
             }
             Some(_) => {}

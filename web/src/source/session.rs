@@ -1,10 +1,11 @@
-//! The jobs that the link has no room for: a link holds one, a file may hold many. They stay in this tab's storage, so that a
+//! The jobs that the link has no room for: a link holds one of some thousand runs, a file may hold many and more. They stay in this tab's storage, so that a
 //! reload loses none.
 
 use foreglow_shared::Job;
 use leptos::prelude::*;
 use web_sys::Storage;
 
+use super::address::MOST_RUNS_IN_LINK;
 use crate::state::Planner;
 
 const KEY: &str = "foreglow.jobs.v1";
@@ -23,8 +24,8 @@ pub fn follow(planner: Planner) {
         let _ = planner.jobs.with(|jobs| match jobs.as_slice() {
             // Nothing is there before the sources have answered; what a reload needs must survive that.
             [] => Ok(()),
-            [_] => storage.remove_item(KEY),
-            several => serde_json::to_string(several).map_or(Ok(()), |text| storage.set_item(KEY, &text)),
+            [job] if job.observations.len() + job.incomplete.len() <= MOST_RUNS_IN_LINK => storage.remove_item(KEY),
+            jobs => serde_json::to_string(jobs).map_or(Ok(()), |text| storage.set_item(KEY, &text)),
         });
     });
 }

@@ -145,8 +145,9 @@ pub(super) fn pick(tensor: &Tensor<3>, networks: &[usize]) -> Tensor<3> {
 /// 1 / (1 + e⁻ᶻ); see [`SQUARINGS`].
 fn sigmoid(z: Tensor<3>) -> Tensor<3> {
     let y = z.clamp(-SATURATED, SATURATED) * (-1.0 / f64::from(1 << SQUARINGS));
-    let even = y.clone() * y.clone() + 12.0;
-    let odd = y * 6.0;
+    let square = y.clone() * y.clone();
+    let even = square.clone() * 12.0 + 120.0;
+    let odd = y * (square + 60.0);
     let mut power = (even.clone() + odd.clone()) / (even - odd);
     for _ in 0..SQUARINGS {
         power = power.clone() * power;

@@ -1,8 +1,7 @@
 //! Multi-layer perceptrons: one hidden layer, trained as scikit-learn's `MLPRegressor` trains it.
 //!
 //! All folds and learning rates of a shape are one tensor program (see [`batch`]); the limits of the iterations are moments
-//! of one run. Two things differ from scikit-learn: a step always takes all rows (scikit-learn takes 200 at a time), and
-//! starting weights come from another generator.
+//! of one run. One thing differs from scikit-learn: a step always takes all rows, and scikit-learn's 200 at a time.
 
 mod batch;
 mod descent;
@@ -10,14 +9,11 @@ mod lbfgs;
 mod line_search;
 mod target;
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
-
 use crate::Technique;
 use crate::learner::network::Network;
 use crate::learner::perceptron::batch::{Batch, tensor};
 use crate::learner::perceptron::target::Targets;
-use crate::learner::{Activation, Cancelled, Candidate, Learner, Model, Solver, Table, Work, parallel};
+use crate::learner::{Activation, Cancelled, Candidate, Draws, Learner, Model, Solver, Table, Work, parallel};
 
 /// The published grid (the paper, Table 12).
 const SOLVERS: [Solver; 3] = [Solver::Lbfgs, Solver::Adam, Solver::Sgd];
@@ -32,7 +28,7 @@ const NUMBERS: usize = 1 << 15;
 
 /// The 108 perceptrons of the grid.
 pub(crate) struct Perceptrons {
-    pub(crate) seed: u64,
+    pub(crate) seed: u32,
 }
 
 impl Learner for Perceptrons {
@@ -65,7 +61,7 @@ struct Shape {
 }
 
 impl Shape {
-    fn candidates(&self, table: &Table, targets: &Targets, seed: u64) -> Vec<Candidate> {
+    fn candidates(&self, table: &Table, targets: &Targets, seed: u32) -> Vec<Candidate> {
         let folds = targets.rows.len();
         // L-BFGS chooses its own steps.
         let rates: &[f64] = if self.solver == Solver::Lbfgs { &LEARNING_RATES[..1] } else { &LEARNING_RATES };
@@ -107,7 +103,7 @@ impl Shape {
 
     /// Trains networks of a learning rate and a fold each: for each limit of iterations, the outputs at the distinct rows
     /// and the parameters of each network.
-    fn train(&self, targets: &Targets, networks: &[(f64, usize)], seed: u64) -> Vec<Vec<(Vec<f64>, Vec<f64>)>> {
+    fn train(&self, targets: &Targets, networks: &[(f64, usize)], seed: u32) -> Vec<Vec<(Vec<f64>, Vec<f64>)>> {
         let (rates, folds): (Vec<f64>, Vec<usize>) = networks.iter().copied().unzip();
         let batch = Batch::new(targets, &folds, self.activation, self.hidden_units as usize);
         let start = self.start(targets.points[0].len(), seed);
@@ -122,20 +118,19 @@ impl Shape {
         ends.into_iter().map(|parameters| outputs(&parameters).into_iter().zip(parameters).collect()).collect()
     }
 
-    /// Starting parameters, the same for every fold, as scikit-learn's are under one `random_state`: uniform in
+    /// Starting parameters, the same for every fold, and scikit-learn's under the `random_state` `seed`: uniform in
     /// ±√(factor / (inputs + outputs)) of the layer (Glorot and Bengio, "Understanding the difficulty of training deep
     /// feedforward neural networks", AISTATS 2010), with scikit-learn's factors.
-    fn start(&self, features: usize, seed: u64) -> Vec<f64> {
+    fn start(&self, features: usize, seed: u32) -> Vec<f64> {
         let factor = match self.activation {
             Activation::Sigmoid => 2.0,
             Activation::Relu => 6.0,
         };
         let units = self.hidden_units as usize;
-        let mut draws = ChaCha8Rng::seed_from_u64(seed);
+        let mut draws = Draws::new(seed);
         let mut uniform = |inputs: usize, outputs: usize, count: usize| {
             let bound = (factor / (inputs + outputs) as f64).sqrt();
-            let mut draw = || (draws.next_u64() >> 11) as f64 / (1u64 << 52) as f64 - 1.0;
-            (0..count).map(|_| bound * draw()).collect::<Vec<f64>>()
+            (0..count).map(|_| 2.0 * bound * draws.unit() - bound).collect::<Vec<f64>>()
         };
         let hidden = uniform(features, units, (features + 1) * units);
         let output = uniform(units, 1, units + 1);

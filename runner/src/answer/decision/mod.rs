@@ -3,7 +3,10 @@
 mod forms;
 
 use foreglow_model::{Candidate, Decision, Exclusion, Interval, Predictor, Spread, Warning, decide};
-use foreglow_shared::{Context, Job, Question, WhatIf, format_duration, format_money, format_probability};
+use foreglow_shared::{
+    Context, Engine, Job, Question, Resources, WhatIf, format_duration, format_money, format_probability,
+    spark_submit_arguments,
+};
 use serde::Serialize;
 
 use super::{SCHEMA, configuration};
@@ -17,6 +20,9 @@ pub struct DecisionAnswer {
     predictor: &'static str,
     question: Question,
     pub(super) recommended: Option<Row>,
+    /// The recommended configuration as arguments of `spark-submit`, of a job that Spark ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spark_submit: Option<String>,
     fastest: Option<Row>,
     cheapest: Option<Row>,
     likeliest: Option<Row>,
@@ -69,9 +75,18 @@ impl DecisionAnswer {
         let front = || pareto.iter().map(|index| &rows[*index]);
         let next_faster = recommended.as_ref().and_then(|row| front().rfind(|other| other.is_faster_than(row)));
         let next_cheaper = recommended.as_ref().and_then(|row| front().find(|other| other.is_cheaper_than(row)));
+        let spark_submit = recommended.as_ref().filter(|_| job.context.engine == Engine::Spark).map(|row| {
+            spark_submit_arguments(Resources {
+                executors: row.executors,
+                cores_per_executor: row.cores_per_executor,
+                memory_per_executor_mib: row.memory_per_executor_mib,
+                accelerated: job.context.accelerator.is_some(),
+            })
+        });
         Ok(Self {
             schema: SCHEMA,
             context: job.context.clone(),
+            spark_submit,
             predictor: Predictor::NAME,
             warnings: predictor.warnings(),
             question: question.clone(),

@@ -12,10 +12,10 @@ use super::run::DEFAULT_MEMORY_MIB;
 use super::workload_args::WorkloadArgs;
 use crate::cnn::Architecture;
 use crate::device::Wish;
-use crate::engine::{self, Job};
+use crate::engine::{Engine, Job};
 use crate::exit::unusable;
 use crate::images::{
-    Format, ImageSet, Packing, Shape, Source, Split, draw, forget, images_in_sample, pack, read_speed,
+    Drawing, Format, ImageSet, Packing, Shape, Source, Split, draw, forget, images_in_sample, pack, read_speed,
 };
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::output;
@@ -155,9 +155,10 @@ impl Args {
             data: self.data.first().cloned(),
             data_format: self.data_format,
             max_broken: None,
+            draw: Drawing::default(),
             cache_dir: self.cache_dir.clone(),
-            image_px: self.image_px,
-            batch_size: 8,
+            image_px: self.image_px.into_iter().collect(),
+            batch_size: Vec::new(),
             device: self.device.clone(),
             seed: self.seed,
             timeout: None,
@@ -175,7 +176,7 @@ impl Args {
             sets.push(DataSet { source, images: set.len(), set });
         }
         if sets.is_empty() {
-            let source = Source::generated(self.cache_dir.as_deref())?;
+            let source = Source::drawn(Drawing::Photographs, self.cache_dir.as_deref())?;
             source.prepare(DRAWN, &mut |there, all| progress.images("drawing images", there, all))?;
             let set = source.open()?;
             let packing = Packing { name: "drawn".into(), split: Split::Shards(1), seed: self.seed, broken_limit: 0 };
@@ -264,7 +265,7 @@ fn cnn_speed(job: &Job, interrupt: &Interrupt, progress: &Progress) -> anyhow::R
     job.prepare(&mut |there, all| progress.images("drawing images", there, all))?;
     let images = u32::try_from(job.workload.images).unwrap_or(u32::MAX);
     let configuration = job.configuration(1, 1, DEFAULT_MEMORY_MIB, images);
-    let sample = engine::measure(job, &configuration, 1.0, interrupt, &mut |step| progress.run(step))?;
+    let sample = Engine::Local.measure(job, &configuration, 1.0, interrupt, &mut |step| progress.run(step))?;
     let reason = sample.reason.clone().unwrap_or_default();
     let forward_secs = sample.extra.get("phases").and_then(|phases| phases.get("forward_secs")?.as_f64());
     let images = sample.extra.get("images_processed").and_then(serde_json::Value::as_u64).unwrap_or(0);

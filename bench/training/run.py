@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""What distributing the training costs in accuracy, as the BigDL study asks (Matteussi et al.): LeNet-5 on drawn digits with
+1, 2 and 4 executors, the same epochs and the same mini-batch for each executor, side by side.
+
+Prints a table and writes target/bench/training.json.
+"""
+
+import json
+import pathlib
+import statistics
+import subprocess
+
+EXECUTORS = [1, 2, 4]
+SEEDS = [0, 1, 2]
+JOB = (
+    "run --mode training --model lenet5 --draw digits --images 4000 --sampling-rate 1 --test-images 1000 --epochs 8 "
+    "--batch-size 32 --optimizer sgd --learning-rate 0.02 --schedule cosine --device cpu --format json"
+)
+STRATEGIES = {
+    "gradients, every mini-batch": "--average-every 1",
+    "parameters, every 8 mini-batches": "--average-every 8",
+    "parameters and momentum, every 8": "--average-every 8 --average-optimizer-state",
+    "parameters, once an epoch or so": "--average-every 32",
+}
+
+
+def run(strategy: str, executors: int, seed: int) -> dict:
+    command = f"target/release/foreglow {JOB} {strategy} --executors {executors} --seed {seed}"
+    done = subprocess.run(command.split(), check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)
+
+
+def main() -> None:
+    rows, table = [], []
+    for name, strategy in STRATEGIES.items():
+        accuracies, waits = [], []
+        for executors in EXECUTORS:
+            samples = [run(strategy, executors, seed) for seed in SEEDS]
+            accuracies.append(100 * statistics.mean(s["training"]["held_out"]["accuracy"] for s in samples))
+            phases = [s["phases"] for s in samples]
+            spent = sum(sum(p.values()) for p in phases)
+            waits.append(100 * sum(p.get("wait_secs", 0) + p.get("average_secs", 0) for p in phases) / spent)
+        table.append([name, *[f"{a:.2f} %" for a in accuracies], f"{accuracies[-1] - accuracies[0]:+.2f}", f"{waits[-1]:.0f} %"])
+        for executors, accuracy in zip(EXECUTORS[1:], accuracies[1:]):
+            rows.append({
+                "name": f"LeNet-5 on digits, held-out accuracy, {executors} executors, {name}", "unit": "%",
+                "ours": accuracy, "peer_name": "1 executor", "peer": accuracies[0], "ratio": accuracy / accuracies[0],
+            })
+    heads = ["averaged", *[f"E = {e}" for e in EXECUTORS], "4 against 1", "waiting and averaging, E = 4"]
+    widths = [max(len(row[i]) for row in [heads, *table]) for i in range(len(heads))]
+    for row in [heads, *table]:
+        print("  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths))))
+    out = pathlib.Path("target/bench/training.json")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Fuzzes every target for SECS seconds each (300 unless told), from the corpus that is kept beside this file:
+#   fuzz/run.sh [SECS]
+# The same binaries run under `cargo fuzz run TARGET` where cargo-fuzz and a nightly compiler are installed; here libFuzzer's
+# counters are asked of the stable compiler, without a sanitizer: safe Rust reports a mistake as a panic.
+set -euo pipefail
+cd "$(dirname "$0")"
+secs=${1:-300}
+target=${CARGO_TARGET_DIR:-../target/fuzz}
+flags="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4"
+flags+=" -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table"
+flags+=" -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1"
+host=$(rustc -vV | sed -n 's/^host: //p')
+# With a target named, build scripts and macros are compiled without the counters.
+RUSTFLAGS="$flags" cargo build --locked --release --target "$host" --target-dir "$target"
+mkdir -p "$target/found"
+for name in link samples table; do
+  # What is found goes to the first folder; what is committed is only read.
+  mkdir -p "$target/corpus/$name"
+  "$target/$host/release/$name" -max_total_time="$secs" -max_len=8192 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+    -artifact_prefix="$target/found/$name-" "$target/corpus/$name" "corpus/$name"
+done

@@ -1,0 +1,111 @@
+//! What stands behind the answers of a predictor: parts, weights, held-out runs, and a grid of times at once.
+
+use foreglow_shared::Context;
+
+use crate::capacity::Capacity;
+use crate::ensemble::HeldOutRow;
+use crate::{Explanation, Feature, Predictor, Setting};
+
+/// A setting whose measured time was held out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HeldOut {
+    /// The setting of the runs.
+    pub setting: Setting,
+    /// Their median completion time, seconds.
+    pub measured_secs: f64,
+    /// What a fit without them predicts, seconds.
+    pub predicted_secs: f64,
+}
+
+impl Predictor {
+    /// How [`Predictor::predict`] comes to its answer; `None` where the samples cannot say. Where a machine has too few
+    /// processors for a setting, the second part is the setting that is predicted in its place.
+    ///
+    /// ```
+    /// # use foreglow_model::{Predictor, Setting};
+    /// # use foreglow_shared::{Context, Observation};
+    /// # let context: Context = serde_json::from_str(r#"{"workload":{"model":"lenet5","mode":"inference","image_px":28,
+    /// # "images":1000,"epochs":1,"batch_size":8},"engine":"local","host":{}}"#).unwrap();
+    /// # let observations: Vec<Observation> = serde_json::from_str(
+    /// #     "[[1,1,1024,8,0.01,2.0,null],[1,1,1024,8,0.1,11.0,null],[2,1,1024,8,0.01,1.0,null],[2,1,1024,8,0.1,5.5,null]]",
+    /// # ).unwrap();
+    /// let predictor = Predictor::fit(&context, &observations).unwrap();
+    /// let whole = Setting { executors: 2, cores_per_executor: 1, sampling_rate: 1.0 };
+    /// let (explanation, instead) = predictor.explain(whole).unwrap();
+    /// assert_eq!((explanation.fitted, explanation.beyond.as_slice()), (4, ["sampling rate".to_owned()].as_slice()));
+    /// let weights: f64 = explanation.parts.iter().map(|part| part.weight).sum();
+    /// assert!((weights - 1.0).abs() < 1e-12);
+    /// let log: f64 = explanation.parts.iter().map(|part| part.weight * part.secs.ln()).sum();
+    /// assert!((log.exp() / predictor.predict(whole).completion_time_secs.unwrap() - 1.0).abs() < 1e-9);
+    /// assert_eq!(instead, None);
+    /// ```
+    pub fn explain(&self, setting: Setting) -> Option<(Explanation, Option<Setting>)> {
+        let instead = self.fitting(setting);
+        let asked = instead.unwrap_or(setting);
+        asked.is_possible().then_some(())?;
+        let questions = self.items.questions(&[asked]).ok()?;
+        Some((self.ensemble.explain(&questions).ok()??, instead))
+    }
+
+    /// Every setting that was held out to judge predictions inside what was measured.
+    pub fn held_out(&self) -> Vec<HeldOut> {
+        let row = |row: HeldOutRow| {
+            Some(HeldOut {
+                setting: self.items.setting(&row.numeric)?,
+                measured_secs: row.measured_secs,
+                predicted_secs: row.predicted_secs,
+            })
+        };
+        self.ensemble.held_out().into_iter().filter_map(row).collect()
+    }
+
+    /// The completion times of the whole job, seconds, one row a number of executors and one column a number of cores, each
+    /// ascending and 1 or more; `None` of one that the samples cannot say. It is [`Predictor::predict`] of each but for the
+    /// rounding of its sums, and much faster where the predictor knows a whole grid at once.
+    pub fn times(&self, executors: &[u32], cores: &[u32]) -> Vec<Vec<Option<f64>>> {
+        let Some(surface) = self.surface(executors, cores) else {
+            let secs = |executors: u32, cores_per_executor: u32| {
+                self.predict(Setting { executors, cores_per_executor, sampling_rate: 1.0 }).completion_time_secs
+            };
+            return executors.iter().map(|e| cores.iter().map(|c| secs(*e, *c)).collect()).collect();
+        };
+        let mut times = vec![vec![None; cores.len()]; executors.len()];
+        for region in &surface.regions {
+            let mut logs = vec![0.0; region.columns.len()];
+            let mut scratch = logs.clone();
+            for (index, row) in region.rows.clone().enumerate() {
+                region.logs(index, &mut logs, &mut scratch);
+                let known = logs.iter().map(|log| Some(libm::exp(*log)).filter(|secs| secs.is_finite() && *secs > 0.0));
+                times[row][region.columns.clone()].iter_mut().zip(known).for_each(|(time, secs)| *time = secs);
+            }
+        }
+        times
+    }
+}
+
+/// Processors that all executors of a job share; `None` where each has its own, or their number is unknown.
+pub fn shared_processors(context: &Context) -> Option<u32> {
+    Capacity::of(context).map(|capacity| capacity.processors)
+}
+
+/// How a time follows from that of the smallest configuration, by a factor for each resource: t(E, C) = t(1, 1) ·
+/// t(E, 1)/t(1, 1) · t(E, C)/t(E, 1), all of the whole job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Factors {
+    /// Completion time on one executor of one core, seconds.
+    pub smallest_secs: f64,
+    /// The factors, in the order in which they multiply.
+    pub factors: [(Feature, f64); 2],
+}
+
+impl Predictor {
+    /// The factors of a time; `None` where one of the times is unknown.
+    pub fn factors(&self, executors: u32, cores_per_executor: u32) -> Option<Factors> {
+        let secs = |executors: u32, cores_per_executor: u32| {
+            self.predict(Setting { executors, cores_per_executor, sampling_rate: 1.0 }).completion_time_secs
+        };
+        let (smallest_secs, wide, asked) = (secs(1, 1)?, secs(executors, 1)?, secs(executors, cores_per_executor)?);
+        let factors = [(Feature::InverseExecutors, wide / smallest_secs), (Feature::InverseCores, asked / wide)];
+        Some(Factors { smallest_secs, factors })
+    }
+}

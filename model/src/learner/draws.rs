@@ -1,0 +1,81 @@
+//! Random numbers as scikit-learn draws them: what a seed gives here, the same `random_state` gives there.
+
+use rand_mt::Mt;
+
+/// The largest number that scikit-learn seeds a tree with, and one more.
+const TREE_SEEDS: u32 = i32::MAX as u32;
+
+/// NumPy's `RandomState` (Matsumoto and Nishimura, "Mersenne Twister", ACM Trans. Model. Comput. Simul. 8(1), 1998).
+#[derive(Clone)]
+pub(crate) struct Draws(Mt);
+
+/// The draws of the features that the splits of a tree look at (Marsaglia, "Xorshift RNGs", J. Stat. Softw. 8(14), 2003).
+#[derive(Clone, Copy)]
+pub(crate) struct SplitDraws(u32);
+
+impl Draws {
+    pub(crate) fn new(seed: u32) -> Self {
+        Self(Mt::new(seed))
+    }
+
+    /// From 0 up to 1, in steps of 2⁻⁵³.
+    #[cfg(feature = "perceptron")]
+    pub(crate) fn unit(&mut self) -> f64 {
+        let (high, low) = (self.0.next_u32() >> 5, self.0.next_u32() >> 6);
+        (f64::from(high) * f64::from(1 << 26) + f64::from(low)) / (1u64 << 53) as f64
+    }
+
+    /// A whole number below `end`, which is 1 or more: as many bits as that needs, drawn until they are below it.
+    pub(crate) fn below(&mut self, end: u32) -> u32 {
+        let mask = u32::MAX.checked_shr((end - 1).leading_zeros()).unwrap_or(0);
+        loop {
+            let drawn = if mask == 0 { 0 } else { self.0.next_u32() & mask };
+            if drawn < end {
+                return drawn;
+            }
+        }
+    }
+
+    /// The seed of a tree of a forest.
+    pub(crate) fn tree_seed(&mut self) -> u32 {
+        self.below(TREE_SEEDS)
+    }
+
+    /// What the splits of a tree draw from.
+    pub(crate) fn splits(&mut self) -> SplitDraws {
+        // A state of 0 would stay 0.
+        SplitDraws(self.below(TREE_SEEDS).max(1))
+    }
+}
+
+impl SplitDraws {
+    /// A whole number from `start` up to `end`, of which the second is larger.
+    pub(crate) fn between(&mut self, start: usize, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 17;
+        self.0 ^= self.0 << 5;
+        start + (self.0 & TREE_SEEDS) as usize % (end - start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_numpys() {
+        // np.random.RandomState(7): randint(24, size=6), then randint(2**31 - 1).
+        let mut draws = Draws::new(7);
+        assert_eq!([(); 6].map(|()| draws.below(24)), [15, 4, 22, 3, 19, 23]);
+        assert_eq!(draws.tree_seed(), 1_956_722_279);
+        assert_eq!(draws.below(1), 0);
+    }
+
+    #[cfg(feature = "perceptron")]
+    #[test]
+    fn shares_of_one_are_numpys() {
+        // np.random.RandomState(0).random_sample(3)
+        let mut draws = Draws::new(0);
+        assert_eq!([(); 3].map(|()| draws.unit()), [0.5488135039273248, 0.7151893663724195, 0.6027633760716439]);
+    }
+}

@@ -1,0 +1,85 @@
+//! The level-1 curves of a scenario with the measured points that they were fitted to.
+
+use std::ops::ControlFlow;
+
+use foreglow_shared::{Context, Observation};
+use serde::{Deserialize, Serialize};
+
+use crate::learner::{Grid, Work};
+use crate::published::machine::Machine;
+use crate::published::row::{Row, average};
+use crate::published::scaled_time::scaled_times;
+use crate::published::{Curve, Halt, Hierarchy};
+use crate::{Feature, FitError, Scenario, Setting};
+
+/// What each feature does to the time alone, as scenario 4-2 learns it, and how the product becomes a time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Effects {
+    /// One a feature that varies alone in the runs.
+    pub effects: Vec<Effect>,
+    hierarchy: Hierarchy,
+    features: Vec<Feature>,
+}
+
+/// The effect of one feature.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Effect {
+    /// Which.
+    pub feature: Feature,
+    /// Measured points: the feature before its transform (E, C or SR) and the scaled time.
+    pub points: Vec<(f64, f64)>,
+}
+
+impl Effects {
+    /// Fits scenario 4-2 with Lasso and Ridge on the runs over samples of the images.
+    ///
+    /// # Errors
+    /// There are too few runs, or none that share a configuration.
+    pub fn fit(context: &Context, observations: &[Observation]) -> Result<Self, FitError> {
+        let scenario = Scenario::FourTwo;
+        let mut rows = average(observations)?;
+        rows.retain(|row| scenario.trains_at(row.setting.sampling_rate));
+        if let Some(machine) = Machine::of(context) {
+            let held: Vec<Row> = rows.iter().filter(|row| machine.holds(row.setting)).copied().collect();
+            if Self::of(scenario, &held).is_ok() {
+                rows = held;
+            }
+        }
+        Self::of(scenario, &rows)
+    }
+
+    fn of(scenario: Scenario, rows: &[Row]) -> Result<Self, FitError> {
+        let watch = &mut |_, _| ControlFlow::Continue(());
+        let work = &mut Work::new(1, watch);
+        let curve = match Curve::fit(scenario, rows, Grid::Linear, work) {
+            Ok((curve, _)) => curve,
+            Err(Halt::Fit(error)) => return Err(error),
+            Err(Halt::Cancelled) => return Err(FitError::NoFeatureAlone),
+        };
+        let Curve::Levels(features, hierarchy) = curve else { return Err(FitError::NoFeatureAlone) };
+        let seen = |setting: Setting| features.iter().map(|feature| feature.transform(setting)).collect();
+        let (table, times): (Vec<Vec<f64>>, Vec<f64>) = rows.iter().map(|row| (seen(row.setting), row.secs)).unzip();
+        let effect = |(column, feature): (usize, &Feature)| {
+            let scaled = scaled_times(&table, &times, column);
+            let value = |x: f64| if *feature == Feature::SamplingRate { x } else { (1.0 / x).round() };
+            let points: Vec<(f64, f64)> =
+                scaled.features.iter().zip(&scaled.target).map(|(x, y)| (value(x[0]), *y)).collect();
+            (!points.is_empty()).then_some(Effect { feature: *feature, points })
+        };
+        let effects = features.iter().enumerate().filter_map(effect).collect();
+        Ok(Self { effects, hierarchy, features })
+    }
+
+    /// The scaled time that level 1 gives a feature at a value (E, C or SR); `None` where the feature has no effect.
+    pub fn at(&self, feature: Feature, value: f64) -> Option<f64> {
+        let column = self.features.iter().position(|other| *other == feature)?;
+        let x = if feature == Feature::SamplingRate { value } else { 1.0 / value };
+        self.hierarchy.effect(column, x)
+    }
+
+    /// The time that level 2 makes of the product, seconds; `None` where it gives none above 0.
+    pub fn secs(&self, setting: Setting) -> Option<f64> {
+        let seen: Vec<f64> = self.features.iter().map(|feature| feature.transform(setting)).collect();
+        self.hierarchy.at(&seen).filter(|secs| secs.is_finite() && *secs > 0.0)
+    }
+}

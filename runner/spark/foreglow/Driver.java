@@ -1,0 +1,138 @@
+package foreglow;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+
+import org.apache.spark.SparkConf;
+import org.apache.spark.api.java.JavaSparkContext;
+
+/**
+ * One Spark application of {@code foreglow collect --engine spark}: it starts the executors, and runs a job for each line on
+ * standard input, until that ends.
+ *
+ * <p>Arguments: the number of executors, and the path of {@code foreglow} on the workers ({@code -}: the file that
+ * {@code spark.files} ships). The first line in is the executors' assignment. Each line after it asks for one timed job:
+ * its id, images, images a partition, sampling rate, and the sizes of the mini-batches to warm up with, joined by commas.
+ *
+ * <p>Each line out starts with {@code foreglow}: {@code started ID VERSION}, {@code ready}, and for each job {@code measuring},
+ * {@code progress TASKS}, a {@code done REPORT} for each partition, {@code measured}; or {@code failed SENTENCE}.
+ */
+public final class Driver {
+    /** The description of a timed job. */
+    static final String MEASURED = "foreglow measured";
+    private static final String WARM_UP = "foreglow warm-up";
+    private static final String RUN = "spark.foreglow.run";
+    private static final String SAMPLING_RATE = "spark.foreglow.sampling_rate";
+    /** Rounds in which every executor gets as many tasks as it has slots; one does, unless an executor is late. */
+    private static final int WARM_UP_ROUNDS = 5;
+
+    private final JavaSparkContext spark;
+    private final Executors executors;
+    private final int slots;
+
+    private Driver(JavaSparkContext spark, Executors executors) {
+        this.spark = spark;
+        this.executors = executors;
+        this.slots = executors.count * spark.getConf().getInt("spark.executor.cores", 1);
+        spark.sc().addSparkListener(new TaskCount(done -> say("progress " + done)));
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        BufferedReader input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        Executors executors = new Executors(Integer.parseInt(arguments[0]), arguments[1], input.readLine());
+        BlockingQueue<String> requests = new LinkedBlockingQueue<>();
+        Thread reader = new Thread(() -> read(input, requests), "foreglow-requests");
+        reader.setDaemon(true);
+        reader.start();
+        try (JavaSparkContext spark = new JavaSparkContext(new SparkConf())) {
+            say("started " + spark.sc().applicationId() + " " + spark.version());
+            Driver driver = new Driver(spark, executors);
+            executors.await(spark);
+            say("ready");
+            while (true) {
+                driver.measure(requests.take().split(" "));
+            }
+        } catch (Throwable error) {
+            say("failed " + oneLine(error.getMessage() == null ? error.toString() : error.getMessage()));
+            System.exit(1);
+        }
+    }
+
+    /** Whoever asks is gone once the input ends, and the application goes too, even from the middle of a job. */
+    private static void read(BufferedReader input, BlockingQueue<String> requests) {
+        try {
+            for (String line = input.readLine(); line != null; line = input.readLine()) {
+                requests.add(line);
+            }
+        } catch (IOException error) {
+            // The end, too.
+        }
+        System.exit(0);
+    }
+
+    private void measure(String[] request) {
+        long images = Long.parseLong(request[1]);
+        long partitionSize = Long.parseLong(request[2]);
+        warmUp(request[4].split(","));
+
+        spark.setLocalProperty(RUN, request[0]);
+        spark.setLocalProperty(SAMPLING_RATE, request[3]);
+        spark.sc().setJobDescription(MEASURED);
+        int partitions = Math.toIntExact((images + partitionSize - 1) / partitionSize);
+        say("measuring");
+        List<String> reports =
+            spark.parallelize(numbers(partitions), partitions).map(new Work(executors, images, partitionSize)).collect();
+        for (String report : reports) {
+            say("done " + report);
+        }
+        say("measured");
+    }
+
+    /** A job that is not timed: the processes start, and Spark and the CNN go through the path that the timed job takes. */
+    private void warmUp(String[] miniBatches) {
+        long[] sizes = new long[miniBatches.length];
+        for (int index = 0; index < sizes.length; index++) {
+            sizes[index] = Long.parseLong(miniBatches[index]);
+        }
+        spark.setLocalProperty(RUN, null);
+        spark.setLocalProperty(SAMPLING_RATE, null);
+        spark.sc().setJobDescription(WARM_UP);
+        Set<String> warm = new HashSet<>();
+        for (int round = 0; round < WARM_UP_ROUNDS && warm.size() < executors.count; round++) {
+            warm.addAll(spark.parallelize(numbers(slots), slots).map(new WarmUp(executors, sizes)).collect());
+        }
+        if (warm.size() < executors.count) {
+            throw new IllegalStateException(warm.size() + " of " + executors.count + " executors got tasks of the warm-up");
+        }
+    }
+
+    private static List<Integer> numbers(int count) {
+        List<Integer> numbers = new ArrayList<>(count);
+        for (int number = 0; number < count; number++) {
+            numbers.add(number);
+        }
+        return numbers;
+    }
+
+    private static String oneLine(String text) {
+        return text.replace("\r", "").replace('\n', '\t');
+    }
+
+    /** Lines come from two threads: Spark's listener counts tasks. */
+    private static void say(String line) {
+        PrintStream out = System.out;
+        synchronized (out) {
+            out.println("foreglow " + line);
+            out.flush();
+        }
+    }
+}

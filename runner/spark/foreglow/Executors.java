@@ -1,0 +1,32 @@
+package foreglow;
+
+import java.io.Serializable;
+
+import org.apache.spark.api.java.JavaSparkContext;
+
+/** The executors of an application, as every task knows them. */
+final class Executors implements Serializable {
+    private static final long serialVersionUID = 1;
+    private static final long PULSE_MS = 20;
+
+    /** How many there are, E. */
+    final int count;
+    /** Path of {@code foreglow} on the workers, or {@code -} for the file that {@code spark.files} ships. */
+    final String program;
+    /** What each of them is told first, JSON. */
+    final String assignment;
+
+    Executors(int count, String program, String assignment) {
+        this.count = count;
+        this.program = program;
+        this.assignment = assignment;
+    }
+
+    /** Waits until all of them have registered; whoever started the driver bounds the time. */
+    void await(JavaSparkContext spark) throws InterruptedException {
+        // The driver counts as one.
+        while (spark.sc().statusTracker().getExecutorInfos().length <= count) {
+            Thread.sleep(PULSE_MS);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+package foreglow;
+
+import java.util.concurrent.TimeUnit;
+import java.util.function.IntConsumer;
+
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
+
+/** Counts the tasks of a timed job that have ended, and tells from time to time. Spark calls it from a thread of its own. */
+final class TaskCount extends SparkListener {
+    private static final long PULSE_NS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    private final IntConsumer told;
+    private boolean isTimed;
+    private int done;
+    private long last = System.nanoTime();
+
+    TaskCount(IntConsumer told) {
+        this.told = told;
+    }
+
+    @Override
+    public void onJobStart(SparkListenerJobStart job) {
+        isTimed = Driver.MEASURED.equals(job.properties().getProperty("spark.job.description"));
+        done = 0;
+    }
+
+    @Override
+    public void onTaskEnd(SparkListenerTaskEnd task) {
+        done++;
+        if (isTimed && System.nanoTime() - last > PULSE_NS) {
+            last = System.nanoTime();
+            told.accept(done);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The numbers that a CNN learns, and their gradients, as lists that can be added, averaged and exchanged.
+
+use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
+use burn::tensor::{Gradients, Tensor};
+
+/// The numbers of a CNN: a flat tensor for each parameter, in the order of the layers. None of them is differentiated.
+#[derive(Clone, Debug, Default)]
+pub struct Numbers {
+    /// Weights and biases.
+    pub learned: Vec<Tensor<1>>,
+    /// Running statistics of batch normalisation, which follow the images and have no gradient.
+    pub running: Vec<Tensor<1>>,
+}
+
+/// The numbers of a module, its running statistics as the last forward pass left them.
+pub fn numbers<M: Module>(module: &M) -> Numbers {
+    let mut collect = Collect::default();
+    // Burn brings the running statistics up to date when it makes this copy, and not before.
+    module.valid().visit(&mut collect);
+    collect.numbers
+}
+
+/// The module with these numbers. On a device that differentiates, each learned one is a leaf of its own: modules that
+/// share numbers share no graph, so that threads differentiate side by side.
+pub fn with_numbers<M: Module>(module: M, numbers: &Numbers) -> M {
+    let (learned, running) = (numbers.learned.iter(), numbers.running.iter());
+    module.map(&mut Replace { learned, running, path: Vec::new() })
+}
+
+/// The gradients of the learned numbers, in the order of [`Numbers::learned`]. What the loss does not depend on has the
+/// gradient zero.
+pub fn gradients<M: Module>(module: &M, all: &mut Gradients) -> Vec<Tensor<1>> {
+    let mut take = Take { all, found: Vec::new(), path: Vec::new() };
+    module.visit(&mut take);
+    take.found
+}
+
+fn flat<const D: usize>(tensor: Tensor<D>) -> Tensor<1> {
+    let count = tensor.shape().num_elements();
+    tensor.reshape([count])
+}
+
+fn is_running(path: &[String]) -> bool {
+    path.last().is_some_and(|name| name.starts_with("running_"))
+}
+
+#[derive(Default)]
+struct Collect {
+    numbers: Numbers,
+    path: Vec<String>,
+}
+
+impl ModuleVisitor for Collect {
+    fn enter_module(&mut self, name: &str, _container_type: &str) {
+        self.path.push(name.to_owned());
+    }
+
+    fn exit_module(&mut self, _name: &str, _container_type: &str) {
+        self.path.pop();
+    }
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let list = if is_running(&self.path) { &mut self.numbers.running } else { &mut self.numbers.learned };
+        list.push(flat(param.val().without_autodiff()));
+    }
+}
+
+struct Replace<'a> {
+    learned: std::slice::Iter<'a, Tensor<1>>,
+    running: std::slice::Iter<'a, Tensor<1>>,
+    path: Vec<String>,
+}
+
+impl ModuleMapper for Replace<'_> {
+    fn enter_module(&mut self, name: &str, _container_type: &str) {
+        self.path.push(name.to_owned());
+    }
+
+    fn exit_module(&mut self, _name: &str, _container_type: &str) {
+        self.path.pop();
+    }
+
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let is_running = is_running(&self.path);
+        let next = if is_running { self.running.next() } else { self.learned.next() };
+        let Some(numbers) = next else { return param };
+        let dims: [usize; D] = param.lazy_shape().dims();
+        let mut value = numbers.clone().reshape(dims);
+        if param.lazy_device().is_autodiff() {
+            value = value.autodiff().set_require_grad(!is_running);
+        }
+        Param::initialized(param.id, value)
+    }
+}
+
+struct Take<'a> {
+    all: &'a mut Gradients,
+    found: Vec<Tensor<1>>,
+    path: Vec<String>,
+}
+
+impl ModuleVisitor for Take<'_> {
+    fn enter_module(&mut self, name: &str, _container_type: &str) {
+        self.path.push(name.to_owned());
+    }
+
+    fn exit_module(&mut self, _name: &str, _container_type: &str) {
+        self.path.pop();
+    }
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        if !is_running(&self.path) {
+            let value = param.val();
+            let gradient = value.grad_remove(self.all).unwrap_or_else(|| value.without_autodiff().zeros_like());
+            self.found.push(flat(gradient));
+        }
+    }
+}

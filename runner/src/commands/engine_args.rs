@@ -1,0 +1,110 @@
+//! What runs the executors, as arguments.
+
+use std::path::PathBuf;
+
+use foreglow_shared::Workload;
+
+use super::workload_args::WorkloadArgs;
+use crate::engine::spark::{Master, Settings, Spark};
+use crate::engine::{Engine, Job};
+use crate::exit::unusable;
+use crate::images::Source;
+use crate::sweep::{Run, by_configuration};
+
+/// The engine.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Engine")]
+pub struct EngineArgs {
+    /// What runs the executors: processes on this machine, or an Apache Spark cluster
+    #[arg(long, value_enum, default_value_t)]
+    engine: Kind,
+
+    /// Master of the Spark cluster: spark://HOST:PORT, yarn, or k8s://URL
+    #[arg(long, value_name = "URL", required_if_eq("engine", "spark"))]
+    master: Option<Master>,
+
+    /// Address of the page of a standalone master, which tells its capacity; none for no check [default: port 8080 of the
+    /// master]
+    #[arg(long, value_name = "URL", requires = "master")]
+    master_ui: Option<String>,
+
+    /// Spark's folder [default: SPARK_HOME, or that of spark-submit or of the Python package pyspark]
+    #[arg(long, value_name = "DIR", requires = "master")]
+    spark_home: Option<PathBuf>,
+
+    /// One more of Spark's properties, such as spark.yarn.queue=research; repeat for several
+    #[arg(long, value_name = "KEY=VALUE", requires = "master", value_parser = property)]
+    spark_conf: Vec<(String, String)>,
+
+    /// Where the workers have foreglow [default: Spark sends it to them]
+    #[arg(long, value_name = "PATH", requires = "master")]
+    worker_program: Option<PathBuf>,
+
+    /// Folder in which Spark's event logs are kept
+    #[arg(long, value_name = "DIR", requires = "master")]
+    event_logs: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Kind {
+    #[default]
+    Local,
+    Spark,
+}
+
+impl EngineArgs {
+    /// The job, for the machines of this engine, with every combination of the image sizes and batch sizes.
+    ///
+    /// # Errors
+    /// An argument is unusable, or the machines of a cluster do not see the images.
+    pub fn job_and_workloads(&self, workload: &WorkloadArgs) -> anyhow::Result<(Job, Vec<Workload>)> {
+        let Some(master) = self.spark_master() else { return workload.job_and_workloads() };
+        let (job, workloads) = workload.job_and_workloads_on_cluster()?;
+        let only_here = matches!(job.source, Source::Generated(_) | Source::Digits(_)) && workload.cache_dir.is_none();
+        if only_here && !master.is_loopback() {
+            return Err(unusable(
+                "the drawn images are on this machine only; give --data, or --cache-dir, a folder that every worker sees under \
+                 the same path",
+            ));
+        }
+        Ok((job, workloads))
+    }
+
+    /// The engine, ready to be asked.
+    ///
+    /// # Errors
+    /// Spark or Java is missing.
+    pub fn engine(&self) -> anyhow::Result<Engine> {
+        let Some(master) = self.spark_master() else { return Ok(Engine::Local) };
+        let spark = Spark::new(Settings {
+            master: master.clone(),
+            home: self.spark_home.clone(),
+            ui: self.master_ui.clone(),
+            properties: self.spark_conf.clone(),
+            program: self.worker_program.clone(),
+            event_logs: self.event_logs.clone(),
+        })?;
+        Ok(Engine::Spark(Box::new(spark)))
+    }
+
+    /// The order in which the runs cost least: the start of a Spark application takes longer than many a run.
+    pub fn order(&self, runs: Vec<Run>) -> Vec<Run> {
+        match self.engine {
+            Kind::Local => runs,
+            Kind::Spark => by_configuration(runs),
+        }
+    }
+
+    fn spark_master(&self) -> Option<&Master> {
+        self.master.as_ref().filter(|_| self.engine == Kind::Spark)
+    }
+}
+
+fn property(text: &str) -> Result<(String, String), String> {
+    let wrong = || "write a property of Spark as KEY=VALUE, such as spark.yarn.queue=research".to_owned();
+    let (key, value) = text.split_once('=').ok_or_else(wrong)?;
+    if !key.starts_with("spark.") {
+        return Err(wrong());
+    }
+    Ok((key.trim().to_owned(), value.to_owned()))
+}

@@ -1,0 +1,433 @@
+//! The Spark engine: an existing cluster runs the executors, schedules their partitions and moves the data.
+//!
+//! One application for each configuration; it stays until a run asks for another one. In it a job that is not timed warms
+//! every executor up, and the next one is timed. What ran stands in Spark's event log: it is held against what was asked,
+//! and the completion time is the log's own.
+
+mod application;
+mod capacity;
+mod installation;
+mod master;
+mod results;
+mod submission;
+mod what_ran;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use foreglow_shared::{Configuration, Engine, Host, Outcome, SCHEMA, Sample, Timestamp, Uuid, Workload};
+use rust_embed::RustEmbed;
+use serde_json::{Map, Value, json};
+
+use self::application::{Application, Line, Request};
+use self::capacity::Cluster;
+pub use self::master::Master;
+use self::results::Results;
+use self::submission::{Submission, resources};
+use self::what_ran::{completion_time, read_log, sentence, timed_job};
+use super::{Job, Progress};
+use crate::executor::protocol::BrokenImage;
+use crate::executor::{is_out_of_memory, mini_batches};
+use crate::exit::unusable;
+use crate::images::images_in_sample;
+use crate::interrupt::{Interrupt, Interrupted};
+
+/// Executors that are not there and warm by then never will be: a cluster may have to fetch an image first.
+const LONGEST_STARTUP: Duration = Duration::from_secs(900);
+/// How long the master may take to give back what an ended application held.
+const LONGEST_RELEASE: Duration = Duration::from_secs(60);
+/// How long the event log may lag behind the job's end.
+const LONGEST_LAG: Duration = Duration::from_secs(60);
+/// How soon an interrupt is noticed.
+const PULSE: Duration = Duration::from_millis(50);
+/// Where a standalone master shows its page by default.
+const UI_PORT: u16 = 8080;
+/// In the place of a page's address: the capacity is not checked.
+const NO_UI: &str = "none";
+const JAR: &str = "foreglow-spark.jar";
+
+/// The driver, which the build compiles where it finds a JDK and Spark. A folder that is not there embeds nothing.
+#[derive(RustEmbed)]
+#[folder = "../target/spark"]
+#[allow_missing = true]
+struct Driver;
+
+/// What a person says about a cluster.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The cluster.
+    pub master: Master,
+    /// Spark's folder; `None` looks for it.
+    pub home: Option<PathBuf>,
+    /// Address of a standalone master's page, or `none`; `None` is port 8080 of the master.
+    pub ui: Option<String>,
+    /// More of Spark's properties.
+    pub properties: Vec<(String, String)>,
+    /// Path of `foreglow` on the workers; `None` sends this program there.
+    pub program: Option<PathBuf>,
+    /// Folder that keeps the event logs; `None` keeps none.
+    pub event_logs: Option<PathBuf>,
+}
+
+/// A cluster that is ready to be asked.
+pub struct Spark {
+    settings: Settings,
+    home: PathBuf,
+    event_logs: PathBuf,
+    jar: PathBuf,
+    /// This program, where Spark sends it to the workers.
+    shipped: Option<PathBuf>,
+    running: Option<Running>,
+    /// Holds the jar, and the event logs where nobody keeps them.
+    _folder: tempfile::TempDir,
+}
+
+/// An application whose executors are warm, once it has run a job.
+struct Running {
+    application: Application,
+    configuration: Configuration,
+    workload: Workload,
+    id: String,
+    version: String,
+}
+
+/// How a run ends otherwise than by its last result.
+enum Stop {
+    Interrupted,
+    Ended(Outcome, Option<f64>, String),
+}
+
+impl Spark {
+    /// Finds Spark and Java and makes the driver ready; asks the cluster for nothing yet.
+    ///
+    /// # Errors
+    /// Spark or Java is missing, or this program was built without the driver.
+    pub fn new(settings: Settings) -> anyhow::Result<Self> {
+        let driver = Driver::get(JAR).ok_or_else(|| {
+            unusable(
+                "this foreglow was built without its Spark driver: in the repository, ./setup.sh spark installs a JDK and Spark, \
+                 and make build builds it in",
+            )
+        })?;
+        let home = installation::find(settings.home.as_deref())?;
+        let folder = tempfile::Builder::new().prefix("foreglow-spark-").tempdir()?;
+        let jar = folder.path().join(JAR);
+        std::fs::write(&jar, &driver.data).with_context(|| format!("{} could not be written", jar.display()))?;
+        let event_logs = match &settings.event_logs {
+            Some(kept) => std::path::absolute(kept)?,
+            None => folder.path().join("event-logs"),
+        };
+        std::fs::create_dir_all(&event_logs)
+            .with_context(|| format!("the folder {} could not be made", event_logs.display()))?;
+        let shipped = match &settings.program {
+            Some(_) => None,
+            None => Some(under_its_name(folder.path())?),
+        };
+        Ok(Self { settings, home, event_logs, jar, shipped, running: None, _folder: folder })
+    }
+
+    /// Checks, before anything is submitted, that these configurations can run.
+    ///
+    /// # Errors
+    /// The cluster is too small for one of them, a property is Foreglow's to set, or the job trains.
+    pub fn check<'a>(
+        &self,
+        job: &Job,
+        configurations: impl IntoIterator<Item = &'a Configuration>,
+    ) -> anyhow::Result<()> {
+        if job.training.is_some() {
+            return Err(unusable("on Spark only inference is measured so far; train with --engine local"));
+        }
+        let ui = self.ui();
+        let cluster = match &ui {
+            Some(ui) => Some(Cluster::of(ui).map_err(|error| unusable(format!("{error:#}")))?),
+            None => None,
+        };
+        for configuration in configurations {
+            if let Some(key) = self.submission().taken(job, configuration) {
+                return Err(unusable(format!("{key} is Foreglow's to set; leave it out of --spark-conf")));
+            }
+            if let Some(Err(shortage)) = cluster.as_ref().map(|cluster| cluster.check(resources(configuration))) {
+                return Err(unusable(shortage.to_string()));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the samples of a cluster have in common.
+    pub fn host() -> Host {
+        Host::default()
+    }
+
+    /// Runs the job once; see [`super::Engine::measure`].
+    pub fn measure(
+        &mut self,
+        job: &Job,
+        configuration: &Configuration,
+        sampling_rate: f64,
+        interrupt: &Interrupt,
+        progress: &mut dyn FnMut(Progress),
+    ) -> anyhow::Result<Sample> {
+        let started_at = Timestamp::now();
+        let images = images_in_sample(job.workload.images, sampling_rate);
+        let partitions = images.div_ceil(u64::from(configuration.partition_size));
+        let mut run = Run {
+            job,
+            configuration,
+            request: Request {
+                id: Uuid::now_v7(),
+                images,
+                partition_size: configuration.partition_size,
+                sampling_rate,
+                mini_batches: mini_batches(
+                    images,
+                    u64::from(configuration.partition_size),
+                    u64::from(job.workload.batch_size),
+                ),
+            },
+            interrupt,
+            progress,
+            startup_secs: None,
+            results: Results::new(partitions),
+            provenance: Map::new(),
+        };
+        let (outcome, completion_time_secs, reason) = match run.execute(self) {
+            Ok(secs) => (Outcome::Completed, Some(secs), None),
+            Err(stop) => {
+                // An application that has failed once is not asked again.
+                self.running = None;
+                match stop {
+                    Stop::Interrupted => return Err(Interrupted.into()),
+                    Stop::Ended(outcome, secs, reason) => (outcome, secs, Some(reason)),
+                }
+            }
+        };
+        Ok(Sample {
+            schema: SCHEMA,
+            id: run.request.id,
+            workload: job.workload.clone(),
+            configuration: configuration.clone(),
+            sampling_rate,
+            outcome,
+            completion_time_secs,
+            startup_secs: run.startup_secs,
+            reason,
+            engine: Engine::Spark,
+            runner_version: env!("CARGO_PKG_VERSION").to_owned(),
+            host: Self::host(),
+            started_at,
+            extra: run.extra(),
+        })
+    }
+
+    fn submission(&self) -> Submission<'_> {
+        Submission {
+            master: &self.settings.master,
+            properties: &self.settings.properties,
+            jar: &self.jar,
+            event_logs: &self.event_logs,
+            shipped: self.shipped.as_deref(),
+            program: self.settings.program.as_deref(),
+        }
+    }
+
+    /// Address of the page of a standalone master, if the capacity is to be checked there.
+    fn ui(&self) -> Option<String> {
+        let host = self.settings.master.host()?;
+        let ui = self.settings.ui.clone().unwrap_or_else(|| format!("http://{host}:{UI_PORT}"));
+        (ui != NO_UI).then_some(ui)
+    }
+}
+
+/// This program under the name by which the workers find it, whatever its file is called.
+fn under_its_name(folder: &Path) -> anyhow::Result<PathBuf> {
+    let program = std::env::current_exe().context("the path of this program is unknown")?;
+    let named = folder.join("foreglow");
+    std::fs::hard_link(&program, &named)
+        .or_else(|_| std::fs::copy(&program, &named).map(drop))
+        .with_context(|| format!("{} could not be copied to {}", program.display(), named.display()))?;
+    Ok(named)
+}
+
+struct Run<'a> {
+    job: &'a Job,
+    configuration: &'a Configuration,
+    request: Request,
+    interrupt: &'a Interrupt,
+    progress: &'a mut dyn FnMut(Progress),
+    startup_secs: Option<f64>,
+    results: Results,
+    /// Where the run can be found again.
+    provenance: Map<String, Value>,
+}
+
+impl Run<'_> {
+    /// Submits an application where none is there, has it run the job, and gives the completion time, seconds.
+    fn execute(&mut self, spark: &mut Spark) -> Result<f64, Stop> {
+        (self.progress)(Progress::Starting);
+        let asked = (self.configuration, &self.job.workload);
+        if spark.running.as_ref().is_some_and(|running| (&running.configuration, &running.workload) != asked) {
+            spark.running = None;
+        }
+        let submitted = Instant::now();
+        let is_new = spark.running.is_none();
+        if is_new {
+            self.wait_for_room(spark)?;
+            spark.running = Some(self.submit(spark)?);
+        }
+        let Some(running) = &mut spark.running else { return Err(failed("no application is running".into())) };
+        self.provenance.insert("application".into(), json!(running.id));
+        self.provenance.insert("version".into(), json!(running.version));
+        running.application.ask(&self.request);
+        // The job that is not timed: it starts the executors' processes.
+        while self.next(&mut running.application, submitted)? != Line::Measuring {}
+        if is_new {
+            self.startup_secs = Some(round(submitted.elapsed().as_secs_f64()));
+        }
+        self.collect(&mut running.application)?;
+        self.results.check(self.request.images).map_err(failed)?;
+        let log = spark.event_logs.join(&running.id);
+        self.completion_time(&log)
+    }
+
+    /// The master takes a moment to give back what an application held that has just ended.
+    fn wait_for_room(&self, spark: &Spark) -> Result<(), Stop> {
+        let Some(ui) = spark.ui() else { return Ok(()) };
+        let patience = Instant::now() + LONGEST_RELEASE;
+        loop {
+            self.check_interrupt()?;
+            let cluster = Cluster::of(&ui).map_err(|error| failed(format!("{error:#}")))?;
+            match cluster.check(resources(self.configuration)) {
+                Ok(()) => return Ok(()),
+                Err(shortage) if shortage.may_pass() && Instant::now() < patience => std::thread::sleep(PULSE),
+                Err(shortage) => return Err(failed(shortage.to_string())),
+            }
+        }
+    }
+
+    /// Starts an application, and waits until every executor is there.
+    fn submit(&self, spark: &Spark) -> Result<Running, Stop> {
+        let submitted = Instant::now();
+        let arguments = spark.submission().arguments(self.job, self.configuration);
+        // All images: the sample of any rate is the beginning of them.
+        let mut assignment = self.job.assignment(0, self.configuration, 1.0);
+        // Spark decides where its executors run.
+        assignment.processors.clear();
+        assignment.source = assignment.source.absolute();
+        let on_loopback = spark.settings.master.is_loopback();
+        let mut application = Application::submit(&spark.home, &arguments, on_loopback, &assignment)
+            .map_err(|error| failed(format!("{error:#}")))?;
+        let mut started = None;
+        loop {
+            match self.next(&mut application, submitted)? {
+                Line::Started { id, version } => started = Some((id, version)),
+                Line::Ready => break,
+                _ => {}
+            }
+        }
+        let (id, version) = started.ok_or_else(|| failed("the driver did not say which application it is".into()))?;
+        let (configuration, workload) = (self.configuration.clone(), self.job.workload.clone());
+        Ok(Running { application, configuration, workload, id, version })
+    }
+
+    /// The next line of a driver that starts.
+    fn next(&self, application: &mut Application, submitted: Instant) -> Result<Line, Stop> {
+        loop {
+            self.check_interrupt()?;
+            match application.next(PULSE) {
+                Some(Line::Failed(why)) => return Err(failed_or_out_of_memory(&why)),
+                Some(Line::Gone) => return Err(failed_or_out_of_memory(&application.last_words())),
+                Some(line) => return Ok(line),
+                None if submitted.elapsed() > LONGEST_STARTUP => {
+                    let secs = LONGEST_STARTUP.as_secs();
+                    return Err(failed(format!("the cluster had not started every executor after {secs} s")));
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// The results of the timed job.
+    fn collect(&mut self, application: &mut Application) -> Result<(), Stop> {
+        let clock = Instant::now();
+        let images = self.request.images;
+        (self.progress)(Progress::Images(0, images));
+        loop {
+            self.check_interrupt()?;
+            if let Some(timeout) = self.job.timeout.filter(|timeout| clock.elapsed() > *timeout) {
+                let secs = timeout.as_secs_f64();
+                return Err(Stop::Ended(Outcome::TimedOut, Some(secs), format!("not finished after {secs} s")));
+            }
+            match application.next(PULSE) {
+                Some(Line::Progress(tasks)) => {
+                    let done = tasks.saturating_mul(u64::from(self.request.partition_size)).min(images);
+                    (self.progress)(Progress::Images(done, images));
+                }
+                Some(Line::Done(report)) => self.results.add(report).map_err(failed)?,
+                Some(Line::Measured) => return self.check_broken(),
+                Some(Line::Failed(why)) => return Err(failed_or_out_of_memory(&why)),
+                Some(Line::Gone) => return Err(failed_or_out_of_memory(&application.last_words())),
+                Some(Line::Started { .. } | Line::Ready | Line::Measuring) | None => {}
+            }
+        }
+    }
+
+    fn check_broken(&self) -> Result<(), Stop> {
+        let broken = &self.results.broken;
+        let limit = self.job.broken_limit.unwrap_or(self.request.images / 100);
+        let Some(BrokenImage { name, why }) = broken.first().filter(|_| broken.len() as u64 > limit) else {
+            return Ok(());
+        };
+        let count = broken.len();
+        Err(failed(format!(
+            "broken images: {count}, more than the {limit} that --max-broken allows; the first is {name} ({why})"
+        )))
+    }
+
+    /// Of the timed job, seconds, once the log has its end.
+    fn completion_time(&mut self, log: &Path) -> Result<f64, Stop> {
+        let patience = Instant::now() + LONGEST_LAG;
+        loop {
+            self.check_interrupt()?;
+            let application = read_log(log).map_err(|error| failed(format!("{error:#}")))?;
+            if let Some(run) = timed_job(&application, self.request.id) {
+                self.provenance = run.facts();
+                return completion_time(&run);
+            }
+            if Instant::now() > patience {
+                return Err(failed(format!("the event log {} has no end of the job", log.display())));
+            }
+            std::thread::sleep(PULSE);
+        }
+    }
+
+    /// What the sample says beyond its time.
+    fn extra(mut self) -> Map<String, Value> {
+        let mut extra = Map::new();
+        extra.insert("seed".into(), json!(self.job.seed));
+        self.results.describe(&mut extra);
+        if !self.provenance.is_empty() {
+            extra.insert("spark".into(), Value::Object(std::mem::take(&mut self.provenance)));
+        }
+        extra
+    }
+
+    fn check_interrupt(&self) -> Result<(), Stop> {
+        if self.interrupt.is_raised() { Err(Stop::Interrupted) } else { Ok(()) }
+    }
+}
+
+fn failed(reason: String) -> Stop {
+    Stop::Ended(Outcome::Failed, None, reason)
+}
+
+fn failed_or_out_of_memory(words: &str) -> Stop {
+    let outcome = if is_out_of_memory(words) { Outcome::OutOfMemory } else { Outcome::Failed };
+    Stop::Ended(outcome, None, sentence(words))
+}
+
+/// To microseconds.
+fn round(secs: f64) -> f64 {
+    (secs * 1e6).round() / 1e6
+}

@@ -1,0 +1,153 @@
+//! The arguments of `spark-submit` for one configuration.
+
+use std::path::Path;
+
+use foreglow_shared::{Configuration, Resources, spark_properties};
+
+use super::master::Master;
+use crate::engine::Job;
+
+/// The class in the driver's jar.
+const DRIVER: &str = "foreglow.Driver";
+
+/// Everything that is the same for all applications of a sweep.
+#[derive(Clone, Debug)]
+pub struct Submission<'a> {
+    /// The cluster.
+    pub master: &'a Master,
+    /// Properties that the person adds.
+    pub properties: &'a [(String, String)],
+    /// The driver's jar.
+    pub jar: &'a Path,
+    /// Folder of the event logs.
+    pub event_logs: &'a Path,
+    /// The file that Spark sends to the workers; `None` where they have it.
+    pub shipped: Option<&'a Path>,
+    /// Its path on the workers, where they have it.
+    pub program: Option<&'a Path>,
+}
+
+/// What Spark is asked for.
+pub fn resources(configuration: &Configuration) -> Resources {
+    Resources {
+        executors: configuration.executors,
+        cores_per_executor: configuration.cores_per_executor,
+        memory_per_executor_mib: configuration.memory_per_executor_mib,
+        accelerated: configuration.accelerator.is_some(),
+    }
+}
+
+impl Submission<'_> {
+    /// The arguments, the driver's own at the end.
+    pub fn arguments(&self, job: &Job, configuration: &Configuration) -> Vec<String> {
+        let name = format!("foreglow {}", job.workload.model);
+        let fixed =
+            ["--master", &self.master.to_string(), "--deploy-mode", "client", "--name", &name, "--class", DRIVER];
+        let mut arguments: Vec<String> = fixed.map(str::to_owned).into();
+        let mut add = |key: &str, value: &str| arguments.extend(["--conf".to_owned(), format!("{key}={value}")]);
+        // The last one counts.
+        add("spark.executor.memoryOverhead", &format!("{}m", configuration.memory_per_executor_mib));
+        for (key, value) in self.properties {
+            add(key, value);
+        }
+        for (key, value) in self.own_properties(job, configuration) {
+            add(key, &value);
+        }
+        let program = self.program.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
+        arguments.extend([self.jar.display().to_string(), configuration.executors.to_string(), program]);
+        arguments
+    }
+
+    /// The properties that nobody else sets.
+    fn own_properties(&self, job: &Job, configuration: &Configuration) -> Vec<(&'static str, String)> {
+        let mut properties = spark_properties(resources(configuration));
+        properties.extend([
+            ("spark.task.cpus", "1".to_owned()),
+            ("spark.speculation", "false".to_owned()),
+            ("spark.eventLog.enabled", "true".to_owned()),
+            ("spark.eventLog.dir", format!("file://{}", self.event_logs.display())),
+            ("spark.eventLog.compress", "false".to_owned()),
+            ("spark.eventLog.rolling.enabled", "false".to_owned()),
+        ]);
+        if let Some(shipped) = self.shipped {
+            properties.push(("spark.files", format!("file://{}", shipped.display())));
+        }
+        properties.extend(labels(job, configuration));
+        properties
+    }
+
+    /// The first of the person's properties that is Foreglow's to set.
+    pub fn taken(&self, job: &Job, configuration: &Configuration) -> Option<&str> {
+        let own = self.own_properties(job, configuration);
+        let is_own = |key: &str| own.iter().any(|(name, _)| *name == key) || key.starts_with("spark.foreglow.");
+        self.properties.iter().map(|(key, _)| key.as_str()).find(|key| is_own(key))
+    }
+}
+
+/// What an event log says of the job that ran. The sampling rate and the sample's id are properties of each of the
+/// application's jobs.
+fn labels(job: &Job, configuration: &Configuration) -> Vec<(&'static str, String)> {
+    let workload = &job.workload;
+    let mut labels = vec![
+        ("spark.foreglow.model", workload.model.clone()),
+        ("spark.foreglow.mode", workload.mode.as_str().to_owned()),
+        ("spark.foreglow.images", workload.images.to_string()),
+        ("spark.foreglow.image_px", workload.image_px.to_string()),
+        ("spark.foreglow.batch_size", workload.batch_size.to_string()),
+        ("spark.foreglow.partition_size", configuration.partition_size.to_string()),
+        ("spark.foreglow.epochs", workload.epochs.to_string()),
+        ("spark.foreglow.seed", job.seed.to_string()),
+        ("spark.foreglow.executors", configuration.executors.to_string()),
+        ("spark.foreglow.cores_per_executor", configuration.cores_per_executor.to_string()),
+        ("spark.foreglow.runner_version", env!("CARGO_PKG_VERSION").to_owned()),
+    ];
+    if let Some(data) = workload.extra.get("data").and_then(serde_json::Value::as_str) {
+        labels.push(("spark.foreglow.data", data.to_owned()));
+    }
+    labels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cnn::Architecture;
+    use crate::device::{Wish, on_cluster};
+    use crate::images::Source;
+
+    fn arguments(master: &str, wish: &Wish, properties: &[(String, String)]) -> String {
+        let architecture = Architecture::named("resnet50").unwrap();
+        let job = Job {
+            workload: Job::workload(architecture, 224, 200_000, 32),
+            source: Source::Folder("/data/photos".into()),
+            device: on_cluster(wish).unwrap(),
+            seed: 7,
+            timeout: None,
+            broken_limit: None,
+            training: None,
+        };
+        let is_there = master == "yarn";
+        let submission = Submission {
+            master: &master.parse().unwrap(),
+            properties,
+            jar: Path::new("/tmp/x/foreglow-spark.jar"),
+            event_logs: Path::new("/tmp/x/event-logs"),
+            shipped: (!is_there).then_some(Path::new("/usr/bin/foreglow")),
+            program: is_there.then_some(Path::new("/opt/foreglow")),
+        };
+        let arguments = submission.arguments(&job, &job.configuration(3, 4, 4096, 40)).join("\n");
+        arguments.replace("--conf\n", "--conf ").replace(concat!("=", env!("CARGO_PKG_VERSION")), "=VERSION")
+    }
+
+    fn property(key: &str, value: &str) -> (String, String) {
+        (key.to_owned(), value.to_owned())
+    }
+
+    #[test]
+    fn the_arguments_of_each_kind_of_cluster_are_golden() {
+        insta::assert_snapshot!("standalone", arguments("spark://10.0.0.1:7077", &Wish::Cpu, &[]));
+        let queue = [property("spark.yarn.queue", "research"), property("spark.executor.memoryOverhead", "6g")];
+        insta::assert_snapshot!("yarn", arguments("yarn", &Wish::Cpu, &queue));
+        let image = [property("spark.kubernetes.container.image", "spark:3.5.9")];
+        insta::assert_snapshot!("kubernetes-gpu", arguments("k8s://https://10.0.0.1:6443", &Wish::Gpu, &image));
+    }
+}

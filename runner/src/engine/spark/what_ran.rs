@@ -1,0 +1,81 @@
+//! What ran, from the application's event log: the same reading that `foreglow import` gives it.
+
+use std::path::Path;
+
+use anyhow::Context as _;
+use foreglow_shared::event_log::{Application, EventLogReader, Run};
+use foreglow_shared::{Outcome, Uuid};
+
+use super::{Stop, failed_or_out_of_memory};
+use crate::executor::protocol::Report;
+
+/// The label that names a timed job.
+const RUN: &str = "run";
+/// Stands before the executor's own words in Spark's.
+const OUR_FAILURE: &str = "foreglow.ExecutorFailed: ";
+
+/// Reads the log of an application that runs, or has ended since.
+///
+/// # Errors
+/// It cannot be read.
+pub fn read_log(log: &Path) -> anyhow::Result<Application> {
+    let in_progress = log.with_added_extension("inprogress");
+    let bytes = std::fs::read(&in_progress)
+        .or_else(|_| std::fs::read(log))
+        .with_context(|| format!("the event log {} could not be read", log.display()))?;
+    let mut reader = EventLogReader::new();
+    reader.push(&bytes);
+    reader.finish().with_context(|| format!("{} could not be read", log.display()))
+}
+
+/// The timed job of that name; `None` while the log does not have its end.
+pub fn timed_job(application: &Application, id: Uuid) -> Option<Run<'_>> {
+    let name = id.to_string();
+    application.runs().ok()?.into_iter().find(|run| run.labels().get(RUN) == Some(name.as_str()))
+}
+
+/// The completion time of a timed job, seconds.
+///
+/// # Errors
+/// Something else ran than was asked, or not all of it at the first attempt.
+pub fn completion_time(run: &Run<'_>) -> Result<f64, Stop> {
+    let ending = run.ending().ok_or_else(|| failed_or_out_of_memory("the event log names no executor"))?;
+    match ending.outcome {
+        Outcome::Completed => Ok(run.completion_time_secs()),
+        Outcome::OutOfMemory => Err(Stop::Ended(Outcome::OutOfMemory, None, ending.reason.unwrap_or_default())),
+        _ => Err(failed_or_out_of_memory(&ending.reason.unwrap_or_default())),
+    }
+}
+
+/// Spark's words about a failure, on one line, without what it adds to the executor's own.
+pub fn sentence(words: &str) -> String {
+    let line = words.lines().next().unwrap_or_default().trim();
+    let Some((before, ours)) = line.rsplit_once(OUR_FAILURE) else { return line.to_owned() };
+    let ours = match serde_json::from_str(ours) {
+        Ok(Report::Failed { reason, .. }) => reason,
+        _ => ours.to_owned(),
+    };
+    let before = before.trim_end().trim_end_matches("ExceptionFailure:").trim_end();
+    if before.is_empty() { ours } else { format!("{before} {ours}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_executors_own_words_are_told() {
+        let told = [
+            (
+                "Job aborted: Lost task 0.3 (TID 6) (10.0.0.1 executor 0): foreglow.ExecutorFailed: it ended (signal: 9)",
+                "Job aborted: Lost task 0.3 (TID 6) (10.0.0.1 executor 0): it ended (signal: 9)",
+            ),
+            (r#"foreglow.ExecutorFailed: {"failed":{"partition":null,"reason":"no such CNN"}}"#, "no such CNN"),
+            ("task 3: ExceptionFailure: foreglow.ExecutorFailed: it ended", "task 3: it ended"),
+            ("All masters are unresponsive! Giving up.\nat x", "All masters are unresponsive! Giving up."),
+        ];
+        for (words, expected) in told {
+            assert_eq!(sentence(words), expected);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! One thread that learns: reads images, and finds the gradient of its share of a mini-batch.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+use anyhow::Context as _;
+use burn::nn::loss::CrossEntropyLossConfig;
+use burn::tensor::{Device, Int, Tensor, TensorData};
+
+use super::super::protocol::{BrokenImage, Phases, Tally};
+use super::super::slot::words;
+use crate::cnn::{Architecture, Cnn, Numbers, seed_dropout};
+use crate::images::{Decoder, ImageError, Sample};
+
+/// A thread's handle on the CNN, whose numbers come with each mini-batch.
+pub struct Learner {
+    cnn: Box<dyn Cnn>,
+    device: Device,
+    decoder: Decoder,
+    shape: [usize; 3],
+    classes: usize,
+}
+
+/// An image that is ready for the CNN.
+pub struct Example {
+    numbers: Vec<f32>,
+    label: i32,
+}
+
+/// What is learned of a part of a mini-batch.
+#[derive(Default)]
+pub struct Lesson {
+    /// The gradient of each parameter: the part's share of the mini-batch's mean.
+    pub gradients: Vec<Tensor<1>>,
+    /// The running statistics, weighted alike.
+    pub running: Vec<Tensor<1>>,
+    /// How well the CNN did.
+    pub tally: Tally,
+    /// Where the time went.
+    pub phases: Phases,
+}
+
+impl Lesson {
+    /// Adds another part of the same mini-batch.
+    pub fn add(&mut self, other: Self) {
+        sum(&mut self.gradients, other.gradients);
+        sum(&mut self.running, other.running);
+        self.tally += other.tally;
+        self.phases += other.phases;
+    }
+}
+
+fn sum(here: &mut Vec<Tensor<1>>, there: Vec<Tensor<1>>) {
+    if here.is_empty() {
+        *here = there;
+        return;
+    }
+    *here = std::mem::take(here).into_iter().zip(there).map(|(here, there)| here + there).collect();
+}
+
+impl Learner {
+    /// A learner on a device that does not differentiate by itself.
+    pub fn new(architecture: &Architecture, image_px: u32, device: &Device) -> Self {
+        let device = device.clone().autodiff();
+        let px = image_px as usize;
+        Self {
+            cnn: architecture.build_empty(&device),
+            decoder: Decoder::new(architecture.input.colour, image_px),
+            shape: [architecture.input.colour.channels(), px, px],
+            classes: architecture.classes,
+            device,
+        }
+    }
+
+    /// Reads and decodes an image of the sample.
+    ///
+    /// # Errors
+    /// It is broken, or its class is none that the CNN tells apart.
+    pub fn read(&mut self, sample: &Sample, place: u64, phases: &mut Phases) -> Result<Example, BrokenImage> {
+        let start = Instant::now();
+        let image = sample.read(place);
+        let read = Instant::now();
+        let mut numbers = Vec::with_capacity(self.decoder.numbers());
+        let label = image.and_then(|image| {
+            // A decoder that panics on an image has found a broken one.
+            catch_unwind(AssertUnwindSafe(|| self.decoder.decode(&image, &mut numbers)))
+                .unwrap_or_else(|panic| Err(ImageError(format!("the decoder panicked: {}", words(panic.as_ref())))))?;
+            match image.label.map(|label| (label, i32::try_from(label))) {
+                None => Err(ImageError("it has no class; training needs a folder for each class, or labels".into())),
+                Some((_, Ok(label))) if (label as usize) < self.classes => Ok(label),
+                Some((label, _)) => {
+                    let classes = self.classes;
+                    Err(ImageError(format!("its class has the number {label} and the CNN tells {classes} apart")))
+                }
+            }
+        });
+        phases.read_secs += (read - start).as_secs_f64();
+        phases.decode_secs += read.elapsed().as_secs_f64();
+        match label {
+            Ok(label) => Ok(Example { numbers, label }),
+            Err(ImageError(why)) => Err(BrokenImage { name: sample.name(place), why }),
+        }
+    }
+
+    /// Learns a share of a mini-batch that has so many images in all. The seed decides what dropout drops.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub fn learn(
+        &mut self,
+        numbers: &Numbers,
+        share: &[&Example],
+        mini_batch: usize,
+        seed: u64,
+    ) -> anyhow::Result<Lesson> {
+        let start = Instant::now();
+        seed_dropout(seed);
+        self.cnn.take(numbers);
+        let scores = self.cnn.forward(self.batch(share, &self.device));
+        let labels = self.labels(share, &self.device);
+        let loss = CrossEntropyLossConfig::new().init(&self.device).forward(scores.clone(), labels);
+        self.device.sync().map_err(|error| anyhow::anyhow!("the device failed: {error:?}"))?;
+        let forward = Instant::now();
+
+        let part = share.len() as f64 / mini_batch as f64;
+        let mut all = (loss.clone() * part).backward();
+        let gradients = self.cnn.gradients(&mut all);
+        drop(all);
+        let running = match numbers.running.is_empty() {
+            true => Vec::new(),
+            false => self.cnn.numbers().running.into_iter().map(|running| running * part).collect(),
+        };
+        let tally = tally(scores.without_autodiff(), loss.without_autodiff(), share)?;
+        let phases = Phases {
+            forward_secs: (forward - start).as_secs_f64(),
+            backward_secs: forward.elapsed().as_secs_f64(),
+            ..Phases::default()
+        };
+        Ok(Lesson { gradients, running, tally, phases })
+    }
+
+    /// How well the CNN with these numbers does on images that it does not learn.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub fn judge(&mut self, numbers: &Numbers, share: &[Example]) -> anyhow::Result<Tally> {
+        if share.is_empty() {
+            return Ok(Tally::default());
+        }
+        self.cnn.take(numbers);
+        let device = self.device.clone().without_autodiff();
+        let share: Vec<&Example> = share.iter().collect();
+        let scores = self.cnn.trained().forward(self.batch(&share, &device));
+        let loss = CrossEntropyLossConfig::new().init(&device).forward(scores.clone(), self.labels(&share, &device));
+        tally(scores, loss, &share)
+    }
+
+    fn batch(&self, share: &[&Example], device: &Device) -> Tensor<4> {
+        let [channels, height, width] = self.shape;
+        let numbers: Vec<f32> = share.iter().flat_map(|example| &example.numbers).copied().collect();
+        Tensor::from_data(TensorData::new(numbers, [share.len(), channels, height, width]), device)
+    }
+
+    fn labels(&self, share: &[&Example], device: &Device) -> Tensor<1, Int> {
+        let labels: Vec<i32> = share.iter().map(|example| example.label).collect();
+        Tensor::from_data(TensorData::new(labels, [share.len()]), device)
+    }
+}
+
+fn tally(scores: Tensor<2>, loss: Tensor<1>, share: &[&Example]) -> anyhow::Result<Tally> {
+    let unread = "the answer of the CNN could not be read from the device";
+    let read = |data: Result<TensorData, _>| {
+        data.map_err(|error: burn::tensor::ExecutionError| anyhow::anyhow!("{unread}: {error:?}"))
+    };
+    let classes = read(scores.argmax(1).try_into_data())?;
+    let loss = read(loss.try_into_data())?.iter::<f32>().next().context(unread)?;
+    let correct =
+        classes.iter::<i64>().zip(share).filter(|(class, example)| *class == i64::from(example.label)).count();
+    let images = share.len() as u64;
+    Ok(Tally { images, loss_sum: f64::from(loss) * images as f64, correct: correct as u64 })
+}

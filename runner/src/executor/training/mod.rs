@@ -1,0 +1,242 @@
+//! An executor that trains: one replica whose C threads share each mini-batch, averaged with the other executors'.
+
+mod inbox;
+mod learner;
+mod optimizer;
+mod peers;
+mod replica;
+mod settings;
+mod state;
+mod team;
+
+use std::io::BufRead;
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+
+use self::inbox::Inbox;
+use self::peers::Peers;
+use self::replica::Replica;
+pub use self::settings::{Deal, Optimizer, Schedule, Training};
+use super::Reports;
+use super::protocol::{Assignment, Evaluation, Order, Phases, Report, Round};
+use crate::cnn::Architecture;
+use crate::images::Sample;
+
+/// Rounds of every size of share before the first step on a device that compiles and tunes.
+const WARM_UP_ROUNDS: usize = 2;
+
+/// Warms up, says that it is ready, and does what it is ordered until its input ends.
+///
+/// # Errors
+/// An order cannot be carried out; none is after it.
+pub fn serve(
+    job: &Assignment,
+    training: &Training,
+    architecture: &Architecture,
+    sample: &Sample,
+    input: impl BufRead + Send + 'static,
+    reports: &Reports,
+) -> anyhow::Result<()> {
+    let listener = match &training.listen {
+        None => None,
+        Some(host) => Some(listen(host, reports)?),
+    };
+    let mut trainee =
+        Trainee { job, training, sample, reports, replica: Replica::new(architecture, job, training), peers: None };
+    trainee.warm_up()?;
+    let inbox = Inbox::open(input)?;
+    reports.send(&Report::Ready { images: sample.len() })?;
+    while let Some(order) = inbox.next()? {
+        match order {
+            Order::Partition(_) => anyhow::bail!("a partition is for inference, and this executor trains"),
+            Order::Peers { rank, addresses, token } => {
+                let listener = listener.as_ref().context("the job does not say where to listen for other executors")?;
+                trainee.peers = Some(Peers::join(listener, rank as usize, &addresses, &token)?);
+                reports.send(&Report::Joined { executors: addresses.len() as u32 })?;
+            }
+            Order::Train(round) => inbox.while_wanted(|| trainee.train(&round))?,
+            Order::Evaluate(evaluation) => inbox.while_wanted(|| trainee.evaluate(&evaluation))?,
+        }
+    }
+    Ok(())
+}
+
+fn listen(host: &str, reports: &Reports) -> anyhow::Result<TcpListener> {
+    let listener = TcpListener::bind((host, 0)).with_context(|| format!("nothing can listen on the address {host}"))?;
+    let port = listener.local_addr().context("the listening socket has no address")?.port();
+    reports.send(&Report::Listening { port })?;
+    Ok(listener)
+}
+
+struct Trainee<'a> {
+    job: &'a Assignment,
+    training: &'a Training,
+    sample: &'a Sample,
+    reports: &'a Reports,
+    replica: Replica,
+    peers: Option<Peers>,
+}
+
+/// What a replica has learned since the last average.
+#[derive(Default)]
+struct Unshared {
+    steps: u64,
+    images: u64,
+}
+
+impl Trainee<'_> {
+    fn deal(&self) -> Deal {
+        Deal {
+            images: self.sample.len(),
+            batch_size: u64::from(self.job.batch_size),
+            executors: u64::from(self.training.executors),
+        }
+    }
+
+    /// On the processor one share in each thread finds the memory; other devices make and tune a kernel for each size.
+    fn warm_up(&mut self) -> anyhow::Result<()> {
+        let deal = self.deal();
+        let full = deal.mini_batch(0, 0);
+        let share = u64::from(self.training.share_size);
+        if self.job.place.is_native() {
+            return self.replica.warm_up(self.sample, share.min(full.end - full.start));
+        }
+        let mut sizes = Vec::new();
+        for (step, executor) in (0..deal.executors).flat_map(|executor| [(0, executor), (deal.steps() - 1, executor)]) {
+            let places = deal.mini_batch(step, executor);
+            let images = places.end - places.start;
+            for size in [share.min(images), images % share] {
+                if size > 0 && !sizes.contains(&size) {
+                    sizes.push(size);
+                }
+            }
+        }
+        for size in sizes {
+            for _ in 0..WARM_UP_ROUNDS {
+                self.replica.warm_up(self.sample, size)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Trains the steps of a round, a partition after the other, and reports each.
+    fn train(&mut self, round: &Round) -> anyhow::Result<()> {
+        let deal = self.deal();
+        let rank = u64::from(round.rank);
+        anyhow::ensure!(rank < deal.executors, "there is no executor {} among {}", rank + 1, deal.executors);
+        let is_connected = deal.executors == 1 || self.peers.is_some();
+        anyhow::ensure!(
+            is_connected || self.training.average_every > 1,
+            "executors that average every mini-batch must be connected first"
+        );
+        if !round.load.is_empty() {
+            let is_state_averaged = self.training.average_optimizer_state;
+            let loaded = state::load(&round.load, round.rank as usize, &self.job.model, is_state_averaged)?;
+            self.replica.take(&loaded)?;
+        }
+        let last = deal.steps() * u64::from(self.training.epochs);
+        let end = round.steps.map_or(last, |steps| round.first_step.saturating_add(steps).min(last));
+        let at_once = u64::from(self.job.partition_size).div_ceil(deal.batch_size).max(1);
+        let (mut step, mut unshared, mut order) = (round.first_step, Unshared::default(), (None, Vec::new()));
+        while step < end {
+            let epoch = step / deal.steps();
+            if order.0 != Some(epoch) {
+                order = (Some(epoch), deal.order(self.job.seed, epoch));
+            }
+            let partition = step..(step + at_once).min(end).min((epoch + 1) * deal.steps());
+            let mini_batches: Vec<Vec<u64>> = partition
+                .clone()
+                .map(|step| deal.mini_batch(step % deal.steps(), rank))
+                .map(|places| order.1[places.start as usize..places.end as usize].to_vec())
+                .collect();
+            let report = self.partition(partition.clone(), &mini_batches, &mut unshared, end)?;
+            self.reports.send(&report)?;
+            step = partition.end;
+        }
+        if let Some(path) = &round.save {
+            state::save(path, &self.job.model, &self.replica.write_down()?, unshared.images)?;
+        }
+        self.reports.send(&Report::Trained { steps: end.saturating_sub(round.first_step) })
+    }
+
+    /// Reads a partition and learns its mini-batches.
+    fn partition(
+        &mut self,
+        steps: std::ops::Range<u64>,
+        mini_batches: &[Vec<u64>],
+        unshared: &mut Unshared,
+        end: u64,
+    ) -> anyhow::Result<Report> {
+        let (mut phases, mut broken) = (Phases::default(), Vec::new());
+        let mut tally = super::protocol::Tally::default();
+        let epoch = steps.start / self.deal().steps();
+        let examples = self.replica.read(self.sample, mini_batches, &mut phases, &mut broken)?;
+        for (step, mini_batch) in steps.zip(examples) {
+            let mut lesson = self.replica.learn(&mini_batch, step)?;
+            tally += lesson.tally;
+            phases += lesson.phases;
+            let images = lesson.tally.images;
+            let learned = match (&self.peers, self.training.average_every) {
+                (Some(peers), 1) => {
+                    let mut list = self.replica.write_down_lesson(&lesson)?;
+                    let (all, time) = peers.average(&mut list, images as f64)?;
+                    self.add_time(time, &mut phases);
+                    let start = Instant::now();
+                    self.replica.read_lesson(&list, &mut lesson)?;
+                    self.replica.idle(start, &mut phases.average_secs)?;
+                    all
+                }
+                _ => images as f64,
+            };
+            if learned > 0.0 {
+                let start = Instant::now();
+                let learning_rate = self.training.learning_rate(step, self.deal().steps());
+                self.replica.step(lesson, learning_rate)?;
+                self.replica.idle(start, &mut phases.backward_secs)?;
+            }
+            unshared.steps += 1;
+            unshared.images += images;
+            let is_due = unshared.steps == u64::from(self.training.average_every) || step + 1 == end;
+            if self.peers.is_some() && is_due {
+                if self.training.average_every > 1 {
+                    self.average(unshared.images, &mut phases)?;
+                }
+                *unshared = Unshared::default();
+            }
+        }
+        Ok(Report::Learned { epoch, tally, broken, phases })
+    }
+
+    /// Averages the parameters with the other executors'.
+    fn average(&mut self, images: u64, phases: &mut Phases) -> anyhow::Result<()> {
+        let Some(peers) = &self.peers else { return Ok(()) };
+        let start = Instant::now();
+        let mut written = self.replica.write_down()?;
+        let averaged = if self.training.average_optimizer_state { written.list.len() } else { written.numbers };
+        self.replica.idle(start, &mut phases.average_secs)?;
+        let (_, time) = peers.average(&mut written.list[..averaged], images as f64)?;
+        self.add_time(time, phases);
+        let start = Instant::now();
+        self.replica.take(&written)?;
+        self.replica.idle(start, &mut phases.average_secs)
+    }
+
+    /// An average holds every thread up.
+    fn add_time(&self, time: peers::AverageTime, phases: &mut Phases) {
+        let of_all_threads = |time: Duration| time.as_secs_f64() * f64::from(self.job.threads);
+        phases.wait_secs += of_all_threads(time.wait);
+        phases.average_secs += of_all_threads(time.exchange);
+    }
+
+    /// Judges the CNN by images that it did not learn.
+    fn evaluate(&mut self, evaluation: &Evaluation) -> anyhow::Result<()> {
+        let Evaluation { source, first, images } = evaluation;
+        let numbers: Vec<u64> = (*first..first.saturating_add(*images)).collect();
+        let places = (0..numbers.len() as u64).collect();
+        let held_out = Sample::new(source.open()?, numbers);
+        let (tally, broken) = self.replica.judge(&held_out, places, self.training.share_size as usize)?;
+        self.reports.send(&Report::Evaluated { tally, broken })
+    }
+}

@@ -1,0 +1,271 @@
+//! The one replica of the CNN that an executor trains, and its threads.
+
+use std::sync::Mutex;
+use std::time::Instant;
+
+use anyhow::Context as _;
+use burn::tensor::{Device, Tensor, TensorData};
+
+use super::super::protocol::{Assignment, BrokenImage, Phases, Tally};
+use super::learner::{Example, Learner, Lesson};
+use super::settings::Training;
+use super::team::{deal, together};
+use crate::cnn::{Architecture, Numbers};
+use crate::images::Sample;
+
+/// A replica: the numbers, the optimiser's state, and C threads.
+pub struct Replica {
+    learners: Vec<Learner>,
+    training: Training,
+    seed: u64,
+    device: Device,
+    numbers: Numbers,
+    /// The optimiser's tensors of each parameter.
+    state: Vec<Vec<Tensor<1>>>,
+    /// Steps that the optimiser has taken.
+    steps: u64,
+}
+
+impl Replica {
+    /// With weights from the job's seed.
+    pub fn new(architecture: &Architecture, job: &Assignment, training: &Training) -> Self {
+        let device = job.place.open();
+        let numbers = architecture.build(job.seed, &device).numbers();
+        let slots = training.optimizer.slots();
+        Self {
+            learners: (0..job.threads).map(|_| Learner::new(architecture, job.image_px, &device)).collect(),
+            training: training.clone(),
+            seed: job.seed,
+            state: numbers.learned.iter().map(|numbers| vec![numbers.zeros_like(); slots]).collect(),
+            numbers,
+            device,
+            steps: 0,
+        }
+    }
+
+    /// Reads and decodes images of the sample, in order; broken ones are left out of their mini-batch.
+    ///
+    /// # Errors
+    /// A thread panicked.
+    pub fn read(
+        &mut self,
+        sample: &Sample,
+        mini_batches: &[Vec<u64>],
+        phases: &mut Phases,
+        broken: &mut Vec<BrokenImage>,
+    ) -> anyhow::Result<Vec<Vec<Example>>> {
+        let places: Vec<u64> = mini_batches.iter().flatten().copied().collect();
+        places.iter().for_each(|place| sample.expect(*place));
+        let parts = deal(places, self.learners.len());
+        let read = together(&mut self.learners, parts, |learner, places| {
+            let mut phases = Phases::default();
+            let read: Vec<_> = places.into_iter().map(|place| learner.read(sample, place, &mut phases)).collect();
+            Ok((read, phases))
+        })?;
+        let mut examples = Vec::new();
+        for (part, spent) in read {
+            examples.extend(part);
+            *phases += spent;
+        }
+        let mut examples = examples.into_iter();
+        let batches = mini_batches.iter().map(|places| {
+            let whole = examples.by_ref().take(places.len());
+            whole.filter_map(|example| example.map_err(|why| broken.push(why)).ok()).collect()
+        });
+        Ok(batches.collect())
+    }
+
+    /// The gradient of a mini-batch. Its shares are always the same, whoever learns them.
+    ///
+    /// # Errors
+    /// The device fails, or a thread panicked.
+    pub fn learn(&mut self, mini_batch: &[Example], step: u64) -> anyhow::Result<Lesson> {
+        let size = self.training.share_size as usize;
+        let shares: Vec<(u64, Vec<&Example>)> =
+            (0..).zip(mini_batch.chunks(size).map(|share| share.iter().collect())).collect();
+        let (numbers, seed) = (&self.numbers, self.seed ^ step.wrapping_mul(0xD134_2543_DE82_EF95));
+        let parts = deal(shares, self.learners.len());
+        let lessons = together(&mut self.learners, parts, |learner, shares| {
+            let mut lesson = Lesson::default();
+            for (index, share) in shares {
+                let seed = seed.wrapping_add(index);
+                lesson.add(learner.learn(numbers, &share, mini_batch.len(), seed)?);
+            }
+            Ok(lesson)
+        })?;
+        let mut lessons = lessons.into_iter().filter(|lesson| lesson.tally.images > 0);
+        let mut whole = lessons.next().unwrap_or_default();
+        lessons.for_each(|lesson| whole.add(lesson));
+        Ok(whole)
+    }
+
+    /// Lets every thread learn a share of that many images, and forgets it: the first one makes the device compile and
+    /// tune.
+    ///
+    /// # Errors
+    /// The device fails, or a thread panicked.
+    pub fn warm_up(&mut self, sample: &Sample, images: u64) -> anyhow::Result<()> {
+        let numbers = &self.numbers;
+        let parts = vec![(); self.learners.len()];
+        together(&mut self.learners, parts, |learner, ()| {
+            // A broken image is reported when it is learned.
+            let places = (0..sample.len()).cycle().take(images as usize);
+            let share: Vec<_> =
+                places.filter_map(|place| learner.read(sample, place, &mut Phases::default()).ok()).collect();
+            if share.is_empty() {
+                return Ok(());
+            }
+            learner.learn(numbers, &share.iter().collect::<Vec<_>>(), share.len(), 0).map(drop)
+        })
+        .map(drop)
+    }
+
+    /// Changes the parameters by their gradients.
+    ///
+    /// # Errors
+    /// A thread panicked.
+    pub fn step(&mut self, lesson: Lesson, learning_rate: f64) -> anyhow::Result<()> {
+        self.steps += 1;
+        if !lesson.running.is_empty() {
+            self.numbers.running = lesson.running;
+        }
+        let (optimizer, step) = (self.training.optimizer, self.steps);
+        let learned = std::mem::take(&mut self.numbers.learned);
+        let work: Vec<_> = learned.into_iter().zip(lesson.gradients).zip(std::mem::take(&mut self.state)).collect();
+        let parts = deal(work, self.learners.len());
+        let done = together(&mut self.learners, parts, |_, work| {
+            let one = |((parameter, gradient), mut state): ((Tensor<1>, Tensor<1>), Vec<Tensor<1>>)| {
+                (optimizer.step(parameter, gradient, &mut state, learning_rate, step), state)
+            };
+            Ok(work.into_iter().map(one).collect::<Vec<_>>())
+        })?;
+        (self.numbers.learned, self.state) = done.into_iter().flatten().unzip();
+        Ok(())
+    }
+
+    /// How well the CNN does on the images at these places of a sample that it does not learn.
+    ///
+    /// # Errors
+    /// The device fails, or a thread panicked.
+    pub fn judge(
+        &mut self,
+        sample: &Sample,
+        places: Vec<u64>,
+        at_once: usize,
+    ) -> anyhow::Result<(Tally, Vec<BrokenImage>)> {
+        let (numbers, broken) = (&self.numbers, Mutex::new(Vec::new()));
+        let parts = deal(places, self.learners.len());
+        let tallies = together(&mut self.learners, parts, |learner, places| {
+            let mut tally = Tally::default();
+            for places in places.chunks(at_once) {
+                let mut share = Vec::with_capacity(places.len());
+                for place in places {
+                    match learner.read(sample, *place, &mut Phases::default()) {
+                        Ok(example) => share.push(example),
+                        Err(why) => broken.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(why),
+                    }
+                }
+                tally += learner.judge(numbers, &share)?;
+            }
+            Ok(tally)
+        })?;
+        let mut whole = Tally::default();
+        tallies.into_iter().for_each(|tally| whole += tally);
+        Ok((whole, broken.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)))
+    }
+
+    /// The numbers as one list: parameters, running statistics, and the optimiser's state.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub fn write_down(&self) -> anyhow::Result<Written> {
+        let mut list = Vec::new();
+        append(&mut list, self.numbers.learned.iter().chain(&self.numbers.running))?;
+        let numbers = list.len();
+        append(&mut list, self.state.iter().flatten())?;
+        Ok(Written { list, numbers, steps: self.steps })
+    }
+
+    /// Takes what [`Replica::write_down`] of the same CNN and optimiser gave.
+    ///
+    /// # Errors
+    /// It is of another CNN or optimiser.
+    pub fn take(&mut self, written: &Written) -> anyhow::Result<()> {
+        let mut rest = written.list.as_slice();
+        let numbers = &mut self.numbers;
+        let state = self.state.iter_mut().flatten();
+        for tensor in numbers.learned.iter_mut().chain(&mut numbers.running).chain(state) {
+            *tensor = next(&mut rest, tensor, &self.device)?;
+        }
+        anyhow::ensure!(rest.is_empty(), "the numbers are those of another CNN or optimiser: {} too many", rest.len());
+        self.steps = written.steps;
+        Ok(())
+    }
+
+    /// What was learned of a mini-batch as one list; of a replica that has learned nothing, as many zeros.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub fn write_down_lesson(&self, lesson: &Lesson) -> anyhow::Result<Vec<f32>> {
+        let mut list = Vec::new();
+        append(&mut list, lesson.gradients.iter().chain(&lesson.running))?;
+        if lesson.tally.images == 0 {
+            let count = |tensors: &[Tensor<1>]| tensors.iter().map(|tensor| tensor.dims()[0]).sum::<usize>();
+            list.resize(count(&self.numbers.learned) + count(&self.numbers.running), 0.0);
+        }
+        Ok(list)
+    }
+
+    /// Puts other gradients and running statistics into a lesson.
+    ///
+    /// # Errors
+    /// The list is of another CNN.
+    pub fn read_lesson(&self, list: &[f32], lesson: &mut Lesson) -> anyhow::Result<()> {
+        let mut rest = list;
+        let mut read = |like: &[Tensor<1>]| {
+            like.iter().map(|tensor| next(&mut rest, tensor, &self.device)).collect::<anyhow::Result<Vec<_>>>()
+        };
+        lesson.gradients = read(&self.numbers.learned)?;
+        lesson.running = read(&self.numbers.running)?;
+        Ok(())
+    }
+
+    /// Waits until the device has nothing left to do, and adds the time since then to a phase.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub fn idle(&self, since: Instant, secs: &mut f64) -> anyhow::Result<()> {
+        self.device.sync().map_err(|error| anyhow::anyhow!("the device failed: {error:?}"))?;
+        *secs += since.elapsed().as_secs_f64() * self.learners.len() as f64;
+        Ok(())
+    }
+}
+
+/// The numbers of a replica as one list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Written {
+    /// Parameters, running statistics, the optimiser's state.
+    pub list: Vec<f32>,
+    /// How many of them are not state.
+    pub numbers: usize,
+    /// Steps that the optimiser has taken.
+    pub steps: u64,
+}
+
+fn append<'a>(list: &mut Vec<f32>, tensors: impl Iterator<Item = &'a Tensor<1>>) -> anyhow::Result<()> {
+    for tensor in tensors {
+        let data = tensor.clone().try_into_data();
+        let data = data.map_err(|error| anyhow::anyhow!("numbers could not be read from the device: {error:?}"))?;
+        list.extend(data.as_slice::<f32>().ok().context("the numbers of the CNN are no 32-bit floats")?);
+    }
+    Ok(())
+}
+
+/// The next tensor of a list, as long as another.
+fn next(rest: &mut &[f32], like: &Tensor<1>, device: &Device) -> anyhow::Result<Tensor<1>> {
+    let count = like.dims()[0];
+    let (numbers, after) =
+        rest.split_at_checked(count).context("the numbers are those of another CNN or optimiser: too few")?;
+    *rest = after;
+    Ok(Tensor::from_data(TensorData::new(numbers.to_vec(), [count]), device))
+}

@@ -1,0 +1,139 @@
+//! A replica in a file: a line of JSON that says what it is, then its numbers, 32-bit floats in little-endian order.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, BufWriter, Read as _, Write as _};
+use std::path::Path;
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+
+use super::peers::mean;
+use super::replica::Written;
+
+const FORMAT: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    foreglow_replica: u32,
+    model: String,
+    /// Images that the replica has learned since the last average: its weight in the next one.
+    images: u64,
+    /// Steps that its optimiser has taken.
+    steps: u64,
+    /// Parameters and running statistics.
+    numbers: usize,
+    /// Numbers of the optimiser's state.
+    state: usize,
+}
+
+/// Saves a replica of a CNN that has learned so many images since the last average.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn save(path: &Path, model: &str, written: &Written, images: u64) -> anyhow::Result<()> {
+    let header = Header {
+        foreglow_replica: FORMAT,
+        model: model.to_owned(),
+        images,
+        steps: written.steps,
+        numbers: written.numbers,
+        state: written.list.len() - written.numbers,
+    };
+    let write = || -> anyhow::Result<()> {
+        let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
+        serde_json::to_writer(&mut file, &header)?;
+        file.write_all(b"\n")?;
+        for number in &written.list {
+            file.write_all(&number.to_le_bytes())?;
+        }
+        Ok(file.flush()?)
+    };
+    write().with_context(|| format!("the replica could not be saved to {}", path.display()))
+}
+
+/// Loads the mean of the replicas that the executors saved, by rank, each weighted by the images that it learned. Where the
+/// optimiser's state is not averaged, it is that of the executor's own file.
+///
+/// # Errors
+/// A file cannot be read, or is of another CNN.
+pub fn load(files: &[impl AsRef<Path>], rank: usize, model: &str, is_state_averaged: bool) -> anyhow::Result<Written> {
+    let mut all = Vec::new();
+    for path in files {
+        let path = path.as_ref();
+        all.push(read(path, model).with_context(|| format!("the replica {} could not be loaded", path.display()))?);
+    }
+    let own = if all.len() > 1 { rank } else { 0 };
+    let (mut own, _) = all
+        .get(own)
+        .cloned()
+        .with_context(|| format!("there are {} replicas and none of executor {}", all.len(), rank + 1))?;
+    let alike = |written: &Written| (written.list.len(), written.numbers) == (own.list.len(), own.numbers);
+    anyhow::ensure!(all.iter().all(|(written, _)| alike(written)), "the replicas are of different CNNs or optimisers");
+    if all.len() > 1 && all.iter().any(|(_, images)| *images > 0) {
+        let averaged = if is_state_averaged { own.list.len() } else { own.numbers };
+        let lists: Vec<_> =
+            all.iter().map(|(written, images)| (written.list[..averaged].to_vec(), *images as f64)).collect();
+        own.list[..averaged].copy_from_slice(&mean(&lists));
+    }
+    Ok(own)
+}
+
+fn read(path: &Path, model: &str) -> anyhow::Result<(Written, u64)> {
+    let mut file = BufReader::with_capacity(1 << 20, File::open(path)?);
+    let mut line = Vec::new();
+    file.by_ref().take(4096).read_until(b'\n', &mut line)?;
+    let header: Header = serde_json::from_slice(&line).context("it is no replica that an executor saved")?;
+    anyhow::ensure!(header.foreglow_replica == FORMAT, "another version of Foreglow saved it");
+    anyhow::ensure!(header.model == model, "it is of a {}, not of a {model}", header.model);
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let expected = (header.numbers + header.state) * 4;
+    anyhow::ensure!(bytes.len() == expected, "it has {} bytes of numbers and not {expected}", bytes.len());
+    let list = bytes.chunks_exact(4).map(|bytes| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
+    let written = Written { list: list.collect(), numbers: header.numbers, steps: header.steps };
+    Ok((written, header.images))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(list: &[f32]) -> Written {
+        Written { list: list.to_vec(), numbers: 2, steps: 5 }
+    }
+
+    #[test]
+    fn a_replica_is_the_same_once_loaded() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let saved = written(&[1.5, f32::MIN_POSITIVE, -0.0]);
+        save(&path, "lenet5", &saved, 8).unwrap();
+        assert_eq!(load(&[&path], 3, "lenet5", true).unwrap(), saved);
+    }
+
+    #[test]
+    fn the_mean_is_weighted_by_images_and_may_leave_the_state_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = ["a", "b"].map(|name| folder.path().join(name));
+        save(&paths[0], "lenet5", &written(&[1.0, 2.0, 10.0]), 3).unwrap();
+        save(&paths[1], "lenet5", &written(&[5.0, 6.0, 20.0]), 1).unwrap();
+        assert_eq!(load(&paths, 1, "lenet5", false).unwrap().list, [2.0, 3.0, 20.0]);
+        assert_eq!(load(&paths, 1, "lenet5", true).unwrap().list, [2.0, 3.0, 12.5]);
+    }
+
+    #[test]
+    fn what_is_no_replica_and_one_of_another_cnn_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let said = |path: &Path| format!("{:#}", load(&[path], 0, "vgg16", false).unwrap_err());
+        assert!(said(&path).contains("could not be loaded"), "{}", said(&path));
+        std::fs::write(&path, "shopping list\n").unwrap();
+        assert!(said(&path).contains("no replica that an executor saved"), "{}", said(&path));
+        save(&path, "lenet5", &written(&[1.0, 2.0]), 3).unwrap();
+        assert!(said(&path).contains("it is of a lenet5, not of a vgg16"), "{}", said(&path));
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes.pop();
+        std::fs::write(&path, bytes).unwrap();
+        assert!(format!("{:#}", load(&[&path], 0, "lenet5", false).unwrap_err()).contains("bytes of numbers"));
+    }
+}

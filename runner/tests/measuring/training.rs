@@ -1,0 +1,175 @@
+//! Training, end to end: what is learned, that it does not depend on who computes it, and how it ends when it cannot go on.
+
+use foreglow_shared::{Context, Mode, Outcome, Sample};
+
+use crate::bench_folder::{answer, images, sample, text};
+
+/// Drawn digits on the processor, with options.
+fn train(model: &str, options: &str) -> (i32, Sample) {
+    let command = format!("run --mode training --model {model} --draw digits --device cpu --format json {options}");
+    sample(&command.split_whitespace().collect::<Vec<_>>())
+}
+
+fn trained(model: &str, options: &str) -> Sample {
+    let (code, sample) = train(model, options);
+    assert_eq!((code, sample.outcome), (0, Outcome::Completed), "{options}: {:?}", sample.reason);
+    sample
+}
+
+/// The mean loss of each epoch.
+fn losses(sample: &Sample) -> Vec<f64> {
+    let epochs = sample.extra["training"]["epochs"].as_array().unwrap();
+    epochs.iter().map(|epoch| epoch["loss"].as_f64().unwrap()).collect()
+}
+
+fn assert_close(left: &[f64], right: &[f64]) {
+    assert_eq!(left.len(), right.len());
+    for (a, b) in left.iter().zip(right) {
+        assert!((a - b).abs() <= 1e-4 * a.abs().max(1.0), "{left:?} and {right:?}");
+    }
+}
+
+#[test]
+fn lenet_learns_to_read_digits_that_it_has_not_seen() {
+    let options = "--images 2000 --sampling-rate 1 --batch-size 32 --epochs 6 --optimizer adam --learning-rate 0.003 --test-images 500";
+    let sample = trained("lenet5", &format!("{options} --cores 2"));
+    let losses = losses(&sample);
+    assert!(losses[5] < losses[0] / 3.0, "{losses:?}");
+    let held_out = &sample.extra["training"]["held_out"];
+    assert_eq!(held_out["images"], 500);
+    let accuracy = held_out["accuracy"].as_f64().unwrap();
+    assert!(accuracy > 0.9, "{accuracy} of the digits are told");
+}
+
+#[test]
+fn a_training_sample_says_what_ran_and_is_a_context_of_its_own() {
+    let options = "--images 64 --sampling-rate 0.5 --batch-size 8 --epochs 2 --executors 2";
+    let sample = trained("lenet5", options);
+    let workload = &sample.workload;
+    assert_eq!((workload.mode, workload.epochs, workload.batch_size), (Mode::Training, 2, 8));
+    assert_eq!(sample.configuration.partition_size, 8, "a partition is a mini-batch");
+    assert_eq!((&workload.extra["optimizer"], &workload.extra["average_every"]), (&"sgd_momentum".into(), &1.into()));
+    assert_eq!(sample.extra["images_processed"], 64, "two epochs of half the images");
+    let phases = &sample.extra["phases"];
+    for phase in ["read_secs", "decode_secs", "forward_secs", "backward_secs", "average_secs", "wait_secs"] {
+        assert!(phases[phase].as_f64().unwrap() > 0.0, "{phase}: {phases}");
+    }
+    let adam = trained("lenet5", &format!("{options} --optimizer adam"));
+    assert_ne!(Context::of(&sample), Context::of(&adam), "another optimiser takes another time");
+    let slow = trained("lenet5", &format!("{options} --learning-rate 0.001"));
+    assert_eq!(Context::of(&sample), Context::of(&slow), "another learning rate takes the same time");
+    assert_ne!(losses(&sample), losses(&slow));
+}
+
+#[test]
+fn the_loss_does_not_depend_on_the_number_of_threads() {
+    // With batch normalisation, and with dropout.
+    for model in ["resnet18 --image-px 32", "mobilenet_v2 --image-px 32"] {
+        let options = "--images 24 --sampling-rate 1 --batch-size 8 --epochs 2 --learning-rate 0.05";
+        let curves = [1, 2, 3].map(|cores| losses(&trained(model, &format!("{options} --cores {cores}"))));
+        assert_close(&curves[0], &curves[1]);
+        assert_close(&curves[0], &curves[2]);
+    }
+}
+
+#[test]
+fn executors_that_average_every_gradient_learn_as_one_with_a_larger_mini_batch() {
+    let options = "--images 100 --sampling-rate 1 --epochs 3";
+    for optimizer in ["sgd --learning-rate 0.05 --schedule cosine", "adam"] {
+        let one = trained("lenet5", &format!("{options} --optimizer {optimizer} --batch-size 24"));
+        let three = trained("lenet5", &format!("{options} --optimizer {optimizer} --batch-size 8 --executors 3"));
+        assert_close(&losses(&one), &losses(&three));
+    }
+}
+
+#[test]
+fn parameters_that_are_averaged_now_and_then_are_repeatable_and_of_their_own() {
+    let options = "--images 100 --sampling-rate 1 --epochs 3 --batch-size 8 --executors 2 --learning-rate 0.05";
+    let every = |options: &str| losses(&trained("lenet5", options));
+    let third = every(&format!("{options} --average-every 3"));
+    assert_close(&third, &every(&format!("{options} --average-every 3 --cores 2")));
+    assert_ne!(third, every(&format!("{options} --average-every 1")));
+    assert_ne!(third, every(&format!("{options} --average-every 3 --average-optimizer-state")));
+}
+
+#[test]
+fn classes_are_the_folders_and_an_image_without_one_is_broken() {
+    let folder = images(8);
+    let run = |extra: &[&str]| {
+        let data = text(folder.path());
+        sample(
+            &[
+                &["run", "--mode", "training", "--model", "lenet5", "--data", data, "--sampling-rate", "1"][..],
+                &["--batch-size", "4", "--device", "cpu", "--format", "json"],
+                extra,
+            ]
+            .concat(),
+        )
+    };
+    let (code, sample) = run(&[]);
+    assert_eq!((code, sample.outcome), (2, Outcome::Failed));
+    let reason = sample.reason.unwrap();
+    assert!(reason.contains("it has no class; training needs a folder for each class"), "{reason}");
+
+    for class in 0..4 {
+        let class_folder = folder.path().join(format!("class {class}"));
+        std::fs::create_dir(&class_folder).unwrap();
+        for index in [2 * class, 2 * class + 1] {
+            let name = format!("{index:04}.jpg");
+            std::fs::rename(folder.path().join(&name), class_folder.join(&name)).unwrap();
+        }
+    }
+    std::fs::write(folder.path().join("class 0/0000.jpg"), b"no image").unwrap();
+    let (code, sample) = run(&["--epochs", "2", "--max-broken", "1", "--test-data", text(folder.path())]);
+    assert_eq!(
+        code, 2,
+        "the broken image counts once in training, and again among the test images: {:?}",
+        sample.reason
+    );
+    let (code, sample) = run(&["--epochs", "2", "--max-broken", "1"]);
+    assert_eq!((code, sample.outcome), (0, Outcome::Completed), "{:?}", sample.reason);
+    assert_eq!((&sample.extra["images_processed"], &sample.extra["broken_images"]["count"]), (&14.into(), &1.into()));
+}
+
+#[test]
+fn a_training_beyond_its_memory_or_its_time_says_so() {
+    let (code, sample) = train("resnet18", "--image-px 32 --images 16 --executors 2 --memory 60");
+    assert_eq!((code, sample.outcome), (1, Outcome::OutOfMemory), "{:?}", sample.reason);
+    let long = "--image-px 64 --images 400 --sampling-rate 1 --batch-size 16 --timeout 0.5 --executors 2";
+    let (code, sample) = train("resnet18", long);
+    assert_eq!((code, sample.outcome, sample.completion_time_secs), (1, Outcome::TimedOut, Some(0.5)));
+}
+
+#[test]
+fn options_that_mean_nothing_are_refused() {
+    let folder = images(8);
+    let data = format!("--data {}", text(folder.path()));
+    for (options, sentence) in [
+        ("--epochs 2", "--epochs is for training; add --mode training or leave it out"),
+        ("--mode training --epochs 0", "--epochs is 0"),
+        ("--mode training --learning-rate -1", "--learning-rate is -1; give a number above 0"),
+        ("--mode training --momentum 1", "--momentum is 1; give a share from 0"),
+        ("--mode training --optimizer adam --momentum 0.5", "--momentum is for --optimizer sgd"),
+        ("--mode training --step-epochs 2", "--step-epochs is for --schedule step"),
+        ("--mode training --average-optimizer-state", "leave out --average-optimizer-state, or average less often"),
+        (
+            "--mode training --partition-size 12",
+            "a partition of 12 images would cut a mini-batch; give --partition-size 8",
+        ),
+        (
+            "--mode training --batch-size 64 --images 20",
+            "--batch-size is 64 and the job has 20 images; give 20 or less",
+        ),
+        (&format!("--mode training {data} --test-images 2"), "--test-images needs --test-data"),
+        (
+            &format!("--mode training --test-data {} --test-images 9", text(folder.path())),
+            "give --test-images 8 or less",
+        ),
+    ] {
+        let options = options.replace("--learning-rate -1", "--learning-rate=-1");
+        let arguments = [vec!["run"], options.split_whitespace().collect()].concat();
+        let (code, out, err) = answer(&arguments);
+        assert_eq!((code, out.as_str()), (2, ""), "{options}: {err}");
+        assert!(err.contains(sentence), "{options}: {err}");
+    }
+}

@@ -1,0 +1,98 @@
+//! Bytes of a text file as text: UTF-8 and UTF-16 with or without a byte order mark, and Windows-1252, which spreadsheets of
+//! western Europe still write.
+
+/// Windows-1252, 0x80 to 0x9f; the rest is Latin-1. A byte that it leaves undefined is no text.
+const WINDOWS_1252: [char; 32] = [
+    '€', '\0', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\0', 'Ž', '\0', '\0', '‘', '’', '“', '”', '•',
+    '–', '—', '˜', '™', 'š', '›', 'œ', '\0', 'ž', 'Ÿ',
+];
+
+/// The text of a file, or the position of the first byte that no text has.
+///
+/// # Errors
+/// Control characters, or half a character: a picture, an archive, a file that was cut.
+pub(crate) fn decode(bytes: &[u8]) -> Result<String, usize> {
+    let text = match bytes {
+        [0xef, 0xbb, 0xbf, rest @ ..] => utf8_or_western(rest).map_err(|place| place + 3)?,
+        [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes).map_err(|place| place + 2)?,
+        [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes).map_err(|place| place + 2)?,
+        // Every format of ours begins with a letter of ASCII, which has one zero byte in UTF-16.
+        [1..=255, 0, 1..=255, 0, ..] => utf16(bytes, u16::from_le_bytes)?,
+        [0, 1..=255, 0, 1..=255, ..] => utf16(bytes, u16::from_be_bytes)?,
+        _ => utf8_or_western(bytes)?,
+    };
+    Ok(text)
+}
+
+fn utf8_or_western(bytes: &[u8]) -> Result<String, usize> {
+    if let Some(place) = bytes.iter().position(|byte| is_control(u32::from(*byte))) {
+        return Err(place);
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(text.to_owned()),
+        Err(_) => (0..).zip(bytes).map(|(place, byte)| western(*byte).ok_or(place)).collect(),
+    }
+}
+
+fn western(byte: u8) -> Option<char> {
+    let letter = match byte {
+        0x80..=0x9f => WINDOWS_1252[usize::from(byte - 0x80)],
+        _ => char::from(byte),
+    };
+    (letter != '\0').then_some(letter)
+}
+
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, usize> {
+    let (pairs, rest) = bytes.as_chunks::<2>();
+    if !rest.is_empty() {
+        return Err(bytes.len() - 1);
+    }
+    let letters = char::decode_utf16(pairs.iter().map(|pair| unit(*pair)));
+    let mut text = String::with_capacity(pairs.len());
+    for letter in letters {
+        match letter {
+            Ok(letter) if !is_control(letter.into()) => text.push(letter),
+            _ => return Err(text.encode_utf16().count() * 2),
+        }
+    }
+    Ok(text.trim_start_matches('\u{feff}').to_owned())
+}
+
+/// Whether no text holds this code: a control character other than white space.
+fn is_control(code: u32) -> bool {
+    code < 0x20 && !matches!(code, 0x09..=0x0d) || code == 0x7f
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_text_is_the_same_in_every_encoding() {
+        let text = "modèle;durée\nresnet18;12,5\n";
+        let utf16 = |unit: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(unit).collect::<Vec<u8>>();
+        let western: Vec<u8> = text.chars().map(|letter| u8::try_from(u32::from(letter)).unwrap()).collect();
+        let with = |mark: &[u8], bytes: Vec<u8>| [mark.to_vec(), bytes].concat();
+        for bytes in [
+            text.as_bytes().to_vec(),
+            with(&[0xef, 0xbb, 0xbf], text.as_bytes().to_vec()),
+            with(&[0xff, 0xfe], utf16(u16::to_le_bytes)),
+            with(&[0xfe, 0xff], utf16(u16::to_be_bytes)),
+            utf16(u16::to_le_bytes),
+            utf16(u16::to_be_bytes),
+            western,
+        ] {
+            assert_eq!(decode(&bytes).as_deref(), Ok(text));
+        }
+        assert_eq!(decode(b"\x80 12").as_deref(), Ok("€ 12"));
+    }
+
+    #[test]
+    fn what_is_no_text_is_told_by_its_first_such_byte() {
+        assert_eq!(decode(&[0xff, 0xd8, 0xff, 0xe0, 0x00]), Err(4), "a JPEG file");
+        assert_eq!(decode(b"PK\x03\x04"), Err(2), "an archive");
+        assert_eq!(decode(&[0xff, 0xfe, b'a']), Err(2), "UTF-16 that was cut");
+        assert_eq!(decode(&[0xfe, 0xff, 0xd8, 0x00, 0x00, 0x41]), Err(2), "half a character");
+        assert_eq!(decode(b"a\x81"), Err(1));
+    }
+}

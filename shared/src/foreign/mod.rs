@@ -1,0 +1,239 @@
+//! Tables of other tools: any CSV whose columns a person can name becomes runs.
+
+mod field;
+mod mapping;
+
+use std::collections::BTreeMap;
+
+pub use self::field::Field;
+pub use self::mapping::{Extent, Mapping, Place, TimeUnit};
+use crate::encoding::decode;
+use crate::separated::{delimiter, with_point};
+use crate::{Context, Host, IncompleteOutcome, IncompleteRun, Job, Mode, Observation, Workload};
+
+/// A table that another tool wrote.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForeignTable {
+    text: String,
+    delimiter: u8,
+    headers: Vec<String>,
+}
+
+/// Why a table gives no runs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TableError {
+    /// It is not text.
+    #[error("it is not text (byte {0}); give a table as CSV")]
+    NotText(usize),
+    /// It has no header or no row.
+    #[error("there are no rows in it; give a table with a header and one run a row")]
+    Empty,
+    /// The form of CSV is broken.
+    #[error("line {line}: it is no row of the table ({reason})")]
+    Row {
+        /// Counted from 1.
+        line: u64,
+        /// As the reader says it.
+        reason: String,
+    },
+    /// Neither a column nor the person says it.
+    #[error("{0} is not known; choose its column, or say it for all rows")]
+    Missing(&'static str),
+    /// A cell does not hold what it should.
+    #[error("line {line}: {field} is {text:?}; it must be {must}. Choose another column, or mend the file")]
+    Cell {
+        /// Counted from 1.
+        line: u64,
+        /// What it should say.
+        field: &'static str,
+        /// What it holds.
+        text: String,
+        /// What it may hold.
+        must: &'static str,
+    },
+}
+
+impl ForeignTable {
+    /// Reads the header of a table.
+    ///
+    /// # Errors
+    /// It is no text, or has no header with a row below it.
+    pub fn read(bytes: &[u8]) -> Result<Self, TableError> {
+        let text = decode(bytes).map_err(TableError::NotText)?;
+        let mut table = Self { delimiter: delimiter(&text), text, headers: Vec::new() };
+        let mut reader = table.reader();
+        let headers = reader.headers().map_err(|error| broken(&error))?;
+        let headers: Vec<String> = headers.iter().map(str::to_owned).collect();
+        let has_rows = reader.records().next().is_some();
+        if !has_rows || headers.iter().all(String::is_empty) {
+            return Err(TableError::Empty);
+        }
+        table.headers = headers;
+        Ok(table)
+    }
+
+    /// The names of the columns.
+    pub fn headers(&self) -> &[String] {
+        &self.headers
+    }
+
+    /// The first rows, so that a person sees what is in which column.
+    pub fn first_rows(&self, most: usize) -> Vec<Vec<String>> {
+        let rows = self.reader().into_records().take(most).map_while(Result::ok);
+        rows.map(|row| row.iter().map(str::to_owned).collect()).collect()
+    }
+
+    /// The runs of every row, sorted into jobs as samples are.
+    ///
+    /// # Errors
+    /// Something that is nowhere said, or the line of the first cell that does not hold what it should.
+    pub fn jobs(&self, mapping: &Mapping) -> Result<Vec<Job>, TableError> {
+        if let Some(field) = mapping.missing().first() {
+            return Err(TableError::Missing(field.label()));
+        }
+        let mut jobs: BTreeMap<String, Job> = BTreeMap::new();
+        for row in self.reader().into_records() {
+            let row = row.map_err(|error| broken(&error))?;
+            let line = row.position().map_or(1, csv::Position::line);
+            Row { cells: &row, line, mapping, delimiter: self.delimiter }.add_to(&mut jobs)?;
+        }
+        let mut jobs: Vec<Job> = jobs.into_values().collect();
+        jobs.iter_mut().for_each(Job::sort_runs);
+        Ok(jobs)
+    }
+
+    fn reader(&self) -> csv::Reader<&[u8]> {
+        csv::ReaderBuilder::new().delimiter(self.delimiter).trim(csv::Trim::All).from_reader(self.text.as_bytes())
+    }
+}
+
+fn broken(error: &csv::Error) -> TableError {
+    TableError::Row { line: error.position().map_or(1, csv::Position::line), reason: error.to_string() }
+}
+
+/// One row, to be read as a run.
+struct Row<'a> {
+    cells: &'a csv::StringRecord,
+    line: u64,
+    mapping: &'a Mapping,
+    delimiter: u8,
+}
+
+impl Row<'_> {
+    fn add_to(&self, jobs: &mut BTreeMap<String, Job>) -> Result<(), TableError> {
+        let context = self.context()?;
+        let images = self.count(Field::Images)?;
+        let extent = self.positive(Field::Extent)?;
+        let sampling_rate = match self.mapping.extent {
+            Extent::Share => extent,
+            Extent::Percent => extent / 100.0,
+            // A count of images is far below 2^53.
+            Extent::Images => extent / images as f64,
+        };
+        if sampling_rate > 1.0 {
+            let must = match self.mapping.extent {
+                Extent::Share => "at most 1, a share of the images",
+                Extent::Percent => "at most 100, percent of the images",
+                Extent::Images => "at most the images of the whole job",
+            };
+            return Err(self.cell(Field::Extent, must));
+        }
+        let (executors, cores_per_executor) = (self.whole(Field::Executors)?, self.whole(Field::CoresPerExecutor)?);
+        let memory_per_executor_mib = self.whole(Field::MemoryPerExecutorMib)?;
+        let partition_size = self.whole(Field::PartitionSize)?;
+        let job = jobs.entry(context.key()).or_insert_with(|| Job {
+            context,
+            observations: Vec::new(),
+            incomplete: Vec::new(),
+            peaks: Vec::new(),
+        });
+        let incomplete = |outcome, at_least_secs| IncompleteRun {
+            executors,
+            cores_per_executor,
+            memory_per_executor_mib,
+            partition_size,
+            sampling_rate,
+            outcome,
+            at_least_secs,
+        };
+        match self.text(Field::Outcome).to_lowercase().as_str() {
+            "completed" => job.observations.push(Observation {
+                executors,
+                cores_per_executor,
+                memory_per_executor_mib,
+                partition_size,
+                sampling_rate,
+                completion_time_secs: self.secs()?,
+                startup_secs: None,
+            }),
+            "out_of_memory" => job.incomplete.push(incomplete(IncompleteOutcome::OutOfMemory, None)),
+            "timed_out" => job.incomplete.push(incomplete(IncompleteOutcome::TimedOut, Some(self.secs()?))),
+            "failed" => {}
+            _ => return Err(self.cell(Field::Outcome, "completed, out_of_memory, timed_out or failed")),
+        }
+        Ok(())
+    }
+
+    fn context(&self) -> Result<Context, TableError> {
+        let mode = match self.text(Field::Mode).to_lowercase().as_str() {
+            "inference" => Mode::Inference,
+            "training" => Mode::Training,
+            _ => return Err(self.cell(Field::Mode, "inference or training")),
+        };
+        let model = self.text(Field::Model).to_owned();
+        if model.is_empty() {
+            return Err(self.cell(Field::Model, "the name of a CNN"));
+        }
+        let workload = Workload {
+            model,
+            mode,
+            image_px: self.whole(Field::ImagePx)?,
+            images: self.count(Field::Images)?,
+            epochs: self.whole(Field::Epochs)?,
+            batch_size: self.whole(Field::BatchSize)?,
+            extra: serde_json::Map::new(),
+        };
+        Ok(Context { workload, engine: self.mapping.engine, host: Host::default(), accelerator: None })
+    }
+
+    fn text(&self, field: Field) -> &str {
+        match self.mapping.places.get(&field) {
+            Some(Place::Column(column)) => self.cells.get(*column).unwrap_or_default(),
+            Some(Place::Fixed(text)) => text.trim(),
+            None => "",
+        }
+    }
+
+    fn positive(&self, field: Field) -> Result<f64, TableError> {
+        let text = self.text(field);
+        let number = with_point(text, self.delimiter).as_deref().unwrap_or(text).parse::<f64>().ok();
+        number.filter(|number| number.is_finite() && *number > 0.0).ok_or_else(|| self.cell(field, "a number above 0"))
+    }
+
+    fn secs(&self) -> Result<f64, TableError> {
+        let secs = self.positive(Field::CompletionTime)? * self.mapping.time_unit.secs();
+        if secs.is_finite() && secs > 0.0 { Ok(secs) } else { Err(self.cell(Field::CompletionTime, "a time")) }
+    }
+
+    /// A count, which other tools also write as `4.0`.
+    fn count(&self, field: Field) -> Result<u64, TableError> {
+        /// The largest whole number below which `f64` has every other one.
+        const MOST: f64 = 9e15;
+        let number = self.positive(field)?;
+        if number.fract() == 0.0 && number <= MOST {
+            // A whole number in the range of u64.
+            Ok(number as u64)
+        } else {
+            Err(self.cell(field, "a whole number, 1 or more"))
+        }
+    }
+
+    fn whole(&self, field: Field) -> Result<u32, TableError> {
+        u32::try_from(self.count(field)?).map_err(|_| self.cell(field, "a whole number below 4,294,967,296"))
+    }
+
+    fn cell(&self, field: Field, must: &'static str) -> TableError {
+        TableError::Cell { line: self.line, field: field.label(), text: self.text(field).to_owned(), must }
+    }
+}

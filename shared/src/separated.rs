@@ -1,0 +1,70 @@
+//! Separated values as people's tools write them: commas, semicolons or tabs between cells, a point or a comma in numbers.
+
+/// What may stand between two cells.
+const DELIMITERS: [u8; 3] = [b',', b';', b'\t'];
+
+/// The character between the cells: of those that may be, the one that the first line has most often outside quotes.
+pub(crate) fn delimiter(text: &str) -> u8 {
+    let mut counts = [0; DELIMITERS.len()];
+    let mut quoted = false;
+    for byte in text.bytes() {
+        match byte {
+            b'"' => quoted = !quoted,
+            b'\n' if !quoted => break,
+            _ if !quoted => {
+                if let Some(place) = DELIMITERS.iter().position(|delimiter| *delimiter == byte) {
+                    counts[place] += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    let most = counts.iter().max().copied().unwrap_or(0);
+    let place = counts.iter().position(|count| *count == most).unwrap_or(0);
+    DELIMITERS[place]
+}
+
+/// A number with a decimal comma, written with a point: `12,5` and `1.234,5`. `None` where it has none, or where the comma may
+/// as well part the thousands: `1,234` beside commas.
+pub(crate) fn with_point(text: &str, delimiter: u8) -> Option<String> {
+    let (whole, decimals) = text.split_once(',')?;
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let (sign, whole) = whole.strip_prefix('-').map_or(("", whole), |whole| ("-", whole));
+    let mantissa = decimals.split(['e', 'E']).next().unwrap_or_default();
+    if !digits(mantissa) {
+        return None;
+    }
+    let mut thousands = whole.split('.');
+    let first = thousands.next().filter(|first| digits(first))?;
+    let groups: Vec<&str> = thousands.collect();
+    if !groups.iter().all(|group| group.len() == 3 && digits(group)) {
+        return None;
+    }
+    let ambiguous = delimiter == b',' && groups.is_empty() && mantissa.len() == 3 && first.len() <= 3 && first != "0";
+    (!ambiguous).then(|| format!("{sign}{first}{}.{decimals}", groups.concat()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_delimiter_is_the_one_that_the_header_has_most_often() {
+        assert_eq!(delimiter("a,b,c\n1;2;3;4;5"), b',');
+        assert_eq!(delimiter("a;b;\"c,d,e,f\"\n"), b';');
+        assert_eq!(delimiter("a\tb\n"), b'\t');
+        assert_eq!(delimiter("alone"), b',');
+    }
+
+    #[test]
+    fn a_decimal_comma_is_read_where_it_can_be_nothing_else() {
+        assert_eq!(with_point("12,5", b';').as_deref(), Some("12.5"));
+        assert_eq!(with_point("-0,001", b',').as_deref(), Some("-0.001"));
+        assert_eq!(with_point("1.234,5", b';').as_deref(), Some("1234.5"));
+        assert_eq!(with_point("1,5e-3", b';').as_deref(), Some("1.5e-3"));
+        assert_eq!(with_point("1,234", b';').as_deref(), Some("1.234"));
+        for text in ["1,234", "12", "a,b", ",5", "1,", "1.2,5", "1,2,3"] {
+            assert_eq!(with_point(text, b','), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! A configuration in Spark's words.
+
+use crate::Resources;
+
+/// Spark's properties that give an application exactly these executors, on every kind of cluster: a standalone one takes E
+/// from `spark.cores.max`, YARN and Kubernetes from `spark.executor.instances`, and each of them passes over the other's.
+///
+/// An executor has one accelerator, which its tasks share.
+///
+/// Source: "Configuration", "Spark Standalone Mode" and "Custom Resource Scheduling" of Spark 3.5's documentation.
+///
+/// ```
+/// # use foreglow_shared::{Resources, spark_properties};
+/// let resources =
+///     Resources { executors: 3, cores_per_executor: 2, memory_per_executor_mib: 2048, accelerated: false };
+/// let properties = spark_properties(resources);
+/// assert!(properties.contains(&("spark.cores.max", "6".to_owned())));
+/// assert!(properties.contains(&("spark.executor.instances", "3".to_owned())));
+/// ```
+pub fn spark_properties(resources: Resources) -> Vec<(&'static str, String)> {
+    let Resources { executors, cores_per_executor, memory_per_executor_mib, accelerated } = resources;
+    let mut properties = vec![
+        ("spark.dynamicAllocation.enabled", "false".to_owned()),
+        ("spark.executor.instances", executors.to_string()),
+        ("spark.cores.max", (u64::from(executors) * u64::from(cores_per_executor)).to_string()),
+        ("spark.executor.cores", cores_per_executor.to_string()),
+        ("spark.executor.memory", format!("{memory_per_executor_mib}m")),
+    ];
+    if accelerated {
+        properties.push(("spark.executor.resource.gpu.amount", "1".to_owned()));
+        properties.push(("spark.task.resource.gpu.amount", share(cores_per_executor)));
+    }
+    properties
+}
+
+/// The same as arguments of `spark-submit`.
+///
+/// ```
+/// # use foreglow_shared::{Resources, spark_submit_arguments};
+/// let resources =
+///     Resources { executors: 3, cores_per_executor: 2, memory_per_executor_mib: 2048, accelerated: false };
+/// assert_eq!(
+///     spark_submit_arguments(resources),
+///     "--conf spark.dynamicAllocation.enabled=false --conf spark.executor.instances=3 --conf spark.cores.max=6 \
+///      --conf spark.executor.cores=2 --conf spark.executor.memory=2048m"
+/// );
+/// ```
+pub fn spark_submit_arguments(resources: Resources) -> String {
+    let arguments: Vec<String> =
+        spark_properties(resources).into_iter().map(|(key, value)| format!("--conf {key}={value}")).collect();
+    arguments.join(" ")
+}
+
+/// The share of an accelerator that each of so many tasks takes. Rounded down: a task more that fits is held back by the
+/// cores, a task less would not be.
+fn share(tasks: u32) -> String {
+    match 1_000_000 / tasks.max(1) {
+        1_000_000 => "1".to_owned(),
+        millionths => format!("0.{millionths:06}").trim_end_matches('0').to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_tasks_share_an_accelerator_as_the_executor_has_cores() {
+        assert_eq!([1, 2, 3, 4, 8].map(share), ["1", "0.5", "0.333333", "0.25", "0.125"]);
+        for cores in 1..=256 {
+            let share: f64 = share(cores).parse().unwrap();
+            assert!((1.0 / share).floor() >= f64::from(cores), "{cores}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Tables of other tools.
+
+use foreglow_shared::{Extent, Field, ForeignTable, IncompleteOutcome, Job, Mapping, Place, TableError, TimeUnit};
+use proptest::prelude::*;
+
+const TABLE: &str = "Nodes;Executor cores;Percent;Elapsed (ms);Note\n2;4;10;12500,5;a\n1;1;100;1.000.000,25;b\n";
+
+fn mapping(table: &ForeignTable) -> Mapping {
+    let mut mapping = Mapping::guess(table.headers());
+    mapping.time_unit = TimeUnit::Millis;
+    mapping.places.insert(Field::Images, Place::Fixed("5000".into()));
+    mapping
+}
+
+fn jobs(text: &str) -> Result<Vec<Job>, TableError> {
+    let table = ForeignTable::read(text.as_bytes())?;
+    table.jobs(&mapping(&table))
+}
+
+#[test]
+fn the_columns_of_another_tool_are_guessed_by_their_names() {
+    let table = ForeignTable::read(TABLE.as_bytes()).unwrap();
+    let guess = Mapping::guess(table.headers());
+    let column = |field| guess.places.get(&field).cloned();
+    assert_eq!(column(Field::Executors), Some(Place::Column(0)));
+    assert_eq!(column(Field::CoresPerExecutor), Some(Place::Column(1)));
+    assert_eq!(column(Field::Extent), Some(Place::Column(2)));
+    assert_eq!(column(Field::CompletionTime), Some(Place::Column(3)));
+    assert_eq!(guess.extent, Extent::Percent);
+    assert_eq!(guess.time_unit, TimeUnit::Millis);
+    assert_eq!(guess.missing(), [Field::Images], "only the table or the person can know it");
+    assert_eq!(table.first_rows(1), [["2", "4", "10", "12500,5", "a"]]);
+}
+
+#[test]
+fn a_table_with_decimal_commas_and_milliseconds_gives_the_runs_that_it_holds() {
+    let jobs = jobs(TABLE).unwrap();
+    let [job] = jobs.as_slice() else { unreachable!("{jobs:?}") };
+    assert_eq!((job.context.workload.images, job.context.workload.model.as_str()), (5000, "unnamed"));
+    let run = |executors, cores, rate, secs: f64| (executors, cores, rate, (secs * 1e6).round());
+    let seen: Vec<_> = job
+        .observations
+        .iter()
+        .map(|o| run(o.executors, o.cores_per_executor, o.sampling_rate, o.completion_time_secs))
+        .collect();
+    assert_eq!(seen, [run(1, 1, 1.0, 1000.000_25), run(2, 4, 0.1, 12.5005)]);
+}
+
+#[test]
+fn a_run_that_did_not_complete_is_never_a_completion_time() {
+    let jobs = jobs(
+        "nodes,cores,percent,elapsed ms,outcome\n1,1,10,1000,completed\n1,2,10,,out_of_memory\n2,1,10,60000,timed_out\n",
+    );
+    let incomplete = &jobs.unwrap()[0].incomplete;
+    assert_eq!(incomplete[0].outcome, IncompleteOutcome::OutOfMemory);
+    assert_eq!((incomplete[1].outcome, incomplete[1].at_least_secs), (IncompleteOutcome::TimedOut, Some(60.0)));
+}
+
+#[test]
+fn the_first_cell_that_cannot_be_used_is_named_with_its_line() {
+    for (row, expected) in [
+        ("2,x,10,1", r#"line 3: cores per executor is "x"; it must be a number above 0"#),
+        ("2.5,1,10,1", r#"executors is "2.5"; it must be a whole number, 1 or more"#),
+        ("2,1,101,1", r#"how much of the job ran is "101"; it must be at most 100"#),
+        ("2,1,10,0", r#"completion time is "0"; it must be a number above 0"#),
+        ("2,1,10,inf", r#"completion time is "inf""#),
+        ("2,1,10", "line 3: it is no row of the table"),
+    ] {
+        let error = jobs(&format!("nodes,cores,percent,time\n1,1,10,5\n{row}\n")).unwrap_err().to_string();
+        assert!(error.contains(expected), "{row}: {error}");
+    }
+    assert_eq!(ForeignTable::read(b"a,b\n"), Err(TableError::Empty));
+    assert_eq!(ForeignTable::read(b""), Err(TableError::Empty));
+    assert_eq!(ForeignTable::read(b"PK\x03\x04"), Err(TableError::NotText(2)));
+}
+
+proptest! {
+    #[test]
+    fn no_table_makes_the_importer_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), start in "[a-z,;\t\n\"0-9.]{0,40}") {
+        let bytes = [start.as_bytes(), &bytes].concat();
+        if let Ok(table) = ForeignTable::read(&bytes) {
+            let _ = table.jobs(&mapping(&table));
+        }
+    }
+}

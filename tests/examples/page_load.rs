@@ -1,0 +1,133 @@
+//! What a first visit to the planner transfers, and how long it takes until there is something to see and something to move, in real
+//! headless Chromium from the loopback address: `make bench-page`, which writes `target/bench/page-load.json`.
+//!
+//! The files travel as a good file host sends them: with brotli, compressed beforehand at its highest quality.
+
+use std::{collections::BTreeMap, fs, io::Write as _, sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use axum::extract::{Path, State};
+use axum::http::header;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use foreglow_tests::{Browser, planner_dir, workspace_dir};
+use serde_json::{Value, json};
+
+const VISITS: usize = 9;
+/// Quality and window of brotli.
+const BROTLI: (u32, u32) = (11, 24);
+/// What is fetched when somebody asks for the comparison of all learners.
+const LATER: &str = "foreglow-comparison";
+/// What a first visit is to stay within.
+const BOUNDS: [(&str, &str, f64); 3] =
+    [("transfer", "KB", 500.0), ("first useful paint", "ms", 1000.0), ("interactive", "ms", 1500.0)];
+
+type Files = Arc<BTreeMap<String, Vec<u8>>>;
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let files: Files = Arc::new(compressed()?);
+    let size = |later: bool| -> usize {
+        files.iter().filter(|(name, _)| name.contains(LATER) == later).map(|(_, body)| body.len()).sum()
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    let url = format!("http://{}/", listener.local_addr()?);
+    let app = axum::Router::new()
+        .route("/", get(|files: State<Files>| async { file(files, Path("index.html".into())).await }))
+        .route("/{name}", get(file))
+        .with_state(Arc::clone(&files));
+    let server = tokio::spawn(async move { axum::serve(listener, app).await });
+
+    let mut visits = Vec::new();
+    for _ in 0..VISITS {
+        visits.push(visit(&url).await?);
+    }
+    server.abort();
+    let median = |name: &str| -> f64 {
+        let mut values: Vec<f64> = visits.iter().filter_map(|visit| visit[name].as_f64()).collect();
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
+    };
+    let ours = [median("bytes") / 1000.0, median("painted"), median("interactive")];
+    let rows: Vec<Value> = BOUNDS
+        .iter()
+        .zip(ours)
+        .map(|((name, unit, bound), ours)| {
+            json!({ "name": format!("planner: {name}"), "unit": unit, "ours": ours, "peer_name": "the bound", "peer": bound,
+                    "ratio": bound / ours })
+        })
+        .collect();
+    let folder = workspace_dir().join("target/bench");
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join("page-load.json"), format!("{:#}\n", Value::from(rows)))?;
+    let mut out = std::io::stdout();
+    for ((name, unit, bound), ours) in BOUNDS.iter().zip(ours) {
+        writeln!(out, "{name}: {ours:.0} {unit} (bound {bound} {unit}), median of {VISITS} first visits")?;
+    }
+    writeln!(
+        out,
+        "files of the page with brotli: {} KB; the comparison, on demand: {} KB",
+        size(false) / 1000,
+        size(true) / 1000
+    )?;
+    Ok(())
+}
+
+/// One first visit with a fresh profile, to the built-in example.
+async fn visit(url: &str) -> anyhow::Result<Value> {
+    let browser = Browser::start().await?;
+    browser.page.goto(url).await?;
+    browser.element("example").await?;
+    // The page's first useful paint is the question it puts; interactive is when the program has drawn it and listens.
+    let seen = browser
+        .page
+        .execute_async(
+            "const done = arguments[0];
+             const paint = new Promise((told) => new PerformanceObserver((list) => told(list.getEntries().at(-1).startTime))
+               .observe({ type: 'largest-contentful-paint', buffered: true }));
+             paint.then((painted) => setTimeout(() => {
+               const entries = [...performance.getEntriesByType('resource'), ...performance.getEntriesByType('navigation')];
+               const mark = performance.getEntriesByName('foreglow-interactive')[0];
+               done({ painted, interactive: mark ? mark.startTime : null,
+                      bytes: entries.reduce((sum, entry) => sum + entry.transferSize, 0) });
+             }, 1500));",
+            vec![],
+        )
+        .await?
+        .json()
+        .clone();
+    browser.close().await?;
+    anyhow::ensure!(seen["interactive"].is_number(), "the page has not marked when it was interactive: {seen}");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    Ok(seen)
+}
+
+async fn file(State(files): State<Files>, Path(name): Path<String>) -> Response {
+    let Some(body) = files.get(&name) else { return axum::http::StatusCode::NOT_FOUND.into_response() };
+    let kind = match name.rsplit('.').next() {
+        Some("html") => "text/html; charset=utf-8",
+        Some("js") => "text/javascript",
+        Some("css") => "text/css",
+        Some("wasm") => "application/wasm",
+        Some("svg") => "image/svg+xml",
+        Some("webmanifest") => "application/manifest+json",
+        _ => "application/octet-stream",
+    };
+    ([(header::CONTENT_TYPE, kind), (header::CONTENT_ENCODING, "br")], body.clone()).into_response()
+}
+
+fn compressed() -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
+    let mut files = BTreeMap::new();
+    let folder = planner_dir();
+    for entry in
+        fs::read_dir(&folder).with_context(|| format!("{} is not built; run `make planner`", folder.display()))?
+    {
+        let path = entry?.path();
+        let name = path.file_name().context("a file has a name")?.to_string_lossy().into_owned();
+        let (quality, window) = BROTLI;
+        let mut body = Vec::new();
+        brotli::CompressorWriter::new(&mut body, 1 << 16, quality, window).write_all(&fs::read(&path)?)?;
+        files.insert(name, body);
+    }
+    Ok(files)
+}

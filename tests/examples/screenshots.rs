@@ -1,0 +1,30 @@
+//! Takes the pictures of the planner that stand in docs/, on its built-in example: `make screenshots`.
+
+use std::{fs, path::PathBuf, time::Duration};
+
+use anyhow::Context as _;
+use foreglow_tests::{Browser, FileHost};
+
+/// Name, colours, width and height.
+const PICTURES: [(&str, &str, u32, u32); 3] =
+    [("light", "light", 1280, 1600), ("dark", "dark", 1280, 1600), ("phone", "light", 320, 1200)];
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let folder = PathBuf::from(std::env::args().nth(1).context("give the folder to write to")?);
+    fs::create_dir_all(&folder)?;
+    let host = FileHost::start().await?;
+    let browser = Browser::start().await?;
+    browser.page.goto(&host.url).await?;
+    browser.element("example").await?.click().await?;
+    browser.element("recommended-time").await?;
+    browser.set("deadline", "20s").await?;
+    for (name, scheme, width, height) in PICTURES {
+        browser.prefer(scheme).await?;
+        browser.screen(width, height).await?;
+        // The last transition has come to rest.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        browser.page.screenshot(&folder.join(format!("planner-{name}.png"))).await?;
+    }
+    browser.close().await
+}

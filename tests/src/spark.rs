@@ -1,0 +1,176 @@
+//! A real Spark cluster on the loopback address: a standalone master and workers, which believe in more cores than there are.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use serde_json::Value;
+
+const WAIT: Duration = Duration::from_secs(300);
+const PULSE: Duration = Duration::from_millis(100);
+
+/// Spark's folder, as `./setup.sh spark` installs it.
+///
+/// # Errors
+/// It is not installed.
+pub fn spark_home() -> anyhow::Result<PathBuf> {
+    let lib = crate::workspace_dir().join("target/pyspark/lib");
+    let pythons = std::fs::read_dir(&lib)
+        .with_context(|| format!("{} is missing; ./setup.sh spark installs Spark", lib.display()))?;
+    let mut homes = pythons.flatten().map(|python| python.path().join("site-packages/pyspark"));
+    homes
+        .find(|home| home.join("jars").is_dir())
+        .context("target/pyspark holds no pyspark; ./setup.sh spark installs it")
+}
+
+/// The master and its workers; all of them, and whatever runs on them, end when it is dropped.
+#[derive(Debug)]
+pub struct Cluster {
+    /// `spark://127.0.0.1:…`.
+    pub master: String,
+    /// Address of the master's page.
+    pub ui: String,
+    folder: tempfile::TempDir,
+    processes: Vec<Child>,
+}
+
+impl Cluster {
+    /// Starts a master, and workers of so many cores and 8 GiB each, with more of Java's options (`-Dspark.worker.…`).
+    ///
+    /// # Errors
+    /// Spark or Java is missing, or the cluster does not come up.
+    pub fn start(workers: usize, cores: u32, options: &str) -> anyhow::Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let (port, ui_port) = (free_port()?, free_port()?);
+        let mut cluster = Self {
+            master: format!("spark://127.0.0.1:{port}"),
+            ui: format!("http://127.0.0.1:{ui_port}"),
+            folder,
+            processes: Vec::new(),
+        };
+        let (port, ui_port, cores) = (port.to_string(), ui_port.to_string(), cores.to_string());
+        cluster.spawn("master.Master", &["--port", &port, "--webui-port", &ui_port], "")?;
+        for worker in 0..workers {
+            let folder = cluster.folder.path().join(format!("worker-{worker}"));
+            let folder = folder.to_str().context("a temporary folder has a plain name")?.to_owned();
+            let master = cluster.master.clone();
+            let arguments =
+                ["--cores", &cores, "--memory", "8g", "--webui-port", "0", "--work-dir", &folder, master.as_str()];
+            cluster.spawn("worker.Worker", &arguments, options)?;
+        }
+        cluster.wait_until("every worker to be there", |cluster| {
+            Ok(cluster.state()?["aliveworkers"].as_u64() == Some(workers as u64))
+        })?;
+        Ok(cluster)
+    }
+
+    fn spawn(&mut self, class: &str, arguments: &[&str], options: &str) -> anyhow::Result<()> {
+        let home = spark_home()?;
+        let log = std::fs::File::create(self.folder.path().join(format!("{}.log", self.processes.len())))?;
+        let process = Command::new(home.join("bin/spark-class"))
+            .arg(format!("org.apache.spark.deploy.{class}"))
+            .args(["--host", "127.0.0.1"])
+            .args(arguments)
+            .envs([("SPARK_HOME", home.as_os_str()), ("SPARK_LOCAL_IP", "127.0.0.1".as_ref())])
+            .env("SPARK_WORKER_OPTS", options)
+            // Compiling less saves a processor that the executors need.
+            .env("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()
+            .context("Spark cannot be started; ./setup.sh spark installs it")?;
+        self.processes.push(process);
+        Ok(())
+    }
+
+    /// What the master says of itself.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub fn state(&self) -> anyhow::Result<Value> {
+        let address = self.ui.trim_start_matches("http://");
+        let mut stream = TcpStream::connect(address)?;
+        write!(stream, "GET /json/ HTTP/1.0\r\nHost: {address}\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        let (_head, body) = answer.split_once("\r\n\r\n").context("an answer has a body")?;
+        Ok(serde_json::from_str(body)?)
+    }
+
+    /// Ends the master at once.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn kill_master(&mut self) -> anyhow::Result<()> {
+        self.kill(0)
+    }
+
+    /// Ends a worker at once, with its executors.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn kill_worker(&mut self, worker: usize) -> anyhow::Result<()> {
+        self.kill(worker + 1)
+    }
+
+    fn kill(&mut self, process: usize) -> anyhow::Result<()> {
+        self.processes[process].kill()?;
+        self.processes[process].wait()?;
+        Ok(())
+    }
+
+    /// Process numbers of the `foreglow executor`s that run on this cluster: Spark has sent their program into its folder.
+    pub fn executor_processes(&self) -> Vec<u32> {
+        self.processes_with(|command| command.iter().any(|word| word == "executor"))
+    }
+
+    /// Process numbers of the Java processes of its executors.
+    pub fn executor_jvms(&self) -> Vec<u32> {
+        self.processes_with(|command| command.iter().any(|word| word.contains("CoarseGrainedExecutorBackend")))
+    }
+
+    fn processes_with(&self, is_meant: impl Fn(&[String]) -> bool) -> Vec<u32> {
+        let folder = self.folder.path();
+        let is_here = |pid: &u32| {
+            let proc = Path::new("/proc").join(pid.to_string());
+            let works_here = std::fs::read_link(proc.join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder));
+            let command = std::fs::read_to_string(proc.join("cmdline")).unwrap_or_default();
+            let command: Vec<String> = command.split('\0').map(str::to_owned).collect();
+            works_here && is_meant(&command)
+        };
+        let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        all.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_here).collect()
+    }
+
+    /// Waits until `check` holds.
+    ///
+    /// # Errors
+    /// It does not hold in time.
+    pub fn wait_until(&self, what: &str, check: impl Fn(&Self) -> anyhow::Result<bool>) -> anyhow::Result<()> {
+        let deadline = Instant::now() + WAIT;
+        while Instant::now() < deadline {
+            if check(self).unwrap_or(false) {
+                return Ok(());
+            }
+            std::thread::sleep(PULSE);
+        }
+        anyhow::bail!("waited {WAIT:?} in vain for {what}")
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        for process in &mut self.processes {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+fn free_port() -> anyhow::Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}

@@ -1,0 +1,393 @@
+//! How samples come into the planner, lie there, and leave it: in a real browser, with a real collector.
+
+use std::{fs, io::Write as _, path::Path, path::PathBuf, time::Duration};
+
+use anyhow::Context as _;
+use foreglow_shared::{read_samples, write_csv};
+use foreglow_tests::{Answer, Browser, FileHost, Program, workspace_dir};
+use serde_json::{Value, json};
+use thirtyfour::By;
+
+const START: Duration = Duration::from_secs(60);
+
+/// Samples that `foreglow demo` really measured.
+fn example() -> PathBuf {
+    workspace_dir().join("web/assets/example.jsonl")
+}
+
+fn example_lines() -> anyhow::Result<Vec<String>> {
+    Ok(fs::read_to_string(example())?.lines().map(str::to_owned).collect())
+}
+
+async fn pick(browser: &Browser, path: &Path) -> anyhow::Result<()> {
+    let input = browser.page.find(By::Css("input[type=file]")).await?;
+    Ok(input.send_keys(path.display().to_string()).await?)
+}
+
+async fn open_page() -> anyhow::Result<(FileHost, Browser)> {
+    let host = FileHost::start().await?;
+    let browser = Browser::start().await?;
+    browser.page.goto(&host.url).await?;
+    browser.element("example").await?;
+    Ok((host, browser))
+}
+
+async fn open_example() -> anyhow::Result<(FileHost, Browser)> {
+    let (host, browser) = open_page().await?;
+    browser.element("example").await?.click().await?;
+    browser.element("recommended-time").await?;
+    Ok((host, browser))
+}
+
+async fn click(browser: &Browser, test_id: &str) -> anyhow::Result<()> {
+    let element = browser.element(test_id).await?.to_json()?;
+    browser.page.execute("arguments[0].click()", vec![element]).await?;
+    Ok(())
+}
+
+async fn script(browser: &Browser, code: &str) -> anyhow::Result<Value> {
+    Ok(browser.page.execute(code, vec![]).await?.json().clone())
+}
+
+async fn says(browser: &Browser, test_id: &str, text: &str) -> anyhow::Result<()> {
+    let what = format!("{test_id} with {text:?}");
+    browser.wait_until(&what, async |page| Ok(page.text(test_id).await?.contains(text))).await
+}
+
+async fn url(browser: &Browser) -> anyhow::Result<String> {
+    Ok(browser.page.current_url().await?.to_string())
+}
+
+async fn address_changes_from(browser: &Browser, old: &str) -> anyhow::Result<String> {
+    browser.wait_until("another address", async |page| Ok(url(page).await? != old)).await?;
+    url(browser).await
+}
+
+#[tokio::test]
+async fn the_example_gives_the_same_digits_as_the_command_line() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let (_host, browser) = open_example().await?;
+    for (executors, cores) in [("1", "1"), ("2", "2")] {
+        let file = example().display().to_string();
+        let args = ["predict", &file, "--executors", executors, "--cores", cores, "--format", "json"];
+        let answer = Answer::of(home.path(), &args)?.json()?.to_string();
+        browser.set("what-if-executors", executors).await?;
+        browser.set("what-if-cores", cores).await?;
+        let same = async |page: &Browser| {
+            Ok(answer.contains(&format!("\"completion_time_secs\":{}", page.secs("what-if-time").await?)))
+        };
+        browser.wait_until("the command line's digits", same).await?;
+    }
+    let errors = browser.console_errors().await?;
+    assert!(errors.iter().all(|error| error.contains("api/v1/samples")), "{errors:?}");
+    browser.close().await
+}
+
+#[tokio::test]
+async fn samples_that_a_collector_gets_appear_at_once_and_its_going_and_coming_is_said() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let lines = example_lines()?;
+    let part = |name: &str, lines: &[String]| -> anyhow::Result<String> {
+        let path = home.path().join(name);
+        fs::write(&path, lines.join("\n"))?;
+        Ok(path.display().to_string())
+    };
+    let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let (listen, address) = (format!("127.0.0.1:{port}"), format!("http://127.0.0.1:{port}/"));
+    let serve = || -> anyhow::Result<Program> {
+        let collector = Program::start(home.path(), &["serve", "--listen", &listen])?;
+        collector.wait_for_line("http://127.0.0.1:", START)?;
+        Ok(collector)
+    };
+    let upload = |file: &str| -> anyhow::Result<()> {
+        let answer = Answer::of(home.path(), &["upload", file, "--to", &address])?;
+        anyhow::ensure!(answer.code == Some(0), "{}", answer.stderr);
+        Ok(())
+    };
+
+    let collector = serve()?;
+    let browser = Browser::start().await?;
+    browser.page.goto(&address).await?;
+    says(&browser, "live", "Live").await?;
+    upload(&part("first.jsonl", &lines[..18])?)?;
+    browser.element("recommended-time").await?;
+    says(&browser, "samples-count", "18 runs").await?;
+    // The question stays as the person put it.
+    browser.set("deadline", "20s").await?;
+    upload(&part("rest.jsonl", &lines[18..20])?)?;
+    says(&browser, "samples-count", "20 runs").await?;
+    says(&browser, "live", "20 samples came").await?;
+    assert_eq!(browser.element("deadline").await?.value().await?.as_deref(), Some("20s"));
+
+    drop(collector);
+    says(&browser, "live", "went away").await?;
+    assert!(browser.text("samples-count").await?.contains("20 runs"), "what was on the page stays");
+    let collector = serve()?;
+    says(&browser, "live", "Live").await?;
+    upload(&part("last.jsonl", &lines[20..])?)?;
+    says(&browser, "samples-count", "22 runs").await?;
+
+    // A short link asks the same question of the same collector.
+    click(&browser, "share").await?;
+    let full = browser.element("share-link").await?.value().await?.unwrap_or_default();
+    click(&browser, "share-short").await?;
+    let is_short = async |page: &Browser| {
+        Ok(page.element("share-link").await?.value().await?.is_some_and(|link| link.contains("#q1.")))
+    };
+    browser.wait_until("the short form", is_short).await?;
+    let short = browser.element("share-link").await?.value().await?.unwrap_or_default();
+    assert!(short.len() < full.len(), "{short}");
+    let reader = Browser::start().await?;
+    reader.page.goto(&short).await?;
+    says(&reader, "samples-count", "22 runs").await?;
+    assert_eq!(reader.element("deadline").await?.value().await?.as_deref(), Some("20s"));
+    reader.close().await?;
+    drop(collector);
+    browser.close().await
+}
+
+#[tokio::test]
+async fn a_file_in_any_encoding_is_read_and_a_table_of_another_tool_asks_for_its_columns() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let (_host, browser) = open_page().await?;
+    let samples = read_samples(&fs::read(example())?)?;
+    let utf16: Vec<u8> =
+        [0xfeff].into_iter().chain(write_csv(&samples).encode_utf16()).flat_map(u16::to_le_bytes).collect();
+    let path = home.path().join("samples.csv");
+    fs::write(&path, utf16)?;
+    pick(&browser, &path).await?;
+    says(&browser, "samples-count", "22 runs").await?;
+
+    // A spreadsheet of the same runs: semicolons, decimal commas, names of its own, Windows-1252.
+    let mut table = b"Nodes;Cores;Percent;Dur\xe9e runtime (ms)\n".to_vec();
+    for sample in samples.iter().filter(|sample| sample.sampling_rate < 1.0) {
+        let secs = sample.completion_time_secs.context("the example's runs completed")?;
+        let (executors, cores) = (sample.configuration.executors, sample.configuration.cores_per_executor);
+        let millis = format!("{:.3}", secs * 1000.0).replace('.', ",");
+        writeln!(table, "{executors};{cores};{};{millis}", sample.sampling_rate * 100.0)?;
+    }
+    let path = home.path().join("tableur.csv");
+    fs::write(&path, &table)?;
+    pick(&browser, &path).await?;
+    browser.element("import").await?;
+    assert!(browser.text("samples-count").await?.contains("22 runs"), "the page below stays");
+    click(&browser, "import-use").await?;
+    says(&browser, "import-mistake", "images of the whole job").await?;
+    browser.set("import-images-of-the-whole-job-fixed", "3200").await?;
+    browser.set("import-time-unit", "1").await?;
+    click(&browser, "import-use").await?;
+    says(&browser, "samples-count", "18 runs").await?;
+    assert!(browser.text("samples").await?.contains("272.6 ms") || browser.text("samples").await?.contains("0.27"));
+    browser.close().await
+}
+
+#[tokio::test]
+async fn a_file_that_is_too_large_or_no_text_leaves_the_page_as_it_was() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let (_host, browser) = open_example().await?;
+    let secs = browser.secs("recommended-time").await?;
+    // 500 MB that take no room on the disk.
+    let path = home.path().join("huge.jsonl");
+    fs::File::create(&path)?.set_len(500_000_000)?;
+    pick(&browser, &path).await?;
+    says(&browser, "alert", "500 MB").await?;
+    let path = home.path().join("archive.zip");
+    fs::write(&path, b"PK\x03\x04\x00\x00\x00\x00")?;
+    pick(&browser, &path).await?;
+    says(&browser, "alert", "not text").await?;
+    assert_eq!(browser.secs("recommended-time").await?, secs);
+    assert_eq!(browser.secs("what-if-time").await?.is_empty(), false);
+    browser.close().await
+}
+
+#[tokio::test]
+async fn a_run_that_is_left_out_changes_the_answer_and_travels_with_the_link() -> anyhow::Result<()> {
+    let (host, browser) = open_example().await?;
+    let whole = browser.secs("what-if-time").await?;
+    let before = url(&browser).await?;
+    browser.set("samples-filter", "1x1 100%").await?;
+    says(&browser, "samples-count", "1 of 22").await?;
+    script(&browser, "document.querySelector('[data-testid=run] input').click()").await?;
+    browser.wait_until("another answer", async |page| Ok(page.secs("what-if-time").await? != whole)).await?;
+    says(&browser, "samples-count", "1 left out").await?;
+    let without = browser.secs("what-if-time").await?;
+    let link = address_changes_from(&browser, &before).await?;
+
+    let reader = Browser::start().await?;
+    let (_, fragment) = link.split_once('#').context("a link has a fragment")?;
+    reader.page.goto(format!("{}#{fragment}", host.url)).await?;
+    reader.wait_until("the answer without it", async |page| Ok(page.secs("what-if-time").await? == without)).await?;
+    says(&reader, "samples-count", "22 runs, 1 left out").await?;
+    reader.set("samples-filter", "left out").await?;
+    says(&reader, "samples-count", "1 of 22").await?;
+    script(&reader, "document.querySelector('[data-testid=run] input').click()").await?;
+    reader.wait_until("the whole answer", async |page| Ok(page.secs("what-if-time").await? == whole)).await?;
+    reader.close().await?;
+    browser.close().await
+}
+
+#[tokio::test]
+async fn a_hundred_thousand_runs_scroll_with_few_rows_in_the_page() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let mut text = String::from("nodes,cores,fraction,runtime,images\n");
+    for index in 0..100_000_u32 {
+        let (executors, cores) = (1 + index % 64, 1 + index / 64 % 16);
+        text.push_str(&format!("{executors},{cores},0.1,{}.{index:06},5000\n", 1 + index % 97));
+    }
+    let path = home.path().join("many.csv");
+    fs::write(&path, text)?;
+    let (_host, browser) = open_page().await?;
+    pick(&browser, &path).await?;
+    click(&browser, "import-use").await?;
+    says(&browser, "samples-count", "100000 runs").await?;
+    // The longest that the page took between two frames while it scrolled from end to end, a screen at a time.
+    let longest = browser
+        .page
+        .execute_async(
+            "const done = arguments[0], rows = document.querySelector('[data-testid=samples-scroll]');
+             let last = performance.now(), longest = 0, steps = 0;
+             const step = (now) => {
+               if (steps > 2) longest = Math.max(longest, now - last);
+               last = now;
+               rows.scrollTop += rows.scrollHeight / 120;
+               if (++steps < 120) requestAnimationFrame(step);
+               else done([longest, document.querySelectorAll('[data-testid=run]').length, rows.scrollTop / rows.scrollHeight]);
+             };
+             requestAnimationFrame(step);",
+            vec![],
+        )
+        .await?
+        .json()
+        .clone();
+    println!("100,000 rows: longest frame {longest} (ms, rows in the page, share scrolled)");
+    assert!(longest[1].as_u64().is_some_and(|rows| rows > 0 && rows < 100), "{longest}");
+    assert!(longest[2].as_f64().is_some_and(|share| share > 0.9), "{longest}");
+    browser.close().await
+}
+
+#[tokio::test]
+async fn what_to_measure_next_is_as_the_command_line_advises() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let (_host, browser) = open_example().await?;
+    click(&browser, "next-samples").await?;
+    let advice = Answer::of(
+        home.path(),
+        &["advise", &example().display().to_string(), "--output", "samples.jsonl", "--format", "json"],
+    )?
+    .json()?;
+    match advice["suggestions"][0]["command"].as_str() {
+        Some(command) => says(&browser, "advice", command).await?,
+        None => says(&browser, "advice", "Enough").await?,
+    }
+    browser.close().await
+}
+
+#[tokio::test]
+async fn back_and_forward_go_between_scenarios_and_names_survive_a_reload() -> anyhow::Result<()> {
+    let (_host, browser) = open_example().await?;
+    browser.wait_until("a link", async |page| Ok(url(page).await?.contains("#v1."))).await?;
+    let first = url(&browser).await?;
+    browser.set("deadline", "20s").await?;
+    let second = address_changes_from(&browser, &first).await?;
+    click(&browser, "share").await?;
+    browser.set("saved-name", "In a hurry").await?;
+    click(&browser, "saved-save").await?;
+    says(&browser, "saved-open", "In a hurry").await?;
+    browser.set("deadline", "40s").await?;
+    let third = address_changes_from(&browser, &second).await?;
+    // Opening a scenario is a step that can be taken back; an edit is none.
+    click(&browser, "saved-open").await?;
+    address_changes_from(&browser, &third).await?;
+    let deadline = async |value: &'static str| {
+        let shown = async |page: &Browser| Ok(page.element("deadline").await?.value().await?.as_deref() == Some(value));
+        browser.wait_until(&format!("the deadline {value}"), shown).await
+    };
+    deadline("20s").await?;
+    browser.page.back().await?;
+    deadline("40s").await?;
+    browser.page.forward().await?;
+    deadline("20s").await?;
+    browser.page.refresh().await?;
+    deadline("20s").await?;
+    click(&browser, "share").await?;
+    says(&browser, "saved-open", "In a hurry").await?;
+    browser.close().await
+}
+
+#[tokio::test]
+async fn the_exports_hold_what_the_page_shows() -> anyhow::Result<()> {
+    let (_host, browser) = open_example().await?;
+    // What a download would write, caught where the page hands it to the browser.
+    script(&browser, "window.taken = []; const make = URL.createObjectURL; URL.createObjectURL = (blob) => { taken.push(blob.text()); return make(blob); };").await?;
+    for button in ["export-runs", "export-configurations", "export-json", "export-commands"] {
+        click(&browser, button).await?;
+    }
+    let texts = browser
+        .page
+        .execute_async("const done = arguments[0]; Promise.all(window.taken).then(done)", vec![])
+        .await?
+        .json()
+        .clone();
+    let text = |place: usize| texts[place].as_str().unwrap_or_default().to_owned();
+    assert_eq!(text(0).lines().count(), 23, "{}", text(0));
+    assert!(text(1).contains("recommended") && text(1).contains("true"), "{}", text(1));
+    let json: Value = serde_json::from_str(&text(2))?;
+    let secs = browser.secs("recommended-time").await?;
+    assert_eq!(json["recommended"]["completion_time_secs"].to_string(), secs);
+    assert!(text(3).contains("foreglow collect --model resnet18"), "{}", text(3));
+    browser.close().await
+}
+
+#[tokio::test]
+async fn a_question_mark_tells_the_keys_and_they_can_be_switched_off() -> anyhow::Result<()> {
+    let (_host, browser) = open_example().await?;
+    let press = async |key: &str| {
+        let code = "document.body.dispatchEvent(new KeyboardEvent('keydown', { key: arguments[0], bubbles: true, cancelable: true }))";
+        browser.page.execute(code, vec![json!(key)]).await
+    };
+    let focused = async || script(&browser, "return document.activeElement.id").await;
+    press("?").await?;
+    assert_eq!(script(&browser, "return document.querySelector('dialog.keys').open").await?, json!(true));
+    click(&browser, "keys-on").await?;
+    script(&browser, "document.querySelector('dialog.keys').close()").await?;
+    press("d").await?;
+    assert_ne!(focused().await?, json!("deadline"));
+    press("?").await?;
+    click(&browser, "keys-on").await?;
+    script(&browser, "document.querySelector('dialog.keys').close()").await?;
+    press("d").await?;
+    assert_eq!(focused().await?, json!("deadline"));
+    browser.close().await
+}
+
+#[tokio::test]
+async fn where_storage_is_denied_the_page_works_and_says_what_it_cannot_keep() -> anyhow::Result<()> {
+    let host = FileHost::start().await?;
+    let browser = Browser::start_with(json!({ "profile.default_content_setting_values.cookies": 2 })).await?;
+    browser.page.goto(&host.url).await?;
+    let denied = "try { localStorage; return false } catch { return true }";
+    assert_eq!(script(&browser, denied).await?, json!(true), "the browser really denies it");
+    browser.element("example").await?.click().await?;
+    browser.element("recommended-time").await?;
+    click(&browser, "share").await?;
+    browser.set("saved-name", "In vain").await?;
+    click(&browser, "saved-save").await?;
+    says(&browser, "saved-mistake", "keeps nothing").await?;
+    browser.close().await
+}
+
+#[tokio::test]
+async fn a_page_that_was_loaded_once_opens_without_a_network() -> anyhow::Result<()> {
+    let (host, browser) = open_example().await?;
+    let ready = "const done = arguments[0]; navigator.serviceWorker.ready.then(() => done(true))";
+    browser.page.execute_async(ready, vec![]).await?;
+    browser.wait_until("a link", async |page| Ok(url(page).await?.contains("#v1."))).await?;
+    let secs = browser.secs("recommended-time").await?;
+    drop(host);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    browser.page.refresh().await?;
+    browser.wait_until("the answer", async |page| Ok(page.secs("recommended-time").await? == secs)).await?;
+    click(&browser, "example").await?;
+    says(&browser, "samples-count", "22 runs").await?;
+    browser.close().await
+}

@@ -1,0 +1,135 @@
+//! How the planner behaves towards everybody: assistive technology, small and large screens, other colours, no script.
+
+use std::fs;
+
+use anyhow::Context as _;
+use foreglow_tests::{Browser, FileHost, workspace_dir};
+use serde_json::{Value, json};
+
+const AXE: &str = "target/axe/package/axe.min.js";
+/// The success criteria of WCAG 2.2, levels A and AA.
+const RULES: [&str; 5] = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+
+async fn open_example() -> anyhow::Result<(FileHost, Browser)> {
+    let host = FileHost::start().await?;
+    let browser = Browser::start().await?;
+    browser.page.goto(&host.url).await?;
+    browser.element("example").await?.click().await?;
+    browser.element("recommended-time").await?;
+    Ok((host, browser))
+}
+
+async fn click(browser: &Browser, test_id: &str) -> anyhow::Result<()> {
+    let element = browser.element(test_id).await?.to_json()?;
+    browser.page.execute("arguments[0].click()", vec![element]).await?;
+    Ok(())
+}
+
+/// What axe finds on the page as it stands, one line a violation.
+async fn violations(browser: &Browser) -> anyhow::Result<Vec<String>> {
+    let axe = fs::read_to_string(workspace_dir().join(AXE)).context("axe-core is missing; run ./setup.sh test")?;
+    let known = browser.page.execute("return typeof axe !== 'undefined'", vec![]).await?.json().clone();
+    if known != json!(true) {
+        browser.page.execute(axe, vec![]).await?;
+    }
+    let found = browser
+        .page
+        .execute_async(
+            "const done = arguments[1];
+             axe.run(document, { runOnly: { type: 'tag', values: arguments[0] } }).then(
+               (results) => done(results.violations.flatMap((rule) => rule.nodes.map((node) =>
+                 `${rule.id}: ${node.target.join(' ')}: ${node.failureSummary}`))),
+               (error) => done([String(error)]));",
+            vec![json!(RULES)],
+        )
+        .await?
+        .json()
+        .clone();
+    let lines = found.as_array().context("axe gives a list")?;
+    Ok(lines.iter().map(|line| line.as_str().unwrap_or_default().to_owned()).collect())
+}
+
+#[tokio::test]
+async fn axe_finds_no_violation_in_light_and_dark_on_the_empty_page_the_answer_and_what_it_opens() -> anyhow::Result<()>
+{
+    let host = FileHost::start().await?;
+    let browser = Browser::start().await?;
+    browser.page.goto(&host.url).await?;
+    browser.element("example").await?;
+    let mut found = violations(&browser).await?;
+    browser.element("example").await?.click().await?;
+    browser.element("recommended-time").await?;
+    for scheme in ["light", "dark"] {
+        browser.prefer(scheme).await?;
+        found.extend(violations(&browser).await?);
+    }
+    click(&browser, "share").await?;
+    click(&browser, "next-samples").await?;
+    found.extend(violations(&browser).await?);
+    click(&browser, "keys-button").await?;
+    found.extend(violations(&browser).await?);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    // The silence means something.
+    browser
+        .page
+        .execute("document.querySelector('dialog.keys').close(); document.body.append(new Image())", vec![])
+        .await?;
+    assert!(violations(&browser).await?.iter().any(|line| line.starts_with("image-alt")));
+    browser.close().await
+}
+
+#[tokio::test]
+async fn the_page_fits_from_320_pixels_to_4k_and_nothing_jumps_once_it_is_there() -> anyhow::Result<()> {
+    let (_host, browser) = open_example().await?;
+    for (width, height) in [(320, 640), (768, 1024), (1280, 800), (3840, 2160)] {
+        browser.screen(width, height).await?;
+        let wide = "return [document.documentElement.scrollWidth, innerWidth]";
+        let widths = browser.page.execute(wide, vec![]).await?.json().clone();
+        assert_eq!(widths[0], widths[1], "{width} pixels: the page is wider than the screen");
+    }
+    // Layout shifts that no hand caused, from the first paint to the answer, as Chromium scores them: 0.1 is its "good".
+    browser.screen(1280, 800).await?;
+    browser.page.refresh().await?;
+    browser.element("recommended-time").await?;
+    let observed = browser
+        .page
+        .execute_async(
+            "const done = arguments[0]; let sum = 0;
+             new PerformanceObserver((list) => { for (const s of list.getEntries()) if (!s.hadRecentInput) sum += s.value; })
+               .observe({ type: 'layout-shift', buffered: true });
+             setTimeout(() => done(sum), 500);",
+            vec![],
+        )
+        .await?
+        .json()
+        .clone();
+    println!("layout shift from a link to its answer: {observed}");
+    assert!(observed.as_f64().is_some_and(|sum| sum < 0.1), "{observed}");
+    browser.close().await
+}
+
+#[tokio::test]
+async fn without_a_script_the_page_says_what_it_needs_and_its_policy_lets_nothing_else_in() -> anyhow::Result<()> {
+    let host = FileHost::start().await?;
+    let browser = Browser::start_with(json!({ "profile.default_content_setting_values.javascript": 2 })).await?;
+    browser.page.goto(&host.url).await?;
+    let source = browser.page.source().await?;
+    assert!(source.contains("needs JavaScript and WebAssembly") && source.contains("foreglow plan"), "{source}");
+    browser.close().await?;
+
+    let browser = Browser::start().await?;
+    browser.page.goto(&host.url).await?;
+    browser.element("example").await?;
+    let tries = "const done = arguments[0]; const seen = [];
+        document.addEventListener('securitypolicyviolation', (event) => seen.push(event.effectiveDirective));
+        const script = document.createElement('script'); script.textContent = 'window.evil = 1'; document.body.append(script);
+        const image = new Image(); image.src = 'http://127.0.0.1:9/x.png';
+        fetch('http://127.0.0.1:9/').catch(() => {});
+        setTimeout(() => done([seen, typeof window.evil]), 500);";
+    let seen: Value = browser.page.execute_async(tries, vec![]).await?.json().clone();
+    assert_eq!(seen[1], json!("undefined"), "{seen}");
+    for directive in ["script-src-elem", "img-src", "connect-src"] {
+        assert!(seen[0].as_array().is_some_and(|list| list.contains(&json!(directive))), "{directive}: {seen}");
+    }
+    browser.close().await
+}

@@ -1,0 +1,125 @@
+//! The answer: its figures, its neighbours, pins, prices, and why each number is what it is.
+
+use anyhow::Context as _;
+use foreglow_shared::{View, WhatIf, format_duration, format_money, format_probability};
+use foreglow_tests::{Browser, answer, cluster_view};
+use thirtyfour::By;
+
+use crate::open;
+
+/// An attribute of the first element that a selector finds.
+async fn attribute(browser: &Browser, selector: &str, name: &str) -> anyhow::Result<String> {
+    let element = browser.page.find(By::Css(selector)).await?;
+    element.attr(name).await?.with_context(|| format!("{selector} has no {name}"))
+}
+
+#[tokio::test]
+async fn the_recommendation_shows_time_money_and_chance_beside_its_neighbours_on_the_front() -> anyhow::Result<()> {
+    let view = cluster_view(12, 6);
+    let (_, decision) = answer(&view)?;
+    let (_host, browser) = open(&view).await?;
+    let recommended = &decision.candidates[decision.recommended.context("there is one")?];
+    let secs = recommended.prediction.completion_time_secs.context("it has a time")?;
+    let cost = recommended.cost.context("it has a cost")?;
+    assert_eq!(browser.secs("recommended-time").await?, secs.to_string());
+    assert_eq!(browser.text("recommended-cost").await?, format_money(cost, "USD"));
+    let chance = recommended.success_probability.context("there is a deadline")?;
+    assert_eq!(browser.text("recommended-probability").await?, format_probability(chance));
+
+    // The next ones along the front, on either side.
+    let front: Vec<(f64, f64)> = decision
+        .pareto
+        .iter()
+        .filter_map(|place| {
+            let candidate = &decision.candidates[*place];
+            Some((candidate.prediction.completion_time_secs?, candidate.cost?))
+        })
+        .collect();
+    let faster = front.iter().filter(|(t, m)| *t < secs && *m > cost).map(|(t, _)| *t).fold(0.0, f64::max);
+    let cheaper = front.iter().filter(|(t, m)| *t > secs && *m < cost).map(|(t, _)| *t).fold(f64::INFINITY, f64::min);
+    for (row, expected) in [("next-faster", faster), ("next-cheaper", cheaper)] {
+        let shown = attribute(&browser, &format!("[data-testid=compare-{row}] [data-secs]"), "data-secs").await?;
+        assert_eq!(shown, expected.to_string(), "{row}");
+        let given_up = browser.page.find(By::Css(format!("[data-testid=compare-{row}] .beside"))).await?.text().await?;
+        let gap = format_duration((expected - secs).abs());
+        assert!(given_up.contains(&gap), "{gap} in {given_up:?}");
+    }
+    browser.close().await
+}
+
+#[tokio::test]
+async fn pinned_configurations_are_compared_and_travel_in_the_link() -> anyhow::Result<()> {
+    let mut view = cluster_view(12, 6);
+    let (host, browser) = open(&view).await?;
+    browser.element("pin").await?.click().await?;
+    browser
+        .wait_until("the pin in the address bar", async |browser| {
+            let shared = View::from_link(browser.page.current_url().await?.as_str())?;
+            Ok(shared.pins == [view.question.what_if])
+        })
+        .await?;
+    assert!(!browser.element("pin").await?.is_enabled().await?, "what is pinned cannot be pinned again");
+    let link = browser.page.current_url().await?.to_string();
+    browser.close().await?;
+
+    let reader = Browser::start().await?;
+    reader.page.goto(&link).await?;
+    let secs = attribute(&reader, "[data-testid=compare-pinned] [data-secs]", "data-secs");
+    reader.element("compare-pinned").await?;
+    assert_eq!(secs.await?, reader.secs("what-if-time").await?);
+    reader.element("unpin").await?.click().await?;
+    reader
+        .wait_until("no pin", async |page| {
+            Ok(page.page.find_all(By::Css("[data-testid=compare-pinned]")).await?.is_empty())
+        })
+        .await?;
+    reader.close().await?;
+    drop(host);
+
+    // A pin of nothing is refused with the link, not drawn.
+    view.pins = vec![WhatIf { executors: 0, cores_per_executor: 1 }];
+    assert!(View::from_link(&view.to_fragment()).is_err());
+    Ok(())
+}
+
+#[tokio::test]
+async fn every_figure_says_why_it_is_what_it_is() -> anyhow::Result<()> {
+    let view = cluster_view(12, 6);
+    let (predictor, _) = answer(&view)?;
+    let (_host, browser) = open(&view).await?;
+    let WhatIf { executors, cores_per_executor } = view.question.what_if;
+    let setting = foreglow_model::Setting { executors, cores_per_executor, sampling_rate: 1.0 };
+    let (explanation, _) = predictor.explain(setting).context("it can be explained")?;
+
+    let before = browser.page.find_all(By::Testid("why")).await?;
+    assert!(before.len() > crate::PICTURES.len(), "{} buttons", before.len());
+    browser.page.find(By::Css(".what-if [data-testid=why]")).await?.click().await?;
+    let sheet = browser.text("why-sheet").await?;
+    let (time, money) = (browser.text("what-if-time").await?, browser.text("what-if-cost").await?);
+    for words in [&time, &money, "Interval", "Chance", "0.04048", "÷ 3600", &explanation.parts[0].name] {
+        assert!(sheet.contains(words), "{words:?} in {sheet}");
+    }
+    browser.page.find(By::Testid("why-close")).await?.click().await?;
+    browser
+        .wait_until("a closed sheet", async |page| {
+            Ok(!page.page.find(By::Testid("why-sheet")).await?.is_displayed().await?)
+        })
+        .await?;
+    browser.close().await
+}
+
+#[tokio::test]
+async fn published_prices_are_dated_name_their_source_and_change_the_answer() -> anyhow::Result<()> {
+    let view = cluster_view(6, 4);
+    let (_host, browser) = open(&view).await?;
+    let (first, cost) = (browser.text("what-if-cost").await?, browser.secs("what-if-time").await?);
+    let secs: f64 = cost.parse()?;
+    browser.set("preset", "1").await?;
+    browser.wait_until("another price", async |page| Ok(page.text("what-if-cost").await? != first)).await?;
+    // A machine an executor: 4 of them at 1.006 an hour.
+    assert_eq!(browser.text("what-if-cost").await?, format_money(4.0 * 1.006 * secs / 3600.0, "USD"));
+    let prices = browser.page.find(By::Css(".prices .note a")).await?;
+    assert!(prices.attr("href").await?.is_some_and(|source| source.starts_with("https://")));
+    assert!(browser.page.find(By::Css(".prices")).await?.text().await?.contains("2026-06-17"));
+    browser.close().await
+}

@@ -1,0 +1,38 @@
+//! What makes the slider quick, checked without a clock: what it moves is moved, and nothing else is drawn anew.
+
+use foreglow_tests::cluster_view;
+use serde_json::{Value, json};
+
+use crate::{PICTURES, evaluate, open};
+
+/// Marks what is drawn once, and takes down what follows the slider.
+const BEFORE: &str = "const seen = {}; for (const id of arguments[0]) {
+    const place = document.querySelector(`[data-testid=${id}]`);
+    place.querySelector('.axis').dataset.kept = 'yes';
+    seen[id] = place.querySelector('.moving').innerHTML; } return seen";
+const AFTER: &str = "const seen = {}; for (const id of arguments[0]) {
+    const place = document.querySelector(`[data-testid=${id}]`);
+    seen[id] = [place.querySelector('.axis').dataset.kept, place.querySelector('.moving').innerHTML,
+        place.querySelectorAll('*').length]; } return seen";
+
+#[tokio::test]
+async fn a_slider_moves_every_picture_of_a_hundred_thousand_configurations_and_draws_none_anew() -> anyhow::Result<()> {
+    let view = cluster_view(512, 200);
+    let (_host, browser) = open(&view).await?;
+    let pictures = Value::from(PICTURES.to_vec());
+    let before = evaluate(&browser, BEFORE, vec![pictures.clone()]).await?;
+    // One slider moves all but what belongs to the other, both move them all.
+    for (slider, count) in [("what-if-executors", "8"), ("what-if-cores", "1")] {
+        browser.set(slider, count).await?;
+    }
+    let after = evaluate(&browser, AFTER, vec![pictures]).await?;
+    for picture in PICTURES {
+        assert_eq!(after[picture][0], json!("yes"), "{picture} was drawn anew");
+        assert!(after[picture][2].as_u64().is_some_and(|nodes| nodes < 3_000), "{picture} is too large: {after}");
+        // The share of the images is always the whole job's.
+        if picture != "effect-rate" {
+            assert_ne!(after[picture][1], before[picture], "{picture} did not follow");
+        }
+    }
+    browser.close().await
+}

@@ -1,0 +1,286 @@
+//! The frame that every drawing stands in: its title, what is under the pointer or the arrow keys, the switches of its axes,
+//! and the files that it makes.
+
+use leptos::ev;
+use leptos::html::Div;
+use leptos::prelude::*;
+use web_sys::{Element, KeyboardEvent, MouseEvent};
+
+use crate::chart::about::{About, Mark, in_short};
+use crate::chart::axes::{Frame, width_of};
+use crate::chart::export::{download, standalone};
+use crate::chart::scale::Spread;
+use crate::chart::sheet::Sheet;
+use crate::panel::WhyButton;
+use crate::state::Planner;
+
+/// Narrower than this the labels would lie over each other; the page then scrolls the drawing.
+const LEAST_WIDTH_PX: f64 = 240.0;
+/// A pointer farther away than this points at nothing.
+const REACH_PX: f64 = 60.0;
+
+/// A drawing with a place for everything that the page holds.
+pub trait Drawing: Clone + PartialEq + Send + Sync + 'static {
+    /// What the what-if does not change: drawn once.
+    fn picture(&self) -> AnyView;
+
+    /// What follows the what-if; reactive.
+    fn moving(&self, planner: Planner) -> Option<AnyView>;
+
+    /// What can be pointed at, from left to right.
+    fn marks(&self) -> Vec<Mark>;
+
+    /// Its numbers.
+    fn sheet(&self) -> Sheet;
+
+    /// The picture in a sentence, for those who cannot see it.
+    fn describe(&self) -> String;
+
+    /// What its colours and shapes mean.
+    fn legend(&self) -> Option<AnyView> {
+        None
+    }
+}
+
+/// What a card says around its drawing.
+pub struct Card {
+    /// Names it in the page, in tests and in its files.
+    pub id: &'static str,
+    /// Its title.
+    pub title: &'static str,
+    /// What it shows, in a sentence or two.
+    pub says: Signal<String>,
+    /// Switches for its axes and what they measure.
+    pub switches: AnyView,
+}
+
+/// Where a drawing goes, and how wide that is.
+#[derive(Clone, Copy)]
+pub struct Place {
+    node: NodeRef<Div>,
+    width: RwSignal<f64>,
+    height: f64,
+}
+
+impl Place {
+    /// A place of this height, pixels.
+    pub fn new(height: f64) -> Self {
+        let node = NodeRef::new();
+        Self { node, width: width_of(node), height }
+    }
+
+    /// The size of the drawing; reactive.
+    pub fn frame(self) -> Frame {
+        Frame { width: self.width.get().max(LEAST_WIDTH_PX), height: self.height }
+    }
+
+    fn point(self, event: &MouseEvent) -> Option<(f64, f64)> {
+        let rect = self.node.get_untracked()?.get_bounding_client_rect();
+        Some((f64::from(event.client_x()) - rect.left(), f64::from(event.client_y()) - rect.top()))
+    }
+}
+
+/// A drawing in its card.
+pub fn card<D: Drawing>(card: Card, place: Place, drawing: Memo<Option<D>>) -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let Card { id, title, says, switches, .. } = card;
+    let pointed = RwSignal::new(None::<About>);
+    let focused = RwSignal::new(false);
+    let at = move |event: &MouseEvent| {
+        let point = place.point(event)?;
+        drawing.with_untracked(|drawing| nearest(&drawing.as_ref()?.marks(), point))
+    };
+    let point = move |event: ev::PointerEvent| {
+        let near = at(&event).map(|mark| mark.about);
+        if near != pointed.get_untracked() {
+            pointed.set(near);
+        }
+    };
+    let take = move |about: About| {
+        if let Some(configuration) = about.taken(planner.what_if.get_untracked()) {
+            planner.what_if.set(configuration);
+        }
+    };
+    let press = move |event: KeyboardEvent| {
+        let key = event.key();
+        let marks = drawing.with_untracked(|drawing| drawing.as_ref().map(Drawing::marks).unwrap_or_default());
+        match (key.as_str(), pointed.get_untracked()) {
+            ("Escape", _) => pointed.set(None),
+            ("Enter" | " ", Some(about)) => take(about),
+            (key, from) => match step(&marks, from, planner, key) {
+                Some(about) => pointed.set(Some(about)),
+                None => return,
+            },
+        }
+        event.prevent_default();
+    };
+    let readout = move || match pointed.get() {
+        Some(about) => about.words(planner),
+        None => in_short(planner, planner.what_if.get()),
+    };
+    let asked = Signal::derive(move || match pointed.get() {
+        Some(about) => about.taken(planner.what_if.get()).unwrap_or_else(|| planner.what_if.get()),
+        None => planner.what_if.get(),
+    });
+    let ring = move || {
+        let about = pointed.get()?;
+        let (x, y) = drawing.with(|drawing| place_of(&drawing.as_ref()?.marks(), about))?;
+        Some(view! { <circle class="ring" cx=x cy=y r=9.0 /> })
+    };
+    let picture = move || drawing.with(|drawing| drawing.as_ref().map(Drawing::picture));
+    let moving = move || drawing.with(|drawing| drawing.as_ref().and_then(|drawing| drawing.moving(planner)));
+    let save_svg = move |_| {
+        let svg = place.node.get_untracked().and_then(|node| node.query_selector("svg").ok().flatten());
+        if let Some(text) = svg.and_then(|svg: Element| standalone(&svg, title)) {
+            download(&format!("foreglow-{id}.svg"), "image/svg+xml", &text);
+        }
+    };
+    let save_csv = move |_| {
+        if let Some(sheet) = drawing.with_untracked(|drawing| drawing.as_ref().map(Drawing::sheet)) {
+            download(&format!("foreglow-{id}.csv"), "text/csv", &sheet.to_csv());
+        }
+    };
+    let (title_id, readout_id) = (format!("{id}-title"), format!("{id}-readout"));
+    let (titled_by, described_by, readout_test_id) = (title_id.clone(), readout_id.clone(), readout_id.clone());
+    let export =
+        move |kind: &'static str| (format!("{id}-{kind}"), format!("{title}: save as {}", kind.to_uppercase()));
+    let ((svg_id, svg_label), (csv_id, csv_label)) = (export("svg"), export("csv"));
+    let what_it_is = move || {
+        let sentence = drawing.with(|drawing| drawing.as_ref().map(Drawing::describe)).unwrap_or_default();
+        format!("{sentence} The CSV file has its numbers.")
+    };
+    view! {
+        <section class="card chart" aria-labelledby=titled_by>
+            <div class="chart-head">
+                <h2 id=title_id>{title}</h2>
+                <div class="chart-tools">{switches}</div>
+            </div>
+            <p class="says">{move || says.get()}</p>
+            <div
+                class="drawing"
+                style:height=format!("{}px", place.height)
+                node_ref=place.node
+                data-testid=id
+                tabindex="0"
+                role="group"
+                aria-label=format!("{title}: arrow keys move between the marks, Enter looks at one")
+                aria-describedby=described_by
+                on:keydown=press
+                on:focus=move |_| focused.set(true)
+                on:blur=move |_| {
+                    focused.set(false);
+                    pointed.set(None);
+                }
+            >
+                <svg
+                    role="img"
+                    aria-label=what_it_is
+                    width=move || place.frame().width
+                    height=place.height
+                    on:pointermove=point
+                    on:pointerleave=move |_| pointed.set(None)
+                    on:click=move |event: MouseEvent| {
+                        if let Some(mark) = at(&event) {
+                            take(mark.about);
+                        }
+                    }
+                >
+                    <g>{picture}</g>
+                    <g class="moving">{moving}</g>
+                    {ring}
+                </svg>
+            </div>
+            <div class="chart-foot">
+                <p class="readout" data-testid=readout_test_id>
+                    // Ten charts that all speak at each step of a slider would drown what is said.
+                    <span id=readout_id aria-live=move || if focused.get() { "polite" } else { "off" }>{readout}</span>
+                    " "
+                    <WhyButton configuration=asked />
+                </p>
+                <div class="exports">
+                    <button type="button" class="tool" data-testid=svg_id aria-label=svg_label on:click=save_svg>"SVG"</button>
+                    <button type="button" class="tool" data-testid=csv_id aria-label=csv_label on:click=save_csv>"CSV"</button>
+                </div>
+            </div>
+            {move || drawing.with(|drawing| drawing.as_ref().and_then(Drawing::legend))}
+        </section>
+    }
+}
+
+/// A choice of a few, side by side.
+pub fn switch<T: Copy + PartialEq + Send + Sync + 'static>(
+    label: &'static str,
+    options: &'static [(&'static str, T)],
+    chosen: RwSignal<T>,
+) -> impl IntoView {
+    let button = |&(name, value): &(&'static str, T)| {
+        view! {
+            <button
+                type="button"
+                aria-pressed=move || (chosen.get() == value).to_string()
+                on:click=move |_| chosen.set(value)
+            >
+                {name}
+            </button>
+        }
+    };
+    view! {
+        <div class="switch" role="group" aria-label=label>
+            {options.iter().map(button).collect_view()}
+        </div>
+    }
+}
+
+/// Whether an axis is logarithmic.
+pub fn log_switch(axis: &'static str, spread: RwSignal<Spread>) -> impl IntoView {
+    let pressed = move || spread.get() == Spread::Log;
+    let turn =
+        move |_| spread.update(|spread| *spread = if *spread == Spread::Log { Spread::Linear } else { Spread::Log });
+    view! {
+        <button
+            type="button"
+            class="tool"
+            aria-pressed=move || pressed().to_string()
+            aria-label=format!("Logarithmic axis of {axis}")
+            on:click=turn
+        >
+            {format!("log {axis}")}
+        </button>
+    }
+}
+
+fn nearest(marks: &[Mark], (x, y): (f64, f64)) -> Option<Mark> {
+    let away = |mark: &Mark| (mark.at.0 - x).hypot(mark.at.1 - y);
+    let near = marks.iter().min_by(|a, b| away(a).total_cmp(&away(b)))?;
+    (away(near) < REACH_PX).then_some(*near)
+}
+
+fn place_of(marks: &[Mark], about: About) -> Option<(f64, f64)> {
+    marks.iter().find(|mark| mark.about == about).map(|mark| mark.at)
+}
+
+/// The next mark in the direction of an arrow key; the first step goes to the what-if.
+fn step(marks: &[Mark], from: Option<About>, planner: Planner, key: &str) -> Option<About> {
+    let (first, last) = (marks.first()?, marks.last()?);
+    let (right, down) = match key {
+        "Home" => return Some(first.about),
+        "End" => return Some(last.about),
+        "ArrowRight" => (1.0, 0.0),
+        "ArrowLeft" => (-1.0, 0.0),
+        "ArrowUp" => (0.0, -1.0),
+        "ArrowDown" => (0.0, 1.0),
+        _ => return None,
+    };
+    let Some((x, y)) = from.and_then(|about| place_of(marks, about)) else {
+        let own = About::Configuration(planner.what_if.get_untracked());
+        return Some(place_of(marks, own).map_or(first.about, |_| own));
+    };
+    // Along the arrow a pixel is a pixel, across it two: the next mark is the one that the eye would take.
+    let cost = |mark: &&Mark| {
+        let (dx, dy) = (mark.at.0 - x, mark.at.1 - y);
+        let (along, across) = (dx * right + dy * down, (dx * down).abs() + (dy * right).abs());
+        (along > 0.1).then_some(along + 2.0 * across)
+    };
+    let next = marks.iter().filter_map(|mark| Some((cost(&mark)?, mark))).min_by(|a, b| a.0.total_cmp(&b.0));
+    next.map(|(_, mark)| mark.about).or(from)
+}

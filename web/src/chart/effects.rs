@@ -1,0 +1,232 @@
+//! What each feature does alone: the level-1 curves with their measured points, which multiply into a time.
+
+use foreglow_model::{Effects, Feature, Setting};
+use foreglow_shared::{WhatIf, format_duration, format_rate};
+use leptos::prelude::*;
+
+use crate::chart::about::{About, Mark, value_in_words};
+use crate::chart::axes::{Frame, path, x_axis, y_axis};
+use crate::chart::card::{Card, Drawing, Place, card, log_switch};
+use crate::chart::grid::thinned;
+use crate::chart::overview::Overview;
+use crate::chart::scale::{Scale, Spread};
+use crate::chart::sheet::{Sheet, digits};
+use crate::panel::capitalised;
+use crate::state::Planner;
+
+const HEIGHT_PX: f64 = 220.0;
+const TICKS: usize = 4;
+/// Points of a curve over counts, and over sampling rates.
+const COUNTS: usize = 40;
+const STEPS: u32 = 32;
+
+#[derive(Clone, Debug, PartialEq)]
+struct Alone {
+    feature: Feature,
+    points: Vec<(f64, f64)>,
+    curve: Vec<(f64, f64)>,
+    frame: Frame,
+    x: Scale,
+    y: Scale,
+}
+
+/// The curves side by side, and their product.
+#[component]
+pub fn EffectsCharts() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let effects = Memo::new(move |_| planner.fitted().map(|fitted| fitted.effects.clone()));
+    let product = move || {
+        effects.with(|effects| {
+            let effects = effects.as_ref()?.as_ref().ok()?;
+            Some(in_words(planner, effects))
+        })
+    };
+    let reason = move || {
+        effects.with(|effects| {
+            let reason = effects.as_ref()?.as_ref().err()?;
+            Some(view! { <p class="says">{format!("There are no level-1 curves: {}", capitalised(reason))}</p> })
+        })
+    };
+    view! {
+        <section class="effects" aria-labelledby="effects-title">
+            <h2 id="effects-title">"What each resource does, and how that multiplies"</h2>
+            <p class="says" data-testid="effects-product">{product}</p>
+            {reason}
+            <div class="triple">
+                {alone(Feature::InverseExecutors, "effect-executors", "Executors")}
+                {alone(Feature::InverseCores, "effect-cores", "Cores")}
+                {alone(Feature::SamplingRate, "effect-rate", "Images")}
+            </div>
+        </section>
+    }
+}
+
+fn alone(feature: Feature, id: &'static str, title: &'static str) -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let overview = expect_context::<Overview>();
+    let place = Place::new(HEIGHT_PX);
+    let spread = RwSignal::new(Spread::Log);
+    let drawing = Memo::new(move |_| {
+        let fitted = planner.fitted()?;
+        let grid = overview.grid.get()?;
+        let counts = match feature {
+            Feature::InverseExecutors => grid.executors.clone(),
+            Feature::InverseCores => grid.cores.clone(),
+            Feature::SamplingRate => Vec::new(),
+        };
+        Alone::of(fitted.effects.as_ref().ok()?, feature, &counts, spread.get(), place.frame())
+    });
+    let frame = Card {
+        id,
+        title,
+        says: Signal::derive(move || {
+            drawing.with(|drawing| match drawing {
+                Some(_) => "Scaled time: that of equal runs, as a share of the longest.".into(),
+                None => "It did not vary alone in the runs, so nothing is known of it alone.".into(),
+            })
+        }),
+        switches: log_switch("axes", spread).into_any(),
+    };
+    card(frame, place, drawing)
+}
+
+/// What level 1 gives each feature of the what-if: `×0.66 for 4 cores`, and what becomes of the product.
+fn in_words(planner: Planner, effects: &Effects) -> String {
+    let what_if @ WhatIf { executors, cores_per_executor } = planner.what_if.get();
+    let setting = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
+    let factor = |effect: &foreglow_model::Effect| {
+        let value = effect.feature.value(setting);
+        let factor = effects.at(effect.feature, value)?;
+        Some((factor, format!("×{factor:.3} for {}", value_in_words(effect.feature, value))))
+    };
+    let factors: Vec<(f64, String)> = effects.effects.iter().filter_map(factor).collect();
+    let product: f64 = factors.iter().map(|(factor, _)| factor).product();
+    let words: Vec<String> = factors.into_iter().map(|(_, words)| words).collect();
+    let published = effects.secs(setting).map_or_else(|| "no time".into(), format_duration);
+    let own = planner.predict(what_if).and_then(|prediction| prediction.completion_time_secs);
+    let own = own.map(|secs| format!("; Foreglow's own predictor says {}", format_duration(secs))).unwrap_or_default();
+    format!(
+        "The published scenario 4-2: {} = ×{product:.3}, of which its level 2 makes {published}{own}.",
+        words.join(" · ")
+    )
+}
+
+impl Alone {
+    fn of(effects: &Effects, feature: Feature, counts: &[u32], spread: Spread, frame: Frame) -> Option<Self> {
+        let effect = effects.effects.iter().find(|effect| effect.feature == feature)?;
+        let measured = || effect.points.iter().map(|point| point.0);
+        let least = measured().fold(f64::INFINITY, f64::min);
+        let values: Vec<f64> = if feature == Feature::SamplingRate {
+            (0..=STEPS).map(|step| least.powf(1.0 - f64::from(step) / f64::from(STEPS))).collect()
+        } else {
+            let most = measured().fold(1.0, f64::max) as u32;
+            let last = counts.last().copied().unwrap_or(1).max(most);
+            thinned(&(1..=last).collect::<Vec<u32>>(), COUNTS).into_iter().map(f64::from).collect()
+        };
+        let curve: Vec<(f64, f64)> =
+            values.iter().filter_map(|value| Some((*value, effects.at(feature, *value)?))).collect();
+        let scaled = || effect.points.iter().chain(&curve).map(|point| point.1).filter(|scaled| *scaled > 0.0);
+        let (low, high) = (scaled().fold(f64::INFINITY, f64::min), scaled().fold(0.0, f64::max));
+        let foot = if spread == Spread::Log { low / 1.1 } else { 0.0 };
+        let (left, right) = frame.across();
+        let first = values.first().copied().unwrap_or(1.0);
+        let last = values.last().copied().unwrap_or(1.0);
+        Some(Self {
+            feature,
+            points: effect.points.clone(),
+            curve,
+            frame,
+            x: Scale::new(spread, (first, last), (left + 10.0, right - 10.0)),
+            y: Scale::new(spread, (foot, high * 1.1), frame.up()),
+        })
+    }
+
+    fn px(&self, (value, scaled): (f64, f64)) -> (f64, f64) {
+        let (foot, top) = self.frame.up();
+        let y = if scaled > 0.0 { self.y.px(scaled).clamp(top, foot) } else { foot };
+        (self.x.px(value), y)
+    }
+}
+
+impl Drawing for Alone {
+    fn picture(&self) -> AnyView {
+        let labels = match self.feature {
+            Feature::SamplingRate => self
+                .x
+                .ticks(self.frame.labels_across().min(4))
+                .into_iter()
+                .map(|rate| (rate, format_rate(rate)))
+                .collect(),
+            _ => self.x.count_ticks(self.frame.labels_across().min(6)),
+        };
+        let name = match self.feature {
+            Feature::InverseExecutors => "executors",
+            Feature::InverseCores => "cores per executor",
+            Feature::SamplingRate => "share of the images",
+        };
+        let scaled = self.y.number_ticks(TICKS).into_iter().map(|(tick, label)| (tick, format!("×{label}"))).collect();
+        let points = self.points.iter().map(|point| {
+            let (cx, cy) = self.px(*point);
+            view! { <circle class="run scaled" cx=cx cy=cy r=4.0 data-testid="scaled-point" /> }
+        });
+        view! {
+            {y_axis(self.frame, &self.y, scaled)}
+            {x_axis(self.frame, &self.x, labels, name)}
+            <path class="effect-line" d=path(self.curve.iter().map(|point| self.px(*point))) />
+            {points.collect_view()}
+        }
+        .into_any()
+    }
+
+    fn moving(&self, planner: Planner) -> Option<AnyView> {
+        let fitted = planner.fitted()?;
+        let effects = fitted.effects.as_ref().ok()?;
+        let WhatIf { executors, cores_per_executor } = planner.what_if.get();
+        let value = self.feature.value(Setting { executors, cores_per_executor, sampling_rate: 1.0 });
+        let scaled = effects.at(self.feature, value)?;
+        let (cx, cy) = self.px((value, scaled));
+        let anchor = if cx > self.frame.width / 2.0 { "end" } else { "start" };
+        let x = if anchor == "end" { cx - 12.0 } else { cx + 12.0 };
+        Some(
+            view! {
+                <g class="looked-at-mark">
+                    <circle cx=cx cy=cy r=7.0 />
+                    <text x=x y=(cy - 10.0).max(14.0) text-anchor=anchor data-testid="factor" data-value=scaled.to_string()>
+                        {format!("×{scaled:.2}")}
+                    </text>
+                </g>
+            }
+            .into_any(),
+        )
+    }
+
+    fn marks(&self) -> Vec<Mark> {
+        let mark = |(value, scaled): (f64, f64), measured: bool| Mark {
+            at: self.px((value, scaled)),
+            about: About::Effect { feature: self.feature, value, scaled, measured },
+        };
+        let curve = self.curve.iter().map(|point| mark(*point, false));
+        let mut marks: Vec<Mark> = self.points.iter().map(|point| mark(*point, true)).chain(curve).collect();
+        marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
+        marks
+    }
+
+    fn sheet(&self) -> Sheet {
+        let name = match self.feature {
+            Feature::InverseExecutors => "executors",
+            Feature::InverseCores => "cores_per_executor",
+            Feature::SamplingRate => "sampling_rate",
+        };
+        let row = |kind: &str, point: &(f64, f64)| vec![kind.to_owned(), digits(Some(point.0)), digits(Some(point.1))];
+        let measured = self.points.iter().map(|point| row("measured", point));
+        Sheet::new(&["kind", name, "scaled_time"], measured.chain(self.curve.iter().map(|point| row("level_1", point))))
+    }
+
+    fn describe(&self) -> String {
+        format!(
+            "Scaled time by {}: {} measured points and the curve of level 1.",
+            self.feature.noun(),
+            self.points.len()
+        )
+    }
+}

@@ -1,0 +1,74 @@
+//! Files that the page makes: a drawing as SVG, its numbers as CSV.
+
+use leptos::prelude::*;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{Blob, BlobPropertyBag, Element, HtmlAnchorElement, Url, XmlSerializer};
+
+/// What style sheets give a drawing, which a file does not have.
+const STYLES: [&str; 13] = [
+    "fill",
+    "fill-opacity",
+    "stroke",
+    "stroke-width",
+    "stroke-dasharray",
+    "stroke-linecap",
+    "stroke-linejoin",
+    "stroke-opacity",
+    "opacity",
+    "font-family",
+    "font-size",
+    "font-weight",
+    "font-variant-numeric",
+];
+
+const SVG: &str = "http://www.w3.org/2000/svg";
+
+/// Hands a file to the person; nothing of it leaves the browser.
+pub fn download(name: &str, kind: &str, text: &str) {
+    // A browser that cannot make a file of a text has no use for one.
+    let _ = offer(name, kind, text);
+}
+
+fn offer(name: &str, kind: &str, text: &str) -> Result<(), JsValue> {
+    let options = BlobPropertyBag::new();
+    options.set_type(kind);
+    let parts = js_sys::Array::of1(&JsValue::from_str(text));
+    let blob = Blob::new_with_str_sequence_and_options(&parts, &options)?;
+    let url = Url::create_object_url_with_blob(&blob)?;
+    let link: HtmlAnchorElement = document().create_element("a")?.unchecked_into();
+    link.set_href(&url);
+    link.set_download(name);
+    link.click();
+    Url::revoke_object_url(&url)
+}
+
+/// A drawing as a file of its own: its colours and fonts as they are on the page now, on the page's ground.
+pub fn standalone(drawing: &Element, title: &str) -> Option<String> {
+    let copy: Element = drawing.clone_node_with_deep(true).ok()?.unchecked_into();
+    style(drawing, &copy)?;
+    let (originals, copies) = (drawing.query_selector_all("*").ok()?, copy.query_selector_all("*").ok()?);
+    for index in 0..originals.length().min(copies.length()) {
+        style(originals.item(index)?.unchecked_ref(), copies.item(index)?.unchecked_ref())?;
+    }
+    let ground = window().get_computed_style(&drawing.closest(".card").ok()??).ok()??;
+    let ground = ground.get_property_value("background-color").ok()?;
+    let element = |name: &str| document().create_element_ns(Some(SVG), name).ok();
+    let (name, rect) = (element("title")?, element("rect")?);
+    name.set_text_content(Some(title));
+    for (attribute, value) in [("width", "100%"), ("height", "100%"), ("fill", ground.as_str())] {
+        rect.set_attribute(attribute, value).ok()?;
+    }
+    copy.prepend_with_node_2(&name, &rect).ok()?;
+    XmlSerializer::new().ok()?.serialize_to_string(&copy).ok()
+}
+
+fn style(from: &Element, to: &Element) -> Option<()> {
+    let styles = window().get_computed_style(from).ok()??;
+    for name in STYLES {
+        let value = styles.get_property_value(name).ok()?;
+        if !value.is_empty() {
+            to.set_attribute(name, &value).ok()?;
+        }
+    }
+    to.remove_attribute("class").ok()
+}

@@ -1,0 +1,116 @@
+//! The whole range of configurations at a glance: counts that are spread over it, and the time of every pair of them.
+
+use foreglow_model::Predictor;
+use foreglow_shared::{PriceSheet, Resources};
+
+use crate::job::Space;
+
+/// Counts along an axis that still are cells, and not a blur.
+const MOST_EXECUTORS: usize = 48;
+const MOST_CORES: usize = 28;
+
+/// Predicted times of the whole job over the range that is chosen from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grid {
+    /// Numbers of executors, ascending.
+    pub executors: Vec<u32>,
+    /// Numbers of cores, ascending.
+    pub cores: Vec<u32>,
+    /// Seconds, by executors and then cores; `None` where the samples cannot say.
+    pub secs: Vec<Vec<Option<f64>>>,
+}
+
+/// One configuration of a grid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// Executors.
+    pub executors: u32,
+    /// Cores per executor.
+    pub cores: u32,
+    /// Seconds.
+    pub secs: f64,
+}
+
+/// What a configuration costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rates {
+    /// What an hour costs.
+    pub prices: PriceSheet,
+    /// Memory of each executor, MiB.
+    pub memory_per_executor_mib: u32,
+    /// Whether each executor holds an accelerator.
+    pub accelerated: bool,
+}
+
+impl Grid {
+    /// Predicts a space, thinned out where it has too many counts to be told apart.
+    pub fn of(predictor: &Predictor, space: &Space) -> Self {
+        let executors = thinned(&space.executors, MOST_EXECUTORS);
+        let cores = thinned(&space.cores_per_executor, MOST_CORES);
+        let secs = predictor.times(&executors, &cores);
+        Self { executors, cores, secs }
+    }
+
+    /// Every configuration whose time is known, by executors and then cores.
+    pub fn cells(&self) -> impl Iterator<Item = Cell> {
+        let row = |(executors, times): (&u32, &Vec<Option<f64>>)| {
+            let executors = *executors;
+            let cell =
+                move |(cores, secs): (&u32, &Option<f64>)| Some(Cell { executors, cores: *cores, secs: (*secs)? });
+            self.cores.iter().zip(times.clone().iter()).filter_map(cell).collect::<Vec<Cell>>()
+        };
+        self.executors.iter().zip(&self.secs).flat_map(row)
+    }
+}
+
+impl Rates {
+    /// Money for so many seconds.
+    pub fn cost(&self, executors: u32, cores_per_executor: u32, secs: f64) -> f64 {
+        self.prices.cost(self.resources(executors, cores_per_executor), secs)
+    }
+
+    /// What a configuration occupies.
+    pub fn resources(&self, executors: u32, cores_per_executor: u32) -> Resources {
+        let Self { memory_per_executor_mib, accelerated, .. } = *self;
+        Resources { executors, cores_per_executor, memory_per_executor_mib, accelerated }
+    }
+}
+
+/// At most so many of ascending counts, with both ends: all of them, or those nearest to equal ratios, because time goes
+/// with the inverse of a count.
+pub fn thinned(counts: &[u32], most: usize) -> Vec<u32> {
+    let (Some(first), Some(last)) = (counts.first(), counts.last()) else { return Vec::new() };
+    if counts.len() <= most {
+        return counts.to_vec();
+    }
+    let ratio = f64::from(*last) / f64::from((*first).max(1));
+    let wanted = |place: usize| f64::from(*first) * ratio.powf(place as f64 / (most - 1).max(1) as f64);
+    let nearest = |wanted: f64| {
+        let after = counts.partition_point(|count| f64::from(*count) < wanted).min(counts.len() - 1);
+        let before = after.saturating_sub(1);
+        if wanted - f64::from(counts[before]) < f64::from(counts[after]) - wanted {
+            counts[before]
+        } else {
+            counts[after]
+        }
+    };
+    let mut chosen: Vec<u32> = (0..most).map(|place| nearest(wanted(place))).collect();
+    chosen.dedup();
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_counts_stay_and_many_are_thinned_out_by_equal_ratios_with_both_ends() {
+        assert_eq!(thinned(&[1, 2, 3], 3), [1, 2, 3]);
+        let many: Vec<u32> = (1..=512).collect();
+        let chosen = thinned(&many, 10);
+        assert_eq!((chosen.first(), chosen.last()), (Some(&1), Some(&512)));
+        assert_eq!(chosen, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]);
+        assert!(thinned(&many, 48).windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(thinned(&[], 4).is_empty());
+    }
+}

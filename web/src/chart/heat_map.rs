@@ -1,0 +1,294 @@
+//! Executors by cores, every configuration a cell that is coloured by its time, its money or its chance.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use foreglow_model::Setting;
+use foreglow_shared::{WhatIf, format_duration, format_money, format_probability};
+use leptos::prelude::*;
+
+use crate::chart::about::{About, Mark};
+use crate::chart::axes::{Frame, x_axis, y_axis};
+use crate::chart::card::{Card, Drawing, Place, card, switch};
+use crate::chart::grid::{Grid, Rates};
+use crate::chart::overview::Overview;
+use crate::chart::scale::{Scale, Spread, log_tick_time, tick_number};
+use crate::chart::sheet::{Sheet, digits};
+use crate::state::Planner;
+
+const HEIGHT_PX: f64 = 340.0;
+/// Steps of the ramp.
+const STEPS: usize = 9;
+/// Cells at least so large hold their number.
+const ROOM_PX: (f64, f64) = (64.0, 20.0);
+
+/// What colours a cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Measure {
+    Time,
+    Money,
+    Chance,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct HeatMap {
+    grid: Arc<Grid>,
+    rates: Rates,
+    measure: Measure,
+    /// By executors and then cores.
+    values: Vec<Vec<Option<f64>>>,
+    /// Whether each keeps the deadline, by its predicted time; nothing where there is none.
+    in_time: Option<Vec<Vec<bool>>>,
+    range: (f64, f64),
+    frame: Frame,
+}
+
+/// The chart.
+#[component]
+pub fn HeatMapChart() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let overview = expect_context::<Overview>();
+    let place = Place::new(HEIGHT_PX);
+    let measure = RwSignal::new(Measure::Time);
+    let drawing = Memo::new(move |_| {
+        HeatMap::of(planner, overview.grid.get()?, overview.rates.get(), measure.get(), place.frame())
+    });
+    let says = Signal::derive(move || match (measure.get(), planner.deadline_secs.get()) {
+        (Measure::Chance, None) => "A chance needs a deadline: set one above.".into(),
+        (_, Some(deadline)) => format!(
+            "Executors across, cores upwards. The dashed line parts what is predicted to be done within {} from what is not.",
+            format_duration(deadline)
+        ),
+        (_, None) => "Executors across, cores upwards; the darker, the more. Colours go by equal ratios.".into(),
+    });
+    let options: &'static [(&str, Measure)] =
+        &[("Time", Measure::Time), ("Money", Measure::Money), ("Chance", Measure::Chance)];
+    let frame = Card {
+        id: "heat-map",
+        title: "Executors × cores",
+        says,
+        switches: switch("What colours a cell", options, measure).into_any(),
+    };
+    card(frame, place, drawing)
+}
+
+impl HeatMap {
+    fn of(planner: Planner, grid: Arc<Grid>, rates: Rates, measure: Measure, frame: Frame) -> Option<Self> {
+        let fitted = planner.fitted()?;
+        let deadline = planner.deadline_secs.get();
+        let value = |executors: u32, cores_per_executor: u32, secs: f64| match (measure, deadline) {
+            (Measure::Time, _) => Some(secs),
+            (Measure::Money, _) => Some(rates.cost(executors, cores_per_executor, secs)),
+            (Measure::Chance, None) => None,
+            (Measure::Chance, Some(deadline)) => {
+                let setting = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
+                let prediction = fitted.predictor.predict(setting);
+                Some(prediction.spread?.probability_below(deadline / prediction.completion_time_secs?))
+            }
+        };
+        let row = |(executors, times): (&u32, &Vec<Option<f64>>)| {
+            grid.cores.iter().zip(times).map(|(cores, secs)| value(*executors, *cores, (*secs)?)).collect()
+        };
+        let values: Vec<Vec<Option<f64>>> = grid.executors.iter().zip(&grid.secs).map(row).collect();
+        let known = values.iter().flatten().flatten();
+        let range = match measure {
+            Measure::Chance => (0.0, 1.0),
+            _ => known.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| (low.min(*value), high.max(*value))),
+        };
+        let in_time = deadline.map(|deadline| {
+            let keeps = |secs: &Option<f64>| secs.is_some_and(|secs| secs <= deadline);
+            grid.secs.iter().map(|row| row.iter().map(keeps).collect()).collect()
+        });
+        Some(Self { grid, rates, measure, values, in_time, range, frame })
+    }
+
+    /// Upper left corner of a cell, and its size.
+    fn cell(&self, row: usize, column: usize) -> (f64, f64, f64, f64) {
+        let ((left, right), (foot, top)) = (self.frame.across(), self.frame.up());
+        let width = (right - left) / self.grid.executors.len() as f64;
+        let height = (foot - top) / self.grid.cores.len() as f64;
+        (left + width * row as f64, foot - height * (column + 1) as f64, width, height)
+    }
+
+    fn centre(&self, row: usize, column: usize) -> (f64, f64) {
+        let (x, y, width, height) = self.cell(row, column);
+        (x + width / 2.0, y + height / 2.0)
+    }
+
+    /// The step of the ramp: equal ratios for times and money, equal differences for chances.
+    fn step(&self, value: f64) -> usize {
+        let (low, high) = self.range;
+        let share = match self.measure {
+            Measure::Chance => value,
+            _ if high > low && low > 0.0 => (value / low).ln() / (high / low).ln(),
+            _ => 0.5,
+        };
+        ((share * STEPS as f64) as usize).min(STEPS - 1)
+    }
+
+    fn short(&self, value: f64) -> String {
+        match self.measure {
+            Measure::Time if value < 60.0 => format!("{} s", tick_number((value * 100.0).round() / 100.0)),
+            Measure::Time => log_tick_time(value),
+            Measure::Money => tick_number(value).chars().take(9).collect(),
+            Measure::Chance => format_probability(value),
+        }
+    }
+
+    fn long(&self, value: f64) -> String {
+        match self.measure {
+            Measure::Time => format_duration(value),
+            Measure::Money => format_money(value, &self.rates.prices.currency),
+            Measure::Chance => format_probability(value),
+        }
+    }
+
+    fn cells(&self) -> String {
+        let (_, _, width, height) = self.cell(0, 0);
+        let gap = if width > 12.0 && height > 12.0 { 2.0 } else { 0.0 };
+        let has_room = width >= ROOM_PX.0 && height >= ROOM_PX.1;
+        let mut text = String::new();
+        for (row, values) in self.values.iter().enumerate() {
+            for (column, value) in values.iter().enumerate() {
+                let (x, y, width, height) = self.cell(row, column);
+                let step = value.map_or_else(|| "none".to_owned(), |value| self.step(value).to_string());
+                // A text cannot fail to be written into a text.
+                let _ = write!(
+                    text,
+                    "<rect class=\"heat heat-{step}\" x=\"{x:.2}\" y=\"{y:.2}\" width=\"{:.2}\" height=\"{:.2}\" rx=\"{}\"/>",
+                    width - gap,
+                    height - gap,
+                    if gap > 0.0 { 3 } else { 0 },
+                );
+                if let Some(value) = value.filter(|_| has_room) {
+                    let (x, y) = (x + (width - gap) / 2.0, y + (height - gap) / 2.0 + 4.5);
+                    let deep = if self.step(value) > STEPS / 2 { "on-deep" } else { "on-pale" };
+                    let words = self.short(value);
+                    let _ = write!(
+                        text,
+                        "<text class=\"{deep}\" x=\"{x:.2}\" y=\"{y:.2}\" text-anchor=\"middle\">{words}</text>"
+                    );
+                }
+            }
+        }
+        text
+    }
+
+    /// The edges between cells that keep the deadline and cells that do not.
+    fn border(&self) -> Option<String> {
+        let in_time = self.in_time.as_ref()?;
+        let mut edges = String::new();
+        for (row, column) in
+            (0..self.grid.executors.len()).flat_map(|row| (0..self.grid.cores.len()).map(move |c| (row, c)))
+        {
+            let (x, y, width, height) = self.cell(row, column);
+            let own = in_time[row][column];
+            if in_time.get(row + 1).is_some_and(|next| next[column] != own) {
+                let _ = write!(edges, "M{:.2} {y:.2}v{height:.2}", x + width);
+            }
+            if in_time[row].get(column + 1).is_some_and(|next| *next != own) {
+                let _ = write!(edges, "M{x:.2} {y:.2}h{width:.2}");
+            }
+        }
+        (!edges.is_empty()).then_some(edges)
+    }
+
+    fn ticks(counts: &[u32], labels: usize) -> Vec<(f64, String)> {
+        let stride = counts.len().div_ceil(labels.max(1));
+        let label = |(place, count): (usize, &u32)| (place as f64 + 0.5, count.to_string());
+        counts.iter().enumerate().step_by(stride).map(label).collect()
+    }
+}
+
+impl Drawing for HeatMap {
+    fn picture(&self) -> AnyView {
+        let x = Scale::new(Spread::Linear, (0.0, self.grid.executors.len() as f64), self.frame.across());
+        let y = Scale::new(Spread::Linear, (0.0, self.grid.cores.len() as f64), self.frame.up());
+        view! {
+            {x_axis(self.frame, &x, Self::ticks(&self.grid.executors, self.frame.labels_across()), "executors")}
+            <g class="bare">{y_axis(self.frame, &y, Self::ticks(&self.grid.cores, 8))}</g>
+            <g inner_html=self.cells() />
+            {self.border().map(|edges| view! { <path class="border" d=edges /> })}
+        }
+        .into_any()
+    }
+
+    fn moving(&self, planner: Planner) -> Option<AnyView> {
+        let WhatIf { executors, cores_per_executor } = planner.what_if.get();
+        // Of thinned counts the nearest stands for it.
+        let nearest = |counts: &[u32], wanted: u32| {
+            counts.iter().enumerate().min_by_key(|(_, count)| count.abs_diff(wanted)).map(|(place, _)| place)
+        };
+        let row = nearest(&self.grid.executors, executors)?;
+        let column = nearest(&self.grid.cores, cores_per_executor)?;
+        let (x, y, width, height) = self.cell(row, column);
+        let gap = if width > 12.0 && height > 12.0 { 2.0 } else { 0.0 };
+        Some(
+            view! {
+                <rect
+                    class="looked-at-cell"
+                    x=x - 1.0
+                    y=y - 1.0
+                    width=(width - gap).max(4.0) + 2.0
+                    height=(height - gap).max(4.0) + 2.0
+                    rx=4.0
+                />
+            }
+            .into_any(),
+        )
+    }
+
+    fn marks(&self) -> Vec<Mark> {
+        let cells = (0..self.grid.executors.len()).flat_map(|row| (0..self.grid.cores.len()).map(move |c| (row, c)));
+        let mark = |(row, column)| {
+            let configuration =
+                WhatIf { executors: self.grid.executors[row], cores_per_executor: self.grid.cores[column] };
+            Mark { at: self.centre(row, column), about: About::Configuration(configuration) }
+        };
+        cells.map(mark).collect()
+    }
+
+    fn sheet(&self) -> Sheet {
+        let name = match self.measure {
+            Measure::Time => "completion_time_secs",
+            Measure::Money => "cost",
+            Measure::Chance => "success_probability",
+        };
+        let rows = self.grid.executors.iter().zip(&self.values).flat_map(|(executors, values)| {
+            let row = move |(cores, value): (&u32, &Option<f64>)| {
+                vec![executors.to_string(), cores.to_string(), digits(*value)]
+            };
+            self.grid.cores.iter().zip(values).map(row)
+        });
+        Sheet::new(&["executors", "cores_per_executor", name], rows)
+    }
+
+    fn describe(&self) -> String {
+        let (low, high) = self.range;
+        let (fewest, most) = (self.grid.executors.first(), self.grid.executors.last());
+        format!(
+            "A grid of {} to {} executors by {} to {} cores, coloured from {} to {}.",
+            fewest.copied().unwrap_or(1),
+            most.copied().unwrap_or(1),
+            self.grid.cores.first().copied().unwrap_or(1),
+            self.grid.cores.last().copied().unwrap_or(1),
+            self.long(low),
+            self.long(high),
+        )
+    }
+
+    fn legend(&self) -> Option<AnyView> {
+        let (low, high) = self.range;
+        let swatch = |step: usize| view! { <span class=format!("swatch heat-{step}")></span> };
+        (low.is_finite() && high >= low).then(|| {
+            view! {
+                <p class="legend ramp">
+                    <span>{self.long(low)}</span>
+                    <span class="swatches" aria-hidden="true">{(0..STEPS).map(swatch).collect_view()}</span>
+                    <span>{self.long(high)}</span>
+                </p>
+            }
+            .into_any()
+        })
+    }
+}

@@ -1,0 +1,206 @@
+//! How far the predictor is off where it can be checked: every setting, predicted by a fit without it.
+
+use foreglow_model::{HeldOut, Setting};
+use foreglow_shared::{WhatIf, format_percent};
+use leptos::prelude::*;
+
+use crate::chart::about::{About, Mark};
+use crate::chart::axes::{Frame, path, x_axis, y_axis};
+use crate::chart::card::{Card, Drawing, Place, card, log_switch};
+use crate::chart::scale::{Scale, Spread};
+use crate::chart::sheet::{Sheet, digits};
+use crate::state::Planner;
+
+const HEIGHT_PX: f64 = 300.0;
+const TICKS: usize = 5;
+
+/// What is drawn upwards.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Upwards {
+    /// The predicted time; a perfect prediction lies on the diagonal.
+    Predicted,
+    /// The error, percent of the measured time; a perfect prediction lies on 0.
+    Error,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Checked {
+    upwards: Upwards,
+    runs: Vec<HeldOut>,
+    frame: Frame,
+    x: Scale,
+    y: Scale,
+}
+
+/// Predicted by measured times.
+#[component]
+pub fn PredictedByMeasuredChart() -> impl IntoView {
+    checked(Upwards::Predicted, "predicted-by-measured", "Predicted by measured")
+}
+
+/// Errors by predicted times.
+#[component]
+pub fn ResidualsChart() -> impl IntoView {
+    checked(Upwards::Error, "residuals", "Residuals")
+}
+
+fn checked(upwards: Upwards, id: &'static str, title: &'static str) -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let place = Place::new(HEIGHT_PX);
+    let spread = RwSignal::new(Spread::Log);
+    let runs = Memo::new(move |_| planner.fitted().map(|fitted| fitted.predictor.held_out()).unwrap_or_default());
+    let drawing = Memo::new(move |_| {
+        planner.fitted()?;
+        Some(Checked::of(upwards, runs.get(), spread.get(), place.frame()))
+    });
+    let says = Signal::derive(move || match (runs.with(Vec::is_empty), upwards) {
+        (true, _) => "There are too few different runs to leave some out; collect more.".into(),
+        (_, Upwards::Predicted) => {
+            "Every measured setting, predicted by a fit without it. On the diagonal the prediction is right.".into()
+        }
+        (_, Upwards::Error) => runs.with(|runs| {
+            format!(
+                "How far those predictions were off, percent of the measured time; {} at the median.",
+                format_percent(median_error_percent(runs))
+            )
+        }),
+    });
+    let switches = match upwards {
+        Upwards::Predicted => log_switch("axes", spread).into_any(),
+        Upwards::Error => log_switch("time", spread).into_any(),
+    };
+    card(Card { id, title, says, switches }, place, drawing)
+}
+
+fn error_percent(run: &HeldOut) -> f64 {
+    (run.predicted_secs / run.measured_secs - 1.0) * 100.0
+}
+
+fn median_error_percent(runs: &[HeldOut]) -> f64 {
+    let mut errors: Vec<f64> = runs.iter().map(|run| error_percent(run).abs()).collect();
+    errors.sort_by(f64::total_cmp);
+    match errors.len() {
+        0 => f64::NAN,
+        count if count % 2 == 1 => errors[count / 2],
+        count => errors[count / 2 - 1] / 2.0 + errors[count / 2] / 2.0,
+    }
+}
+
+impl Checked {
+    fn of(upwards: Upwards, runs: Vec<HeldOut>, spread: Spread, frame: Frame) -> Self {
+        let times = || runs.iter().flat_map(|run| [run.measured_secs, run.predicted_secs]);
+        let (low, high) = (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
+        let range = if spread == Spread::Log { (low / 1.2, high * 1.2) } else { (0.0, high * 1.05) };
+        let (left, right) = frame.across();
+        let y = match upwards {
+            Upwards::Predicted => Scale::new(spread, range, frame.up()),
+            Upwards::Error => {
+                let most = runs.iter().map(|run| error_percent(run).abs()).fold(1.0, f64::max) * 1.15;
+                Scale::new(Spread::Linear, (-most, most), frame.up())
+            }
+        };
+        Self { upwards, x: Scale::new(spread, range, (left + 8.0, right - 8.0)), y, runs, frame }
+    }
+
+    fn px(&self, run: &HeldOut) -> (f64, f64) {
+        (
+            self.x.px(run.measured_secs),
+            match self.upwards {
+                Upwards::Predicted => self.y.px(run.predicted_secs),
+                Upwards::Error => self.y.px(error_percent(run)),
+            },
+        )
+    }
+
+    /// Where a perfect prediction lies.
+    fn right(&self) -> String {
+        let (first, last) = (self.x.lower(), self.x.upper());
+        let y = |secs: f64| if self.upwards == Upwards::Predicted { self.y.px(secs) } else { self.y.px(0.0) };
+        path([first, last].into_iter().map(|secs| (self.x.px(secs), y(secs))))
+    }
+}
+
+impl Drawing for Checked {
+    fn picture(&self) -> AnyView {
+        let upwards = match self.upwards {
+            Upwards::Predicted => self.y.labelled_times(TICKS),
+            Upwards::Error => {
+                self.y.number_ticks(TICKS).into_iter().map(|(tick, label)| (tick, format!("{label} %"))).collect()
+            }
+        };
+        let points = self.runs.iter().map(|run| {
+            let (cx, cy) = self.px(run);
+            view! { <circle class="run checked" cx=cx cy=cy r=4.0 data-testid="checked-point" /> }
+        });
+        view! {
+            {y_axis(self.frame, &self.y, upwards)}
+            {x_axis(self.frame, &self.x, self.x.labelled_times(self.frame.labels_across()), "measured")}
+            <path class="ideal" d=self.right() />
+            {points.collect_view()}
+        }
+        .into_any()
+    }
+
+    fn moving(&self, planner: Planner) -> Option<AnyView> {
+        let WhatIf { executors, cores_per_executor } = planner.what_if.get();
+        let is_own =
+            |run: &&HeldOut| (run.setting.executors, run.setting.cores_per_executor) == (executors, cores_per_executor);
+        let own = self.runs.iter().filter(is_own).map(|run| {
+            let (cx, cy) = self.px(run);
+            view! { <circle class="run own" cx=cx cy=cy r=5.0 /> }
+        });
+        Some(own.collect_view().into_any())
+    }
+
+    fn marks(&self) -> Vec<Mark> {
+        let mark = |run: &HeldOut| Mark {
+            at: self.px(run),
+            about: About::Run {
+                setting: run.setting,
+                measured_secs: run.measured_secs,
+                held_out_secs: Some(run.predicted_secs),
+            },
+        };
+        let mut marks: Vec<Mark> = self.runs.iter().map(mark).collect();
+        marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
+        marks
+    }
+
+    fn sheet(&self) -> Sheet {
+        let columns = [
+            "executors",
+            "cores_per_executor",
+            "sampling_rate",
+            "measured_secs",
+            "predicted_without_it_secs",
+            "error_percent",
+        ];
+        Sheet::new(
+            &columns,
+            self.runs.iter().map(|run| {
+                let Setting { executors, cores_per_executor, sampling_rate } = run.setting;
+                let counts = [executors, cores_per_executor].map(|count| count.to_string());
+                let numbers = [sampling_rate, run.measured_secs, run.predicted_secs, error_percent(run)];
+                counts.into_iter().chain(numbers.map(|number| digits(Some(number)))).collect()
+            }),
+        )
+    }
+
+    fn describe(&self) -> String {
+        let what = match self.upwards {
+            Upwards::Predicted => "Predicted by measured time",
+            Upwards::Error => "Error of the prediction by measured time",
+        };
+        format!("{what} of {} settings that were held out.", self.runs.len())
+    }
+
+    fn legend(&self) -> Option<AnyView> {
+        let keys = view! {
+            <ul class="legend">
+                <li class="key checked-key">"held out"</li>
+                <li class="key looked-at">"of the what-if's configuration"</li>
+            </ul>
+        };
+        Some(keys.into_any())
+    }
+}

@@ -1,0 +1,249 @@
+//! What more of a resource brings: speed-up t(1) ÷ t(n), and efficiency, which is that ÷ n.
+
+use std::sync::Arc;
+
+use foreglow_shared::WhatIf;
+use leptos::prelude::*;
+
+use crate::chart::about::{About, Mark};
+use crate::chart::axes::{Frame, path, shade, x_axis, y_axis};
+use crate::chart::card::{Card, Drawing, Place, card, log_switch, switch};
+use crate::chart::grid::{Grid, thinned};
+use crate::chart::lines::lines_for;
+use crate::chart::overview::Overview;
+use crate::chart::scale::{Scale, Spread};
+use crate::chart::sheet::{Sheet, digits};
+use crate::fit::Fitted;
+use crate::panel::counted;
+use crate::state::Planner;
+
+const HEIGHT_PX: f64 = 300.0;
+const TICKS: usize = 6;
+
+/// What is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Gain {
+    SpeedUp,
+    Efficiency,
+}
+
+/// Of which resource there is more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Over {
+    Executors,
+    Cores,
+}
+
+/// The times along one resource, of one count of the other.
+#[derive(Clone, Debug, PartialEq)]
+struct Series {
+    /// The count of the other resource.
+    of: u32,
+    /// Counts, and t(1) ÷ t(n).
+    points: Vec<(u32, f64)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct SpeedUps {
+    gain: Gain,
+    over: Over,
+    counts: Vec<u32>,
+    others: Vec<u32>,
+    series: Vec<Series>,
+    frame: Frame,
+    x: Scale,
+    y: Scale,
+}
+
+/// The chart.
+#[component]
+pub fn SpeedUpChart() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let overview = expect_context::<Overview>();
+    let place = Place::new(HEIGHT_PX);
+    let (gain, over) = (RwSignal::new(Gain::SpeedUp), RwSignal::new(Over::Executors));
+    let spread = RwSignal::new(Spread::Linear);
+    let drawing = Memo::new(move |_| {
+        let fitted = planner.fitted()?;
+        Some(SpeedUps::of(&fitted, &overview.grid.get()?, (gain.get(), over.get()), spread.get(), place.frame()))
+    });
+    let says = Signal::derive(move || match (gain.get(), over.get()) {
+        (Gain::SpeedUp, Over::Executors) => {
+            "How many times as fast as 1 executor of as many cores; dashed: every executor counts in full.".into()
+        }
+        (Gain::SpeedUp, Over::Cores) => {
+            "How many times as fast as as many executors of 1 core; dashed: every core counts in full.".into()
+        }
+        (Gain::Efficiency, Over::Executors) => {
+            "Speed-up ÷ executors: the share of each executor that is not lost.".into()
+        }
+        (Gain::Efficiency, Over::Cores) => "Speed-up ÷ cores: the share of each core that is not lost.".into(),
+    });
+    let gains: &'static [(&str, Gain)] = &[("Speed-up", Gain::SpeedUp), ("Efficiency", Gain::Efficiency)];
+    let overs: &'static [(&str, Over)] = &[("Executors", Over::Executors), ("Cores", Over::Cores)];
+    let switches = view! {
+        {switch("What is drawn", gains, gain)}
+        {switch("Along which resource", overs, over)}
+        {log_switch("axes", spread)}
+    };
+    let frame = Card { id: "speed-up", title: "Speed-up", says, switches: switches.into_any() };
+    card(frame, place, drawing)
+}
+
+impl SpeedUps {
+    fn of(fitted: &Fitted, grid: &Arc<Grid>, (gain, over): (Gain, Over), spread: Spread, frame: Frame) -> Self {
+        let (counts, others) = match over {
+            Over::Executors => (&grid.executors, &grid.cores),
+            Over::Cores => (&grid.cores, &grid.executors),
+        };
+        let counts = thinned(counts, 40);
+        let others = lines_for(others);
+        let series: Vec<Series> = others.iter().map(|of| Series::of(fitted, over, *of, &counts)).collect();
+        let gains = || series.iter().flat_map(|series| series.points.iter().map(|point| gained(gain, *point)));
+        let most = counts.last().copied().unwrap_or(1);
+        let high = gains().fold(1.0, f64::max) * 1.05;
+        let low = gains().fold(1.0, f64::min);
+        let foot = if spread == Spread::Log { low / 1.05 } else { 0.0 };
+        let (left, right) = frame.across();
+        let y = Scale::new(spread, (foot, high), frame.up());
+        let x = Scale::new(spread, (1.0, f64::from(most)), (left + 12.0, right - 12.0));
+        Self { gain, over, counts, others, series, frame, x, y }
+    }
+
+    fn px(&self, (count, speed_up): (u32, f64)) -> (f64, f64) {
+        let (foot, top) = self.frame.up();
+        (self.x.px(f64::from(count)), self.y.px(gained(self.gain, (count, speed_up))).clamp(top, foot))
+    }
+
+    fn configuration(&self, count: u32, other: u32) -> WhatIf {
+        match self.over {
+            Over::Executors => WhatIf { executors: count, cores_per_executor: other },
+            Over::Cores => WhatIf { executors: other, cores_per_executor: count },
+        }
+    }
+
+    fn noun(&self) -> (&'static str, &'static str) {
+        match self.over {
+            Over::Executors => ("executor", "core"),
+            Over::Cores => ("core", "executor"),
+        }
+    }
+
+    /// Every unit counts in full, as far as there is room.
+    fn ideal(&self) -> String {
+        let points = self.counts.iter().map(|count| (*count, f64::from(*count)));
+        let drawn = points.filter(|point| gained(self.gain, *point) <= self.y.upper());
+        path(drawn.map(|point| self.px(point)))
+    }
+}
+
+fn gained(gain: Gain, (count, speed_up): (u32, f64)) -> f64 {
+    match gain {
+        Gain::SpeedUp => speed_up,
+        Gain::Efficiency => speed_up / f64::from(count),
+    }
+}
+
+impl Series {
+    fn of(fitted: &Fitted, over: Over, of: u32, counts: &[u32]) -> Self {
+        let asked: Vec<u32> = std::iter::once(1).chain(counts.iter().copied().filter(|count| *count > 1)).collect();
+        let times = match over {
+            Over::Executors => fitted.predictor.times(&asked, &[of]).concat(),
+            Over::Cores => fitted.predictor.times(&[of], &asked).concat(),
+        };
+        let alone = times.first().copied().flatten();
+        let point = |(count, secs): (&u32, &Option<f64>)| Some((*count, alone? / (*secs)?));
+        Self { of, points: asked.iter().zip(&times).filter_map(point).collect() }
+    }
+}
+
+impl Drawing for SpeedUps {
+    fn picture(&self) -> AnyView {
+        let lines = self.series.iter().map(|series| {
+            let class = format!("line {}", shade(&self.others, series.of));
+            view! { <g class=class><path d=path(series.points.iter().map(|point| self.px(*point))) /></g> }
+        });
+        let (noun, _) = self.noun();
+        view! {
+            {y_axis(self.frame, &self.y, self.y.number_ticks(TICKS))}
+            {x_axis(self.frame, &self.x, self.x.count_ticks(self.frame.labels_across()), &format!("{noun}s"))}
+            <path class="ideal" d=self.ideal() />
+            {lines.collect_view()}
+        }
+        .into_any()
+    }
+
+    fn moving(&self, planner: Planner) -> Option<AnyView> {
+        let fitted = planner.fitted()?;
+        let WhatIf { executors, cores_per_executor } = planner.what_if.get();
+        let (count, other) = match self.over {
+            Over::Executors => (executors, cores_per_executor),
+            Over::Cores => (cores_per_executor, executors),
+        };
+        let mut counts = self.counts.clone();
+        if let Err(place) = counts.binary_search(&count) {
+            counts.insert(place, count);
+        }
+        let own = Series::of(&fitted, self.over, other, &counts);
+        let mark = own.points.iter().find(|point| point.0 == count).map(|point| {
+            let (cx, cy) = self.px(*point);
+            let value = gained(self.gain, *point);
+            let anchor = if cx > self.frame.width / 2.0 { "end" } else { "start" };
+            let x = if anchor == "end" { cx - 12.0 } else { cx + 12.0 };
+            view! {
+                <g class="looked-at-mark">
+                    <circle cx=cx cy=cy r=7.0 />
+                    <text x=x y=cy + 18.0 text-anchor=anchor data-testid="gain" data-value=value.to_string()>
+                        {match self.gain {
+                            Gain::SpeedUp => format!("{value:.2}×"),
+                            Gain::Efficiency => format!("{:.0} %", value * 100.0),
+                        }}
+                    </text>
+                </g>
+            }
+        });
+        let line = path(own.points.iter().map(|point| self.px(*point)));
+        Some(view! { <path class="own-line" d=line /> {mark} }.into_any())
+    }
+
+    fn marks(&self) -> Vec<Mark> {
+        let mark = |series: &Series, point: &(u32, f64)| Mark {
+            at: self.px(*point),
+            about: About::Configuration(self.configuration(point.0, series.of)),
+        };
+        self.series.iter().flat_map(|series| series.points.iter().map(move |point| mark(series, point))).collect()
+    }
+
+    fn sheet(&self) -> Sheet {
+        let rows = self.series.iter().flat_map(|series| {
+            series.points.iter().map(|point| {
+                let WhatIf { executors, cores_per_executor } = self.configuration(point.0, series.of);
+                let counts = [executors, cores_per_executor].map(|count| count.to_string());
+                let gains = [Gain::SpeedUp, Gain::Efficiency].map(|gain| digits(Some(gained(gain, *point))));
+                counts.into_iter().chain(gains).collect()
+            })
+        });
+        Sheet::new(&["executors", "cores_per_executor", "speed_up", "efficiency"], rows)
+    }
+
+    fn describe(&self) -> String {
+        let (noun, other) = self.noun();
+        let what = if self.gain == Gain::SpeedUp { "Speed-up" } else { "Efficiency" };
+        format!("{what} by number of {noun}s, one line for each of {} numbers of {other}s.", self.others.len())
+    }
+
+    fn legend(&self) -> Option<AnyView> {
+        let (_, other) = self.noun();
+        let lines = self.others.iter().map(|count| {
+            let class = format!("key line {}", shade(&self.others, *count));
+            view! { <li class=class>{counted(*count, other)}</li> }
+        });
+        let keys = view! {
+            <ul class="legend">
+                {lines.collect_view()}
+                <li class="key looked-at">"what if"</li>
+            </ul>
+        };
+        Some(keys.into_any())
+    }
+}

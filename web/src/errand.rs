@@ -1,0 +1,64 @@
+//! Work of one request in a worker of its own, which ends with it: whatever takes long never waits behind a fit, and is broken
+//! off by ending the worker.
+
+use std::rc::Rc;
+
+use js_sys::{Array, Uint8Array};
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::Closure;
+use web_sys::{MessageEvent, Worker};
+
+use crate::fit::{FromWorker, ToWorker};
+use crate::fit_worker::{listen, spawn};
+use crate::worker::parse;
+
+/// The page's own module as a worker.
+pub const WORKER: &str = "./fit-worker.js";
+/// The module with all learners of the published grid, which is fetched when it is first asked for.
+pub const COMPARISON: &str = "./comparison-worker.js";
+
+/// A request that is being worked on; dropping it breaks it off.
+pub struct Errand {
+    worker: Worker,
+}
+
+impl Errand {
+    /// Starts the work in the worker of a script. `told` gets everything that the worker says, then nothing more; or the reason why there is nothing.
+    ///
+    /// # Errors
+    /// The browser has no module workers.
+    pub fn start(
+        script: &str,
+        request: &ToWorker,
+        bytes: Option<Uint8Array>,
+        told: impl Fn(Result<FromWorker, String>) + 'static,
+    ) -> Result<Self, String> {
+        let worker = spawn(script)?;
+        let told = Rc::new(told);
+        let message =
+            serde_json::to_string(request).map_err(|error| format!("the request cannot be written: {error}"))?;
+        let on_message = Closure::<dyn Fn(MessageEvent)>::new({
+            let (worker, told) = (worker.clone(), Rc::clone(&told));
+            move |event: MessageEvent| match parse(&event.data()) {
+                Ok(FromWorker::Ready) => {
+                    let message = JsValue::from_str(&message);
+                    // Strings and bytes can always be cloned to the worker.
+                    let _ = match &bytes {
+                        None => worker.post_message(&message),
+                        Some(bytes) => worker.post_message(&Array::of2(&message, bytes)),
+                    };
+                }
+                Ok(FromWorker::Broken(reason)) | Err(reason) => told(Err(reason)),
+                Ok(message) => told(Ok(message)),
+            }
+        });
+        listen(&worker, on_message, move |reason| told(Err(reason)));
+        Ok(Self { worker })
+    }
+}
+
+impl Drop for Errand {
+    fn drop(&mut self) {
+        self.worker.terminate();
+    }
+}

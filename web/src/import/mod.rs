@@ -1,0 +1,122 @@
+//! A file as the page takes it: samples, a Spark event log, or a table of another tool whose columns the person has to name.
+
+mod event_log;
+
+use foreglow_shared::{ForeignTable, Job, Mapping, ReadError, read_samples};
+use serde::{Deserialize, Serialize};
+
+use crate::job::{jobs_of, most_runs_first};
+
+/// Rows that show a person what is in which column.
+const FIRST_ROWS: usize = 3;
+
+/// What a file holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Imported {
+    /// What was measured, the most runs first.
+    Jobs(Vec<Job>),
+    /// A table of another tool.
+    Columns(Columns),
+}
+
+/// The columns of a table, and where they are guessed to say what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Columns {
+    /// Their names.
+    pub headers: Vec<String>,
+    /// The first rows.
+    pub rows: Vec<Vec<String>>,
+    /// What their names suggest.
+    pub mapping: Mapping,
+}
+
+/// Reads a file; `mapping` says what the columns of a table are, once the person has said it.
+///
+/// # Errors
+/// One sentence without its full stop: what is wrong, and what to do.
+pub fn import(bytes: &[u8], mapping: Option<&Mapping>) -> Result<Imported, String> {
+    if let Some(mapping) = mapping {
+        let table = ForeignTable::read(bytes).map_err(|error| error.to_string())?;
+        let jobs = table.jobs(mapping).map_err(|error| error.to_string())?;
+        return Ok(Imported::Jobs(most_runs_first(jobs)));
+    }
+    if event_log::is_event_log(bytes) {
+        return event_log::samples(bytes).map(|samples| Imported::Jobs(jobs_of(&samples)));
+    }
+    if event_log::is_compressed(bytes) {
+        return Err("it is compressed, as Spark compresses event logs; `foreglow import` reads it as it is".into());
+    }
+    match read_samples(bytes) {
+        Ok(samples) => Ok(Imported::Jobs(jobs_of(&samples))),
+        Err(ReadError::Header(column)) => match ForeignTable::read(bytes) {
+            // One column is no table: it is a text of another kind.
+            Ok(table) if table.headers().len() > 1 => Ok(Imported::Columns(Columns {
+                headers: table.headers().to_vec(),
+                rows: table.first_rows(FIRST_ROWS),
+                mapping: Mapping::guess(table.headers()),
+            })),
+            _ => Err(ReadError::Header(column).to_string()),
+        },
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use foreglow_shared::{Field, Place, write_csv};
+
+    use super::*;
+
+    /// The page's own example, as `foreglow demo` measured it.
+    pub const EXAMPLE: &str = include_str!("../../assets/example.jsonl");
+
+    #[test]
+    fn the_built_in_example_is_a_whole_measured_job() {
+        let Ok(Imported::Jobs(jobs)) = import(EXAMPLE.as_bytes(), None) else { unreachable!() };
+        assert_eq!(jobs.len(), 1);
+        assert_eq!(jobs[0].observations.len(), 22);
+    }
+
+    #[test]
+    fn samples_are_taken_from_csv_too_and_a_table_of_another_tool_asks_for_its_columns() {
+        let samples = read_samples(EXAMPLE.as_bytes()).unwrap();
+        let ours = import(write_csv(&samples).as_bytes(), None).unwrap();
+        assert_eq!(ours, Imported::Jobs(jobs_of(&samples)));
+
+        let theirs = b"nodes,cores,fraction,runtime\n1,1,0.1,12.5\n2,1,0.1,7.25\n";
+        let Ok(Imported::Columns(columns)) = import(theirs, None) else { unreachable!() };
+        assert_eq!(columns.headers, ["nodes", "cores", "fraction", "runtime"]);
+        assert_eq!(columns.rows.len(), 2);
+        let error = import(theirs, Some(&columns.mapping)).unwrap_err();
+        assert!(error.contains("images of the whole job is not known"), "{error}");
+        let mut mapping = columns.mapping;
+        mapping.places.insert(Field::Images, Place::Fixed("1000".into()));
+        let Ok(Imported::Jobs(jobs)) = import(theirs, Some(&mapping)) else { unreachable!() };
+        assert_eq!(jobs[0].observations[1].completion_time_secs, 7.25);
+    }
+
+    #[test]
+    fn an_event_log_of_a_measured_run_gives_its_sample() {
+        let log = include_bytes!("../../../shared/tests/event-logs/3.5-measured");
+        let Ok(Imported::Jobs(jobs)) = import(log, None) else { unreachable!("{:?}", import(log, None)) };
+        assert!(jobs.iter().any(|job| !job.observations.is_empty()));
+        let error = import(include_bytes!("../../../shared/tests/event-logs/3.5-measured.zstd"), None).unwrap_err();
+        assert!(error.contains("foreglow import"), "{error}");
+        let unlabelled = String::from_utf8_lossy(log).replace("spark.foreglow.", "spark.other.");
+        let error = import(unlabelled.as_bytes(), None).unwrap_err();
+        assert!(error.contains("foreglow import"), "{error}");
+    }
+
+    #[test]
+    fn what_is_neither_is_said_in_a_sentence() {
+        for (bytes, expected) in [
+            (&b"\xff\xd8\xff\xe0\x00"[..], "not text"),
+            (b"", "no samples"),
+            (b"hello\nworld\n", "column"),
+            (b"{}", "line 1"),
+        ] {
+            let error = import(bytes, None).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! What can be taken away: the runs, everything as JSON, the commands that measured them, a printed report.
+
+use foreglow_model::Decision;
+use foreglow_shared::{Configuration, View, collect_command};
+use js_sys::{Array, Uint8Array};
+use leptos::prelude::*;
+use serde_json::json;
+use wasm_bindgen::JsCast;
+use web_sys::{Blob, BlobPropertyBag, HtmlAnchorElement, Url};
+
+use crate::left_out::Run;
+use crate::run_table::{Row, rows};
+use crate::source::page_address;
+use crate::state::Planner;
+
+/// The buttons.
+#[component]
+pub fn Export() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let out = move |name: &'static str, kind: &'static str, text: fn(Planner, &View) -> String| {
+        move |_| {
+            if let Some(view) = untrack(|| planner.view()) {
+                download(name, kind, &untrack(|| text(planner, &view)));
+            }
+        }
+    };
+    view! {
+        <section class="card export" aria-labelledby="export-title">
+            <h2 id="export-title">"Take it away"</h2>
+            <p class="buttons">
+                <button type="button" data-testid="export-runs" on:click=out("foreglow-runs.csv", "text/csv", |_, view| runs_csv(view))>
+                    "Runs as CSV"
+                </button>
+                <button type="button" data-testid="export-configurations" on:click=out("foreglow-configurations.csv", "text/csv", configurations_csv)>
+                    "Configurations as CSV"
+                </button>
+                <button type="button" data-testid="export-json" on:click=out("foreglow.json", "application/json", everything)>
+                    "Everything as JSON"
+                </button>
+                <button type="button" data-testid="export-commands" on:click=out("foreglow-collect.sh", "text/x-shellscript", |_, view| commands(view))>
+                    "Commands that measure it again"
+                </button>
+                <button type="button" data-testid="print" on:click=move |_| {
+                    // A browser without printing has its own way.
+                    let _ = window().print();
+                }>
+                    "Print a report"
+                </button>
+            </p>
+        </section>
+    }
+}
+
+/// The runs with the sample format's names, and whether each is in the answer.
+fn runs_csv(view: &View) -> String {
+    let mut text = String::from(
+        "configuration.executors,configuration.cores_per_executor,configuration.memory_per_executor_mib,\
+         configuration.partition_size,sampling_rate,outcome,completion_time_secs,startup_secs,left_out\n",
+    );
+    for row in rows(&view.job, &view.left_out) {
+        let (executors, cores, memory, partition_size) = row.features();
+        let (secs, startup) = times(&row);
+        let shown = |secs: Option<f64>| secs.map(|secs| secs.to_string()).unwrap_or_default();
+        text.push_str(&format!(
+            "{executors},{cores},{memory},{partition_size},{},{},{},{},{}\n",
+            row.sampling_rate(),
+            row.outcome(),
+            shown(secs),
+            shown(startup),
+            row.left_out,
+        ));
+    }
+    text
+}
+
+/// A run's time, or the bound of one that was stopped; and its start-up.
+fn times(row: &Row) -> (Option<f64>, Option<f64>) {
+    match row.run {
+        Run::Completed(run) => (Some(run.completion_time_secs), run.startup_secs),
+        Run::Incomplete(run) => (run.at_least_secs, None),
+    }
+}
+
+fn decision(planner: Planner) -> Option<std::sync::Arc<Decision>> {
+    planner.decision.get().and_then(Result::ok)
+}
+
+fn configurations_csv(planner: Planner, view: &View) -> String {
+    let mut text = String::from(
+        "executors,cores_per_executor,completion_time_secs,lower_secs,upper_secs,cost,currency,success_probability,feasible,\
+         recommended,pareto\n",
+    );
+    let Some(decision) = decision(planner) else { return text };
+    let shown = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
+    for (place, candidate) in decision.candidates.iter().enumerate() {
+        let prediction = &candidate.prediction;
+        text.push_str(&format!(
+            "{},{},{},{},{},{},{},{},{},{},{}\n",
+            candidate.executors,
+            candidate.cores_per_executor,
+            shown(prediction.completion_time_secs),
+            shown(prediction.interval.map(|interval| interval.lower_secs)),
+            shown(prediction.interval.map(|interval| interval.upper_secs)),
+            shown(candidate.cost),
+            quoted(&view.question.prices.currency),
+            shown(candidate.success_probability),
+            candidate.is_feasible(),
+            decision.recommended == Some(place),
+            decision.pareto.contains(&place),
+        ));
+    }
+    text
+}
+
+/// A cell, in quotes where it must be.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}
+
+/// The view as the link holds it, what is recommended, and the link itself.
+fn everything(planner: Planner, view: &View) -> String {
+    let recommended = decision(planner).and_then(|decision| {
+        let candidate = decision.candidates.get(decision.recommended?)?;
+        Some(json!({
+            "executors": candidate.executors,
+            "cores_per_executor": candidate.cores_per_executor,
+            "completion_time_secs": candidate.prediction.completion_time_secs,
+            "interval": candidate.prediction.interval.map(|interval| json!({
+                "lower_secs": interval.lower_secs,
+                "upper_secs": interval.upper_secs,
+                "probability": interval.probability,
+            })),
+            "cost": candidate.cost,
+            "success_probability": candidate.success_probability,
+            "warnings": candidate.prediction.warnings.iter().map(ToString::to_string).collect::<Vec<String>>(),
+        }))
+    });
+    let answer =
+        json!({ "schema": 1, "link": view.to_link(&page_address()), "view": view, "recommended": recommended });
+    format!("{answer:#}\n")
+}
+
+/// One `foreglow collect` for each configuration and share of the images that was measured.
+fn commands(view: &View) -> String {
+    let mut commands: Vec<String> = Vec::new();
+    for row in rows(&view.job, &view.left_out) {
+        let (executors, cores_per_executor, memory_per_executor_mib, partition_size) = row.features();
+        let configuration = Configuration {
+            executors,
+            cores_per_executor,
+            memory_per_executor_mib,
+            partition_size,
+            accelerator: view.job.context.accelerator.clone(),
+            extra: serde_json::Map::new(),
+        };
+        let command = collect_command(&view.job.context.workload, &configuration, row.sampling_rate(), "samples.jsonl");
+        if !commands.contains(&command) {
+            commands.push(command);
+        }
+    }
+    format!("#!/bin/sh\n# Measures these runs again, one of each, into samples.jsonl.\n{}\n", commands.join("\n"))
+}
+
+/// Gives the person a file; it comes from this page and goes to their disk.
+fn download(name: &str, kind: &str, text: &str) {
+    let parts = Array::of1(&Uint8Array::from(text.as_bytes()));
+    let properties = BlobPropertyBag::new();
+    properties.set_type(kind);
+    let Ok(blob) = Blob::new_with_u8_array_sequence_and_options(&parts, &properties) else { return };
+    let Ok(address) = Url::create_object_url_with_blob(&blob) else { return };
+    let link = document().create_element("a").ok().and_then(|link| link.dyn_into::<HtmlAnchorElement>().ok());
+    if let Some(link) = link {
+        link.set_href(&address);
+        link.set_download(name);
+        link.click();
+    }
+    // The browser has begun to read it; an address that is gone already would leak nothing.
+    let _ = Url::revoke_object_url(&address);
+}

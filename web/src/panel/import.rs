@@ -1,0 +1,174 @@
+//! A table of another tool: which column says what.
+
+use foreglow_shared::{Engine, Extent, Field, Mapping, Place, TimeUnit};
+use leptos::prelude::*;
+
+use crate::source::{Unmapped, read_mapped};
+use crate::state::Planner;
+
+/// Where the person names the columns; nothing is on the page's answer until it is done.
+#[component]
+pub fn ImportPanel() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let reading = planner.import.reading;
+    view! {
+        {move || reading.get().map(|name| view! {
+            <p class="notice" role="status" data-testid="reading">{format!("Reading {name}…")}</p>
+        })}
+        {move || planner.import.unmapped.get().map(|table| columns(planner, table))}
+    }
+}
+
+fn columns(planner: Planner, table: Unmapped) -> impl IntoView {
+    let Unmapped { name, columns, mistake } = table;
+    let mapping = RwSignal::new(columns.mapping);
+    let headers = StoredValue::new(columns.headers.clone());
+    let fields = Field::ALL.map(|field| view! { <FieldRow field headers mapping /> }).into_iter().collect_view();
+    let head = columns.headers.into_iter().map(|header| view! { <th scope="col">{header}</th> }).collect_view();
+    let rows = columns
+        .rows
+        .into_iter()
+        .map(|row| view! { <tr>{row.into_iter().map(|cell| view! { <td>{cell}</td> }).collect_view()}</tr> })
+        .collect_view();
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        read_mapped(planner, mapping.get_untracked());
+    };
+    view! {
+        <section class="card import" aria-labelledby="import-title" data-testid="import">
+            <h2 id="import-title">{format!("Which columns of {name} say what?")}</h2>
+            <p class="hush">
+                "It is a table of another tool. Name the column of each field, or say it for all rows; then its rows are runs. The \
+                 page below stays as it is until then."
+            </p>
+            <div class="scroll" tabindex="0" role="region" aria-label="The first rows of the file">
+                <table>
+                    <thead><tr>{head}</tr></thead>
+                    <tbody>{rows}</tbody>
+                </table>
+            </div>
+            <form class="import-form" on:submit=submit>
+                <div class="import-fields">{fields}</div>
+                <div class="import-units">
+                    <Choice label="The completion time is in" testid="import-time-unit"
+                        options=vec![("seconds", TimeUnit::Secs), ("milliseconds", TimeUnit::Millis), ("minutes", TimeUnit::Minutes)]
+                        mapping at=|mapping| &mut mapping.time_unit />
+                    <Choice label="How much ran is" testid="import-extent"
+                        options=vec![("a share, 0 to 1", Extent::Share), ("percent", Extent::Percent), ("a number of images", Extent::Images)]
+                        mapping at=|mapping| &mut mapping.extent />
+                    <Choice label="It ran on" testid="import-engine"
+                        options=vec![("Apache Spark", Engine::Spark), ("processes of one machine", Engine::Local)]
+                        mapping at=|mapping| &mut mapping.engine />
+                </div>
+                {mistake.map(|mistake| view! { <p class="note wrong" role="alert" data-testid="import-mistake">{mistake}</p> })}
+                <p class="buttons">
+                    <button type="submit" class="primary" data-testid="import-use">"Use these columns"</button>
+                    <button type="button" class="quiet" on:click=move |_| planner.import.give_up()>"Leave it"</button>
+                </p>
+            </form>
+        </section>
+    }
+}
+
+/// One field: its column, or what it is for all rows.
+#[component]
+fn FieldRow(
+    /// Which.
+    field: Field,
+    /// The names of the columns.
+    headers: StoredValue<Vec<String>>,
+    /// Where the choice is kept.
+    mapping: RwSignal<Mapping>,
+) -> impl IntoView {
+    let testid = format!("import-{}", field.label().replace([' ', ','], "-"));
+    let place = Memo::new(move |_| mapping.with(|mapping| mapping.places.get(&field).cloned()));
+    let chosen = move || match place.get() {
+        Some(Place::Column(column)) => column.to_string(),
+        _ => "fixed".into(),
+    };
+    let choose = move |event| {
+        let place = match event_target_value(&event).parse() {
+            Ok(column) => Place::Column(column),
+            Err(_) => Place::Fixed(field.usual().unwrap_or_default().into()),
+        };
+        mapping.update(|mapping| {
+            mapping.places.insert(field, place);
+        });
+    };
+    let fix = move |event| {
+        let text = event_target_value(&event);
+        mapping.update(|mapping| {
+            mapping.places.insert(field, Place::Fixed(text));
+        });
+    };
+    let is_fixed = Memo::new(move |_| !matches!(place.get(), Some(Place::Column(_))));
+    let options = headers.with_value(|headers| {
+        headers
+            .iter()
+            .enumerate()
+            .map(|(column, header)| {
+                let is_chosen = move || place.get() == Some(Place::Column(column));
+                view! { <option value=column.to_string() selected=is_chosen>{format!("column {header}")}</option> }
+            })
+            .collect_view()
+    });
+    let label = field.label();
+    view! {
+        <div class="import-field">
+            <label>
+                <span>{label}</span>
+                <select data-testid=testid.clone() on:change=choose prop:value=chosen>
+                    <option value="fixed" selected=move || is_fixed.get()>"the same for all rows:"</option>
+                    {options}
+                </select>
+            </label>
+            <Show when=move || is_fixed.get()>
+                <input
+                    type="text"
+                    aria-label=format!("{label}, for all rows")
+                    data-testid=format!("{testid}-fixed")
+                    prop:value=move || match place.get() {
+                        Some(Place::Fixed(text)) => text,
+                        _ => String::new(),
+                    }
+                    on:change=fix
+                />
+            </Show>
+        </div>
+    }
+}
+
+/// A choice of one of a few.
+#[component]
+fn Choice<T: Copy + PartialEq + Send + Sync + 'static>(
+    label: &'static str,
+    testid: &'static str,
+    options: Vec<(&'static str, T)>,
+    mapping: RwSignal<Mapping>,
+    at: fn(&mut Mapping) -> &mut T,
+) -> impl IntoView {
+    let options = StoredValue::new(options);
+    let choose = move |event| {
+        let place = event_target_value(&event).parse::<usize>().ok();
+        if let Some((_, chosen)) = options.with_value(|options| place.and_then(|place| options.get(place).copied())) {
+            mapping.update(|mapping| *at(mapping) = chosen);
+        }
+    };
+    let views = options.with_value(|options| {
+        options
+            .iter()
+            .enumerate()
+            .map(|(place, (name, value))| {
+                let value = *value;
+                let is_chosen = move || *at(&mut mapping.get()) == value;
+                view! { <option value=place.to_string() selected=is_chosen>{*name}</option> }
+            })
+            .collect_view()
+    });
+    view! {
+        <label class="import-choice">
+            <span>{label}</span>
+            <select data-testid=testid on:change=choose>{views}</select>
+        </label>
+    }
+}

@@ -1,0 +1,107 @@
+//! `?` tells what the keys do. They can be switched off (WCAG 2.2, 2.1.4).
+
+use leptos::ev;
+use leptos::html::Dialog;
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::{Element, HtmlElement, KeyboardEvent};
+
+const OFF: &str = "foreglow.keys-off";
+/// A key, what it does, and the element that it goes to.
+const KEYS: [(&str, &str, &str); 6] = [
+    ("d", "to the deadline", "#deadline"),
+    ("e", "to the executors of the what-if", "#what-if-executors"),
+    ("c", "to the cores of the what-if", "#what-if-cores"),
+    ("f", "to the filter of the runs", "[data-testid=samples-filter]"),
+    ("s", "share what the page shows", "#share"),
+    ("o", "open a file of samples", "input[type=file]"),
+];
+
+/// The dialog, and the keys themselves.
+#[component]
+pub fn Keys() -> impl IntoView {
+    let dialog = NodeRef::<Dialog>::new();
+    let is_on = RwSignal::new(!is_switched_off());
+    let pressed = window_event_listener(ev::keydown, move |event| {
+        if is_typed(&event) {
+            return;
+        }
+        let key = event.key();
+        if key == "?" {
+            event.prevent_default();
+            show(dialog);
+        } else if is_on.get_untracked()
+            && let Some((_, _, place)) = KEYS.iter().find(|(known, ..)| *known == key)
+            && let Ok(Some(element)) = document().query_selector(place)
+        {
+            event.prevent_default();
+            act(&element);
+        }
+    });
+    on_cleanup(move || pressed.remove());
+    let switch = move |event| {
+        let on = event_target_checked(&event);
+        is_on.set(on);
+        if let Ok(Some(storage)) = window().local_storage() {
+            // A browser that keeps nothing forgets it at the next visit.
+            let _ = if on { storage.remove_item(OFF) } else { storage.set_item(OFF, "1") };
+        }
+    };
+    let rows = KEYS
+        .map(|(key, does, _)| view! { <div><dt><kbd>{key}</kbd></dt><dd>{does}</dd></div> })
+        .into_iter()
+        .collect_view();
+    view! {
+        <button type="button" class="quiet keys-button" data-testid="keys-button" aria-label="Keys" title="Keys (?)" on:click=move |_| show(dialog)>
+            "?"
+        </button>
+        <dialog class="keys" aria-labelledby="keys-title" data-testid="keys" node_ref=dialog>
+            <h2 id="keys-title">"Keys"</h2>
+            <dl>
+                <div><dt><kbd>"?"</kbd></dt><dd>"this list"</dd></div>
+                {rows}
+                <div><dt><kbd>"←"</kbd>" "<kbd>"→"</kbd></dt><dd>"move a slider that has the focus"</dd></div>
+                <div><dt><kbd>"Esc"</kbd></dt><dd>"close what is open"</dd></div>
+            </dl>
+            <label>
+                <input type="checkbox" data-testid="keys-on" prop:checked=is_on on:change=switch />
+                " The letters do this"
+            </label>
+            <form method="dialog">
+                <button class="primary">"Close"</button>
+            </form>
+        </dialog>
+    }
+}
+
+fn is_switched_off() -> bool {
+    window().local_storage().ok().flatten().and_then(|storage| storage.get_item(OFF).ok().flatten()).is_some()
+}
+
+fn show(dialog: NodeRef<Dialog>) {
+    if let Some(dialog) = dialog.get_untracked()
+        && !dialog.open()
+    {
+        // It is in the document and not open, which is all that the call asks for.
+        let _ = dialog.show_modal();
+    }
+}
+
+/// Whether a key belongs to a field, or to the browser.
+fn is_typed(event: &KeyboardEvent) -> bool {
+    let field = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+    let is_text = field.is_some_and(|field| {
+        field.closest("input:not([type=range]), select, textarea, dialog").ok().flatten().is_some()
+    });
+    is_text || event.ctrl_key() || event.meta_key() || event.alt_key() || event.default_prevented()
+}
+
+fn act(element: &Element) {
+    let Some(element) = element.dyn_ref::<HtmlElement>() else { return };
+    element.scroll_into_view();
+    match element.get_attribute("type").as_deref() {
+        Some("file" | "button") => element.click(),
+        // An element that cannot take the focus is hidden.
+        _ => drop(element.focus()),
+    }
+}

@@ -1,0 +1,35 @@
+//! Whether a collector is heard, and what came from it.
+
+use leptos::prelude::*;
+
+use crate::source::Connection;
+use crate::state::Planner;
+
+/// One line: the page follows the collector, or the collector is away. Nothing where there is none.
+#[component]
+pub fn LiveStatus() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let live = planner.live;
+    let sentence = move || match (live.connection.get(), live.follows.get(), live.arrived.get()) {
+        (Connection::None, ..) => String::new(),
+        (Connection::Away, ..) => {
+            "The collector went away. What is on this page stays, and it is asked again until it is back.".into()
+        }
+        (Connection::Open, true, 0) => "Live: what the collector gets appears here at once.".into(),
+        (Connection::Open, true, 1) => "Live: 1 sample came since this page was opened.".into(),
+        (Connection::Open, true, arrived) => format!("Live: {arrived} samples came since this page was opened."),
+        (Connection::Open, false, _) => "A collector serves this page; you look at other samples.".into(),
+    };
+    let is_heard = move || live.connection.get() != Connection::None;
+    view! {
+        <div class="live" class:away=move || live.connection.get() == Connection::Away role="status" data-testid="live" hidden=move || !is_heard()>
+            <span class="dot" aria-hidden="true"></span>
+            <p>{sentence}</p>
+            <Show when=move || is_heard() && !live.follows.get()>
+                <button type="button" class="quiet" data-testid="show-collector" on:click=move |_| live.show(planner)>
+                    "Show the collector's"
+                </button>
+            </Show>
+        </div>
+    }
+}

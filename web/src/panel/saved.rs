@@ -1,0 +1,70 @@
+//! Scenarios that have a name in this browser.
+
+use leptos::html::Input;
+use leptos::prelude::*;
+
+use crate::source::address::{begin_scenario, fragment_of};
+use crate::source::saved::{Named, forget, list, save};
+use crate::state::Planner;
+
+/// Saving the present scenario under a name, and opening one that was saved.
+#[component]
+pub fn Saved() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let scenarios = RwSignal::new(list());
+    let mistake = RwSignal::new(None::<String>);
+    let field = NodeRef::<Input>::new();
+    let told = move |outcome: Result<(), &'static str>| {
+        mistake.set(outcome.err().map(str::to_owned));
+        scenarios.set(list());
+    };
+    let keep = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        let Some((field, view)) = field.get_untracked().zip(untrack(|| planner.view())) else { return };
+        let name = field.value().trim().to_owned();
+        if name.is_empty() {
+            mistake.set(Some("Give the scenario a name.".into()));
+            return;
+        }
+        told(save(Named { name, fragment: fragment_of(&view) }));
+        field.set_value("");
+    };
+    let row = move |named: Named| {
+        let Named { name, fragment } = named;
+        let open = {
+            let fragment = fragment.clone();
+            move |_| {
+                begin_scenario();
+                let opened = planner.open_fragment(&fragment);
+                mistake.set(opened.err().map(|error| format!("It cannot be opened: {error}.")));
+            }
+        };
+        let gone = name.clone();
+        view! {
+            <li>
+                <button type="button" class="quiet" data-testid="saved-open" on:click=open>{name.clone()}</button>
+                <button
+                    type="button"
+                    class="quiet"
+                    aria-label=format!("Forget {name}")
+                    on:click=move |_| told(forget(&gone))
+                >
+                    "Forget"
+                </button>
+            </li>
+        }
+    };
+    view! {
+        <form class="saved" on:submit=keep>
+            <label>
+                <span>"Keep it in this browser as"</span>
+                <input type="text" maxlength="80" autocomplete="off" data-testid="saved-name" node_ref=field />
+            </label>
+            <button type="submit" class="quiet" data-testid="saved-save">"Keep"</button>
+        </form>
+        {move || mistake.get().map(|mistake| view! { <p class="note wrong" role="alert" data-testid="saved-mistake">{mistake}</p> })}
+        <ul class="saved-list">
+            <For each=move || scenarios.get() key=|named| (named.name.clone(), named.fragment.clone()) children=row />
+        </ul>
+    }
+}

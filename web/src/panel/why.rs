@@ -1,0 +1,127 @@
+//! "Why this number?": the figures of one configuration, taken apart in a sheet over the page.
+
+use foreglow_shared::{Question, WhatIf};
+use leptos::html::Dialog;
+use leptos::prelude::*;
+
+use crate::chart::named;
+use crate::state::Planner;
+use crate::why::{Reason, reasons};
+
+/// The configuration that is explained, shared by every button.
+#[derive(Clone, Copy)]
+pub struct Explained(RwSignal<Option<WhatIf>>);
+
+impl Explained {
+    /// Nothing is explained.
+    pub fn new() -> Self {
+        Self(RwSignal::new(None))
+    }
+}
+
+/// A button beside a figure.
+#[component]
+pub fn WhyButton(
+    /// Whose figure it is.
+    #[prop(into)]
+    configuration: Signal<WhatIf>,
+) -> impl IntoView {
+    let Explained(explained) = expect_context::<Explained>();
+    view! {
+        <button
+            type="button"
+            class="why"
+            data-testid="why"
+            aria-label=move || format!("Why these numbers for {}?", named(configuration.get()))
+            on:click=move |_| explained.set(Some(configuration.get_untracked()))
+        >
+            "Why?"
+        </button>
+    }
+}
+
+/// The sheet that the buttons open.
+#[component]
+pub fn WhySheet() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let Explained(explained) = expect_context::<Explained>();
+    let dialog = NodeRef::<Dialog>::new();
+    Effect::new(move |_| {
+        let Some(element) = dialog.get() else { return };
+        if explained.with(Option::is_some) && !element.open() {
+            // A browser without dialogs shows none; the figures stay.
+            let _ = element.show_modal();
+        }
+    });
+    let content = move || {
+        let what_if = explained.get()?;
+        let (fitted, job) = (planner.fitted()?, planner.job()?);
+        let question = Question { what_if, ..planner.question() };
+        let reasons = reasons(&fitted.predictor, &job, &question).into_iter().map(shown).collect_view();
+        Some(view! {
+            <h2 id="why-title">{format!("Why these numbers for {}?", named(what_if))}</h2>
+            {reasons}
+        })
+    };
+    let close = move || {
+        if let Some(element) = dialog.get_untracked() {
+            element.close();
+        }
+    };
+    view! {
+        <dialog
+            class="why-sheet"
+            aria-labelledby="why-title"
+            data-testid="why-sheet"
+            node_ref=dialog
+            on:close=move |_| explained.set(None)
+            on:click=move |event| {
+                // Beside the sheet is the dialog itself; in it is its content.
+                if event.target() == event.current_target() {
+                    close();
+                }
+            }
+        >
+            <div class="why-content">
+                // First, so that the sheet opens at its beginning.
+                <button type="button" class="quiet" data-testid="why-close" on:click=move |_| close()>"Close"</button>
+                {content}
+            </div>
+        </dialog>
+    }
+}
+
+fn shown(reason: Reason) -> impl IntoView {
+    let Reason { title, lines, parts } = reason;
+    let lines = lines.into_iter().map(|line| view! { <p>{line}</p> }).collect_view();
+    let parts = (!parts.is_empty()).then(|| {
+        let rows = parts.into_iter().map(|[name, weight, secs]| {
+            view! {
+                <tr>
+                    <th scope="row">{name}</th>
+                    <td class="number">{weight}</td>
+                    <td class="number">{secs}</td>
+                </tr>
+            }
+        });
+        view! {
+            <table>
+                <thead>
+                    <tr>
+                        <th scope="col">"Way to learn"</th>
+                        <th scope="col" class="number">"Weight"</th>
+                        <th scope="col" class="number">"Says alone"</th>
+                    </tr>
+                </thead>
+                <tbody>{rows.collect_view()}</tbody>
+            </table>
+        }
+    });
+    view! {
+        <section>
+            <h3>{title}</h3>
+            {lines}
+            {parts}
+        </section>
+    }
+}

@@ -1,0 +1,261 @@
+//! Why a number is what it is: each figure of a configuration, taken apart in words.
+
+use foreglow_model::{Explanation, Factors, Feature, Prediction, Predictor, Setting, Spread};
+use foreglow_shared::{
+    Job, PriceSheet, Question, Resources, WhatIf, format_duration, format_money, format_percent, format_probability,
+    format_rate,
+};
+
+/// One figure, taken apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reason {
+    /// The figure.
+    pub title: String,
+    /// Sentences and sums, one a line.
+    pub lines: Vec<String>,
+    /// What was blended: name, weight and what it says alone.
+    pub parts: Vec<[String; 3]>,
+}
+
+impl Reason {
+    fn new(title: String, lines: Vec<String>) -> Self {
+        Self { title, lines, parts: Vec::new() }
+    }
+}
+
+/// Takes apart every figure of the configuration that a question looks at.
+pub fn reasons(predictor: &Predictor, job: &Job, question: &Question) -> Vec<Reason> {
+    let WhatIf { executors, cores_per_executor } = question.what_if;
+    let setting = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
+    let prediction = predictor.predict(setting);
+    let Some(secs) = prediction.completion_time_secs else {
+        let warnings = prediction.warnings.iter().map(|warning| format!("{warning}.")).collect();
+        return vec![Reason::new("Completion time: unknown".into(), warnings)];
+    };
+    let resources = Resources {
+        executors,
+        cores_per_executor,
+        memory_per_executor_mib: question.memory_per_executor_mib,
+        accelerated: job.context.accelerator.is_some(),
+    };
+    let mut reasons = vec![time(predictor, job, setting, secs)];
+    reasons.extend(factors(predictor.factors(executors, cores_per_executor), question.what_if, secs));
+    reasons.push(interval(&prediction, secs));
+    reasons.extend(chance(&prediction, question, resources, secs));
+    reasons.push(money(&question.prices, resources, secs));
+    reasons
+}
+
+fn time(predictor: &Predictor, job: &Job, setting: Setting, secs: f64) -> Reason {
+    let title = format!("Completion time: {}", format_duration(secs));
+    let Some((explanation, instead)) = predictor.explain(setting) else {
+        return Reason::new(
+            title,
+            vec!["Every run was of one setting, so the prediction is what was measured.".into()],
+        );
+    };
+    let Explanation { parts, beyond, fitted, held_out, median_error_percent } = explanation;
+    let mut lines = vec![format!(
+        "Predicted from {} runs of {fitted} different settings by a blend of {} ways to learn a time.",
+        job.observations.len(),
+        parts.len()
+    )];
+    if let Some(instead) = instead {
+        lines.push(format!(
+            "This machine has too few processors for {} task threads: the time is that of {} × {}, the fastest that fits.",
+            setting.slots(),
+            instead.executors,
+            instead.cores_per_executor
+        ));
+    }
+    lines.push(match median_error_percent {
+        Some(percent) if beyond.is_empty() => format!(
+            "Their weights come from {held_out} settings inside what was measured, each predicted by a fit without it; these \
+             predictions were off by {} at the median.",
+            format_percent(percent)
+        ),
+        Some(percent) => format!(
+            "The question lies beyond what was measured in {}. So the weights come from predicting the outermost {held_out} \
+             settings from the others; these predictions were off by {} at the median.",
+            beyond.join(" and "),
+            format_percent(percent)
+        ),
+        None => "There were too few settings to hold any out, so the weights come from the fit itself.".into(),
+    });
+    lines.push("The blend is the weighted mean of their logarithms:".into());
+    let row = |part: foreglow_model::Part| [part.name, format_percent(part.weight * 100.0), format_duration(part.secs)];
+    Reason { title, lines, parts: parts.into_iter().map(row).collect() }
+}
+
+/// From the smallest configuration, factor by factor.
+fn factors(factors: Option<Factors>, what_if: WhatIf, secs: f64) -> Option<Reason> {
+    let Factors { smallest_secs, factors } = factors?;
+    let words = factors.iter().map(|(feature, factor)| match feature {
+        Feature::InverseExecutors => format!("×{factor:.4} for {} executors", what_if.executors),
+        _ => format!("×{factor:.4} for {} cores", what_if.cores_per_executor),
+    });
+    let words: Vec<String> = words.collect();
+    let sum = format!("{} on 1 × 1, {} = {}", format_duration(smallest_secs), words.join(", "), format_duration(secs));
+    Some(Reason::new("What each resource does to it".into(), vec![sum]))
+}
+
+fn interval(prediction: &Prediction, secs: f64) -> Reason {
+    let Some(interval) = prediction.interval else {
+        return Reason::new(
+            "No interval".into(),
+            vec!["The runs are too few to say how far off the prediction may be; collect more.".into()],
+        );
+    };
+    let (lower, upper) = (interval.lower_secs, interval.upper_secs);
+    let title = format!("Interval: {} to {}", format_duration(lower), format_duration(upper));
+    let mut lines = vec![format!(
+        "{} × {:.3} and × {:.3}: in {} of 100 such cases the job takes between these.",
+        format_duration(secs),
+        lower / secs,
+        upper / secs,
+        (interval.probability * 100.0).round()
+    )];
+    lines.extend(prediction.spread.as_ref().map(source_of));
+    Reason::new(title, lines)
+}
+
+/// What says how far off a prediction may be.
+fn source_of(spread: &Spread) -> String {
+    match spread {
+        Spread::Conformal { errors } => {
+            format!("The factors are taken from the ranks of {} held-out errors.", errors.as_slice().len())
+        }
+        Spread::StudentT { scale, degrees_of_freedom } => format!(
+            "Few errors could be seen, so they are taken to follow Student's t distribution in log time, with a scale of {} \
+             and {degrees_of_freedom} degrees of freedom; it grows with the distance from what was measured.",
+            format_percent(scale * 100.0)
+        ),
+    }
+}
+
+fn chance(prediction: &Prediction, question: &Question, resources: Resources, secs: f64) -> Option<Reason> {
+    let spread = prediction.spread.as_ref()?;
+    let mut lines = Vec::new();
+    let mut least: Option<f64> = None;
+    let mut limit = |limit_secs: f64, words: String| {
+        let probability = spread.probability_below(limit_secs / secs);
+        least = Some(least.map_or(probability, |least| least.min(probability)));
+        lines.push(format!(
+            "{words}, {:.3} times the predicted time: the errors stay below that with a probability of {}.",
+            limit_secs / secs,
+            format_probability(probability)
+        ));
+    };
+    if let Some(deadline) = question.deadline_secs {
+        limit(deadline, format!("The deadline is {}", format_duration(deadline)));
+    }
+    if let Some(budget) = question.budget {
+        let affordable = question.prices.affordable_secs(resources, budget).unwrap_or(0.0);
+        let budget = format_money(budget, &question.prices.currency);
+        limit(affordable, format!("{budget} pay for {}", format_duration(affordable)));
+    }
+    least.map(|least| Reason::new(format!("Chance: {}", format_probability(least)), lines))
+}
+
+fn money(prices: &PriceSheet, resources: Resources, secs: f64) -> Reason {
+    let currency = &prices.currency;
+    let gib = f64::from(resources.memory_per_executor_mib) / 1024.0;
+    let cores = f64::from(resources.cores_per_executor);
+    let terms = [
+        (prices.executor_hour, "the executor".to_owned(), 1.0),
+        (prices.core_hour, format!("{cores} cores"), cores),
+        (prices.gib_hour, format!("{gib} GiB"), gib),
+        (if resources.accelerated { prices.accelerator_hour } else { 0.0 }, "its accelerator".to_owned(), 1.0),
+    ];
+    let terms: Vec<(f64, String, f64)> = terms.into_iter().filter(|(price, ..)| *price > 0.0).collect();
+    let hour: f64 = terms.iter().map(|(price, _, amount)| price * amount).sum();
+    let words: Vec<String> = terms.into_iter().map(|(price, what, _)| format!("{what} × {price}")).collect();
+    let mut lines = vec![format!("An executor costs {} = {currency} {hour:.6} an hour.", words.join(" + "))];
+    let billed = (secs + prices.startup_secs).max(prices.minimum_secs);
+    if prices.startup_secs > 0.0 {
+        lines.push(format!("It is billed for {} of start-up too.", format_duration(prices.startup_secs)));
+    }
+    if billed == prices.minimum_secs && billed > 0.0 {
+        lines.push(format!("It is billed for at least {}, which is more than it runs.", format_duration(billed)));
+    }
+    let start =
+        if prices.executor_start > 0.0 { format!(" + {} for its start", prices.executor_start) } else { String::new() };
+    let off =
+        if prices.discount > 0.0 { format!(" × (1 − {})", format_rate(prices.discount)) } else { String::new() };
+    let total = format_money(prices.cost(resources, secs), currency);
+    lines.push(format!(
+        "{} × ({hour:.6} × {billed:.2} s ÷ 3600{start}){off} = {total}",
+        match resources.executors {
+            1 => "1 executor".to_owned(),
+            count => format!("{count} executors"),
+        }
+    ));
+    lines.push(format!("Prices: {}, as of {}.", prices.name, prices.date));
+    Reason::new(format!("Money: {total}"), lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use foreglow_shared::{Context, Observation};
+
+    use super::*;
+
+    fn job() -> Job {
+        let context: Context = serde_json::from_str(
+            r#"{"workload":{"model":"lenet5","mode":"inference","image_px":28,"images":1000,"epochs":1,"batch_size":8},
+                "engine":"spark","host":{}}"#,
+        )
+        .unwrap();
+        let run = |(executors, cores_per_executor, sampling_rate): (u32, u32, f64)| Observation {
+            executors,
+            cores_per_executor,
+            memory_per_executor_mib: 2048,
+            partition_size: 8,
+            sampling_rate,
+            completion_time_secs: 720.0 * sampling_rate / f64::from(executors * cores_per_executor) + 0.2,
+            startup_secs: None,
+        };
+        let grid = [(1, 1), (1, 2), (2, 1), (2, 2)].into_iter().flat_map(|(e, c)| [0.01, 0.1, 1.0].map(|r| (e, c, r)));
+        Job { context, observations: grid.map(run).collect(), incomplete: Vec::new(), peaks: Vec::new() }
+    }
+
+    #[test]
+    fn every_figure_of_a_configuration_is_taken_apart_with_its_own_numbers() {
+        let job = job();
+        let predictor = Predictor::fit_job(&job).unwrap();
+        let mut question = Question::about(&job.observations);
+        question.deadline_secs = Some(400.0);
+        question.what_if = WhatIf { executors: 2, cores_per_executor: 1 };
+        let secs = predictor
+            .predict(Setting { executors: 2, cores_per_executor: 1, sampling_rate: 1.0 })
+            .completion_time_secs
+            .unwrap();
+        let reasons = reasons(&predictor, &job, &question);
+        let titles: Vec<&str> = reasons.iter().map(|reason| reason.title.split(':').next().unwrap()).collect();
+        assert_eq!(titles, ["Completion time", "What each resource does to it", "Interval", "Chance", "Money"]);
+        assert!(reasons[0].title.ends_with(&format_duration(secs)));
+        assert!(reasons[0].lines[0].contains("12 runs of 12 different settings"), "{:?}", reasons[0].lines);
+        assert!(reasons[0].parts.len() > 1);
+        let cost = question.prices.cost(
+            Resources { executors: 2, cores_per_executor: 1, memory_per_executor_mib: 2048, accelerated: false },
+            secs,
+        );
+        assert!(reasons[4].title.ends_with(&format_money(cost, "USD")));
+        assert!(reasons[4].lines[0].contains("1 cores × 0.04048 + 2 GiB × 0.004445"), "{:?}", reasons[4].lines);
+    }
+
+    #[test]
+    fn a_minimum_a_start_and_a_discount_stand_in_the_sum() {
+        let job = job();
+        let predictor = Predictor::fit_job(&job).unwrap();
+        let mut question = Question::about(&job.observations);
+        question.prices.minimum_secs = 1e5;
+        question.prices.executor_start = 0.5;
+        question.prices.discount = 0.25;
+        let money = reasons(&predictor, &job, &question).pop().unwrap();
+        let sum = money.lines.join("\n");
+        for words in ["at least 27 h 46 min 40 s", "+ 0.5 for its start", "× (1 − 25 %)", &money.title[7..]] {
+            assert!(sum.contains(words), "{words} in {sum}");
+        }
+    }
+}
