@@ -70,7 +70,10 @@ async fn axe_finds_no_violation_in_light_and_dark_on_the_empty_page_the_answer_a
     found.extend(violations(&browser).await?);
     assert!(found.is_empty(), "{}", found.join("\n"));
     // The silence means something.
-    browser.page.execute("document.querySelector('dialog.keys').close(); document.body.append(new Image())", vec![]).await?;
+    browser
+        .page
+        .execute("document.querySelector('dialog.keys').close(); document.body.append(new Image())", vec![])
+        .await?;
     assert!(violations(&browser).await?.iter().any(|line| line.starts_with("image-alt")));
     browser.close().await
 }

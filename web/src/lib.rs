@@ -26,6 +26,8 @@ mod app;
 #[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod clipboard;
 #[cfg(all(target_arch = "wasm32", feature = "page"))]
+mod download;
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod errand;
 #[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod fit_worker;

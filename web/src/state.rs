@@ -13,7 +13,7 @@ use leptos::prelude::*;
 use crate::errand::{COMPARISON, Errand};
 use crate::fit::{Fitted, FromWorker, ToWorker};
 use crate::fit_worker::FitWorker;
-use crate::job::{self, Limits, Space};
+use crate::job::{Limits, Space};
 use crate::left_out::{LeftOuts, Run};
 use crate::source::{Import, Live, address};
 
