@@ -20,6 +20,7 @@ pub mod left_out;
 pub mod presets;
 pub mod run_table;
 pub mod why;
+pub mod workload;
 
 #[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod app;
