@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::super::Progress;
 use super::super::fleet::{Event, Fleet};
 use super::{LONGEST_STARTUP, PULSE, Run, Stop, describe, failed};
-use crate::executor::protocol::{Evaluation, Order, Report, Round, Tally};
+use crate::executor::protocol::{BrokenImage, Evaluation, Order, Report, Round, Tally};
 use crate::executor::training::Training;
 
 /// How long the engine looks for the executor whose end made others fail.
@@ -97,10 +97,7 @@ impl Run<'_> {
                 None => {}
                 Some((_, Event::Report(Report::Learned { epoch, tally, broken, phases }))) => {
                     skipped += broken.len() as u64;
-                    // Another epoch meets the same broken images again.
-                    let is_new = |name: &str| self.broken.iter().all(|known| known.name != name);
-                    let new = broken.into_iter().filter(|image| is_new(&image.name)).collect();
-                    self.skip(new)?;
+                    self.skip_once(broken)?;
                     if let Some(whole) = self.course.epochs.get_mut(epoch as usize) {
                         *whole += tally;
                     }
@@ -133,7 +130,7 @@ impl Run<'_> {
             match fleet.next(PULSE) {
                 None => {}
                 Some((_, Event::Report(Report::Evaluated { tally, broken }))) => {
-                    self.skip(broken)?;
+                    self.skip_once(broken)?;
                     whole += tally;
                     left -= 1;
                 }
@@ -142,6 +139,12 @@ impl Run<'_> {
         }
         self.course.held_out = Some(whole);
         Ok(())
+    }
+
+    /// Counts images that cannot be used. Every epoch meets them again.
+    fn skip_once(&mut self, mut broken: Vec<BrokenImage>) -> Result<(), Stop> {
+        broken.retain(|image| self.broken.iter().all(|known| known.name != image.name));
+        self.skip(broken)
     }
 
     /// Why the run ends. Where an executor ends early, the others fail by it and may say so first.
