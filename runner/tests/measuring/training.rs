@@ -149,7 +149,7 @@ fn options_that_mean_nothing_are_refused() {
         ("--mode training --step-epochs 2", "--step-epochs is for --schedule step"),
         ("--mode training --average-optimizer-state", "leave out --average-optimizer-state, or average less often"),
         (
-            "--mode training --partition-size 12",
+            "--mode training --batch-size 8 --partition-size 12",
             "a partition of 12 images would cut a mini-batch; give --partition-size 8",
         ),
         (
