@@ -84,7 +84,8 @@ pub struct Round {
     /// How many; `None` trains to the end of the last epoch.
     #[serde(default)]
     pub steps: Option<u64>,
-    /// What the executors saved after the round before, by rank; none for the weights of the seed.
+    /// What the executors saved after the round before, by rank. Without it the first step begins with the weights of the
+    /// seed, and another one with what this executor has.
     #[serde(default)]
     pub load: Vec<PathBuf>,
     /// Where to save the numbers after the round.

@@ -9,7 +9,7 @@ use super::super::Progress;
 use super::super::fleet::{Event, Fleet};
 use super::{LONGEST_STARTUP, PULSE, Run};
 use crate::engine::ending::{Stop, failed, unexpected};
-use crate::executor::protocol::{Order, Report, Round, Tally};
+use crate::executor::protocol::{BrokenImage, Order, Report, Round, Tally};
 use crate::executor::training::Training;
 
 /// How long the engine looks for the executor whose end made others fail.
@@ -109,10 +109,7 @@ impl Run<'_> {
                 None => {}
                 Some((executor, Event::Report(Report::Learned { epoch, tally, broken, phases }))) => {
                     skipped += broken.len() as u64;
-                    // Another epoch meets the same broken images again.
-                    let is_new = |name: &str| self.account.broken.iter().all(|known| known.name != name);
-                    let new = broken.into_iter().filter(|image| is_new(&image.name)).collect();
-                    self.skip(new)?;
+                    self.skip_once(broken)?;
                     self.course.learn(epoch, tally);
                     self.account.learned(executor, tally.images, phases);
                     (self.progress)(Progress::Images(self.account.images_done + skipped, images));
@@ -139,7 +136,7 @@ impl Run<'_> {
             match fleet.next(PULSE) {
                 None => {}
                 Some((_, Event::Report(Report::Evaluated { tally, broken }))) => {
-                    self.skip(broken)?;
+                    self.skip_once(broken)?;
                     self.course.judge(tally);
                     left -= 1;
                 }
@@ -147,6 +144,12 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Counts images that cannot be used. Every epoch meets them again.
+    fn skip_once(&mut self, mut broken: Vec<BrokenImage>) -> Result<(), Stop> {
+        broken.retain(|image| self.account.broken.iter().all(|known| known.name != image.name));
+        self.skip(broken)
     }
 
     /// Why the run ends. Where an executor ends early, the others fail by it and may say so first.
