@@ -20,11 +20,14 @@ pub mod left_out;
 pub mod presets;
 pub mod run_table;
 pub mod why;
+pub mod workload;
 
 #[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod app;
 #[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod clipboard;
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
+mod download;
 #[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod errand;
 #[cfg(all(target_arch = "wasm32", feature = "page"))]

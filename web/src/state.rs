@@ -13,9 +13,10 @@ use leptos::prelude::*;
 use crate::errand::{COMPARISON, Errand};
 use crate::fit::{Fitted, FromWorker, ToWorker};
 use crate::fit_worker::FitWorker;
-use crate::job::{self, Limits, Space};
+use crate::job::{Limits, Space};
 use crate::left_out::{LeftOuts, Run};
 use crate::source::{Import, Live, address};
+use crate::workload::with_work;
 
 /// How far the fit is.
 #[derive(Clone, Debug)]
@@ -280,6 +281,26 @@ impl Planner {
             self.left_out.update(|runs| if out { runs.leave_out(job, run) } else { runs.put_back(job, run) });
         });
         self.refit();
+    }
+
+    /// Asks about the same runs as those of a job over other numbers of images and epochs, beside the job as it was
+    /// measured; the question stays.
+    ///
+    /// # Errors
+    /// One sentence: these runs are of no such job.
+    pub fn ask_about(&self, images: u64, epochs: u32) -> Result<(), String> {
+        let Some(job) = untrack(|| self.job()) else { return Ok(()) };
+        let left_out = self.left_out.with_untracked(|left_out| left_out.of(&job.context));
+        let (job, left_out) = with_work(&job, &left_out, images, epochs)?;
+        address::begin_scenario();
+        self.left_out.update(|runs| runs.set(&job.context, left_out));
+        self.jobs.update(|jobs| {
+            jobs.retain(|known| known.context != job.context);
+            jobs.push(job);
+        });
+        self.selected.set(self.jobs.with_untracked(Vec::len) - 1);
+        self.refit();
+        Ok(())
     }
 
     /// Turns to another job. A deadline, a budget and a what-if belong to a job; prices and caution do not.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use foreglow_shared::{Configuration, Engine, Outcome, SCHEMA, Sample, Timestamp, Uuid};
 use serde_json::{Map, Value, json};
 
-use self::training::Course;
+pub use self::training::Course;
 use super::account::Account;
 use super::ending::{Ending, Stop, failed, timed_out, unexpected};
 use super::fleet::{Event, Fleet};

@@ -84,7 +84,8 @@ pub struct Round {
     /// How many; `None` trains to the end of the last epoch.
     #[serde(default)]
     pub steps: Option<u64>,
-    /// What the executors saved after the round before, by rank; none for the weights of the seed.
+    /// What the executors saved after the round before, by rank. Without it the first step begins with the weights of the
+    /// seed, and another one with what this executor has.
     #[serde(default)]
     pub load: Vec<PathBuf>,
     /// Where to save the numbers after the round.
@@ -101,6 +102,18 @@ pub struct Evaluation {
     pub first: u64,
     /// How many.
     pub images: u64,
+}
+
+impl Evaluation {
+    /// An equal share of the images for each executor, by rank.
+    pub fn shares(&self, executors: u32) -> impl Iterator<Item = Self> + '_ {
+        let executors = u64::from(executors);
+        let start = move |executor: u64| self.first + executor * self.images / executors;
+        (0..executors).map(move |executor| {
+            let (first, images) = (start(executor), start(executor + 1) - start(executor));
+            Self { source: self.source.clone(), first, images }
+        })
+    }
 }
 
 /// How well a CNN did.

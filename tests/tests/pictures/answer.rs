@@ -109,6 +109,27 @@ async fn every_figure_says_why_it_is_what_it_is() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
+async fn a_larger_job_is_asked_about_with_the_same_runs_as_smaller_shares_of_it() -> anyhow::Result<()> {
+    let mut view = cluster_view(6, 4);
+    let (_host, browser) = open(&view).await?;
+    browser.set("images", "400000").await?;
+    view.job.context.workload.images = 400_000;
+    view.job.observations.iter_mut().for_each(|run| run.sampling_rate /= 2.0);
+    let (predictor, _) = answer(&view)?;
+    let WhatIf { executors, cores_per_executor } = view.question.what_if;
+    let setting = foreglow_model::Setting { executors, cores_per_executor, sampling_rate: 1.0 };
+    let secs = predictor.predict(setting).completion_time_secs.context("it has a time")?.to_string();
+    browser.wait_until("the larger job", async |page| Ok(page.secs("what-if-time").await? == secs)).await?;
+
+    // Whole runs were over 200,000 images: a smaller job than that says nothing of them.
+    browser.set("images", "1000").await?;
+    let note = browser.page.find(By::Id("images-note")).await?;
+    browser.wait_until("a reason", async |_| Ok(note.text().await?.contains("200000 or more"))).await?;
+    assert_eq!(browser.secs("what-if-time").await?, secs);
+    browser.close().await
+}
+
+#[tokio::test]
 async fn published_prices_are_dated_name_their_source_and_change_the_answer() -> anyhow::Result<()> {
     let view = cluster_view(6, 4);
     let (_host, browser) = open(&view).await?;

@@ -8,9 +8,10 @@ use web_sys::{Element, KeyboardEvent, MouseEvent};
 
 use crate::chart::about::{About, Mark, in_short};
 use crate::chart::axes::{Frame, width_of};
-use crate::chart::export::{download, standalone};
+use crate::chart::export::standalone;
 use crate::chart::scale::Spread;
 use crate::chart::sheet::Sheet;
+use crate::download::download;
 use crate::panel::WhyButton;
 use crate::state::Planner;
 

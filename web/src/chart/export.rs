@@ -1,8 +1,8 @@
-//! Files that the page makes: a drawing as SVG, its numbers as CSV.
+//! A drawing as a file that stands alone.
 
 use leptos::prelude::*;
-use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{Blob, BlobPropertyBag, Element, HtmlAnchorElement, Url, XmlSerializer};
+use wasm_bindgen::JsCast;
+use web_sys::{Element, XmlSerializer};
 
 /// What style sheets give a drawing, which a file does not have.
 const STYLES: [&str; 13] = [
@@ -22,25 +22,6 @@ const STYLES: [&str; 13] = [
 ];
 
 const SVG: &str = "http://www.w3.org/2000/svg";
-
-/// Hands a file to the person; nothing of it leaves the browser.
-pub fn download(name: &str, kind: &str, text: &str) {
-    // A browser that cannot make a file of a text has no use for one.
-    let _ = offer(name, kind, text);
-}
-
-fn offer(name: &str, kind: &str, text: &str) -> Result<(), JsValue> {
-    let options = BlobPropertyBag::new();
-    options.set_type(kind);
-    let parts = js_sys::Array::of1(&JsValue::from_str(text));
-    let blob = Blob::new_with_str_sequence_and_options(&parts, &options)?;
-    let url = Url::create_object_url_with_blob(&blob)?;
-    let link: HtmlAnchorElement = document().create_element("a")?.unchecked_into();
-    link.set_href(&url);
-    link.set_download(name);
-    link.click();
-    Url::revoke_object_url(&url)
-}
 
 /// A drawing as a file of its own: its colours and fonts as they are on the page now, on the page's ground.
 pub fn standalone(drawing: &Element, title: &str) -> Option<String> {

@@ -35,7 +35,6 @@ pub use self::{
     about::named,
     completion_time::CompletionTimeChart,
     effects::EffectsCharts,
-    export::download,
     heat_map::HeatMapChart,
     held_out::{PredictedByMeasuredChart, ResidualsChart},
     overview::Overview,

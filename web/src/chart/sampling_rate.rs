@@ -15,8 +15,9 @@ use crate::state::Planner;
 
 const HEIGHT_PX: f64 = 300.0;
 const TICKS: usize = 5;
-/// Points of the predicted curve: enough to look smooth.
-const STEPS: u32 = 32;
+/// Points of the predicted curve, which the predictor bends a few times a decade. Each of them asks for the larger shares
+/// too, so that many would be what makes a slider slow.
+const STEPS: u32 = 12;
 
 #[derive(Clone, Debug, PartialEq)]
 struct Shares {

@@ -26,7 +26,8 @@ pub fn digits(number: Option<f64>) -> String {
     number.filter(|number| number.is_finite()).map(|number| number.to_string()).unwrap_or_default()
 }
 
-fn quoted(field: &str) -> String {
+/// A field, in quotes where it must be.
+pub fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\r', '\n']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {

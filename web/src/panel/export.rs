@@ -2,12 +2,11 @@
 
 use foreglow_model::Decision;
 use foreglow_shared::{Configuration, View, collect_command};
-use js_sys::{Array, Uint8Array};
 use leptos::prelude::*;
 use serde_json::json;
-use wasm_bindgen::JsCast;
-use web_sys::{Blob, BlobPropertyBag, HtmlAnchorElement, Url};
 
+use crate::chart::sheet::quoted;
+use crate::download::download;
 use crate::left_out::Run;
 use crate::run_table::{Row, rows};
 use crate::source::page_address;
@@ -112,11 +111,6 @@ fn configurations_csv(planner: Planner, view: &View) -> String {
     text
 }
 
-/// A cell, in quotes where it must be.
-fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
-}
-
 /// The view as the link holds it, what is recommended, and the link itself.
 fn everything(planner: Planner, view: &View) -> String {
     let recommended = decision(planner).and_then(|decision| {
@@ -159,21 +153,4 @@ fn commands(view: &View) -> String {
         }
     }
     format!("#!/bin/sh\n# Measures these runs again, one of each, into samples.jsonl.\n{}\n", commands.join("\n"))
-}
-
-/// Gives the person a file; it comes from this page and goes to their disk.
-fn download(name: &str, kind: &str, text: &str) {
-    let parts = Array::of1(&Uint8Array::from(text.as_bytes()));
-    let properties = BlobPropertyBag::new();
-    properties.set_type(kind);
-    let Ok(blob) = Blob::new_with_u8_array_sequence_and_options(&parts, &properties) else { return };
-    let Ok(address) = Url::create_object_url_with_blob(&blob) else { return };
-    let link = document().create_element("a").ok().and_then(|link| link.dyn_into::<HtmlAnchorElement>().ok());
-    if let Some(link) = link {
-        link.set_href(&address);
-        link.set_download(name);
-        link.click();
-    }
-    // The browser has begun to read it; an address that is gone already would leak nothing.
-    let _ = Url::revoke_object_url(&address);
 }

@@ -1,5 +1,6 @@
 //! What is asked: the deadline, the budget, how surely they are to be kept, the memory and the prices.
 
+use foreglow_shared::Mode;
 use leptos::prelude::*;
 
 use crate::duration::{compact_duration, parse_duration};
@@ -12,10 +13,11 @@ use crate::state::Planner;
 pub fn QuestionPanel() -> impl IntoView {
     view! {
         <section class="card question" aria-label="The question">
-            <Budget />
+            <Work />
             <Probability />
-            <Memory />
+            <Budget />
             <Prices />
+            <Memory />
         </section>
     }
 }
@@ -61,6 +63,59 @@ pub fn Deadline() -> impl IntoView {
                 {move || match mistake.get() {
                     Some(mistake) => capitalised(&mistake),
                     None => "90, 90s, 5m or 1h30m; empty for none".into(),
+                }}
+            </p>
+        </div>
+    }
+}
+
+/// How much there is to do: images, and passes over them where the job trains.
+#[component]
+fn Work() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let mistake = RwSignal::new(None::<String>);
+    let work = Memo::new(move |_| {
+        let selected = planner.selected.get();
+        planner.jobs.with(|jobs| {
+            jobs.get(selected).map_or((1, 1, false), |job| {
+                let workload = &job.context.workload;
+                (workload.images, workload.epochs, workload.mode == Mode::Training)
+            })
+        })
+    });
+    let ask = move |images: u64, epochs: u32| mistake.set(planner.ask_about(images, epochs).err());
+    let set_images = move |event| ask(event_target_value(&event).trim().parse().unwrap_or(0), work.get_untracked().1);
+    let set_epochs = move |event| ask(work.get_untracked().0, event_target_value(&event).trim().parse().unwrap_or(0));
+    view! {
+        <div class="field work">
+            <label for="images">"Images"</label>
+            <div class="with-unit">
+                <input
+                    id="images"
+                    type="number"
+                    min="1"
+                    data-testid="images"
+                    aria-describedby="images-note"
+                    aria-invalid=move || mistake.with(Option::is_some).to_string()
+                    prop:value=move || work.get().0.to_string()
+                    on:change=set_images
+                />
+                <Show when=move || work.get().2>
+                    <input
+                        type="number"
+                        min="1"
+                        aria-label="Epochs"
+                        data-testid="epochs"
+                        prop:value=move || work.get().1.to_string()
+                        on:change=set_epochs
+                    />
+                    <span>"epochs"</span>
+                </Show>
+            </div>
+            <p id="images-note" class="note" class:wrong=move || mistake.with(Option::is_some) role="status">
+                {move || match mistake.get() {
+                    Some(mistake) => capitalised(&mistake),
+                    None => "of the whole job; the runs are shares of it".into(),
                 }}
             </p>
         </div>
