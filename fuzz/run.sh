@@ -14,7 +14,7 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 # With a target named, build scripts and macros are compiled without the counters.
 RUSTFLAGS="$flags" cargo build --locked --release --target "$host" --target-dir "$target"
 mkdir -p "$target/found"
-for name in link samples table; do
+for name in link samples event_log table; do
   # What is found goes to the first folder; what is committed is only read.
   mkdir -p "$target/corpus/$name"
   "$target/$host/release/$name" -max_total_time="$secs" -max_len=8192 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
