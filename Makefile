@@ -118,7 +118,7 @@ SECS := 1200
 fuzz:
 	fuzz/run.sh $(SECS)
 
-bench: setup-run bench-decision bench-grid-page bench-planner bench-page bench-input bench-spark bench-event-log $(SKLEARN)
+bench: setup-run bench-decision bench-grid-page bench-planner bench-page bench-input bench-overhead bench-training bench-spark bench-event-log $(SKLEARN)
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 
@@ -163,3 +163,13 @@ bench-input: build $(if $(filter $(PARITY)/%,$(PYTORCH)),$(PARITY)/venv/installe
 .PHONY: bench-event-log
 bench-event-log: build
 	python3 bench/event-log/run.py
+
+# What the engine costs over the CNN alone.
+.PHONY: bench-overhead
+bench-overhead: build
+	python3 bench/overhead/run.py
+
+# What distribution costs in accuracy.
+.PHONY: bench-training
+bench-training: build
+	python3 bench/training/run.py

@@ -45,7 +45,8 @@ def write_log(path, size):
     lines = (LOGS / "3.5-measured").read_bytes().splitlines(keepends=True)
     kind = lambda line: line[10 : line.index(b'"', 10)].decode().removeprefix("SparkListener")
     first = next(index for index, line in enumerate(lines) if kind(line) == "JobStart")
-    header, job = lines[:first], {}
+    # The executors came when the first job waited already.
+    header, job = lines[:first] + [line for line in lines[first:] if kind(line) == "ExecutorAdded"], {}
     for line in lines[first:]:
         job[kind(line)] = line
     # One run of all jobs, instead of a sample for each.

@@ -48,7 +48,12 @@ impl Predictor {
     /// # Errors
     /// [`FitError`] says what is wrong or missing, and what to collect.
     pub fn fit(context: &Context, observations: &[Observation]) -> Result<Self, FitError> {
-        Self::fit_job(&Job { context: context.clone(), observations: observations.to_vec(), incomplete: Vec::new() })
+        Self::fit_job(&Job {
+            context: context.clone(),
+            observations: observations.to_vec(),
+            incomplete: Vec::new(),
+            peaks: Vec::new(),
+        })
     }
 
     /// Fits what was measured of one job; runs that were stopped at a limit are lower bounds.

@@ -41,6 +41,8 @@ pub struct Adapter {
     pub memory_mib: Option<u64>,
     /// What its driver says of itself.
     pub driver: Option<String>,
+    /// Its address on the PCI bus, such as `0000:01:00.0`, where its driver says it.
+    pub pci_bus_id: Option<String>,
     /// Limits that decide whether a CNN fits; `None` for the processor.
     pub limits: Option<Limits>,
     /// Where the executor finds it.
@@ -65,6 +67,7 @@ pub struct Limits {
 pub struct Chosen {
     adapter: Adapter,
     places: Vec<Place>,
+    pci_bus_ids: Vec<String>,
 }
 
 impl Chosen {
@@ -81,6 +84,11 @@ impl Chosen {
     /// The graphics adapter that runs the CNN, hardware or software.
     pub fn adapter_name(&self) -> Option<&str> {
         (self.adapter.place != Place::Cpu).then_some(self.adapter.name.as_str())
+    }
+
+    /// Addresses of its accelerators on the PCI bus, where their driver says them.
+    pub fn pci_bus_ids(&self) -> &[String] {
+        &self.pci_bus_ids
     }
 
     /// Its place in the list.
@@ -203,6 +211,7 @@ pub fn probe() -> Vec<Adapter> {
             backend: info.backend.to_str().to_owned(),
             kind: place.kind(),
             memory_mib: None,
+            pci_bus_id: Some(info.device_pci_bus_id).filter(|id| !id.is_empty()),
             driver: Some(format!("{} {}", info.driver, info.driver_info).trim().to_owned()),
             limits: Some(Limits {
                 buffer_mib: limits.max_buffer_size >> 20,
@@ -223,7 +232,7 @@ pub fn probe() -> Vec<Adapter> {
 pub fn choose(wish: &Wish) -> anyhow::Result<Chosen> {
     match wish {
         // The driver is not asked where its answer does not matter: that takes a moment.
-        Wish::Cpu => Ok(Chosen { adapter: processor(), places: vec![Place::Cpu] }),
+        Wish::Cpu => Ok(Chosen { adapter: processor(), places: vec![Place::Cpu], pci_bus_ids: Vec::new() }),
         _ => pick(wish, &adapters()),
     }
 }
@@ -238,7 +247,7 @@ pub fn on_cluster(wish: &Wish) -> anyhow::Result<Chosen> {
         Wish::Gpu => {
             let place = Place::DiscreteGpu(0);
             let adapter = Adapter { name: "gpu".into(), kind: place.kind(), place, memory_mib: None, ..processor() };
-            Ok(Chosen { adapter, places: vec![place] })
+            Ok(Chosen { adapter, places: vec![place], pci_bus_ids: Vec::new() })
         }
         Wish::Entry(entry) => Err(unusable(format!(
             "--device {entry} is a device of this machine; on a cluster choose cpu, or gpu, which the cluster then assigns"
@@ -287,14 +296,16 @@ pub fn pick(wish: &Wish, adapters: &[Adapter]) -> anyhow::Result<Chosen> {
         })?),
     };
     let adapter = adapter.cloned().unwrap_or_else(processor);
-    let places = match wish {
+    let alike: Vec<&Adapter> = match wish {
         Wish::Auto | Wish::Gpu if adapter.place.is_gpu() => {
             let alike = |other: &&Adapter| (&other.name, &other.kind) == (&adapter.name, &adapter.kind);
-            adapters.iter().filter(alike).map(|other| other.place).collect()
+            adapters.iter().filter(alike).collect()
         }
-        _ => vec![adapter.place],
+        _ => vec![&adapter],
     };
-    Ok(Chosen { adapter, places })
+    let places = alike.iter().map(|alike| alike.place).collect();
+    let pci_bus_ids = alike.iter().filter_map(|alike| alike.pci_bus_id.clone()).collect();
+    Ok(Chosen { adapter, places, pci_bus_ids })
 }
 
 fn named<'a>(entry: &str, adapters: &'a [Adapter]) -> Option<&'a Adapter> {
@@ -328,6 +339,7 @@ fn processor() -> Adapter {
         kind: place.kind(),
         memory_mib: machine_memory_mib(),
         driver: None,
+        pci_bus_id: None,
         limits: None,
         place,
     }

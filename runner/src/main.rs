@@ -17,6 +17,7 @@ mod executor;
 mod exit;
 mod images;
 mod interrupt;
+mod machine;
 mod output;
 mod progress;
 mod question;

@@ -1,19 +1,33 @@
 //! What a person sees on standard error while something takes its time. Where standard error is no terminal, a finished
 //! step is one line.
 
+use std::cell::RefCell;
 use std::io::IsTerminal as _;
-use std::time::Duration;
+use std::mem::discriminant;
+use std::time::{Duration, Instant};
 
 use foreglow_shared::{Outcome, Sample, format_duration, format_rate};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::engine;
+use crate::machine::{AcceleratorUse, Use, Warning};
 use crate::sweep::{Run, Step};
 
 /// A bar on standard error.
 pub struct Progress {
     bar: ProgressBar,
     is_terminal: bool,
+    going: RefCell<Going>,
+    warned: RefCell<Vec<Warning>>,
+}
+
+/// How a run goes.
+#[derive(Debug)]
+struct Going {
+    since: Instant,
+    done: u64,
+    all: u64,
+    using: Option<Use>,
 }
 
 impl Progress {
@@ -23,7 +37,8 @@ impl Progress {
         let style = ProgressStyle::with_template("{spinner} {prefix} {bar:24} {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.enable_steady_tick(Duration::from_millis(200));
-        Self { bar, is_terminal: std::io::stderr().is_terminal() }
+        let going = RefCell::new(Going { since: Instant::now(), done: 0, all: 1, using: None });
+        Self { bar, is_terminal: std::io::stderr().is_terminal(), going, warned: RefCell::default() }
     }
 
     /// Images of which something is done one after the other.
@@ -40,22 +55,34 @@ impl Progress {
 
     /// A single run.
     pub fn run(&self, progress: engine::Progress) {
-        match progress {
-            engine::Progress::Starting => self.bar.set_prefix("starting executors"),
-            engine::Progress::Images(done, all) => {
-                self.bar.set_prefix("running");
-                self.show(done, all, format!("{done} of {all} images"));
-            }
-        }
+        self.bar.set_prefix(if progress == engine::Progress::Starting { "starting executors" } else { "running" });
+        self.go_on(progress);
     }
 
     /// A run of a sweep.
     pub fn step(&self, step: &Step<'_>) {
         let left = step.time_left.map_or_else(String::new, |left| format!(", about {} left", coarse(left)));
         self.bar.set_prefix(format!("run {} of {}{left}: {}", step.number + 1, step.of, describe(step.run)));
-        match step.progress {
-            engine::Progress::Starting => self.show(0, 1, "starting".to_owned()),
-            engine::Progress::Images(done, all) => self.show(done, all, format!("{done} of {all} images")),
+        self.go_on(step.progress);
+    }
+
+    fn go_on(&self, progress: engine::Progress) {
+        let mut going = self.going.borrow_mut();
+        match progress {
+            engine::Progress::Starting => return self.show(0, 1, "starting".to_owned()),
+            engine::Progress::Images(0, all) => *going = Going { since: Instant::now(), done: 0, all, using: None },
+            engine::Progress::Images(done, all) => (going.done, going.all) = (done, all),
+            engine::Progress::Using(using) => going.using = Some(using),
+        }
+        self.show(going.done, going.all, going.describe(going.since.elapsed()));
+    }
+
+    /// A warning: a line that stays. One of each kind is enough.
+    pub fn warn(&self, warning: Warning) {
+        let mut warned = self.warned.borrow_mut();
+        if !warned.iter().any(|other| discriminant(other) == discriminant(&warning)) {
+            self.line(&format!("warning: {warning}"));
+            warned.push(warning);
         }
     }
 
@@ -92,6 +119,25 @@ impl Drop for Progress {
     }
 }
 
+impl Going {
+    /// `120 of 320 images, 113 images/s, 2 s left, 1.9 processors, GPU 87 %, 1234 MiB`.
+    fn describe(&self, since: Duration) -> String {
+        let mut text = format!("{} of {} images", self.done, self.all);
+        if self.done > 0 && !since.is_zero() {
+            let pace = self.done as f64 / since.as_secs_f64();
+            let left = Duration::try_from_secs_f64(self.all.saturating_sub(self.done) as f64 / pace);
+            text.push_str(&format!(", {pace:.0} images/s, {} left", left.map_or_else(|_| "long".into(), coarse)));
+        }
+        if let Some(Use { processors, accelerator }) = self.using {
+            text.push_str(&format!(", {processors:.1} processors"));
+            let AcceleratorUse { use_percent, memory_used_mib, .. } = accelerator.unwrap_or_default();
+            text.extend(use_percent.map(|percent| format!(", GPU {percent} %")));
+            text.extend(memory_used_mib.map(|mib| format!(", {mib} MiB")));
+        }
+        text
+    }
+}
+
 /// A configuration and a sampling rate in a few words.
 pub fn describe(run: &Run) -> String {
     let configuration = &run.configuration;
@@ -120,4 +166,22 @@ pub fn result(sample: &Sample) -> String {
 fn coarse(time: Duration) -> String {
     let secs = time.as_secs_f64().round() as u64;
     if secs < 60 { format!("{secs} s") } else { format!("{} min {:02} s", secs / 60, secs % 60) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_told_by_its_images_its_pace_and_what_it_uses() {
+        let mut going = Going { since: Instant::now(), done: 0, all: 320, using: None };
+        assert_eq!(going.describe(Duration::ZERO), "0 of 320 images");
+        going.done = 120;
+        assert_eq!(going.describe(Duration::from_secs(2)), "120 of 320 images, 60 images/s, 3 s left");
+        let accelerator =
+            AcceleratorUse { use_percent: Some(87), memory_used_mib: Some(1234), ..AcceleratorUse::default() };
+        going.using = Some(Use { processors: 1.94, accelerator: Some(accelerator) });
+        let told = "120 of 320 images, 60 images/s, 3 s left, 1.9 processors, GPU 87 %, 1234 MiB";
+        assert_eq!(going.describe(Duration::from_secs(2)), told);
+    }
 }

@@ -88,7 +88,11 @@ impl Bill {
     }
 }
 
-fn read_prices(file: &Path) -> anyhow::Result<PriceSheet> {
+/// Reads and checks a price sheet.
+///
+/// # Errors
+/// It cannot be read, or is none.
+pub fn read_prices(file: &Path) -> anyhow::Result<PriceSheet> {
     let bytes = read_bytes(file)?;
     let text = String::from_utf8_lossy(&bytes);
     PriceSheet::from_json(&text).map_err(|error| unusable(format!("{}: {error}", name(file))))
@@ -105,21 +109,26 @@ pub fn duration_secs(text: &str) -> Result<f64, String> {
 }
 
 /// Reads an amount of money.
-fn money(text: &str) -> Result<f64, String> {
+pub fn money(text: &str) -> Result<f64, String> {
     let money = text.trim().parse::<f64>().ok().filter(|money| money.is_finite() && *money > 0.0);
     money.ok_or_else(|| "write an amount of money above 0, such as 5 or 0.25".to_owned())
 }
 
 /// Reads a probability: `0.9` or `90%`.
 fn probability(text: &str) -> Result<f64, String> {
+    share(text).map_err(|_| "write a probability between 0 and 1, such as 0.9 or 90%".to_owned())
+}
+
+/// Reads a share of a whole: `0.02` or `2%`.
+pub fn share(text: &str) -> Result<f64, String> {
     let number = |text: &str| text.trim().parse::<f64>().ok();
-    let probability = match text.trim().strip_suffix('%') {
+    let share = match text.trim().strip_suffix('%') {
         Some(percent) => number(percent).map(|percent| percent / 100.0),
         None => number(text),
     };
-    probability
-        .filter(|probability| *probability > 0.0 && *probability < 1.0)
-        .ok_or_else(|| "write a probability between 0 and 1, such as 0.9 or 90%".to_owned())
+    share
+        .filter(|share| *share > 0.0 && *share < 1.0)
+        .ok_or_else(|| "write a share between 0 and 1, such as 0.02 or 2%".to_owned())
 }
 
 /// Reads numbers that a person lists: `1-8`, `1,2,4`, `1-4,8`.

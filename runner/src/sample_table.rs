@@ -1,7 +1,9 @@
 //! Timing samples as tables for people.
 
+use foreglow_model::Repetitions;
 use foreglow_shared::{Outcome, Sample, format_duration, format_rate};
 
+use crate::sweep::Run;
 use crate::table::{Align, table};
 
 /// One sample: a line for each thing that it says.
@@ -26,6 +28,45 @@ pub fn one(sample: &Sample) -> String {
     }
     let rows = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]);
     table(&[("sample", Align::Left), (&sample.id.to_string(), Align::Left)], rows)
+}
+
+/// Combinations that ran more than once: a line each, `None` where none did.
+pub fn repeated(combinations: &[(Run, Vec<f64>)]) -> Option<String> {
+    let columns = [
+        ("executors", Align::Right),
+        ("cores", Align::Right),
+        ("memory MiB", Align::Right),
+        ("partition size", Align::Right),
+        ("px", Align::Right),
+        ("batch", Align::Right),
+        ("sampling rate", Align::Right),
+        ("runs", Align::Right),
+        ("median", Align::Right),
+        ("spread", Align::Right),
+        ("95 % interval of the median", Align::Right),
+        ("outliers", Align::Right),
+    ];
+    let row = |(run, times): &(Run, Vec<f64>)| {
+        let repetitions = Repetitions::of(times).filter(|_| times.len() > 1)?;
+        let (workload, configuration) = (&run.workload, &run.configuration);
+        let interval = |(lower, upper)| format!("{} to {}", format_duration(lower), format_duration(upper));
+        Some(vec![
+            configuration.executors.to_string(),
+            configuration.cores_per_executor.to_string(),
+            configuration.memory_per_executor_mib.to_string(),
+            configuration.partition_size.to_string(),
+            workload.image_px.to_string(),
+            workload.batch_size.to_string(),
+            format_rate(run.sampling_rate),
+            times.len().to_string(),
+            format_duration(repetitions.median),
+            format!("{:.1} %", 100.0 * repetitions.spread),
+            repetitions.interval.map_or_else(|| "6 runs or more".into(), interval),
+            repetitions.outliers.len().to_string(),
+        ])
+    };
+    let rows: Vec<Vec<String>> = combinations.iter().filter_map(row).collect();
+    (!rows.is_empty()).then(|| table(&columns, rows))
 }
 
 /// Many samples of one job: a line each.

@@ -31,7 +31,9 @@ fn alike(answer: &Answer) -> Vec<Value> {
     let mut samples = samples(answer);
     for sample in &mut samples {
         let sample = sample.as_object_mut().unwrap();
-        ["id", "started_at", "completion_time_secs", "startup_secs", "spark"].map(|name| sample.remove(name));
+        for name in ["id", "started_at", "completion_time_secs", "startup_secs", "spark"] {
+            sample.remove(name);
+        }
     }
     samples
 }
@@ -75,8 +77,6 @@ fn the_same_log_gives_the_same_samples_and_they_are_kept_once() {
     assert_eq!(first.stdout, again.stdout);
     assert!(again.stderr.contains("2 samples, 0 of them new"), "{}", again.stderr);
     assert_eq!(std::fs::read_to_string(home.path("samples.jsonl")).unwrap().lines().count(), 2);
-    let table = home.run(&["evaluate", &home.path("samples.jsonl")]);
-    assert!(table.stderr.contains("2") || table.code == 0, "{table:?}");
 }
 
 #[test]
@@ -123,7 +123,8 @@ fn what_was_asked_is_what_ran_or_the_run_failed_and_says_why() {
     let sample = &samples(&killed)[0];
     assert_eq!(sample["outcome"], "failed");
     let reason = sample["reason"].as_str().unwrap();
-    assert!(reason.contains("1 executor ") && reason.contains("went while it ran"), "{reason}");
+    // Somebody killed it: that is not to say that its memory was too small.
+    assert!(reason.contains("went while it ran: Command exited with code 137"), "{reason}");
     assert!(reason.contains("task attempts failed"), "{reason}");
 
     let failed = import(&Foreglow::new(), &[&log("4.1-failed.zstd"), "--sampling-rate", "1"]);
@@ -252,7 +253,7 @@ fn the_simulation_of_the_logs_own_configuration_is_within_5_percent_of_the_log()
 
 #[test]
 fn other_configurations_are_simulated_beside_what_the_predictor_says() {
-    let (answer, json) = simulate("4.1-stages.zstd", &["--executors", "1,2,4", "--cores", "1,2", "--deadline", "1m"]);
+    let (answer, json) = simulate("4.1-stages.zstd", &["--executors", "1,2,4", "--cores", "1,2", "--deadline", "1h"]);
     assert_eq!(answer.code, 0, "{}", answer.stderr);
     let candidates = json["candidates"].as_array().unwrap();
     let of = |executors: u64, cores: u64| {
@@ -265,9 +266,6 @@ fn other_configurations_are_simulated_beside_what_the_predictor_says() {
     assert_eq!(json["smallest"]["meets_deadline"], true);
 
     let home = Foreglow::new();
-    let job = "resnet18";
-    let samples = std::fs::read_to_string(foreglow::SAMPLES).unwrap();
-    assert!(samples.contains(job));
     let (beside, json) = simulate("4.1-stages.zstd", &["--samples", foreglow::SAMPLES, "--sampling-rate", "0.1"]);
     let text = home.run(&["simulate", &log("4.1-stages.zstd"), "--samples", foreglow::SAMPLES]).stdout;
     assert!(json["candidates"][0]["predicted_secs"].is_f64(), "{}{}", beside.stderr, beside.stdout);
@@ -283,4 +281,12 @@ fn what_cannot_run_or_is_not_chosen_is_said() {
     assert_eq!((late.code, &json["smallest"]), (1, &Value::Null), "{}", late.stderr);
     let (barrier, json) = simulate("4.1-barrier.zstd", &["--executors", "1,2", "--cores", "2"]);
     assert_eq!((barrier.code, &json["candidates"][0]["simulated"]), (0, &Value::Null), "{}", barrier.stderr);
+}
+
+#[test]
+fn a_simulation_reads_well() {
+    let answer = Foreglow::new().run(&["simulate", &log("4.1-stages.zstd"), "--cores", "1,2", "--deadline", "2m"]);
+    let mut settings = insta::Settings::clone_current();
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!("simulate-table", answer.stdout));
 }

@@ -1,6 +1,6 @@
 //! What was measured of one job: the runs that completed, and those that did not.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,34 @@ pub struct Job {
     /// The runs that say something without having completed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub incomplete: Vec<IncompleteRun>,
+    /// Most memory that executors held in the runs that completed, by cores and partition size, ascending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peaks: Vec<PeakMemory>,
+}
+
+/// Most memory that an executor held, of the completed runs with as many cores and partitions as large. In a link it is a row
+/// of three numbers, in the order of the fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(u32, u32, u32)", into = "(u32, u32, u32)")]
+pub struct PeakMemory {
+    /// Task threads of an executor, C.
+    pub cores_per_executor: u32,
+    /// Images of one task, P.
+    pub partition_size: u32,
+    /// Most memory, MiB, above 0.
+    pub peak_mib: u32,
+}
+
+impl From<(u32, u32, u32)> for PeakMemory {
+    fn from((cores_per_executor, partition_size, peak_mib): (u32, u32, u32)) -> Self {
+        Self { cores_per_executor, partition_size, peak_mib }
+    }
+}
+
+impl From<PeakMemory> for (u32, u32, u32) {
+    fn from(peak: PeakMemory) -> Self {
+        (peak.cores_per_executor, peak.partition_size, peak.peak_mib)
+    }
 }
 
 /// One completed run, as the predictor sees it. In a link it is a row of seven numbers, in the order of the fields.
@@ -136,6 +164,9 @@ impl Job {
     pub fn sort_runs(&mut self) {
         self.observations.sort_by(Observation::cmp_features);
         self.incomplete.sort_by(IncompleteRun::cmp_features);
+        // Of equal cores and partitions the largest comes first, and stays.
+        self.peaks.sort_by_key(|peak| (peak.cores_per_executor, peak.partition_size, Reverse(peak.peak_mib)));
+        self.peaks.dedup_by_key(|peak| (peak.cores_per_executor, peak.partition_size));
     }
 }
 
@@ -197,6 +228,19 @@ impl IncompleteRun {
     }
 }
 
+impl PeakMemory {
+    /// The most memory that an executor of a completed run held; `None` where the sample does not say.
+    pub fn of(sample: &Sample) -> Option<Self> {
+        sample.completed_secs()?;
+        let configuration = &sample.configuration;
+        Some(Self {
+            cores_per_executor: configuration.cores_per_executor,
+            partition_size: configuration.partition_size,
+            peak_mib: u32::try_from(sample.peak_memory_mib()?).ok().filter(|mib| *mib > 0)?,
+        })
+    }
+}
+
 /// Sorts samples into the jobs that they measured. The order of the samples changes nothing: jobs come in the order of
 /// their contexts' JSON, runs in the order of their features. A job whose runs all failed is there without runs.
 pub fn group_by_context(samples: &[Sample]) -> Vec<Job> {
@@ -207,7 +251,9 @@ pub fn group_by_context(samples: &[Sample]) -> Vec<Job> {
             context,
             observations: Vec::new(),
             incomplete: Vec::new(),
+            peaks: Vec::new(),
         });
+        job.peaks.extend(PeakMemory::of(sample));
         job.observations.extend(Observation::of(sample));
         job.incomplete.extend(IncompleteRun::of(sample));
     }

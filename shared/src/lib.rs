@@ -30,7 +30,7 @@ pub use crate::context::Context;
 pub use crate::csv::write_csv;
 pub use crate::foreign::{Extent, Field, ForeignTable, Mapping, Place, TableError, TimeUnit};
 pub use crate::format::{format_duration, format_money, format_percent, format_probability, format_rate};
-pub use crate::job::{IncompleteOutcome, IncompleteRun, Job, Observation, group_by_context};
+pub use crate::job::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMemory, group_by_context};
 pub use crate::jsonl::{parse_line, write_jsonl};
 pub use crate::link::{FRAGMENT_PREFIX, LeftOut, LinkError, View};
 pub use crate::price::{PriceError, PriceSheet, Resources};

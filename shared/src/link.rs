@@ -127,6 +127,10 @@ impl View {
         if !self.job.incomplete.iter().chain(&self.left_out.incomplete).all(sound) {
             return form("it has a run without a time or a sampling rate that is one");
         }
+        if self.job.peaks.iter().any(|peak| [peak.cores_per_executor, peak.partition_size, peak.peak_mib].contains(&0))
+        {
+            return form("it has an executor that held nothing");
+        }
         Ok(())
     }
 

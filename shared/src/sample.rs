@@ -205,6 +205,11 @@ impl Sample {
         }
     }
 
+    /// Most memory that an executor held, MiB, where the runner says it.
+    pub fn peak_memory_mib(&self) -> Option<u64> {
+        self.extra.get("peak_memory_mib")?.as_u64()
+    }
+
     /// Checks what the types cannot say.
     ///
     /// # Errors

@@ -30,7 +30,7 @@ pub fn cluster_job() -> Job {
     let pairs = [1, 2, 4, 8].into_iter().flat_map(|e| [1, 2, 4].map(|c| (e, c)));
     let shares = pairs.flat_map(|(e, c)| [0.01, 0.1].map(|rate| (e, c, rate)));
     let whole = [(8, 4, 1.0), (4, 4, 1.0)];
-    Job { context, observations: shares.chain(whole).map(run).collect(), incomplete: Vec::new() }
+    Job { context, observations: shares.chain(whole).map(run).collect(), incomplete: Vec::new(), peaks: Vec::new() }
 }
 
 /// A view of that job with every configuration up to this one, a deadline of ten minutes and a what-if inside.

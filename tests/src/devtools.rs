@@ -1,32 +1,8 @@
 //! What WebDriver has no words for: Chromium's own protocol, through its driver.
 
-use std::sync::Arc;
-
-use axum::http::Method;
 use serde_json::{Value, json};
-use thirtyfour::common::command::{Command, ExtensionCommand};
 
 use crate::Browser;
-
-#[derive(Debug)]
-struct Cdp {
-    name: &'static str,
-    parameters: Value,
-}
-
-impl ExtensionCommand for Cdp {
-    fn parameters_json(&self) -> Option<Value> {
-        Some(json!({ "cmd": self.name, "params": self.parameters }))
-    }
-
-    fn method(&self) -> Method {
-        Method::POST
-    }
-
-    fn endpoint(&self) -> Arc<str> {
-        "/goog/cdp/execute".into()
-    }
-}
 
 impl Browser {
     /// One command of the protocol, such as `Emulation.setEmulatedMedia`.
@@ -34,7 +10,7 @@ impl Browser {
     /// # Errors
     /// The browser refuses it.
     pub async fn devtools(&self, name: &'static str, parameters: Value) -> anyhow::Result<()> {
-        self.page.handle.cmd(Command::ExtensionCommand(Box::new(Cdp { name, parameters }))).await?;
+        self.page.cdp().send_raw(name, parameters).await?;
         Ok(())
     }
 

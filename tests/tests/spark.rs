@@ -380,3 +380,54 @@ fn what_is_missing_is_told_before_anything_starts() -> anyhow::Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn executors_of_spark_learn_what_those_of_the_local_engine_learn() -> anyhow::Result<()> {
+    let cluster = Cluster::start(1, 4, "")?;
+    for average_every in ["1", "3"] {
+        let home = tempfile::tempdir()?;
+        let job = [
+            "--mode",
+            "training",
+            "--model",
+            "lenet5",
+            "--images",
+            "96",
+            "--sampling-rate",
+            "1",
+            "--epochs",
+            "2",
+            "--test-images",
+            "24",
+            "--average-every",
+            average_every,
+            "--seed",
+            "5",
+            "--memory",
+            "600",
+            "--executors",
+            "2",
+            "--cores",
+            "2",
+        ];
+        let on_spark = only_sample(&run(home.path(), &collect(&cluster, home.path(), &job)));
+        assert_eq!(on_spark.outcome, Outcome::Completed, "{:?}", on_spark.reason);
+        let output = home.path().join("local.jsonl");
+        let local = ["collect", "--device", "cpu", "--format", "json", "--output", output.to_str().unwrap()];
+        let local = only_sample(&Answer::of(home.path(), &[&local[..], &job].concat())?);
+        assert_eq!((local.outcome, &local.workload), (Outcome::Completed, &on_spark.workload));
+
+        let curve = |sample: &Sample| -> Vec<f64> {
+            let training = &sample.extra["training"];
+            let epochs = training["epochs"].as_array().unwrap().iter().chain([&training["held_out"]]);
+            epochs.map(|score| score["loss"].as_f64().unwrap()).collect()
+        };
+        let (ours, theirs) = (curve(&on_spark), curve(&local));
+        assert_eq!(ours.len(), 3);
+        for (ours, theirs) in ours.iter().zip(&theirs) {
+            assert!((ours - theirs).abs() < 1e-4, "every {average_every}: {ours} on Spark, {theirs} here");
+        }
+        assert_eq!(on_spark.extra["images_processed"], 192);
+    }
+    Ok(())
+}

@@ -159,7 +159,7 @@ mod tests {
                 startup_secs: None,
             })
             .collect();
-        Job { context, observations, incomplete: Vec::new() }
+        Job { context, observations, incomplete: Vec::new(), peaks: Vec::new() }
     }
 
     #[test]

@@ -102,7 +102,8 @@ mod tests {
         left_outs.leave_out(&mut job, run);
         assert_eq!(job.observations.len(), count - 1);
         assert!(job.observations.contains(&left_outs.of(&job.context).observations[0]));
-        left_outs.put_back(&mut job, Run::Completed(job.observations[5]));
+        let kept = Run::Completed(job.observations[5]);
+        left_outs.put_back(&mut job, kept);
         assert_eq!(job.observations.len(), count - 1, "it was not left out");
     }
 }

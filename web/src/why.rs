@@ -216,7 +216,7 @@ mod tests {
             startup_secs: None,
         };
         let grid = [(1, 1), (1, 2), (2, 1), (2, 2)].into_iter().flat_map(|(e, c)| [0.01, 0.1, 1.0].map(|r| (e, c, r)));
-        Job { context, observations: grid.map(run).collect(), incomplete: Vec::new() }
+        Job { context, observations: grid.map(run).collect(), incomplete: Vec::new(), peaks: Vec::new() }
     }
 
     #[test]

@@ -31,6 +31,7 @@ pub fn with_work(job: &Job, left_out: &LeftOut, images: u64, epochs: u32) -> Res
         context: job.context.clone(),
         observations: job.observations.iter().map(completed).collect(),
         incomplete: job.incomplete.iter().map(incomplete).collect(),
+        peaks: job.peaks.clone(),
     };
     (other.context.workload.images, other.context.workload.epochs) = (images, epochs);
     let left_out = LeftOut {

@@ -112,7 +112,7 @@ fn job() -> Job {
             }
         }
     }
-    Job { context, observations, incomplete: Vec::new() }
+    Job { context, observations, incomplete: Vec::new(), peaks: Vec::new() }
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

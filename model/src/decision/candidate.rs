@@ -53,6 +53,14 @@ pub enum Exclusion {
         /// Images of its tasks.
         partition_size: u32,
     },
+    /// It is expected to run out of memory: executors of other runs held so much that its own would need more than they
+    /// have.
+    ExpectedOutOfMemory {
+        /// Most memory that its executors are expected to hold, MiB.
+        peak_memory_mib: u32,
+        /// Memory that they have, MiB.
+        memory_per_executor_mib: u32,
+    },
 }
 
 impl Candidate {
@@ -157,24 +165,38 @@ impl Exclusion {
     /// against it. The partitions are taken as small as the smallest that completed.
     pub fn of(job: &Job, cores_per_executor: u32, memory_per_executor_mib: u32, sampling_rate: f64) -> Option<Self> {
         // Most jobs have no such run, and a decision weighs a million configurations.
-        if !job.incomplete.iter().any(is_out_of_memory) {
+        if job.peaks.is_empty() && !job.incomplete.iter().any(is_out_of_memory) {
             return None;
         }
         let footprint = Footprint::of_job(job, cores_per_executor, memory_per_executor_mib, sampling_rate);
-        let IncompleteRun { cores_per_executor, memory_per_executor_mib, partition_size, .. } =
-            footprint.goes_over_memory(job)?;
-        Some(Self::OutOfMemory { cores_per_executor, memory_per_executor_mib, partition_size })
+        if let Some(run) = footprint.goes_over_memory(job) {
+            let IncompleteRun { cores_per_executor, memory_per_executor_mib, partition_size, .. } = run;
+            return Some(Self::OutOfMemory { cores_per_executor, memory_per_executor_mib, partition_size });
+        }
+        let peak_memory_mib = footprint.expected_over_memory(job)?;
+        Some(Self::ExpectedOutOfMemory { peak_memory_mib, memory_per_executor_mib })
     }
 }
 
 impl fmt::Display for Exclusion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::OutOfMemory { cores_per_executor, memory_per_executor_mib, partition_size } = *self;
-        let cores = if cores_per_executor == 1 { "1 core".into() } else { format!("{cores_per_executor} cores") };
-        write!(
-            f,
-            "a run with {cores}, {memory_per_executor_mib} MiB for each executor and partitions of {partition_size} images went \
-             over its memory; give executors more memory or fewer cores"
-        )
+        match *self {
+            Self::OutOfMemory { cores_per_executor, memory_per_executor_mib, partition_size } => {
+                let cores = match cores_per_executor {
+                    1 => "1 core".into(),
+                    cores => format!("{cores} cores"),
+                };
+                write!(
+                    f,
+                    "a run with {cores}, {memory_per_executor_mib} MiB for each executor and partitions of {partition_size} \
+                     images went over its memory; give executors more memory or fewer cores"
+                )
+            }
+            Self::ExpectedOutOfMemory { peak_memory_mib, memory_per_executor_mib } => write!(
+                f,
+                "each executor is expected to need {peak_memory_mib} MiB and has {memory_per_executor_mib}, as far as the \
+                 memory that others held says; give executors more memory or fewer cores"
+            ),
+        }
     }
 }

@@ -5,8 +5,12 @@
 //! or larger, and as much memory or less. The number of executors does not matter: each has its own memory. Nor does the
 //! sampling rate, since an executor holds partitions and not the data set, unless a run says otherwise: a completed
 //! run clears what asks for no more of anything, its sampling rate included, of runs at larger sampling rates.
+//!
+//! Where no run went over its memory, the memory that executors held tells which would: see [`peak`](super::peak).
 
 use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Observation};
+
+use super::peak::expected_peak_mib;
 
 /// What an executor holds at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,13 +43,23 @@ impl Footprint {
         job.incomplete.iter().filter(over).min_by_key(place).copied()
     }
 
+    /// The memory that an executor is expected to need, MiB, where that is more than it has and no completed run had as
+    /// little for as much.
+    pub(crate) fn expected_over_memory(self, job: &Job) -> Option<u32> {
+        let peak = expected_peak_mib(&job.peaks, self.cores_per_executor, self.partition_size)?;
+        let is_over = peak > f64::from(self.memory_per_executor_mib);
+        (is_over && !job.observations.iter().any(|run| self.is_within(run))).then_some(peak.ceil() as u32)
+    }
+
     fn is_cleared(self, completed: &[Observation]) -> bool {
-        completed.iter().any(|run| {
-            run.cores_per_executor >= self.cores_per_executor
-                && run.partition_size >= self.partition_size
-                && run.memory_per_executor_mib <= self.memory_per_executor_mib
-                && run.sampling_rate >= self.sampling_rate
-        })
+        completed.iter().any(|run| self.is_within(run) && run.sampling_rate >= self.sampling_rate)
+    }
+
+    /// Whether this holds no more than a run, and has no less memory.
+    fn is_within(self, run: &Observation) -> bool {
+        run.cores_per_executor >= self.cores_per_executor
+            && run.partition_size >= self.partition_size
+            && run.memory_per_executor_mib <= self.memory_per_executor_mib
     }
 }
 

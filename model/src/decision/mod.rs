@@ -4,6 +4,7 @@
 mod candidate;
 mod front;
 mod memory;
+mod peak;
 mod scan;
 
 use foreglow_shared::{Job, Question};

@@ -8,9 +8,8 @@ use std::ops::Range;
 
 use foreglow_shared::{Job, Question, Resources};
 
-use super::SAME_MONEY;
 use super::front::pareto_front;
-use super::memory::Footprint;
+use super::{Exclusion, SAME_MONEY};
 use crate::Predictor;
 use crate::ensemble::{Margin, Region, Surface};
 use crate::regression::elementary::exponentials;
@@ -250,7 +249,7 @@ impl Bills {
             memory_per_executor_mib: memory,
             accelerated: job.context.accelerator.is_some(),
         };
-        let start = |cores: &u32| match Footprint::of_job(job, *cores, memory, 1.0).goes_over_memory(job) {
+        let start = |cores: &u32| match Exclusion::of(job, *cores, memory, 1.0) {
             Some(_) => f64::INFINITY,
             None => prices.executor_start * (1.0 - prices.discount),
         };

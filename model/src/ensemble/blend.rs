@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Spread;
 use crate::ensemble::candidate::Kind;
-use crate::ensemble::errors::{Errors, HeldOut, HeldOutFold, Margin};
-use crate::ensemble::shape::Shape;
+use crate::ensemble::errors::{Errors, HeldOut, HeldOutFold, Margin, Situation};
 
 /// Added to a loss before its power is taken, log units: below a hundredth, better is luck.
 const SAME_LOSS: f64 = 0.01;
@@ -41,9 +40,8 @@ pub(crate) struct Trial {
 
 impl Blend {
     /// Weighs candidates by their mean absolute log errors, `fitted` of each on the rows that it was fitted on.
-    /// `has_forward` tells whether rows could be held out beyond the others as the shape asks.
     pub(crate) fn weigh(
-        (shape, has_forward): (&Shape, bool),
+        situation: &Situation,
         kinds: &[Kind],
         ties: Vec<usize>,
         trials: &[Trial],
@@ -61,7 +59,7 @@ impl Blend {
         Self {
             members: kinds.iter().copied().zip(weights).collect(),
             ties,
-            errors: Errors::of(shape, has_forward, &folds),
+            errors: Errors::of(situation, &folds),
             residuals: residuals.collect(),
         }
     }

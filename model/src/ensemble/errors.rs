@@ -4,7 +4,7 @@
 //! |---|---|
 //! | an error shrinks by √(1 + (d/reach)²) | the farther beyond the range that was fitted, the larger: d is in units of that range |
 //! | by √(rows fitted / all rows) | a fit of all rows is surer than one of some, as a mean is |
-//! | few: t₂ about their mean, drawn to [`PRIOR`] | they tell little, and other data go wrong in ways that they do not show |
+//! | few: t₂ about their mean, drawn to [`PRIOR`], more the more features a row has to tell of | they tell little, and other data go wrong in ways that they do not show |
 //! | many: their ranks | they show how errors are distributed |
 //!
 //! The constants were chosen on splits of public data and of simulated jobs that `make accuracy` does not report, so that
@@ -17,8 +17,10 @@ use crate::ensemble::shape::Shape;
 
 /// Held-out rows from which their ranks alone say how wide an interval is.
 const RANKED_FROM: usize = 20;
-/// The mean absolute error, log units, before any is seen, and the rows that this counts for.
-const PRIOR: (f64, f64) = (0.09, 2.5);
+/// The mean absolute error of a fit of many rows, log units, before any is seen, and the rows that this counts for.
+const PRIOR: (f64, f64) = (0.05, 3.5);
+/// How much larger it is for each feature that a row has to tell of.
+const PRIOR_PER_FEATURE: f64 = 2.5;
 /// Degrees of freedom of Student's t: how unlike each other the errors of one table's questions and of another's are.
 const DEGREES_OF_FREEDOM: f64 = 2.0;
 /// Rows of a fold beyond a range that count at most: they share one bias.
@@ -29,6 +31,15 @@ const REACH: f64 = 0.35;
 const REACH_OF_POWERS: f64 = 0.9;
 /// No question counts as lying farther beyond, ranges.
 const FARTHEST: f64 = 3.0;
+
+/// How a question lies to the rows.
+pub(crate) struct Situation<'a> {
+    pub(crate) shape: &'a Shape,
+    /// Whether rows could be held out beyond the others as the shape asks.
+    pub(crate) has_forward: bool,
+    /// Features that vary, for each row.
+    pub(crate) features_per_row: f64,
+}
 
 /// A held-out row.
 #[derive(Clone, Copy, Debug)]
@@ -57,8 +68,9 @@ pub(super) enum Errors {
 }
 
 impl Errors {
-    /// `has_forward` tells whether rows could be held out beyond the others as the shape asks. `None` where none was.
-    pub(super) fn of(shape: &Shape, has_forward: bool, folds: &[HeldOutFold]) -> Option<Self> {
+    /// `None` where nothing was held out.
+    pub(super) fn of(situation: &Situation, folds: &[HeldOutFold]) -> Option<Self> {
+        let Situation { shape, has_forward, features_per_row } = *situation;
         let count: usize = folds.iter().map(|fold| fold.rows.len()).sum();
         if count == 0 {
             return None;
@@ -75,7 +87,7 @@ impl Errors {
             return Spread::conformal(folds.iter().flat_map(sizes)).ok().map(Self::Ranked);
         }
         let (mean, prior_rows) = PRIOR;
-        let (mut sum, mut rows) = (mean * prior_rows, prior_rows);
+        let (mut sum, mut rows) = (mean * (1.0 + PRIOR_PER_FEATURE * features_per_row) * prior_rows, prior_rows);
         for fold in folds.iter().filter(|fold| !fold.rows.is_empty()) {
             let held_out = fold.rows.len() as f64;
             let counted = if is_beyond { held_out.min(ROWS_OF_FOLD) } else { held_out };
@@ -143,8 +155,12 @@ mod tests {
         HeldOutFold { rows: errors.iter().map(|error| HeldOut { error: *error, distance }).collect(), fitted }
     }
 
-    fn scale(shape: &Shape, has_forward: bool, folds: &[HeldOutFold]) -> f64 {
-        match Errors::of(shape, has_forward, folds).unwrap() {
+    fn of(shape: &Shape, features_per_row: f64, folds: &[HeldOutFold]) -> Option<Errors> {
+        Errors::of(&Situation { shape, has_forward: true, features_per_row }, folds)
+    }
+
+    fn scale(shape: &Shape, folds: &[HeldOutFold]) -> f64 {
+        match of(shape, 0.0, folds).unwrap() {
             Errors::Scaled { scale, .. } => scale,
             Errors::Ranked(_) => panic!("ranked"),
         }
@@ -154,19 +170,22 @@ mod tests {
     fn few_errors_are_drawn_to_the_usual_one() {
         let (mean, rows) = PRIOR;
         let expected = (mean * rows + (0.1 + 0.3) * 0.5) / (rows + 2.0);
-        assert!((scale(&Shape::Inside, true, &[fold(&[0.1, -0.3], 0.0, 0.25)]) - expected).abs() < 1e-15);
-        assert!(Errors::of(&Shape::Inside, true, &[]).is_none());
+        let folds = [fold(&[0.1, -0.3], 0.0, 0.25)];
+        assert!((scale(&Shape::Inside, &folds) - expected).abs() < 1e-15);
+        let half = |features_per_row| of(&Shape::Inside, features_per_row, &folds).unwrap().margin(0.95).at(0.0);
+        assert!(half(0.5) > half(0.1));
+        assert!(of(&Shape::Inside, 0.0, &[]).is_none());
     }
 
     #[test]
     fn an_error_far_beyond_the_fitted_rows_promises_a_smaller_one_nearby() {
         let beyond = Shape::Beyond(vec![(0, Side::Above)]);
         let folds = [fold(&[0.5], 1.0, 0.5)];
-        let errors = Errors::of(&beyond, true, &folds).unwrap();
+        let errors = of(&beyond, 0.0, &folds).unwrap();
         let half = |distance: f64| libm::log(errors.spread(distance).unwrap().quantile(0.95));
         assert!(half(0.2) < half(1.0) && half(1.0) < half(2.0) && half(3.0) == half(30.0));
         let near = [fold(&[0.5], 0.1, 0.5)];
-        assert!(scale(&beyond, true, &folds) < scale(&beyond, true, &near));
+        assert!(scale(&beyond, &folds) < scale(&beyond, &near));
         // The margin is the same number, for a whole grid at once.
         assert!((errors.margin(0.95).at(4.0) - half(2.0)).abs() < 1e-12);
     }
@@ -176,13 +195,13 @@ mod tests {
         let beyond = Shape::Beyond(vec![(0, Side::Above)]);
         let once = [fold(&[0.5; 12], 0.0, 1.0)];
         let often = [fold(&[0.5; 500], 0.0, 1.0)];
-        assert!((scale(&beyond, true, &once) - scale(&beyond, true, &often)).abs() < 1e-12);
+        assert!((scale(&beyond, &once) - scale(&beyond, &often)).abs() < 1e-12);
     }
 
     #[test]
     fn many_errors_within_the_range_speak_by_their_ranks() {
         let folds: Vec<HeldOutFold> = (0..5).map(|_| fold(&[0.01, 0.02, 0.03, 0.04], 0.0, 0.64)).collect();
-        let errors = Errors::of(&Shape::Inside, true, &folds).unwrap();
+        let errors = of(&Shape::Inside, 0.0, &folds).unwrap();
         assert!((libm::log(errors.spread(0.0).unwrap().quantile(0.95)) - 0.8 * 0.04).abs() < 1e-12);
     }
 }

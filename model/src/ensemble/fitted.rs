@@ -9,6 +9,7 @@ use crate::dataset::Points;
 use crate::ensemble::blend::{Blend, Trial};
 use crate::ensemble::candidate::{Kind, Member, Request};
 use crate::ensemble::canonical::Table;
+use crate::ensemble::errors::Situation;
 use crate::ensemble::folds::{Fold, folds, has_forward};
 use crate::ensemble::shape::Shape;
 use crate::ensemble::{Direction, State, candidate};
@@ -78,7 +79,12 @@ impl Fitted {
             errors.sum::<f64>() / table.rows() as f64
         };
         let fitted: Vec<f64> = kinds.iter().map(error).collect();
-        Blend::weigh((shape, has_forward(extent, shape)), &kinds, ties, &trials, &fitted)
+        let situation = Situation {
+            shape,
+            has_forward: has_forward(extent, shape),
+            features_per_row: extent.varying() as f64 / table.rows() as f64,
+        };
+        Blend::weigh(&situation, &kinds, ties, &trials, &fitted)
     }
 }
 

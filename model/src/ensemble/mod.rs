@@ -21,7 +21,7 @@ mod errors;
 mod explain;
 mod fitted;
 mod folds;
-mod outliers;
+pub(crate) mod outliers;
 mod permutation;
 mod schema;
 mod shape;

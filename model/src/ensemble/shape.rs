@@ -132,6 +132,12 @@ impl Extent {
         distance(&self.numeric, numeric)
     }
 
+    /// Features that vary.
+    pub(crate) fn varying(&self) -> usize {
+        let numeric = self.numeric.iter().filter(|axis| axis.varies()).count();
+        numeric + self.varying.iter().filter(|varies| **varies).count()
+    }
+
     /// Whether this combination of names was measured.
     pub(crate) fn has_context(&self, category: &[u32]) -> bool {
         self.contexts.binary_search_by(|context| context.as_slice().cmp(category)).is_ok()

@@ -20,6 +20,7 @@ use crate::rival::end_to_end::EndToEnd;
 use crate::rival::ernest::Ernest;
 use crate::rival::linear_scaling::LinearScaling;
 use crate::rival::log_additive::LogAdditiveRival;
+pub(crate) use crate::rival::nnls::nnls;
 use crate::rival::own_terms::OwnTerms;
 pub use crate::rival::term::{Term, TermError};
 use crate::rival::trees::{GradientBoosting, RandomForest};

@@ -1,7 +1,7 @@
 //! The cheapest configuration under a deadline, and the front of time and money.
 
 use foreglow_model::{DecideError, Decision, Exclusion, Predictor, decide, pareto_front};
-use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Observation, PriceSheet, Question};
+use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMemory, PriceSheet, Question};
 use proptest::prelude::*;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -244,6 +244,35 @@ fn a_run_over_all_images_that_went_over_its_memory_says_nothing_of_a_share_that_
     assert!(excluded(2, 1.0) && excluded(4, 0.5) && !excluded(2, 0.1) && !excluded(4, 0.05));
     assert!(excluded(5, 0.1), "no run of 5 cores completed");
     assert!(!excluded(1, 1.0));
+}
+
+#[test]
+fn a_configuration_that_is_expected_to_run_out_of_memory_is_never_recommended() {
+    let mut job = job(&runs());
+    // The largest peak was below what there is; one more core of 300 MiB is not.
+    let peak = |cores_per_executor: u32| PeakMemory {
+        cores_per_executor,
+        partition_size: 8,
+        peak_mib: 100 + 220 * cores_per_executor,
+    };
+    job.peaks = (1..=4).map(peak).collect();
+    let question = Question { executors: vec![1], cores_per_executor: (1..=8).collect(), ..question() };
+    let decision = decide(&predictor(), &job, &question).unwrap();
+    let excluded: Vec<u32> =
+        decision.candidates.iter().filter(|c| c.exclusion.is_some()).map(|c| c.cores_per_executor).collect();
+    assert_eq!(excluded, [5, 6, 7, 8], "1024 MiB hold 4 cores");
+    assert_eq!(
+        decision.candidates[4].exclusion,
+        Some(Exclusion::ExpectedOutOfMemory { peak_memory_mib: 1200, memory_per_executor_mib: 1024 })
+    );
+    for index in [decision.recommended, decision.fastest, decision.cheapest].into_iter().flatten() {
+        assert!(decision.candidates[index].cores_per_executor <= 4);
+    }
+    // A run that completed with as little says more than what executors held.
+    job.peaks = vec![PeakMemory { cores_per_executor: 4, partition_size: 8, peak_mib: 1100 }];
+    let decision = decide(&predictor(), &job, &question).unwrap();
+    assert!(decision.candidates[..4].iter().all(|candidate| candidate.exclusion.is_none()));
+    assert!(decision.candidates[4].exclusion.is_some());
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub fn context(processors: Option<u32>) -> Context {
 
 /// What was measured of a job on a machine that is not known.
 pub fn job(runs: &[Observation]) -> Job {
-    Job { context: context(None), observations: runs.to_vec(), incomplete: Vec::new() }
+    Job { context: context(None), observations: runs.to_vec(), incomplete: Vec::new(), peaks: Vec::new() }
 }
 
 /// A job on a cluster, which has no machine of its own.

@@ -6,6 +6,7 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -21,15 +22,18 @@ import org.apache.spark.api.java.JavaSparkContext;
  *
  * <p>Arguments: the number of executors, and the path of {@code foreglow} on the workers ({@code -}: the file that
  * {@code spark.files} ships). The first line in is the executors' assignment. Each line after it asks for one timed job:
- * its id, images, images a partition, sampling rate, and the sizes of the mini-batches to warm up with, joined by commas.
+ * {@code work}, its id, its sampling rate, images, images a partition, and the sizes of the mini-batches to warm up with, joined
+ * by commas; or {@code train}, its id, its sampling rate, and the orders by which the executors judge the CNN afterwards, joined
+ * by tabs.
  *
  * <p>Each line out starts with {@code foreglow}: {@code started ID VERSION}, {@code ready}, and for each job {@code measuring},
- * {@code progress TASKS}, a {@code done REPORT} for each partition, {@code measured}; or {@code failed SENTENCE}.
+ * {@code progress TASKS}, {@code done REPORT} for each report of an executor, {@code measured}; or {@code failed SENTENCE}.
  */
 public final class Driver {
     /** The description of a timed job. */
     static final String MEASURED = "foreglow measured";
     private static final String WARM_UP = "foreglow warm-up";
+    private static final String EVALUATION = "foreglow evaluation";
     private static final String RUN = "spark.foreglow.run";
     private static final String SAMPLING_RATE = "spark.foreglow.sampling_rate";
     /** Rounds in which every executor gets as many tasks as it has slots; one does, unless an executor is late. */
@@ -37,11 +41,13 @@ public final class Driver {
 
     private final JavaSparkContext spark;
     private final Executors executors;
+    private final Training training;
     private final int slots;
 
     private Driver(JavaSparkContext spark, Executors executors) {
         this.spark = spark;
         this.executors = executors;
+        this.training = new Training(spark, executors);
         this.slots = executors.count * spark.getConf().getInt("spark.executor.cores", 1);
         spark.sc().addSparkListener(new TaskCount(done -> say("progress " + done)));
     }
@@ -59,7 +65,7 @@ public final class Driver {
             executors.await(spark);
             say("ready");
             while (true) {
-                driver.measure(requests.take().split(" "));
+                driver.measure(requests.take().split(" ", 4));
             }
         } catch (Throwable error) {
             say("failed " + oneLine(error.getMessage() == null ? error.toString() : error.getMessage()));
@@ -79,22 +85,40 @@ public final class Driver {
         System.exit(0);
     }
 
+    /** A job that is not timed, one that is, and what it says. */
     private void measure(String[] request) {
-        long images = Long.parseLong(request[1]);
-        long partitionSize = Long.parseLong(request[2]);
-        warmUp(request[4].split(","));
-
-        spark.setLocalProperty(RUN, request[0]);
-        spark.setLocalProperty(SAMPLING_RATE, request[3]);
-        spark.sc().setJobDescription(MEASURED);
-        int partitions = Math.toIntExact((images + partitionSize - 1) / partitionSize);
+        boolean isTraining = request[0].equals("train");
+        String[] more = request[3].split(isTraining ? "\t" : " ");
+        describe(WARM_UP, null, null);
+        if (isTraining) {
+            training.connect(request[1]);
+        } else {
+            warmUp(more[2].split(","));
+        }
+        describe(MEASURED, request[1], request[2]);
         say("measuring");
-        List<String> reports =
-            spark.parallelize(numbers(partitions), partitions).map(new Work(executors, images, partitionSize)).collect();
+        List<String> reports = isTraining ? training.train() : work(Long.parseLong(more[0]), Long.parseLong(more[1]));
+        if (isTraining && !request[3].isEmpty()) {
+            describe(EVALUATION, null, null);
+            reports.addAll(training.evaluate(Arrays.asList(more)));
+        }
         for (String report : reports) {
             say("done " + report);
         }
         say("measured");
+    }
+
+    private List<String> work(long images, long partitionSize) {
+        int partitions = Math.toIntExact((images + partitionSize - 1) / partitionSize);
+        Work work = new Work(executors, images, partitionSize);
+        return new ArrayList<>(spark.parallelize(numbers(partitions), partitions).map(work).collect());
+    }
+
+    /** What the event log says of the next job. */
+    private void describe(String what, String run, String samplingRate) {
+        spark.sc().setJobDescription(what);
+        spark.setLocalProperty(RUN, run);
+        spark.setLocalProperty(SAMPLING_RATE, samplingRate);
     }
 
     /** A job that is not timed: the processes start, and Spark and the CNN go through the path that the timed job takes. */
@@ -103,9 +127,6 @@ public final class Driver {
         for (int index = 0; index < sizes.length; index++) {
             sizes[index] = Long.parseLong(miniBatches[index]);
         }
-        spark.setLocalProperty(RUN, null);
-        spark.setLocalProperty(SAMPLING_RATE, null);
-        spark.sc().setJobDescription(WARM_UP);
         Set<String> warm = new HashSet<>();
         for (int round = 0; round < WARM_UP_ROUNDS && warm.size() < executors.count; round++) {
             warm.addAll(spark.parallelize(numbers(slots), slots).map(new WarmUp(executors, sizes)).collect());

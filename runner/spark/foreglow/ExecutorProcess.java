@@ -31,6 +31,12 @@ final class ExecutorProcess {
 
     private final CompletableFuture<String> ready = new CompletableFuture<>();
     private final Map<Long, CompletableFuture<String>> awaited = new ConcurrentHashMap<>();
+    private final CompletableFuture<String> port = new CompletableFuture<>();
+    /** Training: what the order that is under way has been answered so far, and its last answer. */
+    private final List<String> reports = new ArrayList<>();
+    private CompletableFuture<String> last = new CompletableFuture<>();
+    /** Training: its number among the executors. */
+    volatile int rank = -1;
     private volatile ExecutorFailed end;
     private volatile Writer input;
 
@@ -58,19 +64,45 @@ final class ExecutorProcess {
     String work(long partition, long first, long length) throws ExecutorFailed, InterruptedException {
         CompletableFuture<String> report = new CompletableFuture<>();
         awaited.put(partition, report);
-        try {
-            synchronized (this) {
-                input.write("{\"partition\":{\"index\":" + partition + ",\"first\":" + first + ",\"len\":" + length + "}}\n");
-                input.flush();
-            }
-        } catch (IOException error) {
-            // It has ended, and says so itself.
-        }
+        say("{\"partition\":{\"index\":" + partition + ",\"first\":" + first + ",\"len\":" + length + "}}");
         // Where it ended before it was asked, nobody else answers.
         if (end != null) {
             report.completeExceptionally(end);
         }
         return wait(report);
+    }
+
+    /** Training: the port on which it waits for the others. */
+    int port() throws ExecutorFailed, InterruptedException {
+        return Integer.parseInt(wait(port));
+    }
+
+    /** Training: gives it an order, and waits for the last of its reports; all of them. One order is under way at a time. */
+    List<String> order(String order) throws ExecutorFailed, InterruptedException {
+        CompletableFuture<String> answer = new CompletableFuture<>();
+        synchronized (reports) {
+            reports.clear();
+            last = answer;
+        }
+        say(order);
+        if (end != null) {
+            answer.completeExceptionally(end);
+        }
+        wait(answer);
+        synchronized (reports) {
+            return new ArrayList<>(reports);
+        }
+    }
+
+    private void say(String line) {
+        try {
+            synchronized (this) {
+                input.write(line + "\n");
+                input.flush();
+            }
+        } catch (IOException error) {
+            // It has ended, and says so itself.
+        }
     }
 
     private static List<String> command(String program) {
@@ -102,10 +134,7 @@ final class ExecutorProcess {
             errors.setDaemon(true);
             errors.start();
             input = new OutputStreamWriter(process.getOutputStream(), StandardCharsets.UTF_8);
-            synchronized (this) {
-                input.write(assignment + "\n");
-                input.flush();
-            }
+            say(assignment);
             BufferedReader output =
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
             for (String line = output.readLine(); line != null; line = output.readLine()) {
@@ -120,7 +149,7 @@ final class ExecutorProcess {
         synchronized (lastWords) {
             end = new ExecutorFailed("the executor's process ended early (" + how + ")" + telling(lastWords));
         }
-        ready.completeExceptionally(end);
+        fail(end);
         awaited.values().forEach(report -> report.completeExceptionally(end));
     }
 
@@ -142,7 +171,21 @@ final class ExecutorProcess {
         if (line.startsWith("{\"ended\"")) {
             return;
         }
-        Long partition = partition(line);
+        if (line.startsWith("{\"listening\"")) {
+            port.complete(String.valueOf(number(line, "port")));
+            return;
+        }
+        if (line.startsWith("{\"joined\"") || line.startsWith("{\"learned\"") || line.startsWith("{\"trained\"")
+            || line.startsWith("{\"evaluated\"")) {
+            synchronized (reports) {
+                reports.add(line);
+                if (!line.startsWith("{\"learned\"")) {
+                    last.complete(line);
+                }
+            }
+            return;
+        }
+        Long partition = number(line, "partition");
         if (line.startsWith("{\"done\"") && partition != null) {
             CompletableFuture<String> report = awaited.remove(partition);
             if (report != null) {
@@ -151,15 +194,26 @@ final class ExecutorProcess {
             return;
         }
         ExecutorFailed failure = new ExecutorFailed(line);
-        CompletableFuture<String> report = partition == null ? ready : awaited.remove(partition);
+        CompletableFuture<String> report = partition == null ? null : awaited.remove(partition);
         if (report != null) {
             report.completeExceptionally(failure);
+        } else {
+            fail(failure);
         }
     }
 
-    /** The number after {@code "partition":}; {@code null} where there is none. */
-    private static Long partition(String line) {
-        String key = "\"partition\":";
+    /** Whoever waits for anything but a partition. */
+    private void fail(ExecutorFailed failure) {
+        ready.completeExceptionally(failure);
+        port.completeExceptionally(failure);
+        synchronized (reports) {
+            last.completeExceptionally(failure);
+        }
+    }
+
+    /** The number behind a name; {@code null} where there is none. */
+    private static Long number(String line, String name) {
+        String key = "\"" + name + "\":";
         int start = line.indexOf(key);
         if (start < 0) {
             return null;

@@ -2,7 +2,7 @@
 
 use foreglow_model::{Interval, Predictor, Setting, SimulatedTime, Simulation};
 use foreglow_shared::event_log::{Ending, Run};
-use foreglow_shared::{Outcome, format_duration};
+use foreglow_shared::{Outcome, Resources, format_duration, spark_submit_arguments};
 use serde::Serialize;
 
 use super::{SCHEMA, configuration, json, range};
@@ -45,6 +45,8 @@ pub struct SimulationAnswer {
     one_core_secs: f64,
     deadline_secs: Option<f64>,
     smallest: Option<Candidate>,
+    /// The smallest one as arguments of `spark-submit`; `None` too where the log does not say the executors' memory.
+    spark_submit: Option<String>,
     candidates: Vec<Candidate>,
     notes: Vec<String>,
 }
@@ -99,6 +101,16 @@ impl SimulationAnswer {
             .collect();
         let meeting = candidates.iter().filter(|candidate| candidate.meets_deadline == Some(true));
         let smallest = meeting.min_by_key(|candidate| (candidate.slots(), candidate.executors)).cloned();
+        let memory = run.application.executor_memory_mib().and_then(|mib| u32::try_from(mib).ok());
+        let spark_submit =
+            smallest.as_ref().zip(memory).map(|(smallest, memory_per_executor_mib): (&Candidate, u32)| {
+                spark_submit_arguments(Resources {
+                    executors: smallest.executors,
+                    cores_per_executor: smallest.cores_per_executor,
+                    memory_per_executor_mib,
+                    accelerated: run.executors().any(|executor| !executor.resources.is_empty()),
+                })
+            });
         let (executors, cores_per_executor) = (ending.executors, ending.cores_per_executor);
         Self {
             schema: SCHEMA,
@@ -121,6 +133,7 @@ impl SimulationAnswer {
             one_core_secs: simulation.one_core_secs(),
             deadline_secs: asked.deadline_secs,
             smallest,
+            spark_submit,
             candidates,
             notes: ending.notes.clone(),
         }
@@ -176,6 +189,9 @@ impl SimulationAnswer {
             let (what, time) =
                 (configuration(smallest.executors, smallest.cores_per_executor), format_duration(deadline));
             text += &format!("\nThe fewest cores that are done within {time}: {what}.\n");
+        }
+        if let Some(arguments) = &self.spark_submit {
+            text += &format!("For spark-submit:\n  {arguments}\n");
         }
         if let Some(reason) = &self.reason {
             text += &format!("\nNote: the run ended as {}: {reason}.\n", self.outcome.as_str());

@@ -1,26 +1,32 @@
 //! `foreglow collect`: a grid of configurations, a timing sample each.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use foreglow_shared::{Outcome, Sample, format_rate, write_csv, write_jsonl};
+use foreglow_model::Repetitions;
+use foreglow_shared::{Outcome, PriceSheet, Sample, Workload, write_csv, write_jsonl};
 
+use super::dry_run::list;
 use super::engine_args::EngineArgs;
 use super::run::DEFAULT_MEMORY_MIB;
 use super::training_args::TrainingArgs;
 use super::workload_args::{
-    WorkloadArgs, at_least_one, check_rate, check_sizes, default_partition_size, prepare, warnings,
+    WorkloadArgs, at_least_one, check_rate, check_sizes, default_partition_size, distinct, prepare, warn,
 };
 use crate::engine::{self, Engine, Job};
 use crate::exit::unusable;
-use crate::images::images_in_sample;
 use crate::interrupt::{Interrupt, Interrupted};
+use crate::machine::{Warning, warnings_of};
 use crate::output::{self, Format};
 use crate::progress::Progress;
+use crate::question::{duration_secs, money, read_prices, share};
 use crate::sample_table;
 use crate::samples_file::SamplesFile;
-use crate::sweep::{self, Grid, Run};
-use crate::table::{Align, csv, table};
+use crate::sweep::{self, Budget, Forecast, Grid, Limits, Tally};
 use crate::upload::send_or_keep;
+
+/// Runs of a combination that a precision is sought with, where the person names no number.
+const MOST_REPEATS: u32 = 20;
 
 /// Measure a CNN job on every combination of the given configurations and keep the timing samples
 #[derive(Debug, clap::Args)]
@@ -37,6 +43,9 @@ pub struct Args {
     #[command(flatten)]
     engine: EngineArgs,
 
+    #[command(flatten)]
+    budget: BudgetArgs,
+
     /// File that each sample is appended to as soon as its run ends, JSON Lines. Runs that it holds already are not
     /// repeated
     #[arg(long, value_name = "FILE", default_value = "samples.jsonl")]
@@ -46,7 +55,7 @@ pub struct Args {
     #[arg(long, value_name = "URL")]
     upload: Option<String>,
 
-    /// List the runs and end
+    /// List the runs with the time and money that each is expected to take, and end
     #[arg(long)]
     dry_run: bool,
 
@@ -79,14 +88,53 @@ struct GridArgs {
     #[arg(long, value_name = "SR,…", value_delimiter = ',', default_value = "0.01,0.1")]
     sampling_rate: Vec<f64>,
 
-    /// Runs of each combination
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    repeat: u32,
+    /// Runs of each combination; with --precision at most so many [default: 1, with --precision 20]
+    #[arg(long, value_name = "N")]
+    repeat: Option<u32>,
+
+    /// Repeat each combination until its median is known to so much: 2%. It lies in the interval with a probability of 95 %,
+    /// which takes 6 runs or more
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    precision: Option<f64>,
+}
+
+/// What the sweep may take.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Budget")]
+struct BudgetArgs {
+    /// Make no run that would not end within this time from the start: 90s, 10m, 1h30m
+    #[arg(long, value_name = "TIME", value_parser = duration_secs)]
+    budget_time: Option<f64>,
+
+    /// Make no run that would cost more than is left of this, in the currency of the prices: 0.5
+    #[arg(long, value_name = "MONEY", value_parser = money)]
+    budget_money: Option<f64>,
+
+    /// Price sheet, JSON [default: a published list price]
+    #[arg(long, value_name = "FILE")]
+    prices: Option<PathBuf>,
+}
+
+impl BudgetArgs {
+    fn prices(&self) -> anyhow::Result<PriceSheet> {
+        self.prices.as_deref().map_or_else(|| Ok(PriceSheet::example()), read_prices)
+    }
+
+    fn budget(&self, prices: PriceSheet, job: &Job) -> anyhow::Result<Budget> {
+        if self.budget_money.is_some() {
+            prices.check_for(job.device.accelerator()).map_err(|error| unusable(format!("--budget-money: {error}")))?;
+        }
+        Ok(Budget {
+            time: self.budget_time.and_then(|secs| Duration::try_from_secs_f64(secs).ok()),
+            money: self.budget_money.map(|money| (money, prices)),
+        })
+    }
 }
 
 impl GridArgs {
-    fn grid(&self, job: &Job) -> anyhow::Result<Grid> {
+    fn grid(&self, job: &Job, workloads: Vec<Workload>) -> anyhow::Result<Grid> {
         let grid = Grid {
+            workloads,
             executors: distinct(&self.executors),
             cores: distinct(&self.cores),
             memory_mib: if self.memory.is_empty() { vec![DEFAULT_MEMORY_MIB] } else { distinct(&self.memory) },
@@ -96,7 +144,7 @@ impl GridArgs {
                 distinct(&self.partition_size)
             },
             sampling_rates: distinct(&self.sampling_rate),
-            repeat: self.repeat,
+            repeat: self.repeat.unwrap_or(if self.precision.is_some() { MOST_REPEATS } else { 1 }),
         };
         at_least_one("--repeat", grid.repeat)?;
         for (option, counts) in [
@@ -112,29 +160,33 @@ impl GridArgs {
         for rate in &grid.sampling_rates {
             check_rate(*rate)?;
         }
-        check_sizes(job, &grid.executors, &grid.partition_sizes)?;
+        for workload in &grid.workloads {
+            check_sizes(&job.with(workload.clone()), &grid.executors, &grid.partition_sizes)?;
+        }
         Ok(grid)
     }
 }
 
 /// Runs it.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let job = args.training.job(args.engine.job(&args.workload)?, &args.workload)?;
-    let grid = args.grid.grid(&job)?;
+    let (job, workloads) = args.engine.job_and_workloads(&args.workload)?;
+    let (job, workloads) = args.training.job_and_workloads(job, workloads, &args.workload)?;
+    let grid = args.grid.grid(&job, workloads)?;
     let mut engine = args.engine.engine()?;
+    let prices = args.budget.prices()?;
+    let budget = args.budget.budget(prices.clone(), &job)?;
     let all = args.engine.order(grid.runs(&job));
     let (mut file, known) = open(args)?;
     let runs = sweep::left(all.clone(), &engine, &job, &known);
+    let forecast = Forecast::of(&engine, &job, &known);
     if args.dry_run {
-        return output::print(&list(&runs, args.format, job.workload.images));
+        return output::print(&list(&runs, &forecast, &prices, args.format));
     }
 
     let progress = Progress::new();
     let most = |counts: &[u32]| counts.iter().copied().max().unwrap_or(1);
     let slots = most(&grid.executors).saturating_mul(most(&grid.cores));
-    for warning in warnings(&job, engine.processors(), slots, !args.grid.memory.is_empty()) {
-        progress.line(&warning);
-    }
+    warn(&job, engine.processors(), slots, !args.grid.memory.is_empty(), &progress);
     if runs.len() < all.len() {
         let (done, of, file) = (all.len() - runs.len(), all.len(), args.output.display());
         progress.line(&format!("{done} of {of} runs are in {file} already"));
@@ -148,25 +200,34 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     prepare(&job, &progress)?;
 
     let mut samples: Vec<Sample> = Vec::new();
-    let interrupt = Interrupt::on_ctrl_c();
-    let result = sweep::sweep(&mut engine, &job, &runs, &interrupt, &mut |step| progress.step(&step), &mut |sample| {
+    let limits = Limits::new(args.grid.precision, budget, &sweep::of_these_machines(&engine, &job, &known));
+    let mut keep = |number: usize, sample: Sample| {
         if let Some(file) = &mut file {
             file.append(&sample)?;
         }
-        progress.finished(samples.len() + 1, runs.len(), &runs[samples.len()], &sample);
+        progress.finished(number + 1, runs.len(), &runs[number], &sample);
         if let Some(broken) = engine::broken_images(&sample).filter(|_| sample.outcome == Outcome::Completed) {
             progress.line(&format!("warning: {broken}"));
         }
+        warnings_of(&sample).into_iter().for_each(|warning| progress.warn(warning));
         if let Some(url) = &args.upload {
             upload(url, &sample, &progress);
         }
         samples.push(sample);
         Ok(())
-    });
+    };
+    let interrupt = Interrupt::on_ctrl_c();
+    let plan = (forecast, limits);
+    let result = sweep::sweep(&mut engine, &job, &runs, plan, &interrupt, &mut |step| progress.step(&step), &mut keep);
+    let mut of_grid = sweep::of_these_machines(&engine, &job, &known);
+    of_grid.retain(|sample| all.iter().any(|run| run.is_of(sample)));
+    let combinations = sweep::combinations(of_grid.into_iter().chain(&samples));
+    let noisy = |(_, times): &(_, Vec<f64>)| Warning::of_repetitions(times.len(), &Repetitions::of(times)?);
+    combinations.iter().filter_map(noisy).for_each(|warning| progress.warn(warning));
     drop(progress);
     drop(engine);
     let shown = args.output.display();
-    match result {
+    let tally = match result {
         Err(error) if error.is::<Interrupted>() => {
             let (kept, of) = (samples.len(), runs.len());
             anyhow::bail!(
@@ -174,15 +235,31 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             )
         }
         other => other?,
-    }
+    };
+    say(tally);
     output::print(&match args.format {
-        Format::Table => sample_table::many(&samples),
+        Format::Table => {
+            let repeated = sample_table::repeated(&combinations);
+            sample_table::many(&samples) + &repeated.map_or_else(String::new, |repeated| format!("\n{repeated}"))
+        }
         Format::Json => write_jsonl(&samples),
         Format::Csv => write_csv(&samples),
     })?;
     let failed = samples.iter().filter(|sample| sample.outcome == Outcome::Failed).count();
     anyhow::ensure!(failed == 0, "{failed} of {} runs failed; their reasons are in {shown}", samples.len());
     Ok(())
+}
+
+/// Runs that were not made, and why.
+fn say(Tally { precise, over_budget }: Tally) {
+    if precise > 0 {
+        eprintln!("{precise} runs were not needed: the medians of their combinations are known well enough");
+    }
+    if over_budget > 0 {
+        eprintln!(
+            "{over_budget} runs do not fit into what is left of the budget; the same command goes on with them in another one"
+        );
+    }
 }
 
 /// The sample file and what it holds. A dry run makes no file.
@@ -198,65 +275,5 @@ fn open(args: &Args) -> anyhow::Result<(Option<SamplesFile>, Vec<Sample>)> {
 fn upload(url: &str, sample: &Sample, progress: &Progress) {
     if let Err(error) = send_or_keep(url, std::slice::from_ref(sample)) {
         progress.line(&format!("warning: {error:#}"));
-    }
-}
-
-fn distinct<T: Copy + PartialEq>(values: &[T]) -> Vec<T> {
-    let mut distinct = Vec::new();
-    for value in values {
-        if !distinct.contains(value) {
-            distinct.push(*value);
-        }
-    }
-    distinct
-}
-
-/// The runs that a sweep would do.
-fn list(runs: &[Run], format: Format, images: u64) -> String {
-    let names = ["executors", "cores", "memory MiB", "partition size", "sampling rate", "images", "repetition"];
-    let plain = |run: &Run| {
-        let configuration = &run.configuration;
-        [
-            f64::from(configuration.executors),
-            f64::from(configuration.cores_per_executor),
-            f64::from(configuration.memory_per_executor_mib),
-            f64::from(configuration.partition_size),
-            run.sampling_rate,
-            images_in_sample(images, run.sampling_rate) as f64,
-            f64::from(run.repetition),
-        ]
-    };
-    match format {
-        Format::Table => {
-            let rows = runs.iter().map(|run| {
-                let mut row: Vec<String> = plain(run).iter().map(f64::to_string).collect();
-                row[4] = format_rate(run.sampling_rate);
-                row[6] = (run.repetition + 1).to_string();
-                row
-            });
-            table(&names.map(|name| (name, Align::Right)), rows)
-        }
-        Format::Csv => csv(
-            &names.map(|name| match name {
-                "memory MiB" => "memory_per_executor_mib",
-                "cores" => "cores_per_executor",
-                "partition size" => "partition_size",
-                "sampling rate" => "sampling_rate",
-                name => name,
-            }),
-            runs.iter().map(|run| plain(run).iter().map(f64::to_string).collect()),
-        ),
-        Format::Json => runs
-            .iter()
-            .map(|run| {
-                let line = serde_json::json!({
-                    "configuration": run.configuration,
-                    "sampling_rate": run.sampling_rate,
-                    "images": images_in_sample(images, run.sampling_rate),
-                    "repetition": run.repetition,
-                });
-                format!("{line}\n")
-            })
-            .collect(),
     }
 }

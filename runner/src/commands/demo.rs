@@ -9,17 +9,18 @@ use foreglow_shared::{Context, Job, LeftOut, Observation, Outcome, Question, Sam
 
 use super::run::DEFAULT_MEMORY_MIB;
 use super::serve;
-use super::workload_args::{WorkloadArgs, at_least_one, check_sizes, prepare, warnings};
+use super::workload_args::{WorkloadArgs, at_least_one, check_sizes, prepare, warn};
 use crate::answer::{Check, DecisionAnswer, DemoAnswer, ScenarioTableAnswer, fit};
 use crate::collector::{Access, Collector};
 use crate::device;
 use crate::engine::{self, Engine};
 use crate::interrupt::{Interrupt, Interrupted};
+use crate::machine::warnings_of;
 use crate::output::{self, Format};
 use crate::progress::{Progress, result};
 use crate::question::{Bill, duration_secs};
 use crate::store::{Filter, Store};
-use crate::sweep::{self, Run};
+use crate::sweep::{self, Forecast, Limits, Run};
 
 /// What is measured on small samples: executors and cores per executor.
 const GRID: [(u32, u32); 3] = [(1, 1), (1, 2), (2, 1)];
@@ -129,9 +130,7 @@ impl Bench<'_> {
     fn prepare(&self) -> anyhow::Result<()> {
         let name = self.job.device.name();
         self.progress.line(&format!("{} on {name}, {} images", self.job.workload.model, self.job.workload.images));
-        for warning in warnings(self.job, device::processors(), 1, false) {
-            self.progress.line(&warning);
-        }
+        warn(self.job, device::processors(), 1, false, &self.progress);
         prepare(self.job, &self.progress)
     }
 
@@ -155,30 +154,30 @@ impl Bench<'_> {
 
     fn run(&self, (executors, cores): (u32, u32), sampling_rate: f64, repetition: u32) -> Run {
         let configuration = self.job.configuration(executors, cores, DEFAULT_MEMORY_MIB, self.partition_size);
-        Run { configuration, sampling_rate, repetition }
+        Run { workload: self.job.workload.clone(), configuration, sampling_rate, repetition }
     }
 
     /// Measures the runs and keeps each sample at once; gives the first of them.
     fn measure(&mut self, what: &str, runs: &[Run]) -> anyhow::Result<Sample> {
         self.progress.line(&format!("\n{what}: {} runs", runs.len()));
         let mut first = None;
-        let mut done = 0;
         let Self { job, store, progress, interrupt, .. } = self;
-        let outcome =
-            sweep::sweep(&mut Engine::Local, job, runs, interrupt, &mut |step| progress.step(&step), &mut |sample| {
-                store.insert(std::slice::from_ref(&sample))?;
-                progress.finished(done + 1, runs.len(), &runs[done], &sample);
-                done += 1;
-                anyhow::ensure!(sample.outcome == Outcome::Completed, "a run did not complete: {}", result(&sample));
-                first.get_or_insert(sample);
-                Ok(())
-            });
-        match outcome {
+        let plan = (Forecast::of(&Engine::Local, job, &[]), Limits::none());
+        let mut keep = |number: usize, sample: Sample| {
+            store.insert(std::slice::from_ref(&sample))?;
+            progress.finished(number + 1, runs.len(), &runs[number], &sample);
+            warnings_of(&sample).into_iter().for_each(|warning| progress.warn(warning));
+            anyhow::ensure!(sample.outcome == Outcome::Completed, "a run did not complete: {}", result(&sample));
+            first.get_or_insert(sample);
+            Ok(())
+        };
+        let mut engine = Engine::Local;
+        match sweep::sweep(&mut engine, job, runs, plan, interrupt, &mut |step| progress.step(&step), &mut keep) {
             Err(error) if error.is::<Interrupted>() => anyhow::bail!(
                 "interrupted: what was measured is kept in {}; `foreglow demo` measures anew",
                 store.path().display()
             ),
-            other => other?,
+            other => drop(other?),
         }
         first.context("there was nothing to measure")
     }

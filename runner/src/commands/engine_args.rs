@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use foreglow_shared::Workload;
+
 use super::workload_args::WorkloadArgs;
 use crate::engine::spark::{Master, Settings, Spark};
 use crate::engine::{Engine, Job};
@@ -51,13 +53,13 @@ enum Kind {
 }
 
 impl EngineArgs {
-    /// The job, for the machines of this engine.
+    /// The job, for the machines of this engine, with every combination of the image sizes and batch sizes.
     ///
     /// # Errors
     /// An argument is unusable, or the machines of a cluster do not see the images.
-    pub fn job(&self, workload: &WorkloadArgs) -> anyhow::Result<Job> {
-        let Some(master) = self.spark_master() else { return workload.job() };
-        let job = workload.job_on_cluster()?;
+    pub fn job_and_workloads(&self, workload: &WorkloadArgs) -> anyhow::Result<(Job, Vec<Workload>)> {
+        let Some(master) = self.spark_master() else { return workload.job_and_workloads() };
+        let (job, workloads) = workload.job_and_workloads_on_cluster()?;
         let only_here = matches!(job.source, Source::Generated(_) | Source::Digits(_)) && workload.cache_dir.is_none();
         if only_here && !master.is_loopback() {
             return Err(unusable(
@@ -65,7 +67,7 @@ impl EngineArgs {
                  the same path",
             ));
         }
-        Ok(job)
+        Ok((job, workloads))
     }
 
     /// The engine, ready to be asked.

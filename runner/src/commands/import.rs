@@ -33,12 +33,12 @@ pub struct Args {
     #[arg(long, value_name = "FILE", default_value = "samples.jsonl")]
     output: PathBuf,
 
-    #[command(flatten)]
-    labels: LabelArgs,
-
     /// How the samples are printed
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+
+    #[command(flatten)]
+    labels: LabelArgs,
 }
 
 /// What an event log does not say.

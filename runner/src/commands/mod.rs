@@ -4,6 +4,7 @@ pub mod advise;
 pub mod collect;
 pub mod demo;
 pub mod devices;
+mod dry_run;
 mod engine_args;
 pub mod evaluate;
 pub mod executor;

@@ -6,12 +6,13 @@ use foreglow_shared::{Outcome, write_csv, write_jsonl};
 
 use super::training_args::TrainingArgs;
 use super::workload_args::{
-    WorkloadArgs, at_least_one, check_rate, check_sizes, default_partition_size, prepare, warnings,
+    WorkloadArgs, at_least_one, check_rate, check_sizes, default_partition_size, prepare, warn,
 };
 use crate::device;
 use crate::engine::{self, Engine};
 use crate::exit::unusable;
 use crate::interrupt::Interrupt;
+use crate::machine::warnings_of;
 use crate::output::{self, Format};
 use crate::progress::{Progress, result};
 use crate::sample_table;
@@ -72,16 +73,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut file = args.output.as_deref().map(SamplesFile::open).transpose()?.map(|(file, _)| file);
 
     let progress = Progress::new();
-    for warning in
-        warnings(&job, device::processors(), args.executors.saturating_mul(args.cores), args.memory.is_some())
-    {
-        progress.line(&warning);
-    }
+    let slots = args.executors.saturating_mul(args.cores);
+    warn(&job, device::processors(), slots, args.memory.is_some(), &progress);
     prepare(&job, &progress)?;
     let configuration = job.configuration(args.executors, args.cores, memory_mib, partition_size);
     let interrupt = Interrupt::on_ctrl_c();
-    let sample =
-        Engine::Local.measure(&job, &configuration, args.sampling_rate, &interrupt, &mut |step| progress.run(step))?;
+    let mut say = |step| progress.run(step);
+    let sample = Engine::Local.measure(&job, &configuration, args.sampling_rate, &interrupt, &mut say)?;
+    warnings_of(&sample).into_iter().for_each(|warning| progress.warn(warning));
     drop(progress);
 
     if let Some(file) = &mut file {

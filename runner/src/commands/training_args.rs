@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use foreglow_shared::Mode;
+use foreglow_shared::{Mode, Workload};
 
 use super::workload_args::{WorkloadArgs, at_least_one};
-use crate::engine::{Job, TrainingJob};
+use crate::engine::{Job, SHARE_SIZE, TrainingJob};
 use crate::executor::protocol::Evaluation;
 use crate::executor::training::{Optimizer, Schedule, Training};
 use crate::exit::unusable;
@@ -122,8 +122,10 @@ impl TrainingArgs {
         }
         let images = job.workload.images;
         let usual = BATCH_SIZE.min(u32::try_from(images).unwrap_or(BATCH_SIZE));
-        let batch_size = workload.batch_size.unwrap_or(usual);
-        job.workload.batch_size = batch_size;
+        if workload.batch_size.is_empty() {
+            job.workload.batch_size = usual;
+        }
+        let batch_size = job.workload.batch_size;
         if u64::from(batch_size) > images {
             return Err(unusable(format!(
                 "--batch-size is {batch_size} and the job has {images} images; give {images} or less"
@@ -143,9 +145,24 @@ impl TrainingArgs {
         extra.insert("optimizer".into(), optimizer.into());
         extra.insert("average_every".into(), settings.average_every.into());
         extra.insert("average_optimizer_state".into(), settings.average_optimizer_state.into());
-        extra.insert("share_size".into(), settings.share_size.into());
+        extra.insert(SHARE_SIZE.into(), settings.share_size.into());
         job.training = Some(TrainingJob { settings, held_out });
         Ok(job)
+    }
+
+    /// The same for a job with several image sizes and batch sizes.
+    ///
+    /// # Errors
+    /// As [`Self::job`].
+    pub fn job_and_workloads(
+        &self,
+        job: Job,
+        workloads: Vec<Workload>,
+        args: &WorkloadArgs,
+    ) -> anyhow::Result<(Job, Vec<Workload>)> {
+        let trained = |workload| anyhow::Ok(self.job(job.with(workload), args)?.workload);
+        let workloads = workloads.into_iter().map(trained).collect::<anyhow::Result<_>>()?;
+        Ok((self.job(job, args)?, workloads))
     }
 
     fn settings(&self, job: &Job) -> anyhow::Result<Training> {

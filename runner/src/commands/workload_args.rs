@@ -11,6 +11,7 @@ use crate::device::{self, Chosen, Wish};
 use crate::engine::Job;
 use crate::exit::unusable;
 use crate::images::{Drawing, Format, Source};
+use crate::machine::Warning;
 use crate::progress::Progress;
 
 /// Images that go through the CNN at once where the person names no number.
@@ -52,13 +53,13 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "DIR")]
     pub cache_dir: Option<PathBuf>,
 
-    /// Side of the square that the CNN sees, pixels [default: the CNN's]
-    #[arg(long, value_name = "PX")]
-    pub image_px: Option<u32>,
+    /// Side of the square that the CNN sees, pixels; `foreglow collect` takes several [default: the CNN's]
+    #[arg(long, value_name = "PX,…", value_delimiter = ',')]
+    pub image_px: Vec<u32>,
 
-    /// Images that go through the CNN at once [default: 8, or 32 to train]
-    #[arg(long, value_name = "N")]
-    pub batch_size: Option<u32>,
+    /// Images that go through the CNN at once; `foreglow collect` takes several [default: 8, or 32 to train]
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    pub batch_size: Vec<u32>,
 
     /// auto, cpu, gpu, or the number or name of one that `foreglow devices` lists
     #[arg(long, value_name = "DEVICE", default_value_t = Wish::Auto)]
@@ -79,32 +80,38 @@ impl WorkloadArgs {
     /// # Errors
     /// An argument is unusable: the sentence names it and says what it may be.
     pub fn job(&self) -> anyhow::Result<Job> {
+        for (option, sizes) in [("--image-px", &self.image_px), ("--batch-size", &self.batch_size)] {
+            if sizes.len() > 1 {
+                let sizes = sizes.len();
+                return Err(unusable(format!(
+                    "{option} names {sizes} sizes; this command measures one, `foreglow collect` several"
+                )));
+            }
+        }
+        let (job, _) = self.job_and_workloads()?;
+        Ok(job)
+    }
+
+    /// The same with every combination of the image sizes and batch sizes; the job has the first of them.
+    ///
+    /// # Errors
+    /// As [`Self::job`].
+    pub fn job_and_workloads(&self) -> anyhow::Result<(Job, Vec<Workload>)> {
         self.job_on(|| device::choose(&self.device).context("the device could not be chosen"))
     }
 
     /// The same for executors on a cluster, which has the images where this machine has them.
     ///
     /// # Errors
-    /// An argument is unusable.
-    pub fn job_on_cluster(&self) -> anyhow::Result<Job> {
+    /// As [`Self::job`].
+    pub fn job_and_workloads_on_cluster(&self) -> anyhow::Result<(Job, Vec<Workload>)> {
         self.job_on(|| device::on_cluster(&self.device))
     }
 
-    fn job_on(&self, choose: impl FnOnce() -> anyhow::Result<Chosen>) -> anyhow::Result<Job> {
+    fn job_on(&self, choose: impl FnOnce() -> anyhow::Result<Chosen>) -> anyhow::Result<(Job, Vec<Workload>)> {
         let architecture = Architecture::named(&self.model).ok_or_else(|| {
             unusable(format!("there is no CNN {}; choose one of: {}", self.model, Architecture::names()))
         })?;
-        let image_px = self.image_px.unwrap_or(architecture.input.default_px);
-        let allowed = &architecture.input.px;
-        if !allowed.contains(&image_px) {
-            let name = architecture.name;
-            let (smallest, largest) = (allowed.start(), allowed.end());
-            return Err(unusable(format!(
-                "{name} cannot take images of {image_px} px; choose --image-px from {smallest} to {largest}"
-            )));
-        }
-        let batch_size = self.batch_size.unwrap_or(DEFAULT_BATCH_SIZE);
-        at_least_one("--batch-size", batch_size)?;
         let timeout = match self.timeout {
             None => None,
             Some(secs) => Some(
@@ -114,17 +121,40 @@ impl WorkloadArgs {
                     .ok_or_else(|| unusable(format!("--timeout is {secs}; give a number of seconds above 0")))?,
             ),
         };
+        let sizes = self.sizes(architecture)?;
         let (source, images) = self.images()?;
-        let mut workload = Job::workload(architecture, image_px, images, batch_size);
-        if let Some(name) = self.data.as_deref().and_then(|data| data.canonicalize().ok()) {
-            // Times on one folder say nothing about another.
-            let name = name.file_name().unwrap_or(name.as_os_str()).to_string_lossy().into_owned();
-            workload.extra.insert("data".into(), name.into());
-        } else if self.draw == Drawing::Digits {
-            workload.extra.insert("data".into(), "digits".into());
-        }
+        // Times on one folder say nothing about another.
+        let data = match self.data.as_deref().and_then(|data| data.canonicalize().ok()) {
+            Some(data) => Some(data.file_name().unwrap_or(data.as_os_str()).to_string_lossy().into_owned()),
+            None => (self.draw == Drawing::Digits).then(|| "digits".to_owned()),
+        };
+        let workload = |(image_px, batch_size)| {
+            let mut workload = Job::workload(architecture, image_px, images, batch_size);
+            workload.extra.extend(data.iter().map(|name| ("data".to_owned(), name.clone().into())));
+            workload
+        };
+        let workloads: Vec<Workload> = sizes.into_iter().map(workload).collect();
+        let first = workloads.first().cloned().context("there is no image size or no batch size")?;
         let device = choose()?;
-        Ok(Job { workload, source, device, seed: self.seed, timeout, broken_limit: self.max_broken, training: None })
+        let (seed, broken_limit) = (self.seed, self.max_broken);
+        Ok((Job { workload: first, source, device, seed, timeout, broken_limit, training: None }, workloads))
+    }
+
+    /// Every image size with every batch size, each pair once.
+    fn sizes(&self, architecture: &Architecture) -> anyhow::Result<Vec<(u32, u32)>> {
+        let name = architecture.name;
+        let (smallest, largest) = (architecture.input.px.start(), architecture.input.px.end());
+        let image_px =
+            if self.image_px.is_empty() { vec![architecture.input.default_px] } else { distinct(&self.image_px) };
+        if let Some(image_px) = image_px.iter().find(|px| !architecture.input.px.contains(px)) {
+            return Err(unusable(format!(
+                "{name} cannot take images of {image_px} px; choose --image-px from {smallest} to {largest}"
+            )));
+        }
+        let batch_sizes =
+            if self.batch_size.is_empty() { vec![DEFAULT_BATCH_SIZE] } else { distinct(&self.batch_size) };
+        batch_sizes.iter().try_for_each(|size| at_least_one("--batch-size", *size))?;
+        Ok(image_px.iter().flat_map(|px| batch_sizes.iter().map(move |size| (*px, *size))).collect())
     }
 
     fn images(&self) -> anyhow::Result<(Source, u64)> {
@@ -187,6 +217,17 @@ pub fn prepare(job: &Job, progress: &Progress) -> anyhow::Result<()> {
     job.prepare(&mut |there, all| progress.images("drawing images", there, all))
 }
 
+/// The values, each once, in their order.
+pub fn distinct<T: Copy + PartialEq>(values: &[T]) -> Vec<T> {
+    let mut distinct = Vec::new();
+    for value in values {
+        if !distinct.contains(value) {
+            distinct.push(*value);
+        }
+    }
+    distinct
+}
+
 /// A count that may not be zero.
 ///
 /// # Errors
@@ -206,16 +247,12 @@ pub fn check_rate(sampling_rate: f64) -> anyhow::Result<()> {
     Err(unusable(format!("--sampling-rate is {sampling_rate}; give a share above 0 and at most 1, such as 0.01")))
 }
 
-/// What a configuration cannot mean on this machine, which has so many processors, as warnings for the person.
-pub fn warnings(job: &Job, processors: Option<u32>, slots: u32, is_memory_asked: bool) -> Vec<String> {
-    let mut warnings = Vec::new();
+/// Warns of what a configuration cannot mean on machines that have so many processors.
+pub fn warn(job: &Job, processors: Option<u32>, slots: u32, is_memory_asked: bool, progress: &Progress) {
     if let Some(processors) = processors.filter(|processors| slots > *processors) {
-        warnings.push(format!(
-            "warning: {slots} threads share {processors} processors of this machine; their times are not those of {slots} cores"
-        ));
+        progress.warn(Warning::MoreSlotsThanProcessors { slots, processors });
     }
-    if is_memory_asked && !job.device.bounds_memory() {
-        warnings.push(format!("warning: --memory is noted but not enforced on {}", job.device.name()));
+    if is_memory_asked && !job.bounds_memory() {
+        progress.line(&format!("warning: --memory is noted but not enforced on {}", job.device.name()));
     }
-    warnings
 }

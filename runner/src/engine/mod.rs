@@ -1,16 +1,22 @@
 //! Engines run a job on a configuration and say how long it took: processes on this machine, or an Apache Spark cluster.
 
+mod account;
+mod ending;
 mod fleet;
 mod local;
+mod memory_group;
+mod partitions;
+mod processors;
 pub mod spark;
+mod watch;
 
 use std::time::Duration;
 
 use foreglow_shared::{Configuration, Host, Mode, Sample, Workload};
-use serde_json::Map;
+use serde_json::{Map, Value};
 
-pub use self::local::broken_images;
-use self::local::describe_broken;
+pub use self::account::broken_images;
+use self::account::describe_broken;
 use self::spark::Spark;
 use crate::cnn::Architecture;
 use crate::device::{self, Chosen};
@@ -18,6 +24,10 @@ use crate::executor::protocol::{Assignment, Evaluation};
 use crate::executor::training::Training;
 use crate::images::{GeneratorProgress, Source};
 use crate::interrupt::Interrupt;
+use crate::machine::Use;
+
+/// What a training job's workload calls the images that a thread learns at once.
+pub const SHARE_SIZE: &str = "share_size";
 
 /// A job to measure: everything about it that a configuration leaves open.
 #[derive(Clone, Debug)]
@@ -100,12 +110,14 @@ impl Engine {
 }
 
 /// Told while a run goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Progress {
     /// The executors start.
     Starting,
     /// Images of the sample that are done, and all of them.
     Images(u64, u64),
+    /// What the run uses.
+    Using(Use),
 }
 
 impl Job {
@@ -134,6 +146,16 @@ impl Job {
         }
     }
 
+    /// The same with another image size or batch size.
+    pub fn with(&self, workload: Workload) -> Self {
+        let mut job = Self { workload, ..self.clone() };
+        let share_size = job.workload.extra.get(SHARE_SIZE).and_then(Value::as_u64);
+        if let (Some(training), Some(size)) = (&mut job.training, share_size.and_then(|size| size.try_into().ok())) {
+            training.settings.share_size = size;
+        }
+        job
+    }
+
     /// A configuration of this job's executors.
     pub fn configuration(&self, executors: u32, cores: u32, memory_mib: u32, partition_size: u32) -> Configuration {
         Configuration {
@@ -156,6 +178,11 @@ impl Job {
         }
     }
 
+    /// Whether executors can be held to their memory: on the processor always, elsewhere where groups are allowed.
+    pub fn bounds_memory(&self) -> bool {
+        self.device.bounds_memory() || memory_group::is_allowed()
+    }
+
     /// What the executor of that number is told.
     fn assignment(&self, executor: usize, configuration: &Configuration, sampling_rate: f64) -> Assignment {
         Assignment {
@@ -165,6 +192,7 @@ impl Job {
             partition_size: configuration.partition_size,
             threads: configuration.cores_per_executor,
             memory_mib: Some(configuration.memory_per_executor_mib),
+            processors: processors::of_executor(executor, configuration.executors, configuration.cores_per_executor),
             place: self.device.place(executor),
             source: self.source.clone(),
             images: self.workload.images,

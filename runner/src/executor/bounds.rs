@@ -2,13 +2,42 @@
 
 /// Asks the system to end this process with the thread that started it, whatever ends that one. The end of the input says
 /// the same, but only once it is read.
-pub fn die_with_parent() {
+///
+/// # Errors
+/// The engine, by its process number, has ended before it could be asked.
+pub fn die_with(engine: u32) -> anyhow::Result<()> {
     #[cfg(target_os = "linux")]
     {
         let signal = Some(rustix::process::Signal::KILL);
         // Where the system refuses, the end of the input is left.
         let _ = rustix::process::set_parent_process_death_signal(signal);
+        let parent = rustix::process::getppid().map(|parent| parent.as_raw_nonzero().get());
+        let is_there = parent.and_then(|parent| u32::try_from(parent).ok()) == Some(engine);
+        anyhow::ensure!(is_there, "the engine that started this executor has ended");
     }
+    #[cfg(not(target_os = "linux"))]
+    let _ = engine;
+    Ok(())
+}
+
+/// Keeps this thread, and those that it starts from now on, to these processors; none leaves it free.
+///
+/// # Errors
+/// The system refuses.
+pub fn pin(processors: &[u32]) -> anyhow::Result<()> {
+    #[cfg(target_os = "linux")]
+    if !processors.is_empty() {
+        use anyhow::Context as _;
+        let mut set = rustix::thread::CpuSet::new();
+        for processor in processors {
+            set.set(*processor as usize);
+        }
+        rustix::thread::sched_setaffinity(None, &set)
+            .with_context(|| format!("the system refuses to keep the executor to the processors {processors:?}"))?;
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = processors;
+    Ok(())
 }
 
 /// Bounds the writable memory of this process. An allocation beyond it aborts the process with a message that
@@ -39,9 +68,9 @@ pub fn is_out_of_memory(words: &str) -> bool {
         .any(|sign| words.contains(sign))
 }
 
-/// Most memory that this process has held, MiB.
-pub fn peak_memory_mib() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+/// Most memory that a process has held, MiB; it is named by its number, or `self`.
+pub fn peak_memory_mib(process: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM"))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kib.div_ceil(1024))

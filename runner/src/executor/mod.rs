@@ -1,5 +1,6 @@
 //! One executor: a process with one replica of the CNN and C threads that work through partitions of images.
 
+mod bare_loop;
 mod bounds;
 pub mod protocol;
 mod slot;
@@ -10,7 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use anyhow::Context as _;
 
-pub use self::bounds::is_out_of_memory;
+pub use self::bare_loop::forward_passes_secs;
+pub use self::bounds::{die_with, is_out_of_memory, peak_memory_mib};
 use self::protocol::{Assignment, Order, Report};
 use self::slot::Slot;
 pub use self::slot::mini_batches;
@@ -27,7 +29,6 @@ pub fn serve(
     output: impl Write + Send + 'static,
     accelerator: Option<&str>,
 ) -> anyhow::Result<()> {
-    bounds::die_with_parent();
     let mut line = String::new();
     input.read_line(&mut line).context("the job could not be read from standard input")?;
     let mut job: Assignment = serde_json::from_str(&line).context(
@@ -42,11 +43,12 @@ pub fn serve(
     if let Err(error) = started {
         return reports.send(&Report::Failed { partition: None, reason: format!("{error:#}") });
     }
-    reports.send(&Report::Ended { peak_memory_mib: bounds::peak_memory_mib() })
+    reports.send(&Report::Ended { peak_memory_mib: peak_memory_mib("self") })
 }
 
-/// Bounds the memory, loads the CNN, warms it up in every thread, and hands out what comes in.
+/// Keeps to its processors, bounds the memory, loads the CNN, warms it up in every thread, and hands out what comes in.
 fn start(job: &Assignment, input: impl BufRead + Send + 'static, reports: &Reports) -> anyhow::Result<()> {
+    bounds::pin(&job.processors)?;
     if let Some(memory_mib) = job.memory_mib.filter(|_| job.place.is_native()) {
         bounds::bound_memory(memory_mib)?;
     }

@@ -30,8 +30,11 @@ pub struct Assignment {
     pub partition_size: u32,
     /// Partitions that are worked on at the same time, C.
     pub threads: u32,
-    /// Upper bound on the memory of the process, MiB; `None` leaves it free.
+    /// Upper bound on the memory of the process, MiB; `None` where the system holds it to one already, or leaves it free.
     pub memory_mib: Option<u32>,
+    /// Processors that the process keeps to, by the system's numbers; none leaves it free.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processors: Vec<u32>,
     /// Where the CNN runs.
     pub place: Place,
     /// Where the images lie.
@@ -81,7 +84,8 @@ pub struct Round {
     /// How many; `None` trains to the end of the last epoch.
     #[serde(default)]
     pub steps: Option<u64>,
-    /// What the executors saved after the round before, by rank; none for the weights of the seed.
+    /// What the executors saved after the round before, by rank. Without it the first step begins with the weights of the
+    /// seed, and another one with what this executor has.
     #[serde(default)]
     pub load: Vec<PathBuf>,
     /// Where to save the numbers after the round.
@@ -98,6 +102,18 @@ pub struct Evaluation {
     pub first: u64,
     /// How many.
     pub images: u64,
+}
+
+impl Evaluation {
+    /// An equal share of the images for each executor, by rank.
+    pub fn shares(&self, executors: u32) -> impl Iterator<Item = Self> + '_ {
+        let executors = u64::from(executors);
+        let start = move |executor: u64| self.first + executor * self.images / executors;
+        (0..executors).map(move |executor| {
+            let (first, images) = (start(executor), start(executor + 1) - start(executor));
+            Self { source: self.source.clone(), first, images }
+        })
+    }
 }
 
 /// How well a CNN did.
@@ -211,7 +227,10 @@ pub struct Phases {
     pub read_secs: f64,
     /// Decoding, resizing, normalising.
     pub decode_secs: f64,
-    /// Copying to the device, the CNN, and the answer back.
+    /// Handing the numbers to the device.
+    #[serde(default)]
+    pub copy_secs: f64,
+    /// The CNN, and the answer back.
     pub forward_secs: f64,
     /// Training: gradients, and the optimiser's step.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -235,6 +254,7 @@ impl Phases {
         Self {
             read_secs: round(self.read_secs),
             decode_secs: round(self.decode_secs),
+            copy_secs: round(self.copy_secs),
             forward_secs: round(self.forward_secs),
             backward_secs: round(self.backward_secs),
             average_secs: round(self.average_secs),
@@ -247,6 +267,7 @@ impl std::ops::AddAssign for Phases {
     fn add_assign(&mut self, other: Self) {
         self.read_secs += other.read_secs;
         self.decode_secs += other.decode_secs;
+        self.copy_secs += other.copy_secs;
         self.forward_secs += other.forward_secs;
         self.backward_secs += other.backward_secs;
         self.average_secs += other.average_secs;
@@ -271,16 +292,17 @@ mod tests {
     #[test]
     fn the_lines_keep_their_form() {
         let json = |report: &Report| serde_json::to_string(report).unwrap();
-        let phases = Phases { read_secs: 0.25, decode_secs: 0.5, forward_secs: 1.0, ..Phases::default() };
+        let phases =
+            Phases { read_secs: 0.25, decode_secs: 0.5, copy_secs: 0.125, forward_secs: 1.0, ..Phases::default() };
         assert_eq!(json(&Report::Ready { images: 20 }), r#"{"ready":{"images":20}}"#);
         assert_eq!(
             json(&Report::Done { partition: 3, images: 8, broken: vec![], phases }),
-            r#"{"done":{"partition":3,"images":8,"read_secs":0.25,"decode_secs":0.5,"forward_secs":1.0}}"#
+            r#"{"done":{"partition":3,"images":8,"read_secs":0.25,"decode_secs":0.5,"copy_secs":0.125,"forward_secs":1.0}}"#
         );
         let broken = vec![BrokenImage { name: "a.jpg".into(), why: "no image".into() }];
         assert_eq!(
             json(&Report::Done { partition: 3, images: 7, broken, phases }),
-            r#"{"done":{"partition":3,"images":7,"broken":[{"name":"a.jpg","why":"no image"}],"read_secs":0.25,"decode_secs":0.5,"forward_secs":1.0}}"#
+            r#"{"done":{"partition":3,"images":7,"broken":[{"name":"a.jpg","why":"no image"}],"read_secs":0.25,"decode_secs":0.5,"copy_secs":0.125,"forward_secs":1.0}}"#
         );
         assert_eq!(
             json(&Report::Failed { partition: None, reason: "no".into() }),

@@ -151,8 +151,11 @@ impl Slot {
         let start = Instant::now();
         let [channels, height, width] = self.shape;
         let batch = TensorData::new(numbers, [images, channels, height, width]);
-        let classes = self.cnn.forward(Tensor::from_data(batch, &self.device)).argmax(1);
-        phases.forward_secs += start.elapsed().as_secs_f64();
+        let batch = Tensor::from_data(batch, &self.device);
+        let copied = Instant::now();
+        let classes = self.cnn.forward(batch).argmax(1);
+        phases.copy_secs += (copied - start).as_secs_f64();
+        phases.forward_secs += copied.elapsed().as_secs_f64();
         Ok(InFlight { classes: Some(classes), images })
     }
 

@@ -54,3 +54,15 @@ pub fn path(folder: &tempfile::TempDir, index: usize) -> PathBuf {
 pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
+
+/// Images of one class.
+pub fn classed_images() -> tempfile::TempDir {
+    let folder = images(100);
+    let class = folder.path().join("class");
+    std::fs::create_dir(&class).unwrap();
+    for index in 0..100 {
+        let file = path(&folder, index);
+        std::fs::rename(&file, class.join(file.file_name().unwrap())).unwrap();
+    }
+    folder
+}

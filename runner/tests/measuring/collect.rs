@@ -96,10 +96,89 @@ fn a_dry_run_lists_the_runs_and_touches_nothing() {
     let arguments = [&GRID[..], &[text(&file), "--data", text(folder.path()), "--dry-run", "--format", "csv"]].concat();
     let (code, out, _) = answer(&arguments);
     assert_eq!(code, 0);
-    let expected = "executors,cores_per_executor,memory_per_executor_mib,partition_size,sampling_rate,images,repetition\n\
-                    1,1,2048,8,0.25,2,0\n2,1,2048,8,0.25,2,0\n1,1,2048,8,0.5,4,0\n2,1,2048,8,0.5,4,0\n";
+    let expected = "executors,cores_per_executor,memory_per_executor_mib,partition_size,image_px,batch_size,sampling_rate,\
+                    images,repetition,secs,cost\n\
+                    1,1,2048,8,32,8,0.25,2,0,,\n2,1,2048,8,32,8,0.25,2,0,,\n\
+                    1,1,2048,8,32,8,0.5,4,0,,\n2,1,2048,8,32,8,0.5,4,0,,\n";
     assert_eq!(out, expected);
     assert!(!file.exists());
+    let arguments = [&GRID[..], &[text(&file), "--data", text(folder.path()), "--dry-run"]].concat();
+    let (_, out, _) = answer(&arguments);
+    assert!(out.contains("4 runs; of 4 nothing is known yet"), "{out}");
+}
+
+#[test]
+fn a_dry_run_says_what_the_rest_will_take_once_something_is_known() {
+    let folder = images(8);
+    let file = folder.path().join("samples.jsonl");
+    let arguments = [&GRID[..], &[text(&file), "--data", text(folder.path()), "--format", "json"]].concat();
+    assert_eq!(answer(&arguments).0, 0);
+    let first = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("{}\n", first.lines().next().unwrap())).unwrap();
+    let (code, out, err) = answer(&[&arguments[..], &["--dry-run"]].concat());
+    assert_eq!(code, 0, "{err}");
+    let runs: Vec<serde_json::Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(runs.len(), 3);
+    assert!(runs.iter().all(|run| run["secs"].as_f64().unwrap() > 0.0 && run["cost"].as_f64().unwrap() > 0.0), "{out}");
+    let table = [&GRID[..], &[text(&file), "--data", text(folder.path()), "--dry-run"]].concat();
+    let (_, out, _) = answer(&table);
+    assert!(out.contains("3 runs, about ") && out.contains("in all and USD 0.00"), "{out}");
+}
+
+#[test]
+fn image_sizes_and_batch_sizes_are_parts_of_the_grid() {
+    let folder = images(8);
+    let file = folder.path().join("samples.jsonl");
+    let arguments = ["collect", "--model", "mobilenet_v2", "--data", text(folder.path()), "--output", text(&file)];
+    let sizes = ["--image-px", "64,32", "--batch-size", "2,4", "--executors", "1", "--cores", "1"];
+    let more = ["--sampling-rate", "0.5", "--device", "cpu", "--format", "json"];
+    let (code, _, err) = answer(&[&arguments[..], &sizes, &more].concat());
+    assert_eq!(code, 0, "{err}");
+    let order: Vec<_> =
+        kept(&file).iter().map(|sample| (sample.workload.image_px, sample.workload.batch_size)).collect();
+    assert_eq!(order, [(32, 2), (32, 4), (64, 2), (64, 4)]);
+    let (code, _, err) = answer(&["run", "--model", "lenet5", "--batch-size", "2,4"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("--batch-size names 2 sizes; this command measures one, `foreglow collect` several"), "{err}");
+}
+
+#[test]
+fn a_budget_ends_a_sweep_and_the_same_command_goes_on() {
+    let folder = images(8);
+    let file = folder.path().join("samples.jsonl");
+    let arguments = [&GRID[..], &[text(&file), "--data", text(folder.path()), "--format", "json"]].concat();
+    for (budget, made) in [(["--budget-time", "1e-9"], 0), (["--budget-money", "1e-12"], 1)] {
+        // Of the first run nothing is known, so that it is made where anything is left of the budget.
+        let (code, out, err) = answer(&[&arguments[..], &budget].concat());
+        assert_eq!((code, out.lines().count()), (0, made), "{err}");
+        let rest = 4 - made;
+        assert!(err.contains(&format!("{rest} runs do not fit into what is left of the budget")), "{err}");
+    }
+    let (code, out, err) = answer(&[&arguments[..], &["--budget-time", "10m"]].concat());
+    assert_eq!((code, out.lines().count()), (0, 3), "{err}");
+    for (option, sentence) in [("--budget-time=0", "write a time above 0"), ("--budget-money=-1", "above 0")] {
+        let (code, _, err) = answer(&[&arguments[..], &[option]].concat());
+        assert_eq!(code, 2, "{err}");
+        assert!(err.contains(sentence), "{err}");
+    }
+}
+
+#[test]
+fn runs_are_repeated_until_the_median_is_known() {
+    let folder = images(8);
+    let file = folder.path().join("samples.jsonl");
+    let arguments = ["collect", "--model", "lenet5", "--data", text(folder.path()), "--output", text(&file)];
+    let grid = ["--executors", "1", "--cores", "1", "--sampling-rate", "1", "--device", "cpu"];
+    // Whatever the machine does meanwhile, the median is known to 99 % of itself.
+    let (code, out, err) = answer(&[&arguments[..], &grid, &["--precision", "99%", "--repeat", "9"]].concat());
+    assert_eq!(code, 0, "{err}");
+    let runs = kept(&file).len();
+    assert!((6..=9).contains(&runs), "{runs} runs");
+    assert!(out.contains("95 % interval of the median"), "{out}");
+    assert_eq!(err.contains("runs were not needed"), runs < 9, "{err}");
+    let (code, _, err) = answer(&[&arguments[..], &grid, &["--precision", "2"]].concat());
+    assert_eq!(code, 2);
+    assert!(err.contains("write a share between 0 and 1"), "{err}");
 }
 
 #[test]
@@ -113,37 +192,88 @@ fn a_file_of_something_else_is_refused_with_its_line() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "shopping list\n");
 }
 
+/// A sweep of one short run and one that takes many seconds.
+#[cfg(target_os = "linux")]
+fn long_sweep(folder: &tempfile::TempDir, file: &std::path::Path, more: &[&str]) -> std::process::Command {
+    let grid =
+        ["--image-px", "224", "--executors", "1", "--cores", "1", "--sampling-rate", "0.025,1", "--device", "cpu"];
+    let arguments = ["collect", "--data", text(folder.path()), "--output", text(file)];
+    let mut command = foreglow(&[&arguments[..], &grid, more].concat());
+    command.stderr(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
+    command
+}
+
+/// Waits for the end of the first run; gives what is said after it.
+#[cfg(target_os = "linux")]
+fn after_the_first_run(collect: &mut std::process::Child) -> std::io::BufReader<std::process::ChildStderr> {
+    use std::io::BufRead as _;
+
+    let mut errors = std::io::BufReader::new(collect.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("1/2") {
+        line.clear();
+        assert!(errors.read_line(&mut line).unwrap() > 0);
+    }
+    errors
+}
+
 #[cfg(target_os = "linux")]
 #[test]
-fn ctrl_c_keeps_what_is_finished_and_says_how_to_go_on() {
+fn a_sweep_that_is_killed_goes_on_where_it_was() {
+    let folder = images(40);
+    let file = folder.path().join("samples.jsonl");
+    let mut collect = long_sweep(&folder, &file, &[]).spawn().unwrap();
+    let _errors = after_the_first_run(&mut collect);
+    collect.kill().unwrap();
+    collect.wait().unwrap();
+    let first = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(kept(&file).len(), 1);
+    let output = long_sweep(&folder, &file, &[]).output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && err.contains("1 of 2 runs are in"), "{err}");
+    assert!(std::fs::read_to_string(&file).unwrap().starts_with(&first), "the finished run is as it was");
+    assert_eq!(kept(&file).iter().map(|sample| sample.sampling_rate).collect::<Vec<_>>(), [0.025, 1.0]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_executor_fails_its_run_and_the_sweep_goes_on() {
+    let folder = images(40);
+    let file = folder.path().join("samples.jsonl");
+    let mut collect = long_sweep(&folder, &file, &["--sampling-rate", "1", "--repeat", "2"]).spawn().unwrap();
+    let mut errors = collect.stderr.take().unwrap();
+    let executor = crate::long_run::wait_for_executors(&collect, 1).remove(0);
+    rustix::process::kill_process(executor, rustix::process::Signal::KILL).unwrap();
+    let mut err = String::new();
+    std::io::Read::read_to_string(&mut errors, &mut err).unwrap();
+    assert_eq!(collect.wait().unwrap().code(), Some(1), "{err}");
+    let samples = kept(&file);
+    assert_eq!(samples[0].outcome, Outcome::Failed, "{err}");
+    assert!(samples[0].reason.as_ref().unwrap().contains("ended early (signal: 9"), "{err}");
+    assert!(samples.len() > 1 && samples[1..].iter().all(|sample| sample.outcome == Outcome::Completed), "{err}");
+    assert!(err.contains("1 of ") && err.contains("runs failed; their reasons are in"), "{err}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_c_keeps_and_uploads_what_is_finished_and_says_how_to_go_on() {
     use std::io::{BufRead as _, BufReader, Read as _};
 
     let folder = images(40);
     let file = folder.path().join("samples.jsonl");
-    let mut collect = foreglow(&[
-        "collect",
-        "--data",
-        text(folder.path()),
-        "--image-px",
-        "224",
-        "--executors",
-        "1",
-        "--cores",
-        "1",
-        "--sampling-rate",
-        "0.025,1",
-        "--device",
-        "cpu",
-        "--output",
-        text(&file),
-    ])
-    .stderr(std::process::Stdio::piped())
-    .stdout(std::process::Stdio::null())
-    .spawn()
-    .unwrap();
-    let mut errors = BufReader::new(collect.stderr.take().unwrap());
+    let data = folder.path().join("data");
+    let mut serve = foreglow(&["serve", "--listen", "127.0.0.1:0"]);
+    let mut serve = serve.env("FOREGLOW_DATA", &data).stderr(std::process::Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
-    while !line.contains("1/2") {
+    let mut said = BufReader::new(serve.stderr.take().unwrap());
+    said.read_line(&mut line).unwrap();
+    let url = line.split_whitespace().find(|word| word.starts_with("http://")).unwrap().to_owned();
+
+    let mut collect = long_sweep(&folder, &file, &["--upload", &url]);
+    let mut collect = collect.env("FOREGLOW_DATA", folder.path().join("mine")).spawn().unwrap();
+    let mut errors = after_the_first_run(&mut collect);
+    line.clear();
+    while !line.contains("has the samples") {
         line.clear();
         assert!(errors.read_line(&mut line).unwrap() > 0);
     }
@@ -153,5 +283,11 @@ fn ctrl_c_keeps_what_is_finished_and_says_how_to_go_on() {
     errors.read_to_string(&mut rest).unwrap();
     assert_eq!(collect.wait().unwrap().code(), Some(1));
     assert!(rest.contains("interrupted: 1 of 2 runs are kept in"), "{rest}");
+    let agent = ureq::Agent::config_builder().proxy(None).build().new_agent();
+    let url = format!("{}/api/v1/samples", url.trim_end_matches('/'));
+    let there = agent.get(url).call().unwrap().body_mut().read_to_string().unwrap();
+    serve.kill().unwrap();
+    serve.wait().unwrap();
+    assert_eq!(there, std::fs::read_to_string(&file).unwrap());
     assert_eq!(kept(&file).len(), 1);
 }

@@ -7,7 +7,11 @@ mod collect;
 #[cfg(test)]
 mod data;
 #[cfg(test)]
+mod enforced;
+#[cfg(test)]
 mod lists;
+#[cfg(test)]
+mod long_run;
 #[cfg(test)]
 mod processes;
 #[cfg(test)]

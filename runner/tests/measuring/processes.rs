@@ -2,64 +2,14 @@
 #![cfg(target_os = "linux")]
 
 use std::io::Write as _;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use foreglow_shared::{Outcome, parse_line};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
-use crate::bench_folder::{foreglow, images, path, text};
-
-/// Images of one class.
-fn classed_images() -> tempfile::TempDir {
-    let folder = images(100);
-    let class = folder.path().join("class");
-    std::fs::create_dir(&class).unwrap();
-    for index in 0..100 {
-        let file = path(&folder, index);
-        std::fs::rename(&file, class.join(file.file_name().unwrap())).unwrap();
-    }
-    folder
-}
-
-/// A run that takes many seconds, inference or training.
-fn long_run(folder: &tempfile::TempDir, mode: &str) -> Child {
-    foreglow(&[
-        "run",
-        "--mode",
-        mode,
-        "--data",
-        text(folder.path()),
-        "--image-px",
-        "224",
-        "--sampling-rate",
-        "1",
-        "--executors",
-        "2",
-        "--device",
-        "cpu",
-        "--format",
-        "json",
-    ])
-    .stdout(Stdio::piped())
-    .stderr(Stdio::piped())
-    .spawn()
-    .unwrap()
-}
-
-/// Waits until the process has two children, and gives them.
-fn executors_of(parent: &Child) -> Vec<Pid> {
-    let patience = Instant::now() + Duration::from_secs(20);
-    loop {
-        let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", parent.id())).unwrap_or_default();
-        let pids: Vec<_> = children.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().unwrap())).collect();
-        if pids.len() == 2 {
-            return pids;
-        }
-        assert!(Instant::now() < patience, "no executors after 20 s");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
+use crate::bench_folder::{classed_images, foreglow, images};
+use crate::long_run::{executors_of, long_run};
 
 fn wait_until_gone(pids: &[Pid]) {
     let patience = Instant::now() + Duration::from_secs(20);

@@ -18,16 +18,15 @@ pub struct Ending {
     pub notes: Vec<String>,
 }
 
-/// The exit codes and words with which executors go that had too little memory: Spark's own code for it, a kill by the
-/// kernel or the container, and the messages of YARN, Kubernetes and Java.
-const OUT_OF_MEMORY: [&str; 7] = [
+/// The words with which executors and tasks go that had too little memory: those of Java, Kubernetes and YARN, and the exit
+/// code that Spark has for it. The code 137 alone says only that somebody killed it.
+const OUT_OF_MEMORY: [&str; 6] = [
     "OutOfMemoryError",
     "OOMKilled",
     "exceeding memory limits",
     "exceeding physical memory limits",
     "exceeding virtual memory limits",
     "Command exited with code 52",
-    "ode 137",
 ];
 
 impl Run<'_> {
@@ -68,8 +67,9 @@ impl Run<'_> {
             parts.push(format!("job {id} failed: {}", first_line(message)));
         }
         if let [(id, reason), ..] = lost.as_slice() {
-            let what = if lost.len() == 1 { "executor" } else { "executors, the first of them" };
-            parts.push(format!("{} {what} {id}, went while it ran: {}", lost.len(), first_line(reason)));
+            let others = lost.len() - 1;
+            let others = if others == 0 { String::new() } else { format!(" and {others} more") };
+            parts.push(format!("executor {id}{others} went while it ran: {}", first_line(reason)));
         }
         if let (Some(task), None) = (task, of_job) {
             let (index, executor, reason) = (task.index, &task.executor, &task.reason);

@@ -146,6 +146,7 @@ impl Row<'_> {
             context,
             observations: Vec::new(),
             incomplete: Vec::new(),
+            peaks: Vec::new(),
         });
         let incomplete = |outcome, at_least_secs| IncompleteRun {
             executors,

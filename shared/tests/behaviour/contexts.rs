@@ -1,6 +1,6 @@
 //! Samples by context.
 
-use foreglow_shared::{Context, IncompleteOutcome, Outcome, Question, Sample, group_by_context};
+use foreglow_shared::{Context, IncompleteOutcome, Outcome, PeakMemory, Question, Sample, group_by_context};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -34,6 +34,28 @@ fn samples_that_compare_are_together_and_only_completed_runs_are_observations() 
     let sizes: Vec<(&str, usize)> =
         jobs.iter().map(|job| (job.context.workload.model.as_str(), job.observations.len())).collect();
     assert_eq!(sizes, [("lenet5", 4), ("resnet18", 1), ("vgg16", 4)]);
+}
+
+#[test]
+fn the_largest_peak_of_equal_cores_and_partitions_is_kept() {
+    let held = |number: u32, cores: u32, outcome: Outcome, peak_mib: serde_json::Value| {
+        let mut sample = numbered(number);
+        sample.configuration.cores_per_executor = cores;
+        sample.outcome = outcome;
+        sample.extra.insert("peak_memory_mib".into(), peak_mib);
+        sample
+    };
+    let samples = [
+        held(0, 2, Outcome::Completed, json!(300)),
+        held(1, 1, Outcome::Completed, json!(200)),
+        held(2, 2, Outcome::Completed, json!(310)),
+        held(3, 2, Outcome::OutOfMemory, json!(900)),
+        held(4, 4, Outcome::Completed, json!("much")),
+        held(5, 8, Outcome::Completed, json!(0)),
+    ];
+    let partition_size = samples[0].configuration.partition_size;
+    let peak = |cores_per_executor, peak_mib| PeakMemory { cores_per_executor, partition_size, peak_mib };
+    assert_eq!(group_by_context(&samples)[0].peaks, [peak(1, 200), peak(2, 310)]);
 }
 
 #[test]

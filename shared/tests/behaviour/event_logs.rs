@@ -147,9 +147,9 @@ fn what_was_not_measured_as_it_was_asked_for_is_no_completed_run() {
     let (asked, reason) = of("\"spark.executor.cores\":\"2\"", "\"spark.executor.cores\":\"4\"");
     assert_eq!((asked, &*reason), (Outcome::Failed, "1 executors of 4 cores were asked for, and 1 of 2 ran"));
     let lost = of("\"Timestamp\":4000", "\"Timestamp\":3100");
-    assert_eq!((lost.0, &*lost.1), (Outcome::Failed, "1 executor 0, went while it ran: killed"));
-    let killed =
-        changed("\"Timestamp\":4000", "\"Timestamp\":3100").replace("killed\"}", "Container killed, exit code 137\"}");
+    assert_eq!((lost.0, &*lost.1), (Outcome::Failed, "executor 0 went while it ran: killed"));
+    let killed = changed("\"Timestamp\":4000", "\"Timestamp\":3100")
+        .replace("killed\"}", "Container killed by YARN for exceeding physical memory limits\"}");
     assert_eq!(outcome(&killed).0, Outcome::OutOfMemory);
     let failed =
         of("{\"Result\":\"JobSucceeded\"}", "{\"Result\":\"JobFailed\",\"Exception\":{\"Message\":\"no\\nmore\"}}");

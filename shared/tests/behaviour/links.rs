@@ -1,7 +1,8 @@
 //! Share links.
 
 use foreglow_shared::{
-    FRAGMENT_PREFIX, IncompleteOutcome, IncompleteRun, LeftOut, LinkError, Observation, ShortLink, View, WhatIf,
+    FRAGMENT_PREFIX, IncompleteOutcome, IncompleteRun, LeftOut, LinkError, Observation, PeakMemory, ShortLink, View,
+    WhatIf,
 };
 use proptest::prelude::*;
 
@@ -72,6 +73,16 @@ fn what_a_question_and_a_job_lack_takes_no_room_in_a_link() {
         names(&json["question"]["prices"]),
         ["name", "date", "currency", "executor_hour", "core_hour", "gib_hour"]
     );
+}
+
+#[test]
+fn the_memory_that_executors_held_travels_with_the_link() {
+    let mut view = measured();
+    view.job.peaks = vec![PeakMemory { cores_per_executor: 2, partition_size: 40, peak_mib: 517 }];
+    assert_eq!(View::from_link(&view.to_fragment()), Ok(view.clone()));
+    view.job.peaks[0].peak_mib = 0;
+    let error = View::from_link(&view.to_fragment()).unwrap_err();
+    assert!(error.to_string().contains("an executor that held nothing"), "{error}");
 }
 
 #[test]

@@ -29,8 +29,12 @@ pub fn observation(executors: u32, cores_per_executor: u32, sampling_rate: f64, 
 
 pub fn view(observations: Vec<Observation>) -> View {
     View {
-        pins: Vec::new(),
-        job: Job { context: foreglow_shared::Context::of(&sample()), observations, incomplete: Vec::new() },
+        job: Job {
+            context: foreglow_shared::Context::of(&sample()),
+            observations,
+            incomplete: Vec::new(),
+            peaks: Vec::new(),
+        },
         question: Question {
             deadline_secs: Some(600.0),
             budget: None,

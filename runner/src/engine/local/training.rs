@@ -7,15 +7,16 @@ use serde_json::{Value, json};
 
 use super::super::Progress;
 use super::super::fleet::{Event, Fleet};
-use super::{LONGEST_STARTUP, PULSE, Run, Stop, describe, failed};
-use crate::executor::protocol::{Evaluation, Order, Report, Round, Tally};
+use super::{LONGEST_STARTUP, PULSE, Run};
+use crate::engine::ending::{Stop, failed, unexpected};
+use crate::executor::protocol::{BrokenImage, Order, Report, Round, Tally};
 use crate::executor::training::Training;
 
 /// How long the engine looks for the executor whose end made others fail.
 const LOOKING: Duration = Duration::from_secs(2);
 
 /// How the training goes.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Course {
     /// By executor, where it listens.
     ports: Vec<(usize, u16)>,
@@ -27,6 +28,18 @@ impl Course {
     /// An executor says where it listens.
     pub fn listens(&mut self, executor: usize, port: u16) {
         self.ports.push((executor, port));
+    }
+
+    /// Images of an epoch were learned.
+    pub fn learn(&mut self, epoch: u64, tally: Tally) {
+        let epoch = epoch as usize;
+        self.epochs.resize(self.epochs.len().max(epoch + 1), Tally::default());
+        self.epochs[epoch] += tally;
+    }
+
+    /// Images that were held out were judged.
+    pub fn judge(&mut self, tally: Tally) {
+        *self.held_out.get_or_insert_default() += tally;
     }
 
     /// How it went, for the sample.
@@ -90,23 +103,16 @@ impl Run<'_> {
         for rank in 0..self.configuration.executors {
             fleet.order(rank as usize, &Order::Train(Round { rank, ..Round::default() }));
         }
-        self.course.epochs = vec![Tally::default(); settings.epochs as usize];
         let (mut left, mut skipped) = (self.configuration.executors, 0);
         while left > 0 {
             match self.next(fleet, clock)? {
                 None => {}
-                Some((_, Event::Report(Report::Learned { epoch, tally, broken, phases }))) => {
+                Some((executor, Event::Report(Report::Learned { epoch, tally, broken, phases }))) => {
                     skipped += broken.len() as u64;
-                    // Another epoch meets the same broken images again.
-                    let is_new = |name: &str| self.broken.iter().all(|known| known.name != name);
-                    let new = broken.into_iter().filter(|image| is_new(&image.name)).collect();
-                    self.skip(new)?;
-                    if let Some(whole) = self.course.epochs.get_mut(epoch as usize) {
-                        *whole += tally;
-                    }
-                    self.images_done += tally.images;
-                    self.phases += phases;
-                    (self.progress)(Progress::Images(self.images_done + skipped, images));
+                    self.skip_once(broken)?;
+                    self.course.learn(epoch, tally);
+                    self.account.learned(executor, tally.images, phases);
+                    (self.progress)(Progress::Images(self.account.images_done + skipped, images));
                 }
                 Some((_, Event::Report(Report::Trained { .. }))) => left -= 1,
                 Some((executor, event)) => return Err(self.cause(fleet, executor, event)),
@@ -120,28 +126,30 @@ impl Run<'_> {
         let Some(held_out) = self.job.training.as_ref().and_then(|training| training.held_out.clone()) else {
             return Ok(());
         };
-        let executors = u64::from(self.configuration.executors);
-        let start = |executor: u64| held_out.first + executor * held_out.images / executors;
-        for executor in 0..executors {
-            let (first, images) = (start(executor), start(executor + 1) - start(executor));
-            let source = held_out.source.clone();
-            fleet.order(executor as usize, &Order::Evaluate(Evaluation { source, first, images }));
+        let executors = self.configuration.executors;
+        for (executor, share) in held_out.shares(executors).enumerate() {
+            fleet.order(executor, &Order::Evaluate(share));
         }
-        let (mut whole, mut left) = (Tally::default(), executors);
+        let mut left = executors;
         while left > 0 {
             self.check_interrupt()?;
             match fleet.next(PULSE) {
                 None => {}
                 Some((_, Event::Report(Report::Evaluated { tally, broken }))) => {
-                    self.skip(broken)?;
-                    whole += tally;
+                    self.skip_once(broken)?;
+                    self.course.judge(tally);
                     left -= 1;
                 }
                 Some((executor, event)) => return Err(self.cause(fleet, executor, event)),
             }
         }
-        self.course.held_out = Some(whole);
         Ok(())
+    }
+
+    /// Counts images that cannot be used. Every epoch meets them again.
+    fn skip_once(&mut self, mut broken: Vec<BrokenImage>) -> Result<(), Stop> {
+        broken.retain(|image| self.account.broken.iter().all(|known| known.name != image.name));
+        self.skip(broken)
     }
 
     /// Why the run ends. Where an executor ends early, the others fail by it and may say so first.
@@ -150,12 +158,11 @@ impl Run<'_> {
             let end = Instant::now() + LOOKING;
             while Instant::now() < end {
                 let Some((other, Event::Gone)) = fleet.next(PULSE) else { continue };
-                let end = fleet.end_of(other);
-                if end.status.is_some_and(|status| !status.success()) {
-                    return self.failed_or_out_of_memory(describe(other, self.configuration.executors, &end));
+                if fleet.has_failed(other) {
+                    return unexpected(self.configuration, fleet, other, Event::Gone);
                 }
             }
         }
-        self.unexpected(fleet, executor, event)
+        unexpected(self.configuration, fleet, executor, event)
     }
 }

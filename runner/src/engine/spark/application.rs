@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use foreglow_shared::Uuid;
 
-use crate::executor::protocol::{Assignment, Report};
+use crate::executor::protocol::{Assignment, Evaluation, Order, Report};
 
 /// Lines of Spark's log that are kept for its last words.
 const KEPT_LINES: usize = 200;
@@ -57,14 +57,46 @@ pub enum Line {
 pub struct Request {
     /// The sample's, for the event log.
     pub id: Uuid,
-    /// Images of the sample.
-    pub images: u64,
-    /// Images of a task.
-    pub partition_size: u32,
     /// Share of the images, for the event log.
     pub sampling_rate: f64,
-    /// Sizes of the mini-batches to warm up with.
-    pub mini_batches: Vec<usize>,
+    /// What the executors do.
+    pub task: Task,
+}
+
+/// What the executors do in a timed job.
+#[derive(Clone, Debug)]
+pub enum Task {
+    /// They work through partitions.
+    Work {
+        /// Images of the sample.
+        images: u64,
+        /// Images of a partition.
+        partition_size: u32,
+        /// Sizes of the mini-batches to warm up with.
+        mini_batches: Vec<usize>,
+    },
+    /// They train, and judge the CNN afterwards.
+    Train {
+        /// What each of them judges it by, by rank; none where nothing was held out.
+        evaluations: Vec<Evaluation>,
+    },
+}
+
+impl Task {
+    /// As the driver reads it.
+    fn words(&self) -> anyhow::Result<(&'static str, String)> {
+        Ok(match self {
+            Self::Work { images, partition_size, mini_batches } => {
+                let sizes: Vec<String> = mini_batches.iter().map(usize::to_string).collect();
+                ("work", format!("{images} {partition_size} {}", sizes.join(",")))
+            }
+            Self::Train { evaluations } => {
+                let order = |evaluation: &Evaluation| serde_json::to_string(&Order::Evaluate(evaluation.clone()));
+                let orders: Vec<String> = evaluations.iter().map(order).collect::<Result<_, _>>()?;
+                ("train", orders.join("\t"))
+            }
+        })
+    }
 }
 
 impl Application {
@@ -109,10 +141,14 @@ impl Application {
     }
 
     /// Asks for a timed job.
-    pub fn ask(&mut self, request: &Request) {
-        let Request { id, images, partition_size, sampling_rate, mini_batches } = request;
-        let sizes: Vec<String> = mini_batches.iter().map(usize::to_string).collect();
-        self.say(&format!("{id} {images} {partition_size} {sampling_rate} {}", sizes.join(",")));
+    ///
+    /// # Errors
+    /// The request cannot be written.
+    pub fn ask(&mut self, request: &Request) -> anyhow::Result<()> {
+        let Request { id, sampling_rate, task } = request;
+        let (word, more) = task.words()?;
+        self.say(&format!("{word} {id} {sampling_rate} {more}"));
+        Ok(())
     }
 
     /// The next line; `None` once the time is over.

@@ -16,18 +16,18 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use foreglow_shared::{Configuration, Engine, Host, Outcome, SCHEMA, Sample, Timestamp, Uuid};
+use foreglow_shared::{Configuration, Engine, Host, Outcome, SCHEMA, Sample, Timestamp, Uuid, Workload};
 use rust_embed::RustEmbed;
 use serde_json::{Map, Value, json};
 
-use self::application::{Application, Line, Request};
+use self::application::{Application, Line, Request, Task};
 use self::capacity::Cluster;
 pub use self::master::Master;
 use self::results::Results;
 use self::submission::{Submission, resources};
 use self::what_ran::{completion_time, read_log, sentence, timed_job};
 use super::{Job, Progress};
-use crate::executor::protocol::BrokenImage;
+use crate::executor::protocol::{Assignment, BrokenImage, Evaluation};
 use crate::executor::{is_out_of_memory, mini_batches};
 use crate::exit::unusable;
 use crate::images::images_in_sample;
@@ -43,6 +43,8 @@ const LONGEST_LAG: Duration = Duration::from_secs(60);
 const PULSE: Duration = Duration::from_millis(50);
 /// Where a standalone master shows its page by default.
 const UI_PORT: u16 = 8080;
+/// Executors on other machines connect with one another by a token.
+const EVERYWHERE: &str = "0.0.0.0";
 /// In the place of a page's address: the capacity is not checked.
 const NO_UI: &str = "none";
 const JAR: &str = "foreglow-spark.jar";
@@ -87,6 +89,7 @@ pub struct Spark {
 struct Running {
     application: Application,
     configuration: Configuration,
+    workload: Workload,
     id: String,
     version: String,
 }
@@ -129,15 +132,12 @@ impl Spark {
     /// Checks, before anything is submitted, that these configurations can run.
     ///
     /// # Errors
-    /// The cluster is too small for one of them, a property is Foreglow's to set, or the job trains.
+    /// The cluster is too small for one of them, or a property is Foreglow's to set.
     pub fn check<'a>(
         &self,
         job: &Job,
         configurations: impl IntoIterator<Item = &'a Configuration>,
     ) -> anyhow::Result<()> {
-        if job.training.is_some() {
-            return Err(unusable("on Spark only inference is measured so far; train with --engine local"));
-        }
         let ui = self.ui();
         let cluster = match &ui {
             Some(ui) => Some(Cluster::of(ui).map_err(|error| unusable(format!("{error:#}")))?),
@@ -170,25 +170,15 @@ impl Spark {
     ) -> anyhow::Result<Sample> {
         let started_at = Timestamp::now();
         let images = images_in_sample(job.workload.images, sampling_rate);
-        let partitions = images.div_ceil(u64::from(configuration.partition_size));
         let mut run = Run {
             job,
             configuration,
-            request: Request {
-                id: Uuid::now_v7(),
-                images,
-                partition_size: configuration.partition_size,
-                sampling_rate,
-                mini_batches: mini_batches(
-                    images,
-                    u64::from(configuration.partition_size),
-                    u64::from(job.workload.batch_size),
-                ),
-            },
+            request: Request { id: Uuid::now_v7(), sampling_rate, task: task(job, configuration, images) },
+            images,
             interrupt,
             progress,
             startup_secs: None,
-            results: Results::new(partitions),
+            results: Results::new(job, configuration, images),
             provenance: Map::new(),
         };
         let (outcome, completion_time_secs, reason) = match run.execute(self) {
@@ -253,6 +243,8 @@ struct Run<'a> {
     job: &'a Job,
     configuration: &'a Configuration,
     request: Request,
+    /// Images of the sample.
+    images: u64,
     interrupt: &'a Interrupt,
     progress: &'a mut dyn FnMut(Progress),
     startup_secs: Option<f64>,
@@ -265,7 +257,11 @@ impl Run<'_> {
     /// Submits an application where none is there, has it run the job, and gives the completion time, seconds.
     fn execute(&mut self, spark: &mut Spark) -> Result<f64, Stop> {
         (self.progress)(Progress::Starting);
-        if spark.running.as_ref().is_some_and(|running| running.configuration != *self.configuration) {
+        let asked = (self.configuration, &self.job.workload);
+        // Replicas that have learned are not those to start another run with.
+        let is_stale =
+            |running: &Running| (&running.configuration, &running.workload) != asked || self.job.training.is_some();
+        if spark.running.as_ref().is_some_and(is_stale) {
             spark.running = None;
         }
         let submitted = Instant::now();
@@ -277,14 +273,14 @@ impl Run<'_> {
         let Some(running) = &mut spark.running else { return Err(failed("no application is running".into())) };
         self.provenance.insert("application".into(), json!(running.id));
         self.provenance.insert("version".into(), json!(running.version));
-        running.application.ask(&self.request);
+        running.application.ask(&self.request).map_err(|error| failed(format!("{error:#}")))?;
         // The job that is not timed: it starts the executors' processes.
         while self.next(&mut running.application, submitted)? != Line::Measuring {}
         if is_new {
             self.startup_secs = Some(round(submitted.elapsed().as_secs_f64()));
         }
         self.collect(&mut running.application)?;
-        self.results.check(self.request.images).map_err(failed)?;
+        self.results.check().map_err(failed)?;
         let log = spark.event_logs.join(&running.id);
         self.completion_time(&log)
     }
@@ -308,9 +304,7 @@ impl Run<'_> {
     fn submit(&self, spark: &Spark) -> Result<Running, Stop> {
         let submitted = Instant::now();
         let arguments = spark.submission().arguments(self.job, self.configuration);
-        // All images: the sample of any rate is the beginning of them.
-        let mut assignment = self.job.assignment(0, self.configuration, 1.0);
-        assignment.source = assignment.source.absolute();
+        let assignment = self.assignment();
         let on_loopback = spark.settings.master.is_loopback();
         let mut application = Application::submit(&spark.home, &arguments, on_loopback, &assignment)
             .map_err(|error| failed(format!("{error:#}")))?;
@@ -323,7 +317,22 @@ impl Run<'_> {
             }
         }
         let (id, version) = started.ok_or_else(|| failed("the driver did not say which application it is".into()))?;
-        Ok(Running { application, configuration: self.configuration.clone(), id, version })
+        let (configuration, workload) = (self.configuration.clone(), self.job.workload.clone());
+        Ok(Running { application, configuration, workload, id, version })
+    }
+
+    /// What every executor is told.
+    fn assignment(&self) -> Assignment {
+        // For inference all images: the sample of any rate is the beginning of them, and the executors serve every one.
+        let sampling_rate = if self.job.training.is_some() { self.request.sampling_rate } else { 1.0 };
+        let mut assignment = self.job.assignment(0, self.configuration, sampling_rate);
+        // Spark decides where its executors run.
+        assignment.processors.clear();
+        assignment.source = assignment.source.absolute();
+        if let Some(listen) = assignment.training.as_mut().and_then(|training| training.listen.as_mut()) {
+            *listen = EVERYWHERE.to_owned();
+        }
+        assignment
     }
 
     /// The next line of a driver that starts.
@@ -346,7 +355,7 @@ impl Run<'_> {
     /// The results of the timed job.
     fn collect(&mut self, application: &mut Application) -> Result<(), Stop> {
         let clock = Instant::now();
-        let images = self.request.images;
+        let images = self.images;
         (self.progress)(Progress::Images(0, images));
         loop {
             self.check_interrupt()?;
@@ -356,7 +365,7 @@ impl Run<'_> {
             }
             match application.next(PULSE) {
                 Some(Line::Progress(tasks)) => {
-                    let done = tasks.saturating_mul(u64::from(self.request.partition_size)).min(images);
+                    let done = tasks.saturating_mul(u64::from(self.configuration.partition_size)).min(images);
                     (self.progress)(Progress::Images(done, images));
                 }
                 Some(Line::Done(report)) => self.results.add(report).map_err(failed)?,
@@ -370,7 +379,7 @@ impl Run<'_> {
 
     fn check_broken(&self) -> Result<(), Stop> {
         let broken = &self.results.broken;
-        let limit = self.job.broken_limit.unwrap_or(self.request.images / 100);
+        let limit = self.job.broken_limit.unwrap_or(self.images / 100);
         let Some(BrokenImage { name, why }) = broken.first().filter(|_| broken.len() as u64 > limit) else {
             return Ok(());
         };
@@ -401,7 +410,7 @@ impl Run<'_> {
     fn extra(mut self) -> Map<String, Value> {
         let mut extra = Map::new();
         extra.insert("seed".into(), json!(self.job.seed));
-        self.results.describe(&mut extra);
+        self.results.describe(self.job, &mut extra);
         if !self.provenance.is_empty() {
             extra.insert("spark".into(), Value::Object(std::mem::take(&mut self.provenance)));
         }
@@ -411,6 +420,18 @@ impl Run<'_> {
     fn check_interrupt(&self) -> Result<(), Stop> {
         if self.interrupt.is_raised() { Err(Stop::Interrupted) } else { Ok(()) }
     }
+}
+
+fn task(job: &Job, configuration: &Configuration, images: u64) -> Task {
+    let Configuration { executors, partition_size, .. } = *configuration;
+    let Some(training) = &job.training else {
+        let batch_size = u64::from(job.workload.batch_size);
+        let mini_batches = mini_batches(images, u64::from(partition_size), batch_size);
+        return Task::Work { images, partition_size, mini_batches };
+    };
+    let held_out = training.held_out.clone();
+    let held_out = held_out.map(|held_out| Evaluation { source: held_out.source.absolute(), ..held_out });
+    Task::Train { evaluations: held_out.iter().flat_map(|held_out| held_out.shares(executors)).collect() }
 }
 
 fn failed(reason: String) -> Stop {

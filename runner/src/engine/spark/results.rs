@@ -1,66 +1,113 @@
 //! The results of a timed job, counted: none may be lost, and none counted twice.
 
-use serde_json::{Map, Value, json};
+use foreglow_shared::Configuration;
+use serde_json::{Map, json};
 
-use crate::engine::describe_broken;
+use crate::engine::local::Course;
+use crate::engine::{Job, describe_broken};
 use crate::executor::protocol::{BrokenImage, Phases, Report};
 
 /// What the executors have reported so far.
 #[derive(Debug, Default)]
 pub struct Results {
+    /// Partitions, or of training executors, that have reported their end.
     seen: Vec<bool>,
+    /// Images that have to be worked on, those of each epoch.
+    wanted: u64,
     images: u64,
+    skipped: u64,
     phases: Phases,
+    course: Course,
     /// Images that could not be used.
     pub broken: Vec<BrokenImage>,
 }
 
 impl Results {
-    /// Those of a job with so many partitions.
-    pub fn new(partitions: u64) -> Self {
-        Self { seen: vec![false; usize::try_from(partitions).unwrap_or(usize::MAX)], ..Self::default() }
+    /// Those of a job on so many images.
+    pub fn new(job: &Job, configuration: &Configuration, images: u64) -> Self {
+        let (ends, epochs) = match &job.training {
+            None => (images.div_ceil(u64::from(configuration.partition_size)), 1),
+            Some(training) => (u64::from(configuration.executors), u64::from(training.settings.epochs)),
+        };
+        Self::of(ends, images * epochs)
     }
 
-    /// Counts the report of a partition.
+    fn of(ends: u64, wanted: u64) -> Self {
+        Self { seen: vec![false; usize::try_from(ends).unwrap_or(usize::MAX)], wanted, ..Self::default() }
+    }
+
+    /// Counts a report.
     ///
     /// # Errors
-    /// It is none, of a partition that the job does not have, or of one that has reported already.
+    /// Of a partition that the job does not have, of one that has reported already, or one that nobody has asked for.
     pub fn add(&mut self, report: Report) -> Result<(), String> {
-        let Report::Done { partition, images, broken, phases } = report else {
-            return Err(format!("an executor answers what nobody has asked: {report:?}"));
-        };
-        match usize::try_from(partition).ok().and_then(|index| self.seen.get_mut(index)) {
-            Some(seen) if !*seen => *seen = true,
-            Some(_) => return Err(format!("partition {partition} has two results")),
-            None => return Err(format!("the job has no partition {partition}, and there is a result of it")),
+        match report {
+            Report::Done { partition, images, broken, phases } => {
+                match usize::try_from(partition).ok().and_then(|index| self.seen.get_mut(index)) {
+                    Some(seen) if !*seen => *seen = true,
+                    Some(_) => return Err(format!("partition {partition} has two results")),
+                    None => return Err(format!("the job has no partition {partition}, and there is a result of it")),
+                }
+                self.count(images, broken, phases);
+            }
+            Report::Learned { epoch, tally, broken, phases } => {
+                self.course.learn(epoch, tally);
+                self.count(tally.images, broken, phases);
+            }
+            Report::Trained { .. } => match self.seen.iter_mut().find(|seen| !**seen) {
+                Some(seen) => *seen = true,
+                None => return Err("more executors have trained than were asked for".to_owned()),
+            },
+            Report::Evaluated { tally, broken } => {
+                self.course.judge(tally);
+                self.skip(broken);
+            }
+            other => return Err(format!("an executor answers what nobody has asked: {other:?}")),
         }
-        self.images += images + broken.len() as u64;
-        self.broken.extend(broken);
-        self.phases += phases;
         Ok(())
+    }
+
+    fn count(&mut self, images: u64, broken: Vec<BrokenImage>, phases: Phases) {
+        self.images += images;
+        self.skipped += broken.len() as u64;
+        self.phases += phases;
+        self.skip(broken);
+    }
+
+    /// Another epoch meets the same broken images again.
+    fn skip(&mut self, broken: Vec<BrokenImage>) {
+        for image in broken {
+            if self.broken.iter().all(|known| known.name != image.name) {
+                self.broken.push(image);
+            }
+        }
     }
 
     /// Whether every image of the sample was worked on.
     ///
     /// # Errors
     /// Results are missing.
-    pub fn check(&self, images: u64) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), String> {
         if let Some(lost) = self.seen.iter().position(|seen| !seen) {
             let (lost_count, all) = (self.seen.iter().filter(|seen| !**seen).count(), self.seen.len());
             return Err(format!("partitions without a result: {lost_count} of {all}; the first is {lost}"));
         }
-        if self.images != images {
-            return Err(format!("the executors worked on {} images, and the sample has {images}", self.images));
+        let (there, wanted) = (self.images + self.skipped, self.wanted);
+        if there != wanted {
+            return Err(format!("the executors worked on {there} images, and the sample has {wanted}"));
         }
         Ok(())
     }
 
     /// Writes into a sample what it says beyond the time.
-    pub fn describe(&self, extra: &mut Map<String, Value>) {
+    pub fn describe(&self, job: &Job, extra: &mut Map<String, serde_json::Value>) {
         describe_broken(&self.broken, extra);
         if self.images > 0 {
-            extra.insert("images_processed".into(), json!(self.images - self.broken.len() as u64));
+            extra.insert("images_processed".into(), json!(self.images));
             extra.insert("phases".into(), json!(self.phases.rounded()));
+        }
+        if let Some(training) = &job.training {
+            extra.insert("training".into(), self.course.to_json(&training.settings));
         }
     }
 }
@@ -75,22 +122,22 @@ mod tests {
 
     #[test]
     fn a_lost_partition_is_noticed() {
-        let mut results = Results::new(3);
+        let mut results = Results::of(3, 24);
         results.add(done(2, 8)).unwrap();
         results.add(done(0, 8)).unwrap();
-        assert!(results.check(24).unwrap_err().contains("1 of 3; the first is 1"));
+        assert!(results.check().unwrap_err().contains("1 of 3; the first is 1"));
         results.add(done(1, 8)).unwrap();
-        results.check(24).unwrap();
+        results.check().unwrap();
     }
 
     #[test]
     fn a_lost_image_and_a_result_too_many_are_noticed() {
-        let mut results = Results::new(2);
+        let mut results = Results::of(2, 16);
         results.add(done(0, 8)).unwrap();
         assert!(results.add(done(0, 8)).unwrap_err().contains("two results"));
         assert!(results.add(done(2, 8)).unwrap_err().contains("no partition 2"));
         assert!(results.add(Report::Ready { images: 1 }).is_err());
         results.add(done(1, 7)).unwrap();
-        assert!(results.check(16).unwrap_err().contains("15 images"));
+        assert!(results.check().unwrap_err().contains("15 images"));
     }
 }

@@ -9,6 +9,7 @@ use crate::engine::Job;
 
 /// The class in the driver's jar.
 const DRIVER: &str = "foreglow.Driver";
+const GPU_OF_TASK: &str = "spark.task.resource.gpu.amount";
 
 /// Everything that is the same for all applications of a sweep.
 #[derive(Clone, Debug)]
@@ -61,8 +62,13 @@ impl Submission<'_> {
     /// The properties that nobody else sets.
     fn own_properties(&self, job: &Job, configuration: &Configuration) -> Vec<(&'static str, String)> {
         let mut properties = spark_properties(resources(configuration));
+        // An executor that trains has one task, which holds all of it.
+        let task_cpus = if job.training.is_some() { configuration.cores_per_executor } else { 1 };
+        if let Some((_, share)) = properties.iter_mut().find(|(key, _)| *key == GPU_OF_TASK && job.training.is_some()) {
+            *share = "1".to_owned();
+        }
         properties.extend([
-            ("spark.task.cpus", "1".to_owned()),
+            ("spark.task.cpus", task_cpus.to_string()),
             ("spark.speculation", "false".to_owned()),
             ("spark.eventLog.enabled", "true".to_owned()),
             ("spark.eventLog.dir", format!("file://{}", self.event_logs.display())),

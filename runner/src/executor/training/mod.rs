@@ -34,7 +34,7 @@ const WARM_UP_ROUNDS: usize = 2;
 pub fn serve(
     job: &Assignment,
     training: &Training,
-    architecture: &Architecture,
+    architecture: &'static Architecture,
     sample: &Sample,
     input: impl BufRead + Send + 'static,
     reports: &Reports,
@@ -131,6 +131,9 @@ impl Trainee<'_> {
             is_connected || self.training.average_every > 1,
             "executors that average every mini-batch must be connected first"
         );
+        if round.load.is_empty() && round.first_step == 0 {
+            self.replica.restart();
+        }
         if !round.load.is_empty() {
             let is_state_averaged = self.training.average_optimizer_state;
             let loaded = state::load(&round.load, round.rank as usize, &self.job.model, is_state_averaged)?;

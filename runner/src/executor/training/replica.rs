@@ -15,6 +15,7 @@ use crate::images::Sample;
 
 /// A replica: the numbers, the optimiser's state, and C threads.
 pub struct Replica {
+    architecture: &'static Architecture,
     learners: Vec<Learner>,
     training: Training,
     seed: u64,
@@ -24,22 +25,34 @@ pub struct Replica {
     state: Vec<Vec<Tensor<1>>>,
     /// Steps that the optimiser has taken.
     steps: u64,
+    /// Whether the weights are those of the seed.
+    is_fresh: bool,
 }
 
 impl Replica {
     /// With weights from the job's seed.
-    pub fn new(architecture: &Architecture, job: &Assignment, training: &Training) -> Self {
+    pub fn new(architecture: &'static Architecture, job: &Assignment, training: &Training) -> Self {
         let device = job.place.open();
         let numbers = architecture.build(job.seed, &device).numbers();
-        let slots = training.optimizer.slots();
         Self {
+            architecture,
             learners: (0..job.threads).map(|_| Learner::new(architecture, job.image_px, &device)).collect(),
             training: training.clone(),
             seed: job.seed,
-            state: numbers.learned.iter().map(|numbers| vec![numbers.zeros_like(); slots]).collect(),
+            state: no_state(training, &numbers),
             numbers,
             device,
             steps: 0,
+            is_fresh: true,
+        }
+    }
+
+    /// Forgets what it has learned.
+    pub fn restart(&mut self) {
+        if !self.is_fresh {
+            self.numbers = self.architecture.build(self.seed, &self.device).numbers();
+            self.state = no_state(&self.training, &self.numbers);
+            (self.steps, self.is_fresh) = (0, true);
         }
     }
 
@@ -126,6 +139,7 @@ impl Replica {
     /// A thread panicked.
     pub fn step(&mut self, lesson: Lesson, learning_rate: f64) -> anyhow::Result<()> {
         self.steps += 1;
+        self.is_fresh = false;
         if !lesson.running.is_empty() {
             self.numbers.running = lesson.running;
         }
@@ -191,6 +205,7 @@ impl Replica {
     /// # Errors
     /// It is of another CNN or optimiser.
     pub fn take(&mut self, written: &Written) -> anyhow::Result<()> {
+        self.is_fresh = false;
         let mut rest = written.list.as_slice();
         let numbers = &mut self.numbers;
         let state = self.state.iter_mut().flatten();
@@ -239,6 +254,12 @@ impl Replica {
         *secs += since.elapsed().as_secs_f64() * self.learners.len() as f64;
         Ok(())
     }
+}
+
+/// The state of an optimiser that has not begun.
+fn no_state(training: &Training, numbers: &Numbers) -> Vec<Vec<Tensor<1>>> {
+    let slots = training.optimizer.slots();
+    numbers.learned.iter().map(|numbers| vec![numbers.zeros_like(); slots]).collect()
 }
 
 /// The numbers of a replica as one list.

@@ -1,0 +1,54 @@
+package foreglow;
+
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+import org.apache.spark.BarrierTaskContext;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.rdd.RDD;
+
+import scala.collection.Iterator;
+import scala.collection.JavaConverters;
+import scala.reflect.ClassTag;
+import scala.reflect.ClassTag$;
+import scala.runtime.AbstractFunction1;
+
+/** One task for each executor, all of them at the same time: a barrier stage of Spark's. */
+abstract class Barrier extends AbstractFunction1<Iterator<Integer>, Iterator<String>> implements Serializable {
+    private static final long serialVersionUID = 1;
+
+    final Executors executors;
+
+    Barrier(Executors executors) {
+        this.executors = executors;
+    }
+
+    /** The task in each executor; its lines are the result. */
+    abstract List<String> run(BarrierTaskContext context) throws Exception;
+
+    @Override
+    public Iterator<String> apply(Iterator<Integer> numbers) {
+        try {
+            return JavaConverters.asScalaIterator(run(BarrierTaskContext.get()).iterator());
+        } catch (Exception error) {
+            throw Barrier.<RuntimeException>unchecked(error);
+        }
+    }
+
+    /** Runs it, and gives the lines of all executors. */
+    List<String> collect(JavaSparkContext spark) {
+        List<Integer> numbers = new ArrayList<>(Collections.nCopies(executors.count, 0));
+        RDD<Integer> each = spark.parallelize(numbers, executors.count).rdd();
+        ClassTag<String> text = ClassTag$.MODULE$.apply(String.class);
+        return new ArrayList<>(JavaRDD.fromRDD(each.barrier().mapPartitions(this, false, text), text).collect());
+    }
+
+    /** Scala knows no checked exceptions; wrapped, the executor's own words would stand behind Java's. */
+    @SuppressWarnings("unchecked")
+    private static <T extends Throwable> T unchecked(Throwable error) throws T {
+        throw (T) error;
+    }
+}

@@ -1,0 +1,129 @@
+//! What a sweep would do, and what that is expected to take.
+
+use foreglow_shared::{PriceSheet, format_duration, format_rate};
+
+use crate::images::images_in_sample;
+use crate::output::Format;
+use crate::sweep::{Forecast, Run, cost};
+use crate::table::{Align, csv, table};
+
+/// The columns of CSV.
+const NAMES: [&str; 11] = [
+    "executors",
+    "cores_per_executor",
+    "memory_per_executor_mib",
+    "partition_size",
+    "image_px",
+    "batch_size",
+    "sampling_rate",
+    "images",
+    "repetition",
+    "secs",
+    "cost",
+];
+
+/// A run with what it is expected to take.
+struct Planned<'a> {
+    run: &'a Run,
+    images: u64,
+    /// Wall clock with the start-up, seconds.
+    secs: Option<f64>,
+    cost: Option<f64>,
+}
+
+/// The runs that a sweep would make. A run of which nothing is known has no time.
+pub fn list(runs: &[Run], forecast: &Forecast, prices: &PriceSheet, format: Format) -> String {
+    let plan = |run| Planned::of(run, forecast, prices);
+    let planned: Vec<Planned> = runs.iter().map(plan).collect();
+    match format {
+        Format::Table => {
+            let columns = NAMES.map(|name| match name {
+                "cores_per_executor" => "cores",
+                "memory_per_executor_mib" => "memory MiB",
+                "partition_size" => "partition size",
+                "image_px" => "px",
+                "batch_size" => "batch",
+                "sampling_rate" => "sampling rate",
+                "secs" => "time",
+                name => name,
+            });
+            let rows = planned.iter().map(Planned::cells);
+            let list = table(&columns.map(|name| (name, Align::Right)), rows);
+            format!("{list}\n{}", sum(&planned, prices))
+        }
+        Format::Csv => csv(&NAMES, planned.iter().map(Planned::numbers)),
+        Format::Json => planned.iter().map(Planned::json).collect(),
+    }
+}
+
+impl<'a> Planned<'a> {
+    fn of(run: &'a Run, forecast: &Forecast, prices: &PriceSheet) -> Self {
+        let accelerator = run.configuration.accelerator.as_deref();
+        let completion_secs = forecast.completion_secs(run).filter(|_| prices.check_for(accelerator).is_ok());
+        Self {
+            run,
+            images: images_in_sample(run.workload.images, run.sampling_rate),
+            secs: forecast.wall_secs(run),
+            cost: completion_secs.map(|secs| cost(prices, run, secs)),
+        }
+    }
+
+    fn numbers(&self) -> Vec<String> {
+        let Run { workload, configuration, sampling_rate, repetition } = self.run;
+        let number = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
+        vec![
+            configuration.executors.to_string(),
+            configuration.cores_per_executor.to_string(),
+            configuration.memory_per_executor_mib.to_string(),
+            configuration.partition_size.to_string(),
+            workload.image_px.to_string(),
+            workload.batch_size.to_string(),
+            sampling_rate.to_string(),
+            self.images.to_string(),
+            repetition.to_string(),
+            number(self.secs),
+            number(self.cost),
+        ]
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let mut cells = self.numbers();
+        cells[6] = format_rate(self.run.sampling_rate);
+        cells[8] = (self.run.repetition + 1).to_string();
+        cells[9] = self.secs.map_or_else(|| "unknown".into(), format_duration);
+        cells[10] = self.cost.map_or_else(|| "unknown".into(), |cost| format!("{cost:.6}"));
+        cells
+    }
+
+    fn json(&self) -> String {
+        let line = serde_json::json!({
+            "workload": self.run.workload,
+            "configuration": self.run.configuration,
+            "sampling_rate": self.run.sampling_rate,
+            "images": self.images,
+            "repetition": self.run.repetition,
+            "secs": self.secs,
+            "cost": self.cost,
+        });
+        format!("{line}\n")
+    }
+}
+
+/// What all of them take together, as far as it is known.
+fn sum(planned: &[Planned], prices: &PriceSheet) -> String {
+    let secs: Vec<f64> = planned.iter().filter_map(|planned| planned.secs).collect();
+    let money: f64 = planned.iter().filter_map(|planned| planned.cost).sum();
+    let unknown = planned.len() - secs.len();
+    let mut text = format!("{} runs", planned.len());
+    if !secs.is_empty() {
+        let (secs, currency) = (format_duration(secs.iter().sum()), &prices.currency);
+        text.push_str(&format!(", about {secs} in all and {currency} {money:.4} ({}, {})", prices.name, prices.date));
+    }
+    if unknown > 0 {
+        text.push_str(&format!(
+            "; of {unknown} nothing is known yet: one run of this job is enough for a first forecast"
+        ));
+    }
+    text.push_str(".\n");
+    text
+}

@@ -1,0 +1,110 @@
+//! The state of the machine around a run: what else it does, and what slows it down.
+//!
+//! A run is worth what the machine lets it be. What can be read without privileges is recorded with the sample, and what
+//! spoils the result is a [`Warning`].
+
+mod accelerator;
+mod clock_rate;
+mod load;
+mod warning;
+
+use serde_json::{Value, json};
+
+pub use self::accelerator::{Accelerator, AcceleratorUse};
+pub use self::load::{Load, SharedLoad};
+pub use self::warning::{Warning, warnings_of};
+
+/// What a sample calls the state of the machine.
+pub const MACHINE: &str = "machine";
+/// What a sample calls its warnings.
+pub const WARNINGS: &str = "warnings";
+
+/// What a run uses at a moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Use {
+    /// Processors that its executors have.
+    pub processors: f64,
+    /// Its accelerators, all together, where they can be asked.
+    pub accelerator: Option<AcceleratorUse>,
+}
+
+/// The machine before a run, and what was seen of it since.
+pub struct Machine {
+    slots: u32,
+    processors: Vec<u32>,
+    load_average: Option<f64>,
+    governors: Vec<String>,
+    throttles: Option<u64>,
+    accelerators: Vec<Accelerator>,
+    accelerators_before: Vec<AcceleratorUse>,
+    load: Option<SharedLoad>,
+}
+
+impl Machine {
+    /// Looks at the machine before executors with so many slots in all start on these processors and accelerators.
+    pub fn before(slots: u32, processors: Vec<u32>, bus_ids: &[String]) -> Self {
+        let accelerators: Vec<_> = bus_ids.iter().filter_map(|bus_id| Accelerator::open(bus_id)).collect();
+        Self {
+            slots,
+            load_average: load::average(),
+            governors: clock_rate::governors(&processors),
+            throttles: clock_rate::throttles(&processors),
+            accelerators_before: accelerators.iter().map(Accelerator::look).collect(),
+            accelerators,
+            processors,
+            load: None,
+        }
+    }
+
+    /// The processor time that others have had by now.
+    pub fn load(&self) -> Option<Load> {
+        Load::of(&self.processors)
+    }
+
+    /// What others took while the clock ran.
+    pub fn note(&mut self, load: Option<SharedLoad>) {
+        self.load = load;
+    }
+
+    /// What the accelerators do now, all together; `None` where there is none that can be asked.
+    pub fn accelerators_now(&self) -> Option<AcceleratorUse> {
+        self.accelerators.iter().map(Accelerator::look).reduce(AcceleratorUse::with)
+    }
+
+    /// What spoils the result.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        let usable = crate::device::processors().unwrap_or(u32::MAX);
+        let processors = usable.min(self.processors.len() as u32);
+        if self.slots > processors && processors > 0 {
+            warnings.push(Warning::MoreSlotsThanProcessors { slots: self.slots, processors });
+        }
+        warnings.extend(self.load.and_then(|load| load.warning(processors.saturating_sub(self.slots), self.slots)));
+        warnings.extend(clock_rate::slow_governor(&self.processors).map(|governor| Warning::SlowGovernor { governor }));
+        if let Some(times) = self.throttled().filter(|times| *times > 0) {
+            warnings.push(Warning::Throttled { times });
+        }
+        let before = self.accelerators_before.iter().find_map(AcceleratorUse::sharing);
+        let now = || self.accelerators.iter().find_map(|accelerator| accelerator.look().throttling());
+        warnings.extend(before.into_iter().chain(now()));
+        warnings
+    }
+
+    /// The field of the sample.
+    pub fn to_json(&self) -> Value {
+        let load = self.load;
+        let rounded = |value: f64| (value * 1e3).round() / 1e3;
+        json!({
+            "load_average": self.load_average,
+            "other_processors": load.map(|load| rounded(load.others)),
+            "stolen_processors": load.map(|load| rounded(load.stolen)),
+            "governors": self.governors,
+            "throttled": self.throttled(),
+            "accelerators_before": self.accelerators_before,
+        })
+    }
+
+    fn throttled(&self) -> Option<u64> {
+        Some(clock_rate::throttles(&self.processors)?.saturating_sub(self.throttles?))
+    }
+}

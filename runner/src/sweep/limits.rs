@@ -1,0 +1,86 @@
+//! When a run of a sweep is not worth making: its combination is known well enough, or the budget is spent.
+
+use std::time::{Duration, Instant};
+
+use foreglow_model::Repetitions;
+use foreglow_shared::{PriceSheet, Sample};
+
+use super::{Forecast, Run, combinations, cost};
+
+/// What a sweep may take.
+#[derive(Clone, Debug, Default)]
+pub struct Budget {
+    /// Wall clock of the sweep.
+    pub time: Option<Duration>,
+    /// Money for its runs, at these prices.
+    pub money: Option<(f64, PriceSheet)>,
+}
+
+/// Decides about each run before it starts.
+pub struct Limits {
+    /// Half the width of the interval of the median, as a share of it, that is narrow enough.
+    precision: Option<f64>,
+    budget: Budget,
+    started: Instant,
+    spent: f64,
+    /// The times of each combination so far, seconds.
+    times: Vec<(Run, Vec<f64>)>,
+}
+
+/// What becomes of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is made.
+    Make,
+    /// Its combination is known well enough.
+    Precise,
+    /// It does not fit into what is left of the budget.
+    OverBudget,
+}
+
+impl Limits {
+    /// Limits of a sweep that starts now, where these samples are known.
+    pub fn new(precision: Option<f64>, budget: Budget, known: &[&Sample]) -> Self {
+        let times = if precision.is_some() { combinations(known.iter().copied()) } else { Vec::new() };
+        Self { precision, budget, started: Instant::now(), spent: 0.0, times }
+    }
+
+    /// No limits.
+    pub fn none() -> Self {
+        Self::new(None, Budget::default(), &[])
+    }
+
+    /// What becomes of a run. One of which nothing is known is made as long as anything of the budget is left.
+    pub fn verdict(&self, run: &Run, forecast: &Forecast) -> Verdict {
+        if self.is_precise(run) {
+            return Verdict::Precise;
+        }
+        let over_time = self.budget.time.is_some_and(|most| {
+            let left = most.saturating_sub(self.started.elapsed()).as_secs_f64();
+            forecast.wall_secs(run).unwrap_or(0.0) >= left
+        });
+        let over_money = self.budget.money.as_ref().is_some_and(|(most, prices)| {
+            cost(prices, run, forecast.completion_secs(run).unwrap_or(0.0)) > most - self.spent
+        });
+        if over_time || over_money { Verdict::OverBudget } else { Verdict::Make }
+    }
+
+    /// Learns from a run that took `wall` in all.
+    pub fn add(&mut self, run: &Run, wall: Duration, sample: &Sample) {
+        if let Some((_, prices)) = &self.budget.money {
+            self.spent += cost(prices, run, sample.completion_time_secs.unwrap_or(wall.as_secs_f64()));
+        }
+        let Some(secs) = sample.completed_secs().filter(|_| self.precision.is_some()) else { return };
+        match self.times.iter_mut().find(|(other, _)| other.is_like(run)) {
+            Some((_, times)) => times.push(secs),
+            None => self.times.push((run.clone(), vec![secs])),
+        }
+    }
+
+    fn is_precise(&self, run: &Run) -> bool {
+        let Some(precision) = self.precision else { return false };
+        let times = self.times.iter().find(|(other, _)| other.is_like(run));
+        let repetitions = times.and_then(|(_, times)| Repetitions::of(times));
+        repetitions.and_then(|repetitions| repetitions.half_width()).is_some_and(|width| width <= precision)
+    }
+}
