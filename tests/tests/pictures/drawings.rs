@@ -69,8 +69,8 @@ async fn axes_turn_logarithmic_and_back() -> anyhow::Result<()> {
         evaluate(&browser, script, vec![]).await
     };
     let linear = labels().await?;
-    let button = browser.page.find(By::Css("[aria-label='Logarithmic axis of time']")).await?;
-    let in_chart = "return [...document.querySelectorAll(\"[aria-label='Logarithmic axis of time']\")]
+    let button = browser.page.find(By::Css("[aria-label^='log time']")).await?;
+    let in_chart = "return [...document.querySelectorAll(\"[aria-label^='log time']\")]
         .find(button => button.closest('.chart').querySelector('[data-testid=chart]'))";
     drop(button);
     evaluate(&browser, &format!("{}.click()", in_chart.trim_start_matches("return ")), vec![]).await?;

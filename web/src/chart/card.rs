@@ -242,7 +242,7 @@ pub fn log_switch(axis: &'static str, spread: RwSignal<Spread>) -> impl IntoView
             type="button"
             class="tool"
             aria-pressed=move || pressed().to_string()
-            aria-label=format!("Logarithmic axis of {axis}")
+            aria-label=format!("log {axis}: logarithmic axis of {axis}")
             on:click=turn
         >
             {format!("log {axis}")}

@@ -136,7 +136,7 @@ fn shown(planner: Planner, row: Row, recommended: Option<Taken>, limits: bool) -
                 <button
                     type="button"
                     class="pick"
-                    aria-label=format!("Look at {}", named(configuration))
+                    aria-label=format!("{}: look at {}", short(configuration), named(configuration))
                     on:click=move |_| planner.what_if.set(configuration)
                 >
                     {short(configuration)}
