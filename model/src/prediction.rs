@@ -21,17 +21,15 @@ pub struct Prediction {
     pub warnings: Vec<Warning>,
 }
 
-/// A range of completion times, with the share of jobs that it is meant to hold.
-///
-/// Its coverage has not been measured yet: `probability` is the nominal one, and it presumes that the asked setting is
-/// like the measured ones, which a larger sampling rate is not.
+/// A range of completion times, with the share of jobs that it is meant to hold. `docs/accuracy.md` has the share that it
+/// held where that was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Seconds, 0 or more.
     pub lower_secs: f64,
     /// Seconds.
     pub upper_secs: f64,
-    /// Nominal probability, at most 0.9; with n rows at most n/(n + 1).
+    /// Nominal probability.
     pub probability: f64,
 }
 

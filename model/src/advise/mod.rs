@@ -27,6 +27,9 @@ const WORTH_NAMING: f64 = 0.005;
 /// Noise of ln t where the predictor cannot say how far it is off, and its bounds where it can.
 const USUAL_NOISE: f64 = 0.1;
 const NOISE: std::ops::RangeInclusive<f64> = 0.02..=0.5;
+/// Share of the error at a measured setting that is the noise of its run; the rest is what the runs leave open, which the
+/// surrogate counts by itself.
+const NOISE_OF_ERROR: f64 = 0.5;
 /// The quantile that lies one standard deviation above the median of a normal distribution.
 const ONE_DEVIATION: f64 = 0.841_344_746_068_542_9;
 
@@ -156,12 +159,12 @@ fn thin(question: &Question) -> Question {
     }
 }
 
-/// What the runs so far leave open. The noise of a run is how far predictions are off where runs were made: farther away they
-/// are off for other reasons.
+/// What the runs so far leave open. The noise of a run shows in how far predictions are off where runs were made: farther
+/// away they are off for other reasons.
 fn surrogate(job: &Job, predictor: &Predictor) -> Surrogate {
     let spread = job.observations.first().and_then(|run| predictor.predict(Setting::of(run)).spread);
     let deviation = spread.map(|spread| libm::log(spread.quantile(ONE_DEVIATION))).filter(|noise| noise.is_finite());
-    let noise = deviation.map_or(USUAL_NOISE, |noise| noise.clamp(*NOISE.start(), *NOISE.end()));
+    let noise = deviation.map_or(USUAL_NOISE, |noise| (NOISE_OF_ERROR * noise).clamp(*NOISE.start(), *NOISE.end()));
     let mut surrogate = Surrogate::prior(noise);
     job.observations.iter().for_each(|run| surrogate.observe(Contrast::of(Setting::of(run))));
     surrogate

@@ -129,7 +129,7 @@ fn grid(law: &Law) -> Vec<Observation> {
 
 fn laws() -> Vec<Law> {
     let serial = [(0.02, 0.3), (0.15, 0.05), (0.3, 0.2), (0.05, 0.6), (0.5, 0.02)];
-    (1..=2).flat_map(|seed| serial.map(|serial| Law { serial, seed, noise: 0.03 })).collect()
+    (1..=4).flat_map(|seed| serial.map(|serial| Law { serial, seed, noise: 0.03 })).collect()
 }
 
 /// The same first runs and the same rule to stop, with the runs of the grid in an order that has nothing to do with them.
@@ -163,13 +163,13 @@ fn following_the_advice_reaches_the_right_decision_in_a_fraction_of_the_grid() {
             whole_grid += collecting_secs(&grid(&law));
         }
         let figures = format!(
-            "{right} of 10 right after {advised:.0} s, {right_at_random} after {drawn:.0} s at random until the same rule says \
+            "{right} of 20 right after {advised:.0} s, {right_at_random} after {drawn:.0} s at random until the same rule says \
              stop; the grid takes {whole_grid:.0} s"
         );
         eprintln!("deadline {deadline_secs:?}: {figures}");
         // Either the advice is right more often than chance under the same rule, or it is as right in less time.
         let is_better = right > right_at_random || (right == right_at_random && advised < drawn);
-        assert!(right >= 9 && is_better && advised < 0.5 * whole_grid, "{figures}");
+        assert!(right >= 18 && is_better && advised < 0.5 * whole_grid, "{figures}");
     }
 }
 
