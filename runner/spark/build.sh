@@ -27,7 +27,7 @@ trap 'rm -rf "$classes"' EXIT
 # Spark 3 runs on Java 8, and what is compiled for it runs on every later one. Spark 4's own classes are Java 17's.
 release=8
 compgen -G "$SPARK/spark-core_*-3.*.jar" >/dev/null || release=17
-javac -Xlint:all,-options,-classfile,-path,-processing -Werror --release $release -cp "$SPARK/*" -d "$classes" "${SOURCES[@]}"
+javac -Xlint:all,-options,-classfile,-path,-processing,-deprecation -Werror --release $release -cp "$SPARK/*" -d "$classes" "${SOURCES[@]}"
 mkdir -p "$(dirname "$JAR")"
 jar --create --file "$JAR.new" -C "$classes" .
 mv "$JAR.new" "$JAR"

@@ -109,11 +109,14 @@ impl Cluster {
         self.kill(0)
     }
 
-    /// Ends a worker at once, with its executors.
+    /// Ends the worker of an executor's process at once, and with it its executors.
     ///
     /// # Errors
-    /// The system refuses.
-    pub fn kill_worker(&mut self, worker: usize) -> anyhow::Result<()> {
+    /// The process is none of this cluster, or the system refuses.
+    pub fn kill_worker_of(&mut self, process: u32) -> anyhow::Result<()> {
+        let cwd = std::fs::read_link(format!("/proc/{process}/cwd"))?;
+        let is_of = |worker: &usize| cwd.starts_with(self.folder.path().join(format!("worker-{worker}")));
+        let worker = (0..self.processes.len()).find(is_of).context("the process runs on no worker of this cluster")?;
         self.kill(worker + 1)
     }
 

@@ -259,8 +259,8 @@ fn nothing_is_left_of_a_killed_collection(cluster: &Cluster, home: &Path, large:
 }
 
 fn a_lost_worker_fails_the_run(cluster: &mut Cluster, home: &Path, large: &[&str]) -> anyhow::Result<()> {
-    let (program, _) = at_work(cluster, home, large)?;
-    cluster.kill_worker(0)?;
+    let (program, executors) = at_work(cluster, home, large)?;
+    cluster.kill_worker_of(executors[0])?;
     let reason = failed_sample(&program)?.reason.unwrap();
     assert!(reason.contains("1 executor "), "{reason}");
     cluster.wait_until("no executor to be left", |cluster| Ok(cluster.executor_processes().is_empty()))

@@ -32,6 +32,7 @@ abstract class Barrier extends AbstractFunction1<Iterator<Integer>, Iterator<Str
     @Override
     public Iterator<String> apply(Iterator<Integer> numbers) {
         try {
+            // Spark 3 has Scala 2.12 and Spark 4 has 2.13: of the ways to make an iterator only this one is in both.
             return JavaConverters.asScalaIterator(run(BarrierTaskContext.get()).iterator());
         } catch (Exception error) {
             throw Barrier.<RuntimeException>unchecked(error);
