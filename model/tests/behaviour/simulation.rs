@@ -175,8 +175,8 @@ fn a_real_run_is_simulated_within_5_percent_of_what_its_log_says() {
         let simulation = Simulation::of(&run).unwrap();
         let (simulated, measured) = (secs(&simulation, 2, 2), simulation.measured_secs());
         assert!((simulated / measured - 1.0).abs() < 0.05, "{simulated}, {measured}");
-        // Sleeping tasks: 8 slots are done with 12 of them in two waves, 1 in twelve.
-        assert!(secs(&simulation, 4, 2) < simulated && simulated < secs(&simulation, 1, 1));
+        // The first run has 3 tasks, for which 4 slots are as good as 8.
+        assert!(secs(&simulation, 4, 2) <= simulated && simulated < secs(&simulation, 1, 1));
     }
 }
 
