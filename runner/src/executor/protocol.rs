@@ -325,7 +325,7 @@ mod tests {
         let phases = Phases { forward_secs: 1.0, backward_secs: 2.0, wait_secs: 0.5, ..Phases::default() };
         assert_eq!(
             json(&Report::Learned { epoch: 1, tally, broken: vec![], phases }),
-            r#"{"learned":{"epoch":1,"images":8,"loss_sum":2.5,"correct":6,"read_secs":0.0,"decode_secs":0.0,"forward_secs":1.0,"backward_secs":2.0,"wait_secs":0.5}}"#
+            r#"{"learned":{"epoch":1,"images":8,"loss_sum":2.5,"correct":6,"read_secs":0.0,"decode_secs":0.0,"copy_secs":0.0,"forward_secs":1.0,"backward_secs":2.0,"wait_secs":0.5}}"#
         );
         assert_eq!(
             json(&Report::Evaluated { tally, broken: vec![] }),
