@@ -2,18 +2,22 @@
 """What distributing the training costs in accuracy, as the BigDL study asks (Matteussi et al.): LeNet-5 on drawn digits with
 1, 2 and 4 executors, the same epochs and the same mini-batch for each executor, side by side.
 
-Prints a table and writes target/bench/training.json.
+    make bench-training
+
+Each figure is the mean of as many seeds as SEEDS says. Prints a table and writes target/bench/training.json.
 """
 
 import json
+import os
 import pathlib
 import statistics
 import subprocess
 
 EXECUTORS = [1, 2, 4]
-SEEDS = [0, 1, 2]
+FOREGLOW = os.environ.get("FOREGLOW", "target/release/foreglow")
+SEEDS = range(int(os.environ.get("SEEDS", 3)))
 JOB = (
-    "run --mode training --model lenet5 --draw digits --images 4000 --sampling-rate 1 --test-images 1000 --epochs 8 "
+    "run --mode training --model lenet5 --draw digits --images 2000 --sampling-rate 1 --test-images 1000 --epochs 8 "
     "--batch-size 32 --optimizer sgd --learning-rate 0.02 --schedule cosine --device cpu --format json"
 )
 STRATEGIES = {
@@ -25,13 +29,19 @@ STRATEGIES = {
 
 
 def run(strategy: str, executors: int, seed: int) -> dict:
-    command = f"target/release/foreglow {JOB} {strategy} --executors {executors} --seed {seed}"
+    command = f"{FOREGLOW} {JOB} {strategy} --executors {executors} --seed {seed}"
     done = subprocess.run(command.split(), check=True, capture_output=True, text=True)
     return json.loads(done.stdout)
 
 
+def show(row: list[str]) -> None:
+    first, *rest = row
+    print(first.ljust(34) + "".join(cell.rjust(max(13, len(cell) + 2)) for cell in rest), flush=True)
+
+
 def main() -> None:
-    rows, table = [], []
+    rows = []
+    show(["averaged", *[f"E = {executors}" for executors in EXECUTORS], "4 against 1", "waiting and averaging, E = 4"])
     for name, strategy in STRATEGIES.items():
         accuracies, waits = [], []
         for executors in EXECUTORS:
@@ -40,16 +50,12 @@ def main() -> None:
             phases = [s["phases"] for s in samples]
             spent = sum(sum(p.values()) for p in phases)
             waits.append(100 * sum(p.get("wait_secs", 0) + p.get("average_secs", 0) for p in phases) / spent)
-        table.append([name, *[f"{a:.2f} %" for a in accuracies], f"{accuracies[-1] - accuracies[0]:+.2f}", f"{waits[-1]:.0f} %"])
+        show([name, *[f"{a:.2f} %" for a in accuracies], f"{accuracies[-1] - accuracies[0]:+.2f}", f"{waits[-1]:.0f} %"])
         for executors, accuracy in zip(EXECUTORS[1:], accuracies[1:]):
             rows.append({
                 "name": f"LeNet-5 on digits, held-out accuracy, {executors} executors, {name}", "unit": "%",
                 "ours": accuracy, "peer_name": "1 executor", "peer": accuracies[0], "ratio": accuracy / accuracies[0],
             })
-    heads = ["averaged", *[f"E = {e}" for e in EXECUTORS], "4 against 1", "waiting and averaging, E = 4"]
-    widths = [max(len(row[i]) for row in [heads, *table]) for i in range(len(heads))]
-    for row in [heads, *table]:
-        print("  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths))))
     out = pathlib.Path("target/bench/training.json")
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(rows, indent=1) + "\n")
