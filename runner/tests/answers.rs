@@ -238,7 +238,7 @@ fn samples_that_cannot_be_used_are_refused_in_one_sentence() {
     let with = |from: &str, to: &str| format!("{}\n{}\n", line(1), line(2).replace(from, to));
     let cases = [
         ("empty", String::new(), "there are no samples in it"),
-        ("binary", "\u{0}\u{1}".to_owned(), "line 1: the column schema is missing"),
+        ("binary", "\u{0}\u{1}".to_owned(), "it is not text (byte 0)"),
         ("text", "my notes\n".to_owned(), "line 1: the column schema is missing"),
         ("damaged", format!("{}\n\n{}", line(1), &line(2)[..90]), "line 3: it is not a sample"),
         ("negative", with("2.5,", "-2.5,"), "line 2: completion_time_secs is -2.5"),

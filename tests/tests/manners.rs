@@ -103,7 +103,6 @@ async fn the_page_fits_from_320_pixels_to_4k_and_nothing_jumps_once_it_is_there(
         .await?
         .json()
         .clone();
-    println!("layout shift from a link to its answer: {observed}");
     assert!(observed.as_f64().is_some_and(|sum| sum < 0.1), "{observed}");
     browser.close().await
 }

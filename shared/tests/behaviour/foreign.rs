@@ -43,7 +43,7 @@ fn a_table_with_decimal_commas_and_milliseconds_gives_the_runs_that_it_holds() {
         .iter()
         .map(|o| run(o.executors, o.cores_per_executor, o.sampling_rate, o.completion_time_secs))
         .collect();
-    assert_eq!(seen, [run(1, 1, 1.0, 1000.000_25), run(2, 4, 0.1, 12.5005)]);
+    assert_eq!(seen, [run(1, 1, 1.0, 1_000.000_25), run(2, 4, 0.1, 12.5005)]);
 }
 
 #[test]

@@ -127,7 +127,7 @@ fn a_short_link_asks_the_same_question_about_the_job_it_names() {
     assert!(fragment.starts_with("q1.") && fragment.len() < view.to_fragment().len());
     assert_eq!(ShortLink::from_fragment(&fragment), Ok(short.clone()));
     assert_eq!(View::from_link(&fragment), Err(LinkError::NotALink), "it holds no runs");
-    let mut other = view.job.context.clone();
+    let mut other = view.job.context;
     other.workload.batch_size += 1;
     assert_ne!(other.fingerprint(), short.job);
     assert!((0..fragment.len()).all(|end| ShortLink::from_fragment(&fragment[..end]).is_err()));
