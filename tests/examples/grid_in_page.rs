@@ -46,7 +46,7 @@ async fn main() -> anyhow::Result<()> {
     let target = workspace_dir().join("target/bench");
     std::fs::create_dir_all(&target)?;
     std::fs::write(target.join("scenario_grid_page.json"), &text)?;
-    println!("{text}");
+    eprintln!("{text}");
     Ok(())
 }
 

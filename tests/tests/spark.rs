@@ -1,4 +1,5 @@
 //! The Spark engine on real standalone clusters.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what serves tests may panic as tests do")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

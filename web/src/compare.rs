@@ -23,7 +23,7 @@ impl Neighbours {
         let front = || decision.pareto.iter().filter_map(|place| Some((*place, at(*place)?)));
         // The front comes by time ascending, and its money falls along it.
         let cheaper = front().find(|(_, other)| other.1 < cost && other.0 > secs);
-        let faster = front().filter(|(_, other)| other.0 < secs && other.1 > cost).next_back();
+        let faster = front().rfind(|(_, other)| other.0 < secs && other.1 > cost);
         Self { cheaper: cheaper.map(|(place, _)| place), faster: faster.map(|(place, _)| place) }
     }
 }

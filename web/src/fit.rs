@@ -18,7 +18,7 @@ pub enum ToWorker {
     /// A file whose bytes come beside the message, and what its columns are where the person has said it.
     Import(Option<Mapping>),
     /// Which samples to collect next.
-    Advise(Job, Question),
+    Advise(Job, Box<Question>),
 }
 
 /// What the worker says to the page.

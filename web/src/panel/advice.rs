@@ -41,7 +41,7 @@ pub fn NextSamples() -> impl IntoView {
                 Ok(_) => {}
                 Err(reason) => advice.set(Some(Err(reason))),
             };
-            match Errand::start(WORKER, &ToWorker::Advise(job, question), None, told) {
+            match Errand::start(WORKER, &ToWorker::Advise(job, Box::new(question)), None, told) {
                 Ok(started) => errand.set_value(Some(started)),
                 Err(reason) => advice.set(Some(Err(reason))),
             }

@@ -31,13 +31,10 @@ pub fn Saved() -> impl IntoView {
     };
     let row = move |named: Named| {
         let Named { name, fragment } = named;
-        let open = {
-            let fragment = fragment.clone();
-            move |_| {
-                begin_scenario();
-                let opened = planner.open_fragment(&fragment);
-                mistake.set(opened.err().map(|error| format!("It cannot be opened: {error}.")));
-            }
+        let open = move |_| {
+            begin_scenario();
+            let opened = planner.open_fragment(&fragment);
+            mistake.set(opened.err().map(|error| format!("It cannot be opened: {error}.")));
         };
         let gone = name.clone();
         view! {

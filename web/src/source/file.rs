@@ -77,7 +77,7 @@ pub fn read(planner: Planner, file: File) {
             return;
         };
         planner.import.bytes.set_value(Some(Uint8Array::new(&buffer)));
-        start(planner, name, None);
+        start(planner, &name, None);
     });
 }
 
@@ -91,43 +91,41 @@ pub fn read_mapped(planner: Planner, mapping: Mapping) {
     });
     let name = planner.import.unmapped.with_untracked(|unmapped| unmapped.as_ref().map(|table| table.name.clone()));
     if let Some(name) = name {
-        start(planner, name, Some(mapping));
+        start(planner, &name, Some(mapping));
     }
 }
 
-fn start(planner: Planner, name: String, mapping: Option<Mapping>) {
+fn start(planner: Planner, name: &str, mapping: Option<Mapping>) {
     let bytes = planner.import.bytes.get_value();
     let is_mapped = mapping.is_some();
-    let told = {
-        let name = name.clone();
-        move |told: Result<FromWorker, String>| {
-            planner.import.reading.set(None);
-            let imported = match told {
-                Ok(FromWorker::Imported(imported)) => imported,
-                Ok(_) => return,
-                Err(reason) => Err(reason),
-            };
-            match imported {
-                Ok(Imported::Jobs(jobs)) => {
-                    planner.import.give_up();
-                    planner.alert.set(None);
-                    planner.newer.set(None);
-                    planner.live.follows.set(false);
-                    planner.take_jobs(jobs, 0);
+    let file = name.to_owned();
+    let told = move |told: Result<FromWorker, String>| {
+        planner.import.reading.set(None);
+        let imported = match told {
+            Ok(FromWorker::Imported(imported)) => imported,
+            Ok(_) => return,
+            Err(reason) => Err(reason),
+        };
+        match imported {
+            Ok(Imported::Jobs(jobs)) => {
+                planner.import.give_up();
+                planner.alert.set(None);
+                planner.newer.set(None);
+                planner.live.follows.set(false);
+                planner.take_jobs(jobs, 0);
+            }
+            Ok(Imported::Columns(columns)) => {
+                planner.alert.set(None);
+                planner.import.unmapped.set(Some(Unmapped { name: file.clone(), columns, mistake: None }));
+            }
+            Err(error) if is_mapped => planner.import.unmapped.update(|unmapped| {
+                if let Some(unmapped) = unmapped {
+                    unmapped.mistake = Some(format!("{error}."));
                 }
-                Ok(Imported::Columns(columns)) => {
-                    planner.alert.set(None);
-                    planner.import.unmapped.set(Some(Unmapped { name: name.clone(), columns, mistake: None }));
-                }
-                Err(error) if is_mapped => planner.import.unmapped.update(|unmapped| {
-                    if let Some(unmapped) = unmapped {
-                        unmapped.mistake = Some(format!("{error}."));
-                    }
-                }),
-                Err(error) => {
-                    planner.import.give_up();
-                    planner.alert.set(Some(format!("{name} cannot be used: {error}.")));
-                }
+            }),
+            Err(error) => {
+                planner.import.give_up();
+                planner.alert.set(Some(format!("{file} cannot be used: {error}.")));
             }
         }
     };
