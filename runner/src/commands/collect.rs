@@ -192,9 +192,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         progress.line(&format!("{done} of {of} runs are in {file} already"));
     }
     if let Engine::Spark(spark) = &engine {
-        if job.training.is_some() {
-            return Err(unusable("the Spark engine runs inference only; train with --engine local"));
-        }
         spark.check(&job, runs.iter().map(|run| &run.configuration))?;
     }
     prepare(&job, &progress)?;
