@@ -58,7 +58,7 @@ impl Inbox {
     ///
     /// # Errors
     /// It failed.
-    pub fn while_wanted(&self, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    pub fn while_wanted<T>(&self, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
         self.state.is_busy.store(true, Ordering::SeqCst);
         if self.state.has_ended.load(Ordering::SeqCst) {
             abandon();

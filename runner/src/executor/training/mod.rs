@@ -56,8 +56,9 @@ pub fn serve(
                 trainee.peers = Some(Peers::join(listener, rank as usize, &addresses, &token)?);
                 reports.send(&Report::Joined { executors: addresses.len() as u32 })?;
             }
-            Order::Train(round) => inbox.while_wanted(|| trainee.train(&round))?,
-            Order::Evaluate(evaluation) => inbox.while_wanted(|| trainee.evaluate(&evaluation))?,
+            // Who has the last report may end the input: by then the work is done.
+            Order::Train(round) => reports.send(&inbox.while_wanted(|| trainee.train(&round))?)?,
+            Order::Evaluate(evaluation) => reports.send(&inbox.while_wanted(|| trainee.evaluate(&evaluation))?)?,
         }
     }
     Ok(())
@@ -121,8 +122,8 @@ impl Trainee<'_> {
         Ok(())
     }
 
-    /// Trains the steps of a round, a partition after the other, and reports each.
-    fn train(&mut self, round: &Round) -> anyhow::Result<()> {
+    /// Trains the steps of a round, a partition after the other, and reports each; gives the last report.
+    fn train(&mut self, round: &Round) -> anyhow::Result<Report> {
         let deal = self.deal();
         let rank = u64::from(round.rank);
         anyhow::ensure!(rank < deal.executors, "there is no executor {} among {}", rank + 1, deal.executors);
@@ -161,7 +162,7 @@ impl Trainee<'_> {
         if let Some(path) = &round.save {
             state::save(path, &self.job.model, &self.replica.write_down()?, unshared.images)?;
         }
-        self.reports.send(&Report::Trained { steps: end.saturating_sub(round.first_step) })
+        Ok(Report::Trained { steps: end.saturating_sub(round.first_step) })
     }
 
     /// Reads a partition and learns its mini-batches.
@@ -234,12 +235,12 @@ impl Trainee<'_> {
     }
 
     /// Judges the CNN by images that it did not learn.
-    fn evaluate(&mut self, evaluation: &Evaluation) -> anyhow::Result<()> {
+    fn evaluate(&mut self, evaluation: &Evaluation) -> anyhow::Result<Report> {
         let Evaluation { source, first, images } = evaluation;
         let numbers: Vec<u64> = (*first..first.saturating_add(*images)).collect();
         let places = (0..numbers.len() as u64).collect();
         let held_out = Sample::new(source.open()?, numbers);
         let (tally, broken) = self.replica.judge(&held_out, places, self.training.share_size as usize)?;
-        self.reports.send(&Report::Evaluated { tally, broken })
+        Ok(Report::Evaluated { tally, broken })
     }
 }
