@@ -35,8 +35,10 @@ async fn violations(browser: &Browser) -> anyhow::Result<Vec<String>> {
     let found = browser
         .page
         .execute_async(
-            "const done = arguments[1];
-             axe.run(document, { runOnly: { type: 'tag', values: arguments[0] } }).then(
+            "const [values, done] = arguments;
+             // A colour that is still on its way to another is neither.
+             Promise.allSettled(document.getAnimations().map((animation) => animation.finished)).then(() =>
+               axe.run(document, { runOnly: { type: 'tag', values } })).then(
                (results) => done(results.violations.flatMap((rule) => rule.nodes.map((node) =>
                  `${rule.id}: ${node.target.join(' ')}: ${node.failureSummary}`))),
                (error) => done([String(error)]));",
