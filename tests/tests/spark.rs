@@ -68,14 +68,14 @@ fn a_sweep_gives_the_samples_that_the_event_logs_confirm() -> anyhow::Result<()>
     let cluster = Cluster::start(2, 4, "")?;
     let home = tempfile::tempdir()?;
     let logs = home.path().join("logs");
-    let grid = ["--executors", "1,2", "--cores", "1,2", "--sampling-rate", "0.05,0.5", "--images", "400"];
+    let grid = ["--executors", "1,2", "--cores", "1,2", "--sampling-rate", "0.05,0.5,1", "--images", "400"];
     let job = ["--model", "lenet5", "--memory", "600", "--event-logs", logs.to_str().unwrap()];
     let arguments = collect(&cluster, home.path(), &[&grid[..], &job].concat());
     let answer = run(home.path(), &arguments);
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
 
     let samples = samples(&answer);
-    assert_eq!(samples.len(), 8);
+    assert_eq!(samples.len(), 12);
     for sample in &samples {
         assert_eq!(sample.outcome, Outcome::Completed, "{:?}", sample.reason);
         let spark = &sample.extra["spark"];
@@ -107,7 +107,7 @@ fn a_sweep_gives_the_samples_that_the_event_logs_confirm() -> anyhow::Result<()>
 
     let again = run(home.path(), &arguments);
     assert_eq!((again.code, again.stdout.as_str()), (Some(0), ""), "{}", again.stderr);
-    assert!(again.stderr.contains("8 of 8 runs"), "{}", again.stderr);
+    assert!(again.stderr.contains("12 of 12 runs"), "{}", again.stderr);
 
     let file = home.path().join("samples.jsonl");
     let plan = Answer::of(home.path(), &["plan", file.to_str().unwrap(), "--format", "json"])?.json()?;
