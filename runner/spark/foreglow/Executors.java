@@ -26,6 +26,9 @@ final class Executors implements Serializable {
     void await(JavaSparkContext spark) throws InterruptedException {
         // The driver counts as one.
         while (spark.sc().statusTracker().getExecutorInfos().length <= count) {
+            if (spark.sc().isStopped()) {
+                throw new IllegalStateException("the Spark master is gone, or has ended the application");
+            }
             Thread.sleep(PULSE_MS);
         }
     }
