@@ -2,8 +2,6 @@
 
 use foreglow_model::{Predictor, Setting};
 use foreglow_shared::Observation;
-#[cfg(target_arch = "wasm32")]
-use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::grid::{context, run};
 
