@@ -155,25 +155,25 @@ const LARGE: &[&str] = &[
 
 #[test]
 fn what_goes_wrong_is_told() -> anyhow::Result<()> {
-    let cluster = Cluster::start(2, 2, "")?;
+    let mut cluster = Cluster::start(2, 2, "")?;
     let home = tempfile::tempdir()?;
     too_small_a_cluster_is_refused_before_anything_is_submitted(&cluster, home.path());
     a_runner_that_exits_non_zero_fails_the_run(&cluster, home.path(), SMALL);
     images_that_nobody_worked_on_are_noticed(&cluster, home.path(), SMALL);
     an_executor_beyond_its_memory_is_told(&cluster, home.path());
-    Ok(())
+    nothing_is_left_of_a_killed_collection(&cluster, home.path(), LARGE)?;
+    a_master_that_does_not_answer_is_named(&mut cluster, home.path(), SMALL)
 }
 
 /// `cargo test --release --workspace --test spark -- --ignored`
 #[test]
-#[ignore = "what it kills may end before Spark notices: one run in three met a job that had completed"]
-fn what_is_killed_is_told_and_leaves_nothing_behind() -> anyhow::Result<()> {
+#[ignore = "now and then a run whose executor or worker was killed is sampled as completed; the cause is not known"]
+fn what_is_killed_is_told() -> anyhow::Result<()> {
     let mut cluster = Cluster::start(2, 2, "")?;
     let home = tempfile::tempdir()?;
     a_killed_executor_is_retried_and_the_sample_says_so(&cluster, home.path(), LARGE)?;
-    nothing_is_left_of_a_killed_collection(&cluster, home.path(), LARGE)?;
     a_lost_worker_fails_the_run(&mut cluster, home.path(), LARGE)?;
-    a_master_that_is_gone_is_named(&mut cluster, home.path(), SMALL)
+    a_master_that_goes_ends_the_run(&mut cluster, home.path(), SMALL)
 }
 
 fn too_small_a_cluster_is_refused_before_anything_is_submitted(cluster: &Cluster, home: &Path) {
@@ -276,13 +276,18 @@ fn a_lost_worker_fails_the_run(cluster: &mut Cluster, home: &Path, large: &[&str
     cluster.wait_until("no executor to be left", |cluster| Ok(cluster.executor_processes().is_empty()))
 }
 
-fn a_master_that_is_gone_is_named(cluster: &mut Cluster, home: &Path, small: &[&str]) -> anyhow::Result<()> {
+fn a_master_that_does_not_answer_is_named(cluster: &mut Cluster, home: &Path, small: &[&str]) -> anyhow::Result<()> {
     cluster.kill_master()?;
     let answer = run(home, &collect(cluster, home, small));
     assert_eq!(answer.code, Some(2));
     let sentence = format!("the Spark master does not answer at {}/json/", cluster.ui);
     assert!(answer.stderr.contains(&sentence), "{}", answer.stderr);
-    // Where its page is not asked, Spark's own answer is told.
+    Ok(())
+}
+
+/// Where its page is not asked, Spark's own answer is told.
+fn a_master_that_goes_ends_the_run(cluster: &mut Cluster, home: &Path, small: &[&str]) -> anyhow::Result<()> {
+    cluster.kill_master()?;
     let ui = cluster.ui.clone();
     let arguments: Vec<String> =
         collect(cluster, home, small).into_iter().map(|word| if word == ui { "none".into() } else { word }).collect();
