@@ -38,6 +38,8 @@ final class ExecutorProcess {
     /** Training: its number among the executors. */
     volatile int rank = -1;
     private volatile ExecutorFailed end;
+    /** Whether a task has failed by its end. */
+    private volatile boolean isEndTold;
     private volatile Writer input;
 
     private ExecutorProcess(List<String> command, String assignment) {
@@ -47,16 +49,23 @@ final class ExecutorProcess {
         keeper.start();
     }
 
-    /** The process, once it is ready; one that has ended is followed by another one. */
+    /**
+     * The process, once it is ready. One that has ended is followed by another one, and fails a task first, even where it ended
+     * between two tasks: a run in which a process was started anew is not the run that was asked for.
+     */
     static ExecutorProcess warm(Executors executors) throws ExecutorFailed, InterruptedException {
         ExecutorProcess process;
         synchronized (ExecutorProcess.class) {
+            if (current != null && current.end != null && !current.isEndTold) {
+                current.isEndTold = true;
+                throw new ExecutorFailed(current.end.getMessage());
+            }
             if (current == null || current.end != null) {
                 current = new ExecutorProcess(command(executors.program), executors.assignment);
             }
             process = current;
         }
-        wait(process.ready);
+        process.wait(process.ready);
         return process;
     }
 
@@ -115,10 +124,13 @@ final class ExecutorProcess {
         return command;
     }
 
-    private static String wait(CompletableFuture<String> answer) throws ExecutorFailed, InterruptedException {
+    private String wait(CompletableFuture<String> answer) throws ExecutorFailed, InterruptedException {
         try {
             return answer.get();
         } catch (ExecutionException error) {
+            if (end != null) {
+                isEndTold = true;
+            }
             // Made anew: it names the task that it ends.
             throw new ExecutorFailed(error.getCause().getMessage());
         }
