@@ -107,11 +107,13 @@ bench-planner: build | setup-test
 
 # What a first visit transfers and how long it takes, in headless Chromium; writes target/bench/page-load.json.
 bench-page: build | setup-test
-	cargo run $(CARGO_FLAGS) --example page_load
+	cargo build $(CARGO_FLAGS) --example page_load
+	target/release/examples/page_load
 
 # The pictures of docs/: light, dark and a phone's.
 screenshots: build | setup-test
-	cargo run $(CARGO_FLAGS) --example screenshots -- docs/screenshots
+	cargo build $(CARGO_FLAGS) --example screenshots
+	target/release/examples/screenshots docs/screenshots
 
 # Fuzzes what reads links and files, SECS seconds a target.
 SECS := 1200
