@@ -95,6 +95,9 @@ impl AdviceAnswer {
             [command] => text.push_str(&format!("\nCollect the first, then ask again:\n  {command}\n")),
             several => text.push_str(&format!("\nCollect these, then ask again:\n  {}\n", several.join("\n  "))),
         }
+        if !commands.is_empty() && self.context.engine == Engine::Spark {
+            text.push_str("\nIf the samples are of a program of your own, run that so instead, and import its event log.\n");
+        }
         text
     }
 
@@ -169,7 +172,6 @@ fn command(context: &Context, suggestion: &Suggestion, output: &Path) -> Option<
     let workload = &context.workload;
     let architecture = Architecture::named(&workload.model)?;
     let is_measurable = architecture.input.px.contains(&workload.image_px)
-        && context.engine == Engine::Local
         && workload.mode == Mode::Inference
         && workload.epochs == 1;
     if !is_measurable {
@@ -184,5 +186,5 @@ fn command(context: &Context, suggestion: &Suggestion, output: &Path) -> Option<
         accelerator: context.accelerator.clone(),
         extra: serde_json::Map::new(),
     };
-    Some(collect_command(workload, &configuration, suggestion.sampling_rate, &output.display().to_string()))
+    Some(collect_command(context, &configuration, suggestion.sampling_rate, &output.display().to_string()))
 }
