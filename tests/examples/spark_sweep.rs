@@ -12,7 +12,8 @@ use foreglow_shared::{Outcome, Sample, parse_line};
 use foreglow_tests::{Cluster, foreglow, spark_home, workspace_dir};
 
 /// The job: half a minute on one core.
-const JOB: &str = "--model resnet18 --image-px 64 --images 3200 --batch-size 8 --partition-size 8 --memory 700 --device cpu";
+const JOB: &str =
+    "--model resnet18 --image-px 64 --images 3200 --batch-size 8 --partition-size 8 --memory 700 --device cpu";
 const GRID: &str = "--executors 1,2,3 --cores 1,2 --sampling-rate 0.01,0.1,1";
 const RUNS: usize = 18;
 /// What only the executors can say.

@@ -163,7 +163,8 @@ impl HistoryServer {
     /// Spark or Java is missing, or the applications are not there in time.
     pub fn start(logs: &Path, applications: usize) -> anyhow::Result<Self> {
         let port = free_port()?;
-        let options = format!("-Dspark.history.fs.logDirectory=file://{} -Dspark.history.ui.port={port}", logs.display());
+        let options =
+            format!("-Dspark.history.fs.logDirectory=file://{} -Dspark.history.ui.port={port}", logs.display());
         let log = tempfile::NamedTempFile::new()?;
         let process = spawn("history.HistoryServer", &[], ("SPARK_HISTORY_OPTS", &options), log.path())?;
         let server = Self { address: format!("http://127.0.0.1:{port}"), process };

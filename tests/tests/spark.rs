@@ -106,7 +106,10 @@ fn a_sweep_gives_the_samples_that_the_event_logs_confirm() -> anyhow::Result<()>
         // Imported, the log says the same of the run.
         let imported = run.sample(&Default::default(), "another version")?;
         assert_eq!(imported, (without_executors_words(sample), Vec::new()));
-        assert_eq!((sample.host.cpu.as_deref(), &sample.extra["spark"]["machines"]), (Some("Two believers"), &1.into()));
+        assert_eq!(
+            (sample.host.cpu.as_deref(), &sample.extra["spark"]["machines"]),
+            (Some("Two believers"), &1.into())
+        );
     }
     let applications = std::fs::read_dir(&logs)?.count();
     assert_eq!(applications, 4, "an application serves every sampling rate of its configuration");
@@ -336,7 +339,8 @@ fn training_ends_with_an_executor_and_the_sample_says_why(
     home: &Path,
     average_every: &str,
 ) -> anyhow::Result<()> {
-    let job = ["--mode", "training", "--model", "lenet5", "--images", "96", "--sampling-rate", "1", "--epochs", "100000"];
+    let job =
+        ["--mode", "training", "--model", "lenet5", "--images", "96", "--sampling-rate", "1", "--epochs", "100000"];
     let more = ["--average-every", average_every, "--memory", "600", "--executors", "2", "--cores", "1"];
     let (program, executors) = at_work(cluster, home, &[&job[..], &more].concat())?;
     kill(executors[0]);

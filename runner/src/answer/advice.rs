@@ -96,7 +96,9 @@ impl AdviceAnswer {
             several => text.push_str(&format!("\nCollect these, then ask again:\n  {}\n", several.join("\n  "))),
         }
         if !commands.is_empty() && self.context.engine == Engine::Spark {
-            text.push_str("\nIf the samples are of a program of your own, run that so instead, and import its event log.\n");
+            text.push_str(
+                "\nIf the samples are of a program of your own, run that so instead, and import its event log.\n",
+            );
         }
         text
     }
@@ -171,9 +173,8 @@ impl AdviceAnswer {
 fn command(context: &Context, suggestion: &Suggestion, output: &Path) -> Option<String> {
     let workload = &context.workload;
     let architecture = Architecture::named(&workload.model)?;
-    let is_measurable = architecture.input.px.contains(&workload.image_px)
-        && workload.mode == Mode::Inference
-        && workload.epochs == 1;
+    let is_measurable =
+        architecture.input.px.contains(&workload.image_px) && workload.mode == Mode::Inference && workload.epochs == 1;
     if !is_measurable {
         return None;
     }

@@ -207,7 +207,8 @@ fn a_training_run_is_told_from_others_by_its_labels() {
     );
     assert_eq!(serde_json::Value::Object(workload.extra), extra);
     assert_eq!(sample(&training).unwrap().extra["seed"], 7);
-    let wrong = sample(&training.replace("\"spark.foreglow.share_size\":\"8\"", "\"spark.foreglow.share_size\":\"a few\""));
+    let wrong =
+        sample(&training.replace("\"spark.foreglow.share_size\":\"8\"", "\"spark.foreglow.share_size\":\"a few\""));
     assert!(wrong.unwrap_err().to_string().contains("share_size is \"a few\"; it must be a number, true or false"));
 }
 

@@ -69,7 +69,9 @@ pub fn averaging(run: &Run<'_>, configuration: &Configuration, learning_secs: f6
 pub fn properties(job: &Job, configuration: &Configuration) -> Vec<(&'static str, String)> {
     let Some(training) = &job.training else { return Vec::new() };
     let is_averaged = training.settings.average_every > 1 && configuration.executors > 1;
-    let Some(architecture) = Architecture::named(&job.workload.model).filter(|_| is_averaged) else { return Vec::new() };
+    let Some(architecture) = Architecture::named(&job.workload.model).filter(|_| is_averaged) else {
+        return Vec::new();
+    };
     let parameters = architecture.size(job.workload.image_px, &Device::flex()).parameters as u64;
     let slots = if training.settings.average_optimizer_state { training.settings.optimizer.slots() as u64 } else { 0 };
     let replica_mib = (4 * parameters * (1 + slots)).div_ceil(1 << 20);
