@@ -214,7 +214,7 @@ fn what_is_killed_is_told() -> anyhow::Result<()> {
     }
     a_lost_worker_fails_the_run(&mut cluster, home.path(), LARGE)?;
     let reason = failed_sample(&waiting)?.reason.unwrap();
-    assert!(reason.contains("All masters are unresponsive"), "{reason}");
+    assert!(reason.contains("the Spark master is gone"), "{reason}");
     Ok(())
 }
 
