@@ -197,6 +197,7 @@ fn what_goes_wrong_is_told() -> anyhow::Result<()> {
     a_runner_that_exits_non_zero_fails_the_run(&cluster, home.path(), SMALL);
     images_that_nobody_worked_on_are_noticed(&cluster, home.path(), SMALL);
     an_executor_beyond_its_memory_is_told(&cluster, home.path());
+    no_executor_is_left(&cluster)?;
     nothing_is_left_of_a_killed_collection(&cluster, home.path(), LARGE)?;
     a_master_that_does_not_answer_is_named(&mut cluster, home.path(), SMALL)
 }
@@ -213,6 +214,9 @@ fn what_is_killed_is_told() -> anyhow::Result<()> {
         training_ends_with_an_executor_and_the_sample_says_why(&cluster, home.path(), average_every)?;
     }
     a_lost_worker_fails_the_run(&mut cluster, home.path(), LARGE)?;
+    drop(cluster);
+    let mut cluster = Cluster::start(1, 2, "")?;
+    a_master_that_goes_in_the_middle_of_a_run_changes_nothing(&mut cluster, home.path(), LARGE)?;
     let reason = failed_sample(&waiting)?.reason.unwrap();
     assert!(reason.contains("the Spark master is gone"), "{reason}");
     Ok(())
@@ -298,7 +302,7 @@ fn a_killed_executor_is_retried_and_the_sample_says_so(
     assert!(reason.contains("the executor's process ended early (signal: 9)"), "{reason}");
     assert_eq!(sample.extra["images_processed"], 400, "the partition ran again");
     assert_eq!(sample.extra["spark"]["failed_tasks"], 1);
-    cluster.wait_until("no executor to be left", |cluster| Ok(cluster.executor_processes().is_empty()))
+    no_executor_is_left(cluster)
 }
 
 fn nothing_is_left_of_a_killed_collection(cluster: &Cluster, home: &Path, large: &[&str]) -> anyhow::Result<()> {
@@ -315,7 +319,7 @@ fn a_lost_worker_fails_the_run(cluster: &mut Cluster, home: &Path, large: &[&str
     cluster.kill_worker_of(executors[0])?;
     let reason = failed_sample(&program)?.reason.unwrap();
     assert!(reason.contains("went while it ran: worker lost"), "{reason}");
-    cluster.wait_until("no executor to be left", |cluster| Ok(cluster.executor_processes().is_empty()))
+    no_executor_is_left(cluster)
 }
 
 fn a_master_that_does_not_answer_is_named(cluster: &mut Cluster, home: &Path, small: &[&str]) -> anyhow::Result<()> {
@@ -325,6 +329,25 @@ fn a_master_that_does_not_answer_is_named(cluster: &mut Cluster, home: &Path, sm
     let sentence = format!("the Spark master does not answer at {}/json/", cluster.ui);
     assert!(answer.stderr.contains(&sentence), "{}", answer.stderr);
     Ok(())
+}
+
+/// Spark's executors and its driver work on without it.
+fn a_master_that_goes_in_the_middle_of_a_run_changes_nothing(
+    cluster: &mut Cluster,
+    home: &Path,
+    large: &[&str],
+) -> anyhow::Result<()> {
+    let (program, _) = at_work(cluster, home, large)?;
+    cluster.kill_master()?;
+    let sample = parse_line(&program.wait_for_line("\"outcome\"", Duration::from_secs(300))?)?;
+    assert_eq!((sample.outcome, sample.reason), (Outcome::Completed, None));
+    no_executor_is_left(cluster)
+}
+
+fn no_executor_is_left(cluster: &Cluster) -> anyhow::Result<()> {
+    cluster.wait_until("no executor to be left", |cluster| {
+        Ok(cluster.executor_processes().is_empty() && cluster.executor_jvms().is_empty())
+    })
 }
 
 /// Where its page is not asked, Spark's own answer is told.
@@ -346,7 +369,7 @@ fn training_ends_with_an_executor_and_the_sample_says_why(
     kill(executors[0]);
     let reason = failed_sample(&program)?.reason.unwrap();
     assert!(reason.contains("the executor's process ended early (signal: 9)"), "every {average_every}: {reason}");
-    cluster.wait_until("no executor to be left", |cluster| Ok(cluster.executor_processes().is_empty()))
+    no_executor_is_left(cluster)
 }
 
 /// The accelerators are a script's claim: the runner is told which of them is its own, and computes on the processor.

@@ -128,14 +128,18 @@ fn labels(job: &Job, configuration: &Configuration) -> Vec<(&'static str, String
 
 #[cfg(test)]
 mod tests {
+    use foreglow_shared::Mode;
+
     use super::*;
     use crate::cnn::Architecture;
     use crate::device::{Wish, on_cluster};
+    use crate::engine::TrainingJob;
+    use crate::executor::training::{Optimizer, Schedule, Training};
     use crate::images::Source;
 
-    fn arguments(master: &str, wish: &Wish, properties: &[(String, String)]) -> String {
+    fn job(wish: &Wish) -> Job {
         let architecture = Architecture::named("resnet50").unwrap();
-        let job = Job {
+        Job {
             workload: Job::workload(architecture, 224, 200_000, 32),
             source: Source::Folder("/data/photos".into()),
             device: on_cluster(wish).unwrap(),
@@ -143,7 +147,32 @@ mod tests {
             timeout: None,
             broken_limit: None,
             training: None,
+        }
+    }
+
+    /// Every 20 mini-batches Spark averages the parameters and Adam's moments.
+    fn training() -> Job {
+        let mut job = job(&Wish::Cpu);
+        job.workload.mode = Mode::Training;
+        job.workload.epochs = 4;
+        let settings = Training {
+            optimizer: Optimizer::Adam,
+            learning_rate: 0.001,
+            schedule: Schedule::Constant,
+            epochs: 4,
+            executors: 1,
+            average_every: 20,
+            average_optimizer_state: true,
+            share_size: 8,
+            listen: None,
         };
+        job.workload.extra.insert("optimizer".into(), "adam".into());
+        job.workload.extra.insert("average_every".into(), 20.into());
+        job.training = Some(TrainingJob { settings, held_out: None });
+        job
+    }
+
+    fn arguments(master: &str, job: &Job, properties: &[(String, String)]) -> String {
         let is_there = master == "yarn";
         let submission = Submission {
             master: &master.parse().unwrap(),
@@ -153,7 +182,7 @@ mod tests {
             shipped: (!is_there).then_some(Path::new("/usr/bin/foreglow")),
             program: is_there.then_some(Path::new("/opt/foreglow")),
         };
-        let arguments = submission.arguments(&job, &job.configuration(3, 4, 4096, 40)).join("\n");
+        let arguments = submission.arguments(job, &job.configuration(3, 4, 4096, 40)).join("\n");
         arguments.replace("--conf\n", "--conf ").replace(concat!("=", env!("CARGO_PKG_VERSION")), "=VERSION")
     }
 
@@ -163,10 +192,12 @@ mod tests {
 
     #[test]
     fn the_arguments_of_each_kind_of_cluster_are_golden() {
-        insta::assert_snapshot!("standalone", arguments("spark://10.0.0.1:7077", &Wish::Cpu, &[]));
+        insta::assert_snapshot!("standalone", arguments("spark://10.0.0.1:7077", &job(&Wish::Cpu), &[]));
         let queue = [property("spark.yarn.queue", "research"), property("spark.executor.memoryOverhead", "6g")];
-        insta::assert_snapshot!("yarn", arguments("yarn", &Wish::Cpu, &queue));
+        insta::assert_snapshot!("yarn", arguments("yarn", &job(&Wish::Cpu), &queue));
         let image = [property("spark.kubernetes.container.image", "spark:3.5.9")];
-        insta::assert_snapshot!("kubernetes-gpu", arguments("k8s://https://10.0.0.1:6443", &Wish::Gpu, &image));
+        insta::assert_snapshot!("kubernetes-gpu", arguments("k8s://https://10.0.0.1:6443", &job(&Wish::Gpu), &image));
+        let own = [property("spark.driver.memory", "6g"), property("spark.foreglow.cpu", "Some CPU")];
+        insta::assert_snapshot!("training", arguments("spark://10.0.0.1:7077", &training(), &own));
     }
 }
