@@ -24,13 +24,17 @@ measure() {
   done
 }
 
-measure resnet18-inference --model resnet18 --image-px 64 --images 3200 --batch-size 8 --partition-size 8
-measure mobilenet_v2-inference --model mobilenet_v2 --image-px 96 --images 3200 --batch-size 8 --partition-size 8
-measure resnet18-training --mode training --model resnet18 --image-px 32 --images 1600 --batch-size 8 --share-size 4
-measure mobilenet_v2-training --mode training --model mobilenet_v2 --image-px 32 --images 1600 --batch-size 8 --share-size 4
-[ -z "${DRY_RUN:-}" ] || exit 0
+sweep() {
+  measure resnet18-inference --model resnet18 --image-px 64 --images 3200 --batch-size 8 --partition-size 8
+  measure mobilenet_v2-inference --model mobilenet_v2 --image-px 96 --images 3200 --batch-size 8 --partition-size 8
+  measure resnet18-training --mode training --model resnet18 --image-px 32 --images 1600 --batch-size 8 --share-size 4
+  measure mobilenet_v2-training --mode training --model mobilenet_v2 --image-px 32 --images 1600 --batch-size 8 --share-size 4
+  [ -z "${DRY_RUN:-}" ] || exit 0
 
-cat "$out"/*-inference.jsonl "$out"/*-training.jsonl >"$out/samples.jsonl"
-for name in resnet18-inference mobilenet_v2-inference resnet18-training mobilenet_v2-training; do
-  "$foreglow" evaluate "$out/$name.jsonl" | tee "$out/$name.txt"
-done
+  cat "$out"/*-inference.jsonl "$out"/*-training.jsonl >"$out/samples.jsonl"
+  for name in resnet18-inference mobilenet_v2-inference resnet18-training mobilenet_v2-training; do
+    "$foreglow" evaluate "$out/$name.jsonl" | tee "$out/$name.txt"
+  done
+}
+
+sweep
