@@ -158,7 +158,7 @@ impl Place {
             Self::VirtualGpu(index) => DeviceKind::VirtualGpu(index),
             Self::Software => DeviceKind::Cpu,
         };
-        match Device::wgpu_options().device_kind(kind).init() {
+        match Device::wgpu_options().device_kind(kind.clone()).init() {
             Ok(device) => Ok(device),
             // This process has opened it before.
             Err(WgpuInitError::Registration { .. }) => Ok(Device::wgpu(kind)),

@@ -27,15 +27,15 @@ pub fn forward_passes_secs(job: &Assignment, passes: u32) -> anyhow::Result<f64>
     let batch = mini_batch(job, architecture)?;
     // The clock has the place after the threads.
     let start = Barrier::new(job.threads as usize + 1);
+    let one = |cnn: Box<dyn Cnn>| {
+        // One that panicked before the others are ready would leave them waiting.
+        let warm = catch_unwind(AssertUnwindSafe(|| pass(cnn.as_ref(), &batch, &device, WARM_UP)))
+            .unwrap_or_else(|panic| Err(anyhow::anyhow!("the CNN panicked: {}", words(panic.as_ref()))));
+        start.wait();
+        warm.and_then(|()| pass(cnn.as_ref(), &batch, &device, passes))
+    };
+    let one = &one;
     std::thread::scope(|scope| {
-        let one = |cnn: Box<dyn Cnn>| {
-            // One that panicked before the others are ready would leave them waiting.
-            let warm = catch_unwind(AssertUnwindSafe(|| pass(cnn.as_ref(), &batch, &device, WARM_UP)))
-                .unwrap_or_else(|panic| Err(anyhow::anyhow!("the CNN panicked: {}", words(panic.as_ref()))));
-            start.wait();
-            warm.and_then(|()| pass(cnn.as_ref(), &batch, &device, passes))
-        };
-        let one = &one;
         let threads: Vec<_> = (0..job.threads).map(|_| cnn.share()).map(|cnn| scope.spawn(move || one(cnn))).collect();
         start.wait();
         let clock = Instant::now();
