@@ -2,6 +2,8 @@
 
 mod bare_loop;
 mod bounds;
+#[cfg(test)]
+mod lost_device;
 pub mod protocol;
 mod slot;
 pub mod training;
@@ -58,7 +60,7 @@ fn start(job: &Assignment, input: impl BufRead + Send + 'static, reports: &Repor
     if let Some(training) = &job.training {
         return training::serve(job, training, architecture, &sample, input, reports);
     }
-    let device = job.place.open();
+    let device = job.place.open()?;
     let cnn = architecture.build(job.seed, &device);
 
     let (orders, queue) = mpsc::channel();

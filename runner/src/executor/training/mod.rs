@@ -44,7 +44,7 @@ pub fn serve(
         Some(host) => Some(listen(host, reports)?),
     };
     let mut trainee =
-        Trainee { job, training, sample, reports, replica: Replica::new(architecture, job, training), peers: None };
+        Trainee { job, training, sample, reports, replica: Replica::new(architecture, job, training)?, peers: None };
     trainee.warm_up()?;
     let inbox = Inbox::open(input)?;
     reports.send(&Report::Ready { images: sample.len() })?;

@@ -31,10 +31,13 @@ pub struct Replica {
 
 impl Replica {
     /// With weights from the job's seed.
-    pub fn new(architecture: &'static Architecture, job: &Assignment, training: &Training) -> Self {
-        let device = job.place.open();
+    ///
+    /// # Errors
+    /// The device is not there.
+    pub fn new(architecture: &'static Architecture, job: &Assignment, training: &Training) -> anyhow::Result<Self> {
+        let device = job.place.open()?;
         let numbers = architecture.build(job.seed, &device).numbers();
-        Self {
+        Ok(Self {
             architecture,
             learners: (0..job.threads).map(|_| Learner::new(architecture, job.image_px, &device)).collect(),
             training: training.clone(),
@@ -44,7 +47,7 @@ impl Replica {
             device,
             steps: 0,
             is_fresh: true,
-        }
+        })
     }
 
     /// Forgets what it has learned.
