@@ -120,7 +120,7 @@ SECS := 1200
 fuzz:
 	fuzz/run.sh $(SECS)
 
-bench: setup-run bench-decision bench-grid-page bench-planner bench-page bench-input bench-overhead bench-cnns bench-training bench-spark bench-event-log $(SKLEARN)
+bench: setup-run bench-decision bench-grid-page bench-planner bench-page bench-input bench-overhead bench-cnns bench-training bench-spark bench-simulation bench-event-log $(SKLEARN)
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 
@@ -156,6 +156,17 @@ setup-spark:
 
 bench-spark: setup-spark build
 	python3 bench/spark/run.py
+
+# How near `foreglow simulate` is on other configurations than the log's own.
+.PHONY: bench-simulation
+bench-simulation: setup-spark build
+	python3 bench/spark/simulation.py
+
+# A whole sweep on a Spark cluster of this machine, from the runs to the scenario table.
+.PHONY: sweep-spark
+sweep-spark: setup-spark build
+	cargo build $(CARGO_FLAGS) --example spark_sweep
+	target/release/examples/spark_sweep
 
 .PHONY: bench-input
 bench-input: build $(if $(filter $(PARITY)/%,$(PYTORCH)),$(PARITY)/venv/installed)

@@ -14,4 +14,4 @@ pub use crate::browser::Browser;
 pub use crate::cluster::{answer, cluster_job, cluster_view};
 pub use crate::file_host::FileHost;
 pub use crate::program::{Answer, Program, foreglow, planner_dir, workspace_dir};
-pub use crate::spark::{Cluster, spark_home};
+pub use crate::spark::{Cluster, HistoryServer, free_port, spark_home};

@@ -14,8 +14,11 @@ pub struct Label {
     pub flag: Option<&'static str>,
 }
 
+/// The labels that stand in a workload under the same name, beside its own fields: what else decides how long it takes.
+pub const WORKLOAD_LABELS: [&str; 5] = ["data", "optimizer", "average_every", "average_optimizer_state", "share_size"];
+
 /// Every label.
-pub const LABELS: [Label; 17] = [
+pub const LABELS: [Label; 23] = [
     Label { name: "model", flag: Some("--model") },
     Label { name: "mode", flag: Some("--mode") },
     Label { name: "image_px", flag: Some("--image-px") },
@@ -29,12 +32,19 @@ pub const LABELS: [Label; 17] = [
     Label { name: "accelerator", flag: Some("--accelerator") },
     Label { name: "cpu", flag: Some("--cpu") },
     Label { name: "adapter", flag: Some("--adapter") },
+    // Of training.
+    Label { name: "optimizer", flag: None },
+    Label { name: "average_every", flag: None },
+    Label { name: "average_optimizer_state", flag: None },
+    Label { name: "share_size", flag: None },
+    Label { name: "seed", flag: None },
     // What was asked for, held against what ran.
     Label { name: "executors", flag: None },
     Label { name: "cores_per_executor", flag: None },
     Label { name: "runner_version", flag: None },
-    // The sample's UUID; measured jobs that share it are one run.
+    // The sample's UUID; measured jobs that share it are one run, which has so many.
     Label { name: "run", flag: None },
+    Label { name: "jobs", flag: None },
 ];
 
 /// Values of labels, by name.
