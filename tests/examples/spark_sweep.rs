@@ -39,7 +39,7 @@ fn main() -> anyhow::Result<()> {
 
     run(&["import", &logs, "--output", &imported])?;
     compare(&samples(&sampled)?, &samples(&imported)?)?;
-    println!("\nAll {RUNS} runs: what the event logs say is what the runner measured.\n");
+    eprintln!("\nAll {RUNS} runs: what the event logs say is what the runner measured.\n");
     run(&["evaluate", &imported])
 }
 
