@@ -5,9 +5,9 @@ use std::time::Instant;
 use anyhow::Context as _;
 use burn::tensor::{Tensor, TensorData};
 
+use super::data::Data;
 use super::protocol::Assignment;
 use crate::cnn::Architecture;
-use crate::images::Decoder;
 
 /// Passes before the clock starts.
 const WARM_UP: u32 = 3;
@@ -19,18 +19,18 @@ const WARM_UP: u32 = 3;
 pub fn forward_passes_secs(job: &Assignment, passes: u32) -> anyhow::Result<f64> {
     let architecture = Architecture::named(&job.model).context("there is no such CNN")?;
     let device = job.place.open();
-    let cnn = architecture.build(job.seed, &device);
-    let sample = job.source.sample(job.images, job.sampling_rate, job.seed)?;
-    let mut decoder = Decoder::new(architecture.input.colour, job.image_px);
+    let data = Data::open(job, architecture)?;
+    let cnn = architecture.build(job.seed, data.shape(), &device);
+    let mut decoder = data.decoder();
     let mut numbers = Vec::new();
     for place in 0..u64::from(job.batch_size) {
-        sample
+        data.sample
             .read(place)
             .and_then(|image| decoder.decode(&image, &mut numbers))
             .map_err(|why| anyhow::anyhow!(why.0))?;
     }
-    let px = job.image_px as usize;
-    let batch = TensorData::new(numbers, [job.batch_size as usize, architecture.input.colour.channels(), px, px]);
+    let [channels, height, width] = data.shape();
+    let batch = TensorData::new(numbers, [job.batch_size as usize, channels, height, width]);
     let pass = || Tensor::from_data(batch.clone(), &device);
     let (mut clock, mut classes) = (Instant::now(), 0);
     for number in 0..WARM_UP + passes {

@@ -15,7 +15,7 @@ pub struct Label {
 }
 
 /// Every label.
-pub const LABELS: [Label; 17] = [
+pub const LABELS: [Label; 18] = [
     Label { name: "model", flag: Some("--model") },
     Label { name: "mode", flag: Some("--mode") },
     Label { name: "image_px", flag: Some("--image-px") },
@@ -26,6 +26,8 @@ pub const LABELS: [Label; 17] = [
     Label { name: "sampling_rate", flag: Some("--sampling-rate") },
     Label { name: "memory_per_executor_mib", flag: Some("--memory") },
     Label { name: "data", flag: Some("--data-name") },
+    // A `TextInput` as JSON.
+    Label { name: "text", flag: None },
     Label { name: "accelerator", flag: Some("--accelerator") },
     Label { name: "cpu", flag: Some("--cpu") },
     Label { name: "adapter", flag: Some("--adapter") },

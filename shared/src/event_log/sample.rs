@@ -7,7 +7,7 @@ use super::application::TaskTotals;
 use super::labels::{LabelError, Labels};
 use super::outcome::Ending;
 use super::run::Run;
-use crate::{Configuration, Engine, Host, Mode, SCHEMA, Sample, SampleError, Workload};
+use crate::{Configuration, Engine, Host, Mode, SCHEMA, Sample, SampleError, TextInput, Workload};
 
 /// What only labels say, and every sample needs.
 const NEEDED: [&str; 7] = ["model", "mode", "image_px", "images", "batch_size", "partition_size", "sampling_rate"];
@@ -144,7 +144,15 @@ fn workload(labels: &Labels) -> Result<Workload, LabelError> {
     if let Some(data) = labels.get("data") {
         extra.insert("data".to_owned(), data.into());
     }
-    Ok(Workload {
+    let text: Option<TextInput> = match labels.get("text") {
+        None => None,
+        Some(json) => Some(serde_json::from_str(json).map_err(|_| LabelError::Value {
+            name: "text",
+            value: json.to_owned(),
+            must: "the field `text` of a workload, as JSON",
+        })?),
+    };
+    let mut workload = Workload {
         model: labels.value("model", "the name of a CNN")?,
         mode,
         image_px: labels.value("image_px", COUNT)?,
@@ -152,5 +160,7 @@ fn workload(labels: &Labels) -> Result<Workload, LabelError> {
         epochs: if labels.get("epochs").is_some() { labels.value("epochs", COUNT)? } else { 1 },
         batch_size: labels.value("batch_size", COUNT)?,
         extra,
-    })
+    };
+    text.iter().for_each(|text| workload.set_text(text));
+    Ok(workload)
 }

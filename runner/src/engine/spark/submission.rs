@@ -110,6 +110,9 @@ fn labels(job: &Job, configuration: &Configuration) -> Vec<(&'static str, String
     if let Some(data) = workload.extra.get("data").and_then(serde_json::Value::as_str) {
         labels.push(("spark.foreglow.data", data.to_owned()));
     }
+    if let Some(text) = workload.extra.get("text") {
+        labels.push(("spark.foreglow.text", text.to_string()));
+    }
     labels
 }
 
@@ -118,7 +121,7 @@ mod tests {
     use super::*;
     use crate::cnn::Architecture;
     use crate::device::{Wish, on_cluster};
-    use crate::images::Source;
+    use crate::input::Source;
 
     fn arguments(master: &str, wish: &Wish, properties: &[(String, String)]) -> String {
         let architecture = Architecture::named("resnet50").unwrap();
