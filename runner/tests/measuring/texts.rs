@@ -120,12 +120,12 @@ fn the_text_cnn_learns_to_tell_texts_that_it_has_not_seen() {
 
 #[test]
 fn the_text_lstm_learns_to_tell_texts_that_it_has_not_seen() {
-    let options = "--images 800 --words 30 --sampling-rate 1 --batch-size 32 --epochs 8 --optimizer adam \
+    let options = "--images 800 --words 30 --sampling-rate 1 --batch-size 32 --epochs 6 --optimizer adam \
                    --learning-rate 0.003 --test-images 200 --cores 2";
     let sample = trained("text_lstm", options);
     let losses = losses(&sample);
-    assert!(losses[7] < losses[0] / 2.0, "{losses:?}");
-    assert!(told(&sample) > 0.6, "{} of the texts are told", told(&sample));
+    assert!(losses[5] < losses[0] / 3.0, "{losses:?}");
+    assert!(told(&sample) > 0.9, "{} of the texts are told", told(&sample));
 }
 
 #[test]

@@ -164,3 +164,26 @@ fn workload(labels: &Labels) -> Result<Workload, LabelError> {
     text.iter().for_each(|text| workload.set_text(text));
     Ok(workload)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_texts_of_a_job_stand_in_a_label_of_their_own() {
+        let mut labels = Labels::default();
+        let given =
+            [("model", "text_cnn"), ("mode", "inference"), ("image_px", "1"), ("images", "9"), ("batch_size", "8")];
+        given.into_iter().for_each(|(name, value)| labels.set(name, value));
+        assert_eq!(workload(&labels).unwrap().text(), None);
+        let text = TextInput { words: 500, vector_dims: 50, vocabulary: Some(5000), vectors: Some("glove.txt".into()) };
+        labels.set("text", serde_json::to_string(&text).unwrap());
+        assert_eq!(workload(&labels).unwrap().text(), Some(text));
+        labels.set("text", "500 words");
+        let error = workload(&labels).unwrap_err().to_string();
+        assert!(
+            error.contains("spark.foreglow.text is \"500 words\"; it must be the field `text` of a workload"),
+            "{error}"
+        );
+    }
+}
