@@ -7,7 +7,7 @@
 //! CPU device, `cpu`, is left out because it downloads LLVM while it builds.
 
 #[path = "../../../runner/src/cnn/mod.rs"]
-#[allow(dead_code, reason = "the benchmark needs a part of what the runner needs")]
+#[allow(dead_code, unused_imports, reason = "the benchmark needs a part of what the runner needs")]
 mod cnn;
 
 use std::hint::black_box;

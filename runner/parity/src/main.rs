@@ -4,7 +4,7 @@
 //! `make parity` runs both. It is compiled by itself, so that gradients and weight files do not reach the other crates.
 
 #[path = "../../src/cnn/mod.rs"]
-#[allow(dead_code, reason = "this half needs a part of what the runner needs")]
+#[allow(dead_code, unused_imports, reason = "this half needs a part of what the runner needs")]
 mod cnn;
 mod draw;
 mod gradients;
