@@ -45,7 +45,7 @@ impl Lstm {
     }
 
     /// The output after the last step: a sequence `[n, steps, inputs]` to `[n, units]`.
-    pub fn last(&self, sequence: Tensor<3>) -> Tensor<2> {
+    pub fn last(&self, sequence: &Tensor<3>) -> Tensor<2> {
         let [n, steps, _] = sequence.dims();
         let units = self.units();
         let zeros = Tensor::<2>::zeros([n, units], (&sequence.device(), sequence.dtype()));
@@ -108,7 +108,7 @@ mod tests {
             h = gate(2) * c.tanh();
         }
         let sequence = Tensor::<3>::from_data(TensorData::new(inputs.map(|x| x as f32).to_vec(), [1, 3, 1]), &device);
-        let last = lstm.last(sequence).into_data().try_to_vec::<f32>().unwrap();
+        let last = lstm.last(&sequence).into_data().try_to_vec::<f32>().unwrap();
         assert!((f64::from(last[0]) - h).abs() < 1e-6, "{last:?} and {h}");
     }
 
@@ -134,7 +134,7 @@ mod tests {
         let numbers: Vec<f32> = (0..2 * steps * inputs).map(|place| ((place * 37) % 19) as f32 / 10.0 - 0.9).collect();
         let sequence = Tensor::<3>::from_data(TensorData::new(numbers, [2, steps, inputs]), &device);
         let expected = theirs.forward(sequence.clone(), None).1.hidden.into_data();
-        lstm.last(sequence).into_data().assert_approx_eq::<f32>(&expected, Tolerance::absolute(1e-5));
+        lstm.last(&sequence).into_data().assert_approx_eq::<f32>(&expected, Tolerance::absolute(1e-5));
     }
 
     #[test]

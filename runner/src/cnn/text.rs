@@ -86,7 +86,7 @@ impl TextLstm {
     /// Scores: texts `[n, 1, words, dims]` to `[n, 20]`.
     pub fn forward(&self, texts: Tensor<4>) -> Tensor<2> {
         let [n, _, words, dims] = texts.dims();
-        self.head.forward(self.lstm.last(texts.reshape([n, words, dims])))
+        self.head.forward(self.lstm.last(&texts.reshape([n, words, dims])))
     }
 
     fn trace(&self, trace: &mut Trace) {

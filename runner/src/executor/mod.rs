@@ -3,6 +3,8 @@
 mod bare_loop;
 mod bounds;
 mod data;
+#[cfg(test)]
+mod lost_device;
 pub mod protocol;
 mod slot;
 pub mod training;
@@ -60,7 +62,7 @@ fn start(job: &Assignment, input: impl BufRead + Send + 'static, reports: &Repor
     if let Some(training) = &job.training {
         return training::serve(job, training, architecture, &data, input, reports);
     }
-    let device = job.place.open();
+    let device = job.place.open()?;
     let cnn = architecture.build(job.seed, data.shape(), &device);
 
     let (orders, queue) = mpsc::channel();

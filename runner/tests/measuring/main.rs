@@ -1,6 +1,8 @@
 //! The measuring commands, end to end, with the real binary and real images and texts.
 
 #[cfg(test)]
+mod adapters;
+#[cfg(test)]
 mod bench_folder;
 #[cfg(test)]
 mod collect;

@@ -44,7 +44,7 @@ pub fn serve(
         None => None,
         Some(host) => Some(listen(host, reports)?),
     };
-    let (sample, replica) = (&data.sample, Replica::new(architecture, job, training, data));
+    let (sample, replica) = (&data.sample, Replica::new(architecture, job, training, data)?);
     let mut trainee = Trainee { job, training, sample, reports, replica, peers: None };
     trainee.warm_up()?;
     let inbox = Inbox::open(input)?;

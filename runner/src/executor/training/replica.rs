@@ -33,10 +33,18 @@ pub struct Replica {
 
 impl Replica {
     /// With weights from the job's seed.
-    pub fn new(architecture: &'static Architecture, job: &Assignment, training: &Training, data: &Data) -> Self {
-        let device = job.place.open();
+    ///
+    /// # Errors
+    /// The device is not there.
+    pub fn new(
+        architecture: &'static Architecture,
+        job: &Assignment,
+        training: &Training,
+        data: &Data,
+    ) -> anyhow::Result<Self> {
+        let device = job.place.open()?;
         let numbers = architecture.build(job.seed, data.shape(), &device).numbers();
-        Self {
+        Ok(Self {
             architecture,
             shape: data.shape(),
             learners: (0..job.threads).map(|_| Learner::new(architecture, data, &device)).collect(),
@@ -47,7 +55,7 @@ impl Replica {
             device,
             steps: 0,
             is_fresh: true,
-        }
+        })
     }
 
     /// Forgets what it has learned.
