@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use burn::tensor::{Device, DeviceKind};
 
 use super::Reports;
+use super::data::Data;
 use super::protocol::{Assignment, Partition, Report};
 use super::slot::Slot;
 use crate::cnn::Architecture;
 use crate::device::{Place, probe};
-use crate::images::{Drawing, Source};
+use crate::input::{Drawing, Source};
 
 /// Standard output of an executor.
 #[derive(Clone, Default)]
@@ -39,6 +40,7 @@ fn a_device_that_is_lost_fails_the_partition_and_says_so() {
     let job = Assignment {
         model: "lenet5".into(),
         image_px: 32,
+        words: None,
         batch_size: 4,
         partition_size: 4,
         threads: 1,
@@ -54,8 +56,8 @@ fn a_device_that_is_lost_fails_the_partition_and_says_so() {
     // Its own handles, which can be destroyed.
     let (device, setup) = Device::wgpu_options().device_kind(DeviceKind::Cpu).init_with_setup().unwrap();
     let architecture = Architecture::named("lenet5").unwrap();
-    let sample = Arc::new(job.source.sample(job.images, job.sampling_rate, job.seed).unwrap());
-    let mut slot = Slot::new(architecture, architecture.build(0, &device), device, &job, sample);
+    let data = Arc::new(Data::open(&job, architecture).unwrap());
+    let mut slot = Slot::new(architecture.build(0, data.shape(), &device), device, &job, data);
     slot.warm_up().unwrap();
 
     let (said, (orders, queue)) = (Said::default(), mpsc::channel());

@@ -123,6 +123,7 @@ fn labels(job: &Job, configuration: &Configuration) -> Vec<(&'static str, String
     ];
     let words = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     labels.extend(WORKLOAD_LABELS.iter().filter_map(|name| Some((*name, words(workload.extra.get(*name)?)))));
+    labels.extend(workload.extra.get("text").map(|text| ("text", text.to_string())));
     labels
 }
 
@@ -131,7 +132,7 @@ mod tests {
     use super::*;
     use crate::cnn::Architecture;
     use crate::device::{Wish, on_cluster};
-    use crate::images::Source;
+    use crate::input::Source;
 
     fn arguments(master: &str, wish: &Wish, properties: &[(String, String)]) -> String {
         let architecture = Architecture::named("resnet50").unwrap();
