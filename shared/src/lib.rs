@@ -24,6 +24,7 @@ mod sample;
 mod separated;
 mod short_link;
 mod spark_submit;
+mod text;
 
 pub use crate::collect_command::collect_command;
 pub use crate::context::Context;
@@ -39,6 +40,7 @@ pub use crate::read::{ReadError, SampleFormat, read_samples};
 pub use crate::sample::{Configuration, Engine, Host, Mode, Outcome, SCHEMA, Sample, SampleError, Workload};
 pub use crate::short_link::{SHORT_PREFIX, ShortLink};
 pub use crate::spark_submit::{spark_properties, spark_submit_arguments};
+pub use crate::text::{NO_IMAGE_PX, TextInput};
 
 pub use jiff::{Timestamp, civil::Date};
 pub use uuid::Uuid;

@@ -10,7 +10,7 @@ use foreglow_shared::{
 use serde::Serialize;
 
 use super::{SCHEMA, json};
-use crate::cnn::Architecture;
+use crate::cnn::{Architecture, Input};
 use crate::exit::unusable;
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
@@ -173,8 +173,12 @@ impl AdviceAnswer {
 fn command(context: &Context, suggestion: &Suggestion, output: &Path) -> Option<String> {
     let workload = &context.workload;
     let architecture = Architecture::named(&workload.model)?;
-    let is_measurable =
-        architecture.input.px.contains(&workload.image_px) && workload.mode == Mode::Inference && workload.epochs == 1;
+    let is_taken = match (&architecture.input, workload.text()) {
+        (Input::Images { px, .. }, None) => px.contains(&workload.image_px),
+        (Input::Texts { words, .. }, Some(text)) => words.contains(&text.words),
+        _ => false,
+    };
+    let is_measurable = is_taken && workload.mode == Mode::Inference && workload.epochs == 1;
     if !is_measurable {
         return None;
     }

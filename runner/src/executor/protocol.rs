@@ -15,15 +15,18 @@ use serde::{Deserialize, Serialize};
 
 use super::training::Training;
 use crate::device::Place;
-use crate::images::Source;
+use crate::input::Source;
 
 /// What an executor has to do, known before its first partition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Assignment {
     /// Name of the CNN.
     pub model: String,
-    /// Side of the square input, pixels.
+    /// Side of the square input, pixels; means nothing where the source has texts.
     pub image_px: u32,
+    /// Words of a text that the CNN sees; `None` where the source has images.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<u32>,
     /// Images that go through the CNN at once.
     pub batch_size: u32,
     /// Images of a partition: with the batch size it tells the sizes of the mini-batches to warm up for.

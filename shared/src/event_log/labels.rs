@@ -18,7 +18,7 @@ pub struct Label {
 pub const WORKLOAD_LABELS: [&str; 5] = ["data", "optimizer", "average_every", "average_optimizer_state", "share_size"];
 
 /// Every label.
-pub const LABELS: [Label; 23] = [
+pub const LABELS: [Label; 24] = [
     Label { name: "model", flag: Some("--model") },
     Label { name: "mode", flag: Some("--mode") },
     Label { name: "image_px", flag: Some("--image-px") },
@@ -29,6 +29,8 @@ pub const LABELS: [Label; 23] = [
     Label { name: "sampling_rate", flag: Some("--sampling-rate") },
     Label { name: "memory_per_executor_mib", flag: Some("--memory") },
     Label { name: "data", flag: Some("--data-name") },
+    // A `TextInput` as JSON.
+    Label { name: "text", flag: None },
     Label { name: "accelerator", flag: Some("--accelerator") },
     Label { name: "cpu", flag: Some("--cpu") },
     Label { name: "adapter", flag: Some("--adapter") },

@@ -9,7 +9,7 @@ use super::application::TaskTotals;
 use super::labels::{LabelError, Labels, WORKLOAD_LABELS};
 use super::outcome::Ending;
 use super::run::Run;
-use crate::{Configuration, Engine, Host, Mode, SCHEMA, Sample, SampleError, Workload};
+use crate::{Configuration, Engine, Host, Mode, SCHEMA, Sample, SampleError, TextInput, Workload};
 
 /// What only labels say, and every sample needs.
 const NEEDED: [&str; 7] = ["model", "mode", "image_px", "images", "batch_size", "partition_size", "sampling_rate"];
@@ -157,7 +157,15 @@ fn workload(labels: &Labels) -> Result<Workload, LabelError> {
         };
         extra.insert(name.to_owned(), value);
     }
-    Ok(Workload {
+    let text: Option<TextInput> = match labels.get("text") {
+        None => None,
+        Some(json) => Some(serde_json::from_str(json).map_err(|_| LabelError::Value {
+            name: "text",
+            value: json.to_owned(),
+            must: "the field `text` of a workload, as JSON",
+        })?),
+    };
+    let mut workload = Workload {
         model: labels.value("model", "the name of a CNN")?,
         mode,
         image_px: labels.value("image_px", COUNT)?,
@@ -165,5 +173,30 @@ fn workload(labels: &Labels) -> Result<Workload, LabelError> {
         epochs: if labels.get("epochs").is_some() { labels.value("epochs", COUNT)? } else { 1 },
         batch_size: labels.value("batch_size", COUNT)?,
         extra,
-    })
+    };
+    text.iter().for_each(|text| workload.set_text(text));
+    Ok(workload)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_texts_of_a_job_stand_in_a_label_of_their_own() {
+        let mut labels = Labels::default();
+        let given =
+            [("model", "text_cnn"), ("mode", "inference"), ("image_px", "1"), ("images", "9"), ("batch_size", "8")];
+        given.into_iter().for_each(|(name, value)| labels.set(name, value));
+        assert_eq!(workload(&labels).unwrap().text(), None);
+        let text = TextInput { words: 500, vector_dims: 50, vocabulary: Some(5000), vectors: Some("glove.txt".into()) };
+        labels.set("text", serde_json::to_string(&text).unwrap());
+        assert_eq!(workload(&labels).unwrap().text(), Some(text));
+        labels.set("text", "500 words");
+        let error = workload(&labels).unwrap_err().to_string();
+        assert!(
+            error.contains("spark.foreglow.text is \"500 words\"; it must be the field `text` of a workload"),
+            "{error}"
+        );
+    }
 }

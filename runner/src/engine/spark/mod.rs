@@ -32,7 +32,7 @@ use super::{Job, Progress};
 use crate::executor::protocol::{Assignment, BrokenImage, Evaluation};
 use crate::executor::{is_out_of_memory, mini_batches};
 use crate::exit::unusable;
-use crate::images::images_in_sample;
+use crate::input::images_in_sample;
 use crate::interrupt::{Interrupt, Interrupted};
 
 /// Executors that are not there and warm by then never will be: a cluster may have to fetch an image first.
@@ -396,9 +396,9 @@ impl Run<'_> {
         let Some(BrokenImage { name, why }) = broken.first().filter(|_| broken.len() as u64 > limit) else {
             return Ok(());
         };
-        let count = broken.len();
+        let (count, noun) = (broken.len(), self.job.workload.noun());
         Err(failed(format!(
-            "broken images: {count}, more than the {limit} that --max-broken allows; the first is {name} ({why})"
+            "broken {noun}: {count}, more than the {limit} that --max-broken allows; the first is {name} ({why})"
         )))
     }
 

@@ -5,7 +5,7 @@ use burn::tensor::Device;
 use foreglow_shared::Configuration;
 use foreglow_shared::event_log::{Run, Stage};
 
-use crate::cnn::Architecture;
+use crate::cnn::{Architecture, Input};
 use crate::engine::Job;
 use crate::executor::protocol::Phases;
 use crate::executor::training::Deal;
@@ -72,7 +72,12 @@ pub fn properties(job: &Job, configuration: &Configuration) -> Vec<(&'static str
     let Some(architecture) = Architecture::named(&job.workload.model).filter(|_| is_averaged) else {
         return Vec::new();
     };
-    let parameters = architecture.size(job.workload.image_px, &Device::flex()).parameters as u64;
+    let shape = match (&architecture.input, job.workload.text()) {
+        (Input::Images { colour, .. }, _) => colour.shape(job.workload.image_px),
+        (Input::Texts { .. }, Some(text)) => [1, text.words as usize, text.vector_dims as usize],
+        (Input::Texts { .. }, None) => return Vec::new(),
+    };
+    let parameters = architecture.size(shape, &Device::flex()).parameters as u64;
     let slots = if training.settings.average_optimizer_state { training.settings.optimizer.slots() as u64 } else { 0 };
     let replica_mib = (4 * parameters * (1 + slots)).div_ceil(1 << 20);
     let memory_mib = DRIVER_MIB + (u64::from(configuration.executors) + COPIES) * replica_mib;

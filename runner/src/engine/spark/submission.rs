@@ -123,6 +123,7 @@ fn labels(job: &Job, configuration: &Configuration) -> Vec<(&'static str, String
     ];
     let words = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     labels.extend(WORKLOAD_LABELS.iter().filter_map(|name| Some((*name, words(workload.extra.get(*name)?)))));
+    labels.extend(workload.extra.get("text").map(|text| ("text", text.to_string())));
     labels
 }
 
@@ -135,7 +136,7 @@ mod tests {
     use crate::device::{Wish, on_cluster};
     use crate::engine::TrainingJob;
     use crate::executor::training::{Optimizer, Schedule, Training};
-    use crate::images::Source;
+    use crate::input::Source;
 
     fn job(wish: &Wish) -> Job {
         let architecture = Architecture::named("resnet50").unwrap();

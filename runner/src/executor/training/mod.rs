@@ -20,9 +20,10 @@ use self::peers::Peers;
 use self::replica::{Replica, Written};
 pub use self::settings::{Deal, Optimizer, Schedule, Training};
 use super::Reports;
+use super::data::Data;
 use super::protocol::{Assignment, Evaluation, Order, Phases, Report, Round};
 use crate::cnn::Architecture;
-use crate::images::Sample;
+use crate::input::Sample;
 
 /// Rounds of every size of share before the first step on a device that compiles and tunes.
 const WARM_UP_ROUNDS: usize = 2;
@@ -35,7 +36,7 @@ pub fn serve(
     job: &Assignment,
     training: &Training,
     architecture: &'static Architecture,
-    sample: &Sample,
+    data: &Data,
     input: impl BufRead + Send + 'static,
     reports: &Reports,
 ) -> anyhow::Result<()> {
@@ -43,8 +44,8 @@ pub fn serve(
         None => None,
         Some(host) => Some(listen(host, reports)?),
     };
-    let mut trainee =
-        Trainee { job, training, sample, reports, replica: Replica::new(architecture, job, training), peers: None };
+    let (sample, replica) = (&data.sample, Replica::new(architecture, job, training, data)?);
+    let mut trainee = Trainee { job, training, sample, reports, replica, peers: None };
     trainee.warm_up()?;
     let inbox = Inbox::open(input)?;
     reports.send(&Report::Ready { images: sample.len() })?;
