@@ -142,6 +142,10 @@ for_test() {
   for_spark
   have chromium || have google-chrome || install "a browser (for the page's tests)" chromium
   have chromedriver || install "the browser's driver (for the page's tests)" chromium-driver
+  # One short test, which is left out where Firefox is not: not every Linux has it as a package.
+  if ! have firefox-esr && ! have firefox && may_install && grep -qs '^ID=debian$' /etc/os-release; then
+    install "Firefox (for the page's main path)" firefox-esr
+  fi
   if ! cargo clippy --version >/dev/null 2>&1; then
     if rustup_may_download; then say "clippy is missing; adding it with rustup"; rustup component add clippy rustfmt >&2
     else fail "clippy is missing. Install it (rustup component add clippy), then run the same command again."; fi

@@ -376,6 +376,20 @@ async fn where_storage_is_denied_the_page_works_and_says_what_it_cannot_keep() -
 }
 
 #[tokio::test]
+async fn a_collector_that_asks_for_its_token_serves_the_page_which_says_so_and_opens_files() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let collector = Program::start(home.path(), &["serve", "--listen", "127.0.0.1:0", "--token", "abc"])?;
+    let line = collector.wait_for_line("http://127.0.0.1:", START)?;
+    let address = line.split_whitespace().find(|word| word.starts_with("http://")).context("the line has the address")?;
+    let browser = Browser::start().await?;
+    browser.page.goto(address).await?;
+    says(&browser, "alert", "asks for its token").await?;
+    pick(&browser, &example()).await?;
+    browser.element("recommended-time").await?;
+    browser.close().await
+}
+
+#[tokio::test]
 async fn a_page_that_was_loaded_once_opens_without_a_network() -> anyhow::Result<()> {
     let (host, browser) = open_example().await?;
     let ready = "const done = arguments[0]; navigator.serviceWorker.ready.then(() => done(true))";

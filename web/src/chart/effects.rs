@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark, value_in_words};
 use crate::chart::axes::{Frame, path, x_axis, y_axis};
-use crate::chart::card::{Card, Drawing, Place, card, log_switch};
+use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch};
 use crate::chart::grid::thinned;
 use crate::chart::overview::Overview;
 use crate::chart::scale::{Scale, Spread};
@@ -66,7 +66,7 @@ fn alone(feature: Feature, id: &'static str, title: &'static str) -> impl IntoVi
     let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
     let spread = RwSignal::new(Spread::Log);
-    let drawing = Memo::new(move |_| {
+    let drawing = drawn(move || {
         let fitted = planner.fitted()?;
         let grid = overview.grid.get()?;
         let counts = match feature {

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, path, x_axis, y_axis};
-use crate::chart::card::{Card, Drawing, Place, card};
+use crate::chart::card::{Card, Drawing, Place, card, drawn};
 use crate::chart::lines::predicted_secs;
 use crate::chart::overview::Overview;
 use crate::chart::scale::{Scale, Spread};
@@ -34,7 +34,7 @@ pub fn SamplingRateChart() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
-    let drawing = Memo::new(move |_| {
+    let drawing = drawn(move || {
         let grid = overview.grid.get()?;
         let whole = grid.cells().map(|cell| cell.secs);
         let runs = planner.observations();

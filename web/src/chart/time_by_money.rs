@@ -8,7 +8,7 @@ use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, path, x_axis, y_axis};
-use crate::chart::card::{Card, Drawing, Place, card, log_switch};
+use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch};
 use crate::chart::grid::{Grid, Rates};
 use crate::chart::overview::Overview;
 use crate::chart::scale::{Scale, Spread};
@@ -47,7 +47,7 @@ pub fn TimeByMoneyChart() -> impl IntoView {
     let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
     let (x, y) = (RwSignal::new(Spread::Log), RwSignal::new(Spread::Log));
-    let drawing = Memo::new(move |_| {
+    let drawing = drawn(move || {
         let decision = planner.decision.get()?.ok()?;
         let grid = overview.grid.get()?;
         let limits = (planner.deadline_secs.get(), planner.budget.get());
