@@ -12,12 +12,13 @@ use crate::state::Planner;
 #[component]
 pub fn QuestionPanel() -> impl IntoView {
     view! {
-        <section class="card question" aria-label="The question">
+        <section class="card question" aria-labelledby="question-title">
+            <h2 id="question-title">"The question"</h2>
             <Work />
-            <Probability />
             <Budget />
-            <Prices />
+            <Probability />
             <Memory />
+            <Prices />
         </section>
     }
 }
@@ -190,7 +191,7 @@ fn Probability() -> impl IntoView {
                 <span>"%"</span>
             </div>
             <p id="probability-note" class="note" class:wrong=move || mistake.get() role="status">
-                {move || if mistake.get() { "Write a percentage above 0 and below 100, such as 90." } else { "how sure the deadline and the budget are to be kept" }}
+                {move || if mistake.get() { "Write a percentage above 0 and below 100, such as 90." } else { "how sure deadline and budget are to be kept" }}
             </p>
         </div>
     }
