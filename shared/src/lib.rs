@@ -17,12 +17,14 @@ mod format;
 mod job;
 mod jsonl;
 mod link;
+mod moment;
 mod price;
 mod question;
 mod read;
 mod sample;
 mod separated;
 mod short_link;
+mod sorting;
 mod spark_submit;
 
 pub use crate::collect_command::collect_command;
@@ -38,6 +40,7 @@ pub use crate::question::{DEFAULT_PROBABILITY, Question, WhatIf};
 pub use crate::read::{ReadError, SampleFormat, read_samples};
 pub use crate::sample::{Configuration, Engine, Host, Mode, Outcome, SCHEMA, Sample, SampleError, Workload};
 pub use crate::short_link::{SHORT_PREFIX, ShortLink};
+pub use crate::sorting::{map_of, sort, sort_by};
 pub use crate::spark_submit::{spark_properties, spark_submit_arguments};
 
 pub use jiff::{Timestamp, civil::Date};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use super::LABEL_PREFIX;
+use crate::map_of;
 
 /// A label: its name after [`LABEL_PREFIX`], and the flag that says the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +95,7 @@ impl Labels {
     pub fn of(properties: &BTreeMap<String, String>) -> Self {
         let value =
             |label: &Label| Some((label.name, properties.get(&format!("{LABEL_PREFIX}{}", label.name))?.clone()));
-        Self(LABELS.iter().filter_map(value).collect())
+        Self(map_of(LABELS.iter().filter_map(value)))
     }
 
     /// Says one more, unless it is empty; a name that is no label's is ignored.

@@ -1,7 +1,7 @@
 //! What each feature does alone: the level-1 curves with their measured points, which multiply into a time.
 
 use foreglow_model::{Effects, Feature, Setting};
-use foreglow_shared::{WhatIf, format_duration, format_rate};
+use foreglow_shared::{WhatIf, format_duration, format_rate, sort_by};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark, value_in_words};
@@ -207,7 +207,7 @@ impl Drawing for Alone {
         };
         let curve = self.curve.iter().map(|point| mark(*point, false));
         let mut marks: Vec<Mark> = self.points.iter().map(|point| mark(*point, true)).chain(curve).collect();
-        marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
+        sort_by(&mut marks, |a, b| a.at.0.total_cmp(&b.at.0));
         marks
     }
 

@@ -1,7 +1,7 @@
 //! How far the predictor is off where it can be checked: every setting, predicted by a fit without it.
 
 use foreglow_model::{HeldOut, Setting};
-use foreglow_shared::{WhatIf, format_percent};
+use foreglow_shared::{WhatIf, format_percent, sort_by};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
@@ -162,7 +162,7 @@ impl Drawing for Checked {
             },
         };
         let mut marks: Vec<Mark> = self.runs.iter().map(mark).collect();
-        marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
+        sort_by(&mut marks, |a, b| a.at.0.total_cmp(&b.at.0));
         marks
     }
 

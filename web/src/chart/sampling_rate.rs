@@ -1,7 +1,7 @@
 //! Time by sampling rate, as it was measured: how far the runs are from the whole job.
 
 use foreglow_model::Setting;
-use foreglow_shared::{Observation, WhatIf, format_duration, format_rate};
+use foreglow_shared::{Observation, WhatIf, format_duration, format_rate, sort_by};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
@@ -139,7 +139,7 @@ impl Drawing for Shares {
             },
         };
         let mut marks: Vec<Mark> = self.runs.iter().map(mark).collect();
-        marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
+        sort_by(&mut marks, |a, b| a.at.0.total_cmp(&b.at.0));
         marks
     }
 

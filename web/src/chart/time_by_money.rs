@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use foreglow_model::Decision;
-use foreglow_shared::WhatIf;
+use foreglow_shared::{WhatIf, sort_by};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
@@ -194,7 +194,7 @@ impl Drawing for TimeByMoney {
         let mark = |point: &Point| Mark { at: self.px(point), about: About::Configuration(point.configuration) };
         // Of equally near ones the front comes first.
         let mut marks: Vec<Mark> = self.front.iter().chain(&self.beaten).map(mark).collect();
-        marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
+        sort_by(&mut marks, |a, b| a.at.0.total_cmp(&b.at.0));
         marks
     }
 
