@@ -380,7 +380,8 @@ async fn a_collector_that_asks_for_its_token_serves_the_page_which_says_so_and_o
     let home = tempfile::tempdir()?;
     let collector = Program::start(home.path(), &["serve", "--listen", "127.0.0.1:0", "--token", "abc"])?;
     let line = collector.wait_for_line("http://127.0.0.1:", START)?;
-    let address = line.split_whitespace().find(|word| word.starts_with("http://")).context("the line has the address")?;
+    let address =
+        line.split_whitespace().find(|word| word.starts_with("http://")).context("the line has the address")?;
     let browser = Browser::start().await?;
     browser.page.goto(address).await?;
     says(&browser, "alert", "asks for its token").await?;

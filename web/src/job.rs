@@ -1,7 +1,9 @@
 //! What the page holds: the jobs that were measured, and the question that is asked about one of them.
 
 use foreglow_model::shared_processors;
-use foreglow_shared::{Context, Job, Observation, PriceSheet, Question, Sample, WhatIf, format_rate, group_by_context, sort_by};
+use foreglow_shared::{
+    Context, Job, Observation, PriceSheet, Question, Sample, WhatIf, format_rate, group_by_context, sort_by,
+};
 
 /// The configurations to choose from: a question without its limits, prices and what-if.
 #[derive(Clone, Debug, PartialEq)]

@@ -133,7 +133,8 @@ pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
     };
     let press = move |event: KeyboardEvent| {
         let key = event.key();
-        let marks = drawing.with_untracked(|drawing| drawing.as_ref().map(|drawing| drawing.marks()).unwrap_or_default());
+        let marks =
+            drawing.with_untracked(|drawing| drawing.as_ref().map(|drawing| drawing.marks()).unwrap_or_default());
         match (key.as_str(), pointed.get_untracked()) {
             ("Escape", _) => pointed.set(None),
             ("Enter" | " ", Some(about)) => take(about),

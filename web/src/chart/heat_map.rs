@@ -50,9 +50,8 @@ pub fn HeatMapChart() -> impl IntoView {
     let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
     let measure = RwSignal::new(Measure::Time);
-    let drawing = drawn(move || {
-        HeatMap::of(planner, overview.grid.get()?, overview.rates.get(), measure.get(), place.frame())
-    });
+    let drawing =
+        drawn(move || HeatMap::of(planner, overview.grid.get()?, overview.rates.get(), measure.get(), place.frame()));
     let says = Signal::derive(move || match (measure.get(), planner.deadline_secs.get()) {
         (Measure::Chance, None) => "A chance needs a deadline: set one above.".into(),
         (_, Some(deadline)) => format!(
