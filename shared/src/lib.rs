@@ -18,6 +18,7 @@ mod job;
 mod jsonl;
 mod link;
 mod moment;
+mod numbers;
 mod price;
 mod question;
 mod read;
@@ -35,6 +36,8 @@ pub use crate::format::{format_duration, format_money, format_percent, format_pr
 pub use crate::job::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMemory, group_by_context};
 pub use crate::jsonl::{parse_line, write_jsonl};
 pub use crate::link::{FRAGMENT_PREFIX, LeftOut, LinkError, View};
+pub use crate::moment::day;
+pub use crate::numbers::number;
 pub use crate::price::{PriceError, PriceSheet, Resources};
 pub use crate::question::{DEFAULT_PROBABILITY, Question, WhatIf};
 pub use crate::read::{ReadError, SampleFormat, read_samples};

@@ -62,7 +62,7 @@ pub fn rows(job: &Job, left_out: &LeftOut) -> Vec<Row> {
 
 /// The places of the rows that are shown, in the order in which they are shown.
 pub fn arrange(rows: &[Row], arrangement: &Arrangement) -> Vec<usize> {
-    let words: Vec<String> = arrangement.words.split_whitespace().map(str::to_lowercase).collect();
+    let words: Vec<String> = arrangement.words.split_whitespace().map(str::to_ascii_lowercase).collect();
     let is_shown = |row: &Row| {
         if words.is_empty() {
             return true;

@@ -174,7 +174,7 @@ pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
     let (title_id, readout_id) = (format!("{id}-title"), format!("{id}-readout"));
     let (titled_by, described_by, readout_test_id) = (title_id.clone(), readout_id.clone(), readout_id.clone());
     let export =
-        move |kind: &'static str| (format!("{id}-{kind}"), format!("{title}: save as {}", kind.to_uppercase()));
+        move |kind: &'static str| (format!("{id}-{kind}"), format!("{title}: save as {}", kind.to_ascii_uppercase()));
     let ((svg_id, svg_label), (csv_id, csv_label)) = (export("svg"), export("csv"));
     let what_it_is = move || {
         let sentence = drawing.with(|drawing| drawing.as_ref().map(|drawing| drawing.describe())).unwrap_or_default();

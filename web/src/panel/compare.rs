@@ -126,7 +126,7 @@ fn shown(planner: Planner, row: Row, recommended: Option<Taken>, limits: bool) -
         (_, Some((own, recommended))) => own.beside(recommended, &currency),
     };
     let remark = candidate.exclusion.map(|exclusion| exclusion.to_string());
-    let test_id = format!("compare-{}", label.to_lowercase().replace(' ', "-"));
+    let test_id = format!("compare-{}", label.to_ascii_lowercase().replace(' ', "-"));
     let unpin = move |_| planner.pins.update(|pins| pins.retain(|pin| *pin != configuration));
     view! {
         <tr
