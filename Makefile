@@ -7,7 +7,9 @@ WASM_CARGO   = env $(shell ./setup.sh wasm-env) cargo
 # A target directory of its own: another compiler may build it, and cargo would rebuild everything at each change of compiler.
 WEB_TARGET  := target/web
 WEB_WASM    := $(WEB_TARGET)/$(WASM)/planner/foreglow_web.wasm
-COMPARISON  := $(WEB_TARGET)/$(WASM)/planner/foreglow_comparison.wasm
+# Apart from the page: both would write foreglow_web.wasm, and the page's would be lost.
+COMPARISON_TARGET := $(WEB_TARGET)/comparison
+COMPARISON  := $(COMPARISON_TARGET)/$(WASM)/planner/foreglow_comparison.wasm
 PLANNER     := target/planner
 WASM_RUNNER := target/bundle/release/foreglow-wasm-runner
 FOREGLOW    := target/release/foreglow
@@ -55,7 +57,7 @@ $(WEB_WASM): FORCE | setup-run
 
 # The comparison of all learners with Burn, which most visits never fetch.
 $(COMPARISON): FORCE | setup-run
-	$(WASM_CARGO) build --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) --manifest-path web/comparison/Cargo.toml
+	$(WASM_CARGO) build --locked --profile planner --target $(WASM) --target-dir $(COMPARISON_TARGET) --manifest-path web/comparison/Cargo.toml
 
 FORCE:
 

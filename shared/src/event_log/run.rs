@@ -1,10 +1,11 @@
 //! The runs of an application: what one timing sample is about.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::application::{Application, Executor, Job, Stage};
 use super::labels::Labels;
 use super::{MEASURED, WARM_UP};
+use crate::{map_of, sort_by};
 
 /// Jobs that are measured together, from the submission of the first to the end of the last.
 #[derive(Clone, Debug)]
@@ -70,7 +71,8 @@ impl Application {
             return Err(NoRun::NoEnd(jobs));
         }
         let mut runs: Vec<Run<'_>> = ended.into_iter().filter_map(|jobs| Run::new(self, jobs)).collect();
-        runs.sort_by_key(|run| (run.submitted_ms, run.jobs.first().map(|(id, _)| *id)));
+        let key = |run: &Run<'_>| (run.submitted_ms, run.jobs.first().map(|(id, _)| *id));
+        sort_by(&mut runs, |a, b| key(a).cmp(&key(b)));
         if runs.is_empty() { Err(NoRun::ClockSetBack) } else { Ok(runs) }
     }
 }
@@ -125,10 +127,10 @@ impl<'a> Run<'a> {
 
     /// The stages that ran, by their number: those that were skipped are not among them.
     pub fn stages(&self) -> BTreeMap<u32, &'a Stage> {
-        let ids: BTreeSet<u32> = self.jobs.iter().flat_map(|(_, job)| &job.stages).copied().collect();
+        let ids = self.jobs.iter().flat_map(|(_, job)| &job.stages);
         let ran = |stage: &&Stage| {
             stage.submitted_ms.is_some_and(|at_ms| (self.submitted_ms..=self.ended_ms).contains(&at_ms))
         };
-        ids.into_iter().filter_map(|id| Some((id, self.application.stages.get(&id).filter(ran)?))).collect()
+        map_of(ids.filter_map(|id| Some((*id, self.application.stages.get(id).filter(ran)?))))
     }
 }

@@ -9,7 +9,7 @@ use super::application::TaskTotals;
 use super::labels::{LabelError, Labels, WORKLOAD_LABELS};
 use super::outcome::Ending;
 use super::run::Run;
-use crate::{Configuration, Engine, Host, Mode, SCHEMA, Sample, SampleError, TextInput, Workload};
+use crate::{Configuration, Engine, Host, Mode, SCHEMA, Sample, SampleError, TextInput, Workload, number};
 
 /// What only labels say, and every sample needs.
 const NEEDED: [&str; 7] = ["model", "mode", "image_px", "images", "batch_size", "partition_size", "sampling_rate"];
@@ -68,7 +68,7 @@ impl Run<'_> {
                 accelerator: text("accelerator").or_else(|| self.accelerator()),
                 extra: Map::new(),
             },
-            sampling_rate: labels.value("sampling_rate", "a share above 0 and at most 1")?,
+            sampling_rate: labels.read("sampling_rate", "a share above 0 and at most 1", number)?,
             outcome,
             completion_time_secs,
             startup_secs: self.startup_secs(),
