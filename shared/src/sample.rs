@@ -40,6 +40,7 @@ pub struct Sample {
     /// The machine that measured.
     pub host: Host,
     /// When the run was submitted.
+    #[serde(deserialize_with = "crate::moment::timestamp")]
     pub started_at: jiff::Timestamp,
     /// Fields of later versions and of other tools, kept as they are.
     #[serde(flatten)]

@@ -96,7 +96,7 @@ impl Engine {
     pub fn host(&self, job: &Job) -> Host {
         match self {
             Self::Local => job.host(),
-            Self::Spark(_) => Spark::host(),
+            Self::Spark(spark) => spark.host(),
         }
     }
 

@@ -284,6 +284,13 @@ pub struct Written {
     pub steps: u64,
 }
 
+impl Written {
+    /// How many numbers are averaged, from the first on: the optimiser's state comes last.
+    pub fn averaged(&self, is_state_averaged: bool) -> usize {
+        if is_state_averaged { self.list.len() } else { self.numbers }
+    }
+}
+
 fn append<'a>(list: &mut Vec<f32>, tensors: impl Iterator<Item = &'a Tensor<1>>) -> anyhow::Result<()> {
     for tensor in tensors {
         let data = tensor.clone().try_into_data();
