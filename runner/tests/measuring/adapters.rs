@@ -30,7 +30,18 @@ fn an_adapter_that_disappears_in_mid_sweep_fails_its_runs_with_the_reason() {
     let (file, own) = (folder.path().join("samples.jsonl"), folder.path().join("driver.json"));
     std::fs::copy(driver, &own).unwrap();
     let mut collect = foreglow(&["collect", "--model", "lenet5", "--data", text(folder.path()), "--device", "1"]);
-    collect.args(["--executors", "1", "--cores", "1", "--sampling-rate", "1", "--repeat", "3", "--output", text(&file)]);
+    collect.args([
+        "--executors",
+        "1",
+        "--cores",
+        "1",
+        "--sampling-rate",
+        "1",
+        "--repeat",
+        "3",
+        "--output",
+        text(&file),
+    ]);
     let collect = collect.env("VK_DRIVER_FILES", &own).env("VK_ICD_FILENAMES", &own);
     let collect = collect.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     wait_for_a_sample(&file);

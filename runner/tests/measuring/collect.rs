@@ -264,7 +264,8 @@ fn ctrl_c_in_a_training_keeps_the_runs_before_it_and_the_same_command_goes_on() 
     // Eight images first, on two executors that average, and then a run of many seconds.
     let training = ["--mode", "training", "--batch-size", "4", "--executors", "2", "--sampling-rate", "0.08,1"];
     let sweep = |more: &[&str]| {
-        let mut command = foreglow(&["collect", "--data", text(folder.path()), "--output", text(&file), "--device", "cpu"]);
+        let mut command =
+            foreglow(&["collect", "--data", text(folder.path()), "--output", text(&file), "--device", "cpu"]);
         command.args(training).args(["--cores", "1", "--epochs", "3", "--image-px", "224"]).args(more);
         command.stderr(std::process::Stdio::piped());
         command
