@@ -2,8 +2,6 @@
 
 mod bare_loop;
 mod bounds;
-#[cfg(test)]
-mod lost_device;
 pub mod protocol;
 mod slot;
 pub mod training;
