@@ -7,7 +7,9 @@ WASM_CARGO   = env $(shell ./setup.sh wasm-env) cargo
 # A target directory of its own: another compiler may build it, and cargo would rebuild everything at each change of compiler.
 WEB_TARGET  := target/web
 WEB_WASM    := $(WEB_TARGET)/$(WASM)/planner/foreglow_web.wasm
-COMPARISON  := $(WEB_TARGET)/$(WASM)/planner/foreglow_comparison.wasm
+# Apart from the page: both would write foreglow_web.wasm, and the page's would be lost.
+COMPARISON_TARGET := $(WEB_TARGET)/comparison
+COMPARISON  := $(COMPARISON_TARGET)/$(WASM)/planner/foreglow_comparison.wasm
 PLANNER     := target/planner
 WASM_RUNNER := target/bundle/release/foreglow-wasm-runner
 FOREGLOW    := target/release/foreglow
@@ -55,7 +57,7 @@ $(WEB_WASM): FORCE | setup-run
 
 # The comparison of all learners with Burn, which most visits never fetch.
 $(COMPARISON): FORCE | setup-run
-	$(WASM_CARGO) build --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) --manifest-path web/comparison/Cargo.toml
+	$(WASM_CARGO) build --locked --profile planner --target $(WASM) --target-dir $(COMPARISON_TARGET) --manifest-path web/comparison/Cargo.toml
 
 FORCE:
 
@@ -120,7 +122,7 @@ SECS := 1200
 fuzz:
 	fuzz/run.sh $(SECS)
 
-bench: setup-run bench-decision bench-grid-page bench-planner bench-page bench-input bench-overhead bench-cnns bench-training bench-spark bench-event-log $(SKLEARN)
+bench: setup-run bench-decision bench-grid-page bench-planner bench-page bench-input bench-overhead bench-cnns bench-training bench-spark bench-simulation bench-event-log $(SKLEARN)
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 
@@ -156,6 +158,17 @@ setup-spark:
 
 bench-spark: setup-spark build
 	python3 bench/spark/run.py
+
+# How near `foreglow simulate` is on other configurations than the log's own.
+.PHONY: bench-simulation
+bench-simulation: setup-spark build
+	python3 bench/spark/simulation.py
+
+# A whole sweep on a Spark cluster of this machine, from the runs to the scenario table.
+.PHONY: sweep-spark
+sweep-spark: setup-spark build
+	cargo build $(CARGO_FLAGS) --example spark_sweep
+	target/release/examples/spark_sweep
 
 .PHONY: bench-input
 bench-input: build $(if $(filter $(PARITY)/%,$(PYTORCH)),$(PARITY)/venv/installed)

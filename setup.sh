@@ -80,8 +80,9 @@ debian_wasm_target() {
   [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null ||
     fail "the standard library for $WASM has to be laid into $lib, and that may not be done from here." "Run ./setup.sh run once as root."
   say "the standard library for $WASM is missing; building it once from Debian's source (about 50 s of processor time)"
+  # RUSTFLAGS stand in place of the planner's, which are no part of a standard library for everybody.
   RUSTC=$DEBIAN_RUSTC RUSTC_BOOTSTRAP=1 __CARGO_DEFAULT_LIB_METADATA=deb \
-    CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="-Zforce-unstable-if-unmarked -Cembed-bitcode=yes" \
+    RUSTFLAGS="-Zforce-unstable-if-unmarked -Cembed-bitcode=yes" \
     /usr/bin/cargo build --quiet --release --locked -p sysroot --features panic-unwind,backtrace \
     --manifest-path "$sysroot/lib/rustlib/src/rust/library/Cargo.toml" --target "$WASM" --target-dir "$build" >&2 ||
     fail "the standard library for $WASM did not build. Read the compiler's message above."
@@ -92,12 +93,8 @@ debian_wasm_target() {
   compiles_wasm "$DEBIAN_RUSTC" || fail "the standard library for $WASM was built, and $DEBIAN_RUSTC cannot use it."
 }
 
-# cargo, rustc and clippy of the same toolchain: the one on the PATH, or Debian's. Every browser since 2023 has the vector
-# instructions, which the predictor's grids are twice as fast with.
-wasm_env() {
-  echo -n "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS=-Ctarget-feature=+simd128 "
-  if compiles_wasm rustc; then echo; else echo "PATH=/usr/bin:$PATH RUSTC=$DEBIAN_RUSTC"; fi
-}
+# cargo, rustc and clippy of the same toolchain: the one on the PATH, or Debian's. The flags stand in .cargo/config.toml.
+wasm_env() { compiles_wasm rustc || echo "PATH=/usr/bin:$PATH RUSTC=$DEBIAN_RUSTC"; }
 
 # --- Tools of the system ---------------------------------------------------------------------------------------------
 
@@ -142,6 +139,10 @@ for_test() {
   for_spark
   have chromium || have google-chrome || install "a browser (for the page's tests)" chromium
   have chromedriver || install "the browser's driver (for the page's tests)" chromium-driver
+  # One short test, which is left out where Firefox is not: not every Linux has it as a package.
+  if ! have firefox-esr && ! have firefox && may_install && grep -qs '^ID=debian$' /etc/os-release; then
+    install "Firefox (for the page's main path)" firefox-esr
+  fi
   if ! cargo clippy --version >/dev/null 2>&1; then
     if rustup_may_download; then say "clippy is missing; adding it with rustup"; rustup component add clippy rustfmt >&2
     else fail "clippy is missing. Install it (rustup component add clippy), then run the same command again."; fi

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Fuzzes every target for SECS seconds each (300 unless told), from the corpus that is kept beside this file:
 #   fuzz/run.sh [SECS]
+# and takes into that corpus what reached more of the code than it does:
+#   fuzz/run.sh keep
 # The same binaries run under `cargo fuzz run TARGET` where cargo-fuzz and a nightly compiler are installed; here libFuzzer's
 # counters are asked of the stable compiler, without a sanitizer: safe Rust reports a mistake as a panic.
 set -euo pipefail
@@ -15,8 +17,13 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 RUSTFLAGS="$flags" cargo build --locked --release --target "$host" --target-dir "$target"
 mkdir -p "$target/found"
 for name in link samples event_log table; do
+  binary=$target/$host/release/$name
   # What is found goes to the first folder; what is committed is only read.
   mkdir -p "$target/corpus/$name"
-  "$target/$host/release/$name" -max_total_time="$secs" -max_len=8192 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-    -artifact_prefix="$target/found/$name-" "$target/corpus/$name" "corpus/$name"
+  if [ "$secs" = keep ]; then
+    "$binary" -merge=1 -max_len=8192 "corpus/$name" "$target/corpus/$name"
+  else
+    "$binary" -max_total_time="$secs" -max_len=8192 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+      -artifact_prefix="$target/found/$name-" "$target/corpus/$name" "corpus/$name"
+  fi
 done

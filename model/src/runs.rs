@@ -1,6 +1,6 @@
 //! Runs of one job as a table: checked, with the features that tell them apart.
 
-use foreglow_shared::{IncompleteRun, Job, Observation};
+use foreglow_shared::{IncompleteRun, Job, Observation, sort_by};
 use serde::{Deserialize, Serialize};
 
 use crate::{Column, Dataset, DatasetError, Feature, Features, FitError, Setting};
@@ -92,7 +92,7 @@ impl Items {
     /// follows the others tells nothing that they do not.
     pub(crate) fn of(runs: &[Run]) -> Self {
         let mut sorted = runs.to_vec();
-        sorted.sort_by(|a, b| a.setting.order(&b.setting));
+        sort_by(&mut sorted, |a, b| a.setting.order(&b.setting));
         let matters = |item: &Item| {
             let mut equal = sorted.chunk_by(|a, b| a.setting == b.setting);
             equal.any(|equal| equal.iter().any(|run| item.of(run) != item.of(&equal[0])))

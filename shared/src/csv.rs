@@ -63,8 +63,9 @@ pub(crate) fn read_csv(text: &str) -> Result<Vec<Sample>, ReadError> {
         let row = row.map_err(|error| form(error.position().map_or(1, csv::Position::line), &error))?;
         let line = row.position().map_or(1, csv::Position::line);
         let object = nest(headers.iter().zip(row.iter()), delimiter);
-        let sample: Sample = serde_json::from_value(object)
-            .map_err(|error| ReadError::Line { line, error: SampleError::Form(error.to_string()) })?;
+        // As text: what reads a sample from lines of JSON reads it here, and is not compiled a second time for values.
+        let sample: Sample = serde_json::from_str(&object.to_string())
+            .map_err(|error| ReadError::Line { line, error: SampleError::Form(without_place(&error)) })?;
         sample.check().map_err(|error| ReadError::Line { line, error })?;
         samples.push(sample);
     }
@@ -96,6 +97,12 @@ pub fn write_csv(samples: &[Sample]) -> String {
 
 fn form(line: u64, error: &csv::Error) -> ReadError {
     ReadError::Line { line, error: SampleError::Form(error.to_string()) }
+}
+
+/// What is wrong, without the place in a text that nobody has seen.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what).to_owned()
 }
 
 /// Builds the nested object of one row; an empty cell is an absent field.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Context, Outcome, Sample};
+use crate::{Context, Outcome, Sample, sort_by};
 
 /// The measurements of one job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -162,10 +162,11 @@ impl From<IncompleteRun> for IncompleteRow {
 impl Job {
     /// Puts the runs into the order of their features, in which [`group_by_context`] gives them.
     pub fn sort_runs(&mut self) {
-        self.observations.sort_by(Observation::cmp_features);
-        self.incomplete.sort_by(IncompleteRun::cmp_features);
+        sort_by(&mut self.observations, Observation::cmp_features);
+        sort_by(&mut self.incomplete, IncompleteRun::cmp_features);
         // Of equal cores and partitions the largest comes first, and stays.
-        self.peaks.sort_by_key(|peak| (peak.cores_per_executor, peak.partition_size, Reverse(peak.peak_mib)));
+        let key = |peak: &PeakMemory| (peak.cores_per_executor, peak.partition_size, Reverse(peak.peak_mib));
+        sort_by(&mut self.peaks, |a, b| key(a).cmp(&key(b)));
         self.peaks.dedup_by_key(|peak| (peak.cores_per_executor, peak.partition_size));
     }
 }

@@ -17,13 +17,17 @@ mod format;
 mod job;
 mod jsonl;
 mod link;
+mod moment;
+mod numbers;
 mod price;
 mod question;
 mod read;
 mod sample;
 mod separated;
 mod short_link;
+mod sorting;
 mod spark_submit;
+mod text;
 
 pub use crate::collect_command::collect_command;
 pub use crate::context::Context;
@@ -33,12 +37,16 @@ pub use crate::format::{format_duration, format_money, format_percent, format_pr
 pub use crate::job::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMemory, group_by_context};
 pub use crate::jsonl::{parse_line, write_jsonl};
 pub use crate::link::{FRAGMENT_PREFIX, LeftOut, LinkError, View};
+pub use crate::moment::day;
+pub use crate::numbers::number;
 pub use crate::price::{PriceError, PriceSheet, Resources};
 pub use crate::question::{DEFAULT_PROBABILITY, Question, WhatIf};
 pub use crate::read::{ReadError, SampleFormat, read_samples};
 pub use crate::sample::{Configuration, Engine, Host, Mode, Outcome, SCHEMA, Sample, SampleError, Workload};
 pub use crate::short_link::{SHORT_PREFIX, ShortLink};
+pub use crate::sorting::{map_of, sort, sort_by};
 pub use crate::spark_submit::{spark_properties, spark_submit_arguments};
+pub use crate::text::{NO_IMAGE_PX, TextInput};
 
 pub use jiff::{Timestamp, civil::Date};
 pub use uuid::Uuid;

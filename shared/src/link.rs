@@ -6,7 +6,7 @@
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 
-use crate::{IncompleteRun, Job, Observation, Question, WhatIf};
+use crate::{Context, IncompleteRun, Job, Observation, PeakMemory, Question, WhatIf};
 
 /// How the fragment of this version begins.
 pub const FRAGMENT_PREFIX: &str = "v1.";
@@ -16,20 +16,49 @@ const COMPRESSION_LEVEL: u8 = 9;
 
 /// A page as it can be shared: what was measured and what is asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Fields", into = "Fields")]
 pub struct View {
-    /// What was measured. Its fields stand beside the question's in a link, and runs that did not complete are there only
-    /// where there are some, so that links of either kind open in each other's version.
-    #[serde(flatten)]
+    /// What was measured.
     pub job: Job,
     /// What is asked.
     pub question: Question,
     /// Configurations that the person compares, in their order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<WhatIf>,
     /// The runs that the person left out. They are no part of the job, so that a version that does not know them answers
     /// from the same runs.
-    #[serde(default, skip_serializing_if = "LeftOut::is_empty")]
     pub left_out: LeftOut,
+}
+
+/// The fields of a link. Those of the job stand beside the question, named here one by one: with `serde(flatten)` the page
+/// would carry the code that reads a job twice. What is empty is not there, so that links of either kind open in each
+/// other's version.
+#[derive(Clone, Serialize, Deserialize)]
+struct Fields {
+    context: Context,
+    observations: Vec<Observation>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    incomplete: Vec<IncompleteRun>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    peaks: Vec<PeakMemory>,
+    question: Question,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pins: Vec<WhatIf>,
+    #[serde(default, skip_serializing_if = "LeftOut::is_empty")]
+    left_out: LeftOut,
+}
+
+impl From<Fields> for View {
+    fn from(fields: Fields) -> Self {
+        let Fields { context, observations, incomplete, peaks, question, pins, left_out } = fields;
+        Self { job: Job { context, observations, incomplete, peaks }, question, pins, left_out }
+    }
+}
+
+impl From<View> for Fields {
+    fn from(view: View) -> Self {
+        let View { job: Job { context, observations, incomplete, peaks }, question, pins, left_out } = view;
+        Self { context, observations, incomplete, peaks, question, pins, left_out }
+    }
 }
 
 /// Runs that were measured and are not asked.
@@ -190,7 +219,8 @@ pub(crate) fn unpack<T: serde::de::DeserializeOwned>(payload: &str) -> Result<T,
     let packed = URL_SAFE_NO_PAD.decode(payload).map_err(|_| LinkError::Damaged("a character is missing or wrong"))?;
     let json = miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(&packed, MAX_JSON_BYTES)
         .map_err(|_| LinkError::Damaged("its checksum does not match"))?;
-    serde_json::from_slice(&json).map_err(|error| LinkError::Form(error.to_string()))
+    let json = String::from_utf8(json).map_err(|_| LinkError::Form("it is not text".to_owned()))?;
+    serde_json::from_str(&json).map_err(|error| LinkError::Form(error.to_string()))
 }
 
 /// What stands behind the version of a fragment.

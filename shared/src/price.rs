@@ -15,6 +15,7 @@ pub struct PriceSheet {
     /// Whose prices they are.
     pub name: String,
     /// The day on which they held.
+    #[serde(deserialize_with = "crate::moment::date")]
     pub date: Date,
     /// ISO 4217 code, such as `USD`.
     pub currency: String,

@@ -17,7 +17,7 @@ async fn main() -> anyhow::Result<()> {
     let browser = Browser::start().await?;
     browser.page.goto(&host.url).await?;
     browser.element("example").await?.click().await?;
-    browser.element("recommended-time").await?;
+    browser.answered().await?;
     browser.set("deadline", "20s").await?;
     for (name, scheme, width, height) in PICTURES {
         browser.prefer(scheme).await?;

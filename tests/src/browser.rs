@@ -77,6 +77,16 @@ impl Browser {
         found.with_context(|| format!("the page shows no {test_id}"))
     }
 
+    /// Waits until the page has answered and is complete: what explains the answer comes after it, piece by piece.
+    ///
+    /// # Errors
+    /// There is no answer.
+    pub async fn answered(&self) -> anyhow::Result<()> {
+        self.element("recommended-time").await?;
+        self.element("print").await?;
+        Ok(())
+    }
+
     /// The text of an element.
     ///
     /// # Errors

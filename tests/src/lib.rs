@@ -7,11 +7,13 @@ mod browser;
 mod cluster;
 mod devtools;
 mod file_host;
+mod firefox;
 mod program;
 mod spark;
 
 pub use crate::browser::Browser;
 pub use crate::cluster::{answer, cluster_job, cluster_view};
 pub use crate::file_host::FileHost;
+pub use crate::firefox::Firefox;
 pub use crate::program::{Answer, Program, foreglow, planner_dir, workspace_dir};
-pub use crate::spark::{Cluster, spark_home};
+pub use crate::spark::{Cluster, HistoryServer, free_port, spark_home};

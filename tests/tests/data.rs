@@ -35,7 +35,7 @@ async fn open_page() -> anyhow::Result<(FileHost, Browser)> {
 async fn open_example() -> anyhow::Result<(FileHost, Browser)> {
     let (host, browser) = open_page().await?;
     browser.element("example").await?.click().await?;
-    browser.element("recommended-time").await?;
+    browser.answered().await?;
     Ok((host, browser))
 }
 
@@ -110,7 +110,7 @@ async fn samples_that_a_collector_gets_appear_at_once_and_its_going_and_coming_i
     browser.page.goto(&address).await?;
     says(&browser, "live", "Live").await?;
     upload(&part("first.jsonl", &lines[..18])?)?;
-    browser.element("recommended-time").await?;
+    browser.answered().await?;
     says(&browser, "samples-count", "18 runs").await?;
     // The question stays as the person put it.
     browser.set("deadline", "20s").await?;
@@ -367,11 +367,26 @@ async fn where_storage_is_denied_the_page_works_and_says_what_it_cannot_keep() -
     let denied = "try { localStorage; return false } catch { return true }";
     assert_eq!(script(&browser, denied).await?, json!(true), "the browser really denies it");
     browser.element("example").await?.click().await?;
-    browser.element("recommended-time").await?;
+    browser.answered().await?;
     click(&browser, "share").await?;
     browser.set("saved-name", "In vain").await?;
     click(&browser, "saved-save").await?;
     says(&browser, "saved-mistake", "keeps nothing").await?;
+    browser.close().await
+}
+
+#[tokio::test]
+async fn a_collector_that_asks_for_its_token_serves_the_page_which_says_so_and_opens_files() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let collector = Program::start(home.path(), &["serve", "--listen", "127.0.0.1:0", "--token", "abc"])?;
+    let line = collector.wait_for_line("http://127.0.0.1:", START)?;
+    let address =
+        line.split_whitespace().find(|word| word.starts_with("http://")).context("the line has the address")?;
+    let browser = Browser::start().await?;
+    browser.page.goto(address).await?;
+    says(&browser, "alert", "asks for its token").await?;
+    pick(&browser, &example()).await?;
+    browser.answered().await?;
     browser.close().await
 }
 

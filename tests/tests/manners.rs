@@ -15,7 +15,7 @@ async fn open_example() -> anyhow::Result<(FileHost, Browser)> {
     let browser = Browser::start().await?;
     browser.page.goto(&host.url).await?;
     browser.element("example").await?.click().await?;
-    browser.element("recommended-time").await?;
+    browser.answered().await?;
     Ok((host, browser))
 }
 
@@ -60,7 +60,7 @@ async fn axe_finds_no_violation_in_light_and_dark_on_the_empty_page_the_answer_a
     browser.element("example").await?;
     let mut found = violations(&browser).await?;
     browser.element("example").await?.click().await?;
-    browser.element("recommended-time").await?;
+    browser.answered().await?;
     for scheme in ["light", "dark"] {
         browser.prefer(scheme).await?;
         found.extend(violations(&browser).await?);
@@ -92,7 +92,7 @@ async fn the_page_fits_from_320_pixels_to_4k_and_nothing_jumps_once_it_is_there(
     // Layout shifts that no hand caused, from the first paint to the answer, as Chromium scores them: 0.1 is its "good".
     browser.screen(1280, 800).await?;
     browser.page.refresh().await?;
-    browser.element("recommended-time").await?;
+    browser.answered().await?;
     let observed = browser
         .page
         .execute_async(

@@ -93,6 +93,7 @@ async fn page_command_line_and_link_show_the_same_prediction_to_the_last_digit()
 
     let browser = Browser::start().await?;
     browser.page.goto(&url).await?;
+    browser.answered().await?;
     for (executors, cores) in [(1, 1), (2, 1), (1, 2), (2, 2)] {
         let secs = predicted_secs(home.path(), &file, executors, cores)?;
         look_at(&browser, executors, cores, &secs).await?;

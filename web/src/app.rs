@@ -1,5 +1,7 @@
 //! The page from top to bottom.
 
+use std::time::Duration;
+
 use leptos::ev;
 use leptos::mount::mount_to;
 use leptos::prelude::*;
@@ -48,6 +50,10 @@ fn App() -> impl IntoView {
 
     // Without a predictor the answer's place says why; empty charts would say nothing.
     let failed = Memo::new(move |_| planner.fit.with(|fit| matches!(fit, Fit::Failed(_))));
+    // What explains the answer comes after it, and stays while another one is worked out.
+    let answered = Memo::new(move |before: Option<&bool>| {
+        before.copied().unwrap_or(false) || planner.fit.with(|fit| matches!(fit, Fit::Ready(_) | Fit::Failed(_)))
+    });
 
     view! {
         <div class="page" class:dragging=dragging>
@@ -67,28 +73,54 @@ fn App() -> impl IntoView {
                         <Compare />
                     </Show>
                     <QuestionPanel />
-                    <Show when=move || !failed.get()>
-                        <div class="pair">
-                            <TimeByMoneyChart />
-                            <HeatMapChart />
-                        </div>
-                        <CompletionTimeChart />
-                        <div class="pair">
-                            <SpeedUpChart />
-                            <SamplingRateChart />
-                        </div>
-                        <EffectsCharts />
-                        <div class="pair">
-                            <PredictedByMeasuredChart />
-                            <ResidualsChart />
-                        </div>
-                        <Scenarios />
-                        <Candidates />
+                    <Show when=move || answered.get()>
+                        <Show when=move || !failed.get()>
+                            <div class="pair">
+                                <Later>
+                                    <TimeByMoneyChart />
+                                </Later>
+                                <Later>
+                                    <HeatMapChart />
+                                </Later>
+                            </div>
+                            <Later>
+                                <CompletionTimeChart />
+                            </Later>
+                            <div class="pair">
+                                <Later>
+                                    <SpeedUpChart />
+                                </Later>
+                                <Later>
+                                    <SamplingRateChart />
+                                </Later>
+                            </div>
+                            <Later>
+                                <EffectsCharts />
+                            </Later>
+                            <div class="pair">
+                                <Later>
+                                    <PredictedByMeasuredChart />
+                                </Later>
+                                <Later>
+                                    <ResidualsChart />
+                                </Later>
+                            </div>
+                            <Later>
+                                <Scenarios />
+                            </Later>
+                            <Later>
+                                <Candidates />
+                            </Later>
+                        </Show>
+                        <Later>
+                            <Samples />
+                        </Later>
+                        <Later>
+                            <NextSamples />
+                            <Export />
+                            <DataPanel />
+                        </Later>
                     </Show>
-                    <Samples />
-                    <NextSamples />
-                    <Export />
-                    <DataPanel />
                 </Show>
             </main>
             <WhySheet />
@@ -100,6 +132,21 @@ fn App() -> impl IntoView {
             </footer>
         </div>
     }
+}
+
+/// Puts its children on the page in a task of their own, after those of the ones before it: the page answers to a hand between
+/// them, where it would not while all of it is put together at once.
+#[component]
+fn Later(children: ChildrenFn) -> impl IntoView {
+    let due = RwSignal::new(false);
+    // The page may have taken the place away since.
+    set_timeout(
+        move || {
+            due.try_set(true);
+        },
+        Duration::ZERO,
+    );
+    view! { <Show when=move || due.get()>{children()}</Show> }
 }
 
 /// Takes a file that is dropped anywhere on the page; tells whether one hovers over it.

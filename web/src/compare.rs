@@ -26,6 +26,16 @@ impl Neighbours {
         let faster = front().rfind(|(_, other)| other.0 < secs && other.1 > cost);
         Self { cheaper: cheaper.map(|(place, _)| place), faster: faster.map(|(place, _)| place) }
     }
+
+    /// What there is none of.
+    pub fn missing(self) -> &'static str {
+        match (self.cheaper, self.faster) {
+            (None, None) => "nothing here is cheaper or faster",
+            (None, Some(_)) => "nothing here is cheaper",
+            (Some(_), None) => "nothing here is faster",
+            (Some(_), Some(_)) => "",
+        }
+    }
 }
 
 /// What a configuration takes, and how surely it is in time.
@@ -102,6 +112,9 @@ mod tests {
         assert_eq!(Neighbours::of(&decision(Some(0))), Neighbours { cheaper: None, faster: Some(1) });
         assert_eq!(Neighbours::of(&decision(Some(3))), Neighbours { cheaper: Some(2), faster: None });
         assert_eq!(Neighbours::of(&decision(None)), Neighbours::default());
+        assert_eq!(Neighbours::of(&decision(Some(1))).missing(), "");
+        assert_eq!(Neighbours::of(&decision(Some(0))).missing(), "nothing here is cheaper");
+        assert_eq!(Neighbours::of(&decision(Some(3))).missing(), "nothing here is faster");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Durations as people type them: `90`, `90s`, `5m`, `1h30m`.
 
+use foreglow_shared::number;
+
 const SECS_PER_UNIT: [(char, f64); 4] = [('d', 86_400.0), ('h', 3_600.0), ('m', 60.0), ('s', 1.0)];
 
 /// Why a text is no duration.
@@ -19,7 +21,7 @@ pub fn parse_duration(text: &str) -> Result<f64, DurationError> {
     let mut secs = 0.0;
     while !rest.is_empty() {
         let digits = rest.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(rest.len());
-        let amount: f64 = rest[..digits].parse().map_err(|_| refused())?;
+        let amount: f64 = number(&rest[..digits]).ok_or_else(refused)?;
         let unit = rest[digits..].chars().next().unwrap_or('s');
         let place = units.iter().position(|(name, _)| *name == unit).ok_or_else(refused)?;
         secs += amount * units[place].1;

@@ -44,11 +44,32 @@ pub enum FromWorker {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Fitted {
     /// Predicts at once, so that the page follows the slider.
+    #[serde(with = "packed")]
     pub predictor: Predictor,
     /// The accuracy of each scenario.
     pub scenarios: Vec<ScenarioRow>,
     /// What each feature does alone, or why that cannot be said.
+    #[serde(with = "packed")]
     pub effects: Result<Effects, String>,
+}
+
+/// A value that goes from the worker to the page and nowhere else: in few bytes, which the page reads with a fifth of the code
+/// and of the time that names and decimal digits would take.
+mod packed {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    use serde::de::{DeserializeOwned, Error as _};
+    use serde::{Deserialize as _, Deserializer, Serialize, Serializer, ser};
+
+    pub fn serialize<T: Serialize, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+        let bytes = postcard::to_allocvec(value).map_err(ser::Error::custom)?;
+        serializer.serialize_str(&URL_SAFE_NO_PAD.encode(bytes))
+    }
+
+    pub fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+        let bytes = URL_SAFE_NO_PAD.decode(String::deserialize(deserializer)?).map_err(D::Error::custom)?;
+        postcard::from_bytes(&bytes).map_err(D::Error::custom)
+    }
 }
 
 /// Runs that are still fitted while one waits: the work of a fit grows with their cube.

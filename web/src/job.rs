@@ -1,7 +1,9 @@
 //! What the page holds: the jobs that were measured, and the question that is asked about one of them.
 
 use foreglow_model::shared_processors;
-use foreglow_shared::{Context, Job, Observation, PriceSheet, Question, Sample, WhatIf, format_rate, group_by_context};
+use foreglow_shared::{
+    Context, Job, Observation, PriceSheet, Question, Sample, WhatIf, format_rate, group_by_context, sort_by,
+};
 
 /// The configurations to choose from: a question without its limits, prices and what-if.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +40,7 @@ pub fn jobs_of(samples: &[Sample]) -> Vec<Job> {
 /// The jobs with the most runs first.
 pub fn most_runs_first(mut jobs: Vec<Job>) -> Vec<Job> {
     // The sort is stable: equal ones keep the order of their contexts.
-    jobs.sort_by_key(|job| std::cmp::Reverse(job.observations.len()));
+    sort_by(&mut jobs, |a, b| b.observations.len().cmp(&a.observations.len()));
     jobs
 }
 

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use foreglow_shared::{IncompleteOutcome, Job, LeftOut};
+use foreglow_shared::{IncompleteOutcome, Job, LeftOut, sort_by};
 
 use crate::left_out::Run;
 
@@ -62,7 +62,7 @@ pub fn rows(job: &Job, left_out: &LeftOut) -> Vec<Row> {
 
 /// The places of the rows that are shown, in the order in which they are shown.
 pub fn arrange(rows: &[Row], arrangement: &Arrangement) -> Vec<usize> {
-    let words: Vec<String> = arrangement.words.split_whitespace().map(str::to_lowercase).collect();
+    let words: Vec<String> = arrangement.words.split_whitespace().map(str::to_ascii_lowercase).collect();
     let is_shown = |row: &Row| {
         if words.is_empty() {
             return true;
@@ -72,7 +72,7 @@ pub fn arrange(rows: &[Row], arrangement: &Arrangement) -> Vec<usize> {
     };
     let mut places: Vec<usize> = (0..rows.len()).filter(|place| is_shown(&rows[*place])).collect();
     let key = |place: &usize| rows[*place].value(arrangement.column);
-    places.sort_by(|a, b| {
+    sort_by(&mut places, |a, b| {
         let order = match (key(a), key(b)) {
             // What is unknown comes last, whichever way the rest is sorted.
             (None, None) => Ordering::Equal,

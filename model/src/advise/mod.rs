@@ -12,7 +12,7 @@
 mod pool;
 mod surrogate;
 
-use foreglow_shared::{Job, Question, Resources};
+use foreglow_shared::{Job, Question, Resources, sort_by};
 use serde::{Deserialize, Serialize};
 
 use self::surrogate::{Contrast, Surrogate};
@@ -108,7 +108,7 @@ pub fn advise(job: &Job, question: &Question) -> Result<Advice, DecideError> {
         .filter(|suggestion| suggestion.secs.is_some())
         .collect();
     // The sort is stable: equal ones keep the order of their settings.
-    suggestions.sort_by(|a, b| b.worth().total_cmp(&a.worth()));
+    sort_by(&mut suggestions, |a, b| b.worth().total_cmp(&a.worth()));
     let narrows = suggestions.iter().any(|suggestion| suggestion.narrowing >= Some(LEAST_NARROWING));
     suggestions.retain(|suggestion| suggestion.narrowing >= Some(WORTH_NAMING));
     let expected_saving = contenders.expected_saving;

@@ -1,6 +1,6 @@
 //! The samples that could be collected.
 
-use foreglow_shared::{Engine, Job, Question};
+use foreglow_shared::{Engine, Job, Question, sort};
 
 use crate::{Exclusion, Setting};
 
@@ -12,7 +12,7 @@ const MOST_COUNTS: usize = 8;
 /// Counts to look at, of those that a question names: all of a few, of many the ends and geometric steps.
 pub(super) fn thinned(counts: &[u32]) -> Vec<u32> {
     let mut sorted = counts.to_vec();
-    sorted.sort_unstable();
+    sort(&mut sorted);
     sorted.dedup();
     if sorted.len() <= MOST_COUNTS {
         return sorted;

@@ -7,7 +7,7 @@ mod memory;
 mod peak;
 mod scan;
 
-use foreglow_shared::{Job, Question};
+use foreglow_shared::{Job, Question, sort};
 use serde::{Deserialize, Serialize};
 
 pub use self::candidate::{Candidate, Exclusion};
@@ -132,7 +132,7 @@ fn cheapest(candidates: &[Candidate], indices: impl Iterator<Item = usize> + Clo
 
 fn distinct(counts: &[u32]) -> Vec<u32> {
     let mut counts = counts.to_vec();
-    counts.sort_unstable();
+    sort(&mut counts);
     counts.dedup();
     counts
 }

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use foreglow_shared::{sort, sort_by};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Dataset, Points, Training};
@@ -58,7 +59,7 @@ pub(crate) fn groups(schema: &Schema, dataset: &Dataset) -> Vec<Group> {
     let Points { numeric, category } = schema.points(dataset.features());
     let mut order: Vec<usize> = (0..numeric.len()).collect();
     let features = |a: usize, b: usize| compare(&numeric[a], &numeric[b]).then_with(|| category[a].cmp(&category[b]));
-    order.sort_by(|a, b| features(*a, *b));
+    sort_by(&mut order, |a, b| features(*a, *b));
     let group = |rows: &[usize]| {
         let times = |censored: bool| {
             let chosen = rows.iter().filter(move |row| dataset.censored()[**row] == censored);
@@ -91,7 +92,7 @@ pub(crate) fn subsample(groups: Vec<Group>) -> Vec<Group> {
     let at_end = |group: &Group| group.numeric.iter().zip(&ends).any(|(x, (low, high))| x == low || x == high);
     let mut ranked: Vec<(bool, u64, usize)> =
         groups.iter().enumerate().map(|(row, group)| (!at_end(group), hash(row), row)).collect();
-    ranked.sort_unstable();
+    sort(&mut ranked);
     // No more than half from the ends, so that the inside is seen too.
     let ends = ranked.iter().take_while(|(inside, ..)| !inside).count().min(MAX_ROWS / 2);
     let inside = ranked.partition_point(|(inside, ..)| !inside);

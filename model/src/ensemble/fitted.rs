@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use foreglow_shared::map_of;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Points;
@@ -108,8 +109,8 @@ pub(super) fn first_guess(table: &Table, directions: &[Option<Direction>], point
 impl From<Entries> for Fitted {
     fn from(entries: Entries) -> Self {
         Self {
-            blends: entries.blends.into_iter().map(|(shape, blend)| (shape, Arc::new(blend))).collect(),
-            members: entries.members.into_iter().map(|(key, member)| (key, Arc::new(member))).collect(),
+            blends: map_of(entries.blends.into_iter().map(|(shape, blend)| (shape, Arc::new(blend)))),
+            members: map_of(entries.members.into_iter().map(|(key, member)| (key, Arc::new(member)))),
         }
     }
 }

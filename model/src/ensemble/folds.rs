@@ -1,6 +1,6 @@
 //! What is held out to judge the candidates for a shape of question: rows that lie to the others as the question does.
 
-use std::collections::BTreeSet;
+use foreglow_shared::sort;
 
 use crate::ensemble::canonical::Table;
 use crate::ensemble::permutation::deal;
@@ -116,8 +116,9 @@ fn cuts(extent: &Extent, (column, side): (usize, Side)) -> Vec<Cut> {
 
 /// Holds out whole groups of rows.
 fn by_group<K: Ord + Clone>(table: &Table, key: impl Fn(usize) -> K) -> Vec<Fold> {
-    let keys: BTreeSet<K> = (0..table.rows()).map(&key).collect();
-    let keys: Vec<K> = keys.into_iter().collect();
+    let mut keys: Vec<K> = (0..table.rows()).map(&key).collect();
+    sort(&mut keys);
+    keys.dedup();
     let folds = count(table).min(keys.len());
     if folds < 2 {
         return Vec::new();

@@ -1,5 +1,7 @@
 //! A fixed pseudo-random order, the same everywhere and for ever.
 
+use foreglow_shared::sort_by;
+
 /// A pseudo-random number of an index (SplitMix64: Steele, Lea and Flood, "Fast splittable pseudorandom number
 /// generators", OOPSLA 2014, figure 13).
 pub(crate) fn hash(index: usize) -> u64 {
@@ -12,7 +14,7 @@ pub(crate) fn hash(index: usize) -> u64 {
 /// The fold of each of `count` things, dealt out in a pseudo-random order: folds differ by one thing at most.
 pub(crate) fn deal(count: usize, folds: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
-    order.sort_by_key(|index| (hash(*index), *index));
+    sort_by(&mut order, |a, b| (hash(*a), a).cmp(&(hash(*b), b)));
     let mut fold = vec![0; count];
     order.iter().enumerate().for_each(|(rank, index)| fold[*index] = rank % folds.max(1));
     fold

@@ -1,5 +1,6 @@
 //! How a question lies to the rows that were measured: what is held out to judge a candidate should lie so too.
 
+use foreglow_shared::{sort, sort_by};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::UNSEEN;
@@ -87,7 +88,7 @@ impl Extent {
         let first = rows().next().cloned().unwrap_or_default();
         let varying = (0..first.len()).map(|column| rows().any(|row| row[column] != first[column])).collect();
         let mut contexts: Vec<Vec<u32>> = rows().cloned().collect();
-        contexts.sort_unstable();
+        sort(&mut contexts);
         contexts.dedup();
         Self { numeric, varying, contexts }
     }
@@ -113,10 +114,10 @@ impl Extent {
             }
         }
         if !beyond.is_empty() {
-            beyond.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            sort_by(&mut beyond, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
             beyond.truncate(self.most_beyond());
             let mut sides: Vec<(usize, Side)> = beyond.into_iter().map(|(_, column, side)| (column, side)).collect();
-            sides.sort_unstable();
+            sort(&mut sides);
             return Shape::Beyond(sides);
         }
         let unseen: Vec<usize> =

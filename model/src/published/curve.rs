@@ -1,5 +1,6 @@
 //! What a scenario fits: the time at any setting.
 
+use foreglow_shared::sort;
 use serde::{Deserialize, Serialize};
 
 use crate::learner::{Cancelled, Grid, Work};
@@ -116,6 +117,6 @@ fn varies_alone(rows: &[Row], feature: Feature) -> bool {
     let others =
         |row: &Row| Feature::ALL.map(|other| if other == feature { 0 } else { other.value(row.setting).to_bits() });
     let mut keys: Vec<_> = rows.iter().map(others).collect();
-    keys.sort_unstable();
+    sort(&mut keys);
     keys.windows(2).any(|pair| pair[0] == pair[1])
 }

@@ -1,5 +1,6 @@
 //! The two-level hierarchy: what each feature does to the time alone, then the time from that.
 
+use foreglow_shared::sort_by;
 use serde::{Deserialize, Serialize};
 
 use crate::learner::{Cancelled, Grid, Model, Selection, Table, Work, select};
@@ -101,7 +102,7 @@ fn combine(effects: &[f64], combination: Level2) -> Vec<f64> {
 /// Rows by their features and then their times, so that their order changes no digit.
 fn in_order(rows: &[Vec<f64>], times: &[f64]) -> (Vec<Vec<f64>>, Vec<f64>) {
     let mut pairs: Vec<(&Vec<f64>, f64)> = rows.iter().zip(times.iter().copied()).collect();
-    pairs.sort_by(|a, b| {
+    sort_by(&mut pairs, |a, b| {
         let by_feature = a.0.iter().zip(b.0).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne());
         by_feature.unwrap_or_else(|| a.1.total_cmp(&b.1))
     });

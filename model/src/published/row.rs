@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use foreglow_shared::Observation;
+use foreglow_shared::{Observation, sort_by};
 
 use crate::runs::check;
 use crate::{FitError, Setting};
@@ -55,7 +55,7 @@ pub(crate) fn average_apart(observations: &[Observation]) -> Result<Vec<Row>, Fi
 fn merge(observations: &[Observation], same: impl Fn(&Row, &Row) -> bool) -> Result<Vec<Row>, FitError> {
     observations.iter().try_for_each(check)?;
     let mut runs: Vec<Row> = observations.iter().map(Row::of).collect();
-    runs.sort_by(Row::order);
+    sort_by(&mut runs, Row::order);
     let mean = |repeats: &[Row]| {
         // In ascending order, so that the order of the runs changes no digit.
         let mut secs: Vec<f64> = repeats.iter().map(|run| run.secs).collect();

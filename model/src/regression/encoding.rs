@@ -1,5 +1,6 @@
 //! Features as a fit sees them: numbers of a common scale, and names that vary.
 
+use foreglow_shared::sort;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Points;
@@ -97,7 +98,7 @@ impl Numeric {
 impl Category {
     fn of(points: &Points, column: usize) -> Option<Self> {
         let mut levels: Vec<u32> = points.category.iter().map(|row| row[column]).collect();
-        levels.sort_unstable();
+        sort(&mut levels);
         levels.dedup();
         (levels.len() > 1).then_some(Self { column, levels })
     }

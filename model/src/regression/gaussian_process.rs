@@ -1,5 +1,6 @@
 //! Gaussian processes: smooth functions, a sum over few features each.
 
+use foreglow_shared::{sort, sort_by};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Points, Training};
@@ -128,9 +129,9 @@ fn sample(rows: usize) -> Vec<usize> {
     };
     let mut order: Vec<usize> = (0..rows).collect();
     if rows > LEARNT_FROM {
-        order.sort_unstable_by_key(|row| mixed(*row));
+        sort_by(&mut order, |a, b| mixed(*a).cmp(&mixed(*b)));
         order.truncate(LEARNT_FROM);
-        order.sort_unstable();
+        sort(&mut order);
     }
     order
 }

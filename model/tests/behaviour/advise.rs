@@ -178,7 +178,11 @@ fn at_random(law: &Law, question: &Question) -> Vec<Observation> {
 /// How following the advice did on some laws, beside the grid at random under the same rule to stop and the whole grid.
 #[derive(Debug, Default)]
 struct Followed {
+    /// Within 3 % of the least money.
     right: u32,
+    late: u32,
+    /// Money beyond the least, summed over the decisions that are not late, shares of the least.
+    given_up: f64,
     secs: f64,
     right_at_random: u32,
     secs_at_random: f64,
@@ -187,15 +191,18 @@ struct Followed {
 
 impl Followed {
     fn of(laws: &[Law], question: &Question) -> Self {
-        let is_right = |law: &Law, runs: &[Observation]| u32::from(regret(law, runs, question) <= 0.03);
+        let is_right = |regret: f64| u32::from(regret <= 0.03);
         let mut followed = Self::default();
         for law in laws {
             let (runs, advice) = follow(law, question);
             assert_ne!(advice.verdict, Verdict::GoOn, "{} runs and no end", runs.len());
             let random = at_random(law, question);
-            followed.right += is_right(law, &runs);
+            let regretted = regret(law, &runs, question);
+            followed.right += is_right(regretted);
+            followed.late += u32::from(regretted.is_infinite());
+            followed.given_up += if regretted.is_finite() { regretted } else { 0.0 };
             followed.secs += collecting_secs(&runs);
-            followed.right_at_random += is_right(law, &random);
+            followed.right_at_random += is_right(regret(law, &random, question));
             followed.secs_at_random += collecting_secs(&random);
             followed.secs_of_grid += collecting_secs(&grid(law));
         }
@@ -209,14 +216,27 @@ impl Followed {
     }
 }
 
+const DEADLINES: [Option<f64>; 2] = [None, Some(400.0)];
+
 #[test]
 fn following_the_advice_reaches_the_right_decision_in_a_fraction_of_the_grid() {
-    for (laws, least) in [(laws(), 18), (untouched_laws(), 17)] {
-        for deadline_secs in [None, Some(400.0)] {
-            let followed = Followed::of(&laws, &Question { deadline_secs, ..question() });
-            assert!(followed.right >= least && followed.secs < 0.5 * followed.secs_of_grid, "{followed:?}");
-            assert!(followed.is_better_than_chance(), "{followed:?}");
-        }
+    for deadline_secs in DEADLINES {
+        let followed = Followed::of(&laws(), &Question { deadline_secs, ..question() });
+        assert!(followed.right >= 18 && followed.secs < 0.5 * followed.secs_of_grid, "{followed:?}");
+        assert!(followed.is_better_than_chance(), "{followed:?}");
+    }
+}
+
+/// It stops where another run would save 2 % in the mean, so that this is what it may give up; a deadline that is to be kept with
+/// a probability of a half may be missed by a configuration that comes close to it.
+#[test]
+fn following_the_advice_gives_up_what_it_promises_on_laws_that_nothing_was_chosen_on() {
+    let laws = untouched_laws();
+    for deadline_secs in DEADLINES {
+        let followed = Followed::of(&laws, &Question { deadline_secs, ..question() });
+        let on_time = laws.len() as f64 - f64::from(followed.late);
+        assert!(followed.given_up <= 0.02 * on_time && followed.late <= 2, "{followed:?}");
+        assert!(followed.is_better_than_chance() && followed.secs < 0.5 * followed.secs_of_grid, "{followed:?}");
     }
 }
 

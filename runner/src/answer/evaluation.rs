@@ -107,10 +107,16 @@ pub(super) fn standings(predictors: &[Standing]) -> String {
 /// How often the intervals of a predictor held what was measured.
 fn covered(standing: &Standing) -> Option<String> {
     let coverage = standing.score.coverage?;
-    let of = |part: &Held| format!("{} of {}", part.held, part.tested);
-    let parts: Vec<String> = [(coverage.within, "within the fitted ranges"), (coverage.beyond, "beyond them")]
+    let parts = [(coverage.within, "within"), (coverage.beyond, "beyond")];
+    let parts: Vec<String> = parts
         .iter()
-        .filter_map(|(part, place)| Some(format!("{} {place} ({})", of(part), format_percent(part.percent()?))))
+        .filter_map(|(part, place)| Some((part, place, format_percent(part.percent()?))))
+        .enumerate()
+        .map(|(index, (Held { held, tested }, place, percent))| {
+            let ranges = ["the fitted ranges", "them"][index];
+            let runs = ["runs ", ""][index];
+            format!("{held} of {tested} {runs}{place} {ranges} ({percent})")
+        })
         .collect();
     Some(format!("\nThe 90 % intervals of {} held {}.\n", standing.name, parts.join(" and ")))
 }

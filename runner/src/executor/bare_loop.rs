@@ -7,10 +7,10 @@ use std::time::Instant;
 use anyhow::Context as _;
 use burn::tensor::{Device, Tensor, TensorData};
 
+use super::data::Data;
 use super::protocol::Assignment;
 use super::slot::words;
 use crate::cnn::{Architecture, Cnn};
-use crate::images::Decoder;
 
 /// Passes before the clock starts.
 const WARM_UP: u32 = 3;
@@ -23,8 +23,9 @@ const WARM_UP: u32 = 3;
 pub fn forward_passes_secs(job: &Assignment, passes: u32) -> anyhow::Result<f64> {
     let architecture = Architecture::named(&job.model).context("there is no such CNN")?;
     let device = job.place.open()?;
-    let cnn = architecture.build(job.seed, &device);
-    let batch = mini_batch(job, architecture)?;
+    let data = Data::open(job, architecture)?;
+    let cnn = architecture.build(job.seed, data.shape(), &device);
+    let batch = mini_batch(job, &data)?;
     // The clock has the place after the threads.
     let start = Barrier::new(job.threads as usize + 1);
     let one = |cnn: Box<dyn Cnn>| {
@@ -46,18 +47,17 @@ pub fn forward_passes_secs(job: &Assignment, passes: u32) -> anyhow::Result<f64>
     })
 }
 
-fn mini_batch(job: &Assignment, architecture: &Architecture) -> anyhow::Result<TensorData> {
-    let sample = job.source.sample(job.images, job.sampling_rate, job.seed)?;
-    let mut decoder = Decoder::new(architecture.input.colour, job.image_px);
+fn mini_batch(job: &Assignment, data: &Data) -> anyhow::Result<TensorData> {
+    let mut decoder = data.decoder();
     let mut numbers = Vec::new();
     for place in 0..u64::from(job.batch_size) {
-        sample
+        data.sample
             .read(place)
             .and_then(|image| decoder.decode(&image, &mut numbers))
             .map_err(|why| anyhow::anyhow!(why.0))?;
     }
-    let px = job.image_px as usize;
-    Ok(TensorData::new(numbers, [job.batch_size as usize, architecture.input.colour.channels(), px, px]))
+    let [channels, height, width] = data.shape();
+    Ok(TensorData::new(numbers, [job.batch_size as usize, channels, height, width]))
 }
 
 fn pass(cnn: &dyn Cnn, batch: &TensorData, device: &Device, passes: u32) -> anyhow::Result<()> {

@@ -97,9 +97,9 @@ fn a_dry_run_lists_the_runs_and_touches_nothing() {
     let (code, out, _) = answer(&arguments);
     assert_eq!(code, 0);
     let expected = "executors,cores_per_executor,memory_per_executor_mib,partition_size,image_px,batch_size,sampling_rate,\
-                    images,repetition,secs,cost\n\
-                    1,1,2048,8,32,8,0.25,2,0,,\n2,1,2048,8,32,8,0.25,2,0,,\n\
-                    1,1,2048,8,32,8,0.5,4,0,,\n2,1,2048,8,32,8,0.5,4,0,,\n";
+                    images,repetition,secs,cost,words\n\
+                    1,1,2048,8,32,8,0.25,2,0,,,\n2,1,2048,8,32,8,0.25,2,0,,,\n\
+                    1,1,2048,8,32,8,0.5,4,0,,,\n2,1,2048,8,32,8,0.5,4,0,,,\n";
     assert_eq!(out, expected);
     assert!(!file.exists());
     let arguments = [&GRID[..], &[text(&file), "--data", text(folder.path()), "--dry-run"]].concat();

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::number;
+
 /// One application: its executors, its jobs, their stages.
 ///
 /// Every `_ms` that is a moment counts from 1970 on the driver's clock.
@@ -184,7 +186,7 @@ impl Application {
     /// Cores that one task takes, 1 or more.
     pub fn task_cpus(&self) -> u32 {
         let asked = self.profiles.get(&0).and_then(|profile| profile.task_cpus);
-        let asked = asked.or_else(|| self.properties.get("spark.task.cpus")?.parse().ok());
+        let asked = asked.or_else(|| number(self.properties.get("spark.task.cpus")?));
         // Saturates: a share of a core counts as one.
         asked.map_or(1, |cpus| (cpus as u32).max(1))
     }

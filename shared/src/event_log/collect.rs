@@ -4,6 +4,7 @@ use super::LABEL_PREFIX;
 use super::application::{Application, Executor, Job, JobEnd, Loss, ResourceProfile, Stage, TaskFailure};
 use super::event::{self, StageInfo, TaskEnd};
 use super::kind::Kind;
+use crate::{map_of, sort};
 
 /// More tasks than this no stage of a real application has: an index beyond it is damage, not a reason to take memory.
 const MAX_TASKS: u32 = 1 << 24;
@@ -15,41 +16,41 @@ const MAX_PROPERTY: usize = 4096;
 ///
 /// # Errors
 /// The line is not JSON, or lacks a field that such an event must have.
-pub(super) fn take(application: &mut Application, kind: Kind, line: &[u8]) -> Result<(), serde_json::Error> {
+pub(super) fn take(application: &mut Application, kind: Kind, line: &str) -> Result<(), serde_json::Error> {
     match kind {
-        Kind::TaskEnd => take_task(application, &serde_json::from_slice(line)?),
+        Kind::TaskEnd => take_task(application, &serde_json::from_str(line)?),
         Kind::LogStart => {
-            let event: event::LogStart = serde_json::from_slice(line)?;
+            let event: event::LogStart = serde_json::from_str(line)?;
             application.spark_version = Some(event.spark_version);
         }
         Kind::ApplicationStart => {
-            let event: event::ApplicationStart = serde_json::from_slice(line)?;
+            let event: event::ApplicationStart = serde_json::from_str(line)?;
             application.id = event.id;
             application.name = event.name;
             application.started_ms = Some(event.at_ms);
         }
         Kind::ApplicationEnd => {
-            let event: event::ApplicationEnd = serde_json::from_slice(line)?;
+            let event: event::ApplicationEnd = serde_json::from_str(line)?;
             application.ended_ms = Some(event.at_ms);
         }
         Kind::EnvironmentUpdate => {
-            let event: event::EnvironmentUpdate = serde_json::from_slice(line)?;
+            let event: event::EnvironmentUpdate = serde_json::from_str(line)?;
             let kept = |name: &str, value: &str| name.starts_with("spark.") && value.len() <= MAX_PROPERTY;
             application.properties.extend(event.properties.into_iter().filter(|(name, value)| kept(name, value)));
         }
-        Kind::ResourceProfileAdded => take_profile(application, &serde_json::from_slice(line)?),
-        Kind::ExecutorAdded => take_executor(application, serde_json::from_slice(line)?),
+        Kind::ResourceProfileAdded => take_profile(application, &serde_json::from_str(line)?),
+        Kind::ExecutorAdded => take_executor(application, serde_json::from_str(line)?),
         Kind::ExecutorRemoved => {
-            let event: event::ExecutorRemoved = serde_json::from_slice(line)?;
+            let event: event::ExecutorRemoved = serde_json::from_str(line)?;
             let loss = Loss { at_ms: event.at_ms, reason: event.reason };
             let there = application.executors.iter_mut().rev().find(|executor| executor.id == event.id);
             if let Some(executor) = there.filter(|executor| executor.loss.is_none()) {
                 executor.loss = Some(loss);
             }
         }
-        Kind::JobStart => take_job_start(application, serde_json::from_slice(line)?),
+        Kind::JobStart => take_job_start(application, serde_json::from_str(line)?),
         Kind::JobEnd => {
-            let event: event::JobEnd<'_> = serde_json::from_slice(line)?;
+            let event: event::JobEnd<'_> = serde_json::from_str(line)?;
             let failure = (event.result.result != "JobSucceeded").then(|| {
                 let message = event.result.exception.and_then(|exception| exception.message);
                 message.unwrap_or_else(|| event.result.result.into_owned())
@@ -57,7 +58,7 @@ pub(super) fn take(application: &mut Application, kind: Kind, line: &[u8]) -> Re
             application.jobs.entry(event.id).or_default().end = Some(JobEnd { at_ms: event.at_ms, failure });
         }
         Kind::StageSubmitted | Kind::StageCompleted => {
-            let event: event::StageEvent = serde_json::from_slice(line)?;
+            let event: event::StageEvent = serde_json::from_str(line)?;
             take_stage(application, event.info);
         }
     }
@@ -78,7 +79,7 @@ fn take_profile(application: &mut Application, event: &event::ResourceProfileAdd
 
 fn take_executor(application: &mut Application, event: event::ExecutorAdded) {
     let event::ExecutorInfo { host, cores, resources, profile } = event.info;
-    let resources = resources.into_iter().map(|(name, resource)| (name, resource.addresses)).collect();
+    let resources = map_of(resources.into_iter().map(|(name, resource)| (name, resource.addresses)));
     let executor = Executor { id: event.id, host, cores, resources, profile, added_ms: event.at_ms, loss: None };
     application.executors.push(executor);
 }
@@ -87,14 +88,14 @@ fn take_job_start(application: &mut Application, event: event::JobStart) {
     let mut properties = event.properties.unwrap_or_default();
     let mut stages = event.stages;
     stages.extend(event.infos.iter().map(|info| info.id));
-    stages.sort_unstable();
+    sort(&mut stages);
     stages.dedup();
     let job = Job {
         submitted_ms: Some(event.at_ms),
         end: application.jobs.get_mut(&event.id).and_then(|job| job.end.take()),
         stages,
         description: properties.remove("spark.job.description"),
-        labels: properties.into_iter().filter(|(name, _)| name.starts_with(LABEL_PREFIX)).collect(),
+        labels: map_of(properties.into_iter().filter(|(name, _)| name.starts_with(LABEL_PREFIX))),
     };
     application.jobs.insert(event.id, job);
     for info in event.infos {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use super::LABEL_PREFIX;
+use crate::{map_of, number};
 
 /// A label: its name after [`LABEL_PREFIX`], and the flag that says the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,8 +15,11 @@ pub struct Label {
     pub flag: Option<&'static str>,
 }
 
+/// The labels that stand in a workload under the same name, beside its own fields: what else decides how long it takes.
+pub const WORKLOAD_LABELS: [&str; 5] = ["data", "optimizer", "average_every", "average_optimizer_state", "share_size"];
+
 /// Every label.
-pub const LABELS: [Label; 17] = [
+pub const LABELS: [Label; 24] = [
     Label { name: "model", flag: Some("--model") },
     Label { name: "mode", flag: Some("--mode") },
     Label { name: "image_px", flag: Some("--image-px") },
@@ -26,15 +30,24 @@ pub const LABELS: [Label; 17] = [
     Label { name: "sampling_rate", flag: Some("--sampling-rate") },
     Label { name: "memory_per_executor_mib", flag: Some("--memory") },
     Label { name: "data", flag: Some("--data-name") },
+    // A `TextInput` as JSON.
+    Label { name: "text", flag: None },
     Label { name: "accelerator", flag: Some("--accelerator") },
     Label { name: "cpu", flag: Some("--cpu") },
     Label { name: "adapter", flag: Some("--adapter") },
+    // Of training.
+    Label { name: "optimizer", flag: None },
+    Label { name: "average_every", flag: None },
+    Label { name: "average_optimizer_state", flag: None },
+    Label { name: "share_size", flag: None },
+    Label { name: "seed", flag: None },
     // What was asked for, held against what ran.
     Label { name: "executors", flag: None },
     Label { name: "cores_per_executor", flag: None },
     Label { name: "runner_version", flag: None },
-    // The sample's UUID; measured jobs that share it are one run.
+    // The sample's UUID; measured jobs that share it are one run, which has so many.
     Label { name: "run", flag: None },
+    Label { name: "jobs", flag: None },
 ];
 
 /// Values of labels, by name.
@@ -94,7 +107,7 @@ impl Labels {
     pub fn of(properties: &BTreeMap<String, String>) -> Self {
         let value =
             |label: &Label| Some((label.name, properties.get(&format!("{LABEL_PREFIX}{}", label.name))?.clone()));
-        Self(LABELS.iter().filter_map(value).collect())
+        Self(map_of(LABELS.iter().filter_map(value)))
     }
 
     /// Says one more, unless it is empty; a name that is no label's is ignored.
@@ -143,15 +156,25 @@ impl Labels {
     /// # Errors
     /// It says something else, or nothing.
     pub(super) fn value<T: FromStr>(&self, name: &'static str, must: &'static str) -> Result<T, LabelError> {
+        self.read(name, must, |text| text.parse().ok())
+    }
+
+    /// The same, by what reads the text.
+    pub(super) fn read<T>(
+        &self,
+        name: &'static str,
+        must: &'static str,
+        read: fn(&str) -> Option<T>,
+    ) -> Result<T, LabelError> {
         let Some(text) = self.get(name) else {
             return Err(LabelError::Missing(self.missing(&[name])));
         };
-        text.trim().parse().map_err(|_| LabelError::Value { name, value: text.to_owned(), must })
+        read(text.trim()).ok_or_else(|| LabelError::Value { name, value: text.to_owned(), must })
     }
 }
 
 /// Whether two texts say the same: `0.10` and `0.1` do.
 fn is_same(one: &str, other: &str) -> bool {
-    let number = |text: &str| text.trim().parse::<f64>().ok();
-    one.trim() == other.trim() || number(one).is_some_and(|one| number(other) == Some(one))
+    let (one, other) = (one.trim(), other.trim());
+    one == other || number(one).is_some_and(|one| number(other) == Some(one))
 }

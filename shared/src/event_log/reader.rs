@@ -126,7 +126,8 @@ impl EventLogReader {
     }
 
     fn event(&mut self, kind: Kind, line: &[u8]) {
-        match take(&mut self.application, kind, line) {
+        // As text, as samples and links are read: what reads JSON from bytes would be compiled beside it.
+        match take(&mut self.application, kind, &String::from_utf8_lossy(line)) {
             Ok(()) => self.events += 1,
             Err(_) => self.damaged(self.lines),
         }

@@ -1,10 +1,11 @@
 //! The runs of an application: what one timing sample is about.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::application::{Application, Executor, Job, Stage};
 use super::labels::Labels;
 use super::{MEASURED, WARM_UP};
+use crate::{map_of, sort_by};
 
 /// Jobs that are measured together, from the submission of the first to the end of the last.
 #[derive(Clone, Debug)]
@@ -70,7 +71,8 @@ impl Application {
             return Err(NoRun::NoEnd(jobs));
         }
         let mut runs: Vec<Run<'_>> = ended.into_iter().filter_map(|jobs| Run::new(self, jobs)).collect();
-        runs.sort_by_key(|run| (run.submitted_ms, run.jobs.first().map(|(id, _)| *id)));
+        let key = |run: &Run<'_>| (run.submitted_ms, run.jobs.first().map(|(id, _)| *id));
+        sort_by(&mut runs, |a, b| key(a).cmp(&key(b)));
         if runs.is_empty() { Err(NoRun::ClockSetBack) } else { Ok(runs) }
     }
 }
@@ -87,6 +89,12 @@ impl<'a> Run<'a> {
     pub fn completion_time_secs(&self) -> f64 {
         // Exact: the difference of two moments is far below 2^53.
         (self.ended_ms - self.submitted_ms) as f64 / 1000.0
+    }
+
+    /// Jobs of the run that have no end in the log, by the label that says how many it has; 0 where none does.
+    pub fn missing_jobs(&self) -> u64 {
+        let all = self.labels().get("jobs").and_then(|jobs| jobs.trim().parse::<u64>().ok());
+        all.map_or(0, |all| all.saturating_sub(self.jobs.len() as u64))
     }
 
     /// From the application's start to the submission, seconds: executors, warm-up, whatever the driver did before. `None`
@@ -119,10 +127,10 @@ impl<'a> Run<'a> {
 
     /// The stages that ran, by their number: those that were skipped are not among them.
     pub fn stages(&self) -> BTreeMap<u32, &'a Stage> {
-        let ids: BTreeSet<u32> = self.jobs.iter().flat_map(|(_, job)| &job.stages).copied().collect();
+        let ids = self.jobs.iter().flat_map(|(_, job)| &job.stages);
         let ran = |stage: &&Stage| {
             stage.submitted_ms.is_some_and(|at_ms| (self.submitted_ms..=self.ended_ms).contains(&at_ms))
         };
-        ids.into_iter().filter_map(|id| Some((id, self.application.stages.get(&id).filter(ran)?))).collect()
+        map_of(ids.filter_map(|id| Some((*id, self.application.stages.get(id).filter(ran)?))))
     }
 }

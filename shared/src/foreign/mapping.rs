@@ -70,7 +70,7 @@ impl TimeUnit {
 impl Mapping {
     /// What the names of the columns suggest. Each column is taken once, by the field whose name it has most surely.
     pub fn guess(headers: &[String]) -> Self {
-        let plain = |name: &str| name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+        let plain = |name: &str| name.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect();
         let headers: Vec<String> = headers.iter().map(|header| plain(header)).collect();
         let mut places = BTreeMap::new();
         let mut taken = vec![false; headers.len()];

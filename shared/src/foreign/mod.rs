@@ -9,7 +9,7 @@ pub use self::field::Field;
 pub use self::mapping::{Extent, Mapping, Place, TimeUnit};
 use crate::encoding::decode;
 use crate::separated::{delimiter, with_point};
-use crate::{Context, Host, IncompleteOutcome, IncompleteRun, Job, Mode, Observation, Workload};
+use crate::{Context, Host, IncompleteOutcome, IncompleteRun, Job, Mode, Observation, Workload, number};
 
 /// A table that another tool wrote.
 #[derive(Clone, Debug, PartialEq)]
@@ -157,7 +157,7 @@ impl Row<'_> {
             outcome,
             at_least_secs,
         };
-        match self.text(Field::Outcome).to_lowercase().as_str() {
+        match self.text(Field::Outcome).to_ascii_lowercase().as_str() {
             "completed" => job.observations.push(Observation {
                 executors,
                 cores_per_executor,
@@ -176,7 +176,7 @@ impl Row<'_> {
     }
 
     fn context(&self) -> Result<Context, TableError> {
-        let mode = match self.text(Field::Mode).to_lowercase().as_str() {
+        let mode = match self.text(Field::Mode).to_ascii_lowercase().as_str() {
             "inference" => Mode::Inference,
             "training" => Mode::Training,
             _ => return Err(self.cell(Field::Mode, "inference or training")),
@@ -207,8 +207,8 @@ impl Row<'_> {
 
     fn positive(&self, field: Field) -> Result<f64, TableError> {
         let text = self.text(field);
-        let number = with_point(text, self.delimiter).as_deref().unwrap_or(text).parse::<f64>().ok();
-        number.filter(|number| number.is_finite() && *number > 0.0).ok_or_else(|| self.cell(field, "a number above 0"))
+        let number = with_point(text, self.delimiter).as_deref().map_or_else(|| number(text), number);
+        number.filter(|number| *number > 0.0).ok_or_else(|| self.cell(field, "a number above 0"))
     }
 
     fn secs(&self) -> Result<f64, TableError> {

@@ -19,6 +19,12 @@ fn money_is_the_sum_of_every_price_over_the_hours() {
 }
 
 #[test]
+fn a_day_that_is_none_is_refused_with_one_that_is() {
+    let error = PriceSheet::from_json(r#"{"name":"mine","date":"31.1.2026","currency":"EUR"}"#).unwrap_err();
+    assert!(error.to_string().contains(r#""31.1.2026" is no date such as 2026-01-31"#), "{error}");
+}
+
+#[test]
 fn an_accelerator_is_paid_for_where_there_is_one() {
     let sheet = sheet(r#","core_hour":0.5,"accelerator_hour":3"#).unwrap();
     assert_eq!(sheet.cost(TWO, 3600.0), 2.0 * 2.0);

@@ -27,7 +27,7 @@ pub async fn open(view: &View) -> anyhow::Result<(FileHost, Browser)> {
     let host = FileHost::start().await?;
     let browser = Browser::start().await?;
     browser.page.goto(view.to_link(&host.url)).await?;
-    browser.element("recommended-time").await?;
+    browser.answered().await?;
     Ok((host, browser))
 }
 

@@ -1,6 +1,9 @@
 //! The frame that every drawing stands in: its title, what is under the pointer or the arrow keys, the switches of its axes,
 //! and the files that it makes.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use leptos::ev;
 use leptos::html::Div;
 use leptos::prelude::*;
@@ -21,7 +24,7 @@ const LEAST_WIDTH_PX: f64 = 240.0;
 const REACH_PX: f64 = 60.0;
 
 /// A drawing with a place for everything that the page holds.
-pub trait Drawing: Clone + PartialEq + Send + Sync + 'static {
+pub trait Drawing: Comparable + Send + Sync {
     /// What the what-if does not change: drawn once.
     fn picture(&self) -> AnyView;
 
@@ -41,6 +44,32 @@ pub trait Drawing: Clone + PartialEq + Send + Sync + 'static {
     fn legend(&self) -> Option<AnyView> {
         None
     }
+}
+
+/// What can be told from something of another type.
+pub trait Comparable: Any {
+    /// Whether the other is equal.
+    fn is_equal(&self, other: &dyn Any) -> bool;
+}
+
+impl<T: PartialEq + 'static> Comparable for T {
+    fn is_equal(&self, other: &dyn Any) -> bool {
+        other.downcast_ref::<T>().is_some_and(|other| self == other)
+    }
+}
+
+impl PartialEq for dyn Drawing {
+    fn eq(&self, other: &Self) -> bool {
+        self.is_equal(other as &dyn Any)
+    }
+}
+
+/// What stands in a card, as far as there is something; the card is compiled once for drawings of every type.
+pub type Drawn = Memo<Option<Arc<dyn Drawing>>>;
+
+/// Works a drawing out, and shows another one only where it differs.
+pub fn drawn<D: Drawing>(draw: impl Fn() -> Option<D> + Send + Sync + 'static) -> Drawn {
+    Memo::new(move |_| draw().map(|drawing| Arc::new(drawing) as Arc<dyn Drawing>))
 }
 
 /// What a card says around its drawing.
@@ -82,7 +111,7 @@ impl Place {
 }
 
 /// A drawing in its card.
-pub fn card<D: Drawing>(card: Card, place: Place, drawing: Memo<Option<D>>) -> impl IntoView {
+pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
     let planner = expect_context::<Planner>();
     let Card { id, title, says, switches, .. } = card;
     let pointed = RwSignal::new(None::<About>);
@@ -104,7 +133,8 @@ pub fn card<D: Drawing>(card: Card, place: Place, drawing: Memo<Option<D>>) -> i
     };
     let press = move |event: KeyboardEvent| {
         let key = event.key();
-        let marks = drawing.with_untracked(|drawing| drawing.as_ref().map(Drawing::marks).unwrap_or_default());
+        let marks =
+            drawing.with_untracked(|drawing| drawing.as_ref().map(|drawing| drawing.marks()).unwrap_or_default());
         match (key.as_str(), pointed.get_untracked()) {
             ("Escape", _) => pointed.set(None),
             ("Enter" | " ", Some(about)) => take(about),
@@ -128,7 +158,7 @@ pub fn card<D: Drawing>(card: Card, place: Place, drawing: Memo<Option<D>>) -> i
         let (x, y) = drawing.with(|drawing| place_of(&drawing.as_ref()?.marks(), about))?;
         Some(view! { <circle class="ring" cx=x cy=y r=9.0 /> })
     };
-    let picture = move || drawing.with(|drawing| drawing.as_ref().map(Drawing::picture));
+    let picture = move || drawing.with(|drawing| drawing.as_ref().map(|drawing| drawing.picture()));
     let moving = move || drawing.with(|drawing| drawing.as_ref().and_then(|drawing| drawing.moving(planner)));
     let save_svg = move |_| {
         let svg = place.node.get_untracked().and_then(|node| node.query_selector("svg").ok().flatten());
@@ -137,17 +167,17 @@ pub fn card<D: Drawing>(card: Card, place: Place, drawing: Memo<Option<D>>) -> i
         }
     };
     let save_csv = move |_| {
-        if let Some(sheet) = drawing.with_untracked(|drawing| drawing.as_ref().map(Drawing::sheet)) {
+        if let Some(sheet) = drawing.with_untracked(|drawing| drawing.as_ref().map(|drawing| drawing.sheet())) {
             download(&format!("foreglow-{id}.csv"), "text/csv", &sheet.to_csv());
         }
     };
     let (title_id, readout_id) = (format!("{id}-title"), format!("{id}-readout"));
     let (titled_by, described_by, readout_test_id) = (title_id.clone(), readout_id.clone(), readout_id.clone());
     let export =
-        move |kind: &'static str| (format!("{id}-{kind}"), format!("{title}: save as {}", kind.to_uppercase()));
+        move |kind: &'static str| (format!("{id}-{kind}"), format!("{title}: save as {}", kind.to_ascii_uppercase()));
     let ((svg_id, svg_label), (csv_id, csv_label)) = (export("svg"), export("csv"));
     let what_it_is = move || {
-        let sentence = drawing.with(|drawing| drawing.as_ref().map(Drawing::describe)).unwrap_or_default();
+        let sentence = drawing.with(|drawing| drawing.as_ref().map(|drawing| drawing.describe())).unwrap_or_default();
         format!("{sentence} The CSV file has its numbers.")
     };
     view! {
@@ -203,9 +233,10 @@ pub fn card<D: Drawing>(card: Card, place: Place, drawing: Memo<Option<D>>) -> i
                     <button type="button" class="tool" data-testid=csv_id aria-label=csv_label on:click=save_csv>"CSV"</button>
                 </div>
             </div>
-            {move || drawing.with(|drawing| drawing.as_ref().and_then(Drawing::legend))}
+            {move || drawing.with(|drawing| drawing.as_ref().and_then(|drawing| drawing.legend()))}
         </section>
     }
+    .into_any()
 }
 
 /// A choice of a few, side by side.

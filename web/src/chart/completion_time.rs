@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, path, shade, x_axis, y_axis};
-use crate::chart::card::{Card, Drawing, Place, card, log_switch};
+use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch};
 use crate::chart::grid::{Grid, thinned};
 use crate::chart::lines::{Line, LinePoint, Measured, line, lines, lines_for, measured};
 use crate::chart::overview::Overview;
@@ -46,8 +46,7 @@ pub fn CompletionTimeChart() -> impl IntoView {
     let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
     let (x, y) = (RwSignal::new(Spread::Linear), RwSignal::new(Spread::Linear));
-    let drawing =
-        Memo::new(move |_| CompletionTimes::of(planner, overview.grid.get()?, place.frame(), (x.get(), y.get())));
+    let drawing = drawn(move || CompletionTimes::of(planner, overview.grid.get()?, place.frame(), (x.get(), y.get())));
     let frame = Card {
         id: "chart",
         title: "Completion time of the whole job",

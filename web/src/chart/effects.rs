@@ -1,12 +1,12 @@
 //! What each feature does alone: the level-1 curves with their measured points, which multiply into a time.
 
 use foreglow_model::{Effects, Feature, Setting};
-use foreglow_shared::{WhatIf, format_duration, format_rate};
+use foreglow_shared::{WhatIf, format_duration, format_rate, sort_by};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark, value_in_words};
 use crate::chart::axes::{Frame, path, x_axis, y_axis};
-use crate::chart::card::{Card, Drawing, Place, card, log_switch};
+use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch};
 use crate::chart::grid::thinned;
 use crate::chart::overview::Overview;
 use crate::chart::scale::{Scale, Spread};
@@ -66,7 +66,7 @@ fn alone(feature: Feature, id: &'static str, title: &'static str) -> impl IntoVi
     let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
     let spread = RwSignal::new(Spread::Log);
-    let drawing = Memo::new(move |_| {
+    let drawing = drawn(move || {
         let fitted = planner.fitted()?;
         let grid = overview.grid.get()?;
         let counts = match feature {
@@ -207,7 +207,7 @@ impl Drawing for Alone {
         };
         let curve = self.curve.iter().map(|point| mark(*point, false));
         let mut marks: Vec<Mark> = self.points.iter().map(|point| mark(*point, true)).chain(curve).collect();
-        marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
+        sort_by(&mut marks, |a, b| a.at.0.total_cmp(&b.at.0));
         marks
     }
 

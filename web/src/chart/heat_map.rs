@@ -9,7 +9,7 @@ use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, x_axis, y_axis};
-use crate::chart::card::{Card, Drawing, Place, card, switch};
+use crate::chart::card::{Card, Drawing, Place, card, drawn, switch};
 use crate::chart::grid::{Grid, Rates};
 use crate::chart::overview::Overview;
 use crate::chart::scale::{Scale, Spread, log_tick_time, tick_number};
@@ -50,9 +50,8 @@ pub fn HeatMapChart() -> impl IntoView {
     let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
     let measure = RwSignal::new(Measure::Time);
-    let drawing = Memo::new(move |_| {
-        HeatMap::of(planner, overview.grid.get()?, overview.rates.get(), measure.get(), place.frame())
-    });
+    let drawing =
+        drawn(move || HeatMap::of(planner, overview.grid.get()?, overview.rates.get(), measure.get(), place.frame()));
     let says = Signal::derive(move || match (measure.get(), planner.deadline_secs.get()) {
         (Measure::Chance, None) => "A chance needs a deadline: set one above.".into(),
         (_, Some(deadline)) => format!(

@@ -1,12 +1,12 @@
 //! How far the predictor is off where it can be checked: every setting, predicted by a fit without it.
 
 use foreglow_model::{HeldOut, Setting};
-use foreglow_shared::{WhatIf, format_percent};
+use foreglow_shared::{WhatIf, format_percent, sort_by};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, path, x_axis, y_axis};
-use crate::chart::card::{Card, Drawing, Place, card, log_switch};
+use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch};
 use crate::chart::scale::{Scale, Spread};
 use crate::chart::sheet::{Sheet, digits};
 use crate::state::Planner;
@@ -49,7 +49,7 @@ fn checked(upwards: Upwards, id: &'static str, title: &'static str) -> impl Into
     let place = Place::new(HEIGHT_PX);
     let spread = RwSignal::new(Spread::Log);
     let runs = Memo::new(move |_| planner.fitted().map(|fitted| fitted.predictor.held_out()).unwrap_or_default());
-    let drawing = Memo::new(move |_| {
+    let drawing = drawn(move || {
         planner.fitted()?;
         Some(Checked::of(upwards, runs.get(), spread.get(), place.frame()))
     });
@@ -162,7 +162,7 @@ impl Drawing for Checked {
             },
         };
         let mut marks: Vec<Mark> = self.runs.iter().map(mark).collect();
-        marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
+        sort_by(&mut marks, |a, b| a.at.0.total_cmp(&b.at.0));
         marks
     }
 

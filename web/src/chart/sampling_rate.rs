@@ -1,12 +1,12 @@
 //! Time by sampling rate, as it was measured: how far the runs are from the whole job.
 
 use foreglow_model::Setting;
-use foreglow_shared::{Observation, WhatIf, format_duration, format_rate};
+use foreglow_shared::{Observation, WhatIf, format_duration, format_rate, sort_by};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, path, x_axis, y_axis};
-use crate::chart::card::{Card, Drawing, Place, card};
+use crate::chart::card::{Card, Drawing, Place, card, drawn};
 use crate::chart::lines::predicted_secs;
 use crate::chart::overview::Overview;
 use crate::chart::scale::{Scale, Spread};
@@ -34,7 +34,7 @@ pub fn SamplingRateChart() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
-    let drawing = Memo::new(move |_| {
+    let drawing = drawn(move || {
         let grid = overview.grid.get()?;
         let whole = grid.cells().map(|cell| cell.secs);
         let runs = planner.observations();
@@ -139,7 +139,7 @@ impl Drawing for Shares {
             },
         };
         let mut marks: Vec<Mark> = self.runs.iter().map(mark).collect();
-        marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
+        sort_by(&mut marks, |a, b| a.at.0.total_cmp(&b.at.0));
         marks
     }
 

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, path, shade, x_axis, y_axis};
-use crate::chart::card::{Card, Drawing, Place, card, log_switch, switch};
+use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch, switch};
 use crate::chart::grid::{Grid, thinned};
 use crate::chart::lines::lines_for;
 use crate::chart::overview::Overview;
@@ -63,7 +63,7 @@ pub fn SpeedUpChart() -> impl IntoView {
     let place = Place::new(HEIGHT_PX);
     let (gain, over) = (RwSignal::new(Gain::SpeedUp), RwSignal::new(Over::Executors));
     let spread = RwSignal::new(Spread::Linear);
-    let drawing = Memo::new(move |_| {
+    let drawing = drawn(move || {
         let fitted = planner.fitted()?;
         Some(SpeedUps::of(&fitted, &overview.grid.get()?, (gain.get(), over.get()), spread.get(), place.frame()))
     });

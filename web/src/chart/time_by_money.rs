@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use foreglow_model::Decision;
-use foreglow_shared::WhatIf;
+use foreglow_shared::{WhatIf, sort_by};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, path, x_axis, y_axis};
-use crate::chart::card::{Card, Drawing, Place, card, log_switch};
+use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch};
 use crate::chart::grid::{Grid, Rates};
 use crate::chart::overview::Overview;
 use crate::chart::scale::{Scale, Spread};
@@ -47,7 +47,7 @@ pub fn TimeByMoneyChart() -> impl IntoView {
     let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
     let (x, y) = (RwSignal::new(Spread::Log), RwSignal::new(Spread::Log));
-    let drawing = Memo::new(move |_| {
+    let drawing = drawn(move || {
         let decision = planner.decision.get()?.ok()?;
         let grid = overview.grid.get()?;
         let limits = (planner.deadline_secs.get(), planner.budget.get());
@@ -194,7 +194,7 @@ impl Drawing for TimeByMoney {
         let mark = |point: &Point| Mark { at: self.px(point), about: About::Configuration(point.configuration) };
         // Of equally near ones the front comes first.
         let mut marks: Vec<Mark> = self.front.iter().chain(&self.beaten).map(mark).collect();
-        marks.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
+        sort_by(&mut marks, |a, b| a.at.0.total_cmp(&b.at.0));
         marks
     }
 

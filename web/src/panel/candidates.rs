@@ -1,7 +1,7 @@
 //! Every configuration with its time and money.
 
 use foreglow_model::{Candidate, Decision};
-use foreglow_shared::{WhatIf, format_duration, format_money};
+use foreglow_shared::{WhatIf, format_duration, format_money, sort_by};
 use leptos::prelude::*;
 
 use crate::panel::prediction::time_of;
@@ -66,7 +66,7 @@ fn by_money(decision: &Decision) -> Vec<usize> {
         (!candidate.is_feasible(), candidate.cost.unwrap_or(f64::INFINITY), secs)
     };
     let mut places: Vec<usize> = (0..decision.candidates.len()).collect();
-    places.sort_by(|a, b| {
+    sort_by(&mut places, |a, b| {
         let (a, b) = (key(a), key(b));
         a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.total_cmp(&b.2))
     });

@@ -15,6 +15,8 @@ use crate::state::Planner;
 struct Row {
     label: &'static str,
     candidate: Candidate,
+    /// What there is none of beside the recommended one.
+    missing: &'static str,
     is_pinned: bool,
 }
 
@@ -81,7 +83,9 @@ fn rows(planner: Planner) -> Vec<Row> {
     let neighbours = Neighbours::of(&decision);
     let row = |label: &'static str, place: Option<usize>| {
         let candidate = decision.candidates.get(place?)?.clone();
-        Some(Row { label, candidate, is_pinned: false })
+        let is_known = label == RECOMMENDED && Taken::of(&candidate).is_some();
+        let missing = if is_known { neighbours.missing() } else { "" };
+        Some(Row { label, candidate, missing, is_pinned: false })
     };
     let mut rows: Vec<Row> = [
         row("Next cheaper", neighbours.cheaper),
@@ -101,7 +105,7 @@ fn rows(planner: Planner) -> Vec<Row> {
         };
         let candidate = foreglow_model::decide(&fitted.predictor, &job, &asked).ok();
         let candidate = candidate.and_then(|decision| decision.candidates.into_iter().next());
-        rows.extend(candidate.map(|candidate| Row { label: "Pinned", candidate, is_pinned: true }));
+        rows.extend(candidate.map(|candidate| Row { label: "Pinned", candidate, missing: "", is_pinned: true }));
     }
     rows
 }
@@ -111,18 +115,18 @@ fn short(what_if: WhatIf) -> String {
 }
 
 fn shown(planner: Planner, row: Row, recommended: Option<Taken>, limits: bool) -> impl IntoView {
-    let Row { label, candidate, is_pinned } = row;
+    let Row { label, candidate, missing, is_pinned } = row;
     let configuration = WhatIf { executors: candidate.executors, cores_per_executor: candidate.cores_per_executor };
     let (time, secs) = time_of(Some(&candidate.prediction));
     let currency = planner.prices.with(|prices| prices.currency.clone());
     let money = candidate.cost.map_or_else(|| "unknown".into(), |cost| format_money(cost, &currency));
     let chance = candidate.success_probability.map_or_else(|| "unknown".into(), format_probability);
     let beside = match (label, Taken::of(&candidate).zip(recommended)) {
-        (RECOMMENDED, _) | (_, None) => String::new(),
+        (RECOMMENDED, _) | (_, None) => missing.to_owned(),
         (_, Some((own, recommended))) => own.beside(recommended, &currency),
     };
     let remark = candidate.exclusion.map(|exclusion| exclusion.to_string());
-    let test_id = format!("compare-{}", label.to_lowercase().replace(' ', "-"));
+    let test_id = format!("compare-{}", label.to_ascii_lowercase().replace(' ', "-"));
     let unpin = move |_| planner.pins.update(|pins| pins.retain(|pin| *pin != configuration));
     view! {
         <tr

@@ -49,7 +49,7 @@ pub fn warnings(prediction: Option<&Prediction>) -> impl IntoView + use<> {
 /// A sentence that stands alone.
 pub fn capitalised(sentence: &str) -> String {
     let mut letters = sentence.chars();
-    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase().to_string()).unwrap_or_default();
     let end = if sentence.ends_with('.') { "" } else { "." };
     format!("{first}{}{end}", letters.as_str())
 }

@@ -1,6 +1,6 @@
 //! The price sheet, to read and to edit. Prices have a date: they change, and a result keeps those it was made with.
 
-use foreglow_shared::{Date, PriceSheet, format_rate};
+use foreglow_shared::{PriceSheet, day, format_rate, number};
 use leptos::prelude::*;
 
 use crate::presets::{Preset, presets};
@@ -33,7 +33,7 @@ const FIELDS: [Field; 11] = [
         kind: "date",
         show: |sheet| sheet.date.to_string(),
         change: |sheet, text| {
-            sheet.date = text.parse::<Date>().map_err(|_| "write the date as 2026-01-31".to_owned())?;
+            sheet.date = day(text.trim()).ok_or("write the date as 2026-01-31")?;
             Ok(())
         },
     },
@@ -42,7 +42,7 @@ const FIELDS: [Field; 11] = [
         kind: "text",
         show: |sheet| sheet.currency.clone(),
         change: |sheet, text| {
-            sheet.currency = text.trim().to_uppercase();
+            sheet.currency = text.trim().to_ascii_uppercase();
             Ok(())
         },
     },
@@ -98,7 +98,7 @@ const FIELDS: [Field; 11] = [
 
 fn price(text: &str) -> Result<f64, String> {
     let text = text.trim();
-    text.parse().map_err(|_| format!("{text:?} is no price; write a number such as 0.04"))
+    number(text).ok_or_else(|| format!("{text:?} is no price; write a number such as 0.04"))
 }
 
 /// What the sheet says in one line, and its fields behind a click.

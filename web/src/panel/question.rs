@@ -1,6 +1,6 @@
 //! What is asked: the deadline, the budget, how surely they are to be kept, the memory and the prices.
 
-use foreglow_shared::Mode;
+use foreglow_shared::{Mode, number};
 use leptos::prelude::*;
 
 use crate::duration::{compact_duration, parse_duration};
@@ -12,12 +12,13 @@ use crate::state::Planner;
 #[component]
 pub fn QuestionPanel() -> impl IntoView {
     view! {
-        <section class="card question" aria-label="The question">
+        <section class="card question" aria-labelledby="question-title">
+            <h2 id="question-title">"The question"</h2>
             <Work />
-            <Probability />
             <Budget />
-            <Prices />
+            <Probability />
             <Memory />
+            <Prices />
         </section>
     }
 }
@@ -128,7 +129,7 @@ fn Budget() -> impl IntoView {
     let mistake = RwSignal::new(false);
     let set = move |event| {
         let text = event_target_value(&event);
-        let money = text.trim().parse::<f64>().ok().filter(|money| money.is_finite() && *money > 0.0);
+        let money = number(text.trim()).filter(|money| *money > 0.0);
         mistake.set(money.is_none() && !text.trim().is_empty());
         if !mistake.get_untracked() {
             planner.budget.set(money);
@@ -164,7 +165,7 @@ fn Probability() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let mistake = RwSignal::new(false);
     let set = move |event| {
-        let percent = event_target_value(&event).trim().trim_end_matches('%').trim().parse::<f64>().ok();
+        let percent = number(event_target_value(&event).trim().trim_end_matches('%').trim());
         let probability = percent.map(|percent| percent / 100.0).filter(|share| *share > 0.0 && *share < 1.0);
         mistake.set(probability.is_none());
         if let Some(probability) = probability {
@@ -190,7 +191,7 @@ fn Probability() -> impl IntoView {
                 <span>"%"</span>
             </div>
             <p id="probability-note" class="note" class:wrong=move || mistake.get() role="status">
-                {move || if mistake.get() { "Write a percentage above 0 and below 100, such as 90." } else { "how sure the deadline and the budget are to be kept" }}
+                {move || if mistake.get() { "Write a percentage above 0 and below 100, such as 90." } else { "how sure deadline and budget are to be kept" }}
             </p>
         </div>
     }

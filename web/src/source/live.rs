@@ -59,7 +59,8 @@ impl Live {
 
     /// Takes samples of the collector that the page does not have. Their number.
     pub fn take(&self, planner: Planner, samples: Vec<Sample>) -> usize {
-        let mut known: BTreeSet<Uuid> = self.samples.with_value(|known| known.iter().map(|sample| sample.id).collect());
+        let mut known = BTreeSet::new();
+        self.samples.with_value(|samples| known.extend(samples.iter().map(|sample| sample.id)));
         let new: Vec<Sample> = samples.into_iter().filter(|sample| known.insert(sample.id)).collect();
         let count = new.len();
         if count > 0 {

@@ -1,5 +1,6 @@
 //! What the exponent of each term is linear in.
 
+use foreglow_shared::sort;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Points;
@@ -40,7 +41,7 @@ impl Design {
         let mut combinations = Vec::new();
         if encoding.category.len() > 1 {
             combinations = points.category.iter().map(|codes| encoding.levels(codes).collect()).collect();
-            combinations.sort_unstable();
+            sort(&mut combinations);
             combinations.dedup();
         }
         Self { encoding, combinations }

@@ -174,7 +174,7 @@ impl Regression for Posynomial {
 
 /// The tenth percentile of one number or more, interpolated between neighbours.
 fn low(mut values: Vec<f64>) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
+    values.sort_by(f64::total_cmp);
     let place = 0.1 * (values.len() - 1) as f64;
     let (below, share) = (values[place as usize], place.fract());
     below + share * (values[place.ceil() as usize] - below)

@@ -1,0 +1,59 @@
+//! The planner's main path in a real Firefox, where there is one (`./setup.sh test` installs it where Debian has it).
+
+use std::io::Write as _;
+
+use anyhow::Context as _;
+use foreglow_tests::{Answer, FileHost, Firefox, workspace_dir};
+use serde_json::{Value, json};
+
+/// Every digit of the what-if's time, once the page shows that configuration.
+const SECS: &str = "const [executors, cores] = arguments;
+    const shown = (name) => document.querySelector(`[data-testid=${name}]`);
+    const is_shown = shown('what-if-executors')?.value === executors && shown('what-if-cores')?.value === cores;
+    return is_shown ? shown('what-if-time')?.dataset.secs ?? null : null";
+const ANSWERED: &str = "return document.querySelector('[data-testid=recommended-time]')?.dataset.secs ? true : null";
+const CLICK: &str = "const button = document.querySelector(`[data-testid=${arguments[0]}]`);
+    button?.click(); return button ? true : null";
+const SET: &str = "const [name, value] = arguments;
+    const input = document.querySelector(`[data-testid=${name}]`);
+    input.value = value;
+    for (const event of ['input', 'change']) input.dispatchEvent(new Event(event, { bubbles: true }))";
+
+#[tokio::test]
+async fn firefox_shows_the_answer_of_the_command_line_follows_the_slider_and_opens_its_link_again() -> anyhow::Result<()>
+{
+    let host = FileHost::start().await?;
+    let url = host.url.clone();
+    tokio::task::spawn_blocking(move || visit(&url)).await?
+}
+
+fn visit(url: &str) -> anyhow::Result<()> {
+    let Some(mut firefox) = Firefox::start()? else {
+        writeln!(std::io::stderr(), "no Firefox on this machine: the planner was not tested in it")?;
+        return Ok(());
+    };
+    firefox.goto(url)?;
+    firefox.wait_for("the example's button", CLICK, &[json!("example")])?;
+    firefox.wait_for("an answer", ANSWERED, &[])?;
+    for (executors, cores) in [("2", "1"), ("2", "2")] {
+        firefox.evaluate(SET, &[json!("what-if-executors"), json!(executors)])?;
+        firefox.evaluate(SET, &[json!("what-if-cores"), json!(cores)])?;
+        let secs = firefox.wait_for("the prediction", SECS, &[json!(executors), json!(cores)])?;
+        assert_eq!(secs, json!(predicted(executors, cores)?), "{executors} × {cores}");
+    }
+    let link = firefox.wait_for("a link", "return location.hash.startsWith('#v1.') ? location.href : null", &[])?;
+    firefox.goto("about:blank")?;
+    firefox.goto(link.as_str().context("an address is text")?)?;
+    let secs = firefox.wait_for("the prediction of the link", SECS, &[json!("2"), json!("2")])?;
+    assert_eq!(secs, json!(predicted("2", "2")?));
+    Ok(())
+}
+
+/// What `foreglow predict` says of the example that comes with the page, every digit of it.
+fn predicted(executors: &str, cores: &str) -> anyhow::Result<String> {
+    let home = tempfile::tempdir()?;
+    let example = workspace_dir().join("web/assets/example.jsonl").display().to_string();
+    let args = ["predict", &example, "--executors", executors, "--cores", cores, "--format", "json"];
+    let answer: Value = Answer::of(home.path(), &args)?.json()?;
+    Ok(answer["prediction"]["completion_time_secs"].to_string())
+}
