@@ -158,11 +158,15 @@ impl Place {
             Self::VirtualGpu(index) => DeviceKind::VirtualGpu(index),
             Self::Software => DeviceKind::Cpu,
         };
+        // Burn would look for another one of its kind, behind an older graphics interface too.
+        if !probe().iter().any(|adapter| adapter.place == self) {
+            anyhow::bail!("the device is not there; `foreglow devices` lists those that are");
+        }
         match Device::wgpu_options().device_kind(kind.clone()).init() {
             Ok(device) => Ok(device),
             // This process has opened it before.
             Err(WgpuInitError::Registration { .. }) => Ok(Device::wgpu(kind)),
-            Err(error) => anyhow::bail!("the device is not there; `foreglow devices` lists those that are ({error})"),
+            Err(error) => anyhow::bail!("the device cannot be opened: {error}"),
         }
     }
 
