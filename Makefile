@@ -122,7 +122,7 @@ SECS := 1200
 fuzz:
 	fuzz/run.sh $(SECS)
 
-bench: setup-run bench-decision bench-grid-page bench-planner bench-page bench-input bench-overhead bench-training bench-spark bench-event-log $(SKLEARN)
+bench: setup-run bench-decision bench-grid-page bench-planner bench-page bench-input bench-overhead bench-cnns bench-training bench-spark bench-simulation bench-event-log $(SKLEARN)
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 
@@ -159,6 +159,17 @@ setup-spark:
 bench-spark: setup-spark build
 	python3 bench/spark/run.py
 
+# How near `foreglow simulate` is on other configurations than the log's own.
+.PHONY: bench-simulation
+bench-simulation: setup-spark build
+	python3 bench/spark/simulation.py
+
+# A whole sweep on a Spark cluster of this machine, from the runs to the scenario table.
+.PHONY: sweep-spark
+sweep-spark: setup-spark build
+	cargo build $(CARGO_FLAGS) --example spark_sweep
+	target/release/examples/spark_sweep
+
 .PHONY: bench-input
 bench-input: build $(if $(filter $(PARITY)/%,$(PYTORCH)),$(PARITY)/venv/installed)
 	$(PYTORCH) bench/input/run.py
@@ -172,6 +183,16 @@ bench-event-log: build
 .PHONY: bench-overhead
 bench-overhead: build
 	python3 bench/overhead/run.py
+
+# ResNet-18 training, ResNet-50 and MobileNet-v2 inference on the processor, against PyTorch.
+.PHONY: bench-cnns
+bench-cnns: build $(if $(filter $(PARITY)/%,$(PYTORCH)),$(PARITY)/venv/installed)
+	$(PYTORCH) bench/cnns/run.py
+
+# Measures the planner's built-in example on an otherwise idle machine: 20 minutes or so on 2 cores.
+.PHONY: sweep
+sweep: build
+	bench/sweep/run.sh target/sweep
 
 # What distribution costs in accuracy.
 .PHONY: bench-training

@@ -41,6 +41,32 @@ def cnn11():
     return nn.Sequential(*layers, nn.Linear(100, 143))
 
 
+def text_head():
+    return [nn.Linear(256, 128), nn.Dropout(0.2), nn.ReLU(), nn.Linear(128, 20)]
+
+
+def text_cnn():
+    return nn.Sequential(nn.Conv2d(1, 256, (5, 200)), nn.ReLU(), nn.AdaptiveMaxPool2d(1), nn.Flatten(), *text_head())
+
+
+class LastOfLstm(nn.Module):
+    """PyTorch's own LSTM and its last output; its weights lie in linear layers, as ours do."""
+
+    def __init__(self):
+        super().__init__()
+        self.input = nn.Linear(200, 4 * 256)
+        self.hidden = nn.Linear(256, 4 * 256, bias=False)
+
+    def forward(self, texts):
+        # Ours: input, forget, output, candidate. PyTorch's: input, forget, candidate, output; and a second bias.
+        rows = torch.tensor([0, 1, 3, 2]).repeat_interleave(256) * 256 + torch.arange(256).repeat(4)
+        weights = [self.input.weight[rows], self.hidden.weight[rows], self.input.bias[rows]]
+        weights.append(torch.zeros_like(self.input.bias))
+        start = texts.new_zeros(1, len(texts), 256)
+        outputs, _, _ = torch.lstm(texts.squeeze(1), (start, start), weights, True, 1, 0.0, self.training, False, True)
+        return outputs[:, -1]
+
+
 REFERENCES = {
     "lenet5": ("torch.nn layers", lenet5),
     "cnn11": ("torch.nn layers", cnn11),
@@ -50,6 +76,8 @@ REFERENCES = {
     "inception_v4": ("timm inception_v4", lambda: timm.create_model("inception_v4")),
     "xception": ("timm legacy_xception", lambda: timm.create_model("legacy_xception")),
     "mobilenet_v2": ("torchvision mobilenet_v2", torchvision.models.mobilenet_v2),
+    "text_cnn": ("torch.nn layers", text_cnn),
+    "text_lstm": ("torch.lstm, torch.nn layers", lambda: nn.Sequential(LastOfLstm(), *text_head())),
 }
 
 
@@ -121,7 +149,9 @@ def compare(name, folder):
     figures = [single["scores"], max(double.values())]
     for of in (single, own):
         figures += [of["training_scores"], gradient(of)]
-    cells = [name, title, str(given["images"].shape[-1]), *(f"{value:.1e}" for value in figures)]
+    height, width = given["images"].shape[2:]
+    size = str(width) if height == width else f"{height}×{width}"
+    cells = [name, title, size, *(f"{value:.1e}" for value in figures)]
     print("| " + " | ".join(cells) + " |", flush=True)
     return figures[0] <= SCORES_LIMIT and figures[1] <= EXACT_LIMIT
 
@@ -130,7 +160,7 @@ def main():
     folder = Path(sys.argv[1])
     torch.manual_seed(0)
     print(f"PyTorch {torch.__version__}, torchvision {torchvision.__version__}, timm {timm.__version__}\n")
-    columns = ["CNN", "reference", "px", "scores", "float64: everything", "scores in training", "gradients"]
+    columns = ["CNN", "reference", "px, or words × numbers", "scores", "float64: everything", "scores in training", "gradients"]
     columns += ["PyTorch from its float64: scores in training", "gradients"]
     print("| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|")
     agrees = {name: compare(name, folder / name) for name in REFERENCES if (folder / name).is_dir()}

@@ -4,7 +4,7 @@ use std::fmt;
 use std::process::{Command, Stdio};
 use std::str::FromStr;
 
-use burn::tensor::{Device, DeviceKind};
+use burn::tensor::{Device, DeviceKind, wgpu::WgpuInitError};
 use serde::{Deserialize, Serialize};
 use wgpu::{Backends, DeviceType, Instance, InstanceDescriptor};
 
@@ -147,13 +147,22 @@ impl fmt::Display for Wish {
 
 impl Place {
     /// Opens it. Burn chooses the graphics interface by the same rule as [`adapters`].
-    pub fn open(self) -> Device {
-        match self {
-            Self::Cpu => Device::flex(),
-            Self::DiscreteGpu(index) => Device::wgpu(DeviceKind::DiscreteGpu(index)),
-            Self::IntegratedGpu(index) => Device::wgpu(DeviceKind::IntegratedGpu(index)),
-            Self::VirtualGpu(index) => Device::wgpu(DeviceKind::VirtualGpu(index)),
-            Self::Software => Device::wgpu(DeviceKind::Cpu),
+    ///
+    /// # Errors
+    /// It is not there, or not any more.
+    pub fn open(self) -> anyhow::Result<Device> {
+        let kind = match self {
+            Self::Cpu => return Ok(Device::flex()),
+            Self::DiscreteGpu(index) => DeviceKind::DiscreteGpu(index),
+            Self::IntegratedGpu(index) => DeviceKind::IntegratedGpu(index),
+            Self::VirtualGpu(index) => DeviceKind::VirtualGpu(index),
+            Self::Software => DeviceKind::Cpu,
+        };
+        match Device::wgpu_options().device_kind(kind.clone()).init() {
+            Ok(device) => Ok(device),
+            // This process has opened it before.
+            Err(WgpuInitError::Registration { .. }) => Ok(Device::wgpu(kind)),
+            Err(error) => anyhow::bail!("the device is not there; `foreglow devices` lists those that are ({error})"),
         }
     }
 

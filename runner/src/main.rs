@@ -16,6 +16,7 @@ mod event_log;
 mod executor;
 mod exit;
 mod images;
+mod input;
 mod interrupt;
 mod machine;
 mod output;
@@ -26,6 +27,7 @@ mod samples_file;
 mod store;
 mod sweep;
 mod table;
+mod texts;
 mod upload;
 
 use std::process::ExitCode;

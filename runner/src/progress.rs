@@ -1,7 +1,7 @@
 //! What a person sees on standard error while something takes its time. Where standard error is no terminal, a finished
 //! step is one line.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::IsTerminal as _;
 use std::mem::discriminant;
 use std::time::{Duration, Instant};
@@ -19,6 +19,8 @@ pub struct Progress {
     is_terminal: bool,
     going: RefCell<Going>,
     warned: RefCell<Vec<Warning>>,
+    /// What the runs work through.
+    noun: Cell<&'static str>,
 }
 
 /// How a run goes.
@@ -38,7 +40,18 @@ impl Progress {
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.enable_steady_tick(Duration::from_millis(200));
         let going = RefCell::new(Going { since: Instant::now(), done: 0, all: 1, using: None });
-        Self { bar, is_terminal: std::io::stderr().is_terminal(), going, warned: RefCell::default() }
+        Self {
+            bar,
+            is_terminal: std::io::stderr().is_terminal(),
+            going,
+            warned: RefCell::default(),
+            noun: Cell::new("images"),
+        }
+    }
+
+    /// From now on runs work through these: images or texts.
+    pub fn counts(&self, noun: &'static str) {
+        self.noun.set(noun);
     }
 
     /// Images of which something is done one after the other.
@@ -74,7 +87,7 @@ impl Progress {
             engine::Progress::Images(done, all) => (going.done, going.all) = (done, all),
             engine::Progress::Using(using) => going.using = Some(using),
         }
-        self.show(going.done, going.all, going.describe(going.since.elapsed()));
+        self.show(going.done, going.all, going.describe(self.noun.get(), going.since.elapsed()));
     }
 
     /// A warning: a line that stays. One of each kind is enough.
@@ -121,12 +134,12 @@ impl Drop for Progress {
 
 impl Going {
     /// `120 of 320 images, 113 images/s, 2 s left, 1.9 processors, GPU 87 %, 1234 MiB`.
-    fn describe(&self, since: Duration) -> String {
-        let mut text = format!("{} of {} images", self.done, self.all);
+    fn describe(&self, noun: &str, since: Duration) -> String {
+        let mut text = format!("{} of {} {noun}", self.done, self.all);
         if self.done > 0 && !since.is_zero() {
             let pace = self.done as f64 / since.as_secs_f64();
             let left = Duration::try_from_secs_f64(self.all.saturating_sub(self.done) as f64 / pace);
-            text.push_str(&format!(", {pace:.0} images/s, {} left", left.map_or_else(|_| "long".into(), coarse)));
+            text.push_str(&format!(", {pace:.0} {noun}/s, {} left", left.map_or_else(|_| "long".into(), coarse)));
         }
         if let Some(Use { processors, accelerator }) = self.using {
             text.push_str(&format!(", {processors:.1} processors"));
@@ -175,13 +188,13 @@ mod tests {
     #[test]
     fn a_run_is_told_by_its_images_its_pace_and_what_it_uses() {
         let mut going = Going { since: Instant::now(), done: 0, all: 320, using: None };
-        assert_eq!(going.describe(Duration::ZERO), "0 of 320 images");
+        assert_eq!(going.describe("images", Duration::ZERO), "0 of 320 images");
         going.done = 120;
-        assert_eq!(going.describe(Duration::from_secs(2)), "120 of 320 images, 60 images/s, 3 s left");
+        assert_eq!(going.describe("images", Duration::from_secs(2)), "120 of 320 images, 60 images/s, 3 s left");
         let accelerator =
             AcceleratorUse { use_percent: Some(87), memory_used_mib: Some(1234), ..AcceleratorUse::default() };
         going.using = Some(Use { processors: 1.94, accelerator: Some(accelerator) });
         let told = "120 of 320 images, 60 images/s, 3 s left, 1.9 processors, GPU 87 %, 1234 MiB";
-        assert_eq!(going.describe(Duration::from_secs(2)), told);
+        assert_eq!(going.describe("images", Duration::from_secs(2)), told);
     }
 }

@@ -10,9 +10,10 @@ use crate::table::{Align, table};
 pub fn one(sample: &Sample) -> String {
     let (workload, configuration) = (&sample.workload, &sample.configuration);
     let device = sample.host.adapter.as_ref().or(sample.host.cpu.as_ref());
+    let (size, unit) = workload.input_size();
     let mut rows = vec![
         ("job", format!("{} {}", workload.model, workload.mode.as_str())),
-        ("images", format!("{} of {} px, {} at once", workload.images, workload.image_px, workload.batch_size)),
+        (workload.noun(), format!("{} of {size} {unit}, {} at once", workload.images, workload.batch_size)),
         ("executors × cores", format!("{} × {}", configuration.executors, configuration.cores_per_executor)),
         ("executor memory", format!("{} MiB", configuration.memory_per_executor_mib)),
         ("partition size", configuration.partition_size.to_string()),
@@ -32,12 +33,13 @@ pub fn one(sample: &Sample) -> String {
 
 /// Combinations that ran more than once: a line each, `None` where none did.
 pub fn repeated(combinations: &[(Run, Vec<f64>)]) -> Option<String> {
+    let unit = combinations.first()?.0.workload.input_size().1;
     let columns = [
         ("executors", Align::Right),
         ("cores", Align::Right),
         ("memory MiB", Align::Right),
         ("partition size", Align::Right),
-        ("px", Align::Right),
+        (unit, Align::Right),
         ("batch", Align::Right),
         ("sampling rate", Align::Right),
         ("runs", Align::Right),
@@ -55,7 +57,7 @@ pub fn repeated(combinations: &[(Run, Vec<f64>)]) -> Option<String> {
             configuration.cores_per_executor.to_string(),
             configuration.memory_per_executor_mib.to_string(),
             configuration.partition_size.to_string(),
-            workload.image_px.to_string(),
+            workload.input_size().0.to_string(),
             workload.batch_size.to_string(),
             format_rate(run.sampling_rate),
             times.len().to_string(),
@@ -100,14 +102,15 @@ pub fn many(samples: &[Sample]) -> String {
 /// What a CNN has learned: loss and accuracy in the last epoch, and on the images that were held out.
 fn accuracy(sample: &Sample) -> Vec<(&'static str, String)> {
     let Some(training) = sample.extra.get("training") else { return Vec::new() };
+    let noun = sample.workload.noun();
     let shown = |score: &serde_json::Value| {
         let loss = score["loss"].as_f64().map_or_else(|| "none".to_owned(), |loss| format!("{loss:.4}"));
         let accuracy = score["accuracy"].as_f64().unwrap_or(0.0) * 100.0;
-        format!("loss {loss}, accuracy {accuracy:.2} % of {} images", score["images"])
+        format!("loss {loss}, accuracy {accuracy:.2} % of {} {noun}", score["images"])
     };
     let last = training["epochs"].as_array().and_then(|epochs| epochs.last());
     let last = last.map(|score| ("last epoch", shown(score)));
-    let held_out = training.get("held_out").map(|score| ("held-out images", shown(score)));
+    let held_out = training.get("held_out").map(|score| ("held out", shown(score)));
     last.into_iter().chain(held_out).collect()
 }
 

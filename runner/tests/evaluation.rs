@@ -79,6 +79,7 @@ fn repeats_stay_together_and_the_seed_decides_the_parts() {
         (&["--repeats", "each"], 72),
         (&["--folds", "4"], 24),
         (&["--random-splits", "5"], 10),
+        (&["--random-splits", "5", "--fit-settings", "10"], 70),
         (&["--leave-out", "machine", "--leave-out", "gb"], 24),
         (&["--only", "gb>1", "--only", "machine=small"], 8),
     ] {

@@ -1,18 +1,42 @@
 //! The command that collects a sample.
 
-use crate::{Configuration, Workload};
+use crate::event_log::LABEL_PREFIX;
+use crate::{Configuration, Context, Engine};
 
-/// `foreglow collect …` for one run of a workload, appended to the file `output`, as a shell reads it.
-pub fn collect_command(workload: &Workload, configuration: &Configuration, sampling_rate: f64, output: &str) -> String {
+/// Stands for the address that no sample knows.
+const MASTER: &str = "spark://HOST:7077";
+
+/// `foreglow collect …` for one run of a job, appended to the file `output`, as a shell reads it. Of a job on a Spark cluster the
+/// master's address is the person's to fill in: `spark://HOST:7077` stands there.
+pub fn collect_command(context: &Context, configuration: &Configuration, sampling_rate: f64, output: &str) -> String {
+    let workload = &context.workload;
     let mut words = vec!["foreglow".to_owned(), "collect".to_owned()];
+    if context.engine == Engine::Spark {
+        words.extend(["--engine", "spark", "--master", MASTER].map(str::to_owned));
+        // The machines' names came from there.
+        for (label, name) in [("cpu", &context.host.cpu), ("adapter", &context.host.adapter)] {
+            let property = name.as_ref().map(|name| quoted(&format!("{LABEL_PREFIX}{label}={name}")));
+            words.extend(property.into_iter().flat_map(|property| ["--spark-conf".to_owned(), property]));
+        }
+    }
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), quoted(&value)]);
     option("--model", workload.model.clone());
     option("--images", workload.images.to_string());
-    option("--image-px", workload.image_px.to_string());
+    let text = workload.text();
+    match &text {
+        None => option("--image-px", workload.image_px.to_string()),
+        Some(text) => option("--words", text.words.to_string()),
+    }
     option("--batch-size", workload.batch_size.to_string());
-    // A sample knows the name of the folder and not where it lies.
+    // A sample knows the names of the folder and of the file of vectors, and not where they lie.
     if let Some(folder) = workload.extra.get("data").and_then(|name| name.as_str()) {
         option("--data", folder.to_owned());
+    }
+    if let Some(vocabulary) = text.as_ref().and_then(|text| text.vocabulary) {
+        option("--vocabulary", vocabulary.to_string());
+    }
+    if let Some(vectors) = text.and_then(|text| text.vectors) {
+        option("--vectors", vectors);
     }
     option("--device", configuration.accelerator.clone().unwrap_or_else(|| "cpu".into()));
     option("--executors", configuration.executors.to_string());
@@ -35,7 +59,54 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use super::*;
+    use crate::TextInput;
+
+    #[test]
+    fn a_job_on_a_cluster_is_collected_there() {
+        let context = |engine: &str, host: &str| -> Context {
+            serde_json::from_str(&format!(
+                r#"{{"workload":{{"model":"lenet5","mode":"inference","image_px":32,"images":400,"epochs":1,"batch_size":8}},
+                    "engine":"{engine}","host":{host}}}"#
+            ))
+            .unwrap()
+        };
+        let configuration: Configuration = serde_json::from_str(
+            r#"{"executors":2,"cores_per_executor":1,"memory_per_executor_mib":600,"partition_size":8,"accelerator":null}"#,
+        )
+        .unwrap();
+        let command = |engine, host| collect_command(&context(engine, host), &configuration, 0.1, "a.jsonl");
+        let rest = "--model lenet5 --images 400 --image-px 32 --batch-size 8 --device cpu --executors 2 --cores 1 --memory 600 \
+                    --partition-size 8 --sampling-rate 0.1 --output a.jsonl";
+        assert_eq!(command("local", r#"{"cpu":"A CPU"}"#), format!("foreglow collect {rest}"));
+        let on_spark = "foreglow collect --engine spark --master spark://HOST:7077";
+        assert_eq!(command("spark", "{}"), format!("{on_spark} {rest}"));
+        assert_eq!(
+            command("spark", r#"{"cpu":"A CPU"}"#),
+            format!("{on_spark} --spark-conf 'spark.foreglow.cpu=A CPU' {rest}")
+        );
+    }
+
+    #[test]
+    fn a_workload_of_texts_says_its_words_and_vectors_and_no_pixels() {
+        let mut context: Context = serde_json::from_str(
+            r#"{"workload":{"model":"text_lstm","mode":"inference","image_px":9,"images":20,"epochs":1,"batch_size":8,"data":"news"},
+                "engine":"local","host":{}}"#,
+        )
+        .unwrap();
+        let configuration =
+            r#"{"executors":2,"cores_per_executor":1,"memory_per_executor_mib":512,"partition_size":8}"#;
+        let configuration: Configuration = serde_json::from_str(configuration).unwrap();
+        let text = TextInput { words: 50, vector_dims: 100, vocabulary: Some(900), vectors: Some("glove.txt".into()) };
+        context.workload.set_text(&text);
+        assert_eq!(context.workload.image_px, 1);
+        assert_eq!(
+            collect_command(&context, &configuration, 0.1, "a.jsonl"),
+            "foreglow collect --model text_lstm --images 20 --words 50 --batch-size 8 --data news --vocabulary 900 \
+             --vectors glove.txt --device cpu --executors 2 --cores 1 --memory 512 --partition-size 8 --sampling-rate 0.1 \
+             --output a.jsonl"
+        );
+    }
 
     #[test]
     fn a_word_reaches_the_shell_as_it_is() {

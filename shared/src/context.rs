@@ -37,8 +37,8 @@ impl Context {
 
     /// One line that names it to a person: `resnet18 inference, 2000 images of 32 px, batch 8, local, Some CPU`.
     pub fn title(&self) -> String {
-        let Workload { model, mode, image_px, images, epochs, batch_size, .. } = &self.workload;
-        let mut title = format!("{model} {}, {images} images of {image_px} px, batch {batch_size}", mode.as_str());
+        let Workload { model, mode, epochs, batch_size, .. } = &self.workload;
+        let mut title = format!("{model} {}, {}, batch {batch_size}", mode.as_str(), self.workload.describe_data());
         if *epochs > 1 {
             title.push_str(&format!(", {epochs} epochs"));
         }

@@ -27,6 +27,7 @@ mod separated;
 mod short_link;
 mod sorting;
 mod spark_submit;
+mod text;
 
 pub use crate::collect_command::collect_command;
 pub use crate::context::Context;
@@ -45,6 +46,7 @@ pub use crate::sample::{Configuration, Engine, Host, Mode, Outcome, SCHEMA, Samp
 pub use crate::short_link::{SHORT_PREFIX, ShortLink};
 pub use crate::sorting::{map_of, sort, sort_by};
 pub use crate::spark_submit::{spark_properties, spark_submit_arguments};
+pub use crate::text::{NO_IMAGE_PX, TextInput};
 
 pub use jiff::{Timestamp, civil::Date};
 pub use uuid::Uuid;

@@ -54,9 +54,9 @@ pub struct Workload {
     pub model: String,
     /// Inference or training.
     pub mode: Mode,
-    /// Side of the square input image, pixels.
+    /// Side of the square input image, pixels; 1 where there are texts and no images ([`Workload::text`]).
     pub image_px: u32,
-    /// Images of the whole job (sampling rate 1).
+    /// Images, or texts, of the whole job (sampling rate 1).
     pub images: u64,
     /// Passes over the images.
     pub epochs: u32,

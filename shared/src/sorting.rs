@@ -56,7 +56,7 @@ mod tests {
         fn what_is_sorted_is_as_the_standard_library_sorts_it(items in prop::collection::vec((0..9_u8, any::<u16>()), 0..200)) {
             let (mut ours, mut theirs) = (items.clone(), items.clone());
             sort_by(&mut ours, |a, b| b.0.cmp(&a.0));
-            theirs.sort_by(|a, b| b.0.cmp(&a.0));
+            theirs.sort_by_key(|item| std::cmp::Reverse(item.0));
             prop_assert_eq!(ours, theirs);
             let (mut ours, mut theirs) = (items.clone(), items);
             sort(&mut ours);

@@ -16,4 +16,4 @@ pub use crate::cluster::{answer, cluster_job, cluster_view};
 pub use crate::file_host::FileHost;
 pub use crate::firefox::Firefox;
 pub use crate::program::{Answer, Program, foreglow, planner_dir, workspace_dir};
-pub use crate::spark::{Cluster, spark_home};
+pub use crate::spark::{Cluster, HistoryServer, free_port, spark_home};

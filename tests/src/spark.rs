@@ -68,22 +68,9 @@ impl Cluster {
     }
 
     fn spawn(&mut self, class: &str, arguments: &[&str], options: &str) -> anyhow::Result<()> {
-        let home = spark_home()?;
-        let log = std::fs::File::create(self.folder.path().join(format!("{}.log", self.processes.len())))?;
-        let process = Command::new(home.join("bin/spark-class"))
-            .arg(format!("org.apache.spark.deploy.{class}"))
-            .args(["--host", "127.0.0.1"])
-            .args(arguments)
-            .envs([("SPARK_HOME", home.as_os_str()), ("SPARK_LOCAL_IP", "127.0.0.1".as_ref())])
-            .env("SPARK_WORKER_OPTS", options)
-            // Compiling less saves a processor that the executors need.
-            .env("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
-            .stdin(Stdio::null())
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            .spawn()
-            .context("Spark cannot be started; ./setup.sh spark installs it")?;
-        self.processes.push(process);
+        let log = self.folder.path().join(format!("{}.log", self.processes.len()));
+        let arguments = [&["--host", "127.0.0.1"], arguments].concat();
+        self.processes.push(spawn(class, &arguments, ("SPARK_WORKER_OPTS", options), &log)?);
         Ok(())
     }
 
@@ -92,13 +79,7 @@ impl Cluster {
     /// # Errors
     /// It does not answer.
     pub fn state(&self) -> anyhow::Result<Value> {
-        let address = self.ui.trim_start_matches("http://");
-        let mut stream = TcpStream::connect(address)?;
-        write!(stream, "GET /json/ HTTP/1.0\r\nHost: {address}\r\n\r\n")?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
-        let (_head, body) = answer.split_once("\r\n\r\n").context("an answer has a body")?;
-        Ok(serde_json::from_str(body)?)
+        get(&self.ui, "/json/")
     }
 
     /// Ends the master at once.
@@ -154,14 +135,7 @@ impl Cluster {
     /// # Errors
     /// It does not hold in time.
     pub fn wait_until(&self, what: &str, check: impl Fn(&Self) -> anyhow::Result<bool>) -> anyhow::Result<()> {
-        let deadline = Instant::now() + WAIT;
-        while Instant::now() < deadline {
-            if check(self).unwrap_or(false) {
-                return Ok(());
-            }
-            std::thread::sleep(PULSE);
-        }
-        anyhow::bail!("waited {WAIT:?} in vain for {what}")
+        wait_until(what, || check(self))
     }
 }
 
@@ -174,6 +148,85 @@ impl Drop for Cluster {
     }
 }
 
-fn free_port() -> anyhow::Result<u16> {
+/// Spark's history server; it ends when it is dropped.
+#[derive(Debug)]
+pub struct HistoryServer {
+    /// `http://127.0.0.1:…`.
+    pub address: String,
+    process: Child,
+}
+
+impl HistoryServer {
+    /// Starts one on a folder of event logs, and waits until it lists so many applications.
+    ///
+    /// # Errors
+    /// Spark or Java is missing, or the applications are not there in time.
+    pub fn start(logs: &Path, applications: usize) -> anyhow::Result<Self> {
+        let port = free_port()?;
+        let options =
+            format!("-Dspark.history.fs.logDirectory=file://{} -Dspark.history.ui.port={port}", logs.display());
+        let log = tempfile::NamedTempFile::new()?;
+        let process = spawn("history.HistoryServer", &[], ("SPARK_HISTORY_OPTS", &options), log.path())?;
+        let server = Self { address: format!("http://127.0.0.1:{port}"), process };
+        wait_until("the history server's list", || {
+            let list = get(&server.address, "/api/v1/applications?status=completed")?;
+            Ok(list.as_array().map(Vec::len) == Some(applications))
+        })?;
+        Ok(server)
+    }
+}
+
+impl Drop for HistoryServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Starts one of Spark's own programs, with Java's options in a variable of the environment, its words in a file.
+fn spawn(class: &str, arguments: &[&str], (variable, options): (&str, &str), log: &Path) -> anyhow::Result<Child> {
+    let home = spark_home()?;
+    let log = std::fs::File::create(log)?;
+    Command::new(home.join("bin/spark-class"))
+        .arg(format!("org.apache.spark.deploy.{class}"))
+        .args(arguments)
+        .envs([("SPARK_HOME", home.as_os_str()), ("SPARK_LOCAL_IP", "127.0.0.1".as_ref())])
+        .env(variable, options)
+        // Compiling less saves a processor that the executors need.
+        .env("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+        .stdin(Stdio::null())
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        .spawn()
+        .context("Spark cannot be started; ./setup.sh spark installs it")
+}
+
+/// What a page of Spark's says, JSON.
+fn get(server: &str, page: &str) -> anyhow::Result<Value> {
+    let address = server.trim_start_matches("http://");
+    let mut stream = TcpStream::connect(address)?;
+    write!(stream, "GET {page} HTTP/1.0\r\nHost: {address}\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let (_head, body) = answer.split_once("\r\n\r\n").context("an answer has a body")?;
+    Ok(serde_json::from_str(body)?)
+}
+
+fn wait_until(what: &str, check: impl Fn() -> anyhow::Result<bool>) -> anyhow::Result<()> {
+    let deadline = Instant::now() + WAIT;
+    while Instant::now() < deadline {
+        if check().unwrap_or(false) {
+            return Ok(());
+        }
+        std::thread::sleep(PULSE);
+    }
+    anyhow::bail!("waited {WAIT:?} in vain for {what}")
+}
+
+/// A port that nothing listens on.
+///
+/// # Errors
+/// The system has none.
+pub fn free_port() -> anyhow::Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }

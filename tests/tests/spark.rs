@@ -7,19 +7,23 @@ use std::time::Duration;
 
 use foreglow_shared::event_log::{Application, EventLogReader};
 use foreglow_shared::{Outcome, Sample, parse_line};
-use foreglow_tests::{Answer, Cluster, Program, spark_home};
+use foreglow_tests::{Answer, Cluster, HistoryServer, Program, free_port, spark_home};
 
 /// The arguments that every collection here has.
 fn collect(cluster: &Cluster, home: &Path, more: &[&str]) -> Vec<String> {
+    arguments_of(&cluster.master, &cluster.ui, home, more)
+}
+
+fn arguments_of(master: &str, ui: &str, home: &Path, more: &[&str]) -> Vec<String> {
     let spark = spark_home().unwrap();
     let mut arguments: Vec<String> = [
         "collect",
         "--engine",
         "spark",
         "--master",
-        &cluster.master,
+        master,
         "--master-ui",
-        &cluster.ui,
+        ui,
         "--spark-home",
         spark.to_str().unwrap(),
         "--spark-conf",
@@ -55,6 +59,15 @@ fn event_log(file: &Path) -> Application {
     reader.finish().unwrap()
 }
 
+/// What an event log can know of a sample: the executors' own words are not in it.
+fn without_executors_words(sample: &Sample) -> Sample {
+    let mut sample = sample.clone();
+    for name in ["images_processed", "phases", "training"] {
+        sample.extra.remove(name);
+    }
+    sample
+}
+
 fn script(folder: &Path, text: &str) -> PathBuf {
     use std::os::unix::fs::PermissionsExt as _;
     let file = folder.join("program.sh");
@@ -70,6 +83,7 @@ fn a_sweep_gives_the_samples_that_the_event_logs_confirm() -> anyhow::Result<()>
     let logs = home.path().join("logs");
     let grid = ["--executors", "1,2", "--cores", "1,2", "--sampling-rate", "0.05,0.5,1", "--images", "400"];
     let job = ["--model", "lenet5", "--memory", "600", "--event-logs", logs.to_str().unwrap()];
+    let job = [&job[..], &["--spark-conf", "spark.foreglow.cpu=Two believers"]].concat();
     let arguments = collect(&cluster, home.path(), &[&grid[..], &job].concat());
     let answer = run(home.path(), &arguments);
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
@@ -90,20 +104,18 @@ fn a_sweep_gives_the_samples_that_the_event_logs_confirm() -> anyhow::Result<()>
         assert_eq!(cores, vec![configuration.cores_per_executor; configuration.executors as usize]);
         assert_eq!(log.executor_memory_mib(), Some(600));
         // Imported, the log says the same of the run.
-        let (imported, notes) = run.sample(&Default::default(), "another version")?;
+        let imported = run.sample(&Default::default(), "another version")?;
+        assert_eq!(imported, (without_executors_words(sample), Vec::new()));
         assert_eq!(
-            (imported.id, imported.workload, imported.configuration),
-            (sample.id, sample.workload.clone(), configuration.clone())
+            (sample.host.cpu.as_deref(), &sample.extra["spark"]["machines"]),
+            (Some("Two believers"), &1.into())
         );
-        assert_eq!(
-            (imported.sampling_rate, imported.outcome, imported.host),
-            (sample.sampling_rate, sample.outcome, sample.host.clone())
-        );
-        assert_eq!(notes, Vec::<String>::new());
     }
     let applications = std::fs::read_dir(&logs)?.count();
     assert_eq!(applications, 4, "an application serves every sampling rate of its configuration");
     assert_eq!(samples.iter().filter(|sample| sample.startup_secs.is_some()).count(), 4, "and starts once");
+
+    a_history_server_gives_the_same_samples(&logs, home.path(), &samples)?;
 
     let again = run(home.path(), &arguments);
     assert_eq!((again.code, again.stdout.as_str()), (Some(0), ""), "{}", again.stderr);
@@ -117,6 +129,30 @@ fn a_sweep_gives_the_samples_that_the_event_logs_confirm() -> anyhow::Result<()>
     assert!(arguments.contains(&format!("--conf spark.cores.max={cores} ")), "{arguments}");
     let table = Answer::of(home.path(), &["evaluate", file.to_str().unwrap(), "--format", "json"])?.json()?;
     assert!(table.to_string().contains("\"4-2\""), "{table}");
+    Ok(())
+}
+
+fn a_history_server_gives_the_same_samples(logs: &Path, home: &Path, samples: &[Sample]) -> anyhow::Result<()> {
+    let server = HistoryServer::start(logs, 4)?;
+    let output = home.join("imported.jsonl");
+    let import = ["import", &server.address, "--format", "json", "--output", output.to_str().unwrap()];
+    let all = Answer::of(home, &[&import[..], &["--application", "all"]].concat())?;
+    assert_eq!(all.code, Some(0), "{}", all.stderr);
+    let by_id = |mut samples: Vec<Sample>| {
+        samples.sort_by_key(|sample| sample.id);
+        samples
+    };
+    let sampled = samples.iter().map(without_executors_words).collect();
+    assert_eq!(by_id(self::samples(&all)), by_id(sampled));
+
+    let application = samples[0].extra["spark"]["application"].as_str().unwrap();
+    let one = Answer::of(home, &[&import[..], &["--application", application]].concat())?;
+    assert_eq!((one.code, self::samples(&one).len()), (Some(0), 3), "{}", one.stderr);
+    assert!(one.stderr.contains("3 samples, 0 of them new"), "{}", one.stderr);
+    let none = Answer::of(home, &import)?;
+    assert_eq!(none.code, Some(2));
+    assert!(none.stderr.contains("has 4 applications; choose with --application ID"), "{}", none.stderr);
+    assert!(none.stderr.contains(application), "{}", none.stderr);
     Ok(())
 }
 
@@ -167,11 +203,19 @@ fn what_goes_wrong_is_told() -> anyhow::Result<()> {
 
 #[test]
 fn what_is_killed_is_told() -> anyhow::Result<()> {
+    // Spark asks for a minute before it gives a master up; it does so beside the others.
+    let nobody = tempfile::tempdir()?;
+    let waiting = a_master_that_is_asked_in_vain(nobody.path(), SMALL)?;
     let mut cluster = Cluster::start(2, 2, "")?;
     let home = tempfile::tempdir()?;
     a_killed_executor_is_retried_and_the_sample_says_so(&cluster, home.path(), LARGE)?;
+    for average_every in ["1", "40"] {
+        training_ends_with_an_executor_and_the_sample_says_why(&cluster, home.path(), average_every)?;
+    }
     a_lost_worker_fails_the_run(&mut cluster, home.path(), LARGE)?;
-    a_master_that_goes_ends_the_run(&mut cluster, home.path(), SMALL)
+    let reason = failed_sample(&waiting)?.reason.unwrap();
+    assert!(reason.contains("the Spark master is gone"), "{reason}");
+    Ok(())
 }
 
 fn too_small_a_cluster_is_refused_before_anything_is_submitted(cluster: &Cluster, home: &Path) {
@@ -284,16 +328,25 @@ fn a_master_that_does_not_answer_is_named(cluster: &mut Cluster, home: &Path, sm
 }
 
 /// Where its page is not asked, Spark's own answer is told.
-fn a_master_that_goes_ends_the_run(cluster: &mut Cluster, home: &Path, small: &[&str]) -> anyhow::Result<()> {
-    cluster.kill_master()?;
-    let ui = cluster.ui.clone();
-    let arguments: Vec<String> =
-        collect(cluster, home, small).into_iter().map(|word| if word == ui { "none".into() } else { word }).collect();
-    let answer = run(home, &arguments);
-    assert_eq!(answer.code, Some(1));
-    let reason = only_sample(&answer).reason.unwrap();
-    assert!(reason.contains("master"), "{reason}");
-    Ok(())
+fn a_master_that_is_asked_in_vain(home: &Path, small: &[&str]) -> anyhow::Result<Program> {
+    let arguments = arguments_of(&format!("spark://127.0.0.1:{}", free_port()?), "none", home, small);
+    Program::start(home, &arguments.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// A training executor has learned what no other one has: its end is the run's.
+fn training_ends_with_an_executor_and_the_sample_says_why(
+    cluster: &Cluster,
+    home: &Path,
+    average_every: &str,
+) -> anyhow::Result<()> {
+    let job =
+        ["--mode", "training", "--model", "lenet5", "--images", "96", "--sampling-rate", "1", "--epochs", "100000"];
+    let more = ["--average-every", average_every, "--memory", "600", "--executors", "2", "--cores", "1"];
+    let (program, executors) = at_work(cluster, home, &[&job[..], &more].concat())?;
+    kill(executors[0]);
+    let reason = failed_sample(&program)?.reason.unwrap();
+    assert!(reason.contains("the executor's process ended early (signal: 9)"), "every {average_every}: {reason}");
+    cluster.wait_until("no executor to be left", |cluster| Ok(cluster.executor_processes().is_empty()))
 }
 
 /// The accelerators are a script's claim: the runner is told which of them is its own, and computes on the processor.
@@ -397,8 +450,14 @@ fn what_is_missing_is_told_before_anything_starts() -> anyhow::Result<()> {
 #[test]
 fn executors_of_spark_learn_what_those_of_the_local_engine_learn() -> anyhow::Result<()> {
     let cluster = Cluster::start(1, 4, "")?;
-    for average_every in ["1", "3"] {
+    let averaging: [(&[&str], usize); 3] = [
+        (&["--average-every", "1"], 1),
+        (&["--average-every", "3"], 2),
+        (&["--average-every", "2", "--average-optimizer-state", "--optimizer", "adam"], 2),
+    ];
+    for (average, jobs) in averaging {
         let home = tempfile::tempdir()?;
+        let logs = home.path().join("logs");
         let job = [
             "--mode",
             "training",
@@ -412,8 +471,6 @@ fn executors_of_spark_learn_what_those_of_the_local_engine_learn() -> anyhow::Re
             "2",
             "--test-images",
             "24",
-            "--average-every",
-            average_every,
             "--seed",
             "5",
             "--memory",
@@ -423,7 +480,9 @@ fn executors_of_spark_learn_what_those_of_the_local_engine_learn() -> anyhow::Re
             "--cores",
             "2",
         ];
-        let on_spark = only_sample(&run(home.path(), &collect(&cluster, home.path(), &job)));
+        let job = [&job[..], average].concat();
+        let kept = [&job[..], &["--event-logs", logs.to_str().unwrap()]].concat();
+        let on_spark = only_sample(&run(home.path(), &collect(&cluster, home.path(), &kept)));
         assert_eq!(on_spark.outcome, Outcome::Completed, "{:?}", on_spark.reason);
         let output = home.path().join("local.jsonl");
         let local = ["collect", "--device", "cpu", "--format", "json", "--output", output.to_str().unwrap()];
@@ -438,9 +497,30 @@ fn executors_of_spark_learn_what_those_of_the_local_engine_learn() -> anyhow::Re
         let (ours, theirs) = (curve(&on_spark), curve(&local));
         assert_eq!(ours.len(), 3);
         for (ours, theirs) in ours.iter().zip(&theirs) {
-            assert!((ours - theirs).abs() < 1e-4, "every {average_every}: {ours} on Spark, {theirs} here");
+            assert!((ours - theirs).abs() < 1e-4, "{average:?}: {ours} on Spark, {theirs} here");
         }
         assert_eq!(on_spark.extra["images_processed"], 192);
+
+        let spark = &on_spark.extra["spark"];
+        let log = event_log(&logs.join(spark["application"].as_str().unwrap()));
+        let runs = log.runs()?;
+        assert_eq!((runs.len(), runs[0].jobs.len()), (1, jobs), "{average:?}");
+        assert_eq!(Some(runs[0].completion_time_secs()), on_spark.completion_time_secs);
+        let imported = runs[0].sample(&Default::default(), "another version")?;
+        assert_eq!(imported, (without_executors_words(&on_spark), Vec::new()));
+        if jobs > 1 {
+            every_second_is_accounted_for(&on_spark);
+        }
     }
     Ok(())
+}
+
+/// Of a training run in rounds: what the threads did, waiting for the others and averaging included, is its time.
+fn every_second_is_accounted_for(sample: &Sample) {
+    let phases = sample.extra["phases"].as_object().unwrap();
+    let secs: f64 = phases.values().map(|secs| secs.as_f64().unwrap()).sum();
+    let configuration = &sample.configuration;
+    let threads = f64::from(configuration.executors * configuration.cores_per_executor);
+    let share = secs / (sample.completion_time_secs.unwrap() * threads);
+    assert!(phases["average_secs"].as_f64() > Some(0.0) && share > 0.8 && share < 1.01, "{share}: {phases:?}");
 }

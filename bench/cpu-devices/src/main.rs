@@ -7,7 +7,7 @@
 //! CPU device, `cpu`, is left out because it downloads LLVM while it builds.
 
 #[path = "../../../runner/src/cnn/mod.rs"]
-#[allow(dead_code, reason = "the benchmark needs a part of what the runner needs")]
+#[allow(dead_code, unused_imports, reason = "the benchmark needs a part of what the runner needs")]
 mod cnn;
 
 use std::hint::black_box;
@@ -28,8 +28,11 @@ fn main() -> anyhow::Result<()> {
     let mut entries = Vec::new();
     for (model, px, batch) in WORK {
         let architecture = cnn::Architecture::named(model).context("the benchmark names a CNN that is not there")?;
-        let runners: Vec<_> =
-            devices.iter().map(|(_, device)| runner(architecture, px as usize, batch, device)).collect();
+        let cnn::Input::Images { colour, .. } = architecture.input else {
+            anyhow::bail!("{model} takes no images");
+        };
+        let shape = colour.shape(px);
+        let runners: Vec<_> = devices.iter().map(|(_, device)| runner(architecture, shape, batch, device)).collect();
         let mut rates = vec![Vec::new(); devices.len()];
         for _round in 0..=ROUNDS {
             for (rates, run) in rates.iter_mut().zip(&runners) {
@@ -61,13 +64,13 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn runner(architecture: &cnn::Architecture, px: usize, batch: usize, device: &Device) -> Box<dyn Fn()> {
-    let cnn = architecture.build(0, device);
-    let channels = architecture.input.colour.channels();
+fn runner(architecture: &cnn::Architecture, shape: cnn::Shape, batch: usize, device: &Device) -> Box<dyn Fn()> {
+    let [channels, height, width] = shape;
+    let cnn = architecture.build(0, shape, device);
     let device = device.clone();
     Box::new(move || {
-        let numbers = vec![0.5_f32; batch * channels * px * px];
-        let images = Tensor::<4>::from_data(TensorData::new(numbers, [batch, channels, px, px]), &device);
+        let numbers = vec![0.5_f32; batch * channels * height * width];
+        let images = Tensor::<4>::from_data(TensorData::new(numbers, [batch, channels, height, width]), &device);
         black_box(cnn.forward(images).into_data());
     })
 }

@@ -38,13 +38,11 @@ impl Split {
         (0..folds).map(|tested| Self::by(settings, |setting| fold[setting] == tested)).collect()
     }
 
-    /// Random splits that each test a tenth of the settings (rounded, at least one), drawn by `seed`. None where there
-    /// are fewer than two settings.
-    pub fn random(settings: usize, splits: usize, seed: u64) -> Vec<Self> {
-        if settings < 2 {
+    /// Random splits that each test so many of the settings, drawn by `seed`. None where nothing would be fitted or tested.
+    pub fn random(settings: usize, tested: usize, splits: usize, seed: u64) -> Vec<Self> {
+        if tested == 0 || tested >= settings {
             return Vec::new();
         }
-        let tested = ((settings + 5) / 10).max(1);
         let split = |number: u64| {
             let mut out = vec![false; settings];
             shuffled(settings, seed, number).into_iter().take(tested).for_each(|setting| out[setting] = true);

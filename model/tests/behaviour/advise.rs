@@ -9,10 +9,18 @@ use crate::grid::{job, run};
 
 /// A law whose time is known everywhere, with noise that depends on the setting and a seed.
 struct Law {
-    /// Share of the time that no executor and no core takes away.
-    serial: (f64, f64),
+    speed_up: SpeedUp,
     seed: u64,
     noise: f64,
+}
+
+/// By how much executors and cores shorten a job.
+#[derive(Clone, Copy)]
+enum SpeedUp {
+    /// Amdahl's law: the shares of the time that no executor and no core takes away.
+    Amdahl(f64, f64),
+    /// Powers of their numbers.
+    Powers(f64, f64),
 }
 
 const STARTUP_SECS: f64 = 1.5;
@@ -22,8 +30,14 @@ const CORES: [u32; 3] = [1, 2, 4];
 impl Law {
     fn secs(&self, setting: Setting) -> f64 {
         let (e, c) = (f64::from(setting.executors), f64::from(setting.cores_per_executor));
-        let share = |serial: f64, count: f64| serial + (1.0 - serial) / count;
-        (0.8 + 900.0 * setting.sampling_rate) * share(self.serial.0, e) * share(self.serial.1, c)
+        let left = match self.speed_up {
+            SpeedUp::Amdahl(executors, cores) => {
+                let share = |serial: f64, count: f64| serial + (1.0 - serial) / count;
+                share(executors, e) * share(cores, c)
+            }
+            SpeedUp::Powers(executors, cores) => libm::pow(e, -executors) * libm::pow(c, -cores),
+        };
+        (0.8 + 900.0 * setting.sampling_rate) * left
     }
 
     fn run(&self, setting: Setting) -> Observation {
@@ -127,9 +141,24 @@ fn grid(law: &Law) -> Vec<Observation> {
     runs
 }
 
+/// Those on which the constants of the advice were chosen.
 fn laws() -> Vec<Law> {
     let serial = [(0.02, 0.3), (0.15, 0.05), (0.3, 0.2), (0.05, 0.6), (0.5, 0.02)];
-    (1..=4).flat_map(|seed| serial.map(|serial| Law { serial, seed, noise: 0.03 })).collect()
+    let law = |seed: u64, (executors, cores)| Law { speed_up: SpeedUp::Amdahl(executors, cores), seed, noise: 0.03 };
+    (1..=4).flat_map(|seed| serial.map(|serial| law(seed, serial))).collect()
+}
+
+/// Others, on which nothing was chosen: also powers, less noise and more.
+fn untouched_laws() -> Vec<Law> {
+    let speed_ups = [
+        SpeedUp::Amdahl(0.08, 0.12),
+        SpeedUp::Amdahl(0.22, 0.4),
+        SpeedUp::Powers(0.9, 0.6),
+        SpeedUp::Powers(0.65, 0.85),
+        SpeedUp::Powers(0.4, 0.4),
+    ];
+    let seeds = [(101, 0.015), (102, 0.03), (103, 0.05), (104, 0.02)];
+    seeds.into_iter().flat_map(|(seed, noise)| speed_ups.map(|speed_up| Law { speed_up, seed, noise })).collect()
 }
 
 /// The same first runs and the same rule to stop, with the runs of the grid in an order that has nothing to do with them.
@@ -146,30 +175,68 @@ fn at_random(law: &Law, question: &Question) -> Vec<Observation> {
     runs
 }
 
+/// How following the advice did on some laws, beside the grid at random under the same rule to stop and the whole grid.
+#[derive(Debug, Default)]
+struct Followed {
+    /// Within 3 % of the least money.
+    right: u32,
+    late: u32,
+    /// Money beyond the least, summed over the decisions that are not late, shares of the least.
+    given_up: f64,
+    secs: f64,
+    right_at_random: u32,
+    secs_at_random: f64,
+    secs_of_grid: f64,
+}
+
+impl Followed {
+    fn of(laws: &[Law], question: &Question) -> Self {
+        let is_right = |regret: f64| u32::from(regret <= 0.03);
+        let mut followed = Self::default();
+        for law in laws {
+            let (runs, advice) = follow(law, question);
+            assert_ne!(advice.verdict, Verdict::GoOn, "{} runs and no end", runs.len());
+            let random = at_random(law, question);
+            let regretted = regret(law, &runs, question);
+            followed.right += is_right(regretted);
+            followed.late += u32::from(regretted.is_infinite());
+            followed.given_up += if regretted.is_finite() { regretted } else { 0.0 };
+            followed.secs += collecting_secs(&runs);
+            followed.right_at_random += is_right(regret(law, &random, question));
+            followed.secs_at_random += collecting_secs(&random);
+            followed.secs_of_grid += collecting_secs(&grid(law));
+        }
+        eprintln!("{} laws, deadline {:?}: {followed:?}", laws.len(), question.deadline_secs);
+        followed
+    }
+
+    /// Right more often than chance under the same rule, or as often in less time.
+    fn is_better_than_chance(&self) -> bool {
+        self.right > self.right_at_random || (self.right == self.right_at_random && self.secs < self.secs_at_random)
+    }
+}
+
+const DEADLINES: [Option<f64>; 2] = [None, Some(400.0)];
+
 #[test]
 fn following_the_advice_reaches_the_right_decision_in_a_fraction_of_the_grid() {
-    for deadline_secs in [None, Some(400.0)] {
-        let question = Question { deadline_secs, ..question() };
-        let (mut advised, mut drawn, mut whole_grid, mut right, mut right_at_random) = (0.0, 0.0, 0.0, 0, 0);
-        let is_right = |law: &Law, runs: &[Observation]| regret(law, runs, &question) <= 0.03;
-        for law in laws() {
-            let (runs, advice) = follow(&law, &question);
-            assert_ne!(advice.verdict, Verdict::GoOn, "{} runs and no end", runs.len());
-            right += u32::from(is_right(&law, &runs));
-            let random = at_random(&law, &question);
-            right_at_random += u32::from(is_right(&law, &random));
-            drawn += collecting_secs(&random);
-            advised += collecting_secs(&runs);
-            whole_grid += collecting_secs(&grid(&law));
-        }
-        let figures = format!(
-            "{right} of 20 right after {advised:.0} s, {right_at_random} after {drawn:.0} s at random until the same rule says \
-             stop; the grid takes {whole_grid:.0} s"
-        );
-        eprintln!("deadline {deadline_secs:?}: {figures}");
-        // Either the advice is right more often than chance under the same rule, or it is as right in less time.
-        let is_better = right > right_at_random || (right == right_at_random && advised < drawn);
-        assert!(right >= 18 && is_better && advised < 0.5 * whole_grid, "{figures}");
+    for deadline_secs in DEADLINES {
+        let followed = Followed::of(&laws(), &Question { deadline_secs, ..question() });
+        assert!(followed.right >= 18 && followed.secs < 0.5 * followed.secs_of_grid, "{followed:?}");
+        assert!(followed.is_better_than_chance(), "{followed:?}");
+    }
+}
+
+/// It stops where another run would save 2 % in the mean, so that this is what it may give up; a deadline that is to be kept with
+/// a probability of a half may be missed by a configuration that comes close to it.
+#[test]
+fn following_the_advice_gives_up_what_it_promises_on_laws_that_nothing_was_chosen_on() {
+    let laws = untouched_laws();
+    for deadline_secs in DEADLINES {
+        let followed = Followed::of(&laws, &Question { deadline_secs, ..question() });
+        let on_time = laws.len() as f64 - f64::from(followed.late);
+        assert!(followed.given_up <= 0.02 * on_time && followed.late <= 2, "{followed:?}");
+        assert!(followed.is_better_than_chance() && followed.secs < 0.5 * followed.secs_of_grid, "{followed:?}");
     }
 }
 
@@ -186,7 +253,7 @@ fn over_memory(cores_per_executor: u32) -> IncompleteRun {
 }
 
 fn any_law() -> Law {
-    Law { serial: (0.15, 0.05), seed: 7, noise: 0.03 }
+    Law { speed_up: SpeedUp::Amdahl(0.15, 0.05), seed: 7, noise: 0.03 }
 }
 
 #[test]

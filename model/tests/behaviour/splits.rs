@@ -40,10 +40,12 @@ proptest! {
     }
 
     #[test]
-    fn random_splits_test_a_tenth(settings in 2..200_usize, seed: u64) {
-        for split in Split::random(settings, 3, seed) {
+    fn random_splits_test_as_many_as_they_are_told(settings in 2..200_usize, tested in 1..200_usize, seed: u64) {
+        let splits = Split::random(settings, tested, 3, seed);
+        prop_assert_eq!(splits.len(), if tested < settings { 3 } else { 0 });
+        for split in splits {
             prop_assert!(is_partition(&split, settings));
-            prop_assert_eq!(split.test.len(), ((settings + 5) / 10).max(1));
+            prop_assert_eq!(split.test.len(), tested);
         }
     }
 

@@ -4,7 +4,7 @@
 //! `make parity` runs both. It is compiled by itself, so that gradients and weight files do not reach the other crates.
 
 #[path = "../../src/cnn/mod.rs"]
-#[allow(dead_code, reason = "this half needs a part of what the runner needs")]
+#[allow(dead_code, unused_imports, reason = "this half needs a part of what the runner needs")]
 mod cnn;
 mod draw;
 mod gradients;
@@ -18,8 +18,9 @@ use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 use rand::{SeedableRng as _, rngs::ChaCha8Rng};
 use safetensors::{Dtype, tensor::TensorView};
 
+use cnn::text::{TextCnn, TextLstm};
+use cnn::{Input, Shape, resnet::ResNet, vgg::Vgg16, xception::Xception};
 use cnn::{cnn11::Cnn11, inception::InceptionV4, lenet5::LeNet5, mobilenet::MobileNetV2};
-use cnn::{resnet::ResNet, vgg::Vgg16, xception::Xception};
 use draw::{As, Draw, WithoutDropout, numbers};
 use gradients::Gradients;
 
@@ -27,6 +28,8 @@ use gradients::Gradients;
 const IMAGES: usize = 2;
 /// Leaves Inception-v4, whose last image is the smallest, three pixels a side; larger images say nothing more.
 const LARGEST_PX: u32 = 139;
+/// Every layer of the recurrent classifier sees more words than it computes in one go.
+const WORDS: usize = 60;
 const SEED: u64 = 4;
 
 fn main() -> anyhow::Result<()> {
@@ -41,8 +44,11 @@ fn main() -> anyhow::Result<()> {
         eprintln!("running our {name}");
         let folder = folder.join(name);
         std::fs::create_dir_all(&folder)?;
-        let px = architecture.input.default_px.min(LARGEST_PX) as usize;
-        let work = Work { folder, shape: [IMAGES, architecture.input.colour.channels(), px, px] };
+        let shape = match &architecture.input {
+            Input::Images { colour, default_px, .. } => colour.shape((*default_px).min(LARGEST_PX)),
+            Input::Texts { .. } => [1, WORDS, cnn::USUAL_VECTOR_DIMS],
+        };
+        let work = Work { folder, shape };
         match name {
             "lenet5" => work.run(LeNet5::new, LeNet5::forward),
             "cnn11" => work.run(Cnn11::new, Cnn11::forward),
@@ -52,6 +58,8 @@ fn main() -> anyhow::Result<()> {
             "inception_v4" => work.run(InceptionV4::new, InceptionV4::forward),
             "xception" => work.run(Xception::new, Xception::forward),
             "mobilenet_v2" => work.run(MobileNetV2::new, MobileNetV2::forward),
+            "text_cnn" => work.run(|device| TextCnn::new(shape, device), TextCnn::forward),
+            "text_lstm" => work.run(|device| TextLstm::new(shape, device), TextLstm::forward),
             _ => anyhow::bail!("{name} has no line here and no reference in reference.py"),
         }
         .with_context(|| format!("{name} did not run"))?;
@@ -61,19 +69,21 @@ fn main() -> anyhow::Result<()> {
 
 type Forward<M> = fn(&M, Tensor<4>) -> Tensor<2>;
 
-/// Where one CNN's files go, and the shape of its images.
+/// Where one CNN's files go, and the shape of each of its images or texts.
 struct Work {
     folder: PathBuf,
-    shape: [usize; 4],
+    shape: Shape,
 }
 
 impl Work {
-    fn run<M: Module>(&self, new: fn(&Device) -> M, forward: Forward<M>) -> anyhow::Result<()> {
+    fn run<M: Module>(&self, new: impl Fn(&Device) -> M, forward: Forward<M>) -> anyhow::Result<()> {
         let mut random = ChaCha8Rng::seed_from_u64(SEED);
         let device = Device::flex();
         let module = new(&device).map(&mut Draw::new(&mut random));
         self.save(&module)?;
-        let images = TensorData::new(numbers(&mut random, self.shape.iter().product(), 1.0), self.shape);
+        let [channels, height, width] = self.shape;
+        let shape = [IMAGES, channels, height, width];
+        let images = TensorData::new(numbers(&mut random, shape.iter().product(), 1.0), shape);
         let scores = forward(&module, Tensor::from_data(images.clone(), &device));
         // What is differentiated: a sum of the scores, each with a weight of its own.
         let share = TensorData::new(numbers(&mut random, scores.shape().num_elements(), 1.0), scores.dims());

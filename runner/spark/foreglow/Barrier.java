@@ -2,13 +2,10 @@ package foreglow;
 
 import java.io.Serializable;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 
 import org.apache.spark.BarrierTaskContext;
 import org.apache.spark.api.java.JavaRDD;
-import org.apache.spark.api.java.JavaSparkContext;
-import org.apache.spark.rdd.RDD;
 
 import scala.collection.Iterator;
 import scala.collection.JavaConverters;
@@ -39,12 +36,10 @@ abstract class Barrier extends AbstractFunction1<Iterator<Integer>, Iterator<Str
         }
     }
 
-    /** Runs it, and gives the lines of all executors. */
-    List<String> collect(JavaSparkContext spark) {
-        List<Integer> numbers = new ArrayList<>(Collections.nCopies(executors.count, 0));
-        RDD<Integer> each = spark.parallelize(numbers, executors.count).rdd();
+    /** Runs it on a partition for each executor, and gives the lines of all. */
+    List<String> collect(JavaRDD<Integer> ranks) {
         ClassTag<String> text = ClassTag$.MODULE$.apply(String.class);
-        return new ArrayList<>(JavaRDD.fromRDD(each.barrier().mapPartitions(this, false, text), text).collect());
+        return new ArrayList<>(JavaRDD.fromRDD(ranks.rdd().barrier().mapPartitions(this, false, text), text).collect());
     }
 
     /** Scala knows no checked exceptions; wrapped, the executor's own words would stand behind Java's. */

@@ -23,8 +23,8 @@ import org.apache.spark.api.java.JavaSparkContext;
  * <p>Arguments: the number of executors, and the path of {@code foreglow} on the workers ({@code -}: the file that
  * {@code spark.files} ships). The first line in is the executors' assignment. Each line after it asks for one timed job:
  * {@code work}, its id, its sampling rate, images, images a partition, and the sizes of the mini-batches to warm up with, joined
- * by commas; or {@code train}, its id, its sampling rate, and the orders by which the executors judge the CNN afterwards, joined
- * by tabs.
+ * by commas; or {@code train}, its id, its sampling rate, steps, steps between two averages of Spark's (0 where the executors
+ * average by themselves), and after a tab each the orders by which the executors judge the CNN afterwards.
  *
  * <p>Each line out starts with {@code foreglow}: {@code started ID VERSION}, {@code ready}, and for each job {@code measuring},
  * {@code progress TASKS}, {@code done REPORT} for each report of an executor, {@code measured}; or {@code failed SENTENCE}.
@@ -34,20 +34,19 @@ public final class Driver {
     static final String MEASURED = "foreglow measured";
     private static final String WARM_UP = "foreglow warm-up";
     private static final String EVALUATION = "foreglow evaluation";
-    private static final String RUN = "spark.foreglow.run";
+    static final String RUN = "spark.foreglow.run";
+    private static final String JOBS = "spark.foreglow.jobs";
     private static final String SAMPLING_RATE = "spark.foreglow.sampling_rate";
     /** Rounds in which every executor gets as many tasks as it has slots; one does, unless an executor is late. */
     private static final int WARM_UP_ROUNDS = 5;
 
     private final JavaSparkContext spark;
     private final Executors executors;
-    private final Training training;
     private final int slots;
 
     private Driver(JavaSparkContext spark, Executors executors) {
         this.spark = spark;
         this.executors = executors;
-        this.training = new Training(spark, executors);
         this.slots = executors.count * spark.getConf().getInt("spark.executor.cores", 1);
         spark.sc().addSparkListener(new TaskCount(done -> say("progress " + done)));
     }
@@ -85,40 +84,59 @@ public final class Driver {
         System.exit(0);
     }
 
-    /** A job that is not timed, one that is, and what it says. */
+    /** A job that is not timed, those that are, and what they say. */
     private void measure(String[] request) {
-        boolean isTraining = request[0].equals("train");
-        String[] more = request[3].split(isTraining ? "\t" : " ");
-        describe(WARM_UP, null, null);
-        if (isTraining) {
-            training.connect(request[1]);
-        } else {
-            warmUp(more[2].split(","));
-        }
-        describe(MEASURED, request[1], request[2]);
-        say("measuring");
-        List<String> reports = isTraining ? training.train() : work(Long.parseLong(more[0]), Long.parseLong(more[1]));
-        if (isTraining && !request[3].isEmpty()) {
-            describe(EVALUATION, null, null);
-            reports.addAll(training.evaluate(Arrays.asList(more)));
-        }
+        List<String> reports = request[0].equals("train") ? train(request) : work(request);
         for (String report : reports) {
             say("done " + report);
         }
         say("measured");
     }
 
-    private List<String> work(long images, long partitionSize) {
+    private List<String> work(String[] request) {
+        String[] more = request[3].split(" ");
+        long images = Long.parseLong(more[0]);
+        long partitionSize = Long.parseLong(more[1]);
+        describe(WARM_UP);
+        warmUp(more[2].split(","));
+        measuring(request, 1);
         int partitions = Math.toIntExact((images + partitionSize - 1) / partitionSize);
         Work work = new Work(executors, images, partitionSize);
-        return new ArrayList<>(spark.parallelize(numbers(partitions), partitions).map(work).collect());
+        return spark.parallelize(Executors.numbers(partitions), partitions).map(work).collect();
+    }
+
+    private List<String> train(String[] request) {
+        List<String> more = Arrays.asList(request[3].split("\t"));
+        String[] counts = more.get(0).split(" ");
+        long every = Long.parseLong(counts[1]);
+        Training training = every == 0 ? new Connected(spark, executors, request[1])
+            : new Rounds(spark, executors, Long.parseLong(counts[0]), every);
+        describe(WARM_UP);
+        training.settle();
+        measuring(request, training.jobs());
+        List<String> reports = new ArrayList<>(training.train());
+        if (more.size() > 1) {
+            describe(EVALUATION);
+            reports.addAll(training.evaluate(more.subList(1, more.size())));
+        }
+        return reports;
+    }
+
+    /** The next jobs, so many, are timed: they are one run. */
+    private void measuring(String[] request, int jobs) {
+        describe(MEASURED);
+        spark.setLocalProperty(RUN, request[1]);
+        spark.setLocalProperty(SAMPLING_RATE, request[2]);
+        spark.setLocalProperty(JOBS, Integer.toString(jobs));
+        say("measuring");
     }
 
     /** What the event log says of the next job. */
-    private void describe(String what, String run, String samplingRate) {
+    private void describe(String what) {
         spark.sc().setJobDescription(what);
-        spark.setLocalProperty(RUN, run);
-        spark.setLocalProperty(SAMPLING_RATE, samplingRate);
+        for (String label : Arrays.asList(RUN, SAMPLING_RATE, JOBS)) {
+            spark.setLocalProperty(label, null);
+        }
     }
 
     /** A job that is not timed: the processes start, and Spark and the CNN go through the path that the timed job takes. */
@@ -129,19 +147,11 @@ public final class Driver {
         }
         Set<String> warm = new HashSet<>();
         for (int round = 0; round < WARM_UP_ROUNDS && warm.size() < executors.count; round++) {
-            warm.addAll(spark.parallelize(numbers(slots), slots).map(new WarmUp(executors, sizes)).collect());
+            warm.addAll(spark.parallelize(Executors.numbers(slots), slots).map(new WarmUp(executors, sizes)).collect());
         }
         if (warm.size() < executors.count) {
             throw new IllegalStateException(warm.size() + " of " + executors.count + " executors got tasks of the warm-up");
         }
-    }
-
-    private static List<Integer> numbers(int count) {
-        List<Integer> numbers = new ArrayList<>(count);
-        for (int number = 0; number < count; number++) {
-            numbers.add(number);
-        }
-        return numbers;
     }
 
     private static String oneLine(String text) {

@@ -9,4 +9,9 @@ final class ExecutorFailed extends IOException {
     ExecutorFailed(String message) {
         super(message);
     }
+
+    /** Whether the process said so itself. */
+    boolean isReport() {
+        return getMessage().startsWith("{");
+    }
 }

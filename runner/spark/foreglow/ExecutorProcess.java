@@ -224,7 +224,7 @@ final class ExecutorProcess {
     }
 
     /** The number behind a name; {@code null} where there is none. */
-    private static Long number(String line, String name) {
+    static Long number(String line, String name) {
         String key = "\"" + name + "\":";
         int start = line.indexOf(key);
         if (start < 0) {

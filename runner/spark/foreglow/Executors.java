@@ -1,7 +1,10 @@
 package foreglow;
 
 import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.List;
 
+import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 
 /** The executors of an application, as every task knows them. */
@@ -31,5 +34,18 @@ final class Executors implements Serializable {
             }
             Thread.sleep(PULSE_MS);
         }
+    }
+
+    /** A partition for each of them, which holds its number. */
+    JavaRDD<Integer> ranks(JavaSparkContext spark) {
+        return spark.parallelize(numbers(count), count);
+    }
+
+    static List<Integer> numbers(int count) {
+        List<Integer> numbers = new ArrayList<>(count);
+        for (int number = 0; number < count; number++) {
+            numbers.add(number);
+        }
+        return numbers;
     }
 }

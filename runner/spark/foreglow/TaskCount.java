@@ -1,5 +1,6 @@
 package foreglow;
 
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntConsumer;
 
@@ -7,12 +8,13 @@ import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 
-/** Counts the tasks of a timed job that have ended, and tells from time to time. Spark calls it from a thread of its own. */
+/** Counts the tasks of a timed run that have ended, and tells from time to time. Spark calls it from a thread of its own. */
 final class TaskCount extends SparkListener {
     private static final long PULSE_NS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private final IntConsumer told;
     private boolean isTimed;
+    private String run;
     private int done;
     private long last = System.nanoTime();
 
@@ -23,7 +25,12 @@ final class TaskCount extends SparkListener {
     @Override
     public void onJobStart(SparkListenerJobStart job) {
         isTimed = Driver.MEASURED.equals(job.properties().getProperty("spark.job.description"));
-        done = 0;
+        String next = job.properties().getProperty(Driver.RUN);
+        // A run may have several jobs.
+        if (!Objects.equals(next, run)) {
+            run = next;
+            done = 0;
+        }
     }
 
     @Override

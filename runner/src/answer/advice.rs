@@ -10,7 +10,7 @@ use foreglow_shared::{
 use serde::Serialize;
 
 use super::{SCHEMA, json};
-use crate::cnn::Architecture;
+use crate::cnn::{Architecture, Input};
 use crate::exit::unusable;
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
@@ -95,6 +95,11 @@ impl AdviceAnswer {
             [command] => text.push_str(&format!("\nCollect the first, then ask again:\n  {command}\n")),
             several => text.push_str(&format!("\nCollect these, then ask again:\n  {}\n", several.join("\n  "))),
         }
+        if !commands.is_empty() && self.context.engine == Engine::Spark {
+            text.push_str(
+                "\nIf the samples are of a program of your own, run that so instead, and import its event log.\n",
+            );
+        }
         text
     }
 
@@ -168,10 +173,12 @@ impl AdviceAnswer {
 fn command(context: &Context, suggestion: &Suggestion, output: &Path) -> Option<String> {
     let workload = &context.workload;
     let architecture = Architecture::named(&workload.model)?;
-    let is_measurable = architecture.input.px.contains(&workload.image_px)
-        && context.engine == Engine::Local
-        && workload.mode == Mode::Inference
-        && workload.epochs == 1;
+    let is_taken = match (&architecture.input, workload.text()) {
+        (Input::Images { px, .. }, None) => px.contains(&workload.image_px),
+        (Input::Texts { words, .. }, Some(text)) => words.contains(&text.words),
+        _ => false,
+    };
+    let is_measurable = is_taken && workload.mode == Mode::Inference && workload.epochs == 1;
     if !is_measurable {
         return None;
     }
@@ -184,5 +191,5 @@ fn command(context: &Context, suggestion: &Suggestion, output: &Path) -> Option<
         accelerator: context.accelerator.clone(),
         extra: serde_json::Map::new(),
     };
-    Some(collect_command(workload, &configuration, suggestion.sampling_rate, &output.display().to_string()))
+    Some(collect_command(context, &configuration, suggestion.sampling_rate, &output.display().to_string()))
 }

@@ -22,9 +22,9 @@ pub const CNN11: Architecture = Architecture {
     name: "cnn11",
     source: "Bagari 2018",
     // The dense layers fix the size.
-    input: Input { colour: Colour::Rgb, default_px: 32, px: 32..=32 },
+    input: Input::Images { colour: Colour::Rgb, default_px: 32, px: 32..=32 },
     classes: 143,
-    build: |device| Box::new(Cnn11::new(device)),
+    build: |_, device| Box::new(Cnn11::new(device)),
 };
 
 /// Slope of the leaky ReLU below 0: Deeplearning4j's.
@@ -91,7 +91,7 @@ mod tests {
     /// dense layers' weights.
     #[test]
     fn the_11_layer_cnn_has_the_published_size() {
-        let size = CNN11.size(32, &Device::flex());
+        let size = CNN11.size([3, 32, 32], &Device::flex());
         let convs = 20 * 784 * 75 + 20 * 144 * 180 + 200 * 100 * 180 + 200 * 64 * 1800 + 500 * 36 * 1800;
         let dense = 4500 * 128 + 128 * 128 + 128 * 100 + 100 * 143;
         assert_eq!((size.parameters, size.multiply_accumulates), (1_922_023, convs + dense));

@@ -19,9 +19,9 @@ pub const INCEPTION_V4: Architecture = Architecture {
     name: "inception_v4",
     source: "Szegedy et al. 2017",
     // From 75 px on, one pixel a channel is left at the end.
-    input: Input { colour: Colour::Rgb, default_px: 299, px: 75..=1024 },
+    input: Input::Images { colour: Colour::Rgb, default_px: 299, px: 75..=1024 },
     classes: 1000,
-    build: |device| Box::new(InceptionV4::new(device)),
+    build: |_, device| Box::new(InceptionV4::new(device)),
 };
 
 /// A layer of a branch, as the figures of the paper draw it.
@@ -219,7 +219,7 @@ mod tests {
     /// and its matrix product, counted by hooks on the reference.
     #[test]
     fn inception_v4_has_the_published_size() {
-        let size = INCEPTION_V4.size(299, &Device::flex());
+        let size = INCEPTION_V4.size([3, 299, 299], &Device::flex());
         assert_eq!((size.parameters, size.multiply_accumulates), (42_679_816, 12_253_974_624));
     }
 }

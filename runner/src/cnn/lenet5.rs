@@ -17,9 +17,9 @@ pub const LENET5: Architecture = Architecture {
     name: "lenet5",
     source: "LeCun et al. 1998",
     // The fully connected layers fix the size.
-    input: Input { colour: Colour::Grey, default_px: 32, px: 32..=32 },
+    input: Input::Images { colour: Colour::Grey, default_px: 32, px: 32..=32 },
     classes: 10,
-    build: |device| Box::new(LeNet5::new(device)),
+    build: |_, device| Box::new(LeNet5::new(device)),
 };
 
 /// Two convolutions, two pools, three fully connected layers.
@@ -72,7 +72,7 @@ mod tests {
     /// + 10,080 + 840.
     #[test]
     fn lenet5_has_the_published_size() {
-        let size = LENET5.size(32, &Device::flex());
+        let size = LENET5.size([1, 32, 32], &Device::flex());
         assert_eq!((size.parameters, size.multiply_accumulates), (61_706, 416_520));
     }
 }

@@ -14,9 +14,9 @@ pub const MOBILENET_V2: Architecture = Architecture {
     name: "mobilenet_v2",
     source: "Sandler et al. 2018",
     // The side is halved five times.
-    input: Input { colour: Colour::Rgb, default_px: 224, px: 32..=1024 },
+    input: Input::Images { colour: Colour::Rgb, default_px: 224, px: 32..=1024 },
     classes: 1000,
-    build: |device| Box::new(MobileNetV2::new(device)),
+    build: |_, device| Box::new(MobileNetV2::new(device)),
 };
 
 /// Table 2: expansion, channels, blocks, stride of the first block.
@@ -121,7 +121,7 @@ mod tests {
     /// torchvision.models.mobilenet_v2 at 224 px: 3,504,872 parameters, 0.301 G multiply-accumulates.
     #[test]
     fn mobilenet_v2_has_the_published_size() {
-        let size = MOBILENET_V2.size(224, &Device::flex());
+        let size = MOBILENET_V2.size([3, 224, 224], &Device::flex());
         assert_eq!((size.parameters, size.multiply_accumulates), (3_504_872, 300_774_272));
     }
 }

@@ -1,8 +1,9 @@
-//! The CNNs that the runner knows. A CNN is one file here and one line in [`ALL`].
+//! The CNNs that the runner knows, and the classifiers of texts beside them. Each is one file here and one line in [`ALL`].
 
 mod dropout;
 mod layers;
 mod learning;
+mod lstm;
 mod shapes;
 #[cfg(test)]
 mod tests;
@@ -13,8 +14,11 @@ pub mod inception;
 pub mod lenet5;
 pub mod mobilenet;
 pub mod resnet;
+pub mod text;
 pub mod vgg;
 pub mod xception;
+
+use std::ops::RangeInclusive;
 
 use burn::tensor::{Device, Gradients, Tensor};
 
@@ -32,6 +36,8 @@ pub const ALL: &[&Architecture] = &[
     &inception::INCEPTION_V4,
     &xception::XCEPTION,
     &mobilenet::MOBILENET_V2,
+    &text::TEXT_CNN,
+    &text::TEXT_LSTM,
 ];
 
 /// What is known of a CNN before it is built.
@@ -44,17 +50,44 @@ pub struct Architecture {
     pub input: Input,
     /// What it tells apart.
     pub classes: usize,
-    build: fn(&Device) -> Box<dyn Cnn>,
+    build: fn(Shape, &Device) -> Box<dyn Cnn>,
 }
 
-/// The images that a CNN takes.
-pub struct Input {
-    /// Grey or colour.
-    pub colour: Colour,
-    /// Side of the square image where nobody asks for another, pixels.
-    pub default_px: u32,
-    /// Smallest and largest side, pixels.
-    pub px: std::ops::RangeInclusive<u32>,
+/// What a CNN takes.
+pub enum Input {
+    /// Square images.
+    Images {
+        /// Grey or colour.
+        colour: Colour,
+        /// Side where nobody asks for another, pixels.
+        default_px: u32,
+        /// Smallest and largest side, pixels.
+        px: RangeInclusive<u32>,
+    },
+    /// Texts of so many words, each word a vector; shorter texts are filled up with zeros.
+    Texts {
+        /// Words of a text where nobody asks for another number.
+        default_words: u32,
+        /// Fewest and most words.
+        words: RangeInclusive<u32>,
+    },
+}
+
+/// Channels, height and width of one input. An image is a square; a text has one channel, a row for each word and a column
+/// for each number of its vector.
+pub type Shape = [usize; 3];
+
+/// Numbers of a word's vector where no file says it: those of the file `glove.6B.200d.txt`.
+pub const USUAL_VECTOR_DIMS: usize = 200;
+
+impl Input {
+    /// The shape where nobody asks for another.
+    pub fn usual(&self) -> Shape {
+        match self {
+            Self::Images { colour, default_px, .. } => colour.shape(*default_px),
+            Self::Texts { default_words, .. } => [1, *default_words as usize, USUAL_VECTOR_DIMS],
+        }
+    }
 }
 
 /// Channels of an image.
@@ -74,12 +107,17 @@ impl Colour {
             Self::Rgb => 3,
         }
     }
+
+    /// The shape of a square image of that side.
+    pub fn shape(self, px: u32) -> Shape {
+        [self.channels(), px as usize, px as usize]
+    }
 }
 
 /// A CNN with its weights on a device.
 pub trait Cnn: Send {
-    /// Scores: images `[n, channels, px, px]` to `[n, classes]`.
-    fn forward(&self, images: Tensor<4>) -> Tensor<2>;
+    /// Scores: inputs `[n, channels, height, width]` to `[n, classes]`.
+    fn forward(&self, inputs: Tensor<4>) -> Tensor<2>;
 
     /// Walks the layers as [`Cnn::forward`] does, on shapes alone.
     fn trace(&self, trace: &mut Trace);
@@ -110,8 +148,8 @@ pub trait Cnn: Send {
 macro_rules! burn_cnn {
     ($module:ty) => {
         impl crate::cnn::Cnn for $module {
-            fn forward(&self, images: burn::tensor::Tensor<4>) -> burn::tensor::Tensor<2> {
-                self.forward(images)
+            fn forward(&self, inputs: burn::tensor::Tensor<4>) -> burn::tensor::Tensor<2> {
+                self.forward(inputs)
             }
 
             fn trace(&self, trace: &mut crate::cnn::Trace) {
@@ -151,9 +189,10 @@ macro_rules! burn_cnn {
 use burn_cnn;
 
 impl Architecture {
-    /// The CNN of that name, whatever its case.
+    /// The CNN of that name, whatever its case, and with `-` for `_`.
     pub fn named(name: &str) -> Option<&'static Self> {
-        ALL.iter().find(|architecture| architecture.name.eq_ignore_ascii_case(name)).copied()
+        let name = name.replace('-', "_");
+        ALL.iter().find(|architecture| architecture.name.eq_ignore_ascii_case(&name)).copied()
     }
 
     /// The names, for a message.
@@ -161,20 +200,20 @@ impl Architecture {
         ALL.iter().map(|architecture| architecture.name).collect::<Vec<_>>().join(", ")
     }
 
-    /// Builds it with weights drawn from the seed.
-    pub fn build(&self, seed: u64, device: &Device) -> Box<dyn Cnn> {
-        (self.build)(device).seeded(seed)
+    /// Builds it for inputs of that shape, with weights drawn from the seed.
+    pub fn build(&self, seed: u64, shape: Shape, device: &Device) -> Box<dyn Cnn> {
+        (self.build)(shape, device).seeded(seed)
     }
 
     /// Builds it for numbers that are still to come ([`Cnn::take`]): none is drawn.
-    pub fn build_empty(&self, device: &Device) -> Box<dyn Cnn> {
-        (self.build)(device)
+    pub fn build_empty(&self, shape: Shape, device: &Device) -> Box<dyn Cnn> {
+        (self.build)(shape, device)
     }
 
-    /// Parameters, and multiply-accumulates of one image of that side.
-    pub fn size(&self, image_px: u32, device: &Device) -> Size {
-        let cnn = (self.build)(device);
-        let mut trace = Trace::new(self.input.colour.channels(), image_px as usize);
+    /// Parameters, and multiply-accumulates of one input of that shape.
+    pub fn size(&self, shape: Shape, device: &Device) -> Size {
+        let cnn = (self.build)(shape, device);
+        let mut trace = Trace::new(shape);
         cnn.trace(&mut trace);
         Size { parameters: cnn.parameters(), multiply_accumulates: trace.multiply_accumulates() }
     }
@@ -185,6 +224,6 @@ impl Architecture {
 pub struct Size {
     /// Learned numbers.
     pub parameters: usize,
-    /// Multiplications with an addition, of convolutions and matrix products, an image.
+    /// Multiplications with an addition, of convolutions and matrix products, an input.
     pub multiply_accumulates: u64,
 }

@@ -14,18 +14,18 @@ pub const RESNET18: Architecture = Architecture {
     name: "resnet18",
     source: "He et al. 2016",
     // The stem and the stages halve the side five times: from 32 px on, one pixel a channel is left at the end.
-    input: Input { colour: Colour::Rgb, default_px: 64, px: 32..=1024 },
+    input: Input::Images { colour: Colour::Rgb, default_px: 64, px: 32..=1024 },
     classes: 1000,
-    build: |device| Box::new(ResNet::resnet18(device)),
+    build: |_, device| Box::new(ResNet::resnet18(device)),
 };
 
 /// What is known of ResNet-50.
 pub const RESNET50: Architecture = Architecture {
     name: "resnet50",
     source: "He et al. 2016",
-    input: Input { colour: Colour::Rgb, default_px: 224, px: 32..=1024 },
+    input: Input::Images { colour: Colour::Rgb, default_px: 224, px: 32..=1024 },
     classes: 1000,
-    build: |device| Box::new(ResNet::resnet50(device)),
+    build: |_, device| Box::new(ResNet::resnet50(device)),
 };
 
 /// A stem, four stages of residual blocks, one fully connected layer.
@@ -151,14 +151,14 @@ mod tests {
     /// torchvision.models.resnet18 at 224 px: 11,689,512 parameters, 1.814 G multiply-accumulates.
     #[test]
     fn resnet18_has_the_published_size() {
-        let size = RESNET18.size(224, &Device::flex());
+        let size = RESNET18.size([3, 224, 224], &Device::flex());
         assert_eq!((size.parameters, size.multiply_accumulates), (11_689_512, 1_814_073_344));
     }
 
     /// torchvision.models.resnet50 at 224 px: 25,557,032 parameters, 4.089 G multiply-accumulates.
     #[test]
     fn resnet50_has_the_published_size() {
-        let size = RESNET50.size(224, &Device::flex());
+        let size = RESNET50.size([3, 224, 224], &Device::flex());
         assert_eq!((size.parameters, size.multiply_accumulates), (25_557_032, 4_089_184_256));
     }
 }

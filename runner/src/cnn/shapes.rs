@@ -6,7 +6,10 @@ use burn::nn::{
     pool::{AdaptiveAvgPool2d, AvgPool2d, MaxPool2d},
 };
 
-/// The shape of one image on its way through a CNN, and the multiply-accumulates so far.
+use super::Shape;
+use super::lstm::Lstm;
+
+/// The shape of one input on its way through a CNN, and the multiply-accumulates so far.
 #[derive(Clone, Debug)]
 pub struct Trace {
     pub(super) channels: usize,
@@ -16,9 +19,9 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// An image before the first layer.
-    pub fn new(channels: usize, px: usize) -> Self {
-        Self { channels, px: [px, px], multiply_accumulates: 0 }
+    /// An input before the first layer.
+    pub fn new([channels, height, width]: Shape) -> Self {
+        Self { channels, px: [height, width], multiply_accumulates: 0 }
     }
 
     /// Multiplications with an addition of every convolution and matrix product so far.
@@ -60,7 +63,7 @@ impl Trace {
         self
     }
 
-    /// The mean of each channel.
+    /// One number of each channel: its mean, or its largest.
     pub fn global_pool(&mut self) -> &mut Self {
         self.px = [1, 1];
         self
@@ -100,6 +103,16 @@ impl Trace {
         debug_assert_eq!([inputs, 1], [self.channels, self.pixels()]);
         self.channels = outputs;
         self.multiply_accumulates += (inputs * outputs) as u64;
+        self
+    }
+
+    /// A recurrent layer that walks down the rows and keeps its last state.
+    pub fn lstm(&mut self, lstm: &Lstm) -> &mut Self {
+        let [rows, columns] = self.px;
+        debug_assert_eq!([self.channels, columns], [1, lstm.inputs()]);
+        self.multiply_accumulates += (rows * lstm.products()) as u64;
+        self.channels = lstm.units();
+        self.px = [1, 1];
         self
     }
 

@@ -19,9 +19,9 @@ pub const VGG16: Architecture = Architecture {
     name: "vgg16",
     source: "Simonyan and Zisserman 2015",
     // Five pools halve the side: from 32 px on, one pixel a channel is left at the end.
-    input: Input { colour: Colour::Rgb, default_px: 224, px: 32..=1024 },
+    input: Input::Images { colour: Colour::Rgb, default_px: 224, px: 32..=1024 },
     classes: 1000,
-    build: |device| Box::new(Vgg16::new(device)),
+    build: |_, device| Box::new(Vgg16::new(device)),
 };
 
 /// Channels and number of the convolutions between two pools.
@@ -95,7 +95,7 @@ mod tests {
     /// torchvision.models.vgg16 at 224 px: 138,357,544 parameters, 15.470 G multiply-accumulates.
     #[test]
     fn vgg16_has_the_published_size() {
-        let size = VGG16.size(224, &Device::flex());
+        let size = VGG16.size([3, 224, 224], &Device::flex());
         assert_eq!((size.parameters, size.multiply_accumulates), (138_357_544, 15_470_264_320));
     }
 }

@@ -14,9 +14,9 @@ pub const XCEPTION: Architecture = Architecture {
     name: "xception",
     source: "Chollet 2017",
     // From 71 px on, as Keras asks: three pixels a side are left at the end.
-    input: Input { colour: Colour::Rgb, default_px: 299, px: 71..=1024 },
+    input: Input::Images { colour: Colour::Rgb, default_px: 299, px: 71..=1024 },
     classes: 1000,
-    build: |device| Box::new(Xception::new(device)),
+    build: |_, device| Box::new(Xception::new(device)),
 };
 
 /// Two plain convolutions, twelve blocks of separable ones, two separable ones, one fully connected layer.
@@ -161,7 +161,7 @@ mod tests {
     /// and its matrix product, counted by hooks on the reference.
     #[test]
     fn xception_has_the_published_size() {
-        let size = XCEPTION.size(299, &Device::flex());
+        let size = XCEPTION.size([3, 299, 299], &Device::flex());
         assert_eq!((size.parameters, size.multiply_accumulates), (22_855_952, 8_357_403_496));
     }
 }

@@ -82,7 +82,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
 
     bench.prepare()?;
-    bench.measure("Small samples of the images", &bench.small())?;
+    bench.measure("Small samples", &bench.small())?;
     let (executors, cores_per_executor) = LEFT_OUT;
     let whole = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
     let predicted = fit(&without(bench.known()?, LEFT_OUT))?.predict(whole);
@@ -128,8 +128,8 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     fn prepare(&self) -> anyhow::Result<()> {
-        let name = self.job.device.name();
-        self.progress.line(&format!("{} on {name}, {} images", self.job.workload.model, self.job.workload.images));
+        let (name, workload) = (self.job.device.name(), &self.job.workload);
+        self.progress.line(&format!("{} on {name}, {} {}", workload.model, workload.images, workload.noun()));
         warn(self.job, device::processors(), 1, false, &self.progress);
         prepare(self.job, &self.progress)
     }

@@ -2,13 +2,13 @@
 
 use foreglow_shared::{PriceSheet, format_duration, format_rate};
 
-use crate::images::images_in_sample;
+use crate::input::images_in_sample;
 use crate::output::Format;
 use crate::sweep::{Forecast, Run, cost};
 use crate::table::{Align, csv, table};
 
 /// The columns of CSV.
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 12] = [
     "executors",
     "cores_per_executor",
     "memory_per_executor_mib",
@@ -20,7 +20,11 @@ const NAMES: [&str; 11] = [
     "repetition",
     "secs",
     "cost",
+    "words",
 ];
+
+/// So many of them make the table, where the words of a text stand in place of the pixels.
+const SHOWN: usize = 11;
 
 /// A run with what it is expected to take.
 struct Planned<'a> {
@@ -37,18 +41,20 @@ pub fn list(runs: &[Run], forecast: &Forecast, prices: &PriceSheet, format: Form
     let planned: Vec<Planned> = runs.iter().map(plan).collect();
     match format {
         Format::Table => {
+            let unit = runs.first().map_or("px", |run| run.workload.input_size().1);
             let columns = NAMES.map(|name| match name {
                 "cores_per_executor" => "cores",
                 "memory_per_executor_mib" => "memory MiB",
                 "partition_size" => "partition size",
-                "image_px" => "px",
+                "image_px" => unit,
                 "batch_size" => "batch",
                 "sampling_rate" => "sampling rate",
                 "secs" => "time",
                 name => name,
             });
             let rows = planned.iter().map(Planned::cells);
-            let list = table(&columns.map(|name| (name, Align::Right)), rows);
+            let columns: Vec<_> = columns[..SHOWN].iter().map(|name| (*name, Align::Right)).collect();
+            let list = table(&columns, rows);
             format!("{list}\n{}", sum(&planned, prices))
         }
         Format::Csv => csv(&NAMES, planned.iter().map(Planned::numbers)),
@@ -83,11 +89,14 @@ impl<'a> Planned<'a> {
             repetition.to_string(),
             number(self.secs),
             number(self.cost),
+            workload.text().map_or_else(String::new, |text| text.words.to_string()),
         ]
     }
 
     fn cells(&self) -> Vec<String> {
         let mut cells = self.numbers();
+        cells.truncate(SHOWN);
+        cells[4] = self.run.workload.input_size().0.to_string();
         cells[6] = format_rate(self.run.sampling_rate);
         cells[8] = (self.run.repetition + 1).to_string();
         cells[9] = self.secs.map_or_else(|| "unknown".into(), format_duration);

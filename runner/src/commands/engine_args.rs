@@ -8,7 +8,6 @@ use super::workload_args::WorkloadArgs;
 use crate::engine::spark::{Master, Settings, Spark};
 use crate::engine::{Engine, Job};
 use crate::exit::unusable;
-use crate::images::Source;
 use crate::sweep::{Run, by_configuration};
 
 /// The engine.
@@ -60,12 +59,13 @@ impl EngineArgs {
     pub fn job_and_workloads(&self, workload: &WorkloadArgs) -> anyhow::Result<(Job, Vec<Workload>)> {
         let Some(master) = self.spark_master() else { return workload.job_and_workloads() };
         let (job, workloads) = workload.job_and_workloads_on_cluster()?;
-        let only_here = matches!(job.source, Source::Generated(_) | Source::Digits(_)) && workload.cache_dir.is_none();
+        let only_here = job.source.drawing().is_some() && workload.cache_dir.is_none();
         if only_here && !master.is_loopback() {
-            return Err(unusable(
-                "the drawn images are on this machine only; give --data, or --cache-dir, a folder that every worker sees under \
-                 the same path",
-            ));
+            let noun = job.source.noun();
+            return Err(unusable(format!(
+                "the drawn {noun} are on this machine only; give --data, or --cache-dir, a folder that every worker sees under \
+                 the same path"
+            )));
         }
         Ok((job, workloads))
     }

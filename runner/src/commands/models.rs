@@ -3,11 +3,11 @@
 use burn::tensor::Device;
 use serde::Serialize;
 
-use crate::cnn::ALL;
+use crate::cnn::{ALL, Architecture, Input, USUAL_VECTOR_DIMS};
 use crate::output::{self, Format};
 use crate::table::{Align, csv, table};
 
-/// List the CNNs with their input, parameters and multiply-accumulates
+/// List the CNNs and the classifiers of texts with their input, parameters and multiply-accumulates
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// How the list is printed
@@ -15,41 +15,67 @@ pub struct Args {
     format: Format,
 }
 
+/// A CNN takes images or texts: the fields of the other are `null`.
 #[derive(Serialize)]
 struct Model {
     name: &'static str,
     source: &'static str,
-    channels: usize,
-    image_px: u32,
-    smallest_image_px: u32,
-    largest_image_px: u32,
+    channels: Option<usize>,
+    image_px: Option<u32>,
+    smallest_image_px: Option<u32>,
+    largest_image_px: Option<u32>,
     classes: usize,
     parameters: usize,
-    /// Of one image of `image_px`.
+    /// Of one image of `image_px`, or one text of `words`.
     multiply_accumulates: u64,
+    words: Option<u32>,
+    fewest_words: Option<u32>,
+    most_words: Option<u32>,
+    /// Numbers of each word. Others than these change the parameters and the multiply-accumulates.
+    vector_dims: Option<usize>,
+}
+
+impl Model {
+    fn of(architecture: &Architecture, device: &Device) -> Self {
+        let size = architecture.size(architecture.input.usual(), device);
+        let model = Self {
+            name: architecture.name,
+            source: architecture.source,
+            channels: None,
+            image_px: None,
+            smallest_image_px: None,
+            largest_image_px: None,
+            classes: architecture.classes,
+            parameters: size.parameters,
+            multiply_accumulates: size.multiply_accumulates,
+            words: None,
+            fewest_words: None,
+            most_words: None,
+            vector_dims: None,
+        };
+        match &architecture.input {
+            Input::Images { colour, default_px, px } => Self {
+                channels: Some(colour.channels()),
+                image_px: Some(*default_px),
+                smallest_image_px: Some(*px.start()),
+                largest_image_px: Some(*px.end()),
+                ..model
+            },
+            Input::Texts { default_words, words } => Self {
+                words: Some(*default_words),
+                fewest_words: Some(*words.start()),
+                most_words: Some(*words.end()),
+                vector_dims: Some(USUAL_VECTOR_DIMS),
+                ..model
+            },
+        }
+    }
 }
 
 /// Runs it.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let device = Device::flex();
-    let models: Vec<Model> = ALL
-        .iter()
-        .map(|architecture| {
-            let input = &architecture.input;
-            let size = architecture.size(input.default_px, &device);
-            Model {
-                name: architecture.name,
-                source: architecture.source,
-                channels: input.colour.channels(),
-                image_px: input.default_px,
-                smallest_image_px: *input.px.start(),
-                largest_image_px: *input.px.end(),
-                classes: architecture.classes,
-                parameters: size.parameters,
-                multiply_accumulates: size.multiply_accumulates,
-            }
-        })
-        .collect();
+    let models: Vec<Model> = ALL.iter().map(|architecture| Model::of(architecture, &device)).collect();
     output::print(&match args.format {
         Format::Table => show(&models),
         Format::Json => format!("{}\n", serde_json::to_string_pretty(&serde_json::json!({ "models": models }))?),
@@ -61,18 +87,25 @@ fn show(models: &[Model]) -> String {
     let columns = [
         ("name", Align::Left),
         ("input", Align::Left),
-        ("sizes px", Align::Right),
+        ("sizes", Align::Right),
         ("classes", Align::Right),
         ("parameters", Align::Right),
-        ("multiply-accumulates an image", Align::Right),
+        ("multiply-accumulates an input", Align::Right),
         ("source", Align::Left),
     ];
-    let rows = models.iter().map(|model| {
-        let (smallest, largest) = (model.smallest_image_px, model.largest_image_px);
+    let rows = ALL.iter().zip(models).map(|(architecture, model)| {
+        let (input, range, unit) = match &architecture.input {
+            Input::Images { colour, default_px, px } => {
+                (format!("{default_px}×{default_px}×{}", colour.channels()), px, "px")
+            }
+            Input::Texts { default_words, words } => (format!("{default_words} words"), words, "words"),
+        };
+        let (smallest, largest) = (range.start(), range.end());
+        let sizes = if smallest == largest { smallest.to_string() } else { format!("{smallest}–{largest}") };
         vec![
             model.name.to_owned(),
-            format!("{px}×{px}×{channels}", px = model.image_px, channels = model.channels),
-            if smallest == largest { smallest.to_string() } else { format!("{smallest}–{largest}") },
+            input,
+            format!("{sizes} {unit}"),
             model.classes.to_string(),
             thousands(model.parameters as u64),
             thousands(model.multiply_accumulates),
@@ -93,18 +126,28 @@ fn write_csv(models: &[Model]) -> String {
         "classes",
         "parameters",
         "multiply_accumulates",
+        "words",
+        "fewest_words",
+        "most_words",
+        "vector_dims",
     ];
     let rows = models.iter().map(|model| {
+        let number = |number: Option<u32>| number.map_or_else(String::new, |number| number.to_string());
+        let count = |count: Option<usize>| count.map_or_else(String::new, |count| count.to_string());
         vec![
             model.name.to_owned(),
             model.source.to_owned(),
-            model.channels.to_string(),
-            model.image_px.to_string(),
-            model.smallest_image_px.to_string(),
-            model.largest_image_px.to_string(),
+            count(model.channels),
+            number(model.image_px),
+            number(model.smallest_image_px),
+            number(model.largest_image_px),
             model.classes.to_string(),
             model.parameters.to_string(),
             model.multiply_accumulates.to_string(),
+            number(model.words),
+            number(model.fewest_words),
+            number(model.most_words),
+            count(model.vector_dims),
         ]
     });
     csv(&columns, rows)

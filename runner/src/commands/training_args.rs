@@ -9,7 +9,6 @@ use crate::engine::{Job, SHARE_SIZE, TrainingJob};
 use crate::executor::protocol::Evaluation;
 use crate::executor::training::{Optimizer, Schedule, Training};
 use crate::exit::unusable;
-use crate::images::Source;
 
 /// Learning rates where the person names none: usual ones.
 const SGD_RATE: f64 = 0.01;
@@ -75,11 +74,11 @@ pub struct TrainingArgs {
     #[arg(long, value_name = "N")]
     share_size: Option<u32>,
 
-    /// Images that are not learned, to judge the CNN by once the clock has stopped, in the format of --data
+    /// Images or texts that are not learned, to judge the CNN by once the clock has stopped, in the format of --data
     #[arg(long, value_name = "PATH")]
     test_data: Option<PathBuf>,
 
-    /// How many of them [default: all of --test-data; without it, images drawn beyond the job's, and none by default]
+    /// How many of them [default: all of --test-data; without it, those drawn beyond the job's, and none by default]
     #[arg(long, value_name = "N")]
     test_images: Option<u64>,
 }
@@ -127,8 +126,9 @@ impl TrainingArgs {
         }
         let batch_size = job.workload.batch_size;
         if u64::from(batch_size) > images {
+            let noun = job.workload.noun();
             return Err(unusable(format!(
-                "--batch-size is {batch_size} and the job has {images} images; give {images} or less"
+                "--batch-size is {batch_size} and the job has {images} {noun}; give {images} or less"
             )));
         }
         let settings = self.settings(&job)?;
@@ -229,18 +229,19 @@ impl TrainingArgs {
             return Err(unusable("--test-images is 0; give 1 or more, or leave it out"));
         }
         if let Some(path) = &self.test_data {
-            let source = workload.data_format.source(path)?;
+            let source = workload.source(path)?;
             let there = source.count()?.unwrap_or(0);
             let images = self.test_images.unwrap_or(there);
             if images > there {
-                let path = path.display();
-                return Err(unusable(format!("{path} holds {there} images; give --test-images {there} or less")));
+                let (path, noun) = (path.display(), source.noun());
+                return Err(unusable(format!("{path} holds {there} {noun}; give --test-images {there} or less")));
             }
             return Ok(Some(Evaluation { source, first: 0, images }));
         }
         let Some(images) = self.test_images else { return Ok(None) };
-        if !matches!(job.source, Source::Generated(_) | Source::Digits(_)) {
-            return Err(unusable("--test-images needs --test-data: images that are not learned"));
+        if job.source.drawing().is_none() {
+            let noun = job.source.noun();
+            return Err(unusable(format!("--test-images needs --test-data: {noun} that are not learned")));
         }
         Ok(Some(Evaluation { source: job.source.clone(), first: job.workload.images, images }))
     }

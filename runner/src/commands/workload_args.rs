@@ -1,24 +1,28 @@
 //! The job that `run`, `collect` and `demo` measure, as arguments.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use foreglow_shared::Workload;
+use foreglow_shared::{TextInput, Workload};
 
-use crate::cnn::Architecture;
+use crate::cnn::{Architecture, Input, USUAL_VECTOR_DIMS};
 use crate::device::{self, Chosen, Wish};
 use crate::engine::Job;
 use crate::exit::unusable;
-use crate::images::{Drawing, Format, Source};
+use crate::images::Format;
+use crate::input::{Drawing, Source};
 use crate::machine::Warning;
 use crate::progress::Progress;
+use crate::texts::{self, Corpus};
 
 /// Images that go through the CNN at once where the person names no number.
 const DEFAULT_BATCH_SIZE: u32 = 8;
 /// Images of a job where neither the person nor a folder says how many.
 const DEFAULT_IMAGES: u64 = 3200;
 const LARGEST_JOB: u64 = 1 << 32;
+/// The most frequent words that count where the person names no number: BigDL's.
+const DEFAULT_VOCABULARY: u32 = 5000;
 
 /// The job.
 #[derive(Clone, Debug, clap::Args)]
@@ -28,12 +32,12 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "NAME", default_value = "resnet18")]
     pub model: String,
 
-    /// Images of the whole job [default: all of --data, or 3200]
+    /// Images, or texts, of the whole job [default: all of --data, or 3200]
     #[arg(long, value_name = "N")]
     pub images: Option<u64>,
 
-    /// The images: a folder of JPEG or PNG files with its sub-folders, or TFRecord, CIFAR-10, IDX or BSON files [default:
-    /// images that Foreglow draws]
+    /// The images: a folder of JPEG or PNG files with its sub-folders, or TFRecord, CIFAR-10, IDX or BSON files; for a
+    /// classifier of texts a folder of text files [default: what Foreglow draws]
     #[arg(long, value_name = "PATH")]
     pub data: Option<PathBuf>,
 
@@ -41,15 +45,23 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub data_format: Format,
 
-    /// Broken images that a run skips before it fails [default: 1 in 100]
+    /// Vectors of the words, where --data has texts: a GloVe file, such as glove.6B.200d.txt
+    #[arg(long, value_name = "FILE", requires = "data")]
+    pub vectors: Option<PathBuf>,
+
+    /// The texts' most frequent words, of which those after the tenth count [default: 5000]
+    #[arg(long, value_name = "N", requires = "data")]
+    pub vocabulary: Option<u32>,
+
+    /// Broken images or texts that a run skips before it fails [default: 1 in 100]
     #[arg(long, value_name = "N")]
     pub max_broken: Option<u64>,
 
-    /// What Foreglow draws where there is no --data
-    #[arg(long, value_enum, default_value_t, conflicts_with = "data")]
-    pub draw: Drawing,
+    /// What Foreglow draws where there is no --data [default: photographs, or texts for a classifier of texts]
+    #[arg(long, value_enum, conflicts_with = "data")]
+    pub draw: Option<Drawing>,
 
-    /// Where drawn images are kept [default: the user's cache directory; FOREGLOW_CACHE]
+    /// Where drawn data are kept [default: the user's cache directory; FOREGLOW_CACHE]
     #[arg(long, value_name = "DIR")]
     pub cache_dir: Option<PathBuf>,
 
@@ -57,7 +69,11 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "PX,…", value_delimiter = ',')]
     pub image_px: Vec<u32>,
 
-    /// Images that go through the CNN at once; `foreglow collect` takes several [default: 8, or 32 to train]
+    /// Words of each text that a classifier of texts sees; `foreglow collect` takes several [default: the classifier's]
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    pub words: Vec<u32>,
+
+    /// Images or texts that go through the CNN at once; `foreglow collect` takes several [default: 8, or 32 to train]
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     pub batch_size: Vec<u32>,
 
@@ -80,7 +96,9 @@ impl WorkloadArgs {
     /// # Errors
     /// An argument is unusable: the sentence names it and says what it may be.
     pub fn job(&self) -> anyhow::Result<Job> {
-        for (option, sizes) in [("--image-px", &self.image_px), ("--batch-size", &self.batch_size)] {
+        for (option, sizes) in
+            [("--image-px", &self.image_px), ("--words", &self.words), ("--batch-size", &self.batch_size)]
+        {
             if sizes.len() > 1 {
                 let sizes = sizes.len();
                 return Err(unusable(format!(
@@ -108,10 +126,18 @@ impl WorkloadArgs {
         self.job_on(|| device::on_cluster(&self.device))
     }
 
-    fn job_on(&self, choose: impl FnOnce() -> anyhow::Result<Chosen>) -> anyhow::Result<(Job, Vec<Workload>)> {
-        let architecture = Architecture::named(&self.model).ok_or_else(|| {
+    /// The CNN.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn architecture(&self) -> anyhow::Result<&'static Architecture> {
+        Architecture::named(&self.model).ok_or_else(|| {
             unusable(format!("there is no CNN {}; choose one of: {}", self.model, Architecture::names()))
-        })?;
+        })
+    }
+
+    fn job_on(&self, choose: impl FnOnce() -> anyhow::Result<Chosen>) -> anyhow::Result<(Job, Vec<Workload>)> {
+        let architecture = self.architecture()?;
         let timeout = match self.timeout {
             None => None,
             Some(secs) => Some(
@@ -121,46 +147,89 @@ impl WorkloadArgs {
                     .ok_or_else(|| unusable(format!("--timeout is {secs}; give a number of seconds above 0")))?,
             ),
         };
+        self.check_input(architecture)?;
         let sizes = self.sizes(architecture)?;
-        let (source, images) = self.images()?;
+        let (source, images) = self.data(architecture)?;
+        let text = self.text(&source)?;
         // Times on one folder say nothing about another.
         let data = match self.data.as_deref().and_then(|data| data.canonicalize().ok()) {
             Some(data) => Some(data.file_name().unwrap_or(data.as_os_str()).to_string_lossy().into_owned()),
-            None => (self.draw == Drawing::Digits).then(|| "digits".to_owned()),
+            None => (self.draw == Some(Drawing::Digits)).then(|| "digits".to_owned()),
         };
-        let workload = |(image_px, batch_size)| {
-            let mut workload = Job::workload(architecture, image_px, images, batch_size);
+        let workload = |(size, batch_size)| {
+            let mut workload = Job::workload(architecture, size, images, batch_size);
+            text.iter().for_each(|text| workload.set_text(&TextInput { words: size, ..text.clone() }));
             workload.extra.extend(data.iter().map(|name| ("data".to_owned(), name.clone().into())));
             workload
         };
         let workloads: Vec<Workload> = sizes.into_iter().map(workload).collect();
-        let first = workloads.first().cloned().context("there is no image size or no batch size")?;
+        let first = workloads.first().cloned().context("there is no input size or no batch size")?;
         let device = choose()?;
         let (seed, broken_limit) = (self.seed, self.max_broken);
         Ok((Job { workload: first, source, device, seed, timeout, broken_limit, training: None }, workloads))
     }
 
-    /// Every image size with every batch size, each pair once.
+    /// Refuses options for images where the CNN takes texts, and the other way round.
+    fn check_input(&self, architecture: &Architecture) -> anyhow::Result<()> {
+        let (takes, other, given) = match architecture.input {
+            Input::Images { .. } => (
+                "images",
+                "texts",
+                [
+                    ("--words", !self.words.is_empty()),
+                    ("--vectors", self.vectors.is_some()),
+                    ("--vocabulary", self.vocabulary.is_some()),
+                    ("--draw texts", self.draw == Some(Drawing::Texts)),
+                ],
+            ),
+            Input::Texts { .. } => (
+                "texts",
+                "images",
+                [
+                    ("--image-px", !self.image_px.is_empty()),
+                    ("--data-format", self.data_format != Format::Auto),
+                    ("--draw photographs", self.draw == Some(Drawing::Photographs)),
+                    ("--draw digits", self.draw == Some(Drawing::Digits)),
+                ],
+            ),
+        };
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => {
+                let name = architecture.name;
+                Err(unusable(format!("{option} is for {other}, and {name} takes {takes}; leave it out")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Every size of an input, pixels or words, with every batch size, each pair once.
     fn sizes(&self, architecture: &Architecture) -> anyhow::Result<Vec<(u32, u32)>> {
         let name = architecture.name;
-        let (smallest, largest) = (architecture.input.px.start(), architecture.input.px.end());
-        let image_px =
-            if self.image_px.is_empty() { vec![architecture.input.default_px] } else { distinct(&self.image_px) };
-        if let Some(image_px) = image_px.iter().find(|px| !architecture.input.px.contains(px)) {
+        let (option, given, usual, range, noun, unit) = match &architecture.input {
+            Input::Images { default_px, px, .. } => ("--image-px", &self.image_px, *default_px, px, "images", "px"),
+            Input::Texts { default_words, words } => ("--words", &self.words, *default_words, words, "texts", "words"),
+        };
+        let sizes = if given.is_empty() { vec![usual] } else { distinct(given) };
+        if let Some(size) = sizes.iter().find(|size| !range.contains(size)) {
+            let (smallest, largest) = (range.start(), range.end());
             return Err(unusable(format!(
-                "{name} cannot take images of {image_px} px; choose --image-px from {smallest} to {largest}"
+                "{name} cannot take {noun} of {size} {unit}; choose {option} from {smallest} to {largest}"
             )));
         }
         let batch_sizes =
             if self.batch_size.is_empty() { vec![DEFAULT_BATCH_SIZE] } else { distinct(&self.batch_size) };
         batch_sizes.iter().try_for_each(|size| at_least_one("--batch-size", *size))?;
-        Ok(image_px.iter().flat_map(|px| batch_sizes.iter().map(move |size| (*px, *size))).collect())
+        Ok(sizes.iter().flat_map(|px| batch_sizes.iter().map(move |size| (*px, *size))).collect())
     }
 
-    fn images(&self) -> anyhow::Result<(Source, u64)> {
+    fn data(&self, architecture: &Architecture) -> anyhow::Result<(Source, u64)> {
+        let usual = match architecture.input {
+            Input::Images { .. } => Drawing::Photographs,
+            Input::Texts { .. } => Drawing::Texts,
+        };
         let source = match &self.data {
-            Some(path) => self.data_format.source(path)?,
-            None => Source::drawn(self.draw, self.cache_dir.as_deref())?,
+            Some(path) => self.source(path)?,
+            None => Source::drawn(self.draw.unwrap_or(usual), self.cache_dir.as_deref())?,
         };
         let images = match self.images {
             Some(images) => images,
@@ -170,6 +239,45 @@ impl WorkloadArgs {
             return Err(unusable(format!("--images is {images}; give a number from 1 to {LARGEST_JOB}")));
         }
         Ok((source, images))
+    }
+
+    /// The person's images or texts at that place.
+    ///
+    /// # Errors
+    /// There is nothing that the CNN could take, or the vectors of the words are missing.
+    pub fn source(&self, path: &Path) -> anyhow::Result<Source> {
+        let architecture = self.architecture()?;
+        if let Input::Images { .. } = architecture.input {
+            return self.data_format.source(path);
+        }
+        if !path.exists() {
+            let shown = path.display();
+            return Err(unusable(format!("{shown} does not exist; name a folder of texts that does with --data")));
+        }
+        let Some(vectors) = self.vectors.clone() else {
+            let name = architecture.name;
+            return Err(unusable(format!(
+                "{name} needs a vector for each word of the texts; name a GloVe file, such as glove.6B.200d.txt, with --vectors"
+            )));
+        };
+        let vocabulary = self.vocabulary.unwrap_or(DEFAULT_VOCABULARY);
+        at_least_one("--vocabulary", vocabulary)?;
+        Ok(Source::Texts(Corpus { folder: path.to_owned(), vectors, vocabulary }))
+    }
+
+    /// What a workload says of its texts, the number of their words left open; `None` of images.
+    fn text(&self, source: &Source) -> anyhow::Result<Option<TextInput>> {
+        let drawn = TextInput { words: 0, vector_dims: USUAL_VECTOR_DIMS as u32, vocabulary: None, vectors: None };
+        Ok(match source {
+            Source::DrawnTexts(_) => Some(drawn),
+            Source::Texts(Corpus { vectors, vocabulary, .. }) => Some(TextInput {
+                vector_dims: u32::try_from(texts::dims(vectors)?).unwrap_or(u32::MAX),
+                vocabulary: Some(*vocabulary),
+                vectors: vectors.file_name().map(|name| name.to_string_lossy().into_owned()),
+                ..drawn
+            }),
+            _ => None,
+        })
     }
 }
 
@@ -189,32 +297,36 @@ pub fn default_partition_size(job: &Job) -> u32 {
 /// One does: the sentence names it and says what it may be.
 pub fn check_sizes(job: &Job, executors: &[u32], partition_sizes: &[u32]) -> anyhow::Result<()> {
     let Workload { images, batch_size, .. } = job.workload;
+    let noun = job.workload.noun();
     let most = |counts: &[u32]| counts.iter().copied().max().unwrap_or(1);
     for (option, count, what) in [
-        ("--executors", most(executors), "executors"),
-        ("--partition-size", most(partition_sizes), "images a partition"),
+        ("--executors", most(executors), "executors".to_owned()),
+        ("--partition-size", most(partition_sizes), format!("{noun} a partition")),
     ] {
         if u64::from(count) > images {
             return Err(unusable(format!(
-                "{count} {what} are more than the job's {images} images; give {option} {images} or less"
+                "{count} {what} are more than the job's {images} {noun}; give {option} {images} or less"
             )));
         }
     }
     let cuts = |size: &&u32| job.training.is_some() && !size.is_multiple_of(batch_size);
     if let Some(size) = partition_sizes.iter().find(cuts) {
         return Err(unusable(format!(
-            "a partition of {size} images would cut a mini-batch; give --partition-size {batch_size} or a multiple of it"
+            "a partition of {size} {noun} would cut a mini-batch; give --partition-size {batch_size} or a multiple of it"
         )));
     }
     Ok(())
 }
 
-/// Puts the images in place, with a bar while they are drawn.
+/// Puts the images or texts in place, with a bar while they are drawn.
 ///
 /// # Errors
 /// They cannot be.
 pub fn prepare(job: &Job, progress: &Progress) -> anyhow::Result<()> {
-    job.prepare(&mut |there, all| progress.images("drawing images", there, all))
+    let noun = job.workload.noun();
+    progress.counts(noun);
+    let what = if noun == "texts" { "drawing texts" } else { "drawing images" };
+    job.prepare(&mut |there, all| progress.images(what, there, all))
 }
 
 /// The values, each once, in their order.

@@ -104,7 +104,8 @@ impl Tally {
 pub fn broken_images(sample: &Sample) -> Option<String> {
     let broken = sample.extra.get(BROKEN)?;
     let first = broken.get("first")?.get(0)?.as_str()?;
-    Some(format!("broken images skipped: {}; the first is {first}", broken.get("count")?))
+    let noun = sample.workload.noun();
+    Some(format!("broken {noun} skipped: {}; the first is {first}", broken.get("count")?))
 }
 
 /// Writes broken images into what a sample says beyond its time.

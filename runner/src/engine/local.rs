@@ -14,7 +14,7 @@ use super::fleet::{Event, Fleet};
 use super::partitions::Partitions;
 use super::{Job, Progress, processors};
 use crate::executor::protocol::{BrokenImage, Report};
-use crate::images::images_in_sample;
+use crate::input::images_in_sample;
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::machine::{MACHINE, Machine, Use, WARNINGS};
 
@@ -143,9 +143,9 @@ impl Run<'_> {
                 None => {}
                 Some((_, Event::Report(Report::Ready { images }))) if images == self.partitions.images => starting -= 1,
                 Some((_, Event::Report(Report::Ready { images }))) => {
-                    let expected = self.partitions.images;
+                    let (expected, noun) = (self.partitions.images, self.job.workload.noun());
                     return Err(failed(format!(
-                        "an executor finds {images} images in the sample and the engine {expected}; do not change the image folder during a run"
+                        "an executor finds {images} {noun} in the sample and the engine {expected}; do not change the data during a run"
                     )));
                 }
                 Some((executor, Event::Report(Report::Listening { port }))) => self.course.listens(executor, port),
@@ -219,15 +219,15 @@ impl Run<'_> {
         fields
     }
 
-    /// Counts images that cannot be used, and ends a run that has too many of them.
+    /// Counts images or texts that cannot be used, and ends a run that has too many of them.
     fn skip(&mut self, broken: Vec<BrokenImage>) -> Result<(), Stop> {
         let all = &mut self.account.broken;
         all.extend(broken);
         let limit = self.job.broken_limit.unwrap_or(self.partitions.images / 100);
         let Some(first) = all.first().filter(|_| all.len() as u64 > limit) else { return Ok(()) };
-        let (broken, BrokenImage { name, why }) = (all.len(), first);
+        let (broken, BrokenImage { name, why }, noun) = (all.len(), first, self.job.workload.noun());
         Err(failed(format!(
-            "broken images: {broken}, more than the {limit} that --max-broken allows; the first is {name} ({why})"
+            "broken {noun}: {broken}, more than the {limit} that --max-broken allows; the first is {name} ({why})"
         )))
     }
 

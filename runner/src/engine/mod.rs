@@ -22,7 +22,7 @@ use crate::cnn::Architecture;
 use crate::device::{self, Chosen};
 use crate::executor::protocol::{Assignment, Evaluation};
 use crate::executor::training::Training;
-use crate::images::{GeneratorProgress, Source};
+use crate::input::{Progress as DrawingProgress, Source};
 use crate::interrupt::Interrupt;
 use crate::machine::Use;
 
@@ -34,7 +34,7 @@ pub const SHARE_SIZE: &str = "share_size";
 pub struct Job {
     /// The CNN, and how many images it works through.
     pub workload: Workload,
-    /// Where the images lie.
+    /// Where the images or texts lie.
     pub source: Source,
     /// What the executors run on.
     pub device: Chosen,
@@ -96,7 +96,7 @@ impl Engine {
     pub fn host(&self, job: &Job) -> Host {
         match self {
             Self::Local => job.host(),
-            Self::Spark(_) => Spark::host(),
+            Self::Spark(spark) => spark.host(),
         }
     }
 
@@ -121,12 +121,14 @@ pub enum Progress {
 }
 
 impl Job {
-    /// Makes sure that the images of the whole job are in place.
+    /// Makes sure that the images or texts of the whole job are in place.
     ///
     /// # Errors
-    /// They are not and cannot be.
-    pub fn prepare(&self, progress: GeneratorProgress<'_>) -> anyhow::Result<()> {
+    /// They are not and cannot be, or the words of the texts have no vectors.
+    pub fn prepare(&self, progress: DrawingProgress<'_>) -> anyhow::Result<()> {
         self.source.prepare(self.workload.images, progress)?;
+        // Each executor does the same: what it would find is better said at once.
+        self.source.embedding()?;
         match self.training.as_ref().and_then(|training| training.held_out.as_ref()) {
             Some(held_out) => held_out.source.prepare(held_out.first + held_out.images, progress),
             None => Ok(()),
@@ -188,6 +190,7 @@ impl Job {
         Assignment {
             model: self.workload.model.clone(),
             image_px: self.workload.image_px,
+            words: self.workload.text().map(|text| text.words),
             batch_size: self.workload.batch_size,
             partition_size: configuration.partition_size,
             threads: configuration.cores_per_executor,

@@ -33,6 +33,10 @@ pub struct SplitArgs {
     #[arg(long, value_name = "N", requires = "input", value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with = "leave_out")]
     pub random_splits: Option<u32>,
 
+    /// With --random-splits, fit N random settings and test all others
+    #[arg(long, value_name = "N", requires = "random_splits", value_parser = clap::value_parser!(u32).range(1..))]
+    pub fit_settings: Option<u32>,
+
     /// Leave out each value of this feature in turn; given twice, each pair of values
     #[arg(long, value_name = "COLUMN", requires = "input")]
     pub leave_out: Vec<String>,
@@ -122,8 +126,23 @@ impl SplitArgs {
             let split = format!("each of {} values of {names} left out in turn", splits.len());
             (splits, split)
         } else if let Some(number) = self.random_splits {
-            let splits = Split::random(count, number as usize, self.seed);
-            (splits, format!("{number} random tenths of {count} settings, each predicted from the rest"))
+            let (tested, split) = match self.fit_settings {
+                None => {
+                    let split = format!("{number} random tenths of {count} settings, each predicted from the rest");
+                    (((count + 5) / 10).max(1), split)
+                }
+                Some(fitted) if (fitted as usize) < count => {
+                    let split =
+                        format!("{number} times {fitted} random settings of {count}, the others predicted from them");
+                    (count - fitted as usize, split)
+                }
+                Some(fitted) => {
+                    return Err(unusable(format!(
+                        "--fit-settings {fitted} leaves none of the {count} settings to test; fit fewer of them"
+                    )));
+                }
+            };
+            (Split::random(count, tested, number as usize, self.seed), split)
         } else if let Some(folds) = self.folds {
             let splits = Split::folds(count, folds as usize, self.seed);
             let split = format!("{} random parts of {count} settings, each predicted from the others", splits.len());

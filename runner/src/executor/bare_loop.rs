@@ -1,45 +1,70 @@
 //! The least that the CNN takes: forward passes one after the other, with no partitions, no protocol and no reading.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Barrier;
 use std::time::Instant;
 
 use anyhow::Context as _;
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Device, Tensor, TensorData};
 
+use super::data::Data;
 use super::protocol::Assignment;
-use crate::cnn::Architecture;
-use crate::images::Decoder;
+use super::slot::words;
+use crate::cnn::{Architecture, Cnn};
 
 /// Passes before the clock starts.
 const WARM_UP: u32 = 3;
 
-/// Sends the first mini-batch of an assignment's sample through its CNN so many times; seconds, each answer read back.
+/// Sends the first mini-batch of an assignment's sample through its CNN so many times in each of its threads; seconds, each
+/// answer read back.
 ///
 /// # Errors
-/// The sample has fewer images than a mini-batch, or one that cannot be used.
+/// The sample has fewer images than a mini-batch, one that cannot be used, or the device fails.
 pub fn forward_passes_secs(job: &Assignment, passes: u32) -> anyhow::Result<f64> {
     let architecture = Architecture::named(&job.model).context("there is no such CNN")?;
-    let device = job.place.open();
-    let cnn = architecture.build(job.seed, &device);
-    let sample = job.source.sample(job.images, job.sampling_rate, job.seed)?;
-    let mut decoder = Decoder::new(architecture.input.colour, job.image_px);
+    let device = job.place.open()?;
+    let data = Data::open(job, architecture)?;
+    let cnn = architecture.build(job.seed, data.shape(), &device);
+    let batch = mini_batch(job, &data)?;
+    // The clock has the place after the threads.
+    let start = Barrier::new(job.threads as usize + 1);
+    let one = |cnn: Box<dyn Cnn>| {
+        // One that panicked before the others are ready would leave them waiting.
+        let warm = catch_unwind(AssertUnwindSafe(|| pass(cnn.as_ref(), &batch, &device, WARM_UP)))
+            .unwrap_or_else(|panic| Err(anyhow::anyhow!("the CNN panicked: {}", words(panic.as_ref()))));
+        start.wait();
+        warm.and_then(|()| pass(cnn.as_ref(), &batch, &device, passes))
+    };
+    let one = &one;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..job.threads).map(|_| cnn.share()).map(|cnn| scope.spawn(move || one(cnn))).collect();
+        start.wait();
+        let clock = Instant::now();
+        for thread in threads {
+            thread.join().map_err(|panic| anyhow::anyhow!("the CNN panicked: {}", words(panic.as_ref())))??;
+        }
+        Ok(clock.elapsed().as_secs_f64())
+    })
+}
+
+fn mini_batch(job: &Assignment, data: &Data) -> anyhow::Result<TensorData> {
+    let mut decoder = data.decoder();
     let mut numbers = Vec::new();
     for place in 0..u64::from(job.batch_size) {
-        sample
+        data.sample
             .read(place)
             .and_then(|image| decoder.decode(&image, &mut numbers))
             .map_err(|why| anyhow::anyhow!(why.0))?;
     }
-    let px = job.image_px as usize;
-    let batch = TensorData::new(numbers, [job.batch_size as usize, architecture.input.colour.channels(), px, px]);
-    let pass = || Tensor::from_data(batch.clone(), &device);
-    let (mut clock, mut classes) = (Instant::now(), 0);
-    for number in 0..WARM_UP + passes {
-        if number == WARM_UP {
-            clock = Instant::now();
-        }
-        let answer = cnn.forward(pass()).argmax(1).try_into_data();
-        classes += answer.map_err(|error| anyhow::anyhow!("the CNN failed: {error:?}"))?.num_elements();
+    let [channels, height, width] = data.shape();
+    Ok(TensorData::new(numbers, [job.batch_size as usize, channels, height, width]))
+}
+
+fn pass(cnn: &dyn Cnn, batch: &TensorData, device: &Device, passes: u32) -> anyhow::Result<()> {
+    for _ in 0..passes {
+        let answer = cnn.forward(Tensor::from_data(batch.clone(), device)).argmax(1).try_into_data();
+        let classes = answer.map_err(|error| anyhow::anyhow!("the CNN failed: {error:?}"))?.num_elements();
+        anyhow::ensure!(classes == batch.shape()[0], "the CNN answered for another number of images");
     }
-    anyhow::ensure!(classes == job.batch_size as usize * (WARM_UP + passes) as usize, "the CNN answered too little");
-    Ok(clock.elapsed().as_secs_f64())
+    Ok(())
 }

@@ -2,6 +2,9 @@
 
 mod bare_loop;
 mod bounds;
+mod data;
+#[cfg(test)]
+mod lost_device;
 pub mod protocol;
 mod slot;
 pub mod training;
@@ -13,6 +16,7 @@ use anyhow::Context as _;
 
 pub use self::bare_loop::forward_passes_secs;
 pub use self::bounds::{die_with, is_out_of_memory, peak_memory_mib};
+use self::data::Data;
 use self::protocol::{Assignment, Order, Report};
 use self::slot::Slot;
 pub use self::slot::mini_batches;
@@ -54,19 +58,19 @@ fn start(job: &Assignment, input: impl BufRead + Send + 'static, reports: &Repor
     }
     let architecture = Architecture::named(&job.model)
         .with_context(|| format!("there is no CNN {}; choose one of: {}", job.model, Architecture::names()))?;
-    let sample = Arc::new(job.source.sample(job.images, job.sampling_rate, job.seed)?);
+    let data = Arc::new(Data::open(job, architecture)?);
     if let Some(training) = &job.training {
-        return training::serve(job, training, architecture, &sample, input, reports);
+        return training::serve(job, training, architecture, &data, input, reports);
     }
-    let device = job.place.open();
-    let cnn = architecture.build(job.seed, &device);
+    let device = job.place.open()?;
+    let cnn = architecture.build(job.seed, data.shape(), &device);
 
     let (orders, queue) = mpsc::channel();
     let queue = Arc::new(Mutex::new(queue));
     let (warm, warmed) = mpsc::channel();
     let mut threads = Vec::new();
     for index in 0..job.threads {
-        let mut slot = Slot::new(architecture, cnn.share(), device.clone(), job, Arc::clone(&sample));
+        let mut slot = Slot::new(cnn.share(), device.clone(), job, Arc::clone(&data));
         let (queue, warm, reports) = (Arc::clone(&queue), warm.clone(), reports.clone());
         let thread = std::thread::Builder::new().name(format!("slot-{index}")).spawn(move || {
             let is_warm = slot.warm_up();
@@ -83,7 +87,7 @@ fn start(job: &Assignment, input: impl BufRead + Send + 'static, reports: &Repor
     for _ in 0..job.threads {
         warmed.recv().context("a thread of the executor ended while it warmed up")??;
     }
-    reports.send(&Report::Ready { images: sample.len() })?;
+    reports.send(&Report::Ready { images: data.sample.len() })?;
 
     for line in input.lines() {
         let line = line.context("standard input broke off")?;

@@ -15,15 +15,18 @@ use serde::{Deserialize, Serialize};
 
 use super::training::Training;
 use crate::device::Place;
-use crate::images::Source;
+use crate::input::Source;
 
 /// What an executor has to do, known before its first partition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Assignment {
     /// Name of the CNN.
     pub model: String,
-    /// Side of the square input, pixels.
+    /// Side of the square input, pixels; means nothing where the source has texts.
     pub image_px: u32,
+    /// Words of a text that the CNN sees; `None` where the source has images.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<u32>,
     /// Images that go through the CNN at once.
     pub batch_size: u32,
     /// Images of a partition: with the batch size it tells the sizes of the mini-batches to warm up for.
@@ -73,7 +76,7 @@ pub enum Order {
 
 /// Steps to train. A whole run is one round among connected executors. Where executors are not connected, a driver can
 /// give a round of K steps to each, and the files that they save to all of them in the next round: the average is then taken
-/// as they are loaded, digit for digit the same.
+/// as they are loaded, digit for digit the same. Or it takes the average itself, and gives that to all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Round {
     /// This executor's number.
@@ -91,6 +94,10 @@ pub struct Round {
     /// Where to save the numbers after the round.
     #[serde(default)]
     pub save: Option<PathBuf>,
+    /// Whether this executor has the same number in every round, and so goes on with its own optimiser: the files hold what is
+    /// averaged and nothing else, and the one that it loads is the average.
+    #[serde(default)]
+    pub resident: bool,
 }
 
 /// Images that are not learned, to judge the CNN by.
@@ -196,6 +203,8 @@ pub enum Report {
     Trained {
         /// Steps of the round.
         steps: u64,
+        /// From the first of them to the end of the last, loading and saving not included, seconds.
+        secs: f64,
     },
     /// Training: the answer to an evaluation.
     Evaluated {
@@ -320,7 +329,7 @@ mod tests {
         let json = |report: &Report| serde_json::to_string(report).unwrap();
         assert_eq!(json(&Report::Listening { port: 4711 }), r#"{"listening":{"port":4711}}"#);
         assert_eq!(json(&Report::Joined { executors: 2 }), r#"{"joined":{"executors":2}}"#);
-        assert_eq!(json(&Report::Trained { steps: 7 }), r#"{"trained":{"steps":7}}"#);
+        assert_eq!(json(&Report::Trained { steps: 7, secs: 2.5 }), r#"{"trained":{"steps":7,"secs":2.5}}"#);
         let tally = Tally { images: 8, loss_sum: 2.5, correct: 6 };
         let phases = Phases { forward_secs: 1.0, backward_secs: 2.0, wait_secs: 0.5, ..Phases::default() };
         assert_eq!(
@@ -338,13 +347,14 @@ mod tests {
         );
         assert_eq!(order(r#"{"train":{"rank":1}}"#), Order::Train(Round { rank: 1, ..Round::default() }));
         assert_eq!(
-            order(r#"{"train":{"rank":0,"first_step":4,"steps":2,"load":["a","b"],"save":"c"}}"#),
+            order(r#"{"train":{"rank":0,"first_step":4,"steps":2,"load":["a","b"],"save":"c","resident":true}}"#),
             Order::Train(Round {
                 rank: 0,
                 first_step: 4,
                 steps: Some(2),
                 load: vec!["a".into(), "b".into()],
-                save: Some("c".into())
+                save: Some("c".into()),
+                resident: true,
             })
         );
     }

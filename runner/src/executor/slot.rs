@@ -11,9 +11,10 @@ use anyhow::Context as _;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
 use super::Reports;
+use super::data::Data;
 use super::protocol::{Assignment, BrokenImage, Partition, Phases, Report};
-use crate::cnn::{Architecture, Cnn};
-use crate::images::{Decoder, Image, ImageError, Sample, images_in_sample};
+use crate::cnn::Cnn;
+use crate::input::{Decoder, Item, ItemError, images_in_sample};
 
 /// Mini-batches of each size that go through before the first partition: the first one makes the device compile and tune,
 /// the second one finds the memory in place.
@@ -23,30 +24,21 @@ const WARM_UP_ROUNDS: usize = 2;
 pub struct Slot {
     cnn: Box<dyn Cnn>,
     device: Device,
+    data: Arc<Data>,
     decoder: Decoder,
-    sample: Arc<Sample>,
-    shape: [usize; 3],
     batch_size: usize,
     warm_up_sizes: Vec<usize>,
 }
 
 impl Slot {
     /// A slot with its own handle on the executor's CNN.
-    pub fn new(
-        architecture: &Architecture,
-        cnn: Box<dyn Cnn>,
-        device: Device,
-        job: &Assignment,
-        sample: Arc<Sample>,
-    ) -> Self {
-        let px = job.image_px as usize;
+    pub fn new(cnn: Box<dyn Cnn>, device: Device, job: &Assignment, data: Arc<Data>) -> Self {
         let images = images_in_sample(job.images, job.sampling_rate);
         Self {
             cnn,
             device,
-            decoder: Decoder::new(architecture.input.colour, job.image_px),
-            sample,
-            shape: [architecture.input.colour.channels(), px, px],
+            decoder: data.decoder(),
+            data,
             batch_size: job.batch_size as usize,
             warm_up_sizes: mini_batches(images, u64::from(job.partition_size), u64::from(job.batch_size)),
         }
@@ -57,7 +49,7 @@ impl Slot {
         let result = catch_unwind(AssertUnwindSafe(|| {
             for size in self.warm_up_sizes.clone() {
                 for _ in 0..WARM_UP_ROUNDS {
-                    let places = (0..self.sample.len()).cycle().take(size);
+                    let places = (0..self.data.sample.len()).cycle().take(size);
                     // A broken image is reported by the partition that it is in.
                     let sent = self.mini_batch(places, &mut Phases::default(), &mut Vec::new())?;
                     receive(sent, &mut Phases::default())?;
@@ -92,9 +84,10 @@ impl Slot {
     fn partition(&mut self, partition: Partition) -> anyhow::Result<Report> {
         let mut phases = Phases::default();
         let mut broken = Vec::new();
-        let end = partition.first.checked_add(partition.len).filter(|end| *end <= self.sample.len());
-        let end =
-            end.with_context(|| format!("the sample has {} images and no partition {partition:?}", self.sample.len()))?;
+        let end = partition.first.checked_add(partition.len).filter(|end| *end <= self.data.sample.len());
+        let end = end.with_context(|| {
+            format!("the sample has {} images and no partition {partition:?}", self.data.sample.len())
+        })?;
         let (mut expected, mut in_flight) = (partition.first, None);
         for first in (partition.first..end).step_by(self.batch_size) {
             let after = first.saturating_add(self.batch_size as u64).min(end);
@@ -119,7 +112,7 @@ impl Slot {
     fn expect(&self, places: Range<u64>, phases: &mut Phases) {
         let start = Instant::now();
         for place in places {
-            self.sample.expect(place);
+            self.data.sample.expect(place);
         }
         phases.read_secs += start.elapsed().as_secs_f64();
     }
@@ -131,25 +124,26 @@ impl Slot {
         phases: &mut Phases,
         broken: &mut Vec<BrokenImage>,
     ) -> anyhow::Result<InFlight> {
-        let mut numbers = Vec::with_capacity(self.batch_size.min(self.sample.len() as usize) * self.decoder.numbers());
+        let mut numbers =
+            Vec::with_capacity(self.batch_size.min(self.data.sample.len() as usize) * self.decoder.numbers());
         let mut images = 0;
         for place in places {
             let start = Instant::now();
-            let image = self.sample.read(place);
+            let image = self.data.sample.read(place);
             let read = Instant::now();
             let decoded = image.and_then(|image| self.decode(&image, &mut numbers));
             phases.read_secs += (read - start).as_secs_f64();
             phases.decode_secs += read.elapsed().as_secs_f64();
             match decoded {
                 Ok(()) => images += 1,
-                Err(ImageError(why)) => broken.push(BrokenImage { name: self.sample.name(place), why }),
+                Err(ItemError(why)) => broken.push(BrokenImage { name: self.data.sample.name(place), why }),
             }
         }
         if images == 0 {
             return Ok(InFlight { classes: None, images });
         }
         let start = Instant::now();
-        let [channels, height, width] = self.shape;
+        let [channels, height, width] = self.data.shape();
         let batch = TensorData::new(numbers, [images, channels, height, width]);
         let batch = Tensor::from_data(batch, &self.device);
         let copied = Instant::now();
@@ -160,11 +154,11 @@ impl Slot {
     }
 
     /// A decoder that panics on an image has found a broken one.
-    fn decode(&mut self, image: &Image, numbers: &mut Vec<f32>) -> Result<(), ImageError> {
+    fn decode(&mut self, image: &Item, numbers: &mut Vec<f32>) -> Result<(), ItemError> {
         let before = numbers.len();
         catch_unwind(AssertUnwindSafe(|| self.decoder.decode(image, numbers))).unwrap_or_else(|panic| {
             numbers.truncate(before);
-            Err(ImageError(format!("the decoder panicked: {}", words(panic.as_ref()))))
+            Err(ItemError(format!("the decoder panicked: {}", words(panic.as_ref()))))
         })
     }
 }

@@ -9,10 +9,8 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
-use super::ImageError;
-use super::file_part::{expect_part, read_part};
-use super::set::{Image, ImageSet, Layout, missing};
 use crate::exit::unusable;
+use crate::input::{DataSet, Item, ItemError, Layout, expect_part, missing, read_part};
 
 /// The pictures of a file.
 pub struct Bson {
@@ -80,7 +78,7 @@ impl Bson {
     }
 }
 
-impl ImageSet for Bson {
+impl DataSet for Bson {
     fn len(&self) -> u64 {
         self.pictures.len() as u64
     }
@@ -97,12 +95,12 @@ impl ImageSet for Bson {
         format!("picture {number} of {}", self.path.display())
     }
 
-    fn read(&self, number: u64) -> Result<Image, ImageError> {
+    fn read(&self, number: u64) -> Result<Item, ItemError> {
         let picture = self.picture(number).ok_or_else(|| missing(number, self.len()))?;
         let bytes = read_part(&self.file, picture.offset, picture.len as usize)
-            .map_err(|error| ImageError(error.to_string()))?;
+            .map_err(|error| ItemError(error.to_string()))?;
         let label = Some(picture.label).filter(|label| *label != u32::MAX);
-        Ok(Image { bytes, layout: Layout::File, label })
+        Ok(Item { bytes, layout: Layout::File, label })
     }
 
     fn expect(&self, number: u64) {

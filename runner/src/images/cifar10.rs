@@ -4,10 +4,8 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::ImageError;
-use super::file_part::{expect_part, read_part};
-use super::set::{Image, ImageSet, Layout, missing};
 use crate::exit::unusable;
+use crate::input::{DataSet, Item, ItemError, Layout, expect_part, missing, read_part};
 
 const SIDE_PX: u32 = 32;
 const CLASSES: u32 = 10;
@@ -65,7 +63,7 @@ impl Cifar10 {
     }
 }
 
-impl ImageSet for Cifar10 {
+impl DataSet for Cifar10 {
     fn len(&self) -> u64 {
         self.len
     }
@@ -85,15 +83,15 @@ impl ImageSet for Cifar10 {
         }
     }
 
-    fn read(&self, number: u64) -> Result<Image, ImageError> {
+    fn read(&self, number: u64) -> Result<Item, ItemError> {
         let (batch, offset) = self.place(number).ok_or_else(|| missing(number, self.len))?;
         let mut bytes =
-            read_part(&batch.file, offset, RECORD as usize).map_err(|error| ImageError(error.to_string()))?;
+            read_part(&batch.file, offset, RECORD as usize).map_err(|error| ItemError(error.to_string()))?;
         let label = u32::from(bytes.remove(0));
         if label >= CLASSES {
-            return Err(ImageError(format!("its label is {label}, and CIFAR-10 has {CLASSES} classes")));
+            return Err(ItemError(format!("its label is {label}, and CIFAR-10 has {CLASSES} classes")));
         }
-        Ok(Image { bytes, layout: Layout::Planes { width: SIDE_PX, height: SIDE_PX }, label: Some(label) })
+        Ok(Item { bytes, layout: Layout::Planes { width: SIDE_PX, height: SIDE_PX }, label: Some(label) })
     }
 
     fn expect(&self, number: u64) {

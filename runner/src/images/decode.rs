@@ -10,8 +10,8 @@ use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
-use super::set::{Image, Layout};
 use crate::cnn::Colour;
+use crate::input::{Item, ItemError, Layout};
 
 /// Largest side and most memory of a decoded image. A small file can claim to be 30,000 px wide.
 pub const LARGEST_SIDE_PX: u32 = 16_384;
@@ -20,10 +20,6 @@ const LARGEST_IMAGE_BYTES: u64 = 512 << 20;
 /// Mean and standard deviation of ImageNet's channels (torchvision's) and of MNIST's.
 const IMAGENET: [(f32, f32); 3] = [(0.485, 0.229), (0.456, 0.224), (0.406, 0.225)];
 const MNIST: [(f32, f32); 1] = [(0.1307, 0.3081)];
-
-/// Why an image cannot be used, as the end of a sentence.
-#[derive(Debug)]
-pub struct ImageError(pub String);
 
 /// Decodes images of one job; keeps its buffers between them.
 pub struct Decoder {
@@ -58,12 +54,13 @@ impl Decoder {
     ///
     /// # Errors
     /// The bytes are no image, or one that is too large.
-    pub fn decode(&mut self, image: &Image, numbers: &mut Vec<f32>) -> Result<(), ImageError> {
+    pub fn decode(&mut self, image: &Item, numbers: &mut Vec<f32>) -> Result<(), ItemError> {
         let decoded = match image.layout {
             Layout::File if image.bytes.starts_with(&JPEG) => self.jpeg(&image.bytes)?,
             Layout::File => self.other_file(&image.bytes)?,
             Layout::Grey { width, height } => self.raw(&image.bytes, width, height, Colour::Grey)?,
             Layout::Planes { width, height } => self.raw(&image.bytes, width, height, Colour::Rgb)?,
+            Layout::Text => return Err(is_text()),
         };
         self.convert(decoded.colour);
         let source =
@@ -77,7 +74,7 @@ impl Decoder {
     }
 
     /// zune-jpeg by itself, and not through the image crate: into a buffer that is there already, and straight to grey.
-    fn jpeg(&mut self, bytes: &[u8]) -> Result<Decoded, ImageError> {
+    fn jpeg(&mut self, bytes: &[u8]) -> Result<Decoded, ItemError> {
         let (mut decoder, width, height) = open_jpeg(bytes)?;
         let colour = match (decoder.input_colorspace(), self.colour) {
             (Some(ColorSpace::Luma), _) | (Some(ColorSpace::YCbCr), Colour::Grey) => Colour::Grey,
@@ -87,14 +84,14 @@ impl Decoder {
         decoder.set_options(jpeg_options().jpeg_set_out_colorspace(wanted));
         let size = width as usize * height as usize * colour.channels();
         if decoder.output_buffer_size() != Some(size) {
-            return Err(ImageError("the JPEG file has colours that cannot be converted".into()));
+            return Err(ItemError("the JPEG file has colours that cannot be converted".into()));
         }
         self.pixels.resize(size, 0);
         decoder.decode_into(&mut self.pixels).map_err(not_decoded)?;
         Ok(Decoded { width, height, colour })
     }
 
-    fn other_file(&mut self, bytes: &[u8]) -> Result<Decoded, ImageError> {
+    fn other_file(&mut self, bytes: &[u8]) -> Result<Decoded, ItemError> {
         let mut decoder = open_other(bytes)?;
         let (width, height) = decoder.dimensions();
         let mut limits = image::Limits::default();
@@ -109,11 +106,11 @@ impl Decoder {
         Ok(Decoded { width, height, colour })
     }
 
-    fn raw(&mut self, bytes: &[u8], width: u32, height: u32, colour: Colour) -> Result<Decoded, ImageError> {
+    fn raw(&mut self, bytes: &[u8], width: u32, height: u32, colour: Colour) -> Result<Decoded, ItemError> {
         check_size(width, height)?;
         let plane = width as usize * height as usize;
         if bytes.len() != plane * colour.channels() {
-            return Err(ImageError(format!("it has {} bytes and not those of {width} × {height} px", bytes.len())));
+            return Err(ItemError(format!("it has {} bytes and not those of {width} × {height} px", bytes.len())));
         }
         self.pixels.clear();
         match colour {
@@ -176,7 +173,7 @@ pub fn interleaved(planes: &[u8]) -> Vec<u8> {
 ///
 /// # Errors
 /// It is no image, cut short, or too large.
-pub fn size(image: &Image) -> Result<(u32, u32), ImageError> {
+pub fn size(image: &Item) -> Result<(u32, u32), ItemError> {
     match image.layout {
         Layout::File if image.bytes.starts_with(&JPEG) => {
             open_jpeg(&image.bytes).map(|(_, width, height)| (width, height))
@@ -185,18 +182,24 @@ pub fn size(image: &Image) -> Result<(u32, u32), ImageError> {
         Layout::Grey { width, height } | Layout::Planes { width, height } => {
             check_size(width, height).map(|()| (width, height))
         }
+        Layout::Text => Err(is_text()),
     }
+}
+
+/// The error of an item that is no image.
+pub fn is_text() -> ItemError {
+    ItemError("it is a text and no image".into())
 }
 
 type Jpeg<'a> = JpegDecoder<ZCursor<&'a [u8]>>;
 
-fn open_jpeg(bytes: &[u8]) -> Result<(Jpeg<'_>, u32, u32), ImageError> {
+fn open_jpeg(bytes: &[u8]) -> Result<(Jpeg<'_>, u32, u32), ItemError> {
     if is_cut_short(bytes) {
-        return Err(ImageError("the JPEG file is cut short: its end is missing".into()));
+        return Err(ItemError("the JPEG file is cut short: its end is missing".into()));
     }
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), jpeg_options());
     decoder.decode_headers().map_err(not_decoded)?;
-    let info = decoder.info().ok_or_else(|| ImageError("the JPEG file has no header".into()))?;
+    let info = decoder.info().ok_or_else(|| ItemError("the JPEG file has no header".into()))?;
     let (width, height) = (u32::from(info.width), u32::from(info.height));
     check_size(width, height)?;
     Ok((decoder, width, height))
@@ -208,7 +211,7 @@ fn jpeg_options() -> DecoderOptions {
     DecoderOptions::default().set_max_width(any).set_max_height(any)
 }
 
-fn open_other(bytes: &[u8]) -> Result<impl ImageDecoder, ImageError> {
+fn open_other(bytes: &[u8]) -> Result<impl ImageDecoder, ItemError> {
     let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(not_decoded)?;
     let decoder = reader.into_decoder().map_err(not_decoded)?;
     let (width, height) = decoder.dimensions();
@@ -216,8 +219,8 @@ fn open_other(bytes: &[u8]) -> Result<impl ImageDecoder, ImageError> {
     Ok(decoder)
 }
 
-fn not_decoded(error: impl std::fmt::Display) -> ImageError {
-    ImageError(format!("it cannot be decoded: {error}"))
+fn not_decoded(error: impl std::fmt::Display) -> ItemError {
+    ItemError(format!("it cannot be decoded: {error}"))
 }
 
 /// `(value ÷ 255 − mean) ÷ deviation`.
@@ -245,13 +248,13 @@ fn pixel_type(colour: Colour) -> PixelType {
 }
 
 /// Refuses an image before memory for its pixels is taken.
-fn check_size(width: u32, height: u32) -> Result<(), ImageError> {
+fn check_size(width: u32, height: u32) -> Result<(), ItemError> {
     let bytes = u64::from(width) * u64::from(height) * 3;
     if width == 0 || height == 0 {
-        return Err(ImageError(format!("it has {width} × {height} px")));
+        return Err(ItemError(format!("it has {width} × {height} px")));
     }
     if width.max(height) > LARGEST_SIDE_PX || bytes > LARGEST_IMAGE_BYTES {
-        return Err(ImageError(format!(
+        return Err(ItemError(format!(
             "it has {width} × {height} px; at most {LARGEST_SIDE_PX} px a side and {} MiB are decoded",
             LARGEST_IMAGE_BYTES >> 20
         )));
@@ -274,26 +277,26 @@ mod tests {
 
     use super::*;
 
-    fn file(bytes: Vec<u8>) -> Image {
-        Image { bytes, layout: Layout::File, label: None }
+    fn file(bytes: Vec<u8>) -> Item {
+        Item { bytes, layout: Layout::File, label: None }
     }
 
-    fn encoded(width: u32, height: u32, format: image::ImageFormat, colour: impl Fn(u32, u32) -> [u8; 3]) -> Image {
+    fn encoded(width: u32, height: u32, format: image::ImageFormat, colour: impl Fn(u32, u32) -> [u8; 3]) -> Item {
         let image = image::RgbImage::from_fn(width, height, |x, y| image::Rgb(colour(x, y)));
         let mut bytes = Vec::new();
         image.write_to(&mut Cursor::new(&mut bytes), format).unwrap();
         file(bytes)
     }
 
-    fn png(width: u32, height: u32, colour: impl Fn(u32, u32) -> [u8; 3]) -> Image {
+    fn png(width: u32, height: u32, colour: impl Fn(u32, u32) -> [u8; 3]) -> Item {
         encoded(width, height, image::ImageFormat::Png, colour)
     }
 
-    fn jpeg(width: u32, height: u32, colour: impl Fn(u32, u32) -> [u8; 3]) -> Image {
+    fn jpeg(width: u32, height: u32, colour: impl Fn(u32, u32) -> [u8; 3]) -> Item {
         encoded(width, height, image::ImageFormat::Jpeg, colour)
     }
 
-    fn numbers(colour: Colour, px: u32, image: &Image) -> Result<Vec<f32>, String> {
+    fn numbers(colour: Colour, px: u32, image: &Item) -> Result<Vec<f32>, String> {
         let mut numbers = Vec::new();
         Decoder::new(colour, px).decode(image, &mut numbers).map_err(|error| error.0)?;
         Ok(numbers)
@@ -328,7 +331,7 @@ mod tests {
         for channel in 0..3 {
             bytes.extend((0..100).map(|place| colour(place % 10, place / 10)[channel]));
         }
-        let raw = Image { bytes, layout: Layout::Planes { width: 10, height: 10 }, label: None };
+        let raw = Item { bytes, layout: Layout::Planes { width: 10, height: 10 }, label: None };
         for wanted in [Colour::Rgb, Colour::Grey] {
             let of_file = numbers(wanted, 7, &png(10, 10, colour)).unwrap();
             assert_eq!(numbers(wanted, 7, &raw).unwrap(), of_file, "{wanted:?}");
@@ -338,7 +341,7 @@ mod tests {
     #[test]
     fn grey_bytes_are_the_same_image_for_a_coloured_cnn() {
         let bytes: Vec<u8> = (0..100).map(|place| place as u8 * 2).collect();
-        let raw = Image { bytes, layout: Layout::Grey { width: 10, height: 10 }, label: None };
+        let raw = Item { bytes, layout: Layout::Grey { width: 10, height: 10 }, label: None };
         let of_file = png(10, 10, |x, y| [(x + 10 * y) as u8 * 2; 3]);
         for wanted in [Colour::Rgb, Colour::Grey] {
             assert_eq!(numbers(wanted, 6, &raw).unwrap(), numbers(wanted, 6, &of_file).unwrap(), "{wanted:?}");
@@ -366,7 +369,7 @@ mod tests {
         assert!(error.contains("cut short"), "{error}");
         jpeg.extend(b"what a camera adds");
         assert!(numbers(Colour::Rgb, 4, &file(jpeg)).is_ok());
-        let raw = Image { bytes: vec![0; 99], layout: Layout::Grey { width: 10, height: 10 }, label: None };
+        let raw = Item { bytes: vec![0; 99], layout: Layout::Grey { width: 10, height: 10 }, label: None };
         assert!(numbers(Colour::Rgb, 4, &raw).unwrap_err().contains("has 99 bytes"));
     }
 

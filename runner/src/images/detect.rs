@@ -5,8 +5,9 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::tfrecord::record;
-use super::{Source, cifar10, folder, idx};
+use super::{cifar10, folder, idx};
 use crate::exit::unusable;
+use crate::input::Source;
 
 /// The formats, as a person names them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]

@@ -3,11 +3,14 @@
 use image::codecs::jpeg::JpegEncoder;
 use rand::{RngExt as _, SeedableRng as _, rngs::ChaCha8Rng};
 
+/// Classes, which the images belong to in turn.
+pub const CLASSES: u64 = 10;
+
 const SIDE_PX: u32 = 32;
 const QUALITY: u8 = 90;
 
 /// The digits as strokes in a square of side 1, from the left and from the top.
-const STROKES: [&[[f32; 2]]; 10] = [
+const STROKES: [&[[f32; 2]]; CLASSES as usize] = [
     &[
         [0.5, 0.08],
         [0.27, 0.2],
@@ -91,7 +94,7 @@ pub fn draw(index: u64) -> Vec<u8> {
     let (sin, cos) = between(-0.35, 0.35).sin_cos();
     let (slant, size) = (between(-0.35, 0.35), between(0.5, 0.95));
     let (right, down) = (between(-0.12, 0.12), between(-0.12, 0.12));
-    let points: Vec<[f32; 2]> = STROKES[(index % 10) as usize]
+    let points: Vec<[f32; 2]> = STROKES[(index % CLASSES) as usize]
         .iter()
         .map(|[x, y]| {
             let (x, y) = (x - 0.5 + between(-0.05, 0.05), y - 0.5 + between(-0.05, 0.05));

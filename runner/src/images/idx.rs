@@ -7,11 +7,9 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
-use super::ImageError;
 use super::decode::LARGEST_SIDE_PX;
-use super::file_part::{expect_part, read_part};
-use super::set::{Image, ImageSet, Layout, missing};
 use crate::exit::unusable;
+use crate::input::{DataSet, Item, ItemError, Layout, expect_part, missing, read_part};
 
 /// Unsigned bytes in three dimensions, and in one.
 pub const IMAGES: [u8; 4] = [0, 0, 8, 3];
@@ -101,7 +99,7 @@ impl Part {
     }
 }
 
-impl ImageSet for Idx {
+impl DataSet for Idx {
     fn len(&self) -> u64 {
         self.len
     }
@@ -121,12 +119,12 @@ impl ImageSet for Idx {
         }
     }
 
-    fn read(&self, number: u64) -> Result<Image, ImageError> {
+    fn read(&self, number: u64) -> Result<Item, ItemError> {
         let (part, own) = self.place(number).ok_or_else(|| missing(number, self.len))?;
         let start = own * part.size() as u64;
         let bytes = match &part.bytes {
             Bytes::InFile { file, offset } => {
-                read_part(file, offset + start, part.size()).map_err(|error| ImageError(error.to_string()))?
+                read_part(file, offset + start, part.size()).map_err(|error| ItemError(error.to_string()))?
             }
             Bytes::InMemory(all) => {
                 let start = start as usize;
@@ -134,7 +132,7 @@ impl ImageSet for Idx {
             }
         };
         let label = part.labels.as_ref().and_then(|labels| labels.get(own as usize)).map(|label| u32::from(*label));
-        Ok(Image { bytes, layout: Layout::Grey { width: part.width, height: part.height }, label })
+        Ok(Item { bytes, layout: Layout::Grey { width: part.width, height: part.height }, label })
     }
 
     fn expect(&self, number: u64) {

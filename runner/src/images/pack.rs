@@ -8,10 +8,10 @@ use anyhow::Context as _;
 use image::ImageEncoder as _;
 use image::codecs::png::PngEncoder;
 
-use super::set::{Image, ImageSet, Layout};
 use super::tfrecord::{CLASSES, example, is_named_so, record};
-use super::{ImageError, decode, detect, draw};
+use super::{decode, detect};
 use crate::exit::unusable;
+use crate::input::{DataSet, Item, ItemError, Layout, draw};
 
 /// Where one shard ends and the next begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub struct Packed {
 /// # Errors
 /// The folder has such shards already, cannot be written, or more images are broken than allowed.
 pub fn pack(
-    set: &dyn ImageSet,
+    set: &dyn DataSet,
     images: u64,
     out: &Path,
     packing: &Packing,
@@ -81,7 +81,7 @@ pub fn pack(
 }
 
 fn write_all(
-    set: &dyn ImageSet,
+    set: &dyn DataSet,
     images: u64,
     parts: &mut Parts<'_>,
     progress: &mut dyn FnMut(u64, u64),
@@ -94,7 +94,7 @@ fn write_all(
                 parts.add(&message, place, images)?;
                 packed.images += 1;
             }
-            Err(ImageError(why)) => {
+            Err(ItemError(why)) => {
                 packed.broken.push(format!("{} ({why})", set.name(number)));
                 let (broken, limit) = (packed.broken.len(), parts.packing.broken_limit);
                 if broken as u64 > limit {
@@ -182,7 +182,7 @@ impl Parts<'_> {
 }
 
 /// The message of one image.
-fn example_of(set: &dyn ImageSet, number: u64) -> Result<Vec<u8>, ImageError> {
+fn example_of(set: &dyn DataSet, number: u64) -> Result<Vec<u8>, ItemError> {
     use example::Given;
     let image = set.read(number)?;
     let (width, height) = decode::size(&image)?;
@@ -200,24 +200,25 @@ fn example_of(set: &dyn ImageSet, number: u64) -> Result<Vec<u8>, ImageError> {
 }
 
 /// The file of an image; bare pixels become a PNG file.
-fn as_file(image: &Image, width: u32, height: u32) -> Result<(Vec<u8>, &'static [u8]), ImageError> {
+fn as_file(image: &Item, width: u32, height: u32) -> Result<(Vec<u8>, &'static [u8]), ItemError> {
     let (pixels, colour) = match image.layout {
         Layout::File => {
             let format: &[u8] = if image.bytes.starts_with(&[0xFF, 0xD8]) { b"jpeg" } else { b"png" };
             return Ok((image.bytes.clone(), format));
         }
         Layout::Grey { .. } => (image.bytes.clone(), image::ExtendedColorType::L8),
+        Layout::Text => return Err(decode::is_text()),
         Layout::Planes { .. } => (decode::interleaved(&image.bytes), image::ExtendedColorType::Rgb8),
     };
     let mut file = Vec::new();
     PngEncoder::new(&mut file)
         .write_image(&pixels, width, height, colour)
-        .map_err(|error| ImageError(format!("it cannot be written as PNG: {error}")))?;
+        .map_err(|error| ItemError(format!("it cannot be written as PNG: {error}")))?;
     Ok((file, b"png"))
 }
 
 /// The names of the classes, where every label has one.
-fn write_classes(set: &dyn ImageSet, out: &Path) -> io::Result<()> {
+fn write_classes(set: &dyn DataSet, out: &Path) -> io::Result<()> {
     let names: Option<Vec<String>> = (0..set.classes().unwrap_or(0)).map(|label| set.class(label)).collect();
     match names.filter(|names| !names.is_empty()) {
         None => Ok(()),

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::{Decoder, ImageError, ImageSet};
+use super::Decoder;
 use crate::cnn::Colour;
+use crate::input::{DataSet, ItemError};
 
 /// The tensors that are made.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +40,7 @@ pub struct Speed {
 
 /// Reads and decodes these images on so many threads, a batch at a time, and hands the tensors to the caller's thread, which
 /// lets them go: the way of a slot of an executor up to the CNN, and of a data loader with workers.
-pub fn read_speed(set: &dyn ImageSet, numbers: &[u64], shape: Shape, threads: NonZeroUsize) -> Speed {
+pub fn read_speed(set: &dyn DataSet, numbers: &[u64], shape: Shape, threads: NonZeroUsize) -> Speed {
     let batches: Vec<&[u64]> = numbers.chunks(shape.batch_size.get()).collect();
     let next = AtomicUsize::new(0);
     let (send, receive) = mpsc::sync_channel(2 * threads.get());
@@ -67,7 +68,7 @@ pub fn read_speed(set: &dyn ImageSet, numbers: &[u64], shape: Shape, threads: No
     all
 }
 
-fn batch(set: &dyn ImageSet, numbers: &[u64], decoder: &mut Decoder) -> (Vec<f32>, Speed) {
+fn batch(set: &dyn DataSet, numbers: &[u64], decoder: &mut Decoder) -> (Vec<f32>, Speed) {
     let mut tensor = Vec::with_capacity(numbers.len() * decoder.numbers());
     let (mut speed, mut read, mut decode) = (Speed::default(), Duration::ZERO, Duration::ZERO);
     for number in numbers {
@@ -79,7 +80,7 @@ fn batch(set: &dyn ImageSet, numbers: &[u64], decoder: &mut Decoder) -> (Vec<f32
         decode += there.elapsed();
         match decoded {
             Ok(()) => speed.images += 1,
-            Err(ImageError(why)) => {
+            Err(ItemError(why)) => {
                 speed.broken += 1;
                 speed.first_broken.get_or_insert_with(|| format!("{} ({why})", set.name(*number)));
             }
@@ -106,19 +107,20 @@ impl Speed {
 
 #[cfg(test)]
 mod tests {
-    use super::super::generator::{self, Drawn};
     use super::*;
+    use crate::input::{Drawing, Drawn, generate};
 
     #[test]
     fn every_image_is_read_once_on_any_number_of_threads_and_broken_ones_are_named() {
         let dir = tempfile::tempdir().unwrap();
-        generator::generate(generator::Drawing::Photographs, dir.path(), 7, &mut |_, _| {}).unwrap();
-        std::fs::write(generator::path(dir.path(), 4), b"no image").unwrap();
+        let drawing = Drawing::Photographs;
+        generate(drawing, dir.path(), 7, &mut |_, _| {}).unwrap();
+        std::fs::write(drawing.path(dir.path(), 4), b"no image").unwrap();
         let shape = Shape { colour: Colour::Rgb, px: 16, batch_size: NonZeroUsize::new(2).unwrap() };
         for threads in [1, 2, 9] {
             let numbers: Vec<u64> = (0..7).collect();
             let threads = NonZeroUsize::new(threads).unwrap();
-            let speed = read_speed(&Drawn::new(dir.path()), &numbers, shape, threads);
+            let speed = read_speed(&Drawn::new(drawing, dir.path()), &numbers, shape, threads);
             assert_eq!((speed.images, speed.broken), (6, 1));
             assert!(speed.first_broken.as_ref().unwrap().contains("00000004.jpg"), "{speed:?}");
             assert!(speed.images_per_sec() > 0.0 && speed.decode_secs > 0.0 && speed.read_secs > 0.0);

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::cnn::Colour;
+use crate::input::{Item, Layout, Source, draw};
 
 const IMAGES: u64 = 6;
 /// The size of CIFAR-10, so that every format can hold it.
@@ -100,7 +101,7 @@ fn every_format(dir: &Path) -> Vec<(Source, Vec<u64>, bool)> {
     ]
 }
 
-fn numbers(image: &Image) -> Vec<f32> {
+fn numbers(image: &Item) -> Vec<f32> {
     let mut numbers = Vec::new();
     Decoder::new(Colour::Rgb, 20).decode(image, &mut numbers).unwrap();
     numbers
@@ -108,7 +109,7 @@ fn numbers(image: &Image) -> Vec<f32> {
 
 /// What the picture of that number is, decoded.
 fn expected(number: u64, is_grey: bool) -> Vec<f32> {
-    numbers(&Image { bytes: png(number, is_grey), layout: Layout::File, label: None })
+    numbers(&Item { bytes: png(number, is_grey), layout: Layout::File, label: None })
 }
 
 #[test]

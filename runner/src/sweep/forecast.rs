@@ -5,9 +5,10 @@ use std::time::Duration;
 use foreglow_model::{Predictor, Setting};
 use foreglow_shared::{PriceSheet, Resources, Sample, group_by_context};
 
+use super::grid::input_work;
 use super::{Run, of_these_machines};
 use crate::engine::{Engine, Job};
-use crate::images::images_in_sample;
+use crate::input::images_in_sample;
 
 /// What is known of the time that runs take.
 pub struct Forecast {
@@ -16,7 +17,7 @@ pub struct Forecast {
     pace: Pace,
 }
 
-/// How fast the runs so far went, where no predictor says more: in proportion to their pixels, in inverse proportion to
+/// How fast the runs so far went, where no predictor says more: in proportion to their pixels or words, in inverse proportion to
 /// the slots that the machine has processors for.
 #[derive(Default)]
 struct Pace {
@@ -88,13 +89,12 @@ impl Pace {
         (self.runs > 0).then(|| self.work_secs / self.work * self.work_of(run))
     }
 
-    /// Pixels that each of the slots that the machines really have works through.
+    /// Pixels or words that each of the slots that the machines really have works through.
     fn work_of(&self, run: &Run) -> f64 {
         let slots = run.configuration.executors.saturating_mul(run.configuration.cores_per_executor);
         let slots = slots.min(self.processors.unwrap_or(slots)).max(1);
-        let pixels = f64::from(run.workload.image_px).powi(2);
         let images = images_in_sample(run.workload.images, run.sampling_rate) * u64::from(run.workload.epochs);
-        images as f64 * pixels / f64::from(slots)
+        images as f64 * input_work(&run.workload) / f64::from(slots)
     }
 }
 

@@ -53,20 +53,28 @@ impl Grid {
         runs
     }
 
-    /// Sampling rates with the workloads of an image size, by the pixels that a run has, ascending.
+    /// Sampling rates with the workloads of an input size, by the work that a run has, ascending.
     fn scales(&self) -> Vec<(f64, Vec<&Workload>)> {
         let mut scales: Vec<(f64, f64, Vec<&Workload>)> = Vec::new();
         for &rate in &self.sampling_rates {
             for workload in &self.workloads {
-                let pixels = rate * f64::from(workload.image_px).powi(2);
-                match scales.iter_mut().find(|(other, at, _)| (*other, *at) == (pixels, rate)) {
+                let work = rate * input_work(workload);
+                match scales.iter_mut().find(|(other, at, _)| (*other, *at) == (work, rate)) {
                     Some((_, _, workloads)) => workloads.push(workload),
-                    None => scales.push((pixels, rate, vec![workload])),
+                    None => scales.push((work, rate, vec![workload])),
                 }
             }
         }
         scales.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
         scales.into_iter().map(|(_, rate, workloads)| (rate, workloads)).collect()
+    }
+}
+
+/// What the time of an image or a text is about in proportion to, among those of one CNN: the image's pixels, the text's words.
+pub fn input_work(workload: &Workload) -> f64 {
+    match workload.text() {
+        Some(text) => f64::from(text.words),
+        None => f64::from(workload.image_px).powi(2),
     }
 }
 

@@ -3,7 +3,7 @@ use foreglow_shared::{Outcome, PriceSheet};
 use super::*;
 use crate::cnn::Architecture;
 use crate::device::{self, Wish};
-use crate::images::Source;
+use crate::input::Source;
 
 fn job() -> Job {
     let architecture = Architecture::named("lenet5").unwrap();

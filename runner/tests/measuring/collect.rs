@@ -97,9 +97,9 @@ fn a_dry_run_lists_the_runs_and_touches_nothing() {
     let (code, out, _) = answer(&arguments);
     assert_eq!(code, 0);
     let expected = "executors,cores_per_executor,memory_per_executor_mib,partition_size,image_px,batch_size,sampling_rate,\
-                    images,repetition,secs,cost\n\
-                    1,1,2048,8,32,8,0.25,2,0,,\n2,1,2048,8,32,8,0.25,2,0,,\n\
-                    1,1,2048,8,32,8,0.5,4,0,,\n2,1,2048,8,32,8,0.5,4,0,,\n";
+                    images,repetition,secs,cost,words\n\
+                    1,1,2048,8,32,8,0.25,2,0,,,\n2,1,2048,8,32,8,0.25,2,0,,,\n\
+                    1,1,2048,8,32,8,0.5,4,0,,,\n2,1,2048,8,32,8,0.5,4,0,,,\n";
     assert_eq!(out, expected);
     assert!(!file.exists());
     let arguments = [&GRID[..], &[text(&file), "--data", text(folder.path()), "--dry-run"]].concat();
@@ -252,6 +252,44 @@ fn a_killed_executor_fails_its_run_and_the_sweep_goes_on() {
     assert!(samples[0].reason.as_ref().unwrap().contains("ended early (signal: 9"), "{err}");
     assert!(samples.len() > 1 && samples[1..].iter().all(|sample| sample.outcome == Outcome::Completed), "{err}");
     assert!(err.contains("1 of ") && err.contains("runs failed; their reasons are in"), "{err}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_c_in_a_training_keeps_the_runs_before_it_and_the_same_command_goes_on() {
+    use std::io::Read as _;
+
+    let folder = crate::bench_folder::classed_images();
+    let file = folder.path().join("samples.jsonl");
+    // Eight images first, on two executors that average, and then a run of many seconds.
+    let training = ["--mode", "training", "--batch-size", "4", "--executors", "2", "--sampling-rate", "0.08,1"];
+    let sweep = |more: &[&str]| {
+        let mut command =
+            foreglow(&["collect", "--data", text(folder.path()), "--output", text(&file), "--device", "cpu"]);
+        command.args(training).args(["--cores", "1", "--epochs", "3", "--image-px", "224"]).args(more);
+        command.stderr(std::process::Stdio::piped());
+        command
+    };
+    let mut collect = sweep(&[]).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut errors = after_the_first_run(&mut collect);
+    let executors = crate::long_run::wait_for_executors(&collect, 2);
+    let pid = rustix::process::Pid::from_child(&collect);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let mut rest = String::new();
+    errors.read_to_string(&mut rest).unwrap();
+    assert_eq!(collect.wait().unwrap().code(), Some(1));
+    assert!(rest.contains("interrupted: 1 of 2 runs are kept in"), "{rest}");
+    assert!(rest.contains("the same command goes on with the rest"), "{rest}");
+    let samples = kept(&file);
+    let [sample] = &samples[..] else { panic!("{samples:?}") };
+    assert_eq!((sample.outcome, sample.sampling_rate), (Outcome::Completed, 0.08));
+    crate::processes::wait_until_gone(&executors);
+
+    let list = sweep(&["--dry-run", "--format", "csv"]).output().unwrap();
+    assert!(list.status.success());
+    let list = String::from_utf8(list.stdout).unwrap();
+    assert_eq!(list.lines().count(), 2, "a heading, and the run that is left: {list}");
+    assert_eq!(kept(&file), samples, "what was kept is as it was");
 }
 
 #[cfg(target_os = "linux")]

@@ -1,5 +1,7 @@
-//! The measuring commands, end to end, with the real binary and real images.
+//! The measuring commands, end to end, with the real binary and real images and texts.
 
+#[cfg(test)]
+mod adapters;
 #[cfg(test)]
 mod bench_folder;
 #[cfg(test)]
@@ -16,6 +18,8 @@ mod long_run;
 mod processes;
 #[cfg(test)]
 mod run;
+#[cfg(test)]
+mod texts;
 #[cfg(test)]
 mod training;
 #[cfg(test)]

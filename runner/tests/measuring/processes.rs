@@ -11,7 +11,8 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use crate::bench_folder::{classed_images, foreglow, images};
 use crate::long_run::{executors_of, long_run};
 
-fn wait_until_gone(pids: &[Pid]) {
+/// Waits until none of these processes is left.
+pub fn wait_until_gone(pids: &[Pid]) {
     let patience = Instant::now() + Duration::from_secs(20);
     while pids.iter().any(|pid| test_kill_process(*pid).is_ok() && !is_zombie(*pid)) {
         assert!(Instant::now() < patience, "executors are still there after 20 s");

@@ -15,8 +15,11 @@ pub struct Label {
     pub flag: Option<&'static str>,
 }
 
+/// The labels that stand in a workload under the same name, beside its own fields: what else decides how long it takes.
+pub const WORKLOAD_LABELS: [&str; 5] = ["data", "optimizer", "average_every", "average_optimizer_state", "share_size"];
+
 /// Every label.
-pub const LABELS: [Label; 17] = [
+pub const LABELS: [Label; 24] = [
     Label { name: "model", flag: Some("--model") },
     Label { name: "mode", flag: Some("--mode") },
     Label { name: "image_px", flag: Some("--image-px") },
@@ -27,15 +30,24 @@ pub const LABELS: [Label; 17] = [
     Label { name: "sampling_rate", flag: Some("--sampling-rate") },
     Label { name: "memory_per_executor_mib", flag: Some("--memory") },
     Label { name: "data", flag: Some("--data-name") },
+    // A `TextInput` as JSON.
+    Label { name: "text", flag: None },
     Label { name: "accelerator", flag: Some("--accelerator") },
     Label { name: "cpu", flag: Some("--cpu") },
     Label { name: "adapter", flag: Some("--adapter") },
+    // Of training.
+    Label { name: "optimizer", flag: None },
+    Label { name: "average_every", flag: None },
+    Label { name: "average_optimizer_state", flag: None },
+    Label { name: "share_size", flag: None },
+    Label { name: "seed", flag: None },
     // What was asked for, held against what ran.
     Label { name: "executors", flag: None },
     Label { name: "cores_per_executor", flag: None },
     Label { name: "runner_version", flag: None },
-    // The sample's UUID; measured jobs that share it are one run.
+    // The sample's UUID; measured jobs that share it are one run, which has so many.
     Label { name: "run", flag: None },
+    Label { name: "jobs", flag: None },
 ];
 
 /// Values of labels, by name.

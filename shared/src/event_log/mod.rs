@@ -22,7 +22,7 @@ mod sample;
 pub use self::application::{
     Application, Damage, Executor, Job, JobEnd, Loss, ResourceProfile, Stage, TaskFailure, TaskTotals,
 };
-pub use self::labels::{LABELS, Label, LabelError, Labels};
+pub use self::labels::{LABELS, Label, LabelError, Labels, WORKLOAD_LABELS};
 pub use self::outcome::Ending;
 pub use self::reader::{EventLogError, EventLogReader};
 pub use self::run::{NoRun, Run};

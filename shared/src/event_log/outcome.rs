@@ -66,6 +66,11 @@ impl Run<'_> {
         if let Some((id, message)) = of_job {
             parts.push(format!("job {id} failed: {}", first_line(message)));
         }
+        let (there, missing) = (self.jobs.len() as u64, self.missing_jobs());
+        if missing > 0 && of_job.is_none() {
+            let all = there + missing;
+            parts.push(format!("{there} of its {all} jobs have an end in the log: it still runs, or was killed"));
+        }
         if let [(id, reason), ..] = lost.as_slice() {
             let others = lost.len() - 1;
             let others = if others == 0 { String::new() } else { format!(" and {others} more") };

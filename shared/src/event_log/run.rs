@@ -91,6 +91,12 @@ impl<'a> Run<'a> {
         (self.ended_ms - self.submitted_ms) as f64 / 1000.0
     }
 
+    /// Jobs of the run that have no end in the log, by the label that says how many it has; 0 where none does.
+    pub fn missing_jobs(&self) -> u64 {
+        let all = self.labels().get("jobs").and_then(|jobs| jobs.trim().parse::<u64>().ok());
+        all.map_or(0, |all| all.saturating_sub(self.jobs.len() as u64))
+    }
+
     /// From the application's start to the submission, seconds: executors, warm-up, whatever the driver did before. `None`
     /// too of a run that follows another measured one in its application: that one has started it.
     pub fn startup_secs(&self) -> Option<f64> {

@@ -1,13 +1,15 @@
 //! A run as a timing sample.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 use uuid::{Builder, Uuid};
 
 use super::application::TaskTotals;
-use super::labels::{LabelError, Labels};
+use super::labels::{LabelError, Labels, WORKLOAD_LABELS};
 use super::outcome::Ending;
 use super::run::Run;
-use crate::{Configuration, Engine, Host, Mode, SCHEMA, Sample, SampleError, Workload, number};
+use crate::{Configuration, Engine, Host, Mode, SCHEMA, Sample, SampleError, TextInput, Workload, number};
 
 /// What only labels say, and every sample needs.
 const NEEDED: [&str; 7] = ["model", "mode", "image_px", "images", "batch_size", "partition_size", "sampling_rate"];
@@ -54,7 +56,7 @@ impl Run<'_> {
             None => memory.and_then(|mib| u32::try_from(mib).ok()).unwrap_or(u32::MAX),
         };
         let completion_time_secs = Some(self.completion_time_secs()).filter(|secs| *secs > 0.0);
-        let sample = Sample {
+        let mut sample = Sample {
             schema: SCHEMA,
             id: text("run").and_then(|run| Uuid::parse_str(&run).ok()).unwrap_or_else(|| self.id()),
             workload: workload(&labels)?,
@@ -75,8 +77,12 @@ impl Run<'_> {
             runner_version: text("runner_version").unwrap_or_else(|| runner_version.to_owned()),
             host: Host { cpu: text("cpu"), adapter: text("adapter"), ..Host::default() },
             started_at: jiff::Timestamp::from_millisecond(self.submitted_ms).unwrap_or_default(),
-            extra: Map::from_iter([("spark".to_owned(), Value::Object(self.facts()))]),
+            extra: Map::new(),
         };
+        if labels.get("seed").is_some() {
+            sample.extra.insert("seed".to_owned(), labels.value::<u64>("seed", "a whole number")?.into());
+        }
+        sample.extra.insert("spark".to_owned(), Value::Object(self.facts()));
         sample.check()?;
         Ok((sample, notes))
     }
@@ -95,6 +101,7 @@ impl Run<'_> {
     pub fn facts(&self) -> Map<String, Value> {
         let application = self.application;
         let stages = self.stages();
+        let machines = self.executors().map(|executor| &executor.host).collect::<BTreeSet<_>>().len();
         let totals = || stages.values().map(|stage| &stage.totals);
         let count = |of: fn(&TaskTotals) -> u32| totals().map(|totals| u64::from(of(totals))).sum::<u64>();
         // Exact up to 2^53 of the unit: 104 days of nanoseconds, beyond which the last digits do not matter.
@@ -104,6 +111,7 @@ impl Run<'_> {
         let facts = [
             ("application", application.id.clone().map(Value::from)),
             ("version", application.spark_version.clone().map(Value::from)),
+            ("machines", (machines > 0).then(|| machines.into())),
             ("stages", Some(stages.len().into())),
             ("tasks", Some(count(|totals| totals.succeeded).into())),
             ("failed_tasks", Some(count(|totals| totals.failed).into())),
@@ -141,10 +149,23 @@ fn workload(labels: &Labels) -> Result<Workload, LabelError> {
         }
     };
     let mut extra = Map::new();
-    if let Some(data) = labels.get("data") {
-        extra.insert("data".to_owned(), data.into());
+    for name in WORKLOAD_LABELS {
+        let Some(text) = labels.get(name) else { continue };
+        let value = match name {
+            "data" | "optimizer" => text.into(),
+            _ => labels.value::<Value>(name, "a number, true or false")?,
+        };
+        extra.insert(name.to_owned(), value);
     }
-    Ok(Workload {
+    let text: Option<TextInput> = match labels.get("text") {
+        None => None,
+        Some(json) => Some(serde_json::from_str(json).map_err(|_| LabelError::Value {
+            name: "text",
+            value: json.to_owned(),
+            must: "the field `text` of a workload, as JSON",
+        })?),
+    };
+    let mut workload = Workload {
         model: labels.value("model", "the name of a CNN")?,
         mode,
         image_px: labels.value("image_px", COUNT)?,
@@ -152,5 +173,30 @@ fn workload(labels: &Labels) -> Result<Workload, LabelError> {
         epochs: if labels.get("epochs").is_some() { labels.value("epochs", COUNT)? } else { 1 },
         batch_size: labels.value("batch_size", COUNT)?,
         extra,
-    })
+    };
+    text.iter().for_each(|text| workload.set_text(text));
+    Ok(workload)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_texts_of_a_job_stand_in_a_label_of_their_own() {
+        let mut labels = Labels::default();
+        let given =
+            [("model", "text_cnn"), ("mode", "inference"), ("image_px", "1"), ("images", "9"), ("batch_size", "8")];
+        given.into_iter().for_each(|(name, value)| labels.set(name, value));
+        assert_eq!(workload(&labels).unwrap().text(), None);
+        let text = TextInput { words: 500, vector_dims: 50, vocabulary: Some(5000), vectors: Some("glove.txt".into()) };
+        labels.set("text", serde_json::to_string(&text).unwrap());
+        assert_eq!(workload(&labels).unwrap().text(), Some(text));
+        labels.set("text", "500 words");
+        let error = workload(&labels).unwrap_err().to_string();
+        assert!(
+            error.contains("spark.foreglow.text is \"500 words\"; it must be the field `text` of a workload"),
+            "{error}"
+        );
+    }
 }

@@ -1,6 +1,6 @@
 //! Samples by context.
 
-use foreglow_shared::{Context, IncompleteOutcome, Outcome, PeakMemory, Question, Sample, group_by_context};
+use foreglow_shared::{Context, IncompleteOutcome, Outcome, PeakMemory, Question, Sample, TextInput, group_by_context};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -82,6 +82,18 @@ fn a_field_of_the_workload_that_is_not_known_tells_contexts_apart_in_any_order_o
 fn a_context_has_a_title_that_names_the_job_and_the_machine() {
     let title = Context::of(&numbered(1)).title();
     assert_eq!(title, "resnet50 inference, 200000 images of 224 px, batch 32, local, …");
+}
+
+#[test]
+fn a_workload_of_texts_is_named_by_its_words_and_another_length_is_another_job() {
+    let of_words = |number: u32, words: u32| {
+        let mut sample = numbered(number);
+        sample.workload.set_text(&TextInput { words, vector_dims: 200, vocabulary: None, vectors: None });
+        sample
+    };
+    let title = Context::of(&of_words(1, 500)).title();
+    assert_eq!(title, "resnet50 inference, 200000 texts of 500 words, batch 32, local, …");
+    assert_eq!(group_by_context(&[of_words(1, 500), of_words(2, 500), of_words(3, 100), numbered(4)]).len(), 3);
 }
 
 #[test]

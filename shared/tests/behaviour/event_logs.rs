@@ -136,6 +136,7 @@ fn a_run_is_a_sample_with_what_spark_counted() {
     assert_eq!((sample.workload.epochs, sample.started_at.as_millisecond()), (1, 3000));
     let spark = &sample.extra["spark"];
     assert_eq!((&spark["gc_secs"], &spark["cpu_secs"], &spark["tasks"]), (&0.007.into(), &0.08.into(), &2.into()));
+    assert_eq!(spark["machines"], 1);
     assert_eq!(notes, ["the ends of 1 tasks are not in the log: Spark dropped events"]);
     assert_eq!(runs[0].sample(&labels(), "0.1.0").unwrap().0.id, sample.id);
 }
@@ -156,6 +157,59 @@ fn what_was_not_measured_as_it_was_asked_for_is_no_completed_run() {
     assert_eq!((failed.0, &*failed.1), (Outcome::Failed, "job 0 failed: no"));
     let instant = of("\"Completion Time\":3150", "\"Completion Time\":3000");
     assert_eq!(instant.0, Outcome::Failed);
+}
+
+#[test]
+fn a_run_of_several_jobs_lasts_from_the_first_to_the_last_and_is_whole_or_failed() {
+    let labelled = changed(
+        "\"spark.foreglow.sampling_rate\":\"0.1\"",
+        "\"spark.foreglow.sampling_rate\":\"0.1\",\"spark.foreglow.run\":\"r\",\"spark.foreglow.jobs\":\"2\"",
+    );
+    let (half, reason) = outcome(&labelled);
+    let sentence = "1 of its 2 jobs have an end in the log: it still runs, or was killed";
+    assert_eq!((half, &*reason), (Outcome::Failed, sentence));
+
+    let job = |log: &str, from: &str, to: &str| {
+        let start = log.find(from).unwrap();
+        let end = start + log[start..].find(to).unwrap() + to.len();
+        log[start..end].to_owned()
+    };
+    let second = job(&labelled, "{\"Event\":\"SparkListenerJobStart\"", "JobSucceeded\"}}\n")
+        .replace("\"Job ID\":0", "\"Job ID\":1")
+        .replace("\"Stage ID\":0", "\"Stage ID\":1")
+        .replace("\"Stage IDs\":[0]", "\"Stage IDs\":[1]")
+        .replace(":30", ":32")
+        .replace(":31", ":33");
+    let whole = labelled.replace(
+        "{\"Event\":\"SparkListenerExecutorRemoved\"",
+        &format!("{second}{{\"Event\":\"SparkListenerExecutorRemoved\""),
+    );
+    let application = read(whole.as_bytes(), 4096).unwrap();
+    let runs = application.runs().unwrap();
+    assert_eq!((runs.len(), runs[0].jobs.len(), runs[0].completion_time_secs()), (1, 2, 0.35));
+    assert_eq!(runs[0].ending().unwrap().outcome, Outcome::Completed);
+}
+
+#[test]
+fn a_training_run_is_told_from_others_by_its_labels() {
+    let training = changed(
+        "\"spark.foreglow.sampling_rate\":\"0.1\"",
+        "\"spark.foreglow.sampling_rate\":\"0.1\",\"spark.foreglow.optimizer\":\"adam\",\"spark.foreglow.average_every\":\"3\",\
+         \"spark.foreglow.average_optimizer_state\":\"true\",\"spark.foreglow.share_size\":\"8\",\"spark.foreglow.seed\":\"7\"",
+    );
+    let sample = |log: &str| {
+        let application = read(log.as_bytes(), 4096).unwrap();
+        application.runs().unwrap()[0].sample(&labels(), "0.1.0").map(|(sample, _)| sample)
+    };
+    let workload = sample(&training).unwrap().workload;
+    let extra = serde_json::json!(
+        {"optimizer": "adam", "average_every": 3, "average_optimizer_state": true, "share_size": 8}
+    );
+    assert_eq!(serde_json::Value::Object(workload.extra), extra);
+    assert_eq!(sample(&training).unwrap().extra["seed"], 7);
+    let wrong =
+        sample(&training.replace("\"spark.foreglow.share_size\":\"8\"", "\"spark.foreglow.share_size\":\"a few\""));
+    assert!(wrong.unwrap_err().to_string().contains("share_size is \"a few\"; it must be a number, true or false"));
 }
 
 #[test]

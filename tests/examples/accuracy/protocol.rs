@@ -25,19 +25,27 @@ const TIGHT: [&str; 2] = ["kmeans", "sgd"];
 const BELL: [&str; 6] =
     ["grep.spark", "kmeans.flink", "pagerank.spark", "sgd.spark", "tpchq10.flink", "wordcount.flink"];
 
+/// How a table is split where only some of its runs, drawn at random, are known.
+const FEW_SPLITS: [&str; 3] = ["--random-splits", "20", "--fit-settings"];
+
 /// Every protocol.
 pub fn protocols() -> Vec<Protocol> {
+    let random = |splits: &[&str]| {
+        let part = |(job, machine, features): &(&str, &str, [&str; 3])| {
+            let only: &[&str] = if TIGHT.contains(job) { &["--only", "instance_count>2"] } else { &[] };
+            [c3o(job, machine, features), words(only), words(splits)].concat()
+        };
+        C3O.iter().map(part).collect()
+    };
     let mut protocols = vec![Protocol {
         set: "C3O",
         name: "random 90/10, 100 splits".into(),
-        parts: C3O
-            .iter()
-            .map(|(job, machine, features)| {
-                let only: &[&str] = if TIGHT.contains(job) { &["--only", "instance_count>2"] } else { &[] };
-                [c3o(job, machine, features), words(only), words(&["--random-splits", "100"])].concat()
-            })
-            .collect(),
+        parts: random(&["--random-splits", "100"]),
     }];
+    for fitted in ["6", "12", "24"] {
+        let parts = random(&[&FEW_SPLITS[..], &[fitted]].concat());
+        protocols.push(Protocol { set: "C3O", name: format!("{fitted} random runs"), parts });
+    }
     for largest in ["8", "10"] {
         let fit_on = format!("instance_count<={largest}");
         let split = ["--only", "instance_count>2", "--fit-on", &fit_on, "--test-on", "instance_count=12"];
@@ -51,10 +59,8 @@ pub fn protocols() -> Vec<Protocol> {
         let parts = parts.map(|part| [part, words(&split)].concat()).collect();
         protocols.push(Protocol { set: "C3O", name: format!("n ≤ {largest} → 12"), parts });
     }
-    protocols.push(Protocol {
-        set: "TrimTuner RNN",
-        name: "≤ 15k samples → 60k".into(),
-        parts: vec![words(&[
+    let trimtuner = |split: &[&str]| {
+        let table = [
             "--input",
             "trimtuner_rnn/samples.csv",
             "--target",
@@ -77,13 +83,22 @@ pub fn protocols() -> Vec<Protocol> {
             "train_samples",
             "--batch-size",
             "batch",
-            "--fit-on",
-            "train_samples<=15000",
-            "--test-on",
-            "train_samples=60000",
-        ])],
+        ];
+        vec![words(&[&table[..], split].concat())]
+    };
+    protocols.push(Protocol {
+        set: "TrimTuner RNN",
+        name: "≤ 15k samples → 60k".into(),
+        parts: trimtuner(&["--fit-on", "train_samples<=15000", "--test-on", "train_samples=60000"]),
     });
-    let profet: [(&str, &[&str]); 3] = [
+    protocols.push(Protocol {
+        set: "TrimTuner RNN",
+        name: "40 random runs".into(),
+        parts: trimtuner(&[&FEW_SPLITS[..], &["40"]].concat()),
+    });
+    let few = [&FEW_SPLITS[..], &["60"]].concat();
+    let profet: [(&str, &[&str]); 4] = [
+        ("60 random runs", &few),
         ("batch ≤ 64 → 256", &["--fit-on", "batchsize<=64", "--test-on", "batchsize=256"]),
         ("pixels ≤ 128 → ≥ 224", &["--fit-on", "pixels<=128", "--test-on", "pixels>=224"]),
         ("unseen GPU-and-model pair", &["--leave-out", "instance_name", "--leave-out", "model"]),
@@ -111,17 +126,21 @@ pub fn protocols() -> Vec<Protocol> {
         ]);
         protocols.push(Protocol { set: "PROFET", name: name.into(), parts: vec![[table, words(split)].concat()] });
     }
-    for (name, repeats) in [("n ∈ {4, 8, 16, 28} → other 11", "median"), ("the same, each repeat tested", "each")] {
-        let nodes = ["Nodes=4", "Nodes=8", "Nodes=16", "Nodes=28"];
-        let tested = nodes.iter().flat_map(|node| ["--test-on".to_owned(), node.replace('=', "!=")]);
-        let split: Vec<String> = tested.chain(words(&["--repeats", repeats])).collect();
-        let table = |job: &&str| {
+    let bell = |split: &[&str]| {
+        let part = |job: &&str| {
             let file = format!("bell/{job}.csv");
-            words(&["--input", &file, "--target", "Runtime", "--feature", "Nodes", "--machines", "Nodes"])
+            let table = ["--input", &file, "--target", "Runtime", "--feature", "Nodes", "--machines", "Nodes"];
+            words(&[&table[..], split].concat())
         };
-        let parts = BELL.iter().map(|job| [table(job), split.clone()].concat()).collect();
+        BELL.iter().map(part).collect()
+    };
+    let others = ["Nodes!=4", "Nodes!=8", "Nodes!=16", "Nodes!=28"].map(|condition| ["--test-on", condition]).concat();
+    for (name, repeats) in [("n ∈ {4, 8, 16, 28} → other 11", "median"), ("the same, each repeat tested", "each")] {
+        let parts = bell(&[&others[..], &["--repeats", repeats]].concat());
         protocols.push(Protocol { set: "Bell", name: name.into(), parts });
     }
+    let parts = bell(&[&FEW_SPLITS[..], &["5"]].concat());
+    protocols.push(Protocol { set: "Bell", name: "5 random node counts".into(), parts });
     protocols
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use foreglow_model::{Advice, Suggestion, Verdict};
 use foreglow_shared::{
-    Configuration, Context, Engine, Mode, collect_command, format_duration, format_money, format_percent, format_rate,
+    Configuration, Context, Mode, collect_command, format_duration, format_money, format_percent, format_rate,
 };
 use leptos::prelude::*;
 
@@ -142,7 +142,7 @@ fn row(context: Option<&Context>, suggestion: &Suggestion, currency: &str) -> im
 /// `None` of a job that `foreglow collect` does not measure by itself.
 fn command(context: &Context, suggestion: &Suggestion) -> Option<String> {
     let workload = &context.workload;
-    if context.engine != Engine::Local || workload.mode != Mode::Inference || workload.epochs != 1 {
+    if workload.mode != Mode::Inference || workload.epochs != 1 {
         return None;
     }
     let configuration = Configuration {
@@ -153,5 +153,5 @@ fn command(context: &Context, suggestion: &Suggestion) -> Option<String> {
         accelerator: context.accelerator.clone(),
         extra: serde_json::Map::new(),
     };
-    Some(collect_command(workload, &configuration, suggestion.sampling_rate, "samples.jsonl"))
+    Some(collect_command(context, &configuration, suggestion.sampling_rate, "samples.jsonl"))
 }

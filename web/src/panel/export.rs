@@ -147,7 +147,7 @@ fn commands(view: &View) -> String {
             accelerator: view.job.context.accelerator.clone(),
             extra: serde_json::Map::new(),
         };
-        let command = collect_command(&view.job.context.workload, &configuration, row.sampling_rate(), "samples.jsonl");
+        let command = collect_command(&view.job.context, &configuration, row.sampling_rate(), "samples.jsonl");
         if !commands.contains(&command) {
             commands.push(command);
         }

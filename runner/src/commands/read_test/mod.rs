@@ -10,13 +10,12 @@ use anyhow::Context as _;
 use self::report::{CnnSpeed, Report, Test};
 use super::run::DEFAULT_MEMORY_MIB;
 use super::workload_args::WorkloadArgs;
-use crate::cnn::Architecture;
+use crate::cnn::{Architecture, Colour, Input};
 use crate::device::Wish;
 use crate::engine::{Engine, Job};
 use crate::exit::unusable;
-use crate::images::{
-    Drawing, Format, ImageSet, Packing, Shape, Source, Split, draw, forget, images_in_sample, pack, read_speed,
-};
+use crate::images::{Format, Packing, Shape, Split, pack, read_speed};
+use crate::input::{DataSet, Drawing, Source, draw, forget, images_in_sample};
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::output;
 use crate::progress::Progress;
@@ -100,9 +99,9 @@ enum Cache {
 }
 
 /// A data set of the test.
-struct DataSet {
+struct Tested {
     source: Source,
-    set: Box<dyn ImageSet>,
+    set: Box<dyn DataSet>,
     images: u64,
 }
 
@@ -155,25 +154,33 @@ impl Args {
             data: self.data.first().cloned(),
             data_format: self.data_format,
             max_broken: None,
-            draw: Drawing::default(),
+            draw: None,
             cache_dir: self.cache_dir.clone(),
+            vectors: None,
+            vocabulary: None,
             image_px: self.image_px.into_iter().collect(),
+            words: Vec::new(),
             batch_size: Vec::new(),
             device: self.device.clone(),
             seed: self.seed,
             timeout: None,
         };
+        let architecture = workload.architecture()?;
+        if let Input::Texts { .. } = architecture.input {
+            let name = architecture.name;
+            return Err(unusable(format!("read-test reads images, and {name} takes texts; choose another --model")));
+        }
         let mut job = workload.job()?;
         job.workload.images = job.workload.images.min(CNN_IMAGES);
         Ok(job)
     }
 
-    fn data_sets(&self, packed: &tempfile::TempDir, progress: &Progress) -> anyhow::Result<Vec<DataSet>> {
+    fn data_sets(&self, packed: &tempfile::TempDir, progress: &Progress) -> anyhow::Result<Vec<Tested>> {
         let mut sets = Vec::new();
         for path in &self.data {
             let source = self.data_format.source(path)?;
             let set = source.open()?;
-            sets.push(DataSet { source, images: set.len(), set });
+            sets.push(Tested { source, images: set.len(), set });
         }
         if sets.is_empty() {
             let source = Source::drawn(Drawing::Photographs, self.cache_dir.as_deref())?;
@@ -181,14 +188,14 @@ impl Args {
             let set = source.open()?;
             let packing = Packing { name: "drawn".into(), split: Split::Shards(1), seed: self.seed, broken_limit: 0 };
             pack(set.as_ref(), DRAWN, packed.path(), &packing, &mut |done, of| progress.images("packing", done, of))?;
-            sets.push(DataSet { source, set, images: DRAWN });
+            sets.push(Tested { source, set, images: DRAWN });
             let source = Source::Tfrecord(packed.path().to_owned());
-            sets.push(DataSet { set: source.open()?, source, images: DRAWN });
+            sets.push(Tested { set: source.open()?, source, images: DRAWN });
         }
         Ok(sets)
     }
 
-    fn plan(&self, sets: &[DataSet]) -> anyhow::Result<Vec<Planned>> {
+    fn plan(&self, sets: &[Tested]) -> anyhow::Result<Vec<Planned>> {
         let most = |counts: &[NonZeroUsize]| counts.iter().copied().max().map_or(1, NonZeroUsize::get);
         let largest = most(&self.batch_size).saturating_mul(most(&self.batches)) as u64;
         if let Some(small) = sets.iter().find(|set| set.images < largest) {
@@ -220,13 +227,13 @@ impl Args {
     /// Makes a test; `None` where this system cannot be asked to forget files.
     fn test(
         &self,
-        data: &DataSet,
+        data: &Tested,
         planned: &Planned,
         job: &Job,
         place: u64,
         progress: &Progress,
     ) -> anyhow::Result<Option<Test>> {
-        let architecture = Architecture::named(&job.workload.model).context("the CNN was there before")?;
+        let colour = colour_of(&job.workload.model)?;
         let images = (planned.batch_size.get() * planned.batches) as u64;
         let rate = images as f64 / data.images as f64;
         debug_assert_eq!(images_in_sample(data.images, rate), images);
@@ -241,8 +248,7 @@ impl Args {
                 other => other.with_context(|| format!("{} cannot be read", file.display()))?,
             }
         }
-        let shape =
-            Shape { colour: architecture.input.colour, px: job.workload.image_px, batch_size: planned.batch_size };
+        let shape = Shape { colour, px: job.workload.image_px, batch_size: planned.batch_size };
         let speed = read_speed(data.set.as_ref(), &numbers, shape, self.threads);
         if let Some(first) = speed.first_broken.as_ref().filter(|_| speed.images == 0) {
             return Err(unusable(format!("no image of a test could be used; the first is {first}")));
@@ -257,6 +263,13 @@ impl Args {
             repetition: planned.repetition,
             speed,
         }))
+    }
+}
+
+fn colour_of(model: &str) -> anyhow::Result<Colour> {
+    match Architecture::named(model).map(|architecture| &architecture.input) {
+        Some(Input::Images { colour, .. }) => Ok(*colour),
+        _ => anyhow::bail!("{model} takes no images"),
     }
 }
 

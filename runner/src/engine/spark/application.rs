@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use foreglow_shared::Uuid;
 
+use super::rounds::Rounds;
 use crate::executor::protocol::{Assignment, Evaluation, Order, Report};
 
 /// Lines of Spark's log that are kept for its last words.
@@ -46,7 +47,7 @@ pub enum Line {
     Done(Report),
     /// It has ended.
     Measured,
-    /// The application has failed: the first line of why.
+    /// The application has failed, and why, as Spark says it.
     Failed(String),
     /// The driver has ended.
     Gone,
@@ -77,6 +78,8 @@ pub enum Task {
     },
     /// They train, and judge the CNN afterwards.
     Train {
+        /// The rounds after which Spark averages; `None` where the executors do.
+        rounds: Option<Rounds>,
         /// What each of them judges it by, by rank; none where nothing was held out.
         evaluations: Vec<Evaluation>,
     },
@@ -90,10 +93,13 @@ impl Task {
                 let sizes: Vec<String> = mini_batches.iter().map(usize::to_string).collect();
                 ("work", format!("{images} {partition_size} {}", sizes.join(",")))
             }
-            Self::Train { evaluations } => {
-                let order = |evaluation: &Evaluation| serde_json::to_string(&Order::Evaluate(evaluation.clone()));
-                let orders: Vec<String> = evaluations.iter().map(order).collect::<Result<_, _>>()?;
-                ("train", orders.join("\t"))
+            Self::Train { rounds, evaluations } => {
+                let Rounds { steps, every } = rounds.unwrap_or(Rounds { steps: 0, every: 0 });
+                let mut words = vec![format!("{steps} {every}")];
+                for evaluation in evaluations {
+                    words.push(serde_json::to_string(&Order::Evaluate(evaluation.clone()))?);
+                }
+                ("train", words.join("\t"))
             }
         })
     }
@@ -208,7 +214,7 @@ fn read(line: &str) -> Option<Line> {
         "progress" => rest.parse().ok().map(Line::Progress),
         "done" => serde_json::from_str(rest).ok().map(Line::Done),
         "measured" => Some(Line::Measured),
-        "failed" => Some(Line::Failed(rest.split('\t').next().unwrap_or_default().to_owned())),
+        "failed" => Some(Line::Failed(rest.replace('\t', "\n"))),
         _ => None,
     }
 }
@@ -242,7 +248,7 @@ mod tests {
             read("foreglow started app-1 3.5.9"),
             Some(Line::Started { id: "app-1".into(), version: "3.5.9".into() })
         );
-        assert_eq!(read("foreglow failed one: two\tat Three"), Some(Line::Failed("one: two".into())));
+        assert_eq!(read("foreglow failed one: two\tat Three"), Some(Line::Failed("one: two\nat Three".into())));
         assert!(matches!(
             read(r#"foreglow done {"done":{"partition":3,"images":8,"read_secs":0,"decode_secs":0,"forward_secs":1}}"#),
             Some(Line::Done(Report::Done { partition: 3, images: 8, .. }))

@@ -9,6 +9,7 @@ mod capacity;
 mod installation;
 mod master;
 mod results;
+mod rounds;
 mod submission;
 mod what_ran;
 
@@ -24,13 +25,14 @@ use self::application::{Application, Line, Request, Task};
 use self::capacity::Cluster;
 pub use self::master::Master;
 use self::results::Results;
-use self::submission::{Submission, resources};
-use self::what_ran::{completion_time, read_log, sentence, timed_job};
+use self::rounds::{Rounds, averaging};
+use self::submission::{OF_MACHINES, Submission, resources};
+use self::what_ran::{completion_time, read_log, sentence, timed_run};
 use super::{Job, Progress};
 use crate::executor::protocol::{Assignment, BrokenImage, Evaluation};
 use crate::executor::{is_out_of_memory, mini_batches};
 use crate::exit::unusable;
-use crate::images::images_in_sample;
+use crate::input::images_in_sample;
 use crate::interrupt::{Interrupt, Interrupted};
 
 /// Executors that are not there and warm by then never will be: a cluster may have to fetch an image first.
@@ -154,9 +156,14 @@ impl Spark {
         Ok(())
     }
 
-    /// What the samples of a cluster have in common.
-    pub fn host() -> Host {
-        Host::default()
+    /// What the samples of a cluster have in common: what the person says of its machines.
+    pub fn host(&self) -> Host {
+        let said = OF_MACHINES.map(|label| {
+            let property = self.settings.properties.iter().rfind(|(key, _)| key == label);
+            property.map(|(_, value)| value.clone())
+        });
+        let [cpu, adapter] = said;
+        Host { cpu, adapter, ..Host::default() }
     }
 
     /// Runs the job once; see [`super::Engine::measure`].
@@ -168,7 +175,6 @@ impl Spark {
         interrupt: &Interrupt,
         progress: &mut dyn FnMut(Progress),
     ) -> anyhow::Result<Sample> {
-        let started_at = Timestamp::now();
         let images = images_in_sample(job.workload.images, sampling_rate);
         let mut run = Run {
             job,
@@ -177,6 +183,7 @@ impl Spark {
             images,
             interrupt,
             progress,
+            started_at: Timestamp::now(),
             startup_secs: None,
             results: Results::new(job, configuration, images),
             provenance: Map::new(),
@@ -204,8 +211,8 @@ impl Spark {
             reason,
             engine: Engine::Spark,
             runner_version: env!("CARGO_PKG_VERSION").to_owned(),
-            host: Self::host(),
-            started_at,
+            host: self.host(),
+            started_at: run.started_at,
             extra: run.extra(),
         })
     }
@@ -247,6 +254,7 @@ struct Run<'a> {
     images: u64,
     interrupt: &'a Interrupt,
     progress: &'a mut dyn FnMut(Progress),
+    started_at: Timestamp,
     startup_secs: Option<f64>,
     results: Results,
     /// Where the run can be found again.
@@ -329,8 +337,9 @@ impl Run<'_> {
         // Spark decides where its executors run.
         assignment.processors.clear();
         assignment.source = assignment.source.absolute();
-        if let Some(listen) = assignment.training.as_mut().and_then(|training| training.listen.as_mut()) {
-            *listen = EVERYWHERE.to_owned();
+        if let Some(training) = &mut assignment.training {
+            // Executors that Spark averages need not find each other.
+            training.listen = training.listen.take().filter(|_| self.rounds().is_none()).map(|_| EVERYWHERE.to_owned());
         }
         assignment
     }
@@ -355,7 +364,12 @@ impl Run<'_> {
     /// The results of the timed job.
     fn collect(&mut self, application: &mut Application) -> Result<(), Stop> {
         let clock = Instant::now();
-        let images = self.images;
+        let epochs = self.job.training.as_ref().map_or(1, |training| u64::from(training.settings.epochs));
+        let images = self.images * epochs;
+        let of_task = match self.rounds() {
+            Some(rounds) => rounds.images_of_task(self.job),
+            None => u64::from(self.configuration.partition_size),
+        };
         (self.progress)(Progress::Images(0, images));
         loop {
             self.check_interrupt()?;
@@ -365,8 +379,7 @@ impl Run<'_> {
             }
             match application.next(PULSE) {
                 Some(Line::Progress(tasks)) => {
-                    let done = tasks.saturating_mul(u64::from(self.configuration.partition_size)).min(images);
-                    (self.progress)(Progress::Images(done, images));
+                    (self.progress)(Progress::Images(tasks.saturating_mul(of_task).min(images), images));
                 }
                 Some(Line::Done(report)) => self.results.add(report).map_err(failed)?,
                 Some(Line::Measured) => return self.check_broken(),
@@ -383,24 +396,35 @@ impl Run<'_> {
         let Some(BrokenImage { name, why }) = broken.first().filter(|_| broken.len() as u64 > limit) else {
             return Ok(());
         };
-        let count = broken.len();
+        let (count, noun) = (broken.len(), self.job.workload.noun());
         Err(failed(format!(
-            "broken images: {count}, more than the {limit} that --max-broken allows; the first is {name} ({why})"
+            "broken {noun}: {count}, more than the {limit} that --max-broken allows; the first is {name} ({why})"
         )))
     }
 
-    /// Of the timed job, seconds, once the log has its end.
+    /// The rounds of a training run that Spark averages.
+    fn rounds(&self) -> Option<Rounds> {
+        Rounds::of(self.job, self.configuration, self.images)
+    }
+
+    /// Of the run, seconds, once the log has its end; and what else the log says of it.
     fn completion_time(&mut self, log: &Path) -> Result<f64, Stop> {
         let patience = Instant::now() + LONGEST_LAG;
         loop {
             self.check_interrupt()?;
             let application = read_log(log).map_err(|error| failed(format!("{error:#}")))?;
-            if let Some(run) = timed_job(&application, self.request.id) {
+            if let Some(run) = timed_run(&application, self.request.id) {
                 self.provenance = run.facts();
+                self.startup_secs = run.startup_secs();
+                self.started_at = Timestamp::from_millisecond(run.submitted_ms).unwrap_or(self.started_at);
+                if self.rounds().is_some() {
+                    let learning_secs = self.results.learning_secs;
+                    self.results.add_phases(averaging(&run, self.configuration, learning_secs));
+                }
                 return completion_time(&run);
             }
             if Instant::now() > patience {
-                return Err(failed(format!("the event log {} has no end of the job", log.display())));
+                return Err(failed(format!("the event log {} has no end of the run", log.display())));
             }
             std::thread::sleep(PULSE);
         }
@@ -431,7 +455,10 @@ fn task(job: &Job, configuration: &Configuration, images: u64) -> Task {
     };
     let held_out = training.held_out.clone();
     let held_out = held_out.map(|held_out| Evaluation { source: held_out.source.absolute(), ..held_out });
-    Task::Train { evaluations: held_out.iter().flat_map(|held_out| held_out.shares(executors)).collect() }
+    Task::Train {
+        rounds: Rounds::of(job, configuration, images),
+        evaluations: held_out.iter().flat_map(|held_out| held_out.shares(executors)).collect(),
+    }
 }
 
 fn failed(reason: String) -> Stop {
@@ -439,8 +466,9 @@ fn failed(reason: String) -> Stop {
 }
 
 fn failed_or_out_of_memory(words: &str) -> Stop {
-    let outcome = if is_out_of_memory(words) { Outcome::OutOfMemory } else { Outcome::Failed };
-    Stop::Ended(outcome, None, sentence(words))
+    let sentence = sentence(words);
+    let outcome = if is_out_of_memory(&sentence) { Outcome::OutOfMemory } else { Outcome::Failed };
+    Stop::Ended(outcome, None, sentence)
 }
 
 /// To microseconds.

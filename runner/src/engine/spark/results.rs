@@ -3,6 +3,7 @@
 use foreglow_shared::Configuration;
 use serde_json::{Map, json};
 
+use super::rounds::Rounds;
 use crate::engine::local::Course;
 use crate::engine::{Job, describe_broken};
 use crate::executor::protocol::{BrokenImage, Phases, Report};
@@ -10,13 +11,15 @@ use crate::executor::protocol::{BrokenImage, Phases, Report};
 /// What the executors have reported so far.
 #[derive(Debug, Default)]
 pub struct Results {
-    /// Partitions, or of training executors, that have reported their end.
+    /// Partitions, or rounds of training executors, that have reported their end.
     seen: Vec<bool>,
     /// Images that have to be worked on, those of each epoch.
     wanted: u64,
     images: u64,
     skipped: u64,
     phases: Phases,
+    /// From the first step of each round to its last, summed over executors and rounds.
+    pub learning_secs: f64,
     course: Course,
     /// Images that could not be used.
     pub broken: Vec<BrokenImage>,
@@ -27,7 +30,10 @@ impl Results {
     pub fn new(job: &Job, configuration: &Configuration, images: u64) -> Self {
         let (ends, epochs) = match &job.training {
             None => (images.div_ceil(u64::from(configuration.partition_size)), 1),
-            Some(training) => (u64::from(configuration.executors), u64::from(training.settings.epochs)),
+            Some(training) => {
+                let rounds = Rounds::of(job, configuration, images).map_or(1, Rounds::jobs);
+                (u64::from(configuration.executors) * rounds, u64::from(training.settings.epochs))
+            }
         };
         Self::of(ends, images * epochs)
     }
@@ -54,8 +60,11 @@ impl Results {
                 self.course.learn(epoch, tally);
                 self.count(tally.images, broken, phases);
             }
-            Report::Trained { .. } => match self.seen.iter_mut().find(|seen| !**seen) {
-                Some(seen) => *seen = true,
+            Report::Trained { secs, .. } => match self.seen.iter_mut().find(|seen| !**seen) {
+                Some(seen) => {
+                    *seen = true;
+                    self.learning_secs += secs;
+                }
                 None => return Err("more executors have trained than were asked for".to_owned()),
             },
             Report::Evaluated { tally, broken } => {
@@ -72,6 +81,11 @@ impl Results {
         self.skipped += broken.len() as u64;
         self.phases += phases;
         self.skip(broken);
+    }
+
+    /// Adds what no executor can tell.
+    pub fn add_phases(&mut self, phases: Phases) {
+        self.phases += phases;
     }
 
     /// Another epoch meets the same broken images again.

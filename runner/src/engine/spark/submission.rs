@@ -2,14 +2,19 @@
 
 use std::path::Path;
 
+use foreglow_shared::event_log::{LABEL_PREFIX, WORKLOAD_LABELS};
 use foreglow_shared::{Configuration, Resources, spark_properties};
+use serde_json::Value;
 
 use super::master::Master;
+use super::rounds;
 use crate::engine::Job;
 
 /// The class in the driver's jar.
 const DRIVER: &str = "foreglow.Driver";
 const GPU_OF_TASK: &str = "spark.task.resource.gpu.amount";
+/// Labels that only the person can give: neither Spark nor its log knows the processors of its workers.
+pub const OF_MACHINES: [&str; 2] = ["spark.foreglow.cpu", "spark.foreglow.adapter"];
 
 /// Everything that is the same for all applications of a sweep.
 #[derive(Clone, Debug)]
@@ -48,11 +53,14 @@ impl Submission<'_> {
         let mut add = |key: &str, value: &str| arguments.extend(["--conf".to_owned(), format!("{key}={value}")]);
         // The last one counts.
         add("spark.executor.memoryOverhead", &format!("{}m", configuration.memory_per_executor_mib));
+        for (key, value) in rounds::properties(job, configuration) {
+            add(key, &value);
+        }
         for (key, value) in self.properties {
             add(key, value);
         }
         for (key, value) in self.own_properties(job, configuration) {
-            add(key, &value);
+            add(&key, &value);
         }
         let program = self.program.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
         arguments.extend([self.jar.display().to_string(), configuration.executors.to_string(), program]);
@@ -60,12 +68,16 @@ impl Submission<'_> {
     }
 
     /// The properties that nobody else sets.
-    fn own_properties(&self, job: &Job, configuration: &Configuration) -> Vec<(&'static str, String)> {
+    fn own_properties(&self, job: &Job, configuration: &Configuration) -> Vec<(String, String)> {
         let mut properties = spark_properties(resources(configuration));
         // An executor that trains has one task, which holds all of it.
         let task_cpus = if job.training.is_some() { configuration.cores_per_executor } else { 1 };
         if let Some((_, share)) = properties.iter_mut().find(|(key, _)| *key == GPU_OF_TASK && job.training.is_some()) {
             *share = "1".to_owned();
+        }
+        if job.training.is_some() {
+            // A round that is learned again would be learned twice: what a process has learned is lost with it.
+            properties.push(("spark.task.maxFailures", "1".to_owned()));
         }
         properties.extend([
             ("spark.task.cpus", task_cpus.to_string()),
@@ -78,14 +90,16 @@ impl Submission<'_> {
         if let Some(shipped) = self.shipped {
             properties.push(("spark.files", format!("file://{}", shipped.display())));
         }
-        properties.extend(labels(job, configuration));
-        properties
+        let properties = properties.into_iter().map(|(key, value)| (key.to_owned(), value));
+        let label = |(name, value)| (format!("{LABEL_PREFIX}{name}"), value);
+        properties.chain(labels(job, configuration).into_iter().map(label)).collect()
     }
 
     /// The first of the person's properties that is Foreglow's to set.
     pub fn taken(&self, job: &Job, configuration: &Configuration) -> Option<&str> {
         let own = self.own_properties(job, configuration);
-        let is_own = |key: &str| own.iter().any(|(name, _)| *name == key) || key.starts_with("spark.foreglow.");
+        let is_label = |key: &str| key.starts_with(LABEL_PREFIX) && !OF_MACHINES.contains(&key);
+        let is_own = |key: &str| own.iter().any(|(name, _)| name == key) || is_label(key);
         self.properties.iter().map(|(key, _)| key.as_str()).find(|key| is_own(key))
     }
 }
@@ -95,21 +109,21 @@ impl Submission<'_> {
 fn labels(job: &Job, configuration: &Configuration) -> Vec<(&'static str, String)> {
     let workload = &job.workload;
     let mut labels = vec![
-        ("spark.foreglow.model", workload.model.clone()),
-        ("spark.foreglow.mode", workload.mode.as_str().to_owned()),
-        ("spark.foreglow.images", workload.images.to_string()),
-        ("spark.foreglow.image_px", workload.image_px.to_string()),
-        ("spark.foreglow.batch_size", workload.batch_size.to_string()),
-        ("spark.foreglow.partition_size", configuration.partition_size.to_string()),
-        ("spark.foreglow.epochs", workload.epochs.to_string()),
-        ("spark.foreglow.seed", job.seed.to_string()),
-        ("spark.foreglow.executors", configuration.executors.to_string()),
-        ("spark.foreglow.cores_per_executor", configuration.cores_per_executor.to_string()),
-        ("spark.foreglow.runner_version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("model", workload.model.clone()),
+        ("mode", workload.mode.as_str().to_owned()),
+        ("images", workload.images.to_string()),
+        ("image_px", workload.image_px.to_string()),
+        ("batch_size", workload.batch_size.to_string()),
+        ("partition_size", configuration.partition_size.to_string()),
+        ("epochs", workload.epochs.to_string()),
+        ("seed", job.seed.to_string()),
+        ("executors", configuration.executors.to_string()),
+        ("cores_per_executor", configuration.cores_per_executor.to_string()),
+        ("runner_version", env!("CARGO_PKG_VERSION").to_owned()),
     ];
-    if let Some(data) = workload.extra.get("data").and_then(serde_json::Value::as_str) {
-        labels.push(("spark.foreglow.data", data.to_owned()));
-    }
+    let words = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    labels.extend(WORKLOAD_LABELS.iter().filter_map(|name| Some((*name, words(workload.extra.get(*name)?)))));
+    labels.extend(workload.extra.get("text").map(|text| ("text", text.to_string())));
     labels
 }
 
@@ -118,7 +132,7 @@ mod tests {
     use super::*;
     use crate::cnn::Architecture;
     use crate::device::{Wish, on_cluster};
-    use crate::images::Source;
+    use crate::input::Source;
 
     fn arguments(master: &str, wish: &Wish, properties: &[(String, String)]) -> String {
         let architecture = Architecture::named("resnet50").unwrap();

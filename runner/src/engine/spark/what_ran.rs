@@ -9,7 +9,7 @@ use foreglow_shared::{Outcome, Uuid};
 use super::{Stop, failed_or_out_of_memory};
 use crate::executor::protocol::Report;
 
-/// The label that names a timed job.
+/// The label that names a run.
 const RUN: &str = "run";
 /// Stands before the executor's own words in Spark's.
 const OUR_FAILURE: &str = "foreglow.ExecutorFailed: ";
@@ -28,13 +28,14 @@ pub fn read_log(log: &Path) -> anyhow::Result<Application> {
     reader.finish().with_context(|| format!("{} could not be read", log.display()))
 }
 
-/// The timed job of that name; `None` while the log does not have its end.
-pub fn timed_job(application: &Application, id: Uuid) -> Option<Run<'_>> {
+/// The run of that name; `None` while the log does not have the end of each of its jobs.
+pub fn timed_run(application: &Application, id: Uuid) -> Option<Run<'_>> {
     let name = id.to_string();
-    application.runs().ok()?.into_iter().find(|run| run.labels().get(RUN) == Some(name.as_str()))
+    let is_it = |run: &Run<'_>| run.labels().get(RUN) == Some(name.as_str()) && run.missing_jobs() == 0;
+    application.runs().ok()?.into_iter().find(is_it)
 }
 
-/// The completion time of a timed job, seconds.
+/// The completion time of a run, seconds.
 ///
 /// # Errors
 /// Something else ran than was asked, or not all of it at the first attempt.
@@ -47,10 +48,12 @@ pub fn completion_time(run: &Run<'_>) -> Result<f64, Stop> {
     }
 }
 
-/// Spark's words about a failure, on one line, without what it adds to the executor's own.
+/// Spark's words about a failure, on one line, without what it adds to the executor's own. Those stand on the first line, or, where
+/// a barrier stage failed, on a later one.
 pub fn sentence(words: &str) -> String {
-    let line = words.lines().next().unwrap_or_default().trim();
-    let Some((before, ours)) = line.rsplit_once(OUR_FAILURE) else { return line.to_owned() };
+    let mut lines = words.lines().map(str::trim);
+    let first = lines.clone().next().unwrap_or_default();
+    let Some((before, ours)) = lines.find_map(|line| line.rsplit_once(OUR_FAILURE)) else { return first.to_owned() };
     let ours = match serde_json::from_str(ours) {
         Ok(Report::Failed { reason, .. }) => reason,
         _ => ours.to_owned(),
@@ -73,6 +76,10 @@ mod tests {
             (r#"foreglow.ExecutorFailed: {"failed":{"partition":null,"reason":"no such CNN"}}"#, "no such CNN"),
             ("task 3: ExceptionFailure: foreglow.ExecutorFailed: it ended", "task 3: it ended"),
             ("All masters are unresponsive! Giving up.\nat x", "All masters are unresponsive! Giving up."),
+            (
+                "Job aborted: barrier task ResultTask(5, 0) finished unsuccessfully.\nforeglow.ExecutorFailed: it ended\nat x",
+                "it ended",
+            ),
         ];
         for (words, expected) in told {
             assert_eq!(sentence(words), expected);

@@ -7,17 +7,18 @@ use anyhow::Context as _;
 use burn::nn::loss::CrossEntropyLossConfig;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
+use super::super::data::Data;
 use super::super::protocol::{BrokenImage, Phases, Tally};
 use super::super::slot::words;
-use crate::cnn::{Architecture, Cnn, Numbers, seed_dropout};
-use crate::images::{Decoder, ImageError, Sample};
+use crate::cnn::{Architecture, Cnn, Numbers, Shape, seed_dropout};
+use crate::input::{Decoder, ItemError, Sample};
 
 /// A thread's handle on the CNN, whose numbers come with each mini-batch.
 pub struct Learner {
     cnn: Box<dyn Cnn>,
     device: Device,
     decoder: Decoder,
-    shape: [usize; 3],
+    shape: Shape,
     classes: usize,
 }
 
@@ -60,13 +61,12 @@ fn sum(here: &mut Vec<Tensor<1>>, there: Vec<Tensor<1>>) {
 
 impl Learner {
     /// A learner on a device that does not differentiate by itself.
-    pub fn new(architecture: &Architecture, image_px: u32, device: &Device) -> Self {
+    pub fn new(architecture: &Architecture, data: &Data, device: &Device) -> Self {
         let device = device.clone().autodiff();
-        let px = image_px as usize;
         Self {
-            cnn: architecture.build_empty(&device),
-            decoder: Decoder::new(architecture.input.colour, image_px),
-            shape: [architecture.input.colour.channels(), px, px],
+            cnn: architecture.build_empty(data.shape(), &device),
+            decoder: data.decoder(),
+            shape: data.shape(),
             classes: architecture.classes,
             device,
         }
@@ -84,13 +84,13 @@ impl Learner {
         let label = image.and_then(|image| {
             // A decoder that panics on an image has found a broken one.
             catch_unwind(AssertUnwindSafe(|| self.decoder.decode(&image, &mut numbers)))
-                .unwrap_or_else(|panic| Err(ImageError(format!("the decoder panicked: {}", words(panic.as_ref())))))?;
+                .unwrap_or_else(|panic| Err(ItemError(format!("the decoder panicked: {}", words(panic.as_ref())))))?;
             match image.label.map(|label| (label, i32::try_from(label))) {
-                None => Err(ImageError("it has no class; training needs a folder for each class, or labels".into())),
+                None => Err(ItemError("it has no class; training needs a folder for each class, or labels".into())),
                 Some((_, Ok(label))) if (label as usize) < self.classes => Ok(label),
                 Some((label, _)) => {
                     let classes = self.classes;
-                    Err(ImageError(format!("its class has the number {label} and the CNN tells {classes} apart")))
+                    Err(ItemError(format!("its class has the number {label} and the CNN tells {classes} apart")))
                 }
             }
         });
@@ -98,7 +98,7 @@ impl Learner {
         phases.decode_secs += read.elapsed().as_secs_f64();
         match label {
             Ok(label) => Ok(Example { numbers, label }),
-            Err(ImageError(why)) => Err(BrokenImage { name: sample.name(place), why }),
+            Err(ItemError(why)) => Err(BrokenImage { name: sample.name(place), why }),
         }
     }
 

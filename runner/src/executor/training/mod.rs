@@ -17,12 +17,13 @@ use anyhow::Context as _;
 
 use self::inbox::Inbox;
 use self::peers::Peers;
-use self::replica::Replica;
+use self::replica::{Replica, Written};
 pub use self::settings::{Deal, Optimizer, Schedule, Training};
 use super::Reports;
+use super::data::Data;
 use super::protocol::{Assignment, Evaluation, Order, Phases, Report, Round};
 use crate::cnn::Architecture;
-use crate::images::Sample;
+use crate::input::Sample;
 
 /// Rounds of every size of share before the first step on a device that compiles and tunes.
 const WARM_UP_ROUNDS: usize = 2;
@@ -35,7 +36,7 @@ pub fn serve(
     job: &Assignment,
     training: &Training,
     architecture: &'static Architecture,
-    sample: &Sample,
+    data: &Data,
     input: impl BufRead + Send + 'static,
     reports: &Reports,
 ) -> anyhow::Result<()> {
@@ -43,8 +44,8 @@ pub fn serve(
         None => None,
         Some(host) => Some(listen(host, reports)?),
     };
-    let mut trainee =
-        Trainee { job, training, sample, reports, replica: Replica::new(architecture, job, training), peers: None };
+    let (sample, replica) = (&data.sample, Replica::new(architecture, job, training, data)?);
+    let mut trainee = Trainee { job, training, sample, reports, replica, peers: None };
     trainee.warm_up()?;
     let inbox = Inbox::open(input)?;
     reports.send(&Report::Ready { images: sample.len() })?;
@@ -138,12 +139,13 @@ impl Trainee<'_> {
         if !round.load.is_empty() {
             let is_state_averaged = self.training.average_optimizer_state;
             let loaded = state::load(&round.load, round.rank as usize, &self.job.model, is_state_averaged)?;
-            self.replica.take(&loaded)?;
+            self.replica.take(&if round.resident { self.with_average(&loaded)? } else { loaded })?;
         }
         let last = deal.steps() * u64::from(self.training.epochs);
         let end = round.steps.map_or(last, |steps| round.first_step.saturating_add(steps).min(last));
         let at_once = u64::from(self.job.partition_size).div_ceil(deal.batch_size).max(1);
         let (mut step, mut unshared, mut order) = (round.first_step, Unshared::default(), (None, Vec::new()));
+        let start = Instant::now();
         while step < end {
             let epoch = step / deal.steps();
             if order.0 != Some(epoch) {
@@ -159,10 +161,25 @@ impl Trainee<'_> {
             self.reports.send(&report)?;
             step = partition.end;
         }
+        let secs = start.elapsed().as_secs_f64();
         if let Some(path) = &round.save {
-            state::save(path, &self.job.model, &self.replica.write_down()?, unshared.images)?;
+            let mut written = self.replica.write_down()?;
+            if round.resident {
+                written.list.truncate(written.averaged(self.training.average_optimizer_state));
+            }
+            state::save(path, &self.job.model, &written, unshared.images)?;
         }
-        Ok(Report::Trained { steps: end.saturating_sub(round.first_step) })
+        Ok(Report::Trained { steps: end.saturating_sub(round.first_step), secs })
+    }
+
+    /// This replica's numbers with the average in the place of its own; the optimiser's state and steps stay.
+    fn with_average(&self, average: &Written) -> anyhow::Result<Written> {
+        let mut own = self.replica.write_down()?;
+        let averaged = own.averaged(self.training.average_optimizer_state);
+        let there = average.list.len();
+        anyhow::ensure!(there == averaged, "the average has {there} numbers, and this executor averages {averaged}");
+        own.list[..averaged].copy_from_slice(&average.list);
+        Ok(own)
     }
 
     /// Reads a partition and learns its mini-batches.
@@ -218,7 +235,7 @@ impl Trainee<'_> {
         let Some(peers) = &self.peers else { return Ok(()) };
         let start = Instant::now();
         let mut written = self.replica.write_down()?;
-        let averaged = if self.training.average_optimizer_state { written.list.len() } else { written.numbers };
+        let averaged = written.averaged(self.training.average_optimizer_state);
         self.replica.idle(start, &mut phases.average_secs)?;
         let (_, time) = peers.average(&mut written.list[..averaged], images as f64)?;
         self.add_time(time, phases);

@@ -6,16 +6,18 @@ use std::time::Instant;
 use anyhow::Context as _;
 use burn::tensor::{Device, Tensor, TensorData};
 
+use super::super::data::Data;
 use super::super::protocol::{Assignment, BrokenImage, Phases, Tally};
 use super::learner::{Example, Learner, Lesson};
 use super::settings::Training;
 use super::team::{deal, together};
-use crate::cnn::{Architecture, Numbers};
-use crate::images::Sample;
+use crate::cnn::{Architecture, Numbers, Shape};
+use crate::input::Sample;
 
 /// A replica: the numbers, the optimiser's state, and C threads.
 pub struct Replica {
     architecture: &'static Architecture,
+    shape: Shape,
     learners: Vec<Learner>,
     training: Training,
     seed: u64,
@@ -31,12 +33,21 @@ pub struct Replica {
 
 impl Replica {
     /// With weights from the job's seed.
-    pub fn new(architecture: &'static Architecture, job: &Assignment, training: &Training) -> Self {
-        let device = job.place.open();
-        let numbers = architecture.build(job.seed, &device).numbers();
-        Self {
+    ///
+    /// # Errors
+    /// The device is not there.
+    pub fn new(
+        architecture: &'static Architecture,
+        job: &Assignment,
+        training: &Training,
+        data: &Data,
+    ) -> anyhow::Result<Self> {
+        let device = job.place.open()?;
+        let numbers = architecture.build(job.seed, data.shape(), &device).numbers();
+        Ok(Self {
             architecture,
-            learners: (0..job.threads).map(|_| Learner::new(architecture, job.image_px, &device)).collect(),
+            shape: data.shape(),
+            learners: (0..job.threads).map(|_| Learner::new(architecture, data, &device)).collect(),
             training: training.clone(),
             seed: job.seed,
             state: no_state(training, &numbers),
@@ -44,13 +55,13 @@ impl Replica {
             device,
             steps: 0,
             is_fresh: true,
-        }
+        })
     }
 
     /// Forgets what it has learned.
     pub fn restart(&mut self) {
         if !self.is_fresh {
-            self.numbers = self.architecture.build(self.seed, &self.device).numbers();
+            self.numbers = self.architecture.build(self.seed, self.shape, &self.device).numbers();
             self.state = no_state(&self.training, &self.numbers);
             (self.steps, self.is_fresh) = (0, true);
         }
@@ -271,6 +282,13 @@ pub struct Written {
     pub numbers: usize,
     /// Steps that the optimiser has taken.
     pub steps: u64,
+}
+
+impl Written {
+    /// How many numbers are averaged, from the first on: the optimiser's state comes last.
+    pub fn averaged(&self, is_state_averaged: bool) -> usize {
+        if is_state_averaged { self.list.len() } else { self.numbers }
+    }
 }
 
 fn append<'a>(list: &mut Vec<f32>, tensors: impl Iterator<Item = &'a Tensor<1>>) -> anyhow::Result<()> {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::images::draw;
+use crate::input::draw;
 
 /// How a CNN is trained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -70,7 +70,7 @@ pub fn load(files: &[impl AsRef<Path>], rank: usize, model: &str, is_state_avera
     let alike = |written: &Written| (written.list.len(), written.numbers) == (own.list.len(), own.numbers);
     anyhow::ensure!(all.iter().all(|(written, _)| alike(written)), "the replicas are of different CNNs or optimisers");
     if all.len() > 1 && all.iter().any(|(_, images)| *images > 0) {
-        let averaged = if is_state_averaged { own.list.len() } else { own.numbers };
+        let averaged = own.averaged(is_state_averaged);
         let lists: Vec<_> =
             all.iter().map(|(written, images)| (written.list[..averaged].to_vec(), *images as f64)).collect();
         own.list[..averaged].copy_from_slice(&mean(&lists));

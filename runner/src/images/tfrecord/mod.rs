@@ -8,10 +8,8 @@ use std::path::{Path, PathBuf};
 
 use self::example::{Feature, features};
 use self::record::{FOOTER, Place};
-use super::ImageError;
-use super::file_part::{expect_part, read_part};
-use super::set::{Image, ImageSet, Layout, missing};
 use crate::exit::unusable;
+use crate::input::{DataSet, Item, ItemError, Layout, expect_part, missing, read_part};
 
 /// The names under which writers keep the JPEG or PNG file (TF-slim and the object detection API; TensorFlow Datasets; the
 /// guide of TensorFlow), best first.
@@ -66,7 +64,7 @@ impl TfRecords {
     }
 }
 
-impl ImageSet for TfRecords {
+impl DataSet for TfRecords {
     fn len(&self) -> u64 {
         self.len
     }
@@ -86,11 +84,11 @@ impl ImageSet for TfRecords {
         }
     }
 
-    fn read(&self, number: u64) -> Result<Image, ImageError> {
+    fn read(&self, number: u64) -> Result<Item, ItemError> {
         let (shard, place) = self.place(number).ok_or_else(|| missing(number, self.len))?;
         let whole = usize::try_from(place.len).ok().and_then(|len| len.checked_add(FOOTER));
-        let whole = whole.ok_or_else(|| ImageError("it does not fit into memory".into()))?;
-        let data = read_part(&shard.file, place.offset, whole).map_err(|error| ImageError(error.to_string()))?;
+        let whole = whole.ok_or_else(|| ItemError("it does not fit into memory".into()))?;
+        let data = read_part(&shard.file, place.offset, whole).map_err(|error| ItemError(error.to_string()))?;
         image(record::checked(data)?)
     }
 
@@ -110,7 +108,7 @@ impl ImageSet for TfRecords {
 }
 
 /// The image of a record.
-fn image(mut message: Vec<u8>) -> Result<Image, ImageError> {
+fn image(mut message: Vec<u8>) -> Result<Item, ItemError> {
     let (mut best, mut label) = (None, None);
     features(&message, |name, feature| match feature {
         Feature::Bytes(place) => {
@@ -126,13 +124,13 @@ fn image(mut message: Vec<u8>) -> Result<Image, ImageError> {
             }
         }
     })
-    .map_err(|_malformed| ImageError("it is no tf.train.Example".into()))?;
+    .map_err(|_malformed| ItemError("it is no tf.train.Example".into()))?;
     let Some((_, place)) = best else {
-        return Err(ImageError(format!("it has no image under any of the names {}", IMAGE.join(", "))));
+        return Err(ItemError(format!("it has no image under any of the names {}", IMAGE.join(", "))));
     };
     message.truncate(place.end);
     message.drain(..place.start);
-    Ok(Image { bytes: message, layout: Layout::File, label })
+    Ok(Item { bytes: message, layout: Layout::File, label })
 }
 
 /// The files of a data set: the file itself, or those of a folder whose names say what they are, or else all of them.
@@ -160,9 +158,9 @@ mod tests {
     #[test]
     fn the_names_of_several_writers_are_known_and_the_best_one_wins() {
         let message = write(&[("image", Given::Bytes(b"thumb")), ("image/encoded", Given::Bytes(b"jpeg"))]);
-        assert_eq!(image(message).unwrap(), Image { bytes: b"jpeg".into(), layout: Layout::File, label: None });
+        assert_eq!(image(message).unwrap(), Item { bytes: b"jpeg".into(), layout: Layout::File, label: None });
         let message = write(&[("label", Given::Int(3)), ("image", Given::Bytes(b"png"))]);
-        assert_eq!(image(message).unwrap(), Image { bytes: b"png".into(), layout: Layout::File, label: Some(3) });
+        assert_eq!(image(message).unwrap(), Item { bytes: b"png".into(), layout: Layout::File, label: Some(3) });
         let error = image(write(&[("text", Given::Bytes(b"no"))])).unwrap_err();
         assert!(error.0.contains("no image under any of the names image/encoded"), "{error:?}");
         assert!(image(b"\xff\xff".to_vec()).unwrap_err().0.contains("no tf.train.Example"));

@@ -6,7 +6,7 @@ use std::io::{self, BufReader, Read as _, Write};
 use std::path::Path;
 
 use crate::exit::unusable;
-use crate::images::ImageError;
+use crate::input::ItemError;
 
 /// Bytes before the data.
 pub const HEADER: usize = 12;
@@ -72,13 +72,13 @@ pub fn index(path: &Path) -> anyhow::Result<Vec<Place>> {
 ///
 /// # Errors
 /// It is wrong.
-pub fn checked(mut data: Vec<u8>) -> Result<Vec<u8>, ImageError> {
+pub fn checked(mut data: Vec<u8>) -> Result<Vec<u8>, ItemError> {
     let len = data.len().saturating_sub(FOOTER);
     let crc = data.split_off(len);
     if little_endian(&crc) == Some(masked_crc(&data)) {
         Ok(data)
     } else {
-        Err(ImageError("its checksum (CRC-32C) is wrong: the file is damaged".into()))
+        Err(ItemError("its checksum (CRC-32C) is wrong: the file is damaged".into()))
     }
 }
 

@@ -1,10 +1,9 @@
-//! The random sample of a run: the same seed draws the same images, on every engine and machine.
+//! The random sample of a run: the same seed draws the same items, on every engine and machine.
 
-use super::ImageError;
-use super::set::{Image, ImageSet};
+use super::set::{DataSet, Item, ItemError};
 use rand::{RngExt as _, SeedableRng as _, rngs::ChaCha8Rng};
 
-/// Images that a run at that sampling rate processes: the nearest number, but at least one.
+/// Items that a run at that sampling rate processes: the nearest number, but at least one.
 pub fn images_in_sample(images: u64, sampling_rate: f64) -> u64 {
     ((images as f64 * sampling_rate).round() as u64).clamp(1, images.max(1))
 }
@@ -25,42 +24,42 @@ pub fn draw(images: u64, sampling_rate: f64, seed: u64) -> Vec<u64> {
     indices
 }
 
-/// The images of a run, numbered from 0 in the order in which they are processed.
+/// The items of a run, numbered from 0 in the order in which they are processed.
 pub struct Sample {
-    set: Box<dyn ImageSet>,
+    set: Box<dyn DataSet>,
     numbers: Vec<u64>,
 }
 
 impl Sample {
-    /// These images of a set, in this order.
-    pub fn new(set: Box<dyn ImageSet>, numbers: Vec<u64>) -> Self {
+    /// These items of a set, in this order.
+    pub fn new(set: Box<dyn DataSet>, numbers: Vec<u64>) -> Self {
         Self { set, numbers }
     }
 
-    /// Images of the sample.
+    /// Items of the sample.
     pub fn len(&self) -> u64 {
         self.numbers.len() as u64
     }
 
-    /// Reads an image as it is stored.
+    /// Reads an item as it is stored.
     ///
     /// # Errors
     /// It is not in the sample, cannot be read, or its checksum is wrong.
-    pub fn read(&self, place: u64) -> Result<Image, ImageError> {
+    pub fn read(&self, place: u64) -> Result<Item, ItemError> {
         let number = self.number(place).ok_or_else(|| super::set::missing(place, self.len()))?;
         self.set.read(number)
     }
 
-    /// Tells the system that the image will be read soon.
+    /// Tells the system that the item will be read soon.
     pub fn expect(&self, place: u64) {
         if let Some(number) = self.number(place) {
             self.set.expect(number);
         }
     }
 
-    /// Where a person finds the image.
+    /// Where a person finds the item.
     pub fn name(&self, place: u64) -> String {
-        self.number(place).map_or_else(|| format!("image {place} of the sample"), |number| self.set.name(number))
+        self.number(place).map_or_else(|| format!("item {place} of the sample"), |number| self.set.name(number))
     }
 
     fn number(&self, place: u64) -> Option<u64> {

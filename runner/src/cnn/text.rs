@@ -1,0 +1,167 @@
+//! The text classifiers of BigDL, that the study of Matteussi et al. ("Analysis and Performance Evaluation of Deep Learning on
+//! Big Data", 2019) ran: release 0.7.1, `pyspark/bigdl/models/textclassifier/textclassifier.py`, `build_model` with `cnn` and with
+//! `lstm`. Its words are vectors that are not learned: GloVe's (Pennington, Socher and Manning, EMNLP 2014).
+//!
+//! The program reads 500 words of a text, takes the vectors of its README's 200 numbers (the program's own default is 300), and
+//! tells the 20 groups of 20 Newsgroups apart. Here the vectors have as many numbers as their file says. Its log-softmax is
+//! in the cross-entropy.
+
+use burn::module::Module;
+use burn::nn::{
+    Linear, LinearConfig,
+    conv::{Conv2d, Conv2dConfig},
+};
+use burn::tensor::{Device, Tensor, activation::relu};
+
+use super::dropout::Dropout;
+use super::lstm::Lstm;
+use super::{Architecture, Input, Shape, Trace};
+
+/// What is known of the convolutional one.
+pub const TEXT_CNN: Architecture = Architecture {
+    name: "text_cnn",
+    source: "BigDL 0.7.1",
+    // A filter sees five words.
+    input: Input::Texts { default_words: 500, words: 5..=10_000 },
+    classes: CLASSES,
+    build: |shape, device| Box::new(TextCnn::new(shape, device)),
+};
+
+/// What is known of the recurrent one.
+pub const TEXT_LSTM: Architecture = Architecture {
+    name: "text_lstm",
+    source: "BigDL 0.7.1",
+    input: Input::Texts { default_words: 500, words: 1..=10_000 },
+    classes: CLASSES,
+    build: |shape, device| Box::new(TextLstm::new(shape, device)),
+};
+
+/// The groups of 20 Newsgroups.
+const CLASSES: usize = 20;
+/// Filters of the convolution, and units of the recurrent layer.
+const FEATURES: usize = 256;
+/// Words that a filter sees.
+const WINDOW: usize = 5;
+
+/// Filters over five words each; of each filter its strongest answer.
+#[derive(Module, Debug)]
+pub struct TextCnn {
+    conv: Conv2d,
+    head: Head,
+}
+
+impl TextCnn {
+    /// With Burn's weights, for vectors as wide as the shape is.
+    pub fn new([_, _, dims]: Shape, device: &Device) -> Self {
+        Self { conv: Conv2dConfig::new([1, FEATURES], [WINDOW, dims]).init(device), head: Head::new(device) }
+    }
+
+    /// Scores: texts `[n, 1, words, dims]` to `[n, 20]`.
+    pub fn forward(&self, texts: Tensor<4>) -> Tensor<2> {
+        let answers = relu(self.conv.forward(texts));
+        let [n, features, _, _] = answers.dims();
+        self.head.forward(answers.max_dim(2).reshape([n, features]))
+    }
+
+    fn trace(&self, trace: &mut Trace) {
+        self.head.trace(trace.conv(&self.conv).global_pool());
+    }
+}
+
+super::burn_cnn!(TextCnn);
+
+/// A recurrent layer that reads the words in their order; its last output counts.
+#[derive(Module, Debug)]
+pub struct TextLstm {
+    lstm: Lstm,
+    head: Head,
+}
+
+impl TextLstm {
+    /// With Burn's weights, for vectors as wide as the shape is.
+    pub fn new([_, _, dims]: Shape, device: &Device) -> Self {
+        Self { lstm: Lstm::new(dims, FEATURES, device), head: Head::new(device) }
+    }
+
+    /// Scores: texts `[n, 1, words, dims]` to `[n, 20]`.
+    pub fn forward(&self, texts: Tensor<4>) -> Tensor<2> {
+        let [n, _, words, dims] = texts.dims();
+        self.head.forward(self.lstm.last(&texts.reshape([n, words, dims])))
+    }
+
+    fn trace(&self, trace: &mut Trace) {
+        self.head.trace(trace.lstm(&self.lstm));
+    }
+}
+
+super::burn_cnn!(TextLstm);
+
+/// What both end with.
+#[derive(Module, Debug)]
+struct Head {
+    hidden: Linear,
+    dropout: Dropout,
+    output: Linear,
+}
+
+impl Head {
+    fn new(device: &Device) -> Self {
+        Self {
+            hidden: LinearConfig::new(FEATURES, 128).init(device),
+            dropout: Dropout::new(0.2),
+            output: LinearConfig::new(128, CLASSES).init(device),
+        }
+    }
+
+    fn forward(&self, features: Tensor<2>) -> Tensor<2> {
+        self.output.forward(relu(self.dropout.forward(self.hidden.forward(features))))
+    }
+
+    fn trace(&self, trace: &mut Trace) {
+        trace.linear(&self.hidden).linear(&self.output);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 256·128 + 128 + 128·20 + 20 parameters, and as many products as weights.
+    const HEAD: (usize, u64) = (35_476, 35_328);
+
+    fn size(architecture: &Architecture, words: usize, dims: usize) -> (usize, u64) {
+        let size = architecture.size([1, words, dims], &Device::flex());
+        (size.parameters, size.multiply_accumulates)
+    }
+
+    /// Derived from the program's layers, as no count is published. `TemporalConvolution(dims, 256, 5)` has 256·5·dims + 256
+    /// parameters and is computed at words − 4 places.
+    #[test]
+    fn the_text_cnn_has_the_size_of_the_programs_layers() {
+        assert_eq!(size(&TEXT_CNN, 500, 200), (256_256 + HEAD.0, 496 * 256_000 + HEAD.1));
+        assert_eq!(size(&TEXT_CNN, 500, 300), (384_256 + HEAD.0, 496 * 384_000 + HEAD.1));
+        assert_eq!(size(&TEXT_CNN, 5, 50), (64_256 + HEAD.0, 64_000 + HEAD.1));
+    }
+
+    /// `LSTM(dims, 256)` with `p` 0: a linear layer from the input to 4·256 numbers, and one without bias from the state.
+    #[test]
+    fn the_text_lstm_has_the_size_of_the_programs_layers() {
+        assert_eq!(size(&TEXT_LSTM, 500, 200), (205_824 + 262_144 + HEAD.0, 500 * 466_944 + HEAD.1));
+        assert_eq!(size(&TEXT_LSTM, 500, 300), (308_224 + 262_144 + HEAD.0, 500 * 569_344 + HEAD.1));
+    }
+
+    /// The shapes on the way, layer by layer: channels, height, width.
+    #[test]
+    fn the_shapes_on_the_way_are_those_of_the_program() {
+        let device = Device::flex();
+        let cnn = TextCnn::new([1, 500, 200], &device);
+        let mut trace = Trace::new([1, 500, 200]);
+        assert_eq!((trace.conv(&cnn.conv).channels, trace.px), (256, [496, 1]));
+        assert_eq!((trace.global_pool().channels, trace.px), (256, [1, 1]));
+        assert_eq!((trace.linear(&cnn.head.hidden).channels, trace.px), (128, [1, 1]));
+        assert_eq!((trace.linear(&cnn.head.output).channels, trace.px), (20, [1, 1]));
+        let lstm = TextLstm::new([1, 500, 200], &device);
+        let mut trace = Trace::new([1, 500, 200]);
+        assert_eq!((trace.lstm(&lstm.lstm).channels, trace.px), (256, [1, 1]));
+    }
+}

@@ -1,0 +1,59 @@
+//! The data of an executor's job: found once, shared by its threads.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+
+use super::protocol::Assignment;
+use crate::cnn::{Architecture, Colour, Input, Shape};
+use crate::input::{Decoder, Sample};
+use crate::{images, texts};
+
+/// What goes through the CNN, and in what form.
+pub struct Data {
+    /// The items, in the order in which they are processed.
+    pub sample: Sample,
+    form: Form,
+}
+
+enum Form {
+    Images { colour: Colour, px: u32 },
+    Texts { embedding: Arc<texts::Embedding>, words: usize },
+}
+
+impl Data {
+    /// Finds the items, and the vectors of their words where they are texts.
+    ///
+    /// # Errors
+    /// There are too few, or they are not what the CNN takes.
+    pub fn open(job: &Assignment, architecture: &Architecture) -> anyhow::Result<Self> {
+        let sample = job.source.sample(job.images, job.sampling_rate, job.seed)?;
+        let embedding = job.source.embedding()?;
+        let (name, noun) = (architecture.name, job.source.noun());
+        let form = match (&architecture.input, embedding) {
+            (Input::Images { colour, .. }, None) => Form::Images { colour: *colour, px: job.image_px },
+            (Input::Texts { .. }, Some(embedding)) => {
+                let words = job.words.context("the job does not say how many words of a text count")? as usize;
+                Form::Texts { embedding: Arc::new(embedding), words }
+            }
+            _ => anyhow::bail!("{name} cannot take {noun}"),
+        };
+        Ok(Self { sample, form })
+    }
+
+    /// Channels, height and width of an item in the CNN's input.
+    pub fn shape(&self) -> Shape {
+        match &self.form {
+            Form::Images { colour, px } => colour.shape(*px),
+            Form::Texts { embedding, words } => [1, *words, embedding.dims()],
+        }
+    }
+
+    /// What turns items into numbers: one for each thread.
+    pub fn decoder(&self) -> Decoder {
+        match &self.form {
+            Form::Images { colour, px } => Decoder::Image(images::Decoder::new(*colour, *px)),
+            Form::Texts { embedding, words } => Decoder::Text(texts::Decoder::new(Arc::clone(embedding), *words)),
+        }
+    }
+}

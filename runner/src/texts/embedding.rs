@@ -1,0 +1,98 @@
+//! The vector of each word that counts.
+
+use std::collections::HashMap;
+
+use super::{Corpus, drawn, folder, glove, vocabulary};
+use crate::exit::unusable;
+
+/// The words that count, each with its row in a table. A word that counts and has no vector has the first row, which is
+/// zeros: it keeps its place in the text.
+#[derive(Debug)]
+pub struct Embedding {
+    rows: HashMap<Vec<u8>, u32>,
+    numbers: Vec<f32>,
+    dims: usize,
+}
+
+impl Embedding {
+    /// Those of a folder of texts: reads all of them and the file of vectors.
+    ///
+    /// # Errors
+    /// No word is left, a line of the file is malformed, or no word has a vector.
+    pub fn of(corpus: &Corpus) -> anyhow::Result<Self> {
+        let Corpus { folder: root, vectors, vocabulary } = corpus;
+        let words = vocabulary::vocabulary(&folder(root)?, *vocabulary, root)?;
+        let dims = glove::dims(vectors)?;
+        let places: HashMap<Vec<u8>, u32> = words.into_iter().zip(0..).collect();
+        let mut found: Vec<Option<Vec<f32>>> = vec![None; places.len()];
+        glove::read(vectors, dims, &places, |place, vector| found[place as usize] = Some(vector.to_vec()))?;
+        if found.iter().all(Option::is_none) {
+            let (count, vectors) = (places.len(), vectors.display());
+            return Err(unusable(format!(
+                "none of the {count} words that count has a vector in {vectors}; are its words in small letters, and of the \
+                 language of the texts?"
+            )));
+        }
+        let mut embedding = Self::empty(dims);
+        for (word, place) in places {
+            embedding.add(word, found[place as usize].as_deref());
+        }
+        Ok(embedding)
+    }
+
+    /// Those of the texts that Foreglow draws.
+    pub fn drawn() -> Self {
+        let mut embedding = Self::empty(drawn::DIMS);
+        for (word, vector) in drawn::vocabulary() {
+            embedding.add(word, Some(&vector));
+        }
+        embedding
+    }
+
+    fn empty(dims: usize) -> Self {
+        Self { rows: HashMap::new(), numbers: vec![0.0; dims], dims }
+    }
+
+    fn add(&mut self, word: Vec<u8>, vector: Option<&[f32]>) {
+        let row = vector.map_or(0, |vector| {
+            self.numbers.extend(vector);
+            (self.numbers.len() / self.dims - 1) as u32
+        });
+        self.rows.insert(word, row);
+    }
+
+    /// Numbers of each word.
+    pub fn dims(&self) -> usize {
+        self.dims
+    }
+
+    /// The vector of a word, in small letters; `None` of one that does not count.
+    pub fn vector(&self, word: &[u8]) -> Option<&[f32]> {
+        let start = *self.rows.get(word)? as usize * self.dims;
+        self.numbers.get(start..start + self.dims)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_has_its_vector_zeros_or_does_not_count() {
+        let dir = tempfile::tempdir().unwrap();
+        let (texts, vectors) = (dir.path().join("texts"), dir.path().join("glove.txt"));
+        std::fs::create_dir(&texts).unwrap();
+        std::fs::write(texts.join("1"), "a b c d e f g h i j ".repeat(3) + "moon moon odd rare").unwrap();
+        std::fs::write(&vectors, "a 9 9\nmoon 1 2\nrare 3 4\n").unwrap();
+        let corpus = |vocabulary| Corpus { folder: texts.clone(), vectors: vectors.clone(), vocabulary };
+        let embedding = Embedding::of(&corpus(12)).unwrap();
+        assert_eq!(embedding.dims(), 2);
+        assert_eq!(embedding.vector(b"moon"), Some(&[1.0, 2.0][..]));
+        assert_eq!(embedding.vector(b"odd"), Some(&[0.0, 0.0][..]), "it counts and has no vector");
+        assert_eq!(embedding.vector(b"rare"), None, "the 13th word does not count");
+        assert_eq!(embedding.vector(b"a"), None, "the commonest do not count");
+        std::fs::write(&vectors, "sun 1 2\n").unwrap();
+        let error = Embedding::of(&corpus(5000)).unwrap_err().to_string();
+        assert!(error.contains("none of the 3 words that count has a vector in"), "{error}");
+    }
+}
