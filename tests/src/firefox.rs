@@ -22,7 +22,8 @@ user_pref("datareporting.policy.dataSubmissionEnabled", false);
 user_pref("network.captive-portal-service.enabled", false);
 user_pref("network.connectivity-service.enabled", false);
 "#;
-const WAIT: Duration = Duration::from_secs(60);
+/// A first start on a busy machine takes its time.
+const WAIT: Duration = Duration::from_secs(180);
 
 /// One Firefox with a fresh profile.
 #[derive(Debug)]

@@ -55,5 +55,5 @@ fn predicted(executors: &str, cores: &str) -> anyhow::Result<String> {
     let example = workspace_dir().join("web/assets/example.jsonl").display().to_string();
     let args = ["predict", &example, "--executors", executors, "--cores", cores, "--format", "json"];
     let answer: Value = Answer::of(home.path(), &args)?.json()?;
-    Ok(answer["prediction"]["completion_time_secs"].to_string())
+    Ok(answer["completion_time_secs"].to_string())
 }
