@@ -81,9 +81,12 @@ unit: build | setup-test
 	  cargo nextest run $(CARGO_FLAGS) && cargo test $(CARGO_FLAGS) --doc; \
 	else cargo test $(CARGO_FLAGS); fi
 
+# All tests of a file run before the browser answers again; its driver would wait for 20 s.
+IN_BROWSER_SECS := 300
 # The laws of the mathematics hold in the browser too: the same tests, compiled for wasm32, in headless Chromium.
 wasm-unit: $(WASM_RUNNER) | setup-test
-	CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER=$(abspath $(WASM_RUNNER)) $(WASM_CARGO) test --release --locked --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-model
+	WASM_BINDGEN_TEST_TIMEOUT=$(IN_BROWSER_SECS) CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER=$(abspath $(WASM_RUNNER)) \
+	  $(WASM_CARGO) test --release --locked --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-model
 
 $(WASM_RUNNER): $(wildcard tests/wasm-runner/src/* tests/wasm-runner/Cargo.*) | setup-run
 	cargo build --locked --release --manifest-path tests/wasm-runner/Cargo.toml --target-dir target/bundle
