@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use foreglow_shared::{Job, Question, Resources, sort};
+use foreglow_shared::{Job, Question, Resources};
 
 use super::front::pareto_front;
 use super::{Exclusion, SAME_MONEY};
@@ -40,7 +40,7 @@ impl Scanned {
         let mut listed: Vec<(u32, u32)> = (0..places).map(|index| self.front[place(index)].configuration).collect();
         listed.extend(&self.passed_over);
         listed.extend(self.best);
-        sort(&mut listed);
+        listed.sort_unstable();
         listed.dedup();
         listed
     }
