@@ -1,8 +1,10 @@
 //! The planner's main path in a real Firefox, where there is one (`./setup.sh test` installs it where Debian has it).
 
 use std::io::Write as _;
+use std::time::Duration;
 
 use anyhow::Context as _;
+use foreglow_shared::View;
 use foreglow_tests::{Answer, FileHost, Firefox, workspace_dir};
 use serde_json::{Value, json};
 
@@ -41,12 +43,26 @@ fn visit(url: &str) -> anyhow::Result<()> {
         let secs = firefox.wait_for("the prediction", SECS, &[json!(executors), json!(cores)])?;
         assert_eq!(secs, json!(predicted(executors, cores)?), "{executors} × {cores}");
     }
-    let link = firefox.wait_for("a link", "return location.hash.startsWith('#v1.') ? location.href : null", &[])?;
+    let link = current_link(&mut firefox)?;
     firefox.goto("about:blank")?;
-    firefox.goto(link.as_str().context("an address is text")?)?;
+    firefox.goto(&link)?;
     let secs = firefox.wait_for("the prediction of the link", SECS, &[json!("2"), json!("2")])?;
     assert_eq!(secs, json!(predicted("2", "2")?));
     Ok(())
+}
+
+/// The address, once it has followed the sliders: it is written a moment after them.
+fn current_link(firefox: &mut Firefox) -> anyhow::Result<String> {
+    for _ in 0..100 {
+        let link = firefox.evaluate("return location.href", &[])?;
+        let link = link.as_str().context("an address is text")?;
+        let asked = View::from_link(link).map(|view| view.question.what_if);
+        if asked.is_ok_and(|asked| (asked.executors, asked.cores_per_executor) == (2, 2)) {
+            return Ok(link.to_owned());
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    anyhow::bail!("the address does not follow the sliders")
 }
 
 /// What `foreglow predict` says of the example that comes with the page, every digit of it.
