@@ -7,6 +7,7 @@ mod advise;
 wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);
 
 mod bad_input;
+mod borrowing;
 mod capacity;
 mod coverage;
 mod decision;

@@ -45,16 +45,14 @@ impl Public {
             let numeric = [&["instance_count", "data_size_MB"], own].concat();
             let columns = Columns { secs: "gross_runtime", stopped: None, numeric: &numeric, category: &[] };
             for machine in machines {
-                let keep = |cell: &dyn Fn(&str) -> String| {
-                    cell("machine_type") == *machine && cell("instance_count") != "2"
-                };
+                let keep =
+                    |cell: &dyn Fn(&str) -> String| cell("machine_type") == *machine && cell("instance_count") != "2";
                 let table = Table::read(&data.join(format!("c3o/{job}.tsv")), &columns, keep)?;
                 c3o.push(Named { name: format!("{job} {machine}"), table });
             }
         }
         let numeric = ["instance_count", "data_size_MB", "line_length", "lines"];
-        let sort =
-            Columns { secs: "gross_runtime", stopped: None, numeric: &numeric, category: &["machine_type"] };
+        let sort = Columns { secs: "gross_runtime", stopped: None, numeric: &numeric, category: &["machine_type"] };
         let nodes = Columns { secs: "Runtime", stopped: None, numeric: &["Nodes"], category: &[] };
         let bell = BELL.map(|job| {
             let table = Table::read(&data.join(format!("bell/{job}.csv")), &nodes, |_| true)?;

@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use foreglow_model::{Column, Dataset, Features, Settings, Values};
+use foreglow_model::{Column, Dataset, Direction, Ensemble, Features, FitError, Setting, Settings, Values};
+
+/// The share of the images that a simulated job processes: with more it never takes less time.
+const SAMPLING_RATE: &str = "sampling rate";
 
 /// Runs, repeats of a setting taken together by their median.
 #[derive(Clone)]
@@ -23,7 +26,11 @@ impl Table {
     ///
     /// # Errors
     /// The file cannot be read, lacks a column, or a value is no number.
-    pub fn read(path: &Path, columns: &Columns, keep: impl Fn(&dyn Fn(&str) -> String) -> bool) -> anyhow::Result<Self> {
+    pub fn read(
+        path: &Path,
+        columns: &Columns,
+        keep: impl Fn(&dyn Fn(&str) -> String) -> bool,
+    ) -> anyhow::Result<Self> {
         let tabs = path.extension().is_some_and(|extension| extension == "tsv");
         let file = || format!("{}", path.display());
         let mut reader = csv::ReaderBuilder::new()
@@ -58,9 +65,30 @@ impl Table {
         Ok(Self(Settings::of(&runs).medians().clone()))
     }
 
+    /// Runs of one job; `None` of none.
+    pub fn of_settings(settings: &[Setting], secs: Vec<f64>) -> Option<Self> {
+        let column =
+            |name: &str, value: fn(&Setting) -> f64| Column::numeric(name, settings.iter().map(value).collect(), None);
+        let features = Features::new(vec![
+            column("executors", |setting| f64::from(setting.executors)),
+            column("cores", |setting| f64::from(setting.cores_per_executor)),
+            column(SAMPLING_RATE, |setting| setting.sampling_rate),
+        ]);
+        let stopped = vec![false; settings.len()];
+        features.and_then(|features| Dataset::new(features, secs, stopped)).ok().map(Self)
+    }
+
     /// Rows.
     pub fn len(&self) -> usize {
         self.0.secs().len()
+    }
+
+    /// The default predictor of these runs.
+    ///
+    /// # Errors
+    /// It cannot be fitted.
+    pub fn fit(&self) -> Result<Ensemble, FitError> {
+        Ensemble::fit_directed(&self.0, &[(SAMPLING_RATE, Direction::Rises)])
     }
 
     /// A column of numbers.
@@ -108,10 +136,62 @@ impl Table {
         (!rows.is_empty()).then(|| Self(self.0.select(rows)))
     }
 
-    /// The rows of one name.
-    pub fn of(&self, column: &str, name: &str) -> Option<Self> {
-        let names = self.names(column);
-        self.keep(|row| names[row] == name)
+    /// These rows and others of the same columns.
+    ///
+    /// # Errors
+    /// The columns differ.
+    pub fn and(&self, others: &Self) -> anyhow::Result<Self> {
+        let pair = |(own, other): (&Column, &Column)| {
+            let values = |column: &Column| match &column.values {
+                Values::Numeric { values, .. } => values.clone(),
+                Values::Category { .. } => Vec::new(),
+            };
+            match &own.values {
+                Values::Numeric { .. } => Column::numeric(&own.name, [values(own), values(other)].concat(), None),
+                Values::Category { .. } => {
+                    Column::category(&own.name, [self.names(&own.name), others.names(&own.name)].concat())
+                }
+            }
+        };
+        let (own, other) = (self.0.features().columns(), others.0.features().columns());
+        let features = Features::new(own.iter().zip(other).map(pair).collect())?;
+        let rows = self.len() + others.len();
+        Ok(Self(Dataset::new(features, [self.0.secs(), others.0.secs()].concat(), vec![false; rows])?))
+    }
+
+    /// One column of numbers, and all others together as one of names.
+    ///
+    /// # Errors
+    /// They make no table.
+    pub fn with_context(&self, number: &str, context: &str) -> anyhow::Result<Self> {
+        let others: Vec<&[f64]> = self
+            .0
+            .features()
+            .columns()
+            .iter()
+            .filter(|column| column.name != number)
+            .map(|column| self.numbers(&column.name))
+            .collect();
+        let name = |row: usize| format!("{:?}", others.iter().map(|column| column[row]).collect::<Vec<f64>>());
+        let numbers = Column::numeric(number, self.numbers(number).to_vec(), None);
+        let names = Column::category(context, (0..self.len()).map(name));
+        let features = Features::new(vec![numbers, names])?;
+        Ok(Self(Dataset::new(features, self.0.secs().to_vec(), vec![false; self.len()])?))
+    }
+
+    /// Tables of the same columns under one another, told apart by a name.
+    ///
+    /// # Errors
+    /// They make no table.
+    pub fn joined(column: &str, tables: &[(&str, &Self)]) -> anyhow::Result<Self> {
+        let named = |(name, table): &(&str, &Self)| {
+            let names = Column::category(column, vec![*name; table.len()]);
+            let features = Features::new([table.0.features().columns(), &[names]].concat())?;
+            anyhow::Ok(Self(Dataset::new(features, table.0.secs().to_vec(), vec![false; table.len()])?))
+        };
+        let mut tables = tables.iter().map(named);
+        let first = tables.next().context("there is no table")??;
+        tables.try_fold(first, |sum, table| sum.and(&table?))
     }
 
     /// Every combination of names of some columns, with its rows, alphabetically.
