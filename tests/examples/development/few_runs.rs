@@ -153,7 +153,8 @@ pub fn print(findings: &[Finding]) {
     let heads: Vec<String> = OWN.iter().map(|own| format!("{own} own")).collect();
     println!("| table | predictor | {} |\n|---|---|{}", heads.join(" | "), "---|".repeat(OWN.len()));
     for ((case, predictor), row) in cells {
-        let cells: Vec<String> = OWN.iter().map(|own| row.get(own).map_or("".into(), |cell| text(cell))).collect();
+        let cells: Vec<String> =
+            OWN.iter().map(|own| row.get(own).map_or_else(String::new, |cell| text(cell))).collect();
         println!("| {case} | {predictor} | {} |", cells.join(" | "));
     }
 }

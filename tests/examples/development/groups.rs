@@ -153,7 +153,7 @@ impl Groups {
 
     fn simulated(&mut self, number: u64) {
         // Not the numbers of the model's own test of simulated jobs.
-        let mut random = Random(number << 32 | 5);
+        let mut random = Random((number << 32) | 5);
         let job = SimulatedJob::draw(number % 4, &mut random);
         let Plan { samples, asked } = Plan::draw(&mut random);
         let mut table = |settings: &[Setting]| {

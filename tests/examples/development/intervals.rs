@@ -85,10 +85,8 @@ pub fn print(findings: &[Finding]) {
         by_part.entry((finding.is_beyond, finding.source)).or_default().extend(finding.log_density);
     }
     let parts: Vec<f64> = by_part.values().filter_map(|part| mean(part)).collect();
-    println!(
-        "\nMean logarithm of the density of ln(measured ÷ predicted), where Student's t says it: {:.4}",
-        mean(&parts).unwrap_or(f64::NAN)
-    );
+    let density = mean(&parts).unwrap_or(f64::NAN);
+    println!("\nMean logarithm of the density of ln(measured ÷ predicted), where Student's t says it: {density:.4}");
 }
 
 fn line(name: &str, findings: &[&Finding]) {

@@ -5,6 +5,7 @@
 //! Exit code 2 where the data is not there.
 
 #![allow(clippy::panic, reason = "a column that the program itself names is there")]
+#![allow(clippy::print_stdout, reason = "the tables are its output")]
 
 mod few_runs;
 mod groups;

@@ -56,7 +56,7 @@ impl Public {
         let nodes = Columns { secs: "Runtime", stopped: None, numeric: &["Nodes"], category: &[] };
         let bell = BELL.map(|job| {
             let table = Table::read(&data.join(format!("bell/{job}.csv")), &nodes, |_| true)?;
-            Ok(Named { name: job.to_owned(), table })
+            anyhow::Ok(Named { name: job.to_owned(), table })
         });
         let trimtuner = Columns {
             secs: "time_s",
