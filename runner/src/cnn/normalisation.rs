@@ -95,7 +95,7 @@ impl Shape {
     fn statistics(self, images: &[f32]) -> Statistics {
         let (mut mean, mut variance) = (vec![0.0; self.channels()], vec![0.0; self.channels()]);
         let count = self.count() as f32;
-        pulp::Arch::new().dispatch(|| {
+        pulp::Arch::new().dispatch(#[inline(always)] || {
             for (channel, (mean, variance)) in mean.iter_mut().zip(&mut variance).enumerate() {
                 *mean = self.planes(channel).map(|plane| sum(&images[plane], |number| number)).sum::<f32>() / count;
                 let middle = *mean;
@@ -108,7 +108,7 @@ impl Shape {
 
     fn normalise(self, images: &[f32], scales: &[[f32; 2]], range: [f32; 2]) -> Vec<f32> {
         let mut output = Vec::with_capacity(images.len());
-        pulp::Arch::new().dispatch(|| {
+        pulp::Arch::new().dispatch(#[inline(always)] || {
             for (place, plane) in images.chunks_exact(self.plane()).enumerate() {
                 let [scale, shift] = scales[place % self.channels()];
                 output.extend(plane.iter().map(|number| limit(number * scale + shift, range)));
@@ -154,7 +154,7 @@ fn backward(state: &State, output: &[f32]) -> [Vec<f32>; 3] {
     let mut of_images = vec![0.0; images.len()];
     let (mut of_gamma, mut of_beta) = (vec![0.0; shape.channels()], vec![0.0; shape.channels()]);
     let count = shape.count() as f32;
-    pulp::Arch::new().dispatch(|| {
+    pulp::Arch::new().dispatch(#[inline(always)] || {
         for channel in 0..shape.channels() {
             let (mean, inverse) = (statistics.mean[channel], statistics.inverse_deviation(channel, *epsilon));
             let [scale, shift] = state.scales[channel];

@@ -6,6 +6,7 @@ use burn::module::Module;
 use burn::nn::{Linear, LinearConfig, pool::MaxPool2d};
 use burn::tensor::{Device, Tensor};
 
+use super::convolution::max_pool;
 use super::layers::{ConvNorm, conv, global_average, halving_max_pool};
 use super::{Architecture, Colour, Input, Trace};
 
@@ -87,7 +88,7 @@ impl ResNet {
 
     /// Scores: images `[n, 3, px, px]` to `[n, 1000]`.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
-        let mut x = self.pool.forward(self.stem.forward_relu(images));
+        let mut x = max_pool(&self.pool, self.stem.forward_relu(images));
         for block in &self.blocks {
             x = block.forward(x);
         }

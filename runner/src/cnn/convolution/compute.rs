@@ -60,7 +60,7 @@ pub fn forward(shape: &Geometry, images: &[f32], weights: &[f32], after: Option<
         if let Some(after) = after {
             let length = portion.rows.len() * shape.out[1];
             let first = first + portion.rows.start * shape.out[1];
-            pulp::Arch::new().dispatch(|| {
+            pulp::Arch::new().dispatch(#[inline(always)] || {
                 for line in 0..portion.images.len() * channels {
                     let place = first + line * step..first + line * step + length;
                     // SAFETY: the lines of a portion have been written just before.

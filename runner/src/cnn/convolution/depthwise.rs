@@ -41,7 +41,7 @@ impl WithSimd for Forward<'_> {
     fn with_simd<S: Simd>(self, _: S) {
         let Self { shape, images, weights, after, output } = self;
         let bordered = Bordered::of(shape);
-        let (mut pixels, mut sums) = (bordered.pixels(), bordered.outputs());
+        let (mut pixels, mut sums) = (bordered.pixels(0.0), bordered.outputs());
         for (plane, input) in images.chunks_exact(shape.inputs()).enumerate() {
             let channel = plane % shape.channels[0];
             bordered.lay_out(input, &mut pixels);
@@ -70,7 +70,7 @@ impl WithSimd for Backward<'_> {
     fn with_simd<S: Simd>(self, _: S) {
         let Self { shape, images, weights, output, found: [mut of_images, mut of_weights] } = self;
         let bordered = Bordered::of(shape);
-        let (mut pixels, mut spread, mut gradient) = (bordered.pixels(), bordered.pixels(), bordered.outputs());
+        let (mut pixels, mut spread, mut gradient) = (bordered.pixels(0.0), bordered.pixels(0.0), bordered.outputs());
         for (plane, output) in output.chunks_exact(shape.outputs()).enumerate() {
             let channel = plane % shape.channels[0];
             let place = plane * shape.inputs()..(plane + 1) * shape.inputs();

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use burn::nn::PaddingConfig2d;
+
 /// Numbers of a portion's patches and outputs, where they are many: half of what a processor core keeps near it.
 const PORTION: usize = 1 << 18;
 /// Outputs of a channel that a portion has at least: with fewer, laying out the weights costs more than the product.
@@ -36,6 +38,34 @@ pub struct Portion {
 }
 
 impl Geometry {
+    /// Of images `[n, channels, height, width]`; `None` where the kernel is larger than the image or the padding is a kind
+    /// of its own.
+    pub fn of(
+        [images, inputs, height, width]: [usize; 4],
+        outputs: usize,
+        kernel: [usize; 2],
+        stride: [usize; 2],
+        padding: &PaddingConfig2d,
+    ) -> Option<Self> {
+        let (top, left, bottom, right) = match padding {
+            PaddingConfig2d::Valid => (0, 0, 0, 0),
+            PaddingConfig2d::Explicit(top, left, bottom, right) => (*top, *left, *bottom, *right),
+            PaddingConfig2d::Same => return None,
+        };
+        let out = |side: usize, padding: usize, kernel: usize, stride: usize| {
+            Some((side + padding).checked_sub(kernel)? / stride + 1)
+        };
+        Some(Self {
+            images,
+            channels: [inputs, outputs],
+            side: [height, width],
+            kernel,
+            stride,
+            padding: [top, left],
+            out: [out(height, top + bottom, kernel[0], stride[0])?, out(width, left + right, kernel[1], stride[1])?],
+        })
+    }
+
     /// Numbers that an output pixel is made of.
     pub fn patch(&self) -> usize {
         self.channels[0] * self.kernel[0] * self.kernel[1]

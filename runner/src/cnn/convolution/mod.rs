@@ -10,6 +10,7 @@ mod bordered;
 mod compute;
 mod depthwise;
 mod geometry;
+mod max_pool;
 mod patches;
 mod product;
 #[cfg(test)]
@@ -20,10 +21,11 @@ use burn::backend::autodiff::grads::Gradients;
 use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
 use burn::backend::flex::FlexTensor;
 use burn::backend::{Autodiff, Flex};
-use burn::nn::{BatchNorm, PaddingConfig2d, conv::Conv2d};
+use burn::nn::{BatchNorm, conv::Conv2d};
 use burn::tensor::{DType, Tensor, TensorData, activation};
 
 use self::compute::After;
+pub use self::max_pool::max_pool;
 use self::geometry::Geometry;
 use super::normalisation::normalise;
 
@@ -134,29 +136,12 @@ struct Work {
 impl Work {
     /// `None` where it is a kind of convolution that Burn is left with.
     fn of(conv: &Conv2d, images: &Tensor<4>) -> Option<Self> {
-        let (top, left, bottom, right) = match &conv.padding {
-            PaddingConfig2d::Valid => (0, 0, 0, 0),
-            PaddingConfig2d::Explicit(top, left, bottom, right) => (*top, *left, *bottom, *right),
-            PaddingConfig2d::Same => return None,
-        };
-        let [images, inputs, height, width] = images.dims();
         let [outputs, _, down, across] = conv.weight.dims();
-        let is_depthwise = conv.groups > 1 && conv.groups == inputs && inputs == outputs;
+        let shape = Geometry::of(images.dims(), outputs, [down, across], conv.stride, &conv.padding)?;
+        let is_depthwise = conv.groups > 1 && conv.groups == shape.channels[0] && shape.channels[0] == outputs;
         if conv.dilation != [1, 1] || !(conv.groups == 1 || is_depthwise) {
             return None;
         }
-        let out = |side: usize, padding: usize, kernel: usize, stride: usize| {
-            Some((side + padding).checked_sub(kernel)? / stride + 1)
-        };
-        let shape = Geometry {
-            images,
-            channels: [inputs, outputs],
-            side: [height, width],
-            kernel: [down, across],
-            stride: conv.stride,
-            padding: [top, left],
-            out: [out(height, top + bottom, down, conv.stride[0])?, out(width, left + right, across, conv.stride[1])?],
-        };
         Some(Self { shape, is_depthwise })
     }
 
