@@ -10,8 +10,8 @@ use burn::nn::{
 };
 use burn::tensor::{Device, Tensor};
 
-use super::dropout::Dropout;
 use super::convolution::max_pool;
+use super::dropout::Dropout;
 use super::layers::{ConvNorm, conv, global_average, halving_max_pool};
 use super::{Architecture, Colour, Input, Trace};
 

@@ -10,6 +10,7 @@ use burn::nn::BatchNorm;
 use burn::tensor::{DType, Tensor, TensorData};
 
 use super::convolution::{Activation, limit};
+use super::vectorised::vectorised;
 
 type Differentiating = Autodiff<Flex, NoCheckpointing>;
 
@@ -34,9 +35,9 @@ fn learning(norm: &BatchNorm, images: Tensor<4>, then: Activation) -> Option<Ten
         return None;
     }
     let (images, gamma, beta) = (images.to_contiguous(), gamma.to_contiguous(), beta.to_contiguous());
-    let statistics = shape.statistics(slice(&images));
+    let statistics = statistics(shape, slice(&images));
     let scales = statistics.scales(slice(&gamma), slice(&beta), norm.epsilon as f32);
-    let output = shape.normalise(slice(&images), &scales, then.range());
+    let output = normalised(shape, slice(&images), &scales, then.range());
     let output = FlexTensor::from_data(TensorData::new(output, shape.0));
 
     let follow = |running: Tensor<1>, numbers: Vec<f32>| {
@@ -90,30 +91,30 @@ impl Shape {
             first..first + plane
         })
     }
+}
 
+vectorised! {
     /// The mean and the variance of each channel, which is divided by n.
-    fn statistics(self, images: &[f32]) -> Statistics {
-        let (mut mean, mut variance) = (vec![0.0; self.channels()], vec![0.0; self.channels()]);
-        let count = self.count() as f32;
-        pulp::Arch::new().dispatch(#[inline(always)] || {
-            for (channel, (mean, variance)) in mean.iter_mut().zip(&mut variance).enumerate() {
-                *mean = self.planes(channel).map(|plane| sum(&images[plane], |number| number)).sum::<f32>() / count;
-                let middle = *mean;
-                let square = |number: f32| (number - middle) * (number - middle);
-                *variance = self.planes(channel).map(|plane| sum(&images[plane], square)).sum::<f32>() / count;
-            }
-        });
+    fn statistics<'a>(shape: Shape, images: &'a [f32]) -> Statistics {
+        let (mut mean, mut variance) = (vec![0.0; shape.channels()], vec![0.0; shape.channels()]);
+        let count = shape.count() as f32;
+        for (channel, (mean, variance)) in mean.iter_mut().zip(&mut variance).enumerate() {
+            *mean = shape.planes(channel).map(|plane| sum(&images[plane], |number| number)).sum::<f32>() / count;
+            let middle = *mean;
+            let square = |number: f32| (number - middle) * (number - middle);
+            *variance = shape.planes(channel).map(|plane| sum(&images[plane], square)).sum::<f32>() / count;
+        }
         Statistics { mean, variance }
     }
+}
 
-    fn normalise(self, images: &[f32], scales: &[[f32; 2]], range: [f32; 2]) -> Vec<f32> {
+vectorised! {
+    fn normalised<'a>(shape: Shape, images: &'a [f32], scales: &'a [[f32; 2]], range: [f32; 2]) -> Vec<f32> {
         let mut output = Vec::with_capacity(images.len());
-        pulp::Arch::new().dispatch(#[inline(always)] || {
-            for (place, plane) in images.chunks_exact(self.plane()).enumerate() {
-                let [scale, shift] = scales[place % self.channels()];
-                output.extend(plane.iter().map(|number| limit(number * scale + shift, range)));
-            }
-        });
+        for (place, plane) in images.chunks_exact(shape.plane()).enumerate() {
+            let [scale, shift] = scales[place % shape.channels()];
+            output.extend(plane.iter().map(|number| limit(number * scale + shift, range)));
+        }
         output
     }
 }
@@ -146,15 +147,15 @@ struct State {
     range: [f32; 2],
 }
 
-/// The gradients of the images, of gamma and of beta (the paper's section 3, with x̂ for the normalised images and m for the
-/// numbers of a channel): ∂β = Σ∂y, ∂γ = Σ∂y·x̂, ∂x = γ/σ · (∂y − ∂β/m − x̂·∂γ/m).
-fn backward(state: &State, output: &[f32]) -> [Vec<f32>; 3] {
-    let State { shape, statistics, epsilon, range: [least, most], .. } = state;
-    let images = slice(&state.images);
-    let mut of_images = vec![0.0; images.len()];
-    let (mut of_gamma, mut of_beta) = (vec![0.0; shape.channels()], vec![0.0; shape.channels()]);
-    let count = shape.count() as f32;
-    pulp::Arch::new().dispatch(#[inline(always)] || {
+vectorised! {
+    /// The gradients of the images, of gamma and of beta (the paper's section 3, with x̂ for the normalised images and m for the
+    /// numbers of a channel): ∂β = Σ∂y, ∂γ = Σ∂y·x̂, ∂x = γ/σ · (∂y − ∂β/m − x̂·∂γ/m).
+    fn backward<'a>(state: &'a State, output: &'a [f32]) -> [Vec<f32>; 3] {
+        let State { shape, statistics, epsilon, range: [least, most], .. } = state;
+        let images = slice(&state.images);
+        let mut of_images = vec![0.0; images.len()];
+        let (mut of_gamma, mut of_beta) = (vec![0.0; shape.channels()], vec![0.0; shape.channels()]);
+        let count = shape.count() as f32;
         for channel in 0..shape.channels() {
             let (mean, inverse) = (statistics.mean[channel], statistics.inverse_deviation(channel, *epsilon));
             let [scale, shift] = state.scales[channel];
@@ -183,8 +184,8 @@ fn backward(state: &State, output: &[f32]) -> [Vec<f32>; 3] {
                 all.for_each(|(to, (number, gradient))| *to = scale * passed(*gradient, *number) + b * number + c);
             }
         }
-    });
-    [of_images, of_gamma, of_beta]
+        [of_images, of_gamma, of_beta]
+    }
 }
 
 /// The step of the graph that a normalisation is.
@@ -258,7 +259,9 @@ mod tests {
     fn the_normalisation_its_gradients_and_its_statistics_are_burns() {
         let device = Device::flex().autodiff();
         let thens = [Activation::None, Activation::Relu, Activation::Relu6];
-        for (dims, then) in [[4, 3, 5, 7], [9, 8, 1, 1], [2, 5, 16, 16]].into_iter().flat_map(|dims| thens.map(|then| (dims, then))) {
+        for (dims, then) in
+            [[4, 3, 5, 7], [9, 8, 1, 1], [2, 5, 16, 16]].into_iter().flat_map(|dims| thens.map(|then| (dims, then)))
+        {
             let random = |dims: [usize; 4]| {
                 Tensor::<4>::random(dims, Distribution::Normal(1.0, 2.0), &Device::flex()).into_data()
             };

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::limit;
 use super::geometry::{Geometry, Portion};
+use super::limit;
 use super::patches::{add_back, interleave, lay_out, separate};
 use super::product::{Into, Matrix, product};
+use crate::cnn::vectorised::vectorised;
 
 /// What becomes of each output: its number times `scale`, plus `shift`, plus the number `beside` it, no less and no more than
 /// `range`.
@@ -60,15 +61,13 @@ pub fn forward(shape: &Geometry, images: &[f32], weights: &[f32], after: Option<
         if let Some(after) = after {
             let length = portion.rows.len() * shape.out[1];
             let first = first + portion.rows.start * shape.out[1];
-            pulp::Arch::new().dispatch(#[inline(always)] || {
-                for line in 0..portion.images.len() * channels {
-                    let place = first + line * step..first + line * step + length;
-                    // SAFETY: the lines of a portion have been written just before.
-                    #[allow(unsafe_code)]
-                    let numbers = unsafe { room[place.clone()].assume_init_mut() };
-                    after.apply(line % channels, numbers, place.start);
-                }
-            });
+            for line in 0..portion.images.len() * channels {
+                let place = first + line * step..first + line * step + length;
+                // SAFETY: the lines of a portion have been written just before.
+                #[allow(unsafe_code)]
+                let numbers = unsafe { room[place.clone()].assume_init_mut() };
+                finish(after, line % channels, numbers, place.start);
+            }
         }
     }
     // SAFETY: the portions cover every output of every image (`portions_cover_every_output_once`), and of each all channels
@@ -100,7 +99,8 @@ pub fn backward(shape: &Geometry, images: &[f32], weights: &[f32], output: &[f32
             }
         };
         if let Some(numbers) = &mut of_weights {
-            let Matrix { numbers: patches, steps: [down, across] } = patches(shape, &portion, images, [&mut planes, &mut columns]);
+            let Matrix { numbers: patches, steps: [down, across] } =
+                patches(shape, &portion, images, [&mut planes, &mut columns]);
             let turned = Matrix { numbers: patches, steps: [across, down] };
             let out = if number == 0 { Into::Replaced(numbers) } else { Into::Added(numbers) };
             product(out, [shape.patch(), 1], [channels, width, shape.patch()], output, turned);
@@ -134,6 +134,13 @@ pub fn backward(shape: &Geometry, images: &[f32], weights: &[f32], output: &[f32
         }
     }
     Gradients { images: of_images, weights: of_weights.map(|numbers| put_back(whole, shape, numbers)) }
+}
+
+vectorised! {
+    /// [`After::apply`].
+    fn finish<'a>(after: After<'a>, channel: usize, numbers: &'a mut [f32], first: usize) {
+        after.apply(channel, numbers, first);
+    }
 }
 
 impl After<'_> {

@@ -3,16 +3,15 @@
 //! A plane is first laid out with its border (`bordered`), so that every tap of the kernel reads one line of numbers that
 //! lie side by side, whatever the stride: the whole plane is then one long loop without edges.
 
-use pulp::{Simd, WithSimd};
-
 use super::bordered::{BLOCK, Bordered};
 use super::compute::{After, Gradients};
 use super::geometry::Geometry;
+use crate::cnn::vectorised::vectorised;
 
 /// As [`super::compute::forward`], with `weights` of `[channels, 1, down, across]`.
 pub fn forward(shape: &Geometry, images: &[f32], weights: &[f32], after: Option<After<'_>>) -> Vec<f32> {
     let mut output = Vec::with_capacity(shape.images * shape.channels[1] * shape.outputs());
-    pulp::Arch::new().dispatch(Forward { shape, images, weights, after, output: &mut output });
+    forward_into(shape, images, weights, after, &mut output);
     output
 }
 
@@ -20,26 +19,18 @@ pub fn forward(shape: &Geometry, images: &[f32], weights: &[f32], after: Option<
 pub fn backward(shape: &Geometry, images: &[f32], weights: &[f32], output: &[f32], wants: [bool; 2]) -> Gradients {
     let mut of_images = wants[0].then(|| vec![0.0; images.len()]);
     let mut of_weights = wants[1].then(|| vec![0.0; weights.len()]);
-    let found = [of_images.as_deref_mut(), of_weights.as_deref_mut()];
-    pulp::Arch::new().dispatch(Backward { shape, images, weights, output, found });
+    backward_into(shape, images, weights, output, [of_images.as_deref_mut(), of_weights.as_deref_mut()]);
     Gradients { images: of_images, weights: of_weights }
 }
 
-/// The forward pass as something that is compiled for each kind of vector instructions, which a closure is not.
-struct Forward<'a> {
-    shape: &'a Geometry,
-    images: &'a [f32],
-    weights: &'a [f32],
-    after: Option<After<'a>>,
-    output: &'a mut Vec<f32>,
-}
-
-impl WithSimd for Forward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { shape, images, weights, after, output } = self;
+vectorised! {
+    fn forward_into<'a>(
+        shape: &'a Geometry,
+        images: &'a [f32],
+        weights: &'a [f32],
+        after: Option<After<'a>>,
+        output: &'a mut Vec<f32>,
+    ) {
         let bordered = Bordered::of(shape);
         let (mut pixels, mut sums) = (bordered.pixels(0.0), bordered.outputs());
         for (plane, input) in images.chunks_exact(shape.inputs()).enumerate() {
@@ -54,30 +45,24 @@ impl WithSimd for Forward<'_> {
     }
 }
 
-/// The backward pass likewise.
-struct Backward<'a> {
-    shape: &'a Geometry,
-    images: &'a [f32],
-    weights: &'a [f32],
-    output: &'a [f32],
-    found: [Option<&'a mut [f32]>; 2],
-}
-
-impl WithSimd for Backward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { shape, images, weights, output, found: [mut of_images, mut of_weights] } = self;
+vectorised! {
+    fn backward_into<'a>(
+        shape: &'a Geometry,
+        images: &'a [f32],
+        weights: &'a [f32],
+        output: &'a [f32],
+        found: [Option<&'a mut [f32]>; 2],
+    ) {
+        let [mut of_images, mut of_weights] = found;
         let bordered = Bordered::of(shape);
-        let (mut pixels, mut spread, mut gradient) = (bordered.pixels(0.0), bordered.pixels(0.0), bordered.outputs());
+        let (mut pixels, mut spread, mut gradient) =
+            (bordered.pixels(0.0), bordered.pixels(0.0), bordered.outputs());
         for (plane, output) in output.chunks_exact(shape.outputs()).enumerate() {
             let channel = plane % shape.channels[0];
             let place = plane * shape.inputs()..(plane + 1) * shape.inputs();
             // What lies between the lines stays zero, and adds nothing below.
-            bordered.lines_mut(&mut gradient).zip(output.chunks_exact(shape.out[1])).for_each(|(to, from)| {
-                to.copy_from_slice(from);
-            });
+            let lines = bordered.lines_mut(&mut gradient).zip(output.chunks_exact(shape.out[1]));
+            lines.for_each(|(to, from)| to.copy_from_slice(from));
             if let Some(all) = &mut of_weights {
                 bordered.lay_out(&images[place.clone()], &mut pixels);
                 let found = &mut all[channel * taps(shape)..][..taps(shape)];

@@ -12,6 +12,7 @@ use burn::tensor::Tensor;
 use super::bordered::{BLOCK, Bordered};
 use super::geometry::Geometry;
 use super::{on_processor, slice, tensor};
+use crate::cnn::vectorised::vectorised;
 
 /// The largest pixels: `[n, channels, height, width]` to `[n, channels, height, width]`, as [`MaxPool2d::forward`] finds them.
 pub fn max_pool(pool: &MaxPool2d, images: Tensor<4>) -> Tensor<4> {
@@ -40,21 +41,21 @@ fn ours(pool: &MaxPool2d, images: Tensor<4>) -> Option<Tensor<4>> {
 }
 
 fn largest(shape: &Geometry, images: &FlexTensor) -> FlexTensor {
-    let planes = shape.images * shape.channels[0];
-    let mut output = Vec::with_capacity(planes * shape.outputs());
-    pulp::Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            let bordered = Bordered::of(shape);
-            let (mut pixels, mut found) = (bordered.pixels(f32::NEG_INFINITY), bordered.outputs());
-            for plane in slice(images).chunks_exact(shape.inputs()) {
-                bordered.lay_out(plane, &mut pixels);
-                largest_of_taps(&mut found, &pixels, bordered.offsets());
-                bordered.lines(&found).for_each(|line| output.extend_from_slice(line));
-            }
-        },
-    );
+    let mut output = Vec::with_capacity(shape.images * shape.channels[0] * shape.outputs());
+    largest_into(shape, slice(images), &mut output);
     tensor(output, [shape.images, shape.channels[0], shape.out[0], shape.out[1]])
+}
+
+vectorised! {
+    fn largest_into<'a>(shape: &'a Geometry, images: &'a [f32], output: &'a mut Vec<f32>) {
+        let bordered = Bordered::of(shape);
+        let (mut pixels, mut found) = (bordered.pixels(f32::NEG_INFINITY), bordered.outputs());
+        for plane in images.chunks_exact(shape.inputs()) {
+            bordered.lay_out(plane, &mut pixels);
+            largest_of_taps(&mut found, &pixels, bordered.offsets());
+            bordered.lines(&found).for_each(|line| output.extend_from_slice(line));
+        }
+    }
 }
 
 #[inline(always)]
@@ -80,42 +81,38 @@ impl Backward<Flex, 1> for Largest {
         let output = grads.consume::<Flex>(&ops.node).to_contiguous();
         let (shape, images) = ops.state;
         if let [Some(parent)] = &ops.parents {
-            let found = gradient(&shape, slice(&images), slice(&output));
+            let mut found = vec![0.0; slice(&images).len()];
+            gradient_into(&shape, slice(&images), slice(&output), &mut found);
             let [height, width] = shape.side;
             grads.register::<Flex>(parent.id, tensor(found, [shape.images, shape.channels[0], height, width]));
         }
     }
 }
 
-/// The gradient of the images: that of an output goes to the first of its largest pixels.
-fn gradient(shape: &Geometry, images: &[f32], output: &[f32]) -> Vec<f32> {
-    let mut of_images = vec![0.0; images.len()];
-    pulp::Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            let bordered = Bordered::of(shape);
-            let (mut pixels, mut spread) = (bordered.pixels(f32::NEG_INFINITY), bordered.pixels(0.0));
-            let (mut most, mut left) = (bordered.outputs(), bordered.outputs());
-            let planes = images.chunks_exact(shape.inputs()).zip(of_images.chunks_exact_mut(shape.inputs()));
-            for ((plane, of_plane), output) in planes.zip(output.chunks_exact(shape.outputs())) {
-                bordered.lay_out(plane, &mut pixels);
-                largest_of_taps(&mut most, &pixels, bordered.offsets());
-                let lines = bordered.lines_mut(&mut left).zip(output.chunks_exact(shape.out[1]));
-                lines.for_each(|(to, from)| to.copy_from_slice(from));
-                spread.fill(0.0);
-                for offset in bordered.offsets() {
-                    let places = spread[*offset..].iter_mut().zip(&pixels[*offset..]);
-                    for ((spread, pixel), (left, most)) in places.zip(left.iter_mut().zip(&most)) {
-                        let taken = if pixel == most { *left } else { 0.0 };
-                        *spread += taken;
-                        *left -= taken;
-                    }
+vectorised! {
+    /// The gradient of the images: that of an output goes to the first of its largest pixels.
+    fn gradient_into<'a>(shape: &'a Geometry, images: &'a [f32], output: &'a [f32], of_images: &'a mut [f32]) {
+        let bordered = Bordered::of(shape);
+        let (mut pixels, mut spread) = (bordered.pixels(f32::NEG_INFINITY), bordered.pixels(0.0));
+        let (mut most, mut left) = (bordered.outputs(), bordered.outputs());
+        let planes = images.chunks_exact(shape.inputs()).zip(of_images.chunks_exact_mut(shape.inputs()));
+        for ((plane, of_plane), output) in planes.zip(output.chunks_exact(shape.outputs())) {
+            bordered.lay_out(plane, &mut pixels);
+            largest_of_taps(&mut most, &pixels, bordered.offsets());
+            let lines = bordered.lines_mut(&mut left).zip(output.chunks_exact(shape.out[1]));
+            lines.for_each(|(to, from)| to.copy_from_slice(from));
+            spread.fill(0.0);
+            for offset in bordered.offsets() {
+                let places = spread[*offset..].iter_mut().zip(&pixels[*offset..]);
+                for ((spread, pixel), (left, most)) in places.zip(left.iter_mut().zip(&most)) {
+                    let taken = if pixel == most { *left } else { 0.0 };
+                    *spread += taken;
+                    *left -= taken;
                 }
-                bordered.take_back(&spread, of_plane);
             }
-        },
-    );
-    of_images
+            bordered.take_back(&spread, of_plane);
+        }
+    }
 }
 
 #[cfg(test)]

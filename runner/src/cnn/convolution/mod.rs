@@ -25,8 +25,8 @@ use burn::nn::{BatchNorm, conv::Conv2d};
 use burn::tensor::{DType, Tensor, TensorData, activation};
 
 use self::compute::After;
-pub use self::max_pool::max_pool;
 use self::geometry::Geometry;
+pub use self::max_pool::max_pool;
 use super::normalisation::normalise;
 
 /// A convolution: `[n, channels, height, width]` to `[n, out, height, width]`.
@@ -45,7 +45,9 @@ pub fn convolve(conv: &Conv2d, images: Tensor<4>) -> Tensor<4> {
         Some(None) => None,
         Some(Some(shift)) => Some(Some((vec![1.0; shift.len()], shift))),
     };
-    after.and_then(|after| work.plain(conv, &images, after, None, Activation::None)).unwrap_or_else(|| conv.forward(images))
+    after
+        .and_then(|after| work.plain(conv, &images, after, None, Activation::None))
+        .unwrap_or_else(|| conv.forward(images))
 }
 
 /// What stands between two convolutions.

@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use super::geometry::Geometry;
+use crate::cnn::vectorised::vectorised;
 
 /// `[images, channels, pixels]` to `[channels, pixels, images]`.
 pub fn interleave(from: &[f32], [images, channels, pixels]: [usize; 3], to: &mut [f32]) {
@@ -27,63 +28,81 @@ pub fn separate<T>(from: &[f32], [images, channels, pixels]: [usize; 3], to: &mu
     }
 }
 
-/// Lays out the patches of some rows of the output: row `(channel, down, across)` of the matrix has that number of every
-/// patch. `planes` are `[channels, pixels, images]`; `columns` is overwritten, with `patch × rows × columns × images` numbers.
-pub fn lay_out(shape: &Geometry, rows: &Range<usize>, images: usize, planes: &[f32], columns: &mut [f32]) {
-    let (line, plane) = (shape.out[1] * images, shape.inputs() * images);
-    for_each_tap(shape, rows.len() * line, columns, |channel, taps, matrix| {
-        let plane = &planes[channel * plane..][..plane];
-        let (inside, across) = (shape.reach(0, taps[0]), shape.reach(1, taps[1]));
-        for (row, line) in rows.clone().zip(matrix.chunks_exact_mut(line)) {
-            if !inside.contains(&row) || across.is_empty() {
-                line.fill(0.0);
-                continue;
-            }
-            let from = &plane[pixel(shape, [row, across.start], taps) * images..];
-            line[..across.start * images].fill(0.0);
-            line[across.end * images..].fill(0.0);
-            let line = &mut line[across.start * images..across.end * images];
-            match (shape.stride[1], images) {
-                (1, _) => line.copy_from_slice(&from[..line.len()]),
-                (stride, 1) => line.iter_mut().zip(from.iter().step_by(stride)).for_each(|(to, from)| *to = *from),
-                (stride, images) => {
-                    let pixels = line.chunks_exact_mut(images).zip(from.chunks(images).step_by(stride));
-                    pixels.for_each(|(to, from)| to.copy_from_slice(from));
+vectorised! {
+    /// Lays out the patches of some rows of the output: row `(channel, down, across)` of the matrix has that number of every
+    /// patch. `planes` are `[channels, pixels, images]`; `columns` is overwritten, with `patch × rows × columns × images` numbers.
+    pub fn lay_out<'a>(
+        shape: &'a Geometry,
+            rows: &'a Range<usize>,
+            images: usize,
+            planes: &'a [f32],
+            columns: &'a mut [f32],
+        ) {
+        let (line, plane) = (shape.out[1] * images, shape.inputs() * images);
+        for_each_tap(shape, rows.len() * line, columns, |channel, taps, matrix| {
+            let plane = &planes[channel * plane..][..plane];
+            let (inside, across) = (shape.reach(0, taps[0]), shape.reach(1, taps[1]));
+            for (row, line) in rows.clone().zip(matrix.chunks_exact_mut(line)) {
+                if !inside.contains(&row) || across.is_empty() {
+                    line.fill(0.0);
+                    continue;
+                }
+                let from = &plane[pixel(shape, [row, across.start], taps) * images..];
+                line[..across.start * images].fill(0.0);
+                line[across.end * images..].fill(0.0);
+                let line = &mut line[across.start * images..across.end * images];
+                match (shape.stride[1], images) {
+                    (1, _) => line.copy_from_slice(&from[..line.len()]),
+                    (stride, 1) => line.iter_mut().zip(from.iter().step_by(stride)).for_each(|(to, from)| *to = *from),
+                    (stride, images) => {
+                        let pixels = line.chunks_exact_mut(images).zip(from.chunks(images).step_by(stride));
+                        pixels.for_each(|(to, from)| to.copy_from_slice(from));
+                    }
                 }
             }
-        }
-    });
+        });
+    }
 }
 
-/// Adds each number of a matrix of patches to the pixel that it is of.
-pub fn add_back(shape: &Geometry, rows: &Range<usize>, images: usize, columns: &mut [f32], planes: &mut [f32]) {
-    let (line, plane) = (shape.out[1] * images, shape.inputs() * images);
-    for_each_tap(shape, rows.len() * line, columns, |channel, taps, matrix| {
-        let plane = &mut planes[channel * plane..][..plane];
-        let (inside, across) = (shape.reach(0, taps[0]), shape.reach(1, taps[1]));
-        for (row, line) in rows.clone().zip(matrix.chunks_exact(line)) {
-            if !inside.contains(&row) || across.is_empty() {
-                continue;
-            }
-            let to = &mut plane[pixel(shape, [row, across.start], taps) * images..];
-            let line = &line[across.start * images..across.end * images];
-            match (shape.stride[1], images) {
-                (1, _) => add(to, line),
-                (stride, 1) => to.iter_mut().step_by(stride).zip(line).for_each(|(to, from)| *to += from),
-                (stride, images) => {
-                    let pixels = to.chunks_mut(images).step_by(stride).zip(line.chunks_exact(images));
-                    pixels.for_each(|(to, from)| add(to, from));
+vectorised! {
+    /// Adds each number of a matrix of patches to the pixel that it is of.
+    pub fn add_back<'a>(
+        shape: &'a Geometry,
+            rows: &'a Range<usize>,
+            images: usize,
+            columns: &'a mut [f32],
+            planes: &'a mut [f32],
+        ) {
+        let (line, plane) = (shape.out[1] * images, shape.inputs() * images);
+        for_each_tap(shape, rows.len() * line, columns, |channel, taps, matrix| {
+            let plane = &mut planes[channel * plane..][..plane];
+            let (inside, across) = (shape.reach(0, taps[0]), shape.reach(1, taps[1]));
+            for (row, line) in rows.clone().zip(matrix.chunks_exact(line)) {
+                if !inside.contains(&row) || across.is_empty() {
+                    continue;
+                }
+                let to = &mut plane[pixel(shape, [row, across.start], taps) * images..];
+                let line = &line[across.start * images..across.end * images];
+                match (shape.stride[1], images) {
+                    (1, _) => add(to, line),
+                    (stride, 1) => to.iter_mut().step_by(stride).zip(line).for_each(|(to, from)| *to += from),
+                    (stride, images) => {
+                        let pixels = to.chunks_mut(images).step_by(stride).zip(line.chunks_exact(images));
+                        pixels.for_each(|(to, from)| add(to, from));
+                    }
                 }
             }
-        }
-    });
+        });
+    }
 }
 
+#[inline(always)]
 fn add(to: &mut [f32], from: &[f32]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
 }
 
 /// Every row of the matrix, of `width` numbers, with its channel and its tap.
+#[inline(always)]
 fn for_each_tap(
     shape: &Geometry,
     width: usize,
@@ -98,6 +117,7 @@ fn for_each_tap(
 }
 
 /// The place in its plane of the pixel that a tap finds for an output; it is inside.
+#[inline(always)]
 fn pixel(shape: &Geometry, out: [usize; 2], taps: [usize; 2]) -> usize {
     let at = |axis: usize| out[axis] * shape.stride[axis] + taps[axis] - shape.padding[axis];
     at(0) * shape.side[1] + at(1)
