@@ -34,8 +34,8 @@ pub struct Gradients {
 /// The convolution of `images` (`[n, channels, height, width]`) with `weights` (`[out, channels, down, across]`):
 /// `[n, out, height, width]`.
 pub fn forward(shape: &Geometry, images: &[f32], weights: &[f32], after: Option<After<'_>>) -> Vec<f32> {
-    let (shape, weights) = useful(shape, weights);
-    let (shape, weights) = (&shape, weights.as_ref());
+    let (shape, weights, steps) = useful(shape, weights);
+    let (shape, weights) = (&shape, Matrix { numbers: &weights, steps });
     let channels = shape.channels[1];
     let count = shape.images * channels * shape.outputs();
     let mut all = Vec::with_capacity(count);
@@ -45,7 +45,6 @@ pub fn forward(shape: &Geometry, images: &[f32], weights: &[f32], after: Option<
         let width = portion.columns(shape);
         let size = [channels, shape.patch(), width];
         let patches = patches(shape, &portion, images, [&mut planes, &mut columns]);
-        let weights = Matrix { numbers: weights, steps: [shape.patch(), 1] };
         let step = shape.outputs();
         let first = portion.first(channels, step);
         match portion.lone(shape) {
@@ -81,11 +80,11 @@ pub fn forward(shape: &Geometry, images: &[f32], weights: &[f32], after: Option<
 
 /// The gradients of the images and of the weights, from that of the output.
 pub fn backward(shape: &Geometry, images: &[f32], weights: &[f32], output: &[f32], wants: [bool; 2]) -> Gradients {
-    let (whole, (shape, weights)) = (shape, useful(shape, weights));
-    let (shape, weights) = (&shape, weights.as_ref());
+    let (whole, (shape, weights, [down, across])) = (shape, useful(shape, weights));
+    let (shape, turned) = (&shape, Matrix { numbers: &weights, steps: [across, down] });
     let [inputs, channels] = shape.channels;
     let mut of_images = wants[0].then(|| vec![0.0; shape.images * inputs * shape.inputs()]);
-    let mut of_weights = wants[1].then(|| vec![0.0; channels * shape.patch()]);
+    let mut of_weights = wants[1].then(|| Vec::with_capacity(channels * shape.patch()));
     let (mut planes, mut columns, mut joined) = (Room::default(), Room::default(), Room::default());
     for (number, portion) in shape.portions().into_iter().enumerate() {
         let (width, step, count) = (portion.columns(shape), shape.outputs(), portion.images.len());
@@ -98,15 +97,24 @@ pub fn backward(shape: &Geometry, images: &[f32], weights: &[f32], output: &[f32
                 Matrix { numbers: joined, steps: [width, 1] }
             }
         };
-        if let Some(numbers) = &mut of_weights {
-            let Matrix { numbers: patches, steps: [down, across] } =
+        if let Some(found) = &mut of_weights {
+            let Matrix { numbers, steps: [down, across] } =
                 patches(shape, &portion, images, [&mut planes, &mut columns]);
-            let turned = Matrix { numbers: patches, steps: [across, down] };
-            let out = if number == 0 { Into::Replaced(numbers) } else { Into::Added(numbers) };
-            product(out, [shape.patch(), 1], [channels, width, shape.patch()], output, turned);
+            let patches = Matrix { numbers, steps: [across, down] };
+            let (steps, size) = ([shape.patch(), 1], [channels, width, shape.patch()]);
+            if number == 0 {
+                let count = channels * shape.patch();
+                product(Into::Room(&mut found.spare_capacity_mut()[..count]), steps, size, output, patches);
+                // SAFETY: the product has written all of them.
+                #[allow(unsafe_code)]
+                unsafe {
+                    found.set_len(count);
+                }
+            } else {
+                product(Into::Added(found), steps, size, output, patches);
+            }
         }
         if let Some(images) = &mut of_images {
-            let turned = Matrix { numbers: weights, steps: [1, shape.patch()] };
             let size = [shape.patch(), channels, width];
             let images = &mut images[portion.first(inputs, shape.inputs())..];
             match portion.lone(shape) {
@@ -209,20 +217,25 @@ fn patches<'a>(
     Matrix { numbers: columns, steps: [width, 1] }
 }
 
-/// The convolution with the taps alone that find the images, and their weights.
-fn useful<'a>(shape: &Geometry, weights: &'a [f32]) -> (Geometry, Cow<'a, [f32]>) {
+/// The convolution with the taps alone that find the images, and their weights as a matrix of a row for each output channel.
+fn useful<'a>(shape: &Geometry, weights: &'a [f32]) -> (Geometry, Cow<'a, [f32]>, [usize; 2]) {
     let taps = shape.useful_taps();
     let cut = shape.with_taps(&taps);
     if cut.kernel == shape.kernel {
-        return (cut, weights.into());
+        return (cut, weights.into(), [cut.patch(), 1]);
+    }
+    let size = shape.kernel[0] * shape.kernel[1];
+    if cut.kernel == [1, 1] {
+        let first = taps[0].start * shape.kernel[1] + taps[1].start;
+        return (cut, weights[first..].into(), [shape.patch(), size]);
     }
     let mut few = Vec::with_capacity(shape.channels[1] * cut.patch());
-    for plane in weights.chunks_exact(shape.kernel[0] * shape.kernel[1]) {
+    for plane in weights.chunks_exact(size) {
         for row in taps[0].clone() {
             few.extend_from_slice(&plane[row * shape.kernel[1]..][taps[1].clone()]);
         }
     }
-    (cut, few.into())
+    (cut, few.into(), [cut.patch(), 1])
 }
 
 /// The gradient of all weights from that of the useful ones; the others have none.
@@ -232,7 +245,12 @@ fn put_back(whole: &Geometry, cut: &Geometry, numbers: Vec<f32>) -> Vec<f32> {
     }
     let taps = whole.useful_taps();
     let size = whole.kernel[0] * whole.kernel[1];
-    let mut all = vec![0.0; whole.channels[0] * whole.channels[1] * size];
+    let mut all = vec![0.0; whole.channels[1] * whole.patch()];
+    if cut.kernel == [1, 1] {
+        let first = taps[0].start * whole.kernel[1] + taps[1].start;
+        all[first..].iter_mut().step_by(size).zip(numbers).for_each(|(to, from)| *to = from);
+        return all;
+    }
     for (plane, few) in all.chunks_exact_mut(size).zip(numbers.chunks_exact(cut.kernel[0] * cut.kernel[1])) {
         for (row, few) in taps[0].clone().zip(few.chunks_exact(cut.kernel[1])) {
             plane[row * whole.kernel[1]..][taps[1].clone()].copy_from_slice(few);
