@@ -33,11 +33,11 @@ vectorised! {
     /// patch. `planes` are `[channels, pixels, images]`; `columns` is overwritten, with `patch × rows × columns × images` numbers.
     pub fn lay_out<'a>(
         shape: &'a Geometry,
-            rows: &'a Range<usize>,
-            images: usize,
-            planes: &'a [f32],
-            columns: &'a mut [f32],
-        ) {
+        rows: &'a Range<usize>,
+        images: usize,
+        planes: &'a [f32],
+        columns: &'a mut [f32],
+    ) {
         let (line, plane) = (shape.out[1] * images, shape.inputs() * images);
         for_each_tap(shape, rows.len() * line, columns, |channel, taps, matrix| {
             let plane = &planes[channel * plane..][..plane];
@@ -68,11 +68,11 @@ vectorised! {
     /// Adds each number of a matrix of patches to the pixel that it is of.
     pub fn add_back<'a>(
         shape: &'a Geometry,
-            rows: &'a Range<usize>,
-            images: usize,
-            columns: &'a mut [f32],
-            planes: &'a mut [f32],
-        ) {
+        rows: &'a Range<usize>,
+        images: usize,
+        columns: &'a mut [f32],
+        planes: &'a mut [f32],
+    ) {
         let (line, plane) = (shape.out[1] * images, shape.inputs() * images);
         for_each_tap(shape, rows.len() * line, columns, |channel, taps, matrix| {
             let plane = &mut planes[channel * plane..][..plane];
