@@ -12,6 +12,7 @@ use web_sys::{Element, KeyboardEvent, MouseEvent};
 use crate::chart::about::{About, Mark, in_short};
 use crate::chart::axes::{Frame, width_of};
 use crate::chart::export::standalone;
+use crate::chart::markup::Markup;
 use crate::chart::scale::Spread;
 use crate::chart::sheet::Sheet;
 use crate::download::download;
@@ -25,11 +26,16 @@ const REACH_PX: f64 = 60.0;
 
 /// A drawing with a place for everything that the page holds.
 pub trait Drawing: Comparable + Send + Sync {
-    /// What the what-if does not change: drawn once.
-    fn picture(&self) -> AnyView;
+    /// What neither the what-if nor the limits change: drawn once.
+    fn picture(&self) -> Markup;
+
+    /// What follows the deadline and the budget; reactive.
+    fn limits(&self, _planner: Planner) -> Option<Markup> {
+        None
+    }
 
     /// What follows the what-if; reactive.
-    fn moving(&self, planner: Planner) -> Option<AnyView>;
+    fn moving(&self, planner: Planner) -> Option<Markup>;
 
     /// What can be pointed at, from left to right.
     fn marks(&self) -> Vec<Mark>;
@@ -41,8 +47,8 @@ pub trait Drawing: Comparable + Send + Sync {
     fn describe(&self) -> String;
 
     /// What its colours and shapes mean.
-    fn legend(&self) -> Option<AnyView> {
-        None
+    fn legend(&self) -> Markup {
+        Markup::new()
     }
 }
 
@@ -153,13 +159,15 @@ pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
         Some(about) => about.taken(planner.what_if.get()).unwrap_or_else(|| planner.what_if.get()),
         None => planner.what_if.get(),
     });
-    let ring = move || {
-        let about = pointed.get()?;
-        let (x, y) = drawing.with(|drawing| place_of(&drawing.as_ref()?.marks(), about))?;
-        Some(view! { <circle class="ring" cx=x cy=y r=9.0 /> })
-    };
-    let picture = move || drawing.with(|drawing| drawing.as_ref().map(|drawing| drawing.picture()));
-    let moving = move || drawing.with(|drawing| drawing.as_ref().and_then(|drawing| drawing.moving(planner)));
+    let ring = part(drawing, move |drawing| {
+        let mut ring = Markup::new();
+        ring.circle("ring", place_of(&drawing.marks(), pointed.get()?)?, 9.0);
+        Some(ring)
+    });
+    let picture = part(drawing, |drawing| Some(drawing.picture()));
+    let limits = part(drawing, move |drawing| drawing.limits(planner));
+    let moving = part(drawing, move |drawing| drawing.moving(planner));
+    let legend = part(drawing, |drawing| Some(drawing.legend()));
     let save_svg = move |_| {
         let svg = place.node.get_untracked().and_then(|node| node.query_selector("svg").ok().flatten());
         if let Some(text) = svg.and_then(|svg: Element| standalone(&svg, title)) {
@@ -216,9 +224,10 @@ pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
                         }
                     }
                 >
-                    <g>{picture}</g>
-                    <g class="moving">{moving}</g>
-                    {ring}
+                    <g inner_html=picture></g>
+                    <g inner_html=limits></g>
+                    <g class="moving" inner_html=moving></g>
+                    <g inner_html=ring></g>
                 </svg>
             </div>
             <div class="chart-foot">
@@ -233,10 +242,31 @@ pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
                     <button type="button" class="tool" data-testid=csv_id aria-label=csv_label on:click=save_csv>"CSV"</button>
                 </div>
             </div>
-            {move || drawing.with(|drawing| drawing.as_ref().and_then(|drawing| drawing.legend()))}
+            <div class="keys-of" inner_html=legend></div>
         </section>
     }
     .into_any()
+}
+
+/// A part of a drawing, as far as there is one; every part of every drawing is of this one type.
+fn part(drawing: Drawn, draw: impl Fn(&dyn Drawing) -> Option<Markup> + Send + Sync + 'static) -> Part {
+    Box::new(move || {
+        let part = drawing.with(|drawing| draw(drawing.as_deref()?));
+        part.unwrap_or_default().into_text()
+    })
+}
+
+type Part = Box<dyn Fn() -> String + Send + Sync>;
+
+/// What colours and shapes mean: the class of each, and its words.
+pub fn keys(keys: &[(&str, &str)]) -> Markup {
+    let mut items = Markup::new();
+    for (class, words) in keys {
+        items.words("li", &[("class", &format_args!("key {class}"))], words);
+    }
+    let mut list = Markup::new();
+    list.group("ul", "legend", &items);
+    list
 }
 
 /// A choice of a few, side by side.

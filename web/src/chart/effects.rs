@@ -5,9 +5,10 @@ use foreglow_shared::{WhatIf, format_duration, format_rate, sort_by};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark, value_in_words};
-use crate::chart::axes::{Frame, path, x_axis, y_axis};
+use crate::chart::axes::{Beside, Frame, looked_at, path, x_axis, y_axis};
 use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch};
 use crate::chart::grid::thinned;
+use crate::chart::markup::Markup;
 use crate::chart::overview::Overview;
 use crate::chart::scale::{Scale, Spread};
 use crate::chart::sheet::{Sheet, digits};
@@ -149,7 +150,7 @@ impl Alone {
 }
 
 impl Drawing for Alone {
-    fn picture(&self) -> AnyView {
+    fn picture(&self) -> Markup {
         let labels = match self.feature {
             Feature::SamplingRate => self
                 .x
@@ -165,20 +166,23 @@ impl Drawing for Alone {
             Feature::SamplingRate => "share of the images",
         };
         let scaled = self.y.number_ticks(TICKS).into_iter().map(|(tick, label)| (tick, format!("×{label}"))).collect();
-        let points = self.points.iter().map(|point| {
+        let mut picture = y_axis(self.frame, &self.y, scaled);
+        picture.add(&x_axis(self.frame, &self.x, labels, name));
+        picture.path("effect-line", &path(self.curve.iter().map(|point| self.px(*point))));
+        for point in &self.points {
             let (cx, cy) = self.px(*point);
-            view! { <circle class="run scaled" cx=cx cy=cy r=4.0 data-testid="scaled-point" /> }
-        });
-        view! {
-            {y_axis(self.frame, &self.y, scaled)}
-            {x_axis(self.frame, &self.x, labels, name)}
-            <path class="effect-line" d=path(self.curve.iter().map(|point| self.px(*point))) />
-            {points.collect_view()}
+            picture.shape("circle", &[
+                ("class", &"run scaled"),
+                ("cx", &cx),
+                ("cy", &cy),
+                ("r", &4.0),
+                ("data-testid", &"scaled-point"),
+            ]);
         }
-        .into_any()
+        picture
     }
 
-    fn moving(&self, planner: Planner) -> Option<AnyView> {
+    fn moving(&self, planner: Planner) -> Option<Markup> {
         let fitted = planner.fitted()?;
         let effects = fitted.effects.as_ref().ok()?;
         let WhatIf { executors, cores_per_executor } = planner.what_if.get();
@@ -187,17 +191,9 @@ impl Drawing for Alone {
         let (cx, cy) = self.px((value, scaled));
         let anchor = if cx > self.frame.width / 2.0 { "end" } else { "start" };
         let x = if anchor == "end" { cx - 12.0 } else { cx + 12.0 };
-        Some(
-            view! {
-                <g class="looked-at-mark">
-                    <circle cx=cx cy=cy r=7.0 />
-                    <text x=x y=(cy - 10.0).max(14.0) text-anchor=anchor data-testid="factor" data-value=scaled.to_string()>
-                        {format!("×{scaled:.2}")}
-                    </text>
-                </g>
-            }
-            .into_any(),
-        )
+        let at = (x, (cy - 10.0).max(14.0));
+        let beside = Beside { at, anchor, words: format!("×{scaled:.2}"), value: Some(("factor", scaled)) };
+        Some(looked_at((cx, cy), Some(beside)))
     }
 
     fn marks(&self) -> Vec<Mark> {
