@@ -53,7 +53,7 @@ pub fn width_of(place: NodeRef<Div>) -> RwSignal<f64> {
     let watched = StoredValue::new_local(None::<(ResizeObserver, Resized)>);
     Effect::new(move |_| {
         let Some(element) = place.get() else { return };
-        width.set(f64::from(element.client_width()));
+        // It tells the first width too, once the browser has laid the page out: to ask for it now would have it laid out at once.
         let resized = Closure::<dyn Fn(Vec<ResizeObserverEntry>)>::new(move |entries: Vec<ResizeObserverEntry>| {
             if let Some(entry) = entries.first() {
                 let now = entry.content_rect().width();
@@ -111,7 +111,8 @@ pub fn x_axis(frame: Frame, scale: &Scale, ticks: Vec<(f64, String)>, name: &str
         axis.group("g", "tick", &tick);
     }
     let middle = (left + right) / 2.0;
-    let place: Attributes = &[("class", &"axis-name"), ("x", &middle), ("y", &(foot + 40.0)), ("text-anchor", &"middle")];
+    let place: Attributes =
+        &[("class", &"axis-name"), ("x", &middle), ("y", &(foot + 40.0)), ("text-anchor", &"middle")];
     axis.words("text", place, name);
     hidden("axis x", &axis)
 }

@@ -9,10 +9,11 @@ use leptos::html::Div;
 use leptos::prelude::*;
 use web_sys::{Element, KeyboardEvent, MouseEvent};
 
-use crate::chart::about::{About, Mark, in_short};
+use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, width_of};
 use crate::chart::export::standalone;
 use crate::chart::markup::Markup;
+use crate::chart::overview::Overview;
 use crate::chart::scale::Spread;
 use crate::chart::sheet::Sheet;
 use crate::download::download;
@@ -105,9 +106,10 @@ impl Place {
         Self { node, width: width_of(node), height }
     }
 
-    /// The size of the drawing; reactive.
-    pub fn frame(self) -> Frame {
-        Frame { width: self.width.get().max(LEAST_WIDTH_PX), height: self.height }
+    /// The size of the drawing, once the browser has laid it out; reactive.
+    pub fn frame(self) -> Option<Frame> {
+        let width = self.width.get();
+        (width > 0.0).then(|| Frame { width: width.max(LEAST_WIDTH_PX), height: self.height })
     }
 
     fn point(self, event: &MouseEvent) -> Option<(f64, f64)> {
@@ -119,6 +121,7 @@ impl Place {
 /// A drawing in its card.
 pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
     let planner = expect_context::<Planner>();
+    let overview = expect_context::<Overview>();
     let Card { id, title, says, switches, .. } = card;
     let pointed = RwSignal::new(None::<About>);
     let focused = RwSignal::new(false);
@@ -153,7 +156,7 @@ pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
     };
     let readout = move || match pointed.get() {
         Some(about) => about.words(planner),
-        None => in_short(planner, planner.what_if.get()),
+        None => overview.in_short.get(),
     };
     let asked = Signal::derive(move || match pointed.get() {
         Some(about) => about.taken(planner.what_if.get()).unwrap_or_else(|| planner.what_if.get()),
@@ -214,7 +217,7 @@ pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
                 <svg
                     role="img"
                     aria-label=what_it_is
-                    width=move || place.frame().width
+                    width=move || place.frame().map_or(0.0, |frame| frame.width)
                     height=place.height
                     on:pointermove=point
                     on:pointerleave=move |_| pointed.set(None)

@@ -56,7 +56,7 @@ pub fn CompletionTimeChart() -> impl IntoView {
     let times = Memo::new(move |_| Some(Arc::new(Times::of(planner, &*overview.grid.get()?)?)));
     let drawing = drawn(move || {
         let deadline = planner.deadline_secs.get();
-        Some(CompletionTimes::of(times.get()?, deadline, place.frame(), (x.get(), y.get())))
+        Some(CompletionTimes::of(times.get()?, deadline, place.frame()?, (x.get(), y.get())))
     });
     let frame = Card {
         id: "chart",
@@ -136,7 +136,8 @@ impl Drawing for CompletionTimes {
         let counts = self.x.count_ticks(self.frame.labels_across());
         picture.add(&x_axis(self.frame, &self.x, counts, "executors"));
         for line in lines {
-            let points: Vec<(f64, f64)> = line.points.iter().map(|point| self.px(point.executors, point.secs)).collect();
+            let points: Vec<(f64, f64)> =
+                line.points.iter().map(|point| self.px(point.executors, point.secs)).collect();
             let mut drawn = Markup::new();
             drawn.path("", &path(points.iter().copied()));
             // A dot at each whole number says that there is nothing between them; of many they would be a thick line.
@@ -148,17 +149,20 @@ impl Drawing for CompletionTimes {
         for Measured { run, whole_job_secs } in runs {
             let (cx, cy) = self.px(run.executors, *whole_job_secs);
             let kind = if run.sampling_rate == 1.0 { "whole" } else { "share" };
-            picture.shape("circle", &[
-                ("class", &format_args!("run {kind} {}", shade(cores, run.cores_per_executor))),
-                ("cx", &cx),
-                ("cy", &cy),
-                ("r", &4.5),
-                ("data-testid", &"measured-point"),
-                ("data-executors", &run.executors),
-                ("data-cores", &run.cores_per_executor),
-                ("data-sampling-rate", &run.sampling_rate),
-                ("data-secs", &run.completion_time_secs),
-            ]);
+            picture.shape(
+                "circle",
+                &[
+                    ("class", &format_args!("run {kind} {}", shade(cores, run.cores_per_executor))),
+                    ("cx", &cx),
+                    ("cy", &cy),
+                    ("r", &4.5),
+                    ("data-testid", &"measured-point"),
+                    ("data-executors", &run.executors),
+                    ("data-cores", &run.cores_per_executor),
+                    ("data-sampling-rate", &run.sampling_rate),
+                    ("data-secs", &run.completion_time_secs),
+                ],
+            );
         }
         picture
     }

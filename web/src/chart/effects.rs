@@ -12,6 +12,7 @@ use crate::chart::markup::Markup;
 use crate::chart::overview::Overview;
 use crate::chart::scale::{Scale, Spread};
 use crate::chart::sheet::{Sheet, digits};
+use crate::later::Later;
 use crate::panel::capitalised;
 use crate::state::Planner;
 
@@ -54,9 +55,9 @@ pub fn EffectsCharts() -> impl IntoView {
             <p class="says" data-testid="effects-product">{product}</p>
             {reason}
             <div class="triple">
-                {alone(Feature::InverseExecutors, "effect-executors", "Executors")}
-                {alone(Feature::InverseCores, "effect-cores", "Cores")}
-                {alone(Feature::SamplingRate, "effect-rate", "Images")}
+                <Later>{alone(Feature::InverseExecutors, "effect-executors", "Executors")}</Later>
+                <Later>{alone(Feature::InverseCores, "effect-cores", "Cores")}</Later>
+                <Later>{alone(Feature::SamplingRate, "effect-rate", "Images")}</Later>
             </div>
         </section>
     }
@@ -75,7 +76,7 @@ fn alone(feature: Feature, id: &'static str, title: &'static str) -> impl IntoVi
             Feature::InverseCores => grid.cores.clone(),
             Feature::SamplingRate => Vec::new(),
         };
-        Alone::of(fitted.effects.as_ref().ok()?, feature, &counts, spread.get(), place.frame())
+        Alone::of(fitted.effects.as_ref().ok()?, feature, &counts, spread.get(), place.frame()?)
     });
     let frame = Card {
         id,
@@ -93,7 +94,7 @@ fn alone(feature: Feature, id: &'static str, title: &'static str) -> impl IntoVi
 
 /// What level 1 gives each feature of the what-if: `×0.66 for 4 cores`, and what becomes of the product.
 fn in_words(planner: Planner, effects: &Effects) -> String {
-    let what_if @ WhatIf { executors, cores_per_executor } = planner.what_if.get();
+    let WhatIf { executors, cores_per_executor } = planner.what_if.get();
     let setting = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
     let factor = |effect: &foreglow_model::Effect| {
         let value = effect.feature.value(setting);
@@ -104,7 +105,7 @@ fn in_words(planner: Planner, effects: &Effects) -> String {
     let product: f64 = factors.iter().map(|(factor, _)| factor).product();
     let words: Vec<String> = factors.into_iter().map(|(_, words)| words).collect();
     let published = effects.secs(setting).map_or_else(|| "no time".into(), format_duration);
-    let own = planner.predict(what_if).and_then(|prediction| prediction.completion_time_secs);
+    let own = planner.prediction.with(|prediction| prediction.as_ref()?.completion_time_secs);
     let own = own.map(|secs| format!("; Foreglow's own predictor says {}", format_duration(secs))).unwrap_or_default();
     format!(
         "The published scenario 4-2: {} = ×{product:.3}, of which its level 2 makes {published}{own}.",
@@ -171,13 +172,10 @@ impl Drawing for Alone {
         picture.path("effect-line", &path(self.curve.iter().map(|point| self.px(*point))));
         for point in &self.points {
             let (cx, cy) = self.px(*point);
-            picture.shape("circle", &[
-                ("class", &"run scaled"),
-                ("cx", &cx),
-                ("cy", &cy),
-                ("r", &4.0),
-                ("data-testid", &"scaled-point"),
-            ]);
+            picture.shape(
+                "circle",
+                &[("class", &"run scaled"), ("cx", &cx), ("cy", &cy), ("r", &4.0), ("data-testid", &"scaled-point")],
+            );
         }
         picture
     }

@@ -62,7 +62,7 @@ pub fn HeatMapChart() -> impl IntoView {
     let place = Place::new(HEIGHT_PX);
     let measure = RwSignal::new(Measure::Time);
     let drawing =
-        drawn(move || HeatMap::of(planner, overview.grid.get()?, overview.rates.get(), measure.get(), place.frame()));
+        drawn(move || HeatMap::of(planner, overview.grid.get()?, overview.rates.get(), measure.get(), place.frame()?));
     let says = Signal::derive(move || match (measure.get(), planner.deadline_secs.get()) {
         (Measure::Chance, None) => "A chance needs a deadline: set one above.".into(),
         (_, Some(deadline)) => format!(
@@ -161,14 +161,10 @@ impl HeatMap {
                 let (x, y, ..) = self.cell(row, column);
                 let (x, y) = (hundredths(x), hundredths(y));
                 let class = value.map_or("heat heat-none", |value| CELLS[self.step(value)]);
-                cells.shape("rect", &[
-                    ("class", &class),
-                    ("x", &x),
-                    ("y", &y),
-                    ("width", &width),
-                    ("height", &height),
-                    ("rx", &corner),
-                ]);
+                cells.shape(
+                    "rect",
+                    &[("class", &class), ("x", &x), ("y", &y), ("width", &width), ("height", &height), ("rx", &corner)],
+                );
                 if let Some(value) = value.filter(|_| has_room) {
                     let deep = if self.step(value) > STEPS / 2 { "on-deep" } else { "on-pale" };
                     let (x, y) = (hundredths(x + width / 2.0), hundredths(y + height / 2.0 + 4.5));
@@ -235,14 +231,17 @@ impl Drawing for HeatMap {
         let (x, y, width, height) = self.cell(row, column);
         let gap = if width > 12.0 && height > 12.0 { 2.0 } else { 0.0 };
         let mut moving = Markup::new();
-        moving.shape("rect", &[
-            ("class", &"looked-at-cell"),
-            ("x", &(x - 1.0)),
-            ("y", &(y - 1.0)),
-            ("width", &((width - gap).max(4.0) + 2.0)),
-            ("height", &((height - gap).max(4.0) + 2.0)),
-            ("rx", &4.0),
-        ]);
+        moving.shape(
+            "rect",
+            &[
+                ("class", &"looked-at-cell"),
+                ("x", &(x - 1.0)),
+                ("y", &(y - 1.0)),
+                ("width", &((width - gap).max(4.0) + 2.0)),
+                ("height", &((height - gap).max(4.0) + 2.0)),
+                ("rx", &4.0),
+            ],
+        );
         Some(moving)
     }
 

@@ -52,7 +52,7 @@ fn checked(upwards: Upwards, id: &'static str, title: &'static str) -> impl Into
     let runs = Memo::new(move |_| planner.fitted().map(|fitted| fitted.predictor.held_out()).unwrap_or_default());
     let drawing = drawn(move || {
         planner.fitted()?;
-        Some(Checked::of(upwards, runs.get(), spread.get(), place.frame()))
+        Some(Checked::of(upwards, runs.get(), spread.get(), place.frame()?))
     });
     let says = Signal::derive(move || match (runs.with(Vec::is_empty), upwards) {
         (true, _) => "There are too few different runs to leave some out; collect more.".into(),
@@ -134,13 +134,10 @@ impl Drawing for Checked {
         picture.path("ideal", &self.right());
         for run in &self.runs {
             let (cx, cy) = self.px(run);
-            picture.shape("circle", &[
-                ("class", &"run checked"),
-                ("cx", &cx),
-                ("cy", &cy),
-                ("r", &4.0),
-                ("data-testid", &"checked-point"),
-            ]);
+            picture.shape(
+                "circle",
+                &[("class", &"run checked"), ("cx", &cx), ("cy", &cy), ("r", &4.0), ("data-testid", &"checked-point")],
+            );
         }
         picture
     }

@@ -135,9 +135,6 @@ mod tests {
     fn numbers_are_written_with_the_digits_that_they_have() {
         let mut markup = Markup::new();
         markup.line((0.5, 1.0), (62.0, 0.1 + 0.2));
-        assert_eq!(
-            markup.into_text(),
-            "<line x1=\"0.5\" y1=\"1\" x2=\"62\" y2=\"0.30000000000000004\"></line>"
-        );
+        assert_eq!(markup.into_text(), "<line x1=\"0.5\" y1=\"1\" x2=\"62\" y2=\"0.30000000000000004\"></line>");
     }
 }

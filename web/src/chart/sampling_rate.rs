@@ -43,7 +43,7 @@ pub fn SamplingRateChart() -> impl IntoView {
         let (shortest, longest) =
             times.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), t| (low.min(t), high.max(t)));
         let least = runs.iter().map(|run| run.sampling_rate).fold(1.0, f64::min).min(0.5);
-        let frame = place.frame();
+        let frame = place.frame()?;
         let (left, right) = frame.across();
         Some(Shares {
             x: Scale::new(Spread::Log, (least, 1.0), (left + 12.0, right - 12.0)),

@@ -65,7 +65,7 @@ pub fn SpeedUpChart() -> impl IntoView {
     let spread = RwSignal::new(Spread::Linear);
     let drawing = drawn(move || {
         let fitted = planner.fitted()?;
-        Some(SpeedUps::of(&fitted, &overview.grid.get()?, (gain.get(), over.get()), spread.get(), place.frame()))
+        Some(SpeedUps::of(&fitted, &overview.grid.get()?, (gain.get(), over.get()), spread.get(), place.frame()?))
     });
     let says = Signal::derive(move || match (gain.get(), over.get()) {
         (Gain::SpeedUp, Over::Executors) => {

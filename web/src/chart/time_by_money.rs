@@ -51,7 +51,7 @@ pub fn TimeByMoneyChart() -> impl IntoView {
         let grid = overview.grid.get()?;
         let limits = (planner.deadline_secs.get(), planner.budget.get());
         let spreads = (x.get(), y.get());
-        Some(TimeByMoney::of(&decision, &grid, overview.rates.get(), limits, place.frame(), spreads))
+        Some(TimeByMoney::of(&decision, &grid, overview.rates.get(), limits, place.frame()?, spreads))
     });
     let frame = Card {
         id: "time-by-money",
@@ -128,15 +128,18 @@ impl Drawing for TimeByMoney {
         for point in &self.front {
             let (cx, cy) = self.px(point);
             let WhatIf { executors, cores_per_executor } = &point.configuration;
-            picture.shape("circle", &[
-                ("class", &"front-dot"),
-                ("cx", &cx),
-                ("cy", &cy),
-                ("r", &4.0),
-                ("data-testid", &"front-point"),
-                ("data-executors", executors),
-                ("data-cores", cores_per_executor),
-            ]);
+            picture.shape(
+                "circle",
+                &[
+                    ("class", &"front-dot"),
+                    ("cx", &cx),
+                    ("cy", &cy),
+                    ("r", &4.0),
+                    ("data-testid", &"front-point"),
+                    ("data-executors", executors),
+                    ("data-cores", cores_per_executor),
+                ],
+            );
         }
         picture
     }
@@ -160,7 +163,7 @@ impl Drawing for TimeByMoney {
 
     fn moving(&self, planner: Planner) -> Option<Markup> {
         let configuration = planner.what_if.get();
-        let secs = planner.predict(configuration)?.completion_time_secs?;
+        let secs = planner.prediction.with(|prediction| prediction.as_ref()?.completion_time_secs)?;
         let cost = self.rates.cost(configuration.executors, configuration.cores_per_executor, secs);
         let (foot, top) = self.frame.up();
         let (left, right) = self.frame.across();
