@@ -9,8 +9,8 @@ use foreglow_shared::{
 use leptos::prelude::*;
 
 use crate::clipboard::CopyButton;
-use crate::errand::{Errand, WORKER};
-use crate::fit::{FromWorker, ToWorker};
+use crate::errand::{Errand, READER};
+use crate::fit::{FromErrand, ToErrand};
 use crate::panel::prediction::capitalised;
 use crate::state::Planner;
 
@@ -36,12 +36,12 @@ pub fn NextSamples() -> impl IntoView {
         question.what_if = foreglow_shared::WhatIf { executors: 1, cores_per_executor: 1 };
         let ask = move || {
             advice.set(None);
-            let told = move |told: Result<FromWorker, String>| match told {
-                Ok(FromWorker::Advised(advised)) => advice.set(Some(advised)),
+            let told = move |told: Result<FromErrand, String>| match told {
+                Ok(FromErrand::Advised(advised)) => advice.set(Some(advised)),
                 Ok(_) => {}
                 Err(reason) => advice.set(Some(Err(reason))),
             };
-            match Errand::start(WORKER, &ToWorker::Advise(job, Box::new(question)), None, told) {
+            match Errand::start(READER, &ToErrand::Advise(job, Box::new(question)), None, told) {
                 Ok(started) => errand.set_value(Some(started)),
                 Err(reason) => advice.set(Some(Err(reason))),
             }
