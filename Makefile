@@ -53,8 +53,11 @@ $(PLANNER)/index.html: $(WEB_WASM) $(READER) $(COMPARISON) index.html $(wildcard
 	  --reader $(READER) --comparison $(COMPARISON) --out $(PLANNER)
 
 # Cargo knows what the page is made of, and leaves the file alone when nothing changed.
-$(WEB_WASM) $(READER) &: FORCE | setup-run
+$(WEB_WASM): FORCE | setup-run
 	$(WASM_CARGO) build --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-web --bins
+
+# Both are made by one command.
+$(READER): $(WEB_WASM) ;
 
 # The comparison of all learners with Burn, which most visits never fetch.
 $(COMPARISON): FORCE | setup-run
