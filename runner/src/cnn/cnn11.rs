@@ -15,6 +15,7 @@ use burn::nn::{
 };
 use burn::tensor::{Device, Tensor, activation::leaky_relu};
 
+use super::convolution::convolve;
 use super::{Architecture, Colour, Input, Trace};
 
 /// What is known of it.
@@ -56,9 +57,9 @@ impl Cnn11 {
 
     /// Scores: images `[n, 3, 32, 32]` to `[n, 143]`.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
-        let mut x = self.pool.forward(leaky_relu(self.conv1.forward(images), SLOPE));
+        let mut x = self.pool.forward(leaky_relu(convolve(&self.conv1, images), SLOPE));
         for conv in &self.convs {
-            x = leaky_relu(conv.forward(x), SLOPE);
+            x = leaky_relu(convolve(conv, x), SLOPE);
         }
         let mut x: Tensor<2> = self.pool.forward(x).flatten(1, 3);
         for dense in &self.dense {

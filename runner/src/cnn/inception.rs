@@ -8,7 +8,7 @@ use burn::nn::{
     conv::Conv2dConfig,
     pool::{AvgPool2d, AvgPool2dConfig, MaxPool2d},
 };
-use burn::tensor::{Device, Tensor, activation::relu};
+use burn::tensor::{Device, Tensor};
 
 use super::dropout::Dropout;
 use super::layers::{ConvNorm, conv, global_average, halving_max_pool};
@@ -190,7 +190,7 @@ impl Layer {
 
     fn forward(&self, x: Tensor<4>) -> Tensor<4> {
         match self {
-            Self::Convs(convs) => Tensor::cat(convs.iter().map(|conv| relu(conv.forward(x.clone()))).collect(), 1),
+            Self::Convs(convs) => Tensor::cat(convs.iter().map(|conv| conv.forward_relu(x.clone())).collect(), 1),
             Self::Average(pool) => pool.forward(x),
             Self::Max(pool) => pool.forward(x),
         }

@@ -9,6 +9,7 @@ use burn::nn::{
 use burn::tensor::{Device, Tensor};
 
 use super::Trace;
+use super::convolution::{Activation, convolve_and_normalise};
 
 /// A convolution without bias that keeps the side of the image where its stride is 1.
 pub fn conv(channels: [usize; 2], kernel: [usize; 2], stride: usize) -> Conv2dConfig {
@@ -60,7 +61,17 @@ impl ConvNorm {
 
     /// `[n, channels, height, width]`, normalised; no activation.
     pub fn forward(&self, x: Tensor<4>) -> Tensor<4> {
-        self.norm.forward(self.conv.forward(x))
+        convolve_and_normalise(&self.conv, &self.norm, x, Activation::None)
+    }
+
+    /// The same, and ReLU.
+    pub fn forward_relu(&self, x: Tensor<4>) -> Tensor<4> {
+        convolve_and_normalise(&self.conv, &self.norm, x, Activation::Relu)
+    }
+
+    /// The same, and ReLU of no more than 6.
+    pub fn forward_relu6(&self, x: Tensor<4>) -> Tensor<4> {
+        convolve_and_normalise(&self.conv, &self.norm, x, Activation::Relu6)
     }
 
     /// The same on shapes.

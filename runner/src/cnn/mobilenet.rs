@@ -3,7 +3,7 @@
 
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
-use burn::tensor::{Device, Tensor, activation::relu6};
+use burn::tensor::{Device, Tensor};
 
 use super::dropout::Dropout;
 use super::layers::{ConvNorm, conv, depthwise, global_average};
@@ -65,11 +65,11 @@ impl MobileNetV2 {
 
     /// Scores: images `[n, 3, px, px]` to `[n, 1000]`.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
-        let mut x = relu6(self.stem.forward(images));
+        let mut x = self.stem.forward_relu6(images);
         for block in &self.blocks {
             x = block.forward(x);
         }
-        let x = global_average(relu6(self.last.forward(x)));
+        let x = global_average(self.last.forward_relu6(x));
         self.fc.forward(self.dropout.forward(x))
     }
 
@@ -98,10 +98,10 @@ impl Block {
 
     fn forward(&self, x: Tensor<4>) -> Tensor<4> {
         let wide = match &self.expand {
-            Some(expand) => relu6(expand.forward(x.clone())),
+            Some(expand) => expand.forward_relu6(x.clone()),
             None => x.clone(),
         };
-        let out = self.project.forward(relu6(self.depthwise.forward(wide)));
+        let out = self.project.forward(self.depthwise.forward_relu6(wide));
         if self.has_shortcut { out + x } else { out }
     }
 

@@ -1,9 +1,11 @@
 //! The CNNs that the runner knows, and the classifiers of texts beside them. Each is one file here and one line in [`ALL`].
 
+mod convolution;
 mod dropout;
 mod layers;
 mod learning;
 mod lstm;
+mod normalisation;
 mod shapes;
 #[cfg(test)]
 mod tests;

@@ -87,7 +87,7 @@ impl ResNet {
 
     /// Scores: images `[n, 3, px, px]` to `[n, 1000]`.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
-        let mut x = self.pool.forward(relu(self.stem.forward(images)));
+        let mut x = self.pool.forward(self.stem.forward_relu(images));
         for block in &self.blocks {
             x = block.forward(x);
         }
@@ -125,7 +125,8 @@ impl Block {
     fn forward(&self, x: Tensor<4>) -> Tensor<4> {
         let mut residual = x.clone();
         for (place, conv) in self.convs.iter().enumerate() {
-            residual = conv.forward(if place == 0 { residual } else { relu(residual) });
+            let is_last = place + 1 == self.convs.len();
+            residual = if is_last { conv.forward(residual) } else { conv.forward_relu(residual) };
         }
         let shortcut = match &self.projection {
             Some(projection) => projection.forward(x),

@@ -10,6 +10,7 @@ use burn::nn::{
 };
 use burn::tensor::{Device, Tensor, activation::relu};
 
+use super::convolution::convolve;
 use super::dropout::Dropout;
 use super::layers::conv;
 use super::{Architecture, Colour, Input, Trace};
@@ -64,7 +65,7 @@ impl Vgg16 {
         let mut x = images;
         for stage in &self.stages {
             for conv in stage {
-                x = relu(conv.forward(x));
+                x = relu(convolve(conv, x));
             }
             x = self.pool.forward(x);
         }

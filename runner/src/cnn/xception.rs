@@ -5,6 +5,7 @@ use burn::module::Module;
 use burn::nn::{Linear, LinearConfig, PaddingConfig2d, conv::Conv2d, pool::MaxPool2d};
 use burn::tensor::{Device, Tensor, activation::relu};
 
+use super::convolution::convolve;
 use super::dropout::Dropout;
 use super::layers::{ConvNorm, conv, depthwise, global_average, halving_max_pool};
 use super::{Architecture, Colour, Input, Trace};
@@ -67,7 +68,7 @@ impl Xception {
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
         let mut x = images;
         for conv in &self.stem {
-            x = relu(conv.forward(x));
+            x = conv.forward_relu(x);
         }
         for block in &self.blocks {
             x = block.forward(x);
@@ -144,7 +145,7 @@ impl Separable {
     }
 
     fn forward(&self, x: Tensor<4>) -> Tensor<4> {
-        self.pointwise.forward(self.depthwise.forward(x))
+        self.pointwise.forward(convolve(&self.depthwise, x))
     }
 
     fn trace(&self, trace: &mut Trace) {

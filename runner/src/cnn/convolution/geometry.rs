@@ -1,0 +1,167 @@
+//! Which pixels a convolution takes, and in what portions it is worked through.
+
+use std::ops::Range;
+
+/// Numbers of a portion's patches, where they are many: half of what a processor core keeps near it.
+const PORTION: usize = 1 << 19;
+/// Outputs of a channel that a portion has at least: with fewer, laying out the weights costs more than the product.
+const FEWEST_COLUMNS: usize = 256;
+
+/// Shapes of a convolution in one group, without dilation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Images of the mini-batch.
+    pub images: usize,
+    /// Channels of the input and of the output.
+    pub channels: [usize; 2],
+    /// Height and width of the input, pixels.
+    pub side: [usize; 2],
+    /// Height and width of the kernel.
+    pub kernel: [usize; 2],
+    /// Pixels of the input from one output to the next, down and across.
+    pub stride: [usize; 2],
+    /// Rows above and columns left of the input that count as zero.
+    pub padding: [usize; 2],
+    /// Height and width of the output, pixels.
+    pub out: [usize; 2],
+}
+
+/// Some rows of the output of some images.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Portion {
+    /// The images.
+    pub images: Range<usize>,
+    /// The rows: all of them where there are several images.
+    pub rows: Range<usize>,
+}
+
+impl Geometry {
+    /// Numbers that an output pixel is made of.
+    pub fn patch(&self) -> usize {
+        self.channels[0] * self.kernel[0] * self.kernel[1]
+    }
+
+    /// Pixels of an output channel.
+    pub fn outputs(&self) -> usize {
+        self.out[0] * self.out[1]
+    }
+
+    /// Pixels of an input channel.
+    pub fn inputs(&self) -> usize {
+        self.side[0] * self.side[1]
+    }
+
+    /// Whether an output pixel is made of the same pixel of the input alone.
+    pub fn is_pointwise(&self) -> bool {
+        (self.kernel, self.stride, self.padding) == ([1, 1], [1, 1], [0, 0]) && self.side == self.out
+    }
+
+    /// The outputs along an axis that a tap of the kernel finds inside the input.
+    pub fn reach(&self, axis: usize, tap: usize) -> Range<usize> {
+        let (padding, stride) = (self.padding[axis], self.stride[axis]);
+        let start = padding.saturating_sub(tap).div_ceil(stride);
+        let end = (self.side[axis] + padding).saturating_sub(tap).div_ceil(stride).min(self.out[axis]);
+        start.min(end)..end
+    }
+
+    /// The taps of the kernel that find the input at all, down and across. On an image of one pixel only the middle one of
+    /// three does.
+    pub fn useful_taps(&self) -> [Range<usize>; 2] {
+        [0, 1].map(|axis| {
+            let is_useful = |tap: &usize| !self.reach(axis, *tap).is_empty();
+            let first = (0..self.kernel[axis]).find(is_useful).unwrap_or(0);
+            let last = (0..self.kernel[axis]).rev().find(is_useful).unwrap_or(0);
+            first..last + 1
+        })
+    }
+
+    /// The same convolution with these taps alone.
+    pub fn with_taps(self, taps: &[Range<usize>; 2]) -> Self {
+        Self {
+            kernel: [taps[0].len(), taps[1].len()],
+            padding: [self.padding[0] - taps[0].start, self.padding[1] - taps[1].start],
+            ..self
+        }
+    }
+
+    /// Cuts the work into portions: several small images, or some rows of a large one.
+    pub fn portions(self) -> Vec<Portion> {
+        let columns = (PORTION / self.patch().max(1)).max(FEWEST_COLUMNS);
+        let mut portions = Vec::new();
+        if self.outputs() < columns {
+            let at_once = (columns / self.outputs().max(1)).max(1);
+            for first in (0..self.images).step_by(at_once) {
+                portions.push(Portion { images: first..(first + at_once).min(self.images), rows: 0..self.out[0] });
+            }
+            return portions;
+        }
+        let at_once = (columns / self.out[1].max(1)).max(1);
+        for image in 0..self.images {
+            for first in (0..self.out[0]).step_by(at_once) {
+                portions.push(Portion { images: image..image + 1, rows: first..(first + at_once).min(self.out[0]) });
+            }
+        }
+        portions
+    }
+}
+
+impl Portion {
+    /// Output pixels of a channel.
+    pub fn columns(&self, geometry: &Geometry) -> usize {
+        self.images.len() * self.rows.len() * geometry.out[1]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn square(side: usize, kernel: usize, stride: usize, padding: usize) -> Geometry {
+        let out = (side + 2 * padding - kernel) / stride + 1;
+        Geometry {
+            images: 3,
+            channels: [4, 5],
+            side: [side; 2],
+            kernel: [kernel; 2],
+            stride: [stride; 2],
+            padding: [padding; 2],
+            out: [out; 2],
+        }
+    }
+
+    #[test]
+    fn a_tap_reaches_the_outputs_whose_pixel_is_inside() {
+        for (side, kernel, stride, padding) in [(5, 3, 1, 1), (5, 3, 2, 1), (4, 3, 2, 1), (1, 3, 1, 1), (8, 7, 2, 3)] {
+            let shape = square(side, kernel, stride, padding);
+            for tap in 0..kernel {
+                let is_inside = |out: &usize| (padding..side + padding).contains(&(out * stride + tap));
+                let expected: Vec<usize> = (0..shape.out[0]).filter(is_inside).collect();
+                assert_eq!(shape.reach(0, tap).collect::<Vec<_>>(), expected, "{shape:?}, tap {tap}");
+            }
+        }
+    }
+
+    #[test]
+    fn taps_that_never_find_the_input_are_left_out() {
+        let one = square(1, 3, 1, 1);
+        assert_eq!(one.useful_taps(), [1..2, 1..2]);
+        assert!(one.with_taps(&one.useful_taps()).is_pointwise());
+        let two = square(2, 3, 2, 1);
+        assert_eq!(two.useful_taps(), [1..3, 1..3]);
+        assert_eq!(square(4, 3, 1, 1).useful_taps(), [0..3, 0..3]);
+    }
+
+    #[test]
+    fn portions_cover_every_output_once() {
+        for shape in [square(1, 1, 1, 0), square(30, 3, 1, 1), square(224, 7, 2, 3), square(600, 3, 1, 1)] {
+            let mut seen = vec![0; shape.images * shape.out[0]];
+            for portion in shape.portions() {
+                assert!(portion.images.len() == 1 || portion.rows == (0..shape.out[0]));
+                for image in portion.images.clone() {
+                    portion.rows.clone().for_each(|row| seen[image * shape.out[0] + row] += 1);
+                }
+            }
+            assert!(seen.iter().all(|count| *count == 1), "{shape:?}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Convolutions on the processor.
+//!
+//! Burn's device for the processor works through a mini-batch image by image, and finds the gradient of the weights by a
+//! convolution whose kernel is the output's gradient. Deep layers on small images have few pixels and many weights, so that
+//! laying the weights out for each image takes longer than the product. Here several images share one product, taps of the
+//! kernel that only ever find the border are left out, and what follows a convolution in a trained CNN (batch
+//! normalisation, or the bias) is done to its output while that is near the processor. Other devices use Burn's own.
+
+mod compute;
+mod depthwise;
+mod geometry;
+mod patches;
+mod product;
+#[cfg(test)]
+mod tests;
+
+use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::NoCheckpointing};
+use burn::backend::autodiff::grads::Gradients;
+use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+use burn::backend::flex::FlexTensor;
+use burn::backend::{Autodiff, Flex};
+use burn::nn::{BatchNorm, PaddingConfig2d, conv::Conv2d};
+use burn::tensor::{DType, Tensor, TensorData, activation};
+
+use self::compute::Affine;
+use self::geometry::Geometry;
+use super::normalisation::normalise;
+
+/// A convolution: `[n, channels, height, width]` to `[n, out, height, width]`.
+pub fn convolve(conv: &Conv2d, images: Tensor<4>) -> Tensor<4> {
+    let Some(work) = Work::of(conv, &images) else { return conv.forward(images) };
+    let bias = conv.bias.as_ref().map(|bias| bias.val());
+    if images.device().is_autodiff() {
+        let Some(output) = work.differentiable(conv, images.clone()) else { return conv.forward(images) };
+        return match bias {
+            None => output,
+            Some(bias) => output + bias.reshape([1, work.shape.channels[1], 1, 1]),
+        };
+    }
+    let after = match bias.map(|bias| numbers(bias)) {
+        None => Some(None),
+        Some(None) => None,
+        Some(Some(shift)) => Some(Some((vec![1.0; shift.len()], shift))),
+    };
+    after.and_then(|after| work.plain(conv, &images, after, Activation::None)).unwrap_or_else(|| conv.forward(images))
+}
+
+/// What stands between two convolutions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activation {
+    /// Nothing.
+    None,
+    /// The larger of the number and 0.
+    Relu,
+    /// The same, and no more than 6.
+    Relu6,
+}
+
+impl Activation {
+    fn range(self) -> [f32; 2] {
+        match self {
+            Self::None => [f32::NEG_INFINITY, f32::INFINITY],
+            Self::Relu => [0.0, f32::INFINITY],
+            Self::Relu6 => [0.0, 6.0],
+        }
+    }
+
+    fn forward(self, x: Tensor<4>) -> Tensor<4> {
+        match self {
+            Self::None => x,
+            Self::Relu => activation::relu(x),
+            Self::Relu6 => activation::relu6(x),
+        }
+    }
+}
+
+/// A convolution without bias, batch normalisation of its output, and what follows.
+pub fn convolve_and_normalise(conv: &Conv2d, norm: &BatchNorm, images: Tensor<4>, then: Activation) -> Tensor<4> {
+    if conv.bias.is_none() && !images.device().is_autodiff() {
+        let work = Work::of(conv, &images);
+        let output = work.and_then(|work| work.plain(conv, &images, Some(as_affine(norm)?), then));
+        if let Some(output) = output {
+            return output;
+        }
+    }
+    then.forward(normalise(norm, convolve(conv, images)))
+}
+
+/// What batch normalisation does with its running statistics (Ioffe and Szegedy, "Batch Normalization", ICML 2015,
+/// algorithm 2, line 11): a factor and a summand for each channel.
+fn as_affine(norm: &BatchNorm) -> Option<(Vec<f32>, Vec<f32>)> {
+    let [gamma, beta] = [norm.gamma.val(), norm.beta.val()].map(numbers);
+    let [mean, variance] = [norm.running_mean.value(), norm.running_var.value()].map(numbers);
+    let epsilon = norm.epsilon as f32;
+    let scale: Vec<f32> =
+        gamma?.iter().zip(variance?).map(|(gamma, variance)| gamma / (variance + epsilon).sqrt()).collect();
+    let shift = beta?.iter().zip(mean?).zip(&scale).map(|((beta, mean), scale)| beta - mean * scale).collect();
+    Some((scale, shift))
+}
+
+/// The numbers of a tensor that lies on the processor.
+fn numbers(tensor: Tensor<1>) -> Option<Vec<f32>> {
+    tensor.try_into_primitive::<Flex>().ok()?.to_contiguous().as_slice().map(<[f32]>::to_vec)
+}
+
+/// A convolution that is worked through here.
+#[derive(Clone, Copy, Debug)]
+struct Work {
+    shape: Geometry,
+    /// Whether each channel is seen by itself; else all see all.
+    is_depthwise: bool,
+}
+
+impl Work {
+    /// `None` where it is a kind of convolution that Burn is left with.
+    fn of(conv: &Conv2d, images: &Tensor<4>) -> Option<Self> {
+        let (top, left, bottom, right) = match &conv.padding {
+            PaddingConfig2d::Valid => (0, 0, 0, 0),
+            PaddingConfig2d::Explicit(top, left, bottom, right) => (*top, *left, *bottom, *right),
+            PaddingConfig2d::Same => return None,
+        };
+        let [images, inputs, height, width] = images.dims();
+        let [outputs, _, down, across] = conv.weight.dims();
+        let is_depthwise = conv.groups > 1 && conv.groups == inputs && inputs == outputs;
+        if conv.dilation != [1, 1] || !(conv.groups == 1 || is_depthwise) {
+            return None;
+        }
+        let out = |side: usize, padding: usize, kernel: usize, stride: usize| {
+            Some((side + padding).checked_sub(kernel)? / stride + 1)
+        };
+        let shape = Geometry {
+            images,
+            channels: [inputs, outputs],
+            side: [height, width],
+            kernel: [down, across],
+            stride: conv.stride,
+            padding: [top, left],
+            out: [out(height, top + bottom, down, conv.stride[0])?, out(width, left + right, across, conv.stride[1])?],
+        };
+        Some(Self { shape, is_depthwise })
+    }
+
+    /// On a device that does not differentiate; `None` where that is not the processor.
+    fn plain(
+        self,
+        conv: &Conv2d,
+        images: &Tensor<4>,
+        after: Option<(Vec<f32>, Vec<f32>)>,
+        then: Activation,
+    ) -> Option<Tensor<4>> {
+        let [images, weights] =
+            [images.clone(), conv.weight.val()].map(|tensor| on_processor(tensor.try_into_primitive::<Flex>().ok()?));
+        let after = after.as_ref().map(|(scale, shift)| Affine { scale, shift, range: then.range() });
+        Some(Tensor::from_primitive::<Flex>(self.forward(&images?, &weights?, after)))
+    }
+
+    /// On a device that differentiates.
+    fn differentiable(self, conv: &Conv2d, images: Tensor<4>) -> Option<Tensor<4>> {
+        type Differentiating = Autodiff<Flex, NoCheckpointing>;
+        let images = images.try_into_primitive::<Differentiating>().ok()?;
+        let weights = conv.weight.val().try_into_primitive::<Differentiating>().ok()?;
+        let (images, images_node) = images.into_parts();
+        let (weights, weights_node) = weights.into_parts();
+        let (images, weights) = (on_processor(images)?, on_processor(weights)?);
+        let output = self.forward(&images, &weights, None);
+        let tracked = Backward::<Flex, 2>::prepare::<NoCheckpointing>(Convolution, [images_node, weights_node]);
+        let output = match tracked.compute_bound().stateful() {
+            OpsKind::Tracked(prepared) => prepared.finish((self, images, weights), output),
+            OpsKind::UnTracked(prepared) => prepared.finish(output),
+        };
+        Some(Tensor::from_primitive::<Differentiating>(output))
+    }
+
+    fn forward(self, images: &FlexTensor, weights: &FlexTensor, after: Option<Affine<'_>>) -> FlexTensor {
+        let run = if self.is_depthwise { depthwise::forward } else { compute::forward };
+        let [_, channels] = self.shape.channels;
+        let output = run(&self.shape, slice(images), slice(weights), after);
+        tensor(output, [self.shape.images, channels, self.shape.out[0], self.shape.out[1]])
+    }
+}
+
+/// Contiguous 32-bit floats; `None` where they are others.
+fn on_processor(tensor: FlexTensor) -> Option<FlexTensor> {
+    (tensor.dtype() == DType::F32).then(|| tensor.to_contiguous())
+}
+
+fn slice(tensor: &FlexTensor) -> &[f32] {
+    tensor.as_slice().expect("on_processor has made it contiguous 32-bit floats")
+}
+
+fn tensor(numbers: Vec<f32>, shape: [usize; 4]) -> FlexTensor {
+    FlexTensor::from_data(TensorData::new(numbers, shape))
+}
+
+/// The step of the graph that a convolution is.
+#[derive(Debug)]
+struct Convolution;
+
+impl Backward<Flex, 2> for Convolution {
+    type State = (Work, FlexTensor, FlexTensor);
+
+    fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let output = grads.consume::<Flex>(&ops.node).to_contiguous();
+        let (Work { shape, is_depthwise }, images, weights) = ops.state;
+        let wants = [0, 1].map(|parent| ops.parents[parent].is_some());
+        let run = if is_depthwise { depthwise::backward } else { compute::backward };
+        let found = run(&shape, slice(&images), slice(&weights), slice(&output), wants);
+        let [inputs, outputs] = shape.channels;
+        let sizes = [
+            [shape.images, inputs, shape.side[0], shape.side[1]],
+            [outputs, if is_depthwise { 1 } else { inputs }, shape.kernel[0], shape.kernel[1]],
+        ];
+        for ((parent, numbers), size) in ops.parents.iter().zip([found.images, found.weights]).zip(sizes) {
+            if let Some((parent, numbers)) = parent.as_ref().zip(numbers) {
+                grads.register::<Flex>(parent.id, tensor(numbers, size));
+            }
+        }
+    }
+}

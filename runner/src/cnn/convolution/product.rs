@@ -1,0 +1,90 @@
+//! The product of two matrices, by the `gemm` crate, which chooses the processor's vector instructions at run time.
+
+/// Numbers that are a matrix: the number in row `r` and column `c` is at `r · steps[0] + c · steps[1]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Matrix<'a> {
+    /// The numbers.
+    pub numbers: &'a [f32],
+    /// From one row to the next, and from one column to the next.
+    pub steps: [usize; 2],
+}
+
+/// The same, to be written.
+#[derive(Debug)]
+pub struct MatrixMut<'a> {
+    /// The numbers.
+    pub numbers: &'a mut [f32],
+    /// From one row to the next, and from one column to the next.
+    pub steps: [usize; 2],
+}
+
+/// Writes the product of a `rows × inner` matrix and an `inner × columns` one, or adds it to what is there.
+///
+/// # Panics
+/// A matrix has fewer numbers than its shape says.
+pub fn product(
+    out: MatrixMut<'_>,
+    [rows, inner, columns]: [usize; 3],
+    left: Matrix<'_>,
+    right: Matrix<'_>,
+    adds: bool,
+) {
+    if rows == 0 || columns == 0 || inner == 0 {
+        return;
+    }
+    let last = |[down, across]: [usize; 2], steps: [usize; 2]| (down - 1) * steps[0] + (across - 1) * steps[1];
+    assert!(last([rows, columns], out.steps) < out.numbers.len(), "the product needs more room");
+    assert!(last([rows, inner], left.steps) < left.numbers.len(), "the left matrix is too small");
+    assert!(last([inner, columns], right.steps) < right.numbers.len(), "the right matrix is too small");
+    let step = |step: usize| step as isize;
+    // SAFETY: every number that the product reads or writes lies inside its slice, as was checked, and `out` is borrowed
+    // by nobody else.
+    #[allow(unsafe_code)]
+    unsafe {
+        gemm::gemm(
+            rows,
+            columns,
+            inner,
+            out.numbers.as_mut_ptr(),
+            step(out.steps[1]),
+            step(out.steps[0]),
+            adds,
+            left.numbers.as_ptr(),
+            step(left.steps[1]),
+            step(left.steps[0]),
+            right.numbers.as_ptr(),
+            step(right.steps[1]),
+            step(right.steps[0]),
+            1.0,
+            1.0,
+            false,
+            false,
+            false,
+            gemm::Parallelism::None,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matrices_may_lie_either_way_and_the_product_may_be_added() {
+        // [1 2 3; 4 5 6] · [1 0; 0 1; 1 1], the right one column by column.
+        let left = Matrix { numbers: &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], steps: [3, 1] };
+        let right = Matrix { numbers: &[1.0, 0.0, 1.0, 0.0, 1.0, 1.0], steps: [1, 3] };
+        let mut out = [0.0; 4];
+        product(MatrixMut { numbers: &mut out, steps: [2, 1] }, [2, 3, 2], left, right, false);
+        assert_eq!(out, [4.0, 5.0, 10.0, 11.0]);
+        product(MatrixMut { numbers: &mut out, steps: [2, 1] }, [2, 3, 2], left, right, true);
+        assert_eq!(out, [8.0, 10.0, 20.0, 22.0]);
+    }
+
+    #[test]
+    #[should_panic(expected = "the left matrix is too small")]
+    fn a_matrix_that_is_too_small_is_not_read() {
+        let few = Matrix { numbers: &[1.0; 5], steps: [3, 1] };
+        product(MatrixMut { numbers: &mut [0.0; 4], steps: [2, 1] }, [2, 3, 2], few, few, false);
+    }
+}

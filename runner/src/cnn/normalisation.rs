@@ -1,0 +1,273 @@
+//! Batch normalisation while a CNN learns, on the processor (Ioffe and Szegedy, "Batch Normalization", ICML 2015): the mini-batch
+//! is read twice and written once, where Burn's general form makes a tensor for each sum, difference and product.
+
+use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::NoCheckpointing};
+use burn::backend::autodiff::grads::Gradients;
+use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+use burn::backend::flex::FlexTensor;
+use burn::backend::{Autodiff, Flex};
+use burn::nn::BatchNorm;
+use burn::tensor::{DType, Tensor, TensorData};
+
+type Differentiating = Autodiff<Flex, NoCheckpointing>;
+
+/// Sums that are kept side by side, as many as the widest vectors hold.
+const LANES: usize = 16;
+
+/// Batch normalisation of `[n, channels, height, width]`, as [`BatchNorm::forward`] does it.
+pub fn normalise(norm: &BatchNorm, images: Tensor<4>) -> Tensor<4> {
+    if !(images.device().is_autodiff() && norm.training.is_enabled()) {
+        return norm.forward(images);
+    }
+    learning(norm, images.clone()).unwrap_or_else(|| norm.forward(images))
+}
+
+/// `None` where the images are not on the processor, or no 32-bit floats.
+fn learning(norm: &BatchNorm, images: Tensor<4>) -> Option<Tensor<4>> {
+    let shape = Shape(images.dims());
+    let device = images.device();
+    let (images, images_node) = images.try_into_primitive::<Differentiating>().ok()?.into_parts();
+    let (gamma, gamma_node) = norm.gamma.val().try_into_primitive::<Differentiating>().ok()?.into_parts();
+    let (beta, beta_node) = norm.beta.val().try_into_primitive::<Differentiating>().ok()?.into_parts();
+    if images.dtype() != DType::F32 || shape.count() == 0 {
+        return None;
+    }
+    let (images, gamma, beta) = (images.to_contiguous(), gamma.to_contiguous(), beta.to_contiguous());
+    let statistics = shape.statistics(slice(&images));
+    let output = shape.normalise(slice(&images), &statistics, slice(&gamma), slice(&beta), norm.epsilon as f32);
+    let output = FlexTensor::from_data(TensorData::new(output, shape.0));
+
+    let follow = |running: Tensor<1>, numbers: Vec<f32>| {
+        let numbers = Tensor::from_data(TensorData::new(numbers, [shape.channels()]), &device);
+        (running.to_device(&device).mul_scalar(1.0 - norm.momentum) + numbers.mul_scalar(norm.momentum)).detach()
+    };
+    norm.running_mean.update(follow(norm.running_mean.value_sync(), statistics.mean.clone()));
+    norm.running_var.update(follow(norm.running_var.value_sync(), statistics.variance.clone()));
+
+    let nodes = [images_node, gamma_node, beta_node];
+    let state = State { shape, images, gamma, statistics, epsilon: norm.epsilon as f32 };
+    let output = match Backward::<Flex, 3>::prepare::<NoCheckpointing>(Normalisation, nodes).compute_bound().stateful()
+    {
+        OpsKind::Tracked(prepared) => prepared.finish(state, output),
+        OpsKind::UnTracked(prepared) => prepared.finish(output),
+    };
+    Some(Tensor::from_primitive::<Differentiating>(output))
+}
+
+/// Images, channels, height, width.
+#[derive(Clone, Copy, Debug)]
+struct Shape([usize; 4]);
+
+/// Of each channel.
+#[derive(Clone, Debug)]
+struct Statistics {
+    mean: Vec<f32>,
+    variance: Vec<f32>,
+}
+
+impl Shape {
+    fn channels(self) -> usize {
+        self.0[1]
+    }
+
+    /// Numbers of a channel in an image.
+    fn plane(self) -> usize {
+        self.0[2] * self.0[3]
+    }
+
+    /// Numbers of a channel in all images.
+    fn count(self) -> usize {
+        self.0[0] * self.plane()
+    }
+
+    /// The planes of a channel.
+    fn planes(self, channel: usize) -> impl Iterator<Item = std::ops::Range<usize>> + Clone {
+        let plane = self.plane();
+        (0..self.0[0]).map(move |image| {
+            let first = (image * self.channels() + channel) * plane;
+            first..first + plane
+        })
+    }
+
+    /// The mean and the variance of each channel, which is divided by n.
+    fn statistics(self, images: &[f32]) -> Statistics {
+        let (mut mean, mut variance) = (vec![0.0; self.channels()], vec![0.0; self.channels()]);
+        let count = self.count() as f32;
+        pulp::Arch::new().dispatch(|| {
+            for (channel, (mean, variance)) in mean.iter_mut().zip(&mut variance).enumerate() {
+                *mean = self.planes(channel).map(|plane| sum(&images[plane], |number| number)).sum::<f32>() / count;
+                let middle = *mean;
+                let square = |number: f32| (number - middle) * (number - middle);
+                *variance = self.planes(channel).map(|plane| sum(&images[plane], square)).sum::<f32>() / count;
+            }
+        });
+        Statistics { mean, variance }
+    }
+
+    fn normalise(self, images: &[f32], of: &Statistics, gamma: &[f32], beta: &[f32], epsilon: f32) -> Vec<f32> {
+        let mut output = vec![0.0; images.len()];
+        pulp::Arch::new().dispatch(|| {
+            for channel in 0..self.channels() {
+                let scale = gamma[channel] * of.inverse_deviation(channel, epsilon);
+                let shift = beta[channel] - of.mean[channel] * scale;
+                for plane in self.planes(channel) {
+                    let both = output[plane.clone()].iter_mut().zip(&images[plane]);
+                    both.for_each(|(to, from)| *to = from * scale + shift);
+                }
+            }
+        });
+        output
+    }
+}
+
+impl Statistics {
+    fn inverse_deviation(&self, channel: usize, epsilon: f32) -> f32 {
+        1.0 / (self.variance[channel] + epsilon).sqrt()
+    }
+}
+
+/// What the backward pass needs of the forward one.
+#[derive(Clone, Debug)]
+struct State {
+    shape: Shape,
+    images: FlexTensor,
+    gamma: FlexTensor,
+    statistics: Statistics,
+    epsilon: f32,
+}
+
+/// The gradients of the images, of gamma and of beta (the paper's section 3, with x̂ for the normalised images and m for the
+/// numbers of a channel): ∂β = Σ∂y, ∂γ = Σ∂y·x̂, ∂x = γ/σ · (∂y − ∂β/m − x̂·∂γ/m).
+fn backward(state: &State, output: &[f32]) -> [Vec<f32>; 3] {
+    let State { shape, statistics, epsilon, .. } = state;
+    let (images, gamma) = (slice(&state.images), slice(&state.gamma));
+    let mut of_images = vec![0.0; images.len()];
+    let (mut of_gamma, mut of_beta) = (vec![0.0; shape.channels()], vec![0.0; shape.channels()]);
+    let count = shape.count() as f32;
+    pulp::Arch::new().dispatch(|| {
+        for channel in 0..shape.channels() {
+            let (mean, inverse) = (statistics.mean[channel], statistics.inverse_deviation(channel, *epsilon));
+            let (mut all, mut along) = (0.0, 0.0);
+            for plane in shape.planes(channel) {
+                all += sum(&output[plane.clone()], |gradient| gradient);
+                along +=
+                    sum_of_both(&output[plane.clone()], &images[plane], |gradient, number| gradient * (number - mean));
+            }
+            along *= inverse;
+            (of_gamma[channel], of_beta[channel]) = (along, all);
+            // ∂x = a·∂y + b·x + c
+            let a = gamma[channel] * inverse;
+            let b = -a * inverse * along / count;
+            let c = -a * all / count - b * mean;
+            for plane in shape.planes(channel) {
+                let numbers = images[plane.clone()].iter().zip(&output[plane.clone()]);
+                let all = of_images[plane].iter_mut().zip(numbers);
+                all.for_each(|(to, (number, gradient))| *to = a * gradient + b * number + c);
+            }
+        }
+    });
+    [of_images, of_gamma, of_beta]
+}
+
+/// The step of the graph that a normalisation is.
+#[derive(Debug)]
+struct Normalisation;
+
+impl Backward<Flex, 3> for Normalisation {
+    type State = State;
+
+    fn backward(self, ops: Ops<State, 3>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let output = grads.consume::<Flex>(&ops.node).to_contiguous();
+        let found = backward(&ops.state, slice(&output));
+        let channels = vec![ops.state.shape.channels()];
+        let sizes = [ops.state.shape.0.to_vec(), channels.clone(), channels];
+        for ((parent, numbers), size) in ops.parents.iter().zip(found).zip(sizes) {
+            if let Some(parent) = parent {
+                grads.register::<Flex>(parent.id, FlexTensor::from_data(TensorData::new(numbers, size)));
+            }
+        }
+    }
+}
+
+fn slice(tensor: &FlexTensor) -> &[f32] {
+    tensor.as_slice().expect("it was made contiguous, and its type was looked at")
+}
+
+/// The sum of what a function makes of each number.
+#[inline(always)]
+fn sum(numbers: &[f32], of: impl Fn(f32) -> f32) -> f32 {
+    let whole = numbers.chunks_exact(LANES);
+    let rest: f32 = whole.remainder().iter().map(|number| of(*number)).sum();
+    let mut sums = [0.0_f32; LANES];
+    for numbers in whole {
+        sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += of(*number));
+    }
+    sums.iter().sum::<f32>() + rest
+}
+
+/// The same of numbers in pairs.
+#[inline(always)]
+fn sum_of_both(left: &[f32], right: &[f32], of: impl Fn(f32, f32) -> f32) -> f32 {
+    let (lefts, rights) = (left.chunks_exact(LANES), right.chunks_exact(LANES));
+    let rest = lefts.remainder().iter().zip(rights.remainder());
+    let rest: f32 = rest.map(|(left, right)| of(*left, *right)).sum();
+    let mut sums = [0.0_f32; LANES];
+    for (left, right) in lefts.zip(rights) {
+        sums.iter_mut().zip(left.iter().zip(right)).for_each(|(sum, (left, right))| *sum += of(*left, *right));
+    }
+    sums.iter().sum::<f32>() + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::module::Param;
+    use burn::nn::BatchNormConfig;
+    use burn::tensor::{Device, Distribution};
+
+    use super::*;
+
+    fn assert_close<const D: usize>(ours: Tensor<D>, burns: Tensor<D>, what: &str) {
+        let largest: f32 = burns.clone().abs().max().into_scalar();
+        let off: f32 = (ours - burns).abs().max().into_scalar();
+        assert!(off <= 1e-5 * largest.max(1.0), "{what}: {off} off, and the largest is {largest}");
+    }
+
+    #[test]
+    fn the_normalisation_its_gradients_and_its_statistics_are_burns() {
+        let device = Device::flex().autodiff();
+        for dims in [[4, 3, 5, 7], [9, 8, 1, 1], [2, 5, 16, 16]] {
+            let random = |dims: [usize; 4]| {
+                Tensor::<4>::random(dims, Distribution::Normal(1.0, 2.0), &Device::flex()).into_data()
+            };
+            let images = Tensor::<4>::from_data(random(dims), &device).require_grad();
+            let factors = Tensor::<4>::from_data(random(dims), &device);
+            let of_channels = || Tensor::<4>::from_data(random([1, 1, 1, dims[1]]), &device).reshape([dims[1]]);
+            let mut norm = BatchNormConfig::new(dims[1]).init(&device);
+            norm.gamma = Param::from_tensor(of_channels());
+            norm.beta = Param::from_tensor(of_channels());
+            let run = |forward: &dyn Fn(&BatchNorm, Tensor<4>) -> Tensor<4>| {
+                let norm =
+                    BatchNorm { running_mean: fresh(0.0, &norm), running_var: fresh(1.0, &norm), ..norm.clone() };
+                let output = forward(&norm, images.clone());
+                let gradients = (output.clone() * factors.clone()).sum().backward();
+                let running = [norm.running_mean.value_sync(), norm.running_var.value_sync()];
+                let of_images = images.grad(&gradients).unwrap();
+                let others = [&norm.gamma, &norm.beta].map(|parameter| parameter.val().grad(&gradients).unwrap());
+                (output, of_images, running, others)
+            };
+            let ours = run(&normalise);
+            let burns = run(&|norm, images| norm.forward(images));
+            let what = format!("{dims:?}");
+            assert_close(ours.0, burns.0, &what);
+            assert_close(ours.1, burns.1, &what);
+            for (ours, burns) in ours.2.into_iter().chain(ours.3).zip(burns.2.into_iter().chain(burns.3)) {
+                assert_close(ours, burns, &what);
+            }
+        }
+    }
+
+    fn fresh(value: f32, norm: &BatchNorm) -> burn::module::RunningState<Tensor<1>> {
+        let like = norm.gamma.val();
+        burn::module::RunningState::new(Tensor::full(like.dims(), value, &like.device()))
+    }
+}
