@@ -4,8 +4,9 @@
 #
 #     make sweep            # or: bench/sweep/run.sh FOLDER
 #
-# A file of samples for each job, all of them in samples.jsonl, and the scenario table of each job beside it. Interrupted, it
-# goes on where it stopped. The sizes: a whole job takes half a minute or so on one core, and its hundredth part still has a
+# A file of samples for each job, all of them in samples.jsonl, what `foreglow evaluate` says of each job beside it, and of all of
+# them the tables of docs/accuracy.md (tables.md) and the planner's example (example.jsonl, to be laid into web/assets).
+# Interrupted, it goes on where it stopped. The sizes: a whole job takes half a minute or so on one core, and its hundredth part still has a
 # partition for each of the four slots, or to train a whole mini-batch for each of two executors.
 set -eu
 out=${1:-target/sweep}
@@ -33,8 +34,9 @@ sweep() {
 
   cat "$out"/*-inference.jsonl "$out"/*-training.jsonl >"$out/samples.jsonl"
   for name in resnet18-inference mobilenet_v2-inference resnet18-training mobilenet_v2-training; do
-    "$foreglow" evaluate "$out/$name.jsonl" | tee "$out/$name.txt"
+    "$foreglow" evaluate "$out/$name.jsonl" --format json >"$out/$name.json"
   done
+  python3 "${0%/*}/report.py" "$out"
 }
 
 sweep

@@ -107,8 +107,7 @@ mod tests {
             r#"{"executors":2,"cores_per_executor":1,"memory_per_executor_mib":600,"partition_size":8,"accelerator":null}"#,
         )
         .unwrap();
-        let command =
-            |engine, host| collect_command(&context(engine, host), &configuration, 0.1, "a.jsonl").unwrap();
+        let command = |engine, host| collect_command(&context(engine, host), &configuration, 0.1, "a.jsonl").unwrap();
         let rest = "--model lenet5 --images 400 --image-px 32 --batch-size 8 --device cpu --executors 2 --cores 1 --memory 600 \
                     --partition-size 8 --sampling-rate 0.1 --output a.jsonl";
         assert_eq!(command("local", r#"{"cpu":"A CPU"}"#), format!("foreglow collect {rest}"));
@@ -156,7 +155,8 @@ mod tests {
         let command = |context: &Context| collect_command(context, &configuration, 0.1, "a.jsonl");
         let said = |more: &str, options: &str| {
             let command = command(&context(3, "training", more)).unwrap();
-            let expected = format!("foreglow collect --mode training --epochs 3 {options} --model lenet5 --images 400 ");
+            let expected =
+                format!("foreglow collect --mode training --epochs 3 {options} --model lenet5 --images 400 ");
             assert!(command.starts_with(&expected), "{command}");
         };
         let sgd = r#","optimizer":"sgd_momentum","average_every":1,"average_optimizer_state":false,"share_size":4"#;

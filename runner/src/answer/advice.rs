@@ -4,8 +4,8 @@ use std::path::Path;
 
 use foreglow_model::{Advice, Suggestion, Verdict, advise};
 use foreglow_shared::{
-    Configuration, Context, Engine, Job, Question, collect_command, format_duration, format_money,
-    format_percent, format_rate,
+    Configuration, Context, Engine, Job, Question, collect_command, format_duration, format_money, format_percent,
+    format_rate,
 };
 use serde::Serialize;
 
