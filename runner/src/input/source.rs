@@ -200,3 +200,25 @@ fn cache_root(cache_dir: Option<&Path>) -> anyhow::Result<PathBuf> {
         .map(|dirs| dirs.cache_dir().to_owned())
         .context("there is no home directory to keep drawn data in; name a directory with --cache-dir")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_in_another_folder_finds_the_texts_and_their_vectors() {
+        let here = std::env::current_dir().unwrap();
+        let words = |vectors: PathBuf| Words { vectors, vocabulary: 9 };
+        let source = Kind::Texts(words("glove.txt".into())).at("news").absolute();
+        assert_eq!(source, Kind::Texts(words(here.join("glove.txt"))).at(here.join("news")));
+        assert_eq!(source.clone().absolute(), source);
+    }
+
+    #[test]
+    fn it_travels_as_its_place_and_its_kind() {
+        let json = r#"{"path":"/data/photos","kind":"folder"}"#;
+        let source: Source = serde_json::from_str(json).unwrap();
+        assert_eq!(source, Kind::Folder.at("/data/photos"));
+        assert_eq!(serde_json::to_string(&source).unwrap(), json);
+    }
+}
