@@ -65,7 +65,8 @@ async fn every_job_of_the_example_gives_the_same_digits_as_the_command_line() ->
     let (_host, browser) = open_example().await?;
     let file = example().display().to_string();
     let first = example_shown()?.job.context;
-    let chosen = script(&browser, "return document.querySelector('[data-testid=choose-job]').selectedOptions[0].text").await?;
+    let chosen =
+        script(&browser, "return document.querySelector('[data-testid=choose-job]').selectedOptions[0].text").await?;
     assert_eq!(chosen, json!(first.title()));
     for (number, job) in (1..).zip(example_jobs()?) {
         let (number, title) = (format!("{number}"), job.context.title());
