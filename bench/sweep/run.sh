@@ -13,23 +13,26 @@ out=${1:-target/sweep}
 foreglow=${FOREGLOW:-target/release/foreglow}
 mkdir -p "$out"
 
-# measure NAME ARGUMENT…: the smallest samples six times, the others three times.
+# measure NAME ARGUMENT…: the smallest samples six times, the others three times, in three rounds through all sampling rates: a
+# machine that becomes slower meets all of them.
 measure() {
   name=$1
   shift
-  for rates in '0.01 --repeat 6' '0.1,1 --repeat 3'; do
-    # $rates is an option's value and another option on purpose.
-    # shellcheck disable=SC2086
-    "$foreglow" collect "$@" --executors 1,2 --cores 1,2 --device cpu --sampling-rate $rates ${DRY_RUN:+--dry-run} \
-      --output "$out/$name.jsonl"
+  for round in 1 2 3; do
+    for rates in "0.01 --repeat $((2 * round))" "0.1,1 --repeat $round"; do
+      # $rates is an option's value and another option on purpose.
+      # shellcheck disable=SC2086
+      "$foreglow" collect "$@" --executors 1,2 --cores 1,2 --device cpu --sampling-rate $rates ${DRY_RUN:+--dry-run} \
+        --output "$out/$name.jsonl"
+    done
   done
 }
 
 sweep() {
-  measure resnet18-inference --model resnet18 --image-px 64 --images 3200 --batch-size 8 --partition-size 8
-  measure mobilenet_v2-inference --model mobilenet_v2 --image-px 96 --images 3200 --batch-size 8 --partition-size 8
-  measure resnet18-training --mode training --model resnet18 --image-px 32 --images 1600 --batch-size 8 --share-size 4
-  measure mobilenet_v2-training --mode training --model mobilenet_v2 --image-px 32 --images 1600 --batch-size 8 --share-size 4
+  measure resnet18-inference --model resnet18 --image-px 64 --images 6400 --batch-size 8 --partition-size 8
+  measure mobilenet_v2-inference --model mobilenet_v2 --image-px 96 --images 6400 --batch-size 8 --partition-size 8
+  measure resnet18-training --mode training --model resnet18 --image-px 32 --images 3200 --batch-size 8 --share-size 4
+  measure mobilenet_v2-training --mode training --model mobilenet_v2 --image-px 32 --images 3200 --batch-size 8 --share-size 4
   [ -z "${DRY_RUN:-}" ] || exit 0
 
   cat "$out"/*-inference.jsonl "$out"/*-training.jsonl >"$out/samples.jsonl"
