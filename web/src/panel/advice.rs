@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use foreglow_model::{Advice, Suggestion, Verdict};
 use foreglow_shared::{
-    Configuration, Context, Mode, collect_command, format_duration, format_money, format_percent, format_rate,
+    Configuration, Context, collect_command, format_duration, format_money, format_percent, format_rate,
 };
 use leptos::prelude::*;
 
@@ -141,10 +141,6 @@ fn row(context: Option<&Context>, suggestion: &Suggestion, currency: &str) -> im
 
 /// `None` of a job that `foreglow collect` does not measure by itself.
 fn command(context: &Context, suggestion: &Suggestion) -> Option<String> {
-    let workload = &context.workload;
-    if workload.mode != Mode::Inference || workload.epochs != 1 {
-        return None;
-    }
     let configuration = Configuration {
         executors: suggestion.executors,
         cores_per_executor: suggestion.cores_per_executor,
@@ -153,5 +149,5 @@ fn command(context: &Context, suggestion: &Suggestion) -> Option<String> {
         accelerator: context.accelerator.clone(),
         extra: serde_json::Map::new(),
     };
-    Some(collect_command(context, &configuration, suggestion.sampling_rate, "samples.jsonl"))
+    collect_command(context, &configuration, suggestion.sampling_rate, "samples.jsonl")
 }

@@ -1,4 +1,4 @@
-//! The example that comes with the page: samples that `foreglow demo` measured.
+//! The example that comes with the page: jobs that `make sweep` measured.
 
 use foreglow_shared::read_json_lines;
 use gloo_net::http::Request;
@@ -9,6 +9,8 @@ use crate::job::jobs_of;
 use crate::state::Planner;
 
 const EXAMPLE: &str = "./example.jsonl";
+/// The job that is shown first, by its CNN; its inference comes before its training.
+const FIRST: &str = "resnet18";
 
 /// Opens the example in place of what is on the page.
 pub fn open(planner: Planner) {
@@ -22,7 +24,9 @@ pub fn open(planner: Planner) {
                 planner.alert.set(None);
                 planner.newer.set(None);
                 planner.live.follows.set(false);
-                planner.take_jobs(jobs_of(&samples), 0);
+                let jobs = jobs_of(&samples);
+                let first = jobs.iter().position(|job| job.context.workload.model == FIRST);
+                planner.take_jobs(jobs, first.unwrap_or(0));
             }
             _ => planner.alert.set(Some(
                 "The example did not arrive: whatever serves this page is gone. Try again once it is back.".into(),
