@@ -19,13 +19,14 @@ SKLEARN     := target/sklearn/bin/python
 # Gradients and weight files, compiled by themselves; PyTorch for the processor and the graphics card is some 6 GB.
 PARITY := target/parity
 
-.PHONY: run test bench bench-page screenshots fuzz parity accuracy bench-decision build planner spark lint unit wasm-unit help FORCE
+.PHONY: run test bench bench-page screenshots fuzz parity accuracy development bench-decision build planner spark lint unit wasm-unit help FORCE
 
 help:
 	@echo 'make run    measure a real CNN on this machine, predict the whole job, serve the planner'
 	@echo 'make test   lints and every test, the browser tests included'
 	@echo 'make bench  every benchmark; each writes target/bench/NAME.json'
 	@echo 'make accuracy  every predictor on the public data sets in DATA; writes target/accuracy.json and docs/accuracy.md'
+	@echo 'make development  the questions on which the constants of the intervals were chosen, and contexts with few runs'
 	@echo 'make parity the CNNs against PyTorch with the same weights; CNNS="vgg16 xception" for some of them'
 
 run: setup-run build
@@ -144,6 +145,11 @@ DATA := ../shared/data
 accuracy: build
 	cargo build $(CARGO_FLAGS) --example accuracy
 	target/release/examples/accuracy $(DATA) --page docs/accuracy.md
+
+# What the constants of the intervals were chosen on, and what a context with few runs gains from others.
+development:
+	cargo build $(CARGO_FLAGS) --example development
+	target/release/examples/development $(DATA)
 
 # Our CNNs and the reference implementations with the same weights; not in CI.
 parity: $(PARITY)/venv/installed

@@ -81,7 +81,7 @@ impl Ensemble {
         let names: Vec<&str> = table.schema.numeric().collect();
         let beyond = match &shape {
             Shape::Beyond(sides) => sides.iter().map(|(column, _)| names[*column].to_owned()).collect(),
-            Shape::Inside | Shape::UnseenContext | Shape::UnseenLevel(_) => Vec::new(),
+            _ => Vec::new(),
         };
         let errors: Vec<f64> =
             blend.residuals.iter().map(|(_, error)| (1.0 - libm::exp(-error)).abs() * 100.0).collect();

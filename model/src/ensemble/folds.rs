@@ -3,7 +3,7 @@
 use foreglow_shared::sort;
 
 use crate::ensemble::canonical::Table;
-use crate::ensemble::permutation::deal;
+use crate::ensemble::permutation::{deal, hash};
 use crate::ensemble::shape::{Extent, Shape, Side};
 
 /// From so many rows on, fewer folds are tried.
@@ -41,6 +41,7 @@ pub(crate) fn folds(table: &Table, extent: &Extent, shape: &Shape) -> Vec<Fold> 
         Shape::Beyond(sides) => forward(table, extent, sides),
         Shape::UnseenContext => by_group(table, |row| table.training.points.category[row].clone()),
         Shape::UnseenLevel(columns) => by_group(table, |row| vec![table.training.points.category[row][columns[0]]]),
+        Shape::FewOfContext(few) => few_of_context(table, extent, *few),
         Shape::Inside => Vec::new(),
     };
     if folds.is_empty() {
@@ -126,6 +127,27 @@ fn by_group<K: Ord + Clone>(table: &Table, key: impl Fn(usize) -> K) -> Vec<Fold
     let of = deal(keys.len(), folds);
     let fold_of_row = |row: usize| keys.binary_search(&key(row)).map_or(0, |place| of[place]);
     (0..folds).map(|fold| split(table, |row| fold_of_row(row) == fold)).collect()
+}
+
+/// Leaves so few rows of some combinations of names that have many, and holds out the others.
+fn few_of_context(table: &Table, extent: &Extent, few: usize) -> Vec<Fold> {
+    let rich: Vec<&[u32]> = extent.rich(few).collect();
+    let folds = count(table);
+    let of = deal(rich.len(), folds);
+    let fold = |fold: usize| {
+        // Of fewer combinations than folds each is tried more than once, with other rows left.
+        let is_tried = |place: usize| if rich.len() < folds { place == fold % rich.len() } else { of[place] == fold };
+        let mut is_out = vec![false; table.rows()];
+        for (_, names) in rich.iter().enumerate().filter(|(place, _)| is_tried(*place)) {
+            let is_of = |row: &usize| table.observed[*row] && table.training.points.category[*row] == *names;
+            let mut rows: Vec<(u64, usize)> =
+                (0..table.rows()).filter(is_of).map(|row| (hash(row + fold * table.rows()), row)).collect();
+            sort(&mut rows);
+            rows[few..].iter().for_each(|(_, row)| is_out[*row] = true);
+        }
+        within(table, &split(table, |row| is_out[row]))
+    };
+    (0..folds).map(fold).filter(|fold| !fold.test.is_empty()).collect()
 }
 
 /// Holds out rows at random, and scores those that lie within the range of the rest: a question inside does.

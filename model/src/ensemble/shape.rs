@@ -12,6 +12,8 @@ use crate::ensemble::canonical::Table;
 pub(crate) enum Shape {
     /// Within every range, with a combination of names that was measured.
     Inside,
+    /// The same, where so few rows have that combination, while others have many.
+    FewOfContext(usize),
     /// Within every range; each name was measured, but not together.
     UnseenContext,
     /// Within every range; these categories (by index) have a name that was never measured.
@@ -34,9 +36,16 @@ pub(crate) struct Extent {
     pub(crate) numeric: Vec<Axis>,
     /// Which categories vary.
     pub(crate) varying: Vec<bool>,
-    /// Measured combinations of names, ascending.
-    contexts: Vec<Vec<u32>>,
+    /// Measured combinations of names, ascending, with their rows.
+    contexts: Vec<(Vec<u32>, usize)>,
 }
+
+/// Rows up to which a combination of names can have few.
+const MOST_FEW: usize = 5;
+/// So many times the rows are many, beside few.
+const MANY_TIMES: usize = 2;
+/// Combinations at least that must have many, for some of them to be held out.
+const LEAST_RICH: usize = 2;
 
 /// The measured values of a numeric feature.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -87,9 +96,9 @@ impl Extent {
         let rows = || (0..table.rows()).filter(observed).map(|row| &points.category[row]);
         let first = rows().next().cloned().unwrap_or_default();
         let varying = (0..first.len()).map(|column| rows().any(|row| row[column] != first[column])).collect();
-        let mut contexts: Vec<Vec<u32>> = rows().cloned().collect();
-        sort(&mut contexts);
-        contexts.dedup();
+        let mut measured: Vec<&Vec<u32>> = rows().collect();
+        sort(&mut measured);
+        let contexts = measured.chunk_by(|a, b| a == b).map(|same| (same[0].clone(), same.len())).collect();
         Self { numeric, varying, contexts }
     }
 
@@ -125,7 +134,16 @@ impl Extent {
         if !unseen.is_empty() {
             return Shape::UnseenLevel(unseen);
         }
-        if self.has_context(category) { Shape::Inside } else { Shape::UnseenContext }
+        match self.rows_of(category) {
+            0 => Shape::UnseenContext,
+            few @ ..=MOST_FEW if self.rich(few).count() >= LEAST_RICH => Shape::FewOfContext(few),
+            _ => Shape::Inside,
+        }
+    }
+
+    /// The combinations of names that have many rows beside one that has `few`.
+    pub(crate) fn rich(&self, few: usize) -> impl Iterator<Item = &[u32]> {
+        self.contexts.iter().filter(move |(_, rows)| *rows >= MANY_TIMES * few).map(|(names, _)| names.as_slice())
     }
 
     /// How far a question lies beyond the ranges, in units of each.
@@ -139,9 +157,10 @@ impl Extent {
         numeric + self.varying.iter().filter(|varies| **varies).count()
     }
 
-    /// Whether this combination of names was measured.
-    pub(crate) fn has_context(&self, category: &[u32]) -> bool {
-        self.contexts.binary_search_by(|context| context.as_slice().cmp(category)).is_ok()
+    /// Measured rows of this combination of names.
+    fn rows_of(&self, category: &[u32]) -> usize {
+        let place = self.contexts.binary_search_by(|(names, _)| names.as_slice().cmp(category));
+        place.map_or(0, |place| self.contexts[place].1)
     }
 
     /// Whether every measured row is of one point, so that there is nothing to learn beside its time.

@@ -7,9 +7,8 @@ mod advise;
 wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);
 
 mod bad_input;
+mod borrowing;
 mod capacity;
-// Six hundred fits hold a page for longer than its driver waits; that the bytes are the same there, other tests say.
-#[cfg(not(target_arch = "wasm32"))]
 mod coverage;
 mod decision;
 mod ensemble;
@@ -23,6 +22,7 @@ mod rivals;
 mod scenarios;
 mod scikit_learn;
 mod serialisation;
+mod simulated;
 mod simulation;
 mod splits;
 mod spread;

@@ -1,0 +1,99 @@
+//! A context with few runs of its own takes from the others what they can tell, and says how unsure that is.
+
+use foreglow_model::{Column, Dataset, Ensemble, Features, Prediction};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+const NODES: [f64; 6] = [2.0, 4.0, 6.0, 8.0, 10.0, 12.0];
+/// Contexts with all runs.
+const MEASURED: usize = 8;
+/// The one with few.
+const NEW: usize = MEASURED;
+
+/// Each context has its own level and its own share that machines do not help; `unlike` says how much the shares differ.
+fn secs(context: usize, nodes: f64, unlike: f64) -> f64 {
+    let level = 100.0 * (1 + context * 5 % 9) as f64;
+    let serial = 0.2 + unlike * ((context * 7 % 9) as f64 / 9.0 - 0.5);
+    let noise = 1.0 + 0.01 * ((context * 31 + nodes as usize * 17) % 7) as f64 / 3.0 - 0.01;
+    level * (serial + (1.0 - serial) / nodes) * noise
+}
+
+fn features(rows: &[(usize, f64)]) -> Features {
+    let nodes = Column::numeric("nodes", rows.iter().map(|row| row.1).collect(), None);
+    Features::new(vec![nodes, Column::category("job", rows.iter().map(|row| format!("job {}", row.0)))]).unwrap()
+}
+
+fn fit(rows: &[(usize, f64)], unlike: f64) -> Ensemble {
+    let secs = rows.iter().map(|(context, nodes)| secs(*context, *nodes, unlike)).collect();
+    Ensemble::fit(&Dataset::new(features(rows), secs, vec![false; rows.len()]).unwrap()).unwrap()
+}
+
+fn others() -> Vec<(usize, f64)> {
+    (0..MEASURED).flat_map(|context| NODES.map(|nodes| (context, nodes))).collect()
+}
+
+/// What is predicted of a context at all node counts within the range, beside what it takes.
+fn asked(ensemble: &Ensemble, context: usize, nodes: &[f64], unlike: f64) -> Vec<(Prediction, f64)> {
+    let rows: Vec<(usize, f64)> = nodes.iter().map(|nodes| (context, *nodes)).collect();
+    let predictions = ensemble.predict(&features(&rows)).unwrap();
+    predictions.into_iter().zip(rows).map(|(p, (context, nodes))| (p, secs(context, nodes, unlike))).collect()
+}
+
+fn error(answers: &[(Prediction, f64)]) -> f64 {
+    let errors = answers.iter().map(|(prediction, secs)| (prediction.completion_time_secs.unwrap() / secs - 1.0).abs());
+    errors.sum::<f64>() / answers.len() as f64
+}
+
+/// Half the width of an interval, ln t.
+fn half(prediction: &Prediction) -> f64 {
+    let interval = prediction.interval.unwrap();
+    libm::log(interval.upper_secs / interval.lower_secs) / 2.0
+}
+
+#[test]
+fn one_run_of_a_context_suffices_where_others_show_how_time_goes_on() {
+    let own = [(NEW, 4.0)];
+    let both = fit(&[others().as_slice(), &own].concat(), 0.0);
+    let answers = asked(&both, NEW, &[2.0, 6.0, 8.0, 10.0, 12.0], 0.0);
+    assert!(error(&answers) < 0.03, "{}", error(&answers));
+    // Alone it says nothing of other machines.
+    assert!(asked(&fit(&own, 0.0), NEW, &[8.0], 0.0)[0].0.completion_time_secs.is_none());
+}
+
+#[test]
+fn two_runs_say_more_with_others_than_alone() {
+    let own = [(NEW, 2.0), (NEW, 12.0)];
+    let asked_nodes = [4.0, 6.0, 8.0, 10.0];
+    let both = error(&asked(&fit(&[others().as_slice(), &own].concat(), 0.2), NEW, &asked_nodes, 0.2));
+    let alone = error(&asked(&fit(&own, 0.2), NEW, &asked_nodes, 0.2));
+    assert!(both < 0.6 * alone && both < 0.05, "{both} with others, {alone} alone");
+}
+
+#[test]
+fn what_few_runs_leave_open_is_in_the_interval() {
+    let (mut held, mut all) = (0, 0);
+    for left in [0, 2, 5] {
+        // Each of some contexts in turn is the one with a single run.
+        let rows: Vec<(usize, f64)> =
+            others().into_iter().filter(|(context, nodes)| *context != left || *nodes == 4.0).collect();
+        let ensemble = fit(&rows, 0.3);
+        let few = asked(&ensemble, left, &[2.0, 6.0, 8.0, 10.0, 12.0], 0.3);
+        let many = asked(&ensemble, 3, &[6.0], 0.3);
+        assert!(half(&few[0].0) > 2.0 * half(&many[0].0), "{} and {}", half(&few[0].0), half(&many[0].0));
+        for (prediction, secs) in &few {
+            let interval = prediction.interval.unwrap();
+            held += usize::from((interval.lower_secs..=interval.upper_secs).contains(secs));
+            all += 1;
+        }
+    }
+    assert!(5 * held >= 4 * all, "{held} of {all}");
+}
+
+#[test]
+fn copies_and_the_order_of_runs_change_nothing_of_a_context_with_few() {
+    let rows = [others().as_slice(), &[(NEW, 4.0), (NEW, 10.0)]].concat();
+    let mut twice = [rows.as_slice(), &rows].concat();
+    twice.reverse();
+    let [once, twice] = [rows, twice].map(|rows| asked(&fit(&rows, 0.2), NEW, &[6.0, 12.0], 0.2));
+    assert_eq!(once, twice);
+}

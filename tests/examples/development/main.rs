@@ -1,0 +1,75 @@
+//! What the constants of the default predictor's intervals were chosen on, and what a context with few runs gains from
+//! others: `make development`, or `cargo run --release --workspace --example development -- DATA [intervals|few-runs]`.
+//!
+//! To choose again: change a constant of `model/src/ensemble/errors.rs` and compare the last line, the larger the better.
+//! Exit code 2 where the data is not there.
+
+#![allow(clippy::panic, reason = "a column that the program itself names is there")]
+#![allow(clippy::print_stdout, reason = "the tables are its output")]
+
+mod few_runs;
+mod groups;
+mod intervals;
+mod public;
+#[path = "../../../model/tests/behaviour/simulated.rs"]
+mod simulated;
+mod table;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::public::Public;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let data = PathBuf::from(arguments.next().unwrap_or_else(|| "../shared/data".into()));
+    let what = arguments.next();
+    if !data.join("c3o").is_dir() {
+        eprintln!("development: there is no data in {}; name its folder with DATA=FOLDER", data.display());
+        return ExitCode::from(2);
+    }
+    let asked = |name: &str| what.as_deref().is_none_or(|what| what == name);
+    match measure(&data, asked("intervals"), asked("few-runs")) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("development: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(data: &std::path::Path, intervals: bool, few_runs: bool) -> anyhow::Result<()> {
+    let public = Public::read(data)?;
+    if intervals {
+        let groups = groups::groups(&public);
+        intervals::print(&each(&groups, intervals::find)?);
+    }
+    if few_runs {
+        let cases = few_runs::cases(&public)?;
+        let trials: Vec<few_runs::Trial> = cases.iter().flat_map(few_runs::trials).collect();
+        few_runs::print(&each(&trials, few_runs::Trial::find)?);
+    }
+    Ok(())
+}
+
+/// What `find` says of each thing, in their order, on all processors.
+fn each<T: Sync, F: Send>(things: &[T], find: impl Fn(&T) -> anyhow::Result<Vec<F>> + Sync) -> anyhow::Result<Vec<F>> {
+    let next = AtomicUsize::new(0);
+    let found: Mutex<Vec<Option<Vec<F>>>> = Mutex::new(things.iter().map(|_| None).collect());
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let work = || -> anyhow::Result<()> {
+            while let Some(place) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|place| *place < things.len()) {
+                let findings = find(&things[place])?;
+                found.lock().map_err(|_| anyhow::anyhow!("another thread failed"))?[place] = Some(findings);
+            }
+            Ok(())
+        };
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| anyhow::anyhow!("a thread panicked"))?)
+    })?;
+    let found = found.into_inner().map_err(|_| anyhow::anyhow!("a thread panicked"))?;
+    Ok(found.into_iter().flatten().flatten().collect())
+}
