@@ -6,8 +6,9 @@ WASM        := wasm32-unknown-unknown
 WASM_CARGO   = env $(shell ./setup.sh wasm-env) cargo
 # A target directory of its own: another compiler may build it, and cargo would rebuild everything at each change of compiler.
 WEB_TARGET  := target/web
-WEB_WASM    := $(WEB_TARGET)/$(WASM)/planner/foreglow_web.wasm
-# Apart from the page: both would write foreglow_web.wasm, and the page's would be lost.
+WEB_WASM    := $(WEB_TARGET)/$(WASM)/planner/foreglow-web.wasm
+# Fetched on demand: what reads files and advises.
+READER      := $(WEB_TARGET)/$(WASM)/planner/foreglow-reader.wasm
 COMPARISON_TARGET := $(WEB_TARGET)/comparison
 COMPARISON  := $(COMPARISON_TARGET)/$(WASM)/planner/foreglow_comparison.wasm
 PLANNER     := target/planner
@@ -48,13 +49,16 @@ spark:
 planner: $(PLANNER)/index.html
 
 # Bundled anew only when something of it changed: the binary embeds these files, and would be linked again each time.
-$(PLANNER)/index.html: $(WEB_WASM) $(COMPARISON) index.html $(wildcard web/assets/* web/bundle/src/* web/bundle/Cargo.*)
+$(PLANNER)/index.html: $(WEB_WASM) $(READER) $(COMPARISON) index.html $(wildcard web/assets/* web/bundle/src/* web/bundle/Cargo.*)
 	cargo run --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- --wasm $(WEB_WASM) \
-	  --comparison $(COMPARISON) --out $(PLANNER)
+	  --reader $(READER) --comparison $(COMPARISON) --out $(PLANNER)
 
 # Cargo knows what the page is made of, and leaves the file alone when nothing changed.
 $(WEB_WASM): FORCE | setup-run
-	$(WASM_CARGO) build --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-web
+	$(WASM_CARGO) build --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-web --bins
+
+# Both are made by one command.
+$(READER): $(WEB_WASM) ;
 
 # The comparison of all learners with Burn, which most visits never fetch.
 $(COMPARISON): FORCE | setup-run

@@ -47,7 +47,7 @@ def training(model, px, batch, threads, steps):
 def inference(model, px, batch, threads, passes):
     """Images per second of the bare loop of forward passes."""
     job = {"model": model, "image_px": px, "batch_size": batch, "partition_size": batch, "threads": threads, "memory_mib": None,
-           "place": "cpu", "source": {"folder": str(CACHE / "images")}, "images": batch, "sampling_rate": 1.0, "seed": 0}
+           "place": "cpu", "source": {"path": str(CACHE / "images"), "kind": "folder"}, "images": batch, "sampling_rate": 1.0, "seed": 0}
     arguments = [FOREGLOW, "executor", "--forward-passes", str(passes)]
     keep = lambda: os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     answer = subprocess.run(arguments, input=json.dumps(job).encode(), check=True, stdout=subprocess.PIPE, preexec_fn=keep)

@@ -37,7 +37,7 @@ def run(cache, model, px, batch, images):
 
 def bare_loop(cache, model, px, batch, images, processors):
     job = {"model": model, "image_px": px, "batch_size": batch, "partition_size": PARTITION, "threads": 1, "memory_mib": None,
-           "place": "cpu", "source": {"folder": str(cache)}, "images": images, "sampling_rate": 1.0, "seed": 0}
+           "place": "cpu", "source": {"path": str(cache), "kind": "folder"}, "images": images, "sampling_rate": 1.0, "seed": 0}
     arguments = [FOREGLOW, "executor", "--forward-passes", str(images // batch)]
     keep = lambda: os.sched_setaffinity(0, processors or os.sched_getaffinity(0))
     answer = subprocess.run(arguments, input=json.dumps(job).encode(), check=True, stdout=subprocess.PIPE, preexec_fn=keep)

@@ -30,7 +30,7 @@ def measure(folder):
         "0000000049454e44ae426082"))
     assignment = {
         "model": "lenet5", "image_px": 32, "batch_size": 1, "partition_size": 1, "threads": 1, "memory_mib": 1024,
-        "place": "cpu", "source": {"folder": str(images)}, "images": 1, "sampling_rate": 1.0, "seed": 0,
+        "place": "cpu", "source": {"path": str(images), "kind": "folder"}, "images": 1, "sampling_rate": 1.0, "seed": 0,
     }
     jar = compiled(folder, "Overhead.java")
     with Cluster(folder, cores=1) as cluster:

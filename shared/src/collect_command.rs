@@ -1,15 +1,26 @@
 //! The command that collects a sample.
 
 use crate::event_log::LABEL_PREFIX;
-use crate::{Configuration, Context, Engine};
+use crate::{Configuration, Context, Engine, Mode, Workload};
 
 /// Stands for the address that no sample knows.
 const MASTER: &str = "spark://HOST:7077";
 
-/// `foreglow collect …` for one run of a job, appended to the file `output`, as a shell reads it. Of a job on a Spark cluster the
-/// master's address is the person's to fill in: `spark://HOST:7077` stands there.
-pub fn collect_command(context: &Context, configuration: &Configuration, sampling_rate: f64, output: &str) -> String {
+/// `foreglow collect …` for one run of a job, appended to the file `output`, as a shell reads it; `None` of a job that it does not
+/// measure: several passes of inference, and a training that another program made. Of a job on a Spark cluster the master's address
+/// is the person's to fill in: `spark://HOST:7077` stands there. The learning rate, which changes no time, is left to its default.
+pub fn collect_command(
+    context: &Context,
+    configuration: &Configuration,
+    sampling_rate: f64,
+    output: &str,
+) -> Option<String> {
     let workload = &context.workload;
+    let training = match workload.mode {
+        Mode::Inference if workload.epochs == 1 => Vec::new(),
+        Mode::Inference => return None,
+        Mode::Training => training_options(workload)?,
+    };
     let mut words = vec!["foreglow".to_owned(), "collect".to_owned()];
     if context.engine == Engine::Spark {
         words.extend(["--engine", "spark", "--master", MASTER].map(str::to_owned));
@@ -19,6 +30,7 @@ pub fn collect_command(context: &Context, configuration: &Configuration, samplin
             words.extend(property.into_iter().flat_map(|property| ["--spark-conf".to_owned(), property]));
         }
     }
+    words.extend(training);
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), quoted(&value)]);
     option("--model", workload.model.clone());
     option("--images", workload.images.to_string());
@@ -45,7 +57,27 @@ pub fn collect_command(context: &Context, configuration: &Configuration, samplin
     option("--partition-size", configuration.partition_size.to_string());
     option("--sampling-rate", sampling_rate.to_string());
     option("--output", output.to_owned());
-    words.join(" ")
+    Some(words.join(" "))
+}
+
+/// How a job trains, as arguments; `None` where its optimiser is not said.
+fn training_options(workload: &Workload) -> Option<Vec<String>> {
+    let said = |name: &str| workload.extra.get(name);
+    let optimizer = match said("optimizer")?.as_str()? {
+        "sgd" => "sgd --momentum 0",
+        "sgd_momentum" => "sgd",
+        other => other,
+    };
+    let mut options = format!("--mode training --epochs {} --optimizer {optimizer}", workload.epochs);
+    for (option, name) in [("--average-every", "average_every"), ("--share-size", "share_size")] {
+        if let Some(value) = said(name) {
+            options.push_str(&format!(" {option} {value}"));
+        }
+    }
+    if said("average_optimizer_state").is_some_and(|value| value == true) {
+        options.push_str(" --average-optimizer-state");
+    }
+    Some(options.split(' ').map(quoted).collect())
 }
 
 /// A word as a shell reads it.
@@ -75,7 +107,7 @@ mod tests {
             r#"{"executors":2,"cores_per_executor":1,"memory_per_executor_mib":600,"partition_size":8,"accelerator":null}"#,
         )
         .unwrap();
-        let command = |engine, host| collect_command(&context(engine, host), &configuration, 0.1, "a.jsonl");
+        let command = |engine, host| collect_command(&context(engine, host), &configuration, 0.1, "a.jsonl").unwrap();
         let rest = "--model lenet5 --images 400 --image-px 32 --batch-size 8 --device cpu --executors 2 --cores 1 --memory 600 \
                     --partition-size 8 --sampling-rate 0.1 --output a.jsonl";
         assert_eq!(command("local", r#"{"cpu":"A CPU"}"#), format!("foreglow collect {rest}"));
@@ -101,11 +133,39 @@ mod tests {
         context.workload.set_text(&text);
         assert_eq!(context.workload.image_px, 1);
         assert_eq!(
-            collect_command(&context, &configuration, 0.1, "a.jsonl"),
+            collect_command(&context, &configuration, 0.1, "a.jsonl").unwrap(),
             "foreglow collect --model text_lstm --images 20 --words 50 --batch-size 8 --data news --vocabulary 900 \
              --vectors glove.txt --device cpu --executors 2 --cores 1 --memory 512 --partition-size 8 --sampling-rate 0.1 \
              --output a.jsonl"
         );
+    }
+
+    #[test]
+    fn a_training_job_is_trained_in_the_same_way() {
+        let context = |epochs: u32, mode: &str, more: &str| -> Context {
+            serde_json::from_str(&format!(
+                r#"{{"workload":{{"model":"lenet5","mode":"{mode}","image_px":32,"images":400,"epochs":{epochs},"batch_size":8{more}}},
+                    "engine":"local","host":{{}}}}"#
+            ))
+            .unwrap()
+        };
+        let configuration =
+            r#"{"executors":2,"cores_per_executor":1,"memory_per_executor_mib":600,"partition_size":8}"#;
+        let configuration: Configuration = serde_json::from_str(configuration).unwrap();
+        let command = |context: &Context| collect_command(context, &configuration, 0.1, "a.jsonl");
+        let said = |more: &str, options: &str| {
+            let command = command(&context(3, "training", more)).unwrap();
+            let expected =
+                format!("foreglow collect --mode training --epochs 3 {options} --model lenet5 --images 400 ");
+            assert!(command.starts_with(&expected), "{command}");
+        };
+        let sgd = r#","optimizer":"sgd_momentum","average_every":1,"average_optimizer_state":false,"share_size":4"#;
+        said(sgd, "--optimizer sgd --average-every 1 --share-size 4");
+        said(r#","optimizer":"sgd""#, "--optimizer sgd --momentum 0");
+        let adam = r#","optimizer":"adam","average_every":20,"average_optimizer_state":true"#;
+        said(adam, "--optimizer adam --average-every 20 --average-optimizer-state");
+        assert_eq!(command(&context(3, "training", "")), None, "another program's");
+        assert_eq!(command(&context(3, "inference", "")), None);
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub use crate::moment::day;
 pub use crate::numbers::number;
 pub use crate::price::{PriceError, PriceSheet, Resources};
 pub use crate::question::{DEFAULT_PROBABILITY, Question, WhatIf};
-pub use crate::read::{ReadError, SampleFormat, read_samples};
+pub use crate::read::{ReadError, SampleFormat, read_json_lines, read_samples};
 pub use crate::sample::{Configuration, Engine, Host, Mode, Outcome, SCHEMA, Sample, SampleError, Workload};
 pub use crate::short_link::{SHORT_PREFIX, ShortLink};
 pub use crate::sorting::{map_of, sort, sort_by};

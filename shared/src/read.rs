@@ -56,19 +56,24 @@ impl SampleFormat {
 /// [`ReadError`] with the line of the first sample that cannot be used.
 pub fn read_samples(bytes: &[u8]) -> Result<Vec<Sample>, ReadError> {
     let text = decode(bytes).map_err(ReadError::NotText)?;
-    let mut samples: Vec<Sample> = match SampleFormat::detect(&text) {
-        SampleFormat::JsonLines => read_jsonl(&text)?,
-        SampleFormat::Csv => csv::read_csv(&text)?,
-    };
+    match SampleFormat::detect(&text) {
+        SampleFormat::JsonLines => read_json_lines(&text),
+        SampleFormat::Csv => distinct(csv::read_csv(&text)?),
+    }
+}
+
+/// Reads every sample of a text of JSON Lines, as Foreglow itself writes them; otherwise as [`read_samples`].
+///
+/// # Errors
+/// [`ReadError`] with the line of the first sample that cannot be used.
+pub fn read_json_lines(text: &str) -> Result<Vec<Sample>, ReadError> {
+    let lines = (1..).zip(text.lines()).filter(|(_, content)| !content.trim().is_empty());
+    let sample = |(line, content)| jsonl::parse_line(content).map_err(|error| ReadError::Line { line, error });
+    distinct(lines.map(sample).collect::<Result<Vec<Sample>, ReadError>>()?)
+}
+
+fn distinct(mut samples: Vec<Sample>) -> Result<Vec<Sample>, ReadError> {
     let mut seen = std::collections::BTreeSet::new();
     samples.retain(|sample| seen.insert(sample.id));
     if samples.is_empty() { Err(ReadError::Empty) } else { Ok(samples) }
-}
-
-fn read_jsonl(text: &str) -> Result<Vec<Sample>, ReadError> {
-    (1..)
-        .zip(text.lines())
-        .filter(|(_, content)| !content.trim().is_empty())
-        .map(|(line, content)| jsonl::parse_line(content).map_err(|error| ReadError::Line { line, error }))
-        .collect()
 }

@@ -17,7 +17,7 @@ const JOB: &str =
 const GRID: &str = "--executors 1,2,3 --cores 1,2 --sampling-rate 0.01,0.1,1";
 const RUNS: usize = 18;
 /// What only the executors can say.
-const EXECUTORS_WORDS: [&str; 2] = ["images_processed", "phases"];
+const EXECUTORS_WORDS: [&str; 3] = ["images_processed", "phases", "peak_memory_mib"];
 
 fn main() -> anyhow::Result<()> {
     let folder = workspace_dir().join("target/bench/spark-sweep");

@@ -6,6 +6,7 @@
 mod browser;
 mod cluster;
 mod devtools;
+mod example;
 mod file_host;
 mod firefox;
 mod program;
@@ -13,6 +14,7 @@ mod spark;
 
 pub use crate::browser::Browser;
 pub use crate::cluster::{answer, cluster_job, cluster_view};
+pub use crate::example::{Shown, example, example_jobs, example_shown};
 pub use crate::file_host::FileHost;
 pub use crate::firefox::Firefox;
 pub use crate::program::{Answer, Program, foreglow, planner_dir, workspace_dir};

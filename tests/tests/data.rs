@@ -1,22 +1,18 @@
 //! How samples come into the planner, lie there, and leave it: in a real browser, with a real collector.
 
-use std::{fs, io::Write as _, path::Path, path::PathBuf, time::Duration};
+use std::{fs, io::Write as _, path::Path, time::Duration};
 
 use anyhow::Context as _;
-use foreglow_shared::{read_samples, write_csv};
-use foreglow_tests::{Answer, Browser, FileHost, Program, workspace_dir};
+use foreglow_shared::{Observation, Sample, format_duration, write_csv};
+use foreglow_tests::{Answer, Browser, FileHost, Program, example, example_jobs, example_shown};
 use serde_json::{Value, json};
 use thirtyfour::By;
 
 const START: Duration = Duration::from_secs(60);
 
-/// Samples that `foreglow demo` really measured.
-fn example() -> PathBuf {
-    workspace_dir().join("web/assets/example.jsonl")
-}
-
-fn example_lines() -> anyhow::Result<Vec<String>> {
-    Ok(fs::read_to_string(example())?.lines().map(str::to_owned).collect())
+/// How many runs the page says of the job that it shows of the example.
+fn runs() -> anyhow::Result<String> {
+    Ok(format!("{} runs", example_shown()?.samples.len()))
 }
 
 async fn pick(browser: &Browser, path: &Path) -> anyhow::Result<()> {
@@ -64,19 +60,28 @@ async fn address_changes_from(browser: &Browser, old: &str) -> anyhow::Result<St
 }
 
 #[tokio::test]
-async fn the_example_gives_the_same_digits_as_the_command_line() -> anyhow::Result<()> {
+async fn every_job_of_the_example_gives_the_same_digits_as_the_command_line() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let (_host, browser) = open_example().await?;
-    for (executors, cores) in [("1", "1"), ("2", "2")] {
-        let file = example().display().to_string();
-        let args = ["predict", &file, "--executors", executors, "--cores", cores, "--format", "json"];
-        let answer = Answer::of(home.path(), &args)?.json()?.to_string();
-        browser.set("what-if-executors", executors).await?;
-        browser.set("what-if-cores", cores).await?;
-        let same = async |page: &Browser| {
-            Ok(answer.contains(&format!("\"completion_time_secs\":{}", page.secs("what-if-time").await?)))
-        };
-        browser.wait_until("the command line's digits", same).await?;
+    let file = example().display().to_string();
+    let first = example_shown()?.job.context;
+    let chosen =
+        script(&browser, "return document.querySelector('[data-testid=choose-job]').selectedOptions[0].text").await?;
+    assert_eq!(chosen, json!(first.title()));
+    for (number, job) in (1..).zip(example_jobs()?) {
+        let (number, title) = (format!("{number}"), job.context.title());
+        let place = "return [...document.querySelectorAll('[data-testid=choose-job] option')].findIndex((job) => job.text === arguments[0])";
+        let place = browser.page.execute(place, vec![json!(title)]).await?.json().to_string();
+        browser.set("choose-job", &place).await?;
+        for (executors, cores) in [("1", "1"), ("2", "2")] {
+            let args = ["predict", &file, "--context", &number, "--executors", executors, "--cores", cores];
+            let answer = Answer::of(home.path(), &[&args[..], &["--format", "json"]].concat())?.json()?;
+            let secs = answer["completion_time_secs"].to_string();
+            browser.set("what-if-executors", executors).await?;
+            browser.set("what-if-cores", cores).await?;
+            let same = async |page: &Browser| Ok(page.secs("what-if-time").await? == secs);
+            browser.wait_until(&format!("the command line's digits of {title}"), same).await?;
+        }
     }
     let errors = browser.console_errors().await?;
     assert!(errors.iter().all(|error| error.contains("api/v1/samples")), "{errors:?}");
@@ -86,7 +91,8 @@ async fn the_example_gives_the_same_digits_as_the_command_line() -> anyhow::Resu
 #[tokio::test]
 async fn samples_that_a_collector_gets_appear_at_once_and_its_going_and_coming_is_said() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
-    let lines = example_lines()?;
+    let lines = example_shown()?.lines;
+    let (first, second) = (lines.len() - 4, lines.len() - 2);
     let part = |name: &str, lines: &[String]| -> anyhow::Result<String> {
         let path = home.path().join(name);
         fs::write(&path, lines.join("\n"))?;
@@ -109,23 +115,23 @@ async fn samples_that_a_collector_gets_appear_at_once_and_its_going_and_coming_i
     let browser = Browser::start().await?;
     browser.page.goto(&address).await?;
     says(&browser, "live", "Live").await?;
-    upload(&part("first.jsonl", &lines[..18])?)?;
+    upload(&part("first.jsonl", &lines[..first])?)?;
     browser.answered().await?;
-    says(&browser, "samples-count", "18 runs").await?;
+    says(&browser, "samples-count", &format!("{first} runs")).await?;
     // The question stays as the person put it.
     browser.set("deadline", "20s").await?;
-    upload(&part("rest.jsonl", &lines[18..20])?)?;
-    says(&browser, "samples-count", "20 runs").await?;
-    says(&browser, "live", "20 samples came").await?;
+    upload(&part("rest.jsonl", &lines[first..second])?)?;
+    says(&browser, "samples-count", &format!("{second} runs")).await?;
+    says(&browser, "live", &format!("{second} samples came")).await?;
     assert_eq!(browser.element("deadline").await?.value().await?.as_deref(), Some("20s"));
 
     drop(collector);
     says(&browser, "live", "went away").await?;
-    assert!(browser.text("samples-count").await?.contains("20 runs"), "what was on the page stays");
+    assert!(browser.text("samples-count").await?.contains(&format!("{second} runs")), "what was on the page stays");
     let collector = serve()?;
     says(&browser, "live", "Live").await?;
-    upload(&part("last.jsonl", &lines[20..])?)?;
-    says(&browser, "samples-count", "22 runs").await?;
+    upload(&part("last.jsonl", &lines[second..])?)?;
+    says(&browser, "samples-count", &runs()?).await?;
 
     // A short link asks the same question of the same collector.
     click(&browser, "share").await?;
@@ -139,7 +145,7 @@ async fn samples_that_a_collector_gets_appear_at_once_and_its_going_and_coming_i
     assert!(short.len() < full.len(), "{short}");
     let reader = Browser::start().await?;
     reader.page.goto(&short).await?;
-    says(&reader, "samples-count", "22 runs").await?;
+    says(&reader, "samples-count", &runs()?).await?;
     assert_eq!(reader.element("deadline").await?.value().await?.as_deref(), Some("20s"));
     reader.close().await?;
     drop(collector);
@@ -150,17 +156,18 @@ async fn samples_that_a_collector_gets_appear_at_once_and_its_going_and_coming_i
 async fn a_file_in_any_encoding_is_read_and_a_table_of_another_tool_asks_for_its_columns() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let (_host, browser) = open_page().await?;
-    let samples = read_samples(&fs::read(example())?)?;
+    let samples = example_shown()?.samples;
     let utf16: Vec<u8> =
         [0xfeff].into_iter().chain(write_csv(&samples).encode_utf16()).flat_map(u16::to_le_bytes).collect();
     let path = home.path().join("samples.csv");
     fs::write(&path, utf16)?;
     pick(&browser, &path).await?;
-    says(&browser, "samples-count", "22 runs").await?;
+    says(&browser, "samples-count", &runs()?).await?;
 
     // A spreadsheet of the same runs: semicolons, decimal commas, names of its own, Windows-1252.
     let mut table = b"Nodes;Cores;Percent;Dur\xe9e runtime (ms)\n".to_vec();
-    for sample in samples.iter().filter(|sample| sample.sampling_rate < 1.0) {
+    let small: Vec<_> = samples.iter().filter(|sample| sample.sampling_rate < 1.0).collect();
+    for sample in &small {
         let secs = sample.completion_time_secs.context("the example's runs completed")?;
         let (executors, cores) = (sample.configuration.executors, sample.configuration.cores_per_executor);
         let millis = format!("{:.3}", secs * 1000.0).replace('.', ",");
@@ -170,14 +177,19 @@ async fn a_file_in_any_encoding_is_read_and_a_table_of_another_tool_asks_for_its
     fs::write(&path, &table)?;
     pick(&browser, &path).await?;
     browser.element("import").await?;
-    assert!(browser.text("samples-count").await?.contains("22 runs"), "the page below stays");
+    assert!(browser.text("samples-count").await?.contains(&runs()?), "the page below stays");
     click(&browser, "import-use").await?;
     says(&browser, "import-mistake", "images of the whole job").await?;
-    browser.set("import-images-of-the-whole-job-fixed", "3200").await?;
+    let images = samples[0].workload.images.to_string();
+    browser.set("import-images-of-the-whole-job-fixed", &images).await?;
     browser.set("import-time-unit", "1").await?;
     click(&browser, "import-use").await?;
-    says(&browser, "samples-count", "18 runs").await?;
-    assert!(browser.text("samples").await?.contains("272.6 ms") || browser.text("samples").await?.contains("0.27"));
+    says(&browser, "samples-count", &format!("{} runs", small.len())).await?;
+    let secs = |sample: &Sample| sample.completion_time_secs.unwrap_or(f64::INFINITY);
+    let shortest = small.iter().min_by(|a, b| secs(a).total_cmp(&secs(b))).context("the example has small samples")?;
+    let (executors, cores) = (shortest.configuration.executors, shortest.configuration.cores_per_executor);
+    browser.set("samples-filter", &format!("{executors}x{cores} {}%", shortest.sampling_rate * 100.0)).await?;
+    says(&browser, "samples", &format_duration(secs(shortest))).await?;
     browser.close().await
 }
 
@@ -203,10 +215,13 @@ async fn a_file_that_is_too_large_or_no_text_leaves_the_page_as_it_was() -> anyh
 #[tokio::test]
 async fn a_run_that_is_left_out_changes_the_answer_and_travels_with_the_link() -> anyhow::Result<()> {
     let (host, browser) = open_example().await?;
+    let runs = example_shown()?.job.observations;
+    let is_meant = |run: &&Observation| (run.executors, run.cores_per_executor, run.sampling_rate) == (1, 1, 1.0);
+    let (meant, all) = (runs.iter().filter(is_meant).count(), runs.len());
     let whole = browser.secs("what-if-time").await?;
     let before = url(&browser).await?;
     browser.set("samples-filter", "1x1 100%").await?;
-    says(&browser, "samples-count", "1 of 22").await?;
+    says(&browser, "samples-count", &format!("{meant} of {all}")).await?;
     script(&browser, "document.querySelector('[data-testid=run] input').click()").await?;
     browser.wait_until("another answer", async |page| Ok(page.secs("what-if-time").await? != whole)).await?;
     says(&browser, "samples-count", "1 left out").await?;
@@ -217,9 +232,9 @@ async fn a_run_that_is_left_out_changes_the_answer_and_travels_with_the_link() -
     let (_, fragment) = link.split_once('#').context("a link has a fragment")?;
     reader.page.goto(format!("{}#{fragment}", host.url)).await?;
     reader.wait_until("the answer without it", async |page| Ok(page.secs("what-if-time").await? == without)).await?;
-    says(&reader, "samples-count", "22 runs, 1 left out").await?;
+    says(&reader, "samples-count", &format!("{all} runs, 1 left out")).await?;
     reader.set("samples-filter", "left out").await?;
-    says(&reader, "samples-count", "1 of 22").await?;
+    says(&reader, "samples-count", &format!("1 of {all}")).await?;
     script(&reader, "document.querySelector('[data-testid=run] input').click()").await?;
     reader.wait_until("the whole answer", async |page| Ok(page.secs("what-if-time").await? == whole)).await?;
     reader.close().await?;
@@ -269,9 +284,10 @@ async fn what_to_measure_next_is_as_the_command_line_advises() -> anyhow::Result
     let home = tempfile::tempdir()?;
     let (_host, browser) = open_example().await?;
     click(&browser, "next-samples").await?;
+    let file = example().display().to_string();
     let advice = Answer::of(
         home.path(),
-        &["advise", &example().display().to_string(), "--output", "samples.jsonl", "--format", "json"],
+        &["advise", &file, "--context", &example_shown()?.number, "--output", "samples.jsonl", "--format", "json"],
     )?
     .json()?;
     match advice["suggestions"][0]["command"].as_str() {
@@ -328,7 +344,7 @@ async fn the_exports_hold_what_the_page_shows() -> anyhow::Result<()> {
         .json()
         .clone();
     let text = |place: usize| texts[place].as_str().unwrap_or_default().to_owned();
-    assert_eq!(text(0).lines().count(), 23, "{}", text(0));
+    assert_eq!(text(0).lines().count(), 1 + example_shown()?.samples.len(), "{}", text(0));
     assert!(text(1).contains("recommended") && text(1).contains("true"), "{}", text(1));
     let json: Value = serde_json::from_str(&text(2))?;
     let secs = browser.secs("recommended-time").await?;
@@ -402,6 +418,6 @@ async fn a_page_that_was_loaded_once_opens_without_a_network() -> anyhow::Result
     browser.page.refresh().await?;
     browser.wait_until("the answer", async |page| Ok(page.secs("recommended-time").await? == secs)).await?;
     click(&browser, "example").await?;
-    says(&browser, "samples-count", "22 runs").await?;
+    says(&browser, "samples-count", &runs()?).await?;
     browser.close().await
 }

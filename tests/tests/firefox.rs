@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use foreglow_shared::View;
-use foreglow_tests::{Answer, FileHost, Firefox, workspace_dir};
+use foreglow_tests::{Answer, FileHost, Firefox, example, example_shown};
 use serde_json::{Value, json};
 
 /// Every digit of the what-if's time, once the page shows that configuration.
@@ -68,8 +68,9 @@ fn current_link(firefox: &mut Firefox) -> anyhow::Result<String> {
 /// What `foreglow predict` says of the example that comes with the page, every digit of it.
 fn predicted(executors: &str, cores: &str) -> anyhow::Result<String> {
     let home = tempfile::tempdir()?;
-    let example = workspace_dir().join("web/assets/example.jsonl").display().to_string();
-    let args = ["predict", &example, "--executors", executors, "--cores", cores, "--format", "json"];
+    let (file, number) = (example().display().to_string(), example_shown()?.number);
+    let args = ["predict", &file, "--context", &number];
+    let args = [&args[..], &["--executors", executors, "--cores", cores, "--format", "json"]].concat();
     let answer: Value = Answer::of(home.path(), &args)?.json()?;
     Ok(answer["completion_time_secs"].to_string())
 }

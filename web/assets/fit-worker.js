@@ -1,6 +1,9 @@
-// The fit runs beside the page, in the same module: it sees that it has no window and waits for messages.
+// The fit runs beside the page, in the same module, which the page hands over first: it sees that it has no window and waits for
+// messages.
 import init from "./foreglow-web.js";
 
-init({ module_or_path: new URL("./foreglow-web_bg.wasm", import.meta.url) }).catch((error) => {
-  self.postMessage(JSON.stringify({ Broken: String(error) }));
-});
+const started = ({ data }) =>
+  init({ module_or_path: data }).catch((error) => {
+    self.postMessage(JSON.stringify({ Broken: String(error) }));
+  });
+self.addEventListener("message", started, { once: true });

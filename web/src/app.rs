@@ -1,7 +1,5 @@
 //! The page from top to bottom.
 
-use std::time::Duration;
-
 use leptos::ev;
 use leptos::mount::mount_to;
 use leptos::prelude::*;
@@ -12,6 +10,7 @@ use crate::chart::{
     CompletionTimeChart, EffectsCharts, HeatMapChart, Overview, PredictedByMeasuredChart, ResidualsChart,
     SamplingRateChart, SpeedUpChart, TimeByMoneyChart,
 };
+use crate::later::Later;
 use crate::panel::{
     Alert, Candidates, Compare, DataPanel, EmptyPage, Explained, Export, Header, ImportPanel, JobTitle, LiveStatus,
     Newer, NextSamples, QuestionPanel, Recommended, Samples, Scenarios, WhatIfPanel, WhySheet,
@@ -70,9 +69,13 @@ fn App() -> impl IntoView {
                         <WhatIfPanel />
                     </div>
                     <Show when=move || !failed.get()>
-                        <Compare />
+                        <Later>
+                            <Compare />
+                        </Later>
                     </Show>
-                    <QuestionPanel />
+                    <Later>
+                        <QuestionPanel />
+                    </Later>
                     <Show when=move || answered.get()>
                         <Show when=move || !failed.get()>
                             <div class="pair">
@@ -94,9 +97,7 @@ fn App() -> impl IntoView {
                                     <SamplingRateChart />
                                 </Later>
                             </div>
-                            <Later>
-                                <EffectsCharts />
-                            </Later>
+                            <EffectsCharts />
                             <div class="pair">
                                 <Later>
                                     <PredictedByMeasuredChart />
@@ -124,29 +125,16 @@ fn App() -> impl IntoView {
                 </Show>
             </main>
             <WhySheet />
-            <footer>
-                <p>
-                    "Foreglow: run a little, know the whole. Nothing leaves this browser: files are read here, and a link \
-                     carries its data behind the #, which browsers send to no server."
-                </p>
-            </footer>
+            <Later>
+                <footer>
+                    <p>
+                        "Foreglow: run a little, know the whole. Nothing leaves this browser: files are read here, and a link \
+                         carries its data behind the #, which browsers send to no server."
+                    </p>
+                </footer>
+            </Later>
         </div>
     }
-}
-
-/// Puts its children on the page in a task of their own, after those of the ones before it: the page answers to a hand between
-/// them, where it would not while all of it is put together at once.
-#[component]
-fn Later(children: ChildrenFn) -> impl IntoView {
-    let due = RwSignal::new(false);
-    // The page may have taken the place away since.
-    set_timeout(
-        move || {
-            due.try_set(true);
-        },
-        Duration::ZERO,
-    );
-    view! { <Show when=move || due.get()>{children()}</Show> }
 }
 
 /// Takes a file that is dropped anywhere on the page; tells whether one hovers over it.

@@ -8,12 +8,12 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::Closure;
 use web_sys::{MessageEvent, Worker};
 
-use crate::fit::{FromWorker, ToWorker};
+use crate::fit::{FromErrand, ToErrand};
 use crate::fit_worker::{listen, spawn};
 use crate::worker::parse;
 
-/// The page's own module as a worker.
-pub const WORKER: &str = "./fit-worker.js";
+/// The module that reads files and advises, which is fetched when it is first asked for.
+pub const READER: &str = "./reader-worker.js";
 /// The module with all learners of the published grid, which is fetched when it is first asked for.
 pub const COMPARISON: &str = "./comparison-worker.js";
 
@@ -29,9 +29,9 @@ impl Errand {
     /// The browser has no module workers.
     pub fn start(
         script: &str,
-        request: &ToWorker,
+        request: &ToErrand,
         bytes: Option<Uint8Array>,
-        told: impl Fn(Result<FromWorker, String>) + 'static,
+        told: impl Fn(Result<FromErrand, String>) + 'static,
     ) -> Result<Self, String> {
         let worker = spawn(script)?;
         let told = Rc::new(told);
@@ -40,7 +40,7 @@ impl Errand {
         let on_message = Closure::<dyn Fn(MessageEvent)>::new({
             let (worker, told) = (worker.clone(), Rc::clone(&told));
             move |event: MessageEvent| match parse(&event.data()) {
-                Ok(FromWorker::Ready) => {
+                Ok(FromErrand::Ready) => {
                     let message = JsValue::from_str(&message);
                     // Strings and bytes can always be cloned to the worker.
                     let _ = match &bytes {
@@ -48,7 +48,7 @@ impl Errand {
                         Some(bytes) => worker.post_message(&Array::of2(&message, bytes)),
                     };
                 }
-                Ok(FromWorker::Broken(reason)) | Err(reason) => told(Err(reason)),
+                Ok(FromErrand::Broken(reason)) | Err(reason) => told(Err(reason)),
                 Ok(message) => told(Ok(message)),
             }
         });

@@ -1,4 +1,4 @@
-//! The work of the fit worker, and the messages in which it is asked for and answered.
+//! The work of the fit worker, and the messages in which work beside the page is asked for and answered.
 
 use std::ops::ControlFlow;
 
@@ -8,11 +8,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::import::Imported;
 
-/// What the page asks of a worker.
+/// What the page asks of the fit worker: a fit of a job. The number tells the answer to this request from the answer to an
+/// earlier one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum ToWorker {
-    /// A fit of this job. The number tells the answer to this request from the answer to an earlier one.
-    Fit(u64, Job),
+pub struct ToFit(pub u64, pub Job);
+
+/// What the fit worker says to the page.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum FromFit {
+    /// It has loaded and takes requests.
+    Ready,
+    /// The request with this number is answered.
+    Answer(u64, Result<Box<Fitted>, String>),
+    /// It cannot go on, and why.
+    Broken(String),
+}
+
+/// What the page asks of a module that is fetched when it is needed. What it says is apart from what the fit worker says, so
+/// that the page carries no code for what another module does.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum ToErrand {
     /// Every published scenario on this job, with all learners of the published grid.
     Compare(Job),
     /// A file whose bytes come beside the message, and what its columns are where the person has said it.
@@ -21,13 +36,11 @@ pub enum ToWorker {
     Advise(Job, Box<Question>),
 }
 
-/// What the worker says to the page.
+/// What such a module says to the page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum FromWorker {
+pub enum FromErrand {
     /// It has loaded and takes requests.
     Ready,
-    /// The request with this number is answered.
-    Answer(u64, Result<Box<Fitted>, String>),
     /// So many steps of the comparison are done, of so many.
     Progress(u64, u64),
     /// The comparison is done.
@@ -159,8 +172,8 @@ mod tests {
     #[test]
     fn a_predictor_that_came_over_the_wire_predicts_the_same_to_the_last_digit() {
         let fitted = fit(&job(), &mut || 0.0).unwrap();
-        let wire = serde_json::to_string(&FromWorker::Answer(7, Ok(Box::new(fitted.clone())))).unwrap();
-        let FromWorker::Answer(7, Ok(arrived)) = serde_json::from_str(&wire).unwrap() else { unreachable!() };
+        let wire = serde_json::to_string(&FromFit::Answer(7, Ok(Box::new(fitted.clone())))).unwrap();
+        let FromFit::Answer(7, Ok(arrived)) = serde_json::from_str(&wire).unwrap() else { unreachable!() };
         for executors in 1..9 {
             for cores_per_executor in 1..9 {
                 let setting = Setting { executors, cores_per_executor, sampling_rate: 1.0 };

@@ -2,15 +2,19 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::time::Duration;
 
 use foreglow_shared::Job;
+use leptos::prelude::set_timeout;
 use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
 
-use crate::errand::WORKER;
-use crate::fit::{Fitted, FromWorker, ToWorker};
+use crate::fit::{Fitted, FromFit, ToFit};
 use crate::worker::parse;
+
+/// The page's own module as a worker.
+const WORKER: &str = "./fit-worker.js";
 
 /// The page's end.
 pub struct FitWorker {
@@ -28,16 +32,20 @@ impl FitWorker {
     /// The browser has no module workers.
     pub fn start(answered: impl Fn(Result<Fitted, String>) + 'static) -> Result<Rc<Self>, String> {
         let worker = spawn(WORKER)?;
+        // Neither fetched nor compiled a second time. A module can always be cloned to a worker of its own page.
+        let _ = worker.post_message(&wasm_bindgen::module());
         let this = Rc::new(Self { worker, ready: Cell::new(false), waiting: RefCell::new(None), latest: Cell::new(0) });
         let answered = Rc::new(answered);
         let on_message = Closure::<dyn Fn(MessageEvent)>::new({
             let (this, answered) = (Rc::clone(&this), Rc::clone(&answered));
             move |event: MessageEvent| match parse(&event.data()) {
-                Ok(FromWorker::Ready) => this.send_waiting(),
-                Ok(FromWorker::Answer(number, answer)) if number == this.latest.get() => {
-                    answered(answer.map(|fitted| *fitted));
+                Ok(FromFit::Ready) => this.send_waiting(),
+                Ok(FromFit::Answer(number, answer)) if number == this.latest.get() => {
+                    let answered = Rc::clone(&answered);
+                    // To read it is a task, and to show it is another.
+                    set_timeout(move || answered(answer.map(|fitted| *fitted)), Duration::ZERO);
                 }
-                Ok(FromWorker::Broken(reason)) | Err(reason) => answered(Err(reason)),
+                Ok(FromFit::Broken(reason)) | Err(reason) => answered(Err(reason)),
                 // An answer to an earlier request.
                 Ok(_) => {}
             }
@@ -50,7 +58,7 @@ impl FitWorker {
     pub fn request(&self, job: Job) {
         let number = self.latest.get() + 1;
         self.latest.set(number);
-        let Ok(message) = serde_json::to_string(&ToWorker::Fit(number, job)) else { return };
+        let Ok(message) = serde_json::to_string(&ToFit(number, job)) else { return };
         *self.waiting.borrow_mut() = Some(message);
         if self.ready.get() {
             self.send_waiting();
@@ -66,7 +74,7 @@ impl FitWorker {
     }
 }
 
-/// The worker of a script, which says [`FromWorker::Ready`] once it takes requests.
+/// The worker of a script, which says that it is ready once it takes requests.
 ///
 /// # Errors
 /// The browser has no module workers.

@@ -4,8 +4,8 @@
 //! collector, a file, a link), `fit_worker` fits off the main thread, `panel` and `chart` show it. Everything but the
 //! showing is plain Rust that is tested natively; Leptos and the browser are there for wasm32 alone.
 //!
-//! The comparison of all learners needs Burn, which is as large as all else: `web/comparison` compiles this crate's worker without the
-//! page, and it is fetched when somebody asks for it.
+//! Three modules are made of it. `main` is the page and its fit worker; `reader` reads files and advises; `web/comparison` compares
+//! all learners with Burn, which is as large as all else. The latter two are fetched when somebody asks for what they do.
 //!
 //! This crate must never compute a prediction, a price or a format of its own: `model` and `shared` do, so that the page
 //! and the command line print the same digits. It must never send anything anywhere: it reads from its own origin.
@@ -33,6 +33,8 @@ mod errand;
 #[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod fit_worker;
 #[cfg(all(target_arch = "wasm32", feature = "page"))]
+mod later;
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod panel;
 #[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod source;
@@ -42,3 +44,6 @@ mod start;
 mod state;
 #[cfg(target_arch = "wasm32")]
 pub mod worker;
+
+#[cfg(all(target_arch = "wasm32", feature = "page"))]
+pub use self::start::start;

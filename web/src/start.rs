@@ -1,15 +1,14 @@
-//! Where the module begins: the same one runs as the page and as the fit worker.
+//! Where the page's module begins: the same one runs as the page and as the fit worker.
 
 use std::panic::PanicHookInfo;
 
 use wasm_bindgen::JsCast;
-use wasm_bindgen::prelude::wasm_bindgen;
 use web_sys::{DedicatedWorkerGlobalScope, Document, Window};
 
 use crate::{app, worker};
 
-#[wasm_bindgen(start)]
-fn start() {
+/// Runs as what it finds itself to be.
+pub fn start() {
     let global = js_sys::global();
     if let Some(window) = global.dyn_ref::<Window>() {
         std::panic::set_hook(Box::new(apologise));

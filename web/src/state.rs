@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use foreglow_model::{Decision, Prediction, ScenarioRow, Setting, decide};
+use foreglow_model::{Decision, Prediction, ScenarioRow, Setting, decide, decide_again};
 use foreglow_shared::{
     Engine, Job, LinkError, Observation, PriceSheet, Question, Resources, ShortLink, View, WhatIf,
     spark_submit_arguments,
@@ -11,7 +11,7 @@ use foreglow_shared::{
 use leptos::prelude::*;
 
 use crate::errand::{COMPARISON, Errand};
-use crate::fit::{Fitted, FromWorker, ToWorker};
+use crate::fit::{Fitted, FromErrand, ToErrand};
 use crate::fit_worker::FitWorker;
 use crate::job::{Limits, Space};
 use crate::left_out::{LeftOuts, Run};
@@ -92,6 +92,8 @@ pub struct Planner {
     pub live: Live,
     /// The decision about the question, which the what-if does not change. `None` while there is no predictor.
     pub decision: Memo<Option<Result<Arc<Decision>, String>>>,
+    /// What is predicted of the configuration that is looked at. `None` while there is no predictor.
+    pub prediction: Memo<Option<Prediction>>,
     worker: StoredValue<Option<Rc<FitWorker>>, LocalStorage>,
     comparison: StoredValue<Option<Errand>, LocalStorage>,
 }
@@ -108,13 +110,29 @@ impl Planner {
         let selected = RwSignal::new(0);
         let space = RwSignal::new(Space::of(&question));
         let prices = RwSignal::new(question.prices);
+        let earlier = StoredValue::new(None::<(Arc<Fitted>, Arc<Decision>)>);
         let decision = Memo::new(move |_| {
-            let predictor = fit.with(Fit::fitted)?;
+            let fitted = fit.with(Fit::fitted)?;
             let limits =
                 Limits { deadline_secs: deadline_secs.get(), budget: budget.get(), probability: probability.get() };
             let question = space.get().ask(limits, prices.get(), question.what_if);
             let job = jobs.with(|jobs| jobs.get(selected.get()).cloned())?;
-            Some(decide(&predictor.predictor, &job, &question).map(Arc::new).map_err(|error| error.to_string()))
+            let known = earlier.get_value().filter(|(predicted, _)| Arc::ptr_eq(predicted, &fitted));
+            let decided = match known {
+                Some((_, known)) => decide_again(&fitted.predictor, &job, &question, &known),
+                None => decide(&fitted.predictor, &job, &question),
+            };
+            let decided = decided.map(Arc::new);
+            if let Ok(decision) = &decided {
+                earlier.set_value(Some((fitted, Arc::clone(decision))));
+            }
+            Some(decided.map_err(|error| error.to_string()))
+        });
+        let what_if = RwSignal::new(question.what_if);
+        let prediction = Memo::new(move |_| {
+            let WhatIf { executors, cores_per_executor } = what_if.get();
+            let setting = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
+            fit.with(Fit::fitted).map(|fitted| fitted.predictor.predict(setting))
         });
         Self {
             jobs,
@@ -124,7 +142,8 @@ impl Planner {
             probability,
             space,
             prices,
-            what_if: RwSignal::new(question.what_if),
+            what_if,
+            prediction,
             pins: RwSignal::new(Vec::new()),
             fit,
             decision,
@@ -226,13 +245,13 @@ impl Planner {
     pub fn compare(self) {
         let Some(job) = untrack(|| self.job()) else { return };
         self.compared.set(Compared::Running(0, 1));
-        let told = move |told: Result<FromWorker, String>| match told {
-            Ok(FromWorker::Progress(done, total)) => self.compared.set(Compared::Running(done, total)),
-            Ok(FromWorker::Compared(rows)) => self.compared.set(Compared::Ready(rows)),
+        let told = move |told: Result<FromErrand, String>| match told {
+            Ok(FromErrand::Progress(done, total)) => self.compared.set(Compared::Running(done, total)),
+            Ok(FromErrand::Compared(rows)) => self.compared.set(Compared::Ready(rows)),
             Ok(_) => {}
             Err(reason) => self.compared.set(Compared::Failed(reason)),
         };
-        match Errand::start(COMPARISON, &ToWorker::Compare(job), None, told) {
+        match Errand::start(COMPARISON, &ToErrand::Compare(job), None, told) {
             Ok(comparison) => self.comparison.set_value(Some(comparison)),
             Err(reason) => self.compared.set(Compared::Failed(reason)),
         }

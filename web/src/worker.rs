@@ -4,47 +4,59 @@ use std::panic::PanicHookInfo;
 
 use foreglow_model::advise;
 use js_sys::{Array, Uint8Array};
+use serde::Serialize;
 use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
 
-use crate::fit::{FromWorker, ToWorker, compare, fit};
+use crate::fit::{FromErrand, FromFit, ToErrand, ToFit, compare, fit};
 use crate::import::import;
 
 const MILLIS_PER_SEC: f64 = 1000.0;
+/// What every worker says before it answers, and when it cannot go on; as [`FromFit`] and [`FromErrand`] have it.
+const READY: &str = "\"Ready\"";
+const BROKEN: &str = r#"{"Broken":"a mistake of ours stopped it"}"#;
 
-/// Fits, reads files and advises.
+/// Fits.
 pub fn serve_fits(scope: &DedicatedWorkerGlobalScope) {
-    serve(scope, |scope, request, bytes, clock| match request {
-        ToWorker::Fit(number, job) => say(scope, &FromWorker::Answer(number, fit(&job, clock).map(Box::new))),
-        ToWorker::Import(mapping) => say(scope, &FromWorker::Imported(import(bytes, mapping.as_ref()))),
-        ToWorker::Advise(job, question) => {
-            let advice = advise(&job, &question).map_err(|error| error.to_string());
-            say(scope, &FromWorker::Advised(advice));
+    serve(scope, |scope, message, _, clock| {
+        if let Ok(ToFit(number, job)) = parse(message) {
+            say(scope, &FromFit::Answer(number, fit(&job, clock).map(Box::new)));
         }
-        ToWorker::Compare(_) => {}
+    });
+}
+
+/// Reads files and advises: the module `foreglow-reader`.
+pub fn serve_readings(scope: &DedicatedWorkerGlobalScope) {
+    serve(scope, |scope, message, bytes, _| match parse(message) {
+        Ok(ToErrand::Import(mapping)) => say(scope, &FromErrand::Imported(import(bytes, mapping.as_ref()))),
+        Ok(ToErrand::Advise(job, question)) => {
+            let advice = advise(&job, &question).map_err(|error| error.to_string());
+            say(scope, &FromErrand::Advised(advice));
+        }
+        Ok(ToErrand::Compare(_)) | Err(_) => {}
     });
 }
 
 /// Compares all learners, which takes the perceptrons of `web/comparison`.
 pub fn serve_comparison(scope: &DedicatedWorkerGlobalScope) {
-    serve(scope, |scope, request, _, clock| {
-        let ToWorker::Compare(job) = request else { return };
+    serve(scope, |scope, message, _, clock| {
+        let Ok(ToErrand::Compare(job)) = parse(message) else { return };
         let mut told = 0;
         let watch = &mut |done: u64, total: u64| {
             // A hundred messages say as much as thousands.
             if done * 100 / total.max(1) > told {
                 told = done * 100 / total.max(1);
-                say(scope, &FromWorker::Progress(done, total));
+                say(scope, &FromErrand::Progress(done, total));
             }
         };
         if let Some(rows) = compare(&job, clock, watch) {
-            say(scope, &FromWorker::Compared(rows));
+            say(scope, &FromErrand::Compared(rows));
         }
     });
 }
 
-type Answer = fn(&DedicatedWorkerGlobalScope, ToWorker, &[u8], &mut dyn FnMut() -> f64);
+type Answer = fn(&DedicatedWorkerGlobalScope, &JsValue, &[u8], &mut dyn FnMut() -> f64);
 
 fn serve(scope: &DedicatedWorkerGlobalScope, answer: Answer) {
     std::panic::set_hook(Box::new(report));
@@ -54,14 +66,12 @@ fn serve(scope: &DedicatedWorkerGlobalScope, answer: Answer) {
         move |event: MessageEvent| {
             let mut clock = || performance.as_ref().map_or(0.0, |clock| clock.now() / MILLIS_PER_SEC);
             let (message, bytes) = unpack(&event.data());
-            if let Ok(request) = parse(&message) {
-                answer(&scope, request, &bytes, &mut clock);
-            }
+            answer(&scope, &message, &bytes, &mut clock);
         }
     });
     scope.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
     on_message.forget();
-    say(scope, &FromWorker::Ready);
+    post(scope, READY);
 }
 
 /// A message of the wire.
@@ -74,11 +84,15 @@ pub fn parse<T: serde::de::DeserializeOwned>(data: &JsValue) -> Result<T, String
 }
 
 /// Says something to the page.
-fn say(scope: &DedicatedWorkerGlobalScope, message: &FromWorker) {
+fn say<T: Serialize>(scope: &DedicatedWorkerGlobalScope, message: &T) {
     if let Ok(text) = serde_json::to_string(message) {
-        // A string can always be cloned to the page.
-        let _ = scope.post_message(&JsValue::from_str(&text));
+        post(scope, &text);
     }
+}
+
+fn post(scope: &DedicatedWorkerGlobalScope, text: &str) {
+    // A string can always be cloned to the page.
+    let _ = scope.post_message(&JsValue::from_str(text));
 }
 
 /// The request of a message, and the bytes that came beside it.
@@ -95,6 +109,6 @@ fn unpack(data: &JsValue) -> (JsValue, Vec<u8>) {
 fn report(info: &PanicHookInfo<'_>) {
     console_error_panic_hook::hook(info);
     if let Ok(scope) = js_sys::global().dyn_into::<DedicatedWorkerGlobalScope>() {
-        say(&scope, &FromWorker::Broken("a mistake of ours stopped the fit".into()));
+        post(&scope, BROKEN);
     }
 }

@@ -24,8 +24,10 @@ public final class Sleep implements Function<Integer, Integer> {
             int executors = Integer.parseInt(arguments[0]);
             new Executors(executors, "-", "").await(spark);
             spark.sc().setJobDescription("foreglow warm-up");
+            // As many for each slot, however many there are: Java compiles what it meets.
+            int tasks = 8 * spark.defaultParallelism();
             for (int round = 0; round < 3; round++) {
-                stages(spark, 16, 8, 50, 50);
+                stages(spark, tasks, tasks, 20, 20);
             }
             run(spark);
             stage(spark, 48, 100, 300);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::front::order;
 use super::memory::{Footprint, is_out_of_memory};
-use crate::{Prediction, Predictor, Setting};
+use crate::Prediction;
 
 /// Probabilities that differ by less are the same: a deadline at exactly a quantile is met with its probability.
 const ROUNDING: f64 = 1e-9;
@@ -64,7 +64,7 @@ pub enum Exclusion {
 }
 
 impl Candidate {
-    pub(super) fn of(predictor: &Predictor, job: &Job, question: &Question, executors: u32, cores: u32) -> Self {
+    pub(super) fn of(prediction: Prediction, job: &Job, question: &Question, executors: u32, cores: u32) -> Self {
         let memory = question.memory_per_executor_mib;
         let resources = Resources {
             executors,
@@ -72,7 +72,6 @@ impl Candidate {
             memory_per_executor_mib: memory,
             accelerated: job.context.accelerator.is_some(),
         };
-        let prediction = predictor.predict(Setting { executors, cores_per_executor: cores, sampling_rate: 1.0 });
         let secs = prediction.completion_time_secs;
         let cost = secs.map(|secs| question.prices.cost(resources, secs)).filter(|cost| cost.is_finite());
         // A budget is a limit of the time as well, since money rises with time.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use self::candidate::{Candidate, Exclusion};
 pub use self::front::pareto_front;
 use self::scan::scan;
-use crate::{DecideError, Predictor};
+use crate::{DecideError, Predictor, Setting};
 
 /// The most configurations that one decision weighs.
 pub(crate) const MAX_CONFIGURATIONS: usize = 1_000_000;
@@ -59,6 +59,25 @@ pub struct Decision {
 /// No configuration, one with nothing in it, more than a million, a deadline, budget or probability that is none, or
 /// prices that are none or lack what the job occupies.
 pub fn decide(predictor: &Predictor, job: &Job, question: &Question) -> Result<Decision, DecideError> {
+    weigh(predictor, job, question, &[])
+}
+
+/// As [`decide`], and sooner: what an earlier decision of the same predictor has predicted follows from no limit and no price,
+/// and is not predicted again.
+///
+/// # Errors
+/// As [`decide`].
+pub fn decide_again(
+    predictor: &Predictor,
+    job: &Job,
+    question: &Question,
+    earlier: &Decision,
+) -> Result<Decision, DecideError> {
+    weigh(predictor, job, question, &earlier.candidates)
+}
+
+/// `known` are candidates of the same predictor, by E and C.
+fn weigh(predictor: &Predictor, job: &Job, question: &Question, known: &[Candidate]) -> Result<Decision, DecideError> {
     question.prices.check_for(job.context.accelerator.as_deref())?;
     let is_none = |limit: &f64| !(limit.is_finite() && *limit > 0.0);
     if let Some(deadline) = question.deadline_secs.filter(is_none) {
@@ -85,8 +104,14 @@ pub fn decide(predictor: &Predictor, job: &Job, question: &Question) -> Result<D
     let pairs = || executors.iter().flat_map(|e| cores.iter().map(move |c| (*e, *c)));
     let scanned = (count > MAX_LISTED).then(|| scan(predictor, job, question, &executors, &cores)).flatten();
     let listed = scanned.map_or_else(|| pairs().collect(), |scanned| scanned.listed(MAX_FRONT));
+    let prediction = |e: u32, c: u32| match known
+        .binary_search_by_key(&(e, c), |known| (known.executors, known.cores_per_executor))
+    {
+        Ok(place) => known[place].prediction.clone(),
+        Err(_) => predictor.predict(Setting { executors: e, cores_per_executor: c, sampling_rate: 1.0 }),
+    };
     let candidates: Vec<Candidate> =
-        listed.into_iter().map(|(e, c)| Candidate::of(predictor, job, question, e, c)).collect();
+        listed.into_iter().map(|(e, c)| Candidate::of(prediction(e, c), job, question, e, c)).collect();
     Ok(Decision::among(candidates, count, question))
 }
 

@@ -1,6 +1,6 @@
 //! Very many configurations are weighed as few are, only faster.
 
-use foreglow_model::{Candidate, Decision, Predictor, decide, pareto_front};
+use foreglow_model::{Candidate, Decision, Predictor, decide, decide_again, pareto_front};
 use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, PriceSheet, Question};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -131,4 +131,19 @@ fn a_run_that_is_no_grid_is_weighed_one_by_one() {
     let predictor = Predictor::fit(&job.context, &[run(1, 1, 0.1, 3.0), run(1, 2, 0.1, 2.0)]).unwrap();
     let decision = decide(&predictor, &job, &question(&job)).unwrap();
     assert_eq!(decision.candidates.len(), (EXECUTORS * CORES) as usize);
+}
+
+#[test]
+fn a_decision_that_is_made_again_under_other_limits_is_the_decision() {
+    let job = measured();
+    let predictor = Predictor::fit_job(&job).unwrap();
+    let open = question(&job);
+    let mut earlier = decide(&predictor, &job, &open).unwrap();
+    for (deadline_secs, memory_per_executor_mib) in [(Some(400.0), 1024), (Some(90.0), 1024), (None, 4096)] {
+        let asked = Question { deadline_secs, memory_per_executor_mib, ..open.clone() };
+        let decision = decide(&predictor, &job, &asked).unwrap();
+        assert_ne!(decision, earlier);
+        earlier = decide_again(&predictor, &job, &asked, &earlier).unwrap();
+        assert_eq!(earlier, decision);
+    }
 }

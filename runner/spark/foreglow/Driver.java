@@ -26,8 +26,8 @@ import org.apache.spark.api.java.JavaSparkContext;
  * by commas; or {@code train}, its id, its sampling rate, steps, steps between two averages of Spark's (0 where the executors
  * average by themselves), and after a tab each the orders by which the executors judge the CNN afterwards.
  *
- * <p>Each line out starts with {@code foreglow}: {@code started ID VERSION}, {@code ready}, and for each job {@code measuring},
- * {@code progress TASKS}, {@code done REPORT} for each report of an executor, {@code measured}; or {@code failed SENTENCE}.
+ * <p>Each line out starts with {@code foreglow}: {@code started ID VERSION}, {@code ready CPU} (without a name where the
+ * settings have one, or nobody knows it), and for each job {@code measuring}, {@code progress TASKS}, {@code done REPORT} for each report of an executor, {@code measured}; or {@code failed SENTENCE}.
  */
 public final class Driver {
     /** The description of a timed job. */
@@ -37,12 +37,15 @@ public final class Driver {
     static final String RUN = "spark.foreglow.run";
     private static final String JOBS = "spark.foreglow.jobs";
     private static final String SAMPLING_RATE = "spark.foreglow.sampling_rate";
+    private static final String CPU = "spark.foreglow.cpu";
     /** Rounds in which every executor gets as many tasks as it has slots; one does, unless an executor is late. */
     private static final int WARM_UP_ROUNDS = 5;
 
     private final JavaSparkContext spark;
     private final Executors executors;
     private final int slots;
+    /** Name of the executors' processors, where the settings do not have it; empty where nobody knows it. */
+    private String cpu = "";
 
     private Driver(JavaSparkContext spark, Executors executors) {
         this.spark = spark;
@@ -62,7 +65,9 @@ public final class Driver {
             say("started " + spark.sc().applicationId() + " " + spark.version());
             Driver driver = new Driver(spark, executors);
             executors.await(spark);
-            say("ready");
+            driver.describe(WARM_UP);
+            driver.cpu = spark.getConf().contains(CPU) ? "" : executors.processors(spark, driver.slots);
+            say("ready " + driver.cpu);
             while (true) {
                 driver.measure(requests.take().split(" ", 4));
             }
@@ -128,6 +133,9 @@ public final class Driver {
         spark.setLocalProperty(RUN, request[1]);
         spark.setLocalProperty(SAMPLING_RATE, request[2]);
         spark.setLocalProperty(JOBS, Integer.toString(jobs));
+        if (!cpu.isEmpty()) {
+            spark.setLocalProperty(CPU, cpu);
+        }
         say("measuring");
     }
 

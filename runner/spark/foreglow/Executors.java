@@ -3,6 +3,7 @@ package foreglow;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.TreeSet;
 
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -34,6 +35,13 @@ final class Executors implements Serializable {
             }
             Thread.sleep(PULSE_MS);
         }
+    }
+
+    /** The names of their processors, each once; empty where no machine says it. So many tasks come to each of them. */
+    String processors(JavaSparkContext spark, int slots) {
+        TreeSet<String> names = new TreeSet<>(spark.parallelize(numbers(slots), slots).map(new ProcessorName()).collect());
+        names.remove("");
+        return String.join(" and ", names);
     }
 
     /** A partition for each of them, which holds its number. */

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use foreglow_model::{Advice, Suggestion, Verdict, advise};
 use foreglow_shared::{
-    Configuration, Context, Engine, Job, Mode, Question, collect_command, format_duration, format_money,
-    format_percent, format_rate,
+    Configuration, Context, Engine, Job, Question, collect_command, format_duration, format_money, format_percent,
+    format_rate,
 };
 use serde::Serialize;
 
@@ -178,8 +178,7 @@ fn command(context: &Context, suggestion: &Suggestion, output: &Path) -> Option<
         (Input::Texts { words, .. }, Some(text)) => words.contains(&text.words),
         _ => false,
     };
-    let is_measurable = is_taken && workload.mode == Mode::Inference && workload.epochs == 1;
-    if !is_measurable {
+    if !is_taken {
         return None;
     }
     let Suggestion { executors, cores_per_executor, memory_per_executor_mib, partition_size, .. } = *suggestion;
@@ -191,5 +190,5 @@ fn command(context: &Context, suggestion: &Suggestion, output: &Path) -> Option<
         accelerator: context.accelerator.clone(),
         extra: serde_json::Map::new(),
     };
-    Some(collect_command(context, &configuration, suggestion.sampling_rate, &output.display().to_string()))
+    collect_command(context, &configuration, suggestion.sampling_rate, &output.display().to_string())
 }

@@ -15,7 +15,7 @@ use burn::nn::{
 };
 use burn::tensor::{Device, Tensor, activation::leaky_relu};
 
-use super::convolution::convolve;
+use super::convolution::{convolve, max_pool};
 use super::{Architecture, Colour, Input, Trace};
 
 /// What is known of it.
@@ -57,11 +57,11 @@ impl Cnn11 {
 
     /// Scores: images `[n, 3, 32, 32]` to `[n, 143]`.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
-        let mut x = self.pool.forward(leaky_relu(convolve(&self.conv1, images), SLOPE));
+        let mut x = max_pool(&self.pool, leaky_relu(convolve(&self.conv1, images), SLOPE));
         for conv in &self.convs {
             x = leaky_relu(convolve(conv, x), SLOPE);
         }
-        let mut x: Tensor<2> = self.pool.forward(x).flatten(1, 3);
+        let mut x: Tensor<2> = max_pool(&self.pool, x).flatten(1, 3);
         for dense in &self.dense {
             x = leaky_relu(dense.forward(x), SLOPE);
         }

@@ -10,6 +10,7 @@ use burn::nn::{
 };
 use burn::tensor::{Device, Tensor};
 
+use super::convolution::max_pool;
 use super::dropout::Dropout;
 use super::layers::{ConvNorm, conv, global_average, halving_max_pool};
 use super::{Architecture, Colour, Input, Trace};
@@ -192,7 +193,7 @@ impl Layer {
         match self {
             Self::Convs(convs) => Tensor::cat(convs.iter().map(|conv| conv.forward_relu(x.clone())).collect(), 1),
             Self::Average(pool) => pool.forward(x),
-            Self::Max(pool) => pool.forward(x),
+            Self::Max(pool) => max_pool(pool, x),
         }
     }
 

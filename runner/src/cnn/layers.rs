@@ -61,17 +61,27 @@ impl ConvNorm {
 
     /// `[n, channels, height, width]`, normalised; no activation.
     pub fn forward(&self, x: Tensor<4>) -> Tensor<4> {
-        convolve_and_normalise(&self.conv, &self.norm, x, Activation::None)
+        convolve_and_normalise(&self.conv, &self.norm, x, None, Activation::None)
+    }
+
+    /// The same, and the sum of it and what lies beside it.
+    pub fn forward_beside(&self, x: Tensor<4>, beside: Tensor<4>) -> Tensor<4> {
+        convolve_and_normalise(&self.conv, &self.norm, x, Some(beside), Activation::None)
     }
 
     /// The same, and ReLU.
-    pub fn forward_relu(&self, x: Tensor<4>) -> Tensor<4> {
-        convolve_and_normalise(&self.conv, &self.norm, x, Activation::Relu)
+    pub fn forward_beside_relu(&self, x: Tensor<4>, beside: Tensor<4>) -> Tensor<4> {
+        convolve_and_normalise(&self.conv, &self.norm, x, Some(beside), Activation::Relu)
     }
 
-    /// The same, and ReLU of no more than 6.
+    /// Normalised, and ReLU.
+    pub fn forward_relu(&self, x: Tensor<4>) -> Tensor<4> {
+        convolve_and_normalise(&self.conv, &self.norm, x, None, Activation::Relu)
+    }
+
+    /// Normalised, and ReLU of no more than 6.
     pub fn forward_relu6(&self, x: Tensor<4>) -> Tensor<4> {
-        convolve_and_normalise(&self.conv, &self.norm, x, Activation::Relu6)
+        convolve_and_normalise(&self.conv, &self.norm, x, None, Activation::Relu6)
     }
 
     /// The same on shapes.

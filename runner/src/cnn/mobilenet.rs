@@ -101,8 +101,8 @@ impl Block {
             Some(expand) => expand.forward_relu6(x.clone()),
             None => x.clone(),
         };
-        let out = self.project.forward(self.depthwise.forward_relu6(wide));
-        if self.has_shortcut { out + x } else { out }
+        let wide = self.depthwise.forward_relu6(wide);
+        if self.has_shortcut { self.project.forward_beside(wide, x) } else { self.project.forward(wide) }
     }
 
     fn trace(&self, trace: &mut Trace) {

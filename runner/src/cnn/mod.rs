@@ -9,6 +9,7 @@ mod normalisation;
 mod shapes;
 #[cfg(test)]
 mod tests;
+mod vectorised;
 mod weights;
 
 pub mod cnn11;

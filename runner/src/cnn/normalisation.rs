@@ -9,21 +9,23 @@ use burn::backend::{Autodiff, Flex};
 use burn::nn::BatchNorm;
 use burn::tensor::{DType, Tensor, TensorData};
 
+use super::convolution::{Activation, limit};
+use super::vectorised::vectorised;
+
 type Differentiating = Autodiff<Flex, NoCheckpointing>;
 
 /// Sums that are kept side by side, as many as the widest vectors hold.
 const LANES: usize = 16;
 
-/// Batch normalisation of `[n, channels, height, width]`, as [`BatchNorm::forward`] does it.
-pub fn normalise(norm: &BatchNorm, images: Tensor<4>) -> Tensor<4> {
-    if !(images.device().is_autodiff() && norm.training.is_enabled()) {
-        return norm.forward(images);
-    }
-    learning(norm, images.clone()).unwrap_or_else(|| norm.forward(images))
+/// Batch normalisation of `[n, channels, height, width]`, as [`BatchNorm::forward`] does it, and what follows.
+pub fn normalise(norm: &BatchNorm, images: Tensor<4>, then: Activation) -> Tensor<4> {
+    let is_learning = images.device().is_autodiff() && norm.training.is_enabled();
+    let ours = if is_learning { learning(norm, images.clone(), then) } else { None };
+    ours.unwrap_or_else(|| then.forward(norm.forward(images)))
 }
 
 /// `None` where the images are not on the processor, or no 32-bit floats.
-fn learning(norm: &BatchNorm, images: Tensor<4>) -> Option<Tensor<4>> {
+fn learning(norm: &BatchNorm, images: Tensor<4>, then: Activation) -> Option<Tensor<4>> {
     let shape = Shape(images.dims());
     let device = images.device();
     let (images, images_node) = images.try_into_primitive::<Differentiating>().ok()?.into_parts();
@@ -33,8 +35,9 @@ fn learning(norm: &BatchNorm, images: Tensor<4>) -> Option<Tensor<4>> {
         return None;
     }
     let (images, gamma, beta) = (images.to_contiguous(), gamma.to_contiguous(), beta.to_contiguous());
-    let statistics = shape.statistics(slice(&images));
-    let output = shape.normalise(slice(&images), &statistics, slice(&gamma), slice(&beta), norm.epsilon as f32);
+    let statistics = statistics(shape, slice(&images));
+    let scales = statistics.scales(slice(&gamma), slice(&beta), norm.epsilon as f32);
+    let output = normalised(shape, slice(&images), &scales, then.range());
     let output = FlexTensor::from_data(TensorData::new(output, shape.0));
 
     let follow = |running: Tensor<1>, numbers: Vec<f32>| {
@@ -45,7 +48,7 @@ fn learning(norm: &BatchNorm, images: Tensor<4>) -> Option<Tensor<4>> {
     norm.running_var.update(follow(norm.running_var.value_sync(), statistics.variance.clone()));
 
     let nodes = [images_node, gamma_node, beta_node];
-    let state = State { shape, images, gamma, statistics, epsilon: norm.epsilon as f32 };
+    let state = State { shape, images, statistics, scales, epsilon: norm.epsilon as f32, range: then.range() };
     let output = match Backward::<Flex, 3>::prepare::<NoCheckpointing>(Normalisation, nodes).compute_bound().stateful()
     {
         OpsKind::Tracked(prepared) => prepared.finish(state, output),
@@ -88,34 +91,30 @@ impl Shape {
             first..first + plane
         })
     }
+}
 
+vectorised! {
     /// The mean and the variance of each channel, which is divided by n.
-    fn statistics(self, images: &[f32]) -> Statistics {
-        let (mut mean, mut variance) = (vec![0.0; self.channels()], vec![0.0; self.channels()]);
-        let count = self.count() as f32;
-        pulp::Arch::new().dispatch(|| {
-            for (channel, (mean, variance)) in mean.iter_mut().zip(&mut variance).enumerate() {
-                *mean = self.planes(channel).map(|plane| sum(&images[plane], |number| number)).sum::<f32>() / count;
-                let middle = *mean;
-                let square = |number: f32| (number - middle) * (number - middle);
-                *variance = self.planes(channel).map(|plane| sum(&images[plane], square)).sum::<f32>() / count;
-            }
-        });
+    fn statistics<'a>(shape: Shape, images: &'a [f32]) -> Statistics {
+        let (mut mean, mut variance) = (vec![0.0; shape.channels()], vec![0.0; shape.channels()]);
+        let count = shape.count() as f32;
+        for (channel, (mean, variance)) in mean.iter_mut().zip(&mut variance).enumerate() {
+            *mean = shape.planes(channel).map(|plane| sum(&images[plane], |number| number)).sum::<f32>() / count;
+            let middle = *mean;
+            let square = |number: f32| (number - middle) * (number - middle);
+            *variance = shape.planes(channel).map(|plane| sum(&images[plane], square)).sum::<f32>() / count;
+        }
         Statistics { mean, variance }
     }
+}
 
-    fn normalise(self, images: &[f32], of: &Statistics, gamma: &[f32], beta: &[f32], epsilon: f32) -> Vec<f32> {
-        let mut output = vec![0.0; images.len()];
-        pulp::Arch::new().dispatch(|| {
-            for channel in 0..self.channels() {
-                let scale = gamma[channel] * of.inverse_deviation(channel, epsilon);
-                let shift = beta[channel] - of.mean[channel] * scale;
-                for plane in self.planes(channel) {
-                    let both = output[plane.clone()].iter_mut().zip(&images[plane]);
-                    both.for_each(|(to, from)| *to = from * scale + shift);
-                }
-            }
-        });
+vectorised! {
+    fn normalised<'a>(shape: Shape, images: &'a [f32], scales: &'a [[f32; 2]], range: [f32; 2]) -> Vec<f32> {
+        let mut output = Vec::with_capacity(images.len());
+        for (place, plane) in images.chunks_exact(shape.plane()).enumerate() {
+            let [scale, shift] = scales[place % shape.channels()];
+            output.extend(plane.iter().map(|number| limit(number * scale + shift, range)));
+        }
         output
     }
 }
@@ -124,6 +123,15 @@ impl Statistics {
     fn inverse_deviation(&self, channel: usize, epsilon: f32) -> f32 {
         1.0 / (self.variance[channel] + epsilon).sqrt()
     }
+
+    /// The factor and the summand of each channel.
+    fn scales(&self, gamma: &[f32], beta: &[f32], epsilon: f32) -> Vec<[f32; 2]> {
+        let of_channel = |(channel, (gamma, beta)): (usize, (&f32, &f32))| {
+            let scale = gamma * self.inverse_deviation(channel, epsilon);
+            [scale, beta - self.mean[channel] * scale]
+        };
+        gamma.iter().zip(beta).enumerate().map(of_channel).collect()
+    }
 }
 
 /// What the backward pass needs of the forward one.
@@ -131,42 +139,53 @@ impl Statistics {
 struct State {
     shape: Shape,
     images: FlexTensor,
-    gamma: FlexTensor,
     statistics: Statistics,
+    /// The factor and the summand of each channel.
+    scales: Vec<[f32; 2]>,
     epsilon: f32,
+    /// What the output is limited to: there is no gradient where the limit holds.
+    range: [f32; 2],
 }
 
-/// The gradients of the images, of gamma and of beta (the paper's section 3, with x̂ for the normalised images and m for the
-/// numbers of a channel): ∂β = Σ∂y, ∂γ = Σ∂y·x̂, ∂x = γ/σ · (∂y − ∂β/m − x̂·∂γ/m).
-fn backward(state: &State, output: &[f32]) -> [Vec<f32>; 3] {
-    let State { shape, statistics, epsilon, .. } = state;
-    let (images, gamma) = (slice(&state.images), slice(&state.gamma));
-    let mut of_images = vec![0.0; images.len()];
-    let (mut of_gamma, mut of_beta) = (vec![0.0; shape.channels()], vec![0.0; shape.channels()]);
-    let count = shape.count() as f32;
-    pulp::Arch::new().dispatch(|| {
+vectorised! {
+    /// The gradients of the images, of gamma and of beta (the paper's section 3, with x̂ for the normalised images and m for the
+    /// numbers of a channel): ∂β = Σ∂y, ∂γ = Σ∂y·x̂, ∂x = γ/σ · (∂y − ∂β/m − x̂·∂γ/m).
+    fn backward<'a>(state: &'a State, output: &'a [f32]) -> [Vec<f32>; 3] {
+        let State { shape, statistics, epsilon, range: [least, most], .. } = state;
+        let images = slice(&state.images);
+        let mut of_images = vec![0.0; images.len()];
+        let (mut of_gamma, mut of_beta) = (vec![0.0; shape.channels()], vec![0.0; shape.channels()]);
+        let count = shape.count() as f32;
         for channel in 0..shape.channels() {
             let (mean, inverse) = (statistics.mean[channel], statistics.inverse_deviation(channel, *epsilon));
+            let [scale, shift] = state.scales[channel];
+            let passed = |gradient: f32, number: f32| {
+                let output = number * scale + shift;
+                if output > *least && output < *most { gradient } else { 0.0 }
+            };
             let (mut all, mut along) = (0.0, 0.0);
             for plane in shape.planes(channel) {
-                all += sum(&output[plane.clone()], |gradient| gradient);
-                along +=
-                    sum_of_both(&output[plane.clone()], &images[plane], |gradient, number| gradient * (number - mean));
+                let (numbers, gradients) = (&images[plane.clone()], &output[plane]);
+                let sums = sums_of_both(gradients, numbers, |gradient, number| {
+                    let gradient = passed(gradient, number);
+                    [gradient, gradient * (number - mean)]
+                });
+                all += sums[0];
+                along += sums[1];
             }
             along *= inverse;
             (of_gamma[channel], of_beta[channel]) = (along, all);
-            // ∂x = a·∂y + b·x + c
-            let a = gamma[channel] * inverse;
-            let b = -a * inverse * along / count;
-            let c = -a * all / count - b * mean;
+            // ∂x = scale·∂y + b·x + c
+            let b = -scale * inverse * along / count;
+            let c = -scale * all / count - b * mean;
             for plane in shape.planes(channel) {
                 let numbers = images[plane.clone()].iter().zip(&output[plane.clone()]);
                 let all = of_images[plane].iter_mut().zip(numbers);
-                all.for_each(|(to, (number, gradient))| *to = a * gradient + b * number + c);
+                all.for_each(|(to, (number, gradient))| *to = scale * passed(*gradient, *number) + b * number + c);
             }
         }
-    });
-    [of_images, of_gamma, of_beta]
+        [of_images, of_gamma, of_beta]
+    }
 }
 
 /// The step of the graph that a normalisation is.
@@ -205,17 +224,21 @@ fn sum(numbers: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     sums.iter().sum::<f32>() + rest
 }
 
-/// The same of numbers in pairs.
+/// Two sums at once, of what a function makes of numbers in pairs.
 #[inline(always)]
-fn sum_of_both(left: &[f32], right: &[f32], of: impl Fn(f32, f32) -> f32) -> f32 {
+fn sums_of_both(left: &[f32], right: &[f32], of: impl Fn(f32, f32) -> [f32; 2]) -> [f32; 2] {
     let (lefts, rights) = (left.chunks_exact(LANES), right.chunks_exact(LANES));
     let rest = lefts.remainder().iter().zip(rights.remainder());
-    let rest: f32 = rest.map(|(left, right)| of(*left, *right)).sum();
-    let mut sums = [0.0_f32; LANES];
+    let rest = rest.map(|(left, right)| of(*left, *right)).fold([0.0; 2], |sum, of| [sum[0] + of[0], sum[1] + of[1]]);
+    let mut sums = [[0.0_f32; LANES]; 2];
     for (left, right) in lefts.zip(rights) {
-        sums.iter_mut().zip(left.iter().zip(right)).for_each(|(sum, (left, right))| *sum += of(*left, *right));
+        for lane in 0..LANES {
+            let of = of(left[lane], right[lane]);
+            sums[0][lane] += of[0];
+            sums[1][lane] += of[1];
+        }
     }
-    sums.iter().sum::<f32>() + rest
+    [sums[0].iter().sum::<f32>() + rest[0], sums[1].iter().sum::<f32>() + rest[1]]
 }
 
 #[cfg(test)]
@@ -235,7 +258,10 @@ mod tests {
     #[test]
     fn the_normalisation_its_gradients_and_its_statistics_are_burns() {
         let device = Device::flex().autodiff();
-        for dims in [[4, 3, 5, 7], [9, 8, 1, 1], [2, 5, 16, 16]] {
+        let thens = [Activation::None, Activation::Relu, Activation::Relu6];
+        for (dims, then) in
+            [[4, 3, 5, 7], [9, 8, 1, 1], [2, 5, 16, 16]].into_iter().flat_map(|dims| thens.map(|then| (dims, then)))
+        {
             let random = |dims: [usize; 4]| {
                 Tensor::<4>::random(dims, Distribution::Normal(1.0, 2.0), &Device::flex()).into_data()
             };
@@ -255,9 +281,9 @@ mod tests {
                 let others = [&norm.gamma, &norm.beta].map(|parameter| parameter.val().grad(&gradients).unwrap());
                 (output, of_images, running, others)
             };
-            let ours = run(&normalise);
-            let burns = run(&|norm, images| norm.forward(images));
-            let what = format!("{dims:?}");
+            let ours = run(&|norm, images| normalise(norm, images, then));
+            let burns = run(&|norm, images| then.forward(norm.forward(images)));
+            let what = format!("{dims:?}, then {then:?}");
             assert_close(ours.0, burns.0, &what);
             assert_close(ours.1, burns.1, &what);
             for (ours, burns) in ours.2.into_iter().chain(ours.3).zip(burns.2.into_iter().chain(burns.3)) {

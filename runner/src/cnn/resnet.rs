@@ -4,8 +4,9 @@
 
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig, pool::MaxPool2d};
-use burn::tensor::{Device, Tensor, activation::relu};
+use burn::tensor::{Device, Tensor};
 
+use super::convolution::max_pool;
 use super::layers::{ConvNorm, conv, global_average, halving_max_pool};
 use super::{Architecture, Colour, Input, Trace};
 
@@ -87,7 +88,7 @@ impl ResNet {
 
     /// Scores: images `[n, 3, px, px]` to `[n, 1000]`.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
-        let mut x = self.pool.forward(self.stem.forward_relu(images));
+        let mut x = max_pool(&self.pool, self.stem.forward_relu(images));
         for block in &self.blocks {
             x = block.forward(x);
         }
@@ -123,16 +124,13 @@ impl Block {
     }
 
     fn forward(&self, x: Tensor<4>) -> Tensor<4> {
-        let mut residual = x.clone();
-        for (place, conv) in self.convs.iter().enumerate() {
-            let is_last = place + 1 == self.convs.len();
-            residual = if is_last { conv.forward(residual) } else { conv.forward_relu(residual) };
-        }
         let shortcut = match &self.projection {
-            Some(projection) => projection.forward(x),
-            None => x,
+            Some(projection) => projection.forward(x.clone()),
+            None => x.clone(),
         };
-        relu(residual + shortcut)
+        let Some((last, convs)) = self.convs.split_last() else { return shortcut };
+        let residual = convs.iter().fold(x, |x, conv| conv.forward_relu(x));
+        last.forward_beside_relu(residual, shortcut)
     }
 
     fn trace(&self, trace: &mut Trace) {

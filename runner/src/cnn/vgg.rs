@@ -10,7 +10,7 @@ use burn::nn::{
 };
 use burn::tensor::{Device, Tensor, activation::relu};
 
-use super::convolution::convolve;
+use super::convolution::{convolve, max_pool};
 use super::dropout::Dropout;
 use super::layers::conv;
 use super::{Architecture, Colour, Input, Trace};
@@ -67,7 +67,7 @@ impl Vgg16 {
             for conv in stage {
                 x = relu(convolve(conv, x));
             }
-            x = self.pool.forward(x);
+            x = max_pool(&self.pool, x);
         }
         let x: Tensor<2> = self.average.forward(x).flatten(1, 3);
         let x = self.dropout.forward(relu(self.fc1.forward(x)));

@@ -5,7 +5,7 @@ use burn::module::Module;
 use burn::nn::{Linear, LinearConfig, PaddingConfig2d, conv::Conv2d, pool::MaxPool2d};
 use burn::tensor::{Device, Tensor, activation::relu};
 
-use super::convolution::convolve;
+use super::convolution::{convolve, max_pool};
 use super::dropout::Dropout;
 use super::layers::{ConvNorm, conv, depthwise, global_average, halving_max_pool};
 use super::{Architecture, Colour, Input, Trace};
@@ -115,7 +115,7 @@ impl Block {
             out = conv.forward(if is_activated { relu(out) } else { out });
         }
         if let Some(pool) = &self.pool {
-            out = pool.forward(out);
+            out = max_pool(pool, out);
         }
         match &self.projection {
             Some(projection) => out + projection.forward(x),

@@ -28,6 +28,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.adapters {
         return crate::output::print(&serde_json::to_string(&crate::device::probe())?);
     }
+    crate::executor::keep_memory();
     if let Some(passes) = args.forward_passes {
         let job = serde_json::from_reader(stdin()).context("standard input is no job")?;
         return crate::output::print(&format!("{}\n", crate::executor::forward_passes_secs(&job, passes)?));

@@ -11,10 +11,10 @@ use crate::device::{self, Chosen, Wish};
 use crate::engine::Job;
 use crate::exit::unusable;
 use crate::images::Format;
-use crate::input::{Drawing, Source};
+use crate::input::{Drawing, Kind, Source};
 use crate::machine::Warning;
 use crate::progress::Progress;
-use crate::texts::{self, Corpus};
+use crate::texts::{self, Words};
 
 /// Images that go through the CNN at once where the person names no number.
 const DEFAULT_BATCH_SIZE: u32 = 8;
@@ -262,15 +262,15 @@ impl WorkloadArgs {
         };
         let vocabulary = self.vocabulary.unwrap_or(DEFAULT_VOCABULARY);
         at_least_one("--vocabulary", vocabulary)?;
-        Ok(Source::Texts(Corpus { folder: path.to_owned(), vectors, vocabulary }))
+        Ok(Kind::Texts(Words { vectors, vocabulary }).at(path))
     }
 
     /// What a workload says of its texts, the number of their words left open; `None` of images.
     fn text(&self, source: &Source) -> anyhow::Result<Option<TextInput>> {
         let drawn = TextInput { words: 0, vector_dims: USUAL_VECTOR_DIMS as u32, vocabulary: None, vectors: None };
-        Ok(match source {
-            Source::DrawnTexts(_) => Some(drawn),
-            Source::Texts(Corpus { vectors, vocabulary, .. }) => Some(TextInput {
+        Ok(match &source.kind {
+            Kind::DrawnTexts => Some(drawn),
+            Kind::Texts(Words { vectors, vocabulary }) => Some(TextInput {
                 vector_dims: u32::try_from(texts::dims(vectors)?).unwrap_or(u32::MAX),
                 vocabulary: Some(*vocabulary),
                 vectors: vectors.file_name().map(|name| name.to_string_lossy().into_owned()),

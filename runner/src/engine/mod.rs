@@ -85,19 +85,20 @@ impl Engine {
     }
 
     /// The word for it in a sample.
-    pub fn word(&self) -> foreglow_shared::Engine {
+    fn word(&self) -> foreglow_shared::Engine {
         match self {
             Self::Local => foreglow_shared::Engine::Local,
             Self::Spark(_) => foreglow_shared::Engine::Spark,
         }
     }
 
-    /// The machine that a sample of this engine names.
-    pub fn host(&self, job: &Job) -> Host {
-        match self {
-            Self::Local => job.host(),
-            Self::Spark(spark) => spark.host(),
-        }
+    /// Whether this engine measured a sample, on these machines.
+    pub fn has_measured(&self, sample: &Sample, job: &Job) -> bool {
+        sample.engine == self.word()
+            && match self {
+                Self::Local => sample.host == job.host(),
+                Self::Spark(spark) => spark.may_be(&sample.host),
+            }
     }
 
     /// Hardware threads that all executors share; `None` where each has its own.

@@ -40,6 +40,20 @@ pub fn pin(processors: &[u32]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Asks the system's library to keep the memory that is freed: the tensors of one layer are as large as those of the next,
+/// and what goes back to the system comes again page by page, filled with zeros.
+pub fn keep_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it sets parameters of the allocator, and there is no other thread yet.
+    #[allow(unsafe_code)]
+    unsafe {
+        // Threads share what is kept; nothing is mapped apart; nothing is given back.
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+        libc::mallopt(libc::M_MMAP_MAX, 0);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, libc::c_int::MAX);
+    }
+}
+
 /// Bounds the writable memory of this process. An allocation beyond it aborts the process with a message that
 /// [`is_out_of_memory`] knows.
 ///

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use anyhow::Context as _;
 
 pub use self::bare_loop::forward_passes_secs;
-pub use self::bounds::{die_with, is_out_of_memory, peak_memory_mib};
+pub use self::bounds::{die_with, is_out_of_memory, keep_memory, peak_memory_mib};
 use self::data::Data;
 use self::protocol::{Assignment, Order, Report};
 use self::slot::Slot;

@@ -174,6 +174,9 @@ pub enum Report {
         /// Where its time went.
         #[serde(flatten)]
         phases: Phases,
+        /// Most memory that the process has held so far, MiB, where the system says it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        peak_memory_mib: Option<u64>,
     },
     /// Training: the port on which the executor waits for the others.
     Listening {
@@ -205,6 +208,9 @@ pub enum Report {
         steps: u64,
         /// From the first of them to the end of the last, loading and saving not included, seconds.
         secs: f64,
+        /// Most memory that the process has held so far, MiB, where the system says it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        peak_memory_mib: Option<u64>,
     },
     /// Training: the answer to an evaluation.
     Evaluated {
@@ -305,12 +311,12 @@ mod tests {
             Phases { read_secs: 0.25, decode_secs: 0.5, copy_secs: 0.125, forward_secs: 1.0, ..Phases::default() };
         assert_eq!(json(&Report::Ready { images: 20 }), r#"{"ready":{"images":20}}"#);
         assert_eq!(
-            json(&Report::Done { partition: 3, images: 8, broken: vec![], phases }),
-            r#"{"done":{"partition":3,"images":8,"read_secs":0.25,"decode_secs":0.5,"copy_secs":0.125,"forward_secs":1.0}}"#
+            json(&Report::Done { partition: 3, images: 8, broken: vec![], phases, peak_memory_mib: Some(70) }),
+            r#"{"done":{"partition":3,"images":8,"read_secs":0.25,"decode_secs":0.5,"copy_secs":0.125,"forward_secs":1.0,"peak_memory_mib":70}}"#
         );
         let broken = vec![BrokenImage { name: "a.jpg".into(), why: "no image".into() }];
         assert_eq!(
-            json(&Report::Done { partition: 3, images: 7, broken, phases }),
+            json(&Report::Done { partition: 3, images: 7, broken, phases, peak_memory_mib: None }),
             r#"{"done":{"partition":3,"images":7,"broken":[{"name":"a.jpg","why":"no image"}],"read_secs":0.25,"decode_secs":0.5,"copy_secs":0.125,"forward_secs":1.0}}"#
         );
         assert_eq!(
@@ -329,7 +335,10 @@ mod tests {
         let json = |report: &Report| serde_json::to_string(report).unwrap();
         assert_eq!(json(&Report::Listening { port: 4711 }), r#"{"listening":{"port":4711}}"#);
         assert_eq!(json(&Report::Joined { executors: 2 }), r#"{"joined":{"executors":2}}"#);
-        assert_eq!(json(&Report::Trained { steps: 7, secs: 2.5 }), r#"{"trained":{"steps":7,"secs":2.5}}"#);
+        assert_eq!(
+            json(&Report::Trained { steps: 7, secs: 2.5, peak_memory_mib: Some(70) }),
+            r#"{"trained":{"steps":7,"secs":2.5,"peak_memory_mib":70}}"#
+        );
         let tally = Tally { images: 8, loss_sum: 2.5, correct: 6 };
         let phases = Phases { forward_secs: 1.0, backward_secs: 2.0, wait_secs: 0.5, ..Phases::default() };
         assert_eq!(

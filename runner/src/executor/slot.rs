@@ -10,9 +10,9 @@ use std::time::Instant;
 use anyhow::Context as _;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
-use super::Reports;
 use super::data::Data;
 use super::protocol::{Assignment, BrokenImage, Partition, Phases, Report};
+use super::{Reports, peak_memory_mib};
 use crate::cnn::Cnn;
 use crate::input::{Decoder, Item, ItemError, images_in_sample};
 
@@ -106,7 +106,8 @@ impl Slot {
         self.device.sync().map_err(|error| anyhow::anyhow!("the device failed: {error:?}"))?;
         phases.forward_secs += idle.elapsed().as_secs_f64();
         let images = partition.len - broken.len() as u64;
-        Ok(Report::Done { partition: partition.index, images, broken, phases })
+        let peak_memory_mib = peak_memory_mib("self");
+        Ok(Report::Done { partition: partition.index, images, broken, phases, peak_memory_mib })
     }
 
     fn expect(&self, places: Range<u64>, phases: &mut Phases) {

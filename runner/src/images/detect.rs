@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::tfrecord::record;
 use super::{cifar10, folder, idx};
 use crate::exit::unusable;
-use crate::input::Source;
+use crate::input::{Kind, Source};
 
 /// The formats, as a person names them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -39,14 +39,13 @@ impl Format {
                 "{shown} does not exist; name a folder or a file of images that does with --data"
             )));
         }
-        let owned = path.to_owned();
         Ok(match self {
             Self::Auto => return detect(path),
-            Self::Folder => Source::Folder(owned),
-            Self::Tfrecord => Source::Tfrecord(owned),
-            Self::Cifar10 => Source::Cifar10(owned),
-            Self::Idx => Source::Idx(owned),
-            Self::Bson => Source::Bson(owned),
+            Self::Folder => Kind::Folder.at(path),
+            Self::Tfrecord => Kind::Tfrecord.at(path),
+            Self::Cifar10 => Kind::Cifar10.at(path),
+            Self::Idx => Kind::Idx.at(path),
+            Self::Bson => Kind::Bson.at(path),
         })
     }
 }
@@ -75,7 +74,7 @@ fn detect(path: &Path) -> anyhow::Result<Source> {
             return format.source(path);
         }
     }
-    Ok(Source::Folder(path.to_owned()))
+    Ok(Kind::Folder.at(path))
 }
 
 /// The format of a data file, from its first bytes, and where these say nothing from its name and size.

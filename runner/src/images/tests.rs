@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::cnn::Colour;
-use crate::input::{Item, Layout, Source, draw};
+use crate::input::{Item, Kind, Layout, Source, draw};
 
 const IMAGES: u64 = 6;
 /// The size of CIFAR-10, so that every format can hold it.
@@ -130,7 +130,7 @@ fn every_format_is_known_by_its_content_and_gives_the_same_images_and_labels() {
             assert!(!set.files(&[place as u64]).is_empty(), "{format}");
         }
         assert!(set.read(IMAGES).is_err() && set.read(u64::MAX).is_err(), "{format}");
-        assert!(set.name(0).contains(source.path().to_str().unwrap()), "{format}: {}", set.name(0));
+        assert!(set.name(0).contains(source.path.to_str().unwrap()), "{format}: {}", set.name(0));
     }
 }
 
@@ -182,7 +182,7 @@ fn every_format_is_packed_and_read_again() {
 fn packing_is_a_function_of_the_images_the_seed_and_the_split() {
     let dir = tempfile::tempdir().unwrap();
     write_folder(&dir.path().join("folder"));
-    let set = Source::Folder(dir.path().join("folder")).open().unwrap();
+    let set = Kind::Folder.at(dir.path().join("folder")).open().unwrap();
     let bytes = |name: &str, packing: &Packing| {
         let packed = pack(set.as_ref(), IMAGES, &dir.path().join(name), packing, &mut |_, _| {}).unwrap();
         let files: Vec<_> = packed.shards.iter().map(|shard| fs::read(shard).unwrap()).collect();
@@ -205,7 +205,7 @@ fn a_broken_image_is_named_and_left_out_up_to_the_limit() {
     let folder = dir.path().join("folder");
     write_folder(&folder);
     fs::write(folder.join("class_1/broken.jpg"), b"no image").unwrap();
-    let set = Source::Folder(folder).open().unwrap();
+    let set = Kind::Folder.at(folder).open().unwrap();
     let out = dir.path().join("out");
     let error = pack(set.as_ref(), set.len(), &out, &packing(Split::Shards(2)), &mut |_, _| {}).unwrap_err();
     assert!(error.to_string().contains("broken.jpg"), "{error}");

@@ -80,9 +80,7 @@ impl Drawn {
     pub fn new(drawing: Drawing, root: &Path) -> Self {
         Self { drawing, root: root.to_owned() }
     }
-}
 
-impl Drawn {
     fn path(&self, number: u64) -> PathBuf {
         self.drawing.path(&self.root, number)
     }

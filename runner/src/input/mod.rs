@@ -17,4 +17,4 @@ pub use self::file_part::{expect_part, forget, read_part};
 pub use self::folder::{ClassFolder, Holding};
 pub use self::sample::{Sample, draw, images_in_sample};
 pub use self::set::{DataSet, Item, ItemError, Layout, missing};
-pub use self::source::Source;
+pub use self::source::{Kind, Source};

@@ -10,30 +10,47 @@ use super::sample::{Sample, draw};
 use super::set::DataSet;
 use crate::exit::unusable;
 use crate::images::{bson, cifar10, folder, idx, tfrecord};
-use crate::texts;
+use crate::texts::{self, Words};
 
-/// Where the images or texts of a job lie. Every executor reads them by itself; it travels in the job's description.
+/// Where the images or texts of a job lie, and what they are. Every executor reads them by itself; it travels in the job's
+/// description.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// The place.
+    pub path: PathBuf,
+    /// What lies there.
+    pub kind: Kind,
+}
+
+/// What lies at a place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum Kind {
     /// Images that Foreglow drew, in this folder of the cache.
-    Generated(PathBuf),
+    Generated,
     /// Digits that Foreglow drew, in this folder of the cache.
-    Digits(PathBuf),
+    Digits,
     /// Texts that Foreglow drew, in this folder of the cache.
-    DrawnTexts(PathBuf),
+    DrawnTexts,
     /// The user's folder of JPEG and PNG files.
-    Folder(PathBuf),
+    Folder,
     /// A TFRecord file, or a folder of shards.
-    Tfrecord(PathBuf),
+    Tfrecord,
     /// A file of CIFAR-10's binary version, or the folder of its batches.
-    Cifar10(PathBuf),
+    Cifar10,
     /// An IDX file of images, or the folder of MNIST's files.
-    Idx(PathBuf),
+    Idx,
     /// A BSON file of products with pictures.
-    Bson(PathBuf),
+    Bson,
     /// The user's folder of texts.
-    Texts(texts::Corpus),
+    Texts(Words),
+}
+
+impl Kind {
+    /// That of a place.
+    pub fn at(self, path: impl Into<PathBuf>) -> Source {
+        Source { path: path.into(), kind: self }
+    }
 }
 
 impl Source {
@@ -42,71 +59,50 @@ impl Source {
     /// # Errors
     /// There is no home directory to hold a cache.
     pub fn drawn(drawing: Drawing, cache_dir: Option<&Path>) -> anyhow::Result<Self> {
-        let folder = cache_root(cache_dir)?.join(drawing.folder());
-        Ok(match drawing {
-            Drawing::Photographs => Self::Generated(folder),
-            Drawing::Digits => Self::Digits(folder),
-            Drawing::Texts => Self::DrawnTexts(folder),
-        })
+        let kind = match drawing {
+            Drawing::Photographs => Kind::Generated,
+            Drawing::Digits => Kind::Digits,
+            Drawing::Texts => Kind::DrawnTexts,
+        };
+        Ok(kind.at(cache_root(cache_dir)?.join(drawing.folder())))
     }
 
     /// What Foreglow drew; `None` where the data are the user's.
     pub fn drawing(&self) -> Option<Drawing> {
-        match self {
-            Self::Generated(_) => Some(Drawing::Photographs),
-            Self::Digits(_) => Some(Drawing::Digits),
-            Self::DrawnTexts(_) => Some(Drawing::Texts),
+        match self.kind {
+            Kind::Generated => Some(Drawing::Photographs),
+            Kind::Digits => Some(Drawing::Digits),
+            Kind::DrawnTexts => Some(Drawing::Texts),
             _ => None,
         }
     }
 
     /// What a person calls the format.
     pub fn format(&self) -> &'static str {
-        match self {
-            Self::Generated(_) => "drawn images",
-            Self::Digits(_) => "drawn digits",
-            Self::DrawnTexts(_) => "drawn texts",
-            Self::Folder(_) => "folder",
-            Self::Tfrecord(_) => "tfrecord",
-            Self::Cifar10(_) => "cifar10",
-            Self::Idx(_) => "idx",
-            Self::Bson(_) => "bson",
-            Self::Texts(_) => "texts",
-        }
-    }
-
-    /// Where it lies.
-    pub fn path(&self) -> &Path {
-        match self {
-            Self::Generated(path)
-            | Self::Digits(path)
-            | Self::DrawnTexts(path)
-            | Self::Folder(path)
-            | Self::Tfrecord(path)
-            | Self::Cifar10(path)
-            | Self::Idx(path)
-            | Self::Bson(path)
-            | Self::Texts(texts::Corpus { folder: path, .. }) => path,
+        match self.kind {
+            Kind::Generated => "drawn images",
+            Kind::Digits => "drawn digits",
+            Kind::DrawnTexts => "drawn texts",
+            Kind::Folder => "folder",
+            Kind::Tfrecord => "tfrecord",
+            Kind::Cifar10 => "cifar10",
+            Kind::Idx => "idx",
+            Kind::Bson => "bson",
+            Kind::Texts(_) => "texts",
         }
     }
 
     /// The same place for a process that runs in another folder.
     pub fn absolute(mut self) -> Self {
-        let paths = match &mut self {
-            Self::Generated(path)
-            | Self::Digits(path)
-            | Self::DrawnTexts(path)
-            | Self::Folder(path)
-            | Self::Tfrecord(path)
-            | Self::Cifar10(path)
-            | Self::Idx(path)
-            | Self::Bson(path) => vec![path],
-            Self::Texts(texts::Corpus { folder, vectors, .. }) => vec![folder, vectors],
-        };
-        for path in paths {
-            if let Ok(absolute) = std::path::absolute(&*path) {
-                *path = absolute;
+        let absolute = |path: &mut PathBuf| {
+            // It fails where the current folder is gone, and with it the place.
+            if let Ok(whole) = std::path::absolute(&*path) {
+                *path = whole;
             }
+        };
+        absolute(&mut self.path);
+        if let Kind::Texts(words) = &mut self.kind {
+            absolute(&mut words.vectors);
         }
         self
     }
@@ -116,16 +112,17 @@ impl Source {
     /// # Errors
     /// There are none, or a file is damaged in a way that hides what lies behind the place.
     pub fn open(&self) -> anyhow::Result<Box<dyn DataSet>> {
+        let path = &self.path;
         if let Some(drawing) = self.drawing() {
-            return Ok(Box::new(Drawn::new(drawing, self.path())));
+            return Ok(Box::new(Drawn::new(drawing, path)));
         }
-        Ok(match self {
-            Self::Tfrecord(path) => Box::new(tfrecord::TfRecords::open(path)?),
-            Self::Cifar10(path) => Box::new(cifar10::Cifar10::open(path)?),
-            Self::Idx(path) => Box::new(idx::Idx::open(path)?),
-            Self::Bson(path) => Box::new(bson::Bson::open(path)?),
-            Self::Texts(corpus) => Box::new(texts::folder(&corpus.folder)?),
-            _ => Box::new(folder::open(self.path())?),
+        Ok(match self.kind {
+            Kind::Tfrecord => Box::new(tfrecord::TfRecords::open(path)?),
+            Kind::Cifar10 => Box::new(cifar10::Cifar10::open(path)?),
+            Kind::Idx => Box::new(idx::Idx::open(path)?),
+            Kind::Bson => Box::new(bson::Bson::open(path)?),
+            Kind::Texts(_) => Box::new(texts::folder(path)?),
+            _ => Box::new(folder::open(path)?),
         })
     }
 
@@ -135,7 +132,7 @@ impl Source {
     /// There are too few, or the disk is full.
     pub fn prepare(&self, items: u64, progress: Progress<'_>) -> anyhow::Result<()> {
         if let Some(drawing) = self.drawing() {
-            return generate(drawing, self.path(), items, progress);
+            return generate(drawing, &self.path, items, progress);
         }
         self.open_with(items).map(drop)
     }
@@ -163,7 +160,7 @@ impl Source {
         let set = self.open()?;
         let found = set.len();
         if found < wanted {
-            let (shown, what) = (self.path().display(), self.noun());
+            let (shown, what) = (self.path.display(), self.noun());
             return Err(unusable(format!(
                 "{shown} holds {found} {what} and the job has {wanted}; ask for --images {found} or less"
             )));
@@ -176,17 +173,17 @@ impl Source {
     /// # Errors
     /// The texts or the file of vectors cannot be used.
     pub fn embedding(&self) -> anyhow::Result<Option<texts::Embedding>> {
-        match self {
-            Self::Texts(corpus) => texts::Embedding::of(corpus).map(Some),
-            Self::DrawnTexts(_) => Ok(Some(texts::Embedding::drawn())),
+        match &self.kind {
+            Kind::Texts(words) => texts::Embedding::of(&self.path, words).map(Some),
+            Kind::DrawnTexts => Ok(Some(texts::Embedding::drawn())),
             _ => Ok(None),
         }
     }
 
     /// What it holds, as a word for many of them.
     pub fn noun(&self) -> &'static str {
-        match self {
-            Self::Texts(_) | Self::DrawnTexts(_) => "texts",
+        match self.kind {
+            Kind::Texts(_) | Kind::DrawnTexts => "texts",
             _ => "images",
         }
     }
@@ -202,4 +199,26 @@ fn cache_root(cache_dir: Option<&Path>) -> anyhow::Result<PathBuf> {
     directories::ProjectDirs::from("", "", "foreglow")
         .map(|dirs| dirs.cache_dir().to_owned())
         .context("there is no home directory to keep drawn data in; name a directory with --cache-dir")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_in_another_folder_finds_the_texts_and_their_vectors() {
+        let here = std::env::current_dir().unwrap();
+        let words = |vectors: PathBuf| Words { vectors, vocabulary: 9 };
+        let source = Kind::Texts(words("glove.txt".into())).at("news").absolute();
+        assert_eq!(source, Kind::Texts(words(here.join("glove.txt"))).at(here.join("news")));
+        assert_eq!(source.clone().absolute(), source);
+    }
+
+    #[test]
+    fn it_travels_as_its_place_and_its_kind() {
+        let json = r#"{"path":"/data/photos","kind":"folder"}"#;
+        let source: Source = serde_json::from_str(json).unwrap();
+        assert_eq!(source, Kind::Folder.at("/data/photos"));
+        assert_eq!(serde_json::to_string(&source).unwrap(), json);
+    }
 }

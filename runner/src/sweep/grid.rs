@@ -111,6 +111,5 @@ pub fn left(runs: Vec<Run>, engine: &Engine, job: &Job, samples: &[Sample]) -> V
 
 /// The samples that this engine measured on these machines, of any job.
 pub fn of_these_machines<'a>(engine: &Engine, job: &Job, samples: &'a [Sample]) -> Vec<&'a Sample> {
-    let host = engine.host(job);
-    samples.iter().filter(|sample| sample.engine == engine.word() && sample.host == host).collect()
+    samples.iter().filter(|sample| engine.has_measured(sample, job)).collect()
 }

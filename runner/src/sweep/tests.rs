@@ -3,13 +3,13 @@ use foreglow_shared::{Outcome, PriceSheet};
 use super::*;
 use crate::cnn::Architecture;
 use crate::device::{self, Wish};
-use crate::input::Source;
+use crate::input::Kind;
 
 fn job() -> Job {
     let architecture = Architecture::named("lenet5").unwrap();
     Job {
         workload: Job::workload(architecture, 32, 1000, 8),
-        source: Source::Folder("images".into()),
+        source: Kind::Folder.at("images"),
         device: device::choose(&Wish::Cpu).unwrap(),
         seed: 0,
         timeout: None,

@@ -1,8 +1,9 @@
 //! The vector of each word that counts.
 
 use std::collections::HashMap;
+use std::path::Path;
 
-use super::{Corpus, drawn, folder, glove, vocabulary};
+use super::{Words, drawn, folder, glove, vocabulary};
 use crate::exit::unusable;
 
 /// The words that count, each with its row in a table. A word that counts and has no vector has the first row, which is
@@ -19,8 +20,7 @@ impl Embedding {
     ///
     /// # Errors
     /// No word is left, a line of the file is malformed, or no word has a vector.
-    pub fn of(corpus: &Corpus) -> anyhow::Result<Self> {
-        let Corpus { folder: root, vectors, vocabulary } = corpus;
+    pub fn of(root: &Path, Words { vectors, vocabulary }: &Words) -> anyhow::Result<Self> {
         let words = vocabulary::vocabulary(&folder(root)?, *vocabulary, root)?;
         let dims = glove::dims(vectors)?;
         let places: HashMap<Vec<u8>, u32> = words.into_iter().zip(0..).collect();
@@ -84,15 +84,15 @@ mod tests {
         std::fs::create_dir(&texts).unwrap();
         std::fs::write(texts.join("1"), "a b c d e f g h i j ".repeat(3) + "moon moon odd rare").unwrap();
         std::fs::write(&vectors, "a 9 9\nmoon 1 2\nrare 3 4\n").unwrap();
-        let corpus = |vocabulary| Corpus { folder: texts.clone(), vectors: vectors.clone(), vocabulary };
-        let embedding = Embedding::of(&corpus(12)).unwrap();
-        assert_eq!(embedding.dims(), 2);
-        assert_eq!(embedding.vector(b"moon"), Some(&[1.0, 2.0][..]));
-        assert_eq!(embedding.vector(b"odd"), Some(&[0.0, 0.0][..]), "it counts and has no vector");
-        assert_eq!(embedding.vector(b"rare"), None, "the 13th word does not count");
-        assert_eq!(embedding.vector(b"a"), None, "the commonest do not count");
+        let embedding = |vocabulary| Embedding::of(&texts, &Words { vectors: vectors.clone(), vocabulary });
+        let twelve = embedding(12).unwrap();
+        assert_eq!(twelve.dims(), 2);
+        assert_eq!(twelve.vector(b"moon"), Some(&[1.0, 2.0][..]));
+        assert_eq!(twelve.vector(b"odd"), Some(&[0.0, 0.0][..]), "it counts and has no vector");
+        assert_eq!(twelve.vector(b"rare"), None, "the 13th word does not count");
+        assert_eq!(twelve.vector(b"a"), None, "the commonest do not count");
         std::fs::write(&vectors, "sun 1 2\n").unwrap();
-        let error = Embedding::of(&corpus(5000)).unwrap_err().to_string();
+        let error = embedding(5000).unwrap_err().to_string();
         assert!(error.contains("none of the 3 words that count has a vector in"), "{error}");
     }
 }

@@ -18,11 +18,9 @@ pub use self::embedding::Embedding;
 pub use self::glove::dims;
 use crate::input::{ClassFolder, Holding, Layout};
 
-/// The user's texts.
+/// Which words of the user's texts count, and what they mean.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Corpus {
-    /// The folder, whose sub-folders are the classes.
-    pub folder: PathBuf,
+pub struct Words {
     /// The GloVe file.
     pub vectors: PathBuf,
     /// Place in the order of frequency of the last word that counts.

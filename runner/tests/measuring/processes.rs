@@ -65,7 +65,7 @@ fn an_executor_ends_with_its_input() {
     let mut executor = foreglow(&["executor"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let job = serde_json::json!({
         "model": "lenet5", "image_px": 32, "batch_size": 2, "partition_size": 2, "threads": 1, "memory_mib": 512,
-        "place": "cpu", "source": {"folder": folder.path()}, "images": 4, "sampling_rate": 1.0, "seed": 0,
+        "place": "cpu", "source": {"path": folder.path(), "kind": "folder"}, "images": 4, "sampling_rate": 1.0, "seed": 0,
     });
     let mut input = executor.stdin.take().unwrap();
     writeln!(input, "{job}").unwrap();

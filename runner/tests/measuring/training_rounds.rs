@@ -35,7 +35,7 @@ impl Driven {
         let mut driven = Self { child, input, output };
         driven.say(&json!({
             "model": "lenet5", "image_px": 32, "batch_size": BATCH, "partition_size": BATCH, "threads": 1,
-            "memory_mib": null, "place": "cpu", "source": {"digits": digits}, "images": IMAGES, "sampling_rate": 1.0,
+            "memory_mib": null, "place": "cpu", "source": {"path": digits, "kind": "digits"}, "images": IMAGES, "sampling_rate": 1.0,
             "seed": 0,
             "training": {
                 "optimizer": {"sgd": {"momentum": 0.9}}, "learning_rate": 0.05, "schedule": "cosine", "epochs": epochs,

@@ -15,13 +15,15 @@ use wasm_bindgen_cli_support::Bindgen;
 
 use crate::page::{Asset, Page};
 
-const USAGE: &str = "usage: foreglow-bundle --wasm FILE --comparison FILE --out DIR [--index FILE]";
-/// The module that a worker of the page fetches on demand.
+const USAGE: &str = "usage: foreglow-bundle --wasm FILE --reader FILE --comparison FILE --out DIR [--index FILE]";
+/// The modules that workers of the page fetch on demand.
+const READER: &str = "foreglow-reader";
 const COMPARISON: &str = "foreglow-comparison";
 
 /// What the command line names.
 struct Arguments {
     wasm: PathBuf,
+    reader: PathBuf,
     comparison: PathBuf,
     out: PathBuf,
     index: PathBuf,
@@ -44,27 +46,32 @@ fn main() -> Result<()> {
             Asset::Program { name } => bind(&arguments.wasm, name, &arguments.out)?,
         }
     }
+    bind(&arguments.reader, READER, &arguments.out)?;
     bind(&arguments.comparison, COMPARISON, &arguments.out)?;
     write(&arguments.out.join("index.html"), &page.html())?;
     write(&arguments.out.join(page::START_SCRIPT), &page.start_script())?;
-    // Last: it names all the others. The comparison is kept once somebody has asked for it.
+    // Last: it names all the others. A file can be opened without a network; the comparison is kept once somebody has asked for it.
     offline::write(&arguments.out, &root.join("web/assets").join(page::SERVICE_WORKER), COMPARISON)
 }
 
 fn arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments> {
-    let (mut wasm, mut comparison, mut out, mut index) = (None, None, None, PathBuf::from("index.html"));
+    let (mut wasm, mut reader, mut comparison, mut out) = (None, None, None, None);
+    let mut index = PathBuf::from("index.html");
     while let Some(word) = words.next() {
         let value = words.next().map(PathBuf::from);
         match (word.as_str(), value) {
             ("--wasm", Some(path)) => wasm = Some(path),
+            ("--reader", Some(path)) => reader = Some(path),
             ("--comparison", Some(path)) => comparison = Some(path),
             ("--out", Some(path)) => out = Some(path),
             ("--index", Some(path)) => index = path,
             _ => bail!("{word}: {USAGE}"),
         }
     }
-    match (wasm, comparison, out) {
-        (Some(wasm), Some(comparison), Some(out)) => Ok(Arguments { wasm, comparison, out, index }),
+    match (wasm, reader, comparison, out) {
+        (Some(wasm), Some(reader), Some(comparison), Some(out)) => {
+            Ok(Arguments { wasm, reader, comparison, out, index })
+        }
         _ => bail!("{USAGE}"),
     }
 }

@@ -91,8 +91,9 @@ impl About {
 }
 
 /// The what-if in a few words, where nothing is pointed at; reactive.
-pub fn in_short(planner: Planner, what_if: WhatIf) -> Option<String> {
-    let secs = planner.predict(what_if)?.completion_time_secs?;
+pub fn in_short(planner: Planner) -> Option<String> {
+    let what_if = planner.what_if.get();
+    let secs = planner.prediction.with(|prediction| prediction.as_ref()?.completion_time_secs)?;
     let money = planner.prices.with(|prices| format_money(planner.cost(what_if, secs), &prices.currency));
     let WhatIf { executors, cores_per_executor } = what_if;
     Some(format!("What if {executors} × {cores_per_executor}: {}, {money}.", format_duration(secs)))

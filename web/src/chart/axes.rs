@@ -6,7 +6,10 @@ use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::Closure;
 use web_sys::{Element, ResizeObserver, ResizeObserverEntry};
 
+use crate::chart::card::keys;
+use crate::chart::markup::{Attributes, Markup};
 use crate::chart::scale::Scale;
+use crate::panel::counted;
 
 /// Where the axes cross and end, pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,7 +53,7 @@ pub fn width_of(place: NodeRef<Div>) -> RwSignal<f64> {
     let watched = StoredValue::new_local(None::<(ResizeObserver, Resized)>);
     Effect::new(move |_| {
         let Some(element) = place.get() else { return };
-        width.set(f64::from(element.client_width()));
+        // It tells the first width too, once the browser has laid the page out: to ask for it now would have it laid out at once.
         let resized = Closure::<dyn Fn(Vec<ResizeObserverEntry>)>::new(move |entries: Vec<ResizeObserverEntry>| {
             if let Some(entry) = entries.first() {
                 let now = entry.content_rect().width();
@@ -74,55 +77,81 @@ pub fn width_of(place: NodeRef<Div>) -> RwSignal<f64> {
 }
 
 /// Grid lines and labels of the y axis.
-pub fn y_axis(frame: Frame, scale: &Scale, ticks: Vec<(f64, String)>) -> impl IntoView + use<> {
+pub fn y_axis(frame: Frame, scale: &Scale, ticks: Vec<(f64, String)>) -> Markup {
     let (left, right) = frame.across();
-    let ticks: Vec<(f64, String)> = ticks.into_iter().map(|(number, label)| (scale.px(number), label)).collect();
-    let marks = ticks.into_iter().map(|(y, label)| {
-        view! {
-            <g class="tick">
-                <line x1=left x2=right y1=y y2=y />
-                <text x=left - 10.0 y=y + 4.0 text-anchor="end">
-                    {label}
-                </text>
-            </g>
-        }
-    });
-    view! { <g class="axis y" aria-hidden="true">{marks.collect_view()}</g> }
+    let mut axis = Markup::new();
+    for (number, label) in ticks {
+        let y = scale.px(number);
+        let mut tick = Markup::new();
+        tick.line((left, y), (right, y));
+        tick.label((left - 10.0, y + 4.0), "end", &label);
+        axis.group("g", "tick", &tick);
+    }
+    hidden("axis y", &axis)
 }
 
 /// Labels of the x axis, and its name.
-pub fn x_axis(frame: Frame, scale: &Scale, ticks: Vec<(f64, String)>, name: &str) -> impl IntoView + use<> {
+pub fn x_axis(frame: Frame, scale: &Scale, ticks: Vec<(f64, String)>, name: &str) -> Markup {
     let (left, right) = frame.across();
     let (foot, _) = frame.up();
     let mut end = f64::NEG_INFINITY;
-    let mut has_room = |(x, label): &(f64, String)| {
+    let mut axis = Markup::new();
+    axis.shape("line", &[("class", &"base"), ("x1", &left), ("x2", &right), ("y1", &foot), ("y2", &foot)]);
+    for (number, label) in ticks {
+        let x = scale.px(number);
         let half = label.chars().count() as f64 * LETTER / 2.0;
-        let has_room = x - half > end + LETTER;
-        end = if has_room { x + half } else { end };
-        has_room
-    };
-    let ticks: Vec<(f64, String)> =
-        ticks.into_iter().map(|(number, label)| (scale.px(number), label)).filter(|tick| has_room(tick)).collect();
-    let marks = ticks.into_iter().map(|(x, label)| {
-        view! {
-            <g class="tick">
-                <line x1=x x2=x y1=foot y2=foot + 5.0 />
-                <text x=x y=foot + 20.0 text-anchor="middle">
-                    {label}
-                </text>
-            </g>
+        // A label that would lie over the one before is left out.
+        if x - half <= end + LETTER {
+            continue;
         }
-    });
-    let name = name.to_owned();
-    view! {
-        <g class="axis x" aria-hidden="true">
-            <line class="base" x1=left x2=right y1=foot y2=foot />
-            {marks.collect_view()}
-            <text class="axis-name" x=(left + right) / 2.0 y=foot + 40.0 text-anchor="middle">
-                {name}
-            </text>
-        </g>
+        end = x + half;
+        let mut tick = Markup::new();
+        tick.line((x, foot), (x, foot + 5.0));
+        tick.label((x, foot + 20.0), "middle", &label);
+        axis.group("g", "tick", &tick);
     }
+    let middle = (left + right) / 2.0;
+    let place: Attributes =
+        &[("class", &"axis-name"), ("x", &middle), ("y", &(foot + 40.0)), ("text-anchor", &"middle")];
+    axis.words("text", place, name);
+    hidden("axis x", &axis)
+}
+
+/// An axis, which the sentence about the drawing says to those who cannot see it.
+fn hidden(class: &str, axis: &Markup) -> Markup {
+    let mut hidden = Markup::new();
+    hidden.holding("g", &[("class", &class), ("aria-hidden", &"true")], axis);
+    hidden
+}
+
+/// Words beside a mark: what a test finds them by, and all of their digits, where it does.
+pub struct Beside {
+    /// Their place.
+    pub at: (f64, f64),
+    /// Whether they begin there or end there.
+    pub anchor: &'static str,
+    /// What they say.
+    pub words: String,
+    /// Name and value.
+    pub value: Option<(&'static str, f64)>,
+}
+
+/// The mark of the what-if.
+pub fn looked_at(at: (f64, f64), beside: Option<Beside>) -> Markup {
+    let mut inner = Markup::new();
+    inner.circle("", at, 7.0);
+    match beside {
+        Some(Beside { at: (x, y), anchor, words, value: Some((name, value)) }) => {
+            let place: Attributes =
+                &[("x", &x), ("y", &y), ("text-anchor", &anchor), ("data-testid", &name), ("data-value", &value)];
+            inner.words("text", place, &words);
+        }
+        Some(Beside { at, anchor, words, value: None }) => inner.label(at, anchor, &words),
+        None => {}
+    }
+    let mut mark = Markup::new();
+    mark.group("g", "looked-at-mark", &inner);
+    mark
 }
 
 /// The class that colours a line and its points: the ramp is spread over the lines, few cores pale, many deep.
@@ -135,6 +164,15 @@ pub fn shade(cores: &[u32], of: u32) -> String {
         Some(_) => "shade-3".into(),
         None => "shade-none".into(),
     }
+}
+
+/// What the lines of some counts mean, and then others.
+pub fn legend_of(counts: &[u32], noun: &str, others: &[(&str, &str)]) -> Markup {
+    let lines: Vec<(String, String)> =
+        counts.iter().map(|count| (format!("line {}", shade(counts, *count)), counted(*count, noun))).collect();
+    let mut known: Vec<(&str, &str)> = lines.iter().map(|(class, words)| (class.as_str(), words.as_str())).collect();
+    known.extend(others);
+    keys(&known)
 }
 
 /// `M x y L x y …`.

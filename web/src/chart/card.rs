@@ -9,9 +9,11 @@ use leptos::html::Div;
 use leptos::prelude::*;
 use web_sys::{Element, KeyboardEvent, MouseEvent};
 
-use crate::chart::about::{About, Mark, in_short};
+use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, width_of};
 use crate::chart::export::standalone;
+use crate::chart::markup::Markup;
+use crate::chart::overview::Overview;
 use crate::chart::scale::Spread;
 use crate::chart::sheet::Sheet;
 use crate::download::download;
@@ -25,11 +27,16 @@ const REACH_PX: f64 = 60.0;
 
 /// A drawing with a place for everything that the page holds.
 pub trait Drawing: Comparable + Send + Sync {
-    /// What the what-if does not change: drawn once.
-    fn picture(&self) -> AnyView;
+    /// What neither the what-if nor the limits change: drawn once.
+    fn picture(&self) -> Markup;
+
+    /// What follows the deadline and the budget; reactive.
+    fn limits(&self, _planner: Planner) -> Option<Markup> {
+        None
+    }
 
     /// What follows the what-if; reactive.
-    fn moving(&self, planner: Planner) -> Option<AnyView>;
+    fn moving(&self, planner: Planner) -> Option<Markup>;
 
     /// What can be pointed at, from left to right.
     fn marks(&self) -> Vec<Mark>;
@@ -41,8 +48,8 @@ pub trait Drawing: Comparable + Send + Sync {
     fn describe(&self) -> String;
 
     /// What its colours and shapes mean.
-    fn legend(&self) -> Option<AnyView> {
-        None
+    fn legend(&self) -> Markup {
+        Markup::new()
     }
 }
 
@@ -99,9 +106,10 @@ impl Place {
         Self { node, width: width_of(node), height }
     }
 
-    /// The size of the drawing; reactive.
-    pub fn frame(self) -> Frame {
-        Frame { width: self.width.get().max(LEAST_WIDTH_PX), height: self.height }
+    /// The size of the drawing, once the browser has laid it out; reactive.
+    pub fn frame(self) -> Option<Frame> {
+        let width = self.width.get();
+        (width > 0.0).then(|| Frame { width: width.max(LEAST_WIDTH_PX), height: self.height })
     }
 
     fn point(self, event: &MouseEvent) -> Option<(f64, f64)> {
@@ -113,6 +121,7 @@ impl Place {
 /// A drawing in its card.
 pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
     let planner = expect_context::<Planner>();
+    let overview = expect_context::<Overview>();
     let Card { id, title, says, switches, .. } = card;
     let pointed = RwSignal::new(None::<About>);
     let focused = RwSignal::new(false);
@@ -147,19 +156,21 @@ pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
     };
     let readout = move || match pointed.get() {
         Some(about) => about.words(planner),
-        None => in_short(planner, planner.what_if.get()),
+        None => overview.in_short.get(),
     };
     let asked = Signal::derive(move || match pointed.get() {
         Some(about) => about.taken(planner.what_if.get()).unwrap_or_else(|| planner.what_if.get()),
         None => planner.what_if.get(),
     });
-    let ring = move || {
-        let about = pointed.get()?;
-        let (x, y) = drawing.with(|drawing| place_of(&drawing.as_ref()?.marks(), about))?;
-        Some(view! { <circle class="ring" cx=x cy=y r=9.0 /> })
-    };
-    let picture = move || drawing.with(|drawing| drawing.as_ref().map(|drawing| drawing.picture()));
-    let moving = move || drawing.with(|drawing| drawing.as_ref().and_then(|drawing| drawing.moving(planner)));
+    let ring = part(drawing, move |drawing| {
+        let mut ring = Markup::new();
+        ring.circle("ring", place_of(&drawing.marks(), pointed.get()?)?, 9.0);
+        Some(ring)
+    });
+    let picture = part(drawing, |drawing| Some(drawing.picture()));
+    let limits = part(drawing, move |drawing| drawing.limits(planner));
+    let moving = part(drawing, move |drawing| drawing.moving(planner));
+    let legend = part(drawing, |drawing| Some(drawing.legend()));
     let save_svg = move |_| {
         let svg = place.node.get_untracked().and_then(|node| node.query_selector("svg").ok().flatten());
         if let Some(text) = svg.and_then(|svg: Element| standalone(&svg, title)) {
@@ -206,7 +217,7 @@ pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
                 <svg
                     role="img"
                     aria-label=what_it_is
-                    width=move || place.frame().width
+                    width=move || place.frame().map_or(0.0, |frame| frame.width)
                     height=place.height
                     on:pointermove=point
                     on:pointerleave=move |_| pointed.set(None)
@@ -216,9 +227,10 @@ pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
                         }
                     }
                 >
-                    <g>{picture}</g>
-                    <g class="moving">{moving}</g>
-                    {ring}
+                    <g inner_html=picture></g>
+                    <g inner_html=limits></g>
+                    <g class="moving" inner_html=moving></g>
+                    <g inner_html=ring></g>
                 </svg>
             </div>
             <div class="chart-foot">
@@ -233,10 +245,31 @@ pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
                     <button type="button" class="tool" data-testid=csv_id aria-label=csv_label on:click=save_csv>"CSV"</button>
                 </div>
             </div>
-            {move || drawing.with(|drawing| drawing.as_ref().and_then(|drawing| drawing.legend()))}
+            <div class="keys-of" inner_html=legend></div>
         </section>
     }
     .into_any()
+}
+
+/// A part of a drawing, as far as there is one; every part of every drawing is of this one type.
+fn part(drawing: Drawn, draw: impl Fn(&dyn Drawing) -> Option<Markup> + Send + Sync + 'static) -> Part {
+    Box::new(move || {
+        let part = drawing.with(|drawing| draw(drawing.as_deref()?));
+        part.unwrap_or_default().into_text()
+    })
+}
+
+type Part = Box<dyn Fn() -> String + Send + Sync>;
+
+/// What colours and shapes mean: the class of each, and its words.
+pub fn keys(keys: &[(&str, &str)]) -> Markup {
+    let mut items = Markup::new();
+    for (class, words) in keys {
+        items.words("li", &[("class", &format_args!("key {class}"))], words);
+    }
+    let mut list = Markup::new();
+    list.group("ul", "legend", &items);
+    list
 }
 
 /// A choice of a few, side by side.

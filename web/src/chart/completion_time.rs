@@ -6,15 +6,15 @@ use foreglow_shared::{WhatIf, format_duration};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
-use crate::chart::axes::{Frame, path, shade, x_axis, y_axis};
+use crate::chart::axes::{Frame, legend_of, path, shade, x_axis, y_axis};
 use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch};
 use crate::chart::grid::{Grid, thinned};
 use crate::chart::lines::{Line, LinePoint, Measured, line, lines, lines_for, measured};
+use crate::chart::markup::Markup;
 use crate::chart::overview::Overview;
 use crate::chart::scale::{Scale, Spread};
 use crate::chart::sheet::{Sheet, digits};
 use crate::job::highest;
-use crate::panel::counted;
 use crate::state::Planner;
 
 const HEIGHT_PX: f64 = 360.0;
@@ -25,18 +25,25 @@ const BAND: usize = 12;
 const HEADROOM: f64 = 1.06;
 /// A deadline far above every time would flatten the lines; beyond this multiple it is told, not drawn.
 const FARTHEST_DEADLINE: f64 = 1.5;
+/// Dots on a line.
+const MOST_DOTS: usize = 24;
 
 /// Everything that has a place in the drawing.
 #[derive(Clone, Debug, PartialEq)]
 struct CompletionTimes {
-    grid: Arc<Grid>,
-    lines: Vec<Line>,
-    cores: Vec<u32>,
-    runs: Vec<Measured>,
-    deadline_secs: Option<f64>,
+    times: Arc<Times>,
     frame: Frame,
     x: Scale,
     y: Scale,
+}
+
+/// What is predicted and what was measured, whatever is asked.
+#[derive(Debug, PartialEq)]
+struct Times {
+    executors: Vec<u32>,
+    lines: Vec<Line>,
+    cores: Vec<u32>,
+    runs: Vec<Measured>,
 }
 
 /// The chart.
@@ -46,7 +53,11 @@ pub fn CompletionTimeChart() -> impl IntoView {
     let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
     let (x, y) = (RwSignal::new(Spread::Linear), RwSignal::new(Spread::Linear));
-    let drawing = drawn(move || CompletionTimes::of(planner, overview.grid.get()?, place.frame(), (x.get(), y.get())));
+    let times = Memo::new(move |_| Some(Arc::new(Times::of(planner, &*overview.grid.get()?)?)));
+    let drawing = drawn(move || {
+        let deadline = planner.deadline_secs.get();
+        Some(CompletionTimes::of(times.get()?, deadline, place.frame()?, (x.get(), y.get())))
+    });
     let frame = Card {
         id: "chart",
         title: "Completion time of the whole job",
@@ -60,37 +71,37 @@ pub fn CompletionTimeChart() -> impl IntoView {
     card(frame, place, drawing)
 }
 
-impl CompletionTimes {
+impl Times {
     /// `None` while there is no predictor.
-    fn of(planner: Planner, grid: Arc<Grid>, frame: Frame, (across, up): (Spread, Spread)) -> Option<Self> {
+    fn of(planner: Planner, grid: &Grid) -> Option<Self> {
         let fitted = planner.fitted()?;
         let cores = lines_for(&grid.cores);
         let lines = lines(&fitted.predictor, &grid.executors, &cores);
         let runs = measured(&fitted.predictor, &planner.observations());
-        let times = || {
+        Some(Self { executors: grid.executors.clone(), lines, cores, runs })
+    }
+}
+
+impl CompletionTimes {
+    fn of(times: Arc<Times>, deadline_secs: Option<f64>, frame: Frame, (across, up): (Spread, Spread)) -> Self {
+        let Times { executors, lines, runs, .. } = &*times;
+        let secs = || {
             let predicted = lines.iter().flat_map(|line| line.points.iter().map(|point| point.secs));
             predicted.chain(runs.iter().map(|run| run.whole_job_secs))
         };
         let (shortest, longest) =
-            times().fold((f64::INFINITY, 0.0), |(low, high), secs| (secs.min(low), secs.max(high)));
-        let deadline_secs = planner.deadline_secs.get().filter(|secs| *secs <= longest * FARTHEST_DEADLINE);
+            secs().fold((f64::INFINITY, 0.0), |(low, high), secs| (secs.min(low), secs.max(high)));
+        let deadline_secs = deadline_secs.filter(|secs| *secs <= longest * FARTHEST_DEADLINE);
         let top = deadline_secs.unwrap_or(0.0).max(longest) * HEADROOM;
         let foot = match up {
             Spread::Linear => 0.0,
             Spread::Log => deadline_secs.unwrap_or(shortest).min(shortest) / HEADROOM,
         };
-        let most = highest(&grid.executors).max(runs.iter().map(|run| run.run.executors).max().unwrap_or(1));
+        let most = highest(executors).max(runs.iter().map(|run| run.run.executors).max().unwrap_or(1));
         let (left, right) = frame.across();
-        Some(Self {
-            x: Scale::new(across, (1.0, f64::from(most)), (left + 14.0, right - 14.0)),
-            y: Scale::new(up, (foot, top), frame.up()),
-            grid,
-            lines,
-            cores,
-            runs,
-            deadline_secs,
-            frame,
-        })
+        let x = Scale::new(across, (1.0, f64::from(most)), (left + 14.0, right - 14.0));
+        let y = Scale::new(up, (foot, top), frame.up());
+        Self { times, frame, x, y }
     }
 
     fn px(&self, executors: u32, secs: f64) -> (f64, f64) {
@@ -116,42 +127,62 @@ impl CompletionTimes {
         let text = path(there.chain(back));
         if text.is_empty() { text } else { format!("{text}Z") }
     }
-
-    fn deadline(&self) -> Option<impl IntoView + use<>> {
-        let (left, right) = self.frame.across();
-        let secs = self.deadline_secs?;
-        let y = self.y.px(secs);
-        Some(view! {
-            <g class="deadline">
-                <line x1=left x2=right y1=y y2=y />
-                <text x=right y=y - 6.0 text-anchor="end">
-                    {format!("deadline {}", format_duration(secs))}
-                </text>
-            </g>
-        })
-    }
 }
 
 impl Drawing for CompletionTimes {
-    fn picture(&self) -> AnyView {
-        let times = self.y.labelled_times(TIME_TICKS);
+    fn picture(&self) -> Markup {
+        let Times { lines, cores, runs, .. } = &*self.times;
+        let mut picture = y_axis(self.frame, &self.y, self.y.labelled_times(TIME_TICKS));
         let counts = self.x.count_ticks(self.frame.labels_across());
-        let lines: Vec<_> = self.lines.iter().map(|line| predicted(self, line)).collect();
-        let runs: Vec<_> = self.runs.iter().map(|run| measured_point(self, run)).collect();
-        view! {
-            {y_axis(self.frame, &self.y, times)}
-            {x_axis(self.frame, &self.x, counts, "executors")}
-            {lines}
-            {self.deadline()}
-            {runs}
+        picture.add(&x_axis(self.frame, &self.x, counts, "executors"));
+        for line in lines {
+            let points: Vec<(f64, f64)> =
+                line.points.iter().map(|point| self.px(point.executors, point.secs)).collect();
+            let mut drawn = Markup::new();
+            drawn.path("", &path(points.iter().copied()));
+            // A dot at each whole number says that there is nothing between them; of many they would be a thick line.
+            for point in points.iter().filter(|_| points.len() <= MOST_DOTS) {
+                drawn.circle("dot", *point, 2.2);
+            }
+            picture.group("g", &format!("line {}", shade(cores, line.cores_per_executor)), &drawn);
         }
-        .into_any()
+        for Measured { run, whole_job_secs } in runs {
+            let (cx, cy) = self.px(run.executors, *whole_job_secs);
+            let kind = if run.sampling_rate == 1.0 { "whole" } else { "share" };
+            picture.shape(
+                "circle",
+                &[
+                    ("class", &format_args!("run {kind} {}", shade(cores, run.cores_per_executor))),
+                    ("cx", &cx),
+                    ("cy", &cy),
+                    ("r", &4.5),
+                    ("data-testid", &"measured-point"),
+                    ("data-executors", &run.executors),
+                    ("data-cores", &run.cores_per_executor),
+                    ("data-sampling-rate", &run.sampling_rate),
+                    ("data-secs", &run.completion_time_secs),
+                ],
+            );
+        }
+        picture
     }
 
-    fn moving(&self, planner: Planner) -> Option<AnyView> {
+    fn limits(&self, planner: Planner) -> Option<Markup> {
+        let secs = planner.deadline_secs.get().filter(|secs| self.y.holds(*secs))?;
+        let (left, right) = self.frame.across();
+        let y = self.y.px(secs);
+        let mut limit = Markup::new();
+        limit.line((left, y), (right, y));
+        limit.label((right, y - 6.0), "end", &format!("deadline {}", format_duration(secs)));
+        let mut limits = Markup::new();
+        limits.group("g", "deadline", &limit);
+        Some(limits)
+    }
+
+    fn moving(&self, planner: Planner) -> Option<Markup> {
         let fitted = planner.fitted()?;
         let WhatIf { executors, cores_per_executor } = planner.what_if.get();
-        let mut counts = self.grid.executors.clone();
+        let mut counts = self.times.executors.clone();
         if let Err(place) = counts.binary_search(&executors) {
             counts.insert(place, executors);
         }
@@ -162,21 +193,17 @@ impl Drawing for CompletionTimes {
             some.insert(place, executors);
         }
         let intervals = line(&fitted.predictor, &some, cores_per_executor);
-        let points = path(own.points.iter().map(|point| self.px(point.executors, point.secs)));
-        let looked_at =
-            intervals.points.iter().find(|point| point.executors == executors).map(|point| mark(self, point));
-        Some(
-            view! {
-                <path class="band" d=self.band(&intervals) />
-                <path class="own-line" d=points />
-                {looked_at}
-            }
-            .into_any(),
-        )
+        let mut moving = Markup::new();
+        moving.path("band", &self.band(&intervals));
+        moving.path("own-line", &path(own.points.iter().map(|point| self.px(point.executors, point.secs))));
+        for point in intervals.points.iter().filter(|point| point.executors == executors) {
+            moving.add(&mark(self, point));
+        }
+        Some(moving)
     }
 
     fn marks(&self) -> Vec<Mark> {
-        let marks = self.lines.iter().flat_map(|line| {
+        let marks = self.times.lines.iter().flat_map(|line| {
             line.points.iter().map(move |point| {
                 let configuration = WhatIf { executors: point.executors, cores_per_executor: line.cores_per_executor };
                 Mark { at: self.px(point.executors, point.secs), about: About::Configuration(configuration) }
@@ -186,7 +213,7 @@ impl Drawing for CompletionTimes {
     }
 
     fn sheet(&self) -> Sheet {
-        let predicted = self.lines.iter().flat_map(|line| {
+        let predicted = self.times.lines.iter().flat_map(|line| {
             let row = move |point: &LinePoint| {
                 let (executors, cores) = (point.executors.to_string(), line.cores_per_executor.to_string());
                 vec![
@@ -200,7 +227,7 @@ impl Drawing for CompletionTimes {
             };
             line.points.iter().map(row)
         });
-        let measured = self.runs.iter().map(|Measured { run, whole_job_secs }| {
+        let measured = self.times.runs.iter().map(|Measured { run, whole_job_secs }| {
             let secs = digits(Some(run.completion_time_secs));
             let (executors, cores) = (run.executors.to_string(), run.cores_per_executor.to_string());
             vec![
@@ -218,79 +245,35 @@ impl Drawing for CompletionTimes {
     }
 
     fn describe(&self) -> String {
-        let cores: Vec<String> = self.cores.iter().map(ToString::to_string).collect();
+        let cores: Vec<String> = self.times.cores.iter().map(ToString::to_string).collect();
         format!(
             "Predicted completion time by number of executors, one line for each number of cores ({}), with {} measured runs.",
             cores.join(", "),
-            self.runs.len()
+            self.times.runs.len()
         )
     }
 
-    fn legend(&self) -> Option<AnyView> {
-        let cores = self.cores.iter().map(|count| {
-            let class = format!("key line {}", shade(&self.cores, *count));
-            view! { <li class=class>{counted(*count, "core")}</li> }
-        });
-        let any = |whole: bool| self.runs.iter().any(|run| (run.run.sampling_rate == 1.0) == whole);
-        let keys = view! {
-            <ul class="legend">
-                {cores.collect_view()}
-                {any(true).then(|| view! { <li class="key whole">"run on all images"</li> })}
-                {any(false).then(|| view! { <li class="key share">"run on a share of them"</li> })}
-                <li class="key looked-at">"what if, with its interval"</li>
-            </ul>
-        };
-        Some(keys.into_any())
-    }
-}
-
-fn predicted(drawing: &CompletionTimes, line: &Line) -> impl IntoView + use<> {
-    let class = format!("line {}", shade(&drawing.cores, line.cores_per_executor));
-    let points: Vec<(f64, f64)> = line.points.iter().map(|point| drawing.px(point.executors, point.secs)).collect();
-    // A dot at each whole number says that there is nothing between them; of many they would be a thick line.
-    let dots = (points.len() <= 24)
-        .then(|| points.iter().map(|&(x, y)| view! { <circle class="dot" cx=x cy=y r=2.2 /> }).collect_view());
-    view! {
-        <g class=class>
-            <path d=path(points.iter().copied()) />
-            {dots}
-        </g>
-    }
-}
-
-fn measured_point(drawing: &CompletionTimes, measured: &Measured) -> impl IntoView + use<> {
-    let Measured { run, whole_job_secs } = measured;
-    let (x, y) = drawing.px(run.executors, *whole_job_secs);
-    let kind = if run.sampling_rate == 1.0 { "whole" } else { "share" };
-    let class = format!("run {kind} {}", shade(&drawing.cores, run.cores_per_executor));
-    view! {
-        <circle
-            class=class
-            cx=x
-            cy=y
-            r=4.5
-            data-testid="measured-point"
-            data-executors=run.executors.to_string()
-            data-cores=run.cores_per_executor.to_string()
-            data-sampling-rate=run.sampling_rate.to_string()
-            data-secs=run.completion_time_secs.to_string()
-        />
+    fn legend(&self) -> Markup {
+        let any = |whole: bool| self.times.runs.iter().any(|run| (run.run.sampling_rate == 1.0) == whole);
+        let mut others = Vec::new();
+        others.extend(any(true).then_some(("whole", "run on all images")));
+        others.extend(any(false).then_some(("share", "run on a share of them")));
+        others.push(("looked-at", "what if, with its interval"));
+        legend_of(&self.times.cores, "core", &others)
     }
 }
 
 /// The what-if, with its interval.
-fn mark(drawing: &CompletionTimes, point: &LinePoint) -> impl IntoView + use<> {
+fn mark(drawing: &CompletionTimes, point: &LinePoint) -> Markup {
     let (x, y) = drawing.px(point.executors, point.secs);
     let (foot, top) = drawing.frame.up();
-    let whisker = point.interval_secs.map(|(lower, upper)| {
+    let mut inner = Markup::new();
+    if let Some((lower, upper)) = point.interval_secs {
         let lower_px = if lower > 0.0 { drawing.y.px(lower).clamp(top, foot) } else { foot };
-        let upper_px = drawing.y.px(upper).clamp(top, foot);
-        view! { <line x1=x x2=x y1=lower_px y2=upper_px /> }
-    });
-    view! {
-        <g class="looked-at-mark">
-            {whisker}
-            <circle cx=x cy=y r=7.0 />
-        </g>
+        inner.line((x, lower_px), (x, drawing.y.px(upper).clamp(top, foot)));
     }
+    inner.circle("", (x, y), 7.0);
+    let mut mark = Markup::new();
+    mark.group("g", "looked-at-mark", &inner);
+    mark
 }

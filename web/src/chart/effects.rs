@@ -5,12 +5,14 @@ use foreglow_shared::{WhatIf, format_duration, format_rate, sort_by};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark, value_in_words};
-use crate::chart::axes::{Frame, path, x_axis, y_axis};
+use crate::chart::axes::{Beside, Frame, looked_at, path, x_axis, y_axis};
 use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch};
 use crate::chart::grid::thinned;
+use crate::chart::markup::Markup;
 use crate::chart::overview::Overview;
 use crate::chart::scale::{Scale, Spread};
 use crate::chart::sheet::{Sheet, digits};
+use crate::later::Later;
 use crate::panel::capitalised;
 use crate::state::Planner;
 
@@ -53,9 +55,9 @@ pub fn EffectsCharts() -> impl IntoView {
             <p class="says" data-testid="effects-product">{product}</p>
             {reason}
             <div class="triple">
-                {alone(Feature::InverseExecutors, "effect-executors", "Executors")}
-                {alone(Feature::InverseCores, "effect-cores", "Cores")}
-                {alone(Feature::SamplingRate, "effect-rate", "Images")}
+                <Later>{alone(Feature::InverseExecutors, "effect-executors", "Executors")}</Later>
+                <Later>{alone(Feature::InverseCores, "effect-cores", "Cores")}</Later>
+                <Later>{alone(Feature::SamplingRate, "effect-rate", "Images")}</Later>
             </div>
         </section>
     }
@@ -74,7 +76,7 @@ fn alone(feature: Feature, id: &'static str, title: &'static str) -> impl IntoVi
             Feature::InverseCores => grid.cores.clone(),
             Feature::SamplingRate => Vec::new(),
         };
-        Alone::of(fitted.effects.as_ref().ok()?, feature, &counts, spread.get(), place.frame())
+        Alone::of(fitted.effects.as_ref().ok()?, feature, &counts, spread.get(), place.frame()?)
     });
     let frame = Card {
         id,
@@ -92,7 +94,7 @@ fn alone(feature: Feature, id: &'static str, title: &'static str) -> impl IntoVi
 
 /// What level 1 gives each feature of the what-if: `×0.66 for 4 cores`, and what becomes of the product.
 fn in_words(planner: Planner, effects: &Effects) -> String {
-    let what_if @ WhatIf { executors, cores_per_executor } = planner.what_if.get();
+    let WhatIf { executors, cores_per_executor } = planner.what_if.get();
     let setting = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
     let factor = |effect: &foreglow_model::Effect| {
         let value = effect.feature.value(setting);
@@ -103,7 +105,7 @@ fn in_words(planner: Planner, effects: &Effects) -> String {
     let product: f64 = factors.iter().map(|(factor, _)| factor).product();
     let words: Vec<String> = factors.into_iter().map(|(_, words)| words).collect();
     let published = effects.secs(setting).map_or_else(|| "no time".into(), format_duration);
-    let own = planner.predict(what_if).and_then(|prediction| prediction.completion_time_secs);
+    let own = planner.prediction.with(|prediction| prediction.as_ref()?.completion_time_secs);
     let own = own.map(|secs| format!("; Foreglow's own predictor says {}", format_duration(secs))).unwrap_or_default();
     format!(
         "The published scenario 4-2: {} = ×{product:.3}, of which its level 2 makes {published}{own}.",
@@ -149,7 +151,7 @@ impl Alone {
 }
 
 impl Drawing for Alone {
-    fn picture(&self) -> AnyView {
+    fn picture(&self) -> Markup {
         let labels = match self.feature {
             Feature::SamplingRate => self
                 .x
@@ -165,20 +167,20 @@ impl Drawing for Alone {
             Feature::SamplingRate => "share of the images",
         };
         let scaled = self.y.number_ticks(TICKS).into_iter().map(|(tick, label)| (tick, format!("×{label}"))).collect();
-        let points = self.points.iter().map(|point| {
+        let mut picture = y_axis(self.frame, &self.y, scaled);
+        picture.add(&x_axis(self.frame, &self.x, labels, name));
+        picture.path("effect-line", &path(self.curve.iter().map(|point| self.px(*point))));
+        for point in &self.points {
             let (cx, cy) = self.px(*point);
-            view! { <circle class="run scaled" cx=cx cy=cy r=4.0 data-testid="scaled-point" /> }
-        });
-        view! {
-            {y_axis(self.frame, &self.y, scaled)}
-            {x_axis(self.frame, &self.x, labels, name)}
-            <path class="effect-line" d=path(self.curve.iter().map(|point| self.px(*point))) />
-            {points.collect_view()}
+            picture.shape(
+                "circle",
+                &[("class", &"run scaled"), ("cx", &cx), ("cy", &cy), ("r", &4.0), ("data-testid", &"scaled-point")],
+            );
         }
-        .into_any()
+        picture
     }
 
-    fn moving(&self, planner: Planner) -> Option<AnyView> {
+    fn moving(&self, planner: Planner) -> Option<Markup> {
         let fitted = planner.fitted()?;
         let effects = fitted.effects.as_ref().ok()?;
         let WhatIf { executors, cores_per_executor } = planner.what_if.get();
@@ -187,17 +189,9 @@ impl Drawing for Alone {
         let (cx, cy) = self.px((value, scaled));
         let anchor = if cx > self.frame.width / 2.0 { "end" } else { "start" };
         let x = if anchor == "end" { cx - 12.0 } else { cx + 12.0 };
-        Some(
-            view! {
-                <g class="looked-at-mark">
-                    <circle cx=cx cy=cy r=7.0 />
-                    <text x=x y=(cy - 10.0).max(14.0) text-anchor=anchor data-testid="factor" data-value=scaled.to_string()>
-                        {format!("×{scaled:.2}")}
-                    </text>
-                </g>
-            }
-            .into_any(),
-        )
+        let at = (x, (cy - 10.0).max(14.0));
+        let beside = Beside { at, anchor, words: format!("×{scaled:.2}"), value: Some(("factor", scaled)) };
+        Some(looked_at((cx, cy), Some(beside)))
     }
 
     fn marks(&self) -> Vec<Mark> {

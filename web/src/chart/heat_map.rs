@@ -11,6 +11,7 @@ use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, x_axis, y_axis};
 use crate::chart::card::{Card, Drawing, Place, card, drawn, switch};
 use crate::chart::grid::{Grid, Rates};
+use crate::chart::markup::{Attributes, Markup};
 use crate::chart::overview::Overview;
 use crate::chart::scale::{Scale, Spread, log_tick_time, tick_number};
 use crate::chart::sheet::{Sheet, digits};
@@ -19,6 +20,18 @@ use crate::state::Planner;
 const HEIGHT_PX: f64 = 340.0;
 /// Steps of the ramp.
 const STEPS: usize = 9;
+/// The class of a cell of each step.
+const CELLS: [&str; STEPS] = [
+    "heat heat-0",
+    "heat heat-1",
+    "heat heat-2",
+    "heat heat-3",
+    "heat heat-4",
+    "heat heat-5",
+    "heat heat-6",
+    "heat heat-7",
+    "heat heat-8",
+];
 /// Cells at least so large hold their number.
 const ROOM_PX: (f64, f64) = (64.0, 20.0);
 
@@ -37,8 +50,6 @@ struct HeatMap {
     measure: Measure,
     /// By executors and then cores.
     values: Vec<Vec<Option<f64>>>,
-    /// Whether each keeps the deadline, by its predicted time; nothing where there is none.
-    in_time: Option<Vec<Vec<bool>>>,
     range: (f64, f64),
     frame: Frame,
 }
@@ -51,7 +62,7 @@ pub fn HeatMapChart() -> impl IntoView {
     let place = Place::new(HEIGHT_PX);
     let measure = RwSignal::new(Measure::Time);
     let drawing =
-        drawn(move || HeatMap::of(planner, overview.grid.get()?, overview.rates.get(), measure.get(), place.frame()));
+        drawn(move || HeatMap::of(planner, overview.grid.get()?, overview.rates.get(), measure.get(), place.frame()?));
     let says = Signal::derive(move || match (measure.get(), planner.deadline_secs.get()) {
         (Measure::Chance, None) => "A chance needs a deadline: set one above.".into(),
         (_, Some(deadline)) => format!(
@@ -74,12 +85,12 @@ pub fn HeatMapChart() -> impl IntoView {
 impl HeatMap {
     fn of(planner: Planner, grid: Arc<Grid>, rates: Rates, measure: Measure, frame: Frame) -> Option<Self> {
         let fitted = planner.fitted()?;
-        let deadline = planner.deadline_secs.get();
-        let value = |executors: u32, cores_per_executor: u32, secs: f64| match (measure, deadline) {
-            (Measure::Time, _) => Some(secs),
-            (Measure::Money, _) => Some(rates.cost(executors, cores_per_executor, secs)),
-            (Measure::Chance, None) => None,
-            (Measure::Chance, Some(deadline)) => {
+        let value = |executors: u32, cores_per_executor: u32, secs: f64| match measure {
+            Measure::Time => Some(secs),
+            Measure::Money => Some(rates.cost(executors, cores_per_executor, secs)),
+            // Nothing else of the map follows the deadline.
+            Measure::Chance => {
+                let deadline = planner.deadline_secs.get()?;
                 let setting = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
                 let prediction = fitted.predictor.predict(setting);
                 Some(prediction.spread?.probability_below(deadline / prediction.completion_time_secs?))
@@ -94,11 +105,7 @@ impl HeatMap {
             Measure::Chance => (0.0, 1.0),
             _ => known.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| (low.min(*value), high.max(*value))),
         };
-        let in_time = deadline.map(|deadline| {
-            let keeps = |secs: &Option<f64>| secs.is_some_and(|secs| secs <= deadline);
-            grid.secs.iter().map(|row| row.iter().map(keeps).collect()).collect()
-        });
-        Some(Self { grid, rates, measure, values, in_time, range, frame })
+        Some(Self { grid, rates, measure, values, range, frame })
     }
 
     /// Upper left corner of a cell, and its size.
@@ -142,40 +149,37 @@ impl HeatMap {
         }
     }
 
-    fn cells(&self) -> String {
+    fn cells(&self) -> Markup {
         let (_, _, width, height) = self.cell(0, 0);
         let gap = if width > 12.0 && height > 12.0 { 2.0 } else { 0.0 };
+        let corner = if gap > 0.0 { 3.0 } else { 0.0 };
         let has_room = width >= ROOM_PX.0 && height >= ROOM_PX.1;
-        let mut text = String::new();
+        let (width, height) = (hundredths(width - gap), hundredths(height - gap));
+        let mut cells = Markup::new();
         for (row, values) in self.values.iter().enumerate() {
             for (column, value) in values.iter().enumerate() {
-                let (x, y, width, height) = self.cell(row, column);
-                let step = value.map_or_else(|| "none".to_owned(), |value| self.step(value).to_string());
-                // A text cannot fail to be written into a text.
-                let _ = write!(
-                    text,
-                    "<rect class=\"heat heat-{step}\" x=\"{x:.2}\" y=\"{y:.2}\" width=\"{:.2}\" height=\"{:.2}\" rx=\"{}\"/>",
-                    width - gap,
-                    height - gap,
-                    if gap > 0.0 { 3 } else { 0 },
+                let (x, y, ..) = self.cell(row, column);
+                let (x, y) = (hundredths(x), hundredths(y));
+                let class = value.map_or("heat heat-none", |value| CELLS[self.step(value)]);
+                cells.shape(
+                    "rect",
+                    &[("class", &class), ("x", &x), ("y", &y), ("width", &width), ("height", &height), ("rx", &corner)],
                 );
                 if let Some(value) = value.filter(|_| has_room) {
-                    let (x, y) = (x + (width - gap) / 2.0, y + (height - gap) / 2.0 + 4.5);
                     let deep = if self.step(value) > STEPS / 2 { "on-deep" } else { "on-pale" };
-                    let words = self.short(value);
-                    let _ = write!(
-                        text,
-                        "<text class=\"{deep}\" x=\"{x:.2}\" y=\"{y:.2}\" text-anchor=\"middle\">{words}</text>"
-                    );
+                    let (x, y) = (hundredths(x + width / 2.0), hundredths(y + height / 2.0 + 4.5));
+                    let place: Attributes = &[("class", &deep), ("x", &x), ("y", &y), ("text-anchor", &"middle")];
+                    cells.words("text", place, &self.short(value));
                 }
             }
         }
-        text
+        cells
     }
 
-    /// The edges between cells that keep the deadline and cells that do not.
-    fn border(&self) -> Option<String> {
-        let in_time = self.in_time.as_ref()?;
+    /// The edges between cells that keep a deadline, by their predicted times, and cells that do not.
+    fn border(&self, deadline_secs: f64) -> String {
+        let keeps = |secs: &Option<f64>| secs.is_some_and(|secs| secs <= deadline_secs);
+        let in_time: Vec<Vec<bool>> = self.grid.secs.iter().map(|row| row.iter().map(keeps).collect()).collect();
         let mut edges = String::new();
         for (row, column) in
             (0..self.grid.executors.len()).flat_map(|row| (0..self.grid.cores.len()).map(move |c| (row, c)))
@@ -189,7 +193,7 @@ impl HeatMap {
                 let _ = write!(edges, "M{x:.2} {y:.2}h{width:.2}");
             }
         }
-        (!edges.is_empty()).then_some(edges)
+        edges
     }
 
     fn ticks(counts: &[u32], labels: usize) -> Vec<(f64, String)> {
@@ -200,19 +204,23 @@ impl HeatMap {
 }
 
 impl Drawing for HeatMap {
-    fn picture(&self) -> AnyView {
+    fn picture(&self) -> Markup {
         let x = Scale::new(Spread::Linear, (0.0, self.grid.executors.len() as f64), self.frame.across());
         let y = Scale::new(Spread::Linear, (0.0, self.grid.cores.len() as f64), self.frame.up());
-        view! {
-            {x_axis(self.frame, &x, Self::ticks(&self.grid.executors, self.frame.labels_across()), "executors")}
-            <g class="bare">{y_axis(self.frame, &y, Self::ticks(&self.grid.cores, 8))}</g>
-            <g inner_html=self.cells() />
-            {self.border().map(|edges| view! { <path class="border" d=edges /> })}
-        }
-        .into_any()
+        let executors = Self::ticks(&self.grid.executors, self.frame.labels_across());
+        let mut picture = x_axis(self.frame, &x, executors, "executors");
+        picture.group("g", "bare", &y_axis(self.frame, &y, Self::ticks(&self.grid.cores, 8)));
+        picture.add(&self.cells());
+        picture
     }
 
-    fn moving(&self, planner: Planner) -> Option<AnyView> {
+    fn limits(&self, planner: Planner) -> Option<Markup> {
+        let mut limits = Markup::new();
+        limits.path("border", &self.border(planner.deadline_secs.get()?));
+        Some(limits)
+    }
+
+    fn moving(&self, planner: Planner) -> Option<Markup> {
         let WhatIf { executors, cores_per_executor } = planner.what_if.get();
         // Of thinned counts the nearest stands for it.
         let nearest = |counts: &[u32], wanted: u32| {
@@ -222,19 +230,19 @@ impl Drawing for HeatMap {
         let column = nearest(&self.grid.cores, cores_per_executor)?;
         let (x, y, width, height) = self.cell(row, column);
         let gap = if width > 12.0 && height > 12.0 { 2.0 } else { 0.0 };
-        Some(
-            view! {
-                <rect
-                    class="looked-at-cell"
-                    x=x - 1.0
-                    y=y - 1.0
-                    width=(width - gap).max(4.0) + 2.0
-                    height=(height - gap).max(4.0) + 2.0
-                    rx=4.0
-                />
-            }
-            .into_any(),
-        )
+        let mut moving = Markup::new();
+        moving.shape(
+            "rect",
+            &[
+                ("class", &"looked-at-cell"),
+                ("x", &(x - 1.0)),
+                ("y", &(y - 1.0)),
+                ("width", &((width - gap).max(4.0) + 2.0)),
+                ("height", &((height - gap).max(4.0) + 2.0)),
+                ("rx", &4.0),
+            ],
+        );
+        Some(moving)
     }
 
     fn marks(&self) -> Vec<Mark> {
@@ -276,18 +284,25 @@ impl Drawing for HeatMap {
         )
     }
 
-    fn legend(&self) -> Option<AnyView> {
+    fn legend(&self) -> Markup {
         let (low, high) = self.range;
-        let swatch = |step: usize| view! { <span class=format!("swatch heat-{step}")></span> };
-        (low.is_finite() && high >= low).then(|| {
-            view! {
-                <p class="legend ramp">
-                    <span>{self.long(low)}</span>
-                    <span class="swatches" aria-hidden="true">{(0..STEPS).map(swatch).collect_view()}</span>
-                    <span>{self.long(high)}</span>
-                </p>
+        let mut legend = Markup::new();
+        if low.is_finite() && high >= low {
+            let mut swatches = Markup::new();
+            for step in 0..STEPS {
+                swatches.shape("span", &[("class", &format_args!("swatch heat-{step}"))]);
             }
-            .into_any()
-        })
+            let mut ramp = Markup::new();
+            ramp.words("span", &[], &self.long(low));
+            ramp.holding("span", &[("class", &"swatches"), ("aria-hidden", &"true")], &swatches);
+            ramp.words("span", &[], &self.long(high));
+            legend.group("p", "legend ramp", &ramp);
+        }
+        legend
     }
+}
+
+/// A number of pixels to a hundredth: less is below what anyone sees.
+fn hundredths(px: f64) -> f64 {
+    (px * 100.0).round() / 100.0
 }

@@ -6,7 +6,8 @@ use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, path, x_axis, y_axis};
-use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch};
+use crate::chart::card::{Card, Drawing, Place, card, drawn, keys, log_switch};
+use crate::chart::markup::Markup;
 use crate::chart::scale::{Scale, Spread};
 use crate::chart::sheet::{Sheet, digits};
 use crate::state::Planner;
@@ -51,7 +52,7 @@ fn checked(upwards: Upwards, id: &'static str, title: &'static str) -> impl Into
     let runs = Memo::new(move |_| planner.fitted().map(|fitted| fitted.predictor.held_out()).unwrap_or_default());
     let drawing = drawn(move || {
         planner.fitted()?;
-        Some(Checked::of(upwards, runs.get(), spread.get(), place.frame()))
+        Some(Checked::of(upwards, runs.get(), spread.get(), place.frame()?))
     });
     let says = Signal::derive(move || match (runs.with(Vec::is_empty), upwards) {
         (true, _) => "There are too few different runs to leave some out; collect more.".into(),
@@ -121,35 +122,35 @@ impl Checked {
 }
 
 impl Drawing for Checked {
-    fn picture(&self) -> AnyView {
+    fn picture(&self) -> Markup {
         let upwards = match self.upwards {
             Upwards::Predicted => self.y.labelled_times(TICKS),
             Upwards::Error => {
                 self.y.number_ticks(TICKS).into_iter().map(|(tick, label)| (tick, format!("{label} %"))).collect()
             }
         };
-        let points = self.runs.iter().map(|run| {
+        let mut picture = y_axis(self.frame, &self.y, upwards);
+        picture.add(&x_axis(self.frame, &self.x, self.x.labelled_times(self.frame.labels_across()), "measured"));
+        picture.path("ideal", &self.right());
+        for run in &self.runs {
             let (cx, cy) = self.px(run);
-            view! { <circle class="run checked" cx=cx cy=cy r=4.0 data-testid="checked-point" /> }
-        });
-        view! {
-            {y_axis(self.frame, &self.y, upwards)}
-            {x_axis(self.frame, &self.x, self.x.labelled_times(self.frame.labels_across()), "measured")}
-            <path class="ideal" d=self.right() />
-            {points.collect_view()}
+            picture.shape(
+                "circle",
+                &[("class", &"run checked"), ("cx", &cx), ("cy", &cy), ("r", &4.0), ("data-testid", &"checked-point")],
+            );
         }
-        .into_any()
+        picture
     }
 
-    fn moving(&self, planner: Planner) -> Option<AnyView> {
+    fn moving(&self, planner: Planner) -> Option<Markup> {
         let WhatIf { executors, cores_per_executor } = planner.what_if.get();
         let is_own =
             |run: &&HeldOut| (run.setting.executors, run.setting.cores_per_executor) == (executors, cores_per_executor);
-        let own = self.runs.iter().filter(is_own).map(|run| {
-            let (cx, cy) = self.px(run);
-            view! { <circle class="run own" cx=cx cy=cy r=5.0 /> }
-        });
-        Some(own.collect_view().into_any())
+        let mut moving = Markup::new();
+        for run in self.runs.iter().filter(is_own) {
+            moving.circle("run own", self.px(run), 5.0);
+        }
+        Some(moving)
     }
 
     fn marks(&self) -> Vec<Mark> {
@@ -194,13 +195,7 @@ impl Drawing for Checked {
         format!("{what} of {} settings that were held out.", self.runs.len())
     }
 
-    fn legend(&self) -> Option<AnyView> {
-        let keys = view! {
-            <ul class="legend">
-                <li class="key checked-key">"held out"</li>
-                <li class="key looked-at">"of the what-if's configuration"</li>
-            </ul>
-        };
-        Some(keys.into_any())
+    fn legend(&self) -> Markup {
+        keys(&[("checked-key", "held out"), ("looked-at", "of the what-if's configuration")])
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod grid;
 pub mod lines;
+pub mod markup;
 pub mod scale;
 pub mod sheet;
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
+use crate::chart::about::in_short;
 use crate::chart::grid::{Grid, Rates};
 use crate::state::Planner;
 
@@ -14,6 +15,8 @@ pub struct Overview {
     pub grid: Memo<Option<Arc<Grid>>>,
     /// What a configuration costs.
     pub rates: Memo<Rates>,
+    /// The what-if in a few words.
+    pub in_short: Memo<Option<String>>,
 }
 
 impl Overview {
@@ -33,6 +36,7 @@ impl Overview {
                 memory_per_executor_mib: planner.space.with(|space| space.memory_per_executor_mib),
                 accelerated: accelerated.get(),
             }),
+            in_short: Memo::new(move |_| in_short(planner)),
         }
     }
 }

@@ -5,9 +5,10 @@ use foreglow_shared::{Observation, WhatIf, format_duration, format_rate, sort_by
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
-use crate::chart::axes::{Frame, path, x_axis, y_axis};
+use crate::chart::axes::{Beside, Frame, looked_at, path, x_axis, y_axis};
 use crate::chart::card::{Card, Drawing, Place, card, drawn};
 use crate::chart::lines::predicted_secs;
+use crate::chart::markup::Markup;
 use crate::chart::overview::Overview;
 use crate::chart::scale::{Scale, Spread};
 use crate::chart::sheet::{Sheet, digits};
@@ -42,7 +43,7 @@ pub fn SamplingRateChart() -> impl IntoView {
         let (shortest, longest) =
             times.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), t| (low.min(t), high.max(t)));
         let least = runs.iter().map(|run| run.sampling_rate).fold(1.0, f64::min).min(0.5);
-        let frame = place.frame();
+        let frame = place.frame()?;
         let (left, right) = frame.across();
         Some(Shares {
             x: Scale::new(Spread::Log, (least, 1.0), (left + 12.0, right - 12.0)),
@@ -72,23 +73,18 @@ impl Shares {
 }
 
 impl Drawing for Shares {
-    fn picture(&self) -> AnyView {
-        let times = self.y.labelled_times(TICKS);
-        let rates =
-            self.x.ticks(self.frame.labels_across()).into_iter().map(|rate| (rate, format_rate(rate))).collect();
-        let points = self.runs.iter().map(|run| {
-            let (cx, cy) = self.px((run.sampling_rate, run.completion_time_secs));
-            view! { <circle class="run other" cx=cx cy=cy r=4.5 data-secs=run.completion_time_secs.to_string() /> }
-        });
-        view! {
-            {y_axis(self.frame, &self.y, times)}
-            {x_axis(self.frame, &self.x, rates, "share of the images")}
-            {points.collect_view()}
+    fn picture(&self) -> Markup {
+        let mut picture = y_axis(self.frame, &self.y, self.y.labelled_times(TICKS));
+        let rates = self.x.ticks(self.frame.labels_across());
+        let rates = rates.into_iter().map(|rate| (rate, format_rate(rate))).collect();
+        picture.add(&x_axis(self.frame, &self.x, rates, "share of the images"));
+        for run in &self.runs {
+            picture.circle("run other", self.px((run.sampling_rate, run.completion_time_secs)), 4.5);
         }
-        .into_any()
+        picture
     }
 
-    fn moving(&self, planner: Planner) -> Option<AnyView> {
+    fn moving(&self, planner: Planner) -> Option<Markup> {
         let fitted = planner.fitted()?;
         let what_if @ WhatIf { executors, cores_per_executor } = planner.what_if.get();
         let rate = |step: u32| {
@@ -104,29 +100,18 @@ impl Drawing for Shares {
         let is_own = |run: &&Observation| {
             (run.executors, run.cores_per_executor) == (what_if.executors, what_if.cores_per_executor)
         };
-        let own = self.runs.iter().filter(is_own).map(|run| {
-            let (cx, cy) = self.px((run.sampling_rate, run.completion_time_secs));
-            view! { <circle class="run own" cx=cx cy=cy r=4.5 /> }
-        });
-        let whole_job = curve.last().map(|&end| {
-            let (cx, cy) = self.px(end);
-            view! {
-                <g class="looked-at-mark">
-                    <circle cx=cx cy=cy r=7.0 />
-                    <text x=cx - 12.0 y=(cy - 10.0).max(14.0) text-anchor="end">
-                        {format_duration(end.1)}
-                    </text>
-                </g>
-            }
-        });
-        Some(
-            view! {
-                <path class="curve" d=path(curve.iter().map(|point| self.px(*point))) />
-                {own.collect_view()}
-                {whole_job}
-            }
-            .into_any(),
-        )
+        let mut moving = Markup::new();
+        moving.path("curve", &path(curve.iter().map(|point| self.px(*point))));
+        for run in self.runs.iter().filter(is_own) {
+            moving.circle("run own", self.px((run.sampling_rate, run.completion_time_secs)), 4.5);
+        }
+        if let Some(end) = curve.last() {
+            let (cx, cy) = self.px(*end);
+            let words = format_duration(end.1);
+            let beside = Beside { at: (cx - 12.0, (cy - 10.0).max(14.0)), anchor: "end", words, value: None };
+            moving.add(&looked_at((cx, cy), Some(beside)));
+        }
+        Some(moving)
     }
 
     fn marks(&self) -> Vec<Mark> {

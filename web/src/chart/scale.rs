@@ -59,6 +59,11 @@ impl Scale {
         self.upper
     }
 
+    /// Whether a number has a place on the axis.
+    pub fn holds(&self, number: f64) -> bool {
+        (self.lower..=self.upper).contains(&number)
+    }
+
     /// Round numbers inside the range, about `count` of them.
     pub fn ticks(&self, count: usize) -> Vec<f64> {
         self.inside(match self.spread {

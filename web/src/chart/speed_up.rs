@@ -6,15 +6,15 @@ use foreglow_shared::WhatIf;
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
-use crate::chart::axes::{Frame, path, shade, x_axis, y_axis};
+use crate::chart::axes::{Beside, Frame, legend_of, looked_at, path, shade, x_axis, y_axis};
 use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch, switch};
 use crate::chart::grid::{Grid, thinned};
 use crate::chart::lines::lines_for;
+use crate::chart::markup::Markup;
 use crate::chart::overview::Overview;
 use crate::chart::scale::{Scale, Spread};
 use crate::chart::sheet::{Sheet, digits};
 use crate::fit::Fitted;
-use crate::panel::counted;
 use crate::state::Planner;
 
 const HEIGHT_PX: f64 = 300.0;
@@ -65,7 +65,7 @@ pub fn SpeedUpChart() -> impl IntoView {
     let spread = RwSignal::new(Spread::Linear);
     let drawing = drawn(move || {
         let fitted = planner.fitted()?;
-        Some(SpeedUps::of(&fitted, &overview.grid.get()?, (gain.get(), over.get()), spread.get(), place.frame()))
+        Some(SpeedUps::of(&fitted, &overview.grid.get()?, (gain.get(), over.get()), spread.get(), place.frame()?))
     });
     let says = Signal::derive(move || match (gain.get(), over.get()) {
         (Gain::SpeedUp, Over::Executors) => {
@@ -158,22 +158,21 @@ impl Series {
 }
 
 impl Drawing for SpeedUps {
-    fn picture(&self) -> AnyView {
-        let lines = self.series.iter().map(|series| {
-            let class = format!("line {}", shade(&self.others, series.of));
-            view! { <g class=class><path d=path(series.points.iter().map(|point| self.px(*point))) /></g> }
-        });
+    fn picture(&self) -> Markup {
         let (noun, _) = self.noun();
-        view! {
-            {y_axis(self.frame, &self.y, self.y.number_ticks(TICKS))}
-            {x_axis(self.frame, &self.x, self.x.count_ticks(self.frame.labels_across()), &format!("{noun}s"))}
-            <path class="ideal" d=self.ideal() />
-            {lines.collect_view()}
+        let mut picture = y_axis(self.frame, &self.y, self.y.number_ticks(TICKS));
+        let counts = self.x.count_ticks(self.frame.labels_across());
+        picture.add(&x_axis(self.frame, &self.x, counts, &format!("{noun}s")));
+        picture.path("ideal", &self.ideal());
+        for series in &self.series {
+            let mut line = Markup::new();
+            line.path("", &path(series.points.iter().map(|point| self.px(*point))));
+            picture.group("g", &format!("line {}", shade(&self.others, series.of)), &line);
         }
-        .into_any()
+        picture
     }
 
-    fn moving(&self, planner: Planner) -> Option<AnyView> {
+    fn moving(&self, planner: Planner) -> Option<Markup> {
         let fitted = planner.fitted()?;
         let WhatIf { executors, cores_per_executor } = planner.what_if.get();
         let (count, other) = match self.over {
@@ -185,25 +184,21 @@ impl Drawing for SpeedUps {
             counts.insert(place, count);
         }
         let own = Series::of(&fitted, self.over, other, &counts);
-        let mark = own.points.iter().find(|point| point.0 == count).map(|point| {
+        let mut moving = Markup::new();
+        moving.path("own-line", &path(own.points.iter().map(|point| self.px(*point))));
+        for point in own.points.iter().filter(|point| point.0 == count) {
             let (cx, cy) = self.px(*point);
             let value = gained(self.gain, *point);
             let anchor = if cx > self.frame.width / 2.0 { "end" } else { "start" };
             let x = if anchor == "end" { cx - 12.0 } else { cx + 12.0 };
-            view! {
-                <g class="looked-at-mark">
-                    <circle cx=cx cy=cy r=7.0 />
-                    <text x=x y=cy + 18.0 text-anchor=anchor data-testid="gain" data-value=value.to_string()>
-                        {match self.gain {
-                            Gain::SpeedUp => format!("{value:.2}×"),
-                            Gain::Efficiency => format!("{:.0} %", value * 100.0),
-                        }}
-                    </text>
-                </g>
-            }
-        });
-        let line = path(own.points.iter().map(|point| self.px(*point)));
-        Some(view! { <path class="own-line" d=line /> {mark} }.into_any())
+            let words = match self.gain {
+                Gain::SpeedUp => format!("{value:.2}×"),
+                Gain::Efficiency => format!("{:.0} %", value * 100.0),
+            };
+            let beside = Beside { at: (x, cy + 18.0), anchor, words, value: Some(("gain", value)) };
+            moving.add(&looked_at((cx, cy), Some(beside)));
+        }
+        Some(moving)
     }
 
     fn marks(&self) -> Vec<Mark> {
@@ -232,18 +227,8 @@ impl Drawing for SpeedUps {
         format!("{what} by number of {noun}s, one line for each of {} numbers of {other}s.", self.others.len())
     }
 
-    fn legend(&self) -> Option<AnyView> {
+    fn legend(&self) -> Markup {
         let (_, other) = self.noun();
-        let lines = self.others.iter().map(|count| {
-            let class = format!("key line {}", shade(&self.others, *count));
-            view! { <li class=class>{counted(*count, other)}</li> }
-        });
-        let keys = view! {
-            <ul class="legend">
-                {lines.collect_view()}
-                <li class="key looked-at">"what if"</li>
-            </ul>
-        };
-        Some(keys.into_any())
+        legend_of(&self.others, other, &[("looked-at", "what if")])
     }
 }

@@ -7,9 +7,10 @@ use foreglow_shared::{WhatIf, sort_by};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
-use crate::chart::axes::{Frame, path, x_axis, y_axis};
-use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch};
+use crate::chart::axes::{Frame, looked_at, path, x_axis, y_axis};
+use crate::chart::card::{Card, Drawing, Place, card, drawn, keys, log_switch};
 use crate::chart::grid::{Grid, Rates};
+use crate::chart::markup::Markup;
 use crate::chart::overview::Overview;
 use crate::chart::scale::{Scale, Spread};
 use crate::chart::sheet::{Sheet, digits};
@@ -26,8 +27,6 @@ struct TimeByMoney {
     beaten: Vec<Point>,
     front: Vec<Point>,
     recommended: Option<Point>,
-    deadline_secs: Option<f64>,
-    budget: Option<f64>,
     frame: Frame,
     x: Scale,
     y: Scale,
@@ -52,7 +51,7 @@ pub fn TimeByMoneyChart() -> impl IntoView {
         let grid = overview.grid.get()?;
         let limits = (planner.deadline_secs.get(), planner.budget.get());
         let spreads = (x.get(), y.get());
-        Some(TimeByMoney::of(&decision, &grid, overview.rates.get(), limits, place.frame(), spreads))
+        Some(TimeByMoney::of(&decision, &grid, overview.rates.get(), limits, place.frame()?, spreads))
     });
     let frame = Card {
         id: "time-by-money",
@@ -100,12 +99,12 @@ impl TimeByMoney {
             let limit = limit.filter(|limit| *limit >= low / 2.0 && *limit <= high * 2.0);
             let (low, high) = (limit.map_or(low, |limit| low.min(limit)), limit.map_or(high, |limit| high.max(limit)));
             let low = if spread == Spread::Log { low / MARGIN } else { 0.0 };
-            (Scale::new(spread, (low, high * MARGIN), ends), limit)
+            Scale::new(spread, (low, high * MARGIN), ends)
         };
-        let (x, deadline_secs) = scale(across, range(|point| point.secs), deadline_secs, frame.across());
-        let (y, budget) = scale(up, range(|point| point.cost), budget, frame.up());
+        let x = scale(across, range(|point| point.secs), deadline_secs, frame.across());
+        let y = scale(up, range(|point| point.cost), budget, frame.up());
         let recommended = decision.recommended.and_then(point);
-        Self { rates, beaten, front, recommended, deadline_secs, budget, frame, x, y }
+        Self { rates, beaten, front, recommended, frame, x, y }
     }
 
     fn px(&self, point: &Point) -> (f64, f64) {
@@ -114,80 +113,62 @@ impl TimeByMoney {
 }
 
 impl Drawing for TimeByMoney {
-    fn picture(&self) -> AnyView {
-        let currency = self.rates.prices.currency.clone();
+    fn picture(&self) -> Markup {
+        let mut picture = y_axis(self.frame, &self.y, self.y.number_ticks(TICKS));
         let times = self.x.labelled_times(self.frame.labels_across());
-        let money = self.y.number_ticks(TICKS);
-        let (foot, top) = self.frame.up();
-        let (left, right) = self.frame.across();
+        picture.add(&x_axis(self.frame, &self.x, times, "completion time"));
+        picture.words("text", &[("class", &"axis-name"), ("x", &0.0), ("y", &12.0)], &self.rates.prices.currency);
         // One path of round caps draws a thousand dots at the price of one.
         let dots: String = self.beaten.iter().map(|point| self.px(point)).map(|(x, y)| format!("M{x} {y}h0")).collect();
-        let line = path(self.front.iter().map(|point| self.px(point)));
-        let front = self.front.iter().map(|point| {
-            let (cx, cy) = self.px(point);
-            view! {
-                <circle
-                    class="front-dot"
-                    cx=cx
-                    cy=cy
-                    r=4.0
-                    data-testid="front-point"
-                    data-executors=point.configuration.executors.to_string()
-                    data-cores=point.configuration.cores_per_executor.to_string()
-                />
-            }
-        });
-        let recommended = self.recommended.as_ref().map(|point| {
-            let (cx, cy) = self.px(point);
-            view! { <circle class="recommended-dot" cx=cx cy=cy r=8.0 /> }
-        });
-        let deadline = self.deadline_secs.map(|secs| {
-            let x = self.x.px(secs);
-            view! {
-                <g class="deadline">
-                    <line x1=x x2=x y1=foot y2=top />
-                    <text x=x - 6.0 y=top + 10.0 text-anchor="end">"deadline"</text>
-                </g>
-            }
-        });
-        let budget = self.budget.map(|money| {
-            let y = self.y.px(money);
-            view! {
-                <g class="deadline">
-                    <line x1=left x2=right y1=y y2=y />
-                    <text x=right y=y - 6.0 text-anchor="end">"budget"</text>
-                </g>
-            }
-        });
-        view! {
-            {y_axis(self.frame, &self.y, money)}
-            {x_axis(self.frame, &self.x, times, "completion time")}
-            <text class="axis-name" x=0.0 y=12.0>{currency}</text>
-            <path class="cloud" d=dots />
-            <path class="front" d=line />
-            {deadline}
-            {budget}
-            {recommended}
-            {front.collect_view()}
+        picture.path("cloud", &dots);
+        picture.path("front", &path(self.front.iter().map(|point| self.px(point))));
+        if let Some(point) = &self.recommended {
+            picture.circle("recommended-dot", self.px(point), 8.0);
         }
-        .into_any()
+        for point in &self.front {
+            let (cx, cy) = self.px(point);
+            let WhatIf { executors, cores_per_executor } = &point.configuration;
+            picture.shape(
+                "circle",
+                &[
+                    ("class", &"front-dot"),
+                    ("cx", &cx),
+                    ("cy", &cy),
+                    ("r", &4.0),
+                    ("data-testid", &"front-point"),
+                    ("data-executors", executors),
+                    ("data-cores", cores_per_executor),
+                ],
+            );
+        }
+        picture
     }
 
-    fn moving(&self, planner: Planner) -> Option<AnyView> {
+    fn limits(&self, planner: Planner) -> Option<Markup> {
+        let (foot, top) = self.frame.up();
+        let (left, right) = self.frame.across();
+        let mut limits = Markup::new();
+        if let Some(x) = planner.deadline_secs.get().filter(|secs| self.x.holds(*secs)).map(|secs| self.x.px(secs)) {
+            limits.line((x, foot), (x, top));
+            limits.label((x - 6.0, top + 10.0), "end", "deadline");
+        }
+        if let Some(y) = planner.budget.get().filter(|money| self.y.holds(*money)).map(|money| self.y.px(money)) {
+            limits.line((left, y), (right, y));
+            limits.label((right, y - 6.0), "end", "budget");
+        }
+        let mut group = Markup::new();
+        group.group("g", "deadline", &limits);
+        Some(group)
+    }
+
+    fn moving(&self, planner: Planner) -> Option<Markup> {
         let configuration = planner.what_if.get();
-        let secs = planner.predict(configuration)?.completion_time_secs?;
+        let secs = planner.prediction.with(|prediction| prediction.as_ref()?.completion_time_secs)?;
         let cost = self.rates.cost(configuration.executors, configuration.cores_per_executor, secs);
         let (foot, top) = self.frame.up();
         let (left, right) = self.frame.across();
         let (cx, cy) = self.px(&Point { configuration, secs, cost });
-        (cx.is_finite() && cy.is_finite()).then(|| {
-            view! {
-                <g class="looked-at-mark">
-                    <circle cx=cx.clamp(left, right) cy=cy.clamp(top, foot) r=7.0 />
-                </g>
-            }
-            .into_any()
-        })
+        (cx.is_finite() && cy.is_finite()).then(|| looked_at((cx.clamp(left, right), cy.clamp(top, foot)), None))
     }
 
     fn marks(&self) -> Vec<Mark> {
@@ -219,15 +200,10 @@ impl Drawing for TimeByMoney {
         )
     }
 
-    fn legend(&self) -> Option<AnyView> {
-        let keys = view! {
-            <ul class="legend">
-                <li class="key front-key">"Pareto front"</li>
-                <li class="key cloud-key">"beaten by another"</li>
-                {self.recommended.map(|_| view! { <li class="key recommended-key">"recommended"</li> })}
-                <li class="key looked-at">"what if"</li>
-            </ul>
-        };
-        Some(keys.into_any())
+    fn legend(&self) -> Markup {
+        let mut known = vec![("front-key", "Pareto front"), ("cloud-key", "beaten by another")];
+        known.extend(self.recommended.map(|_| ("recommended-key", "recommended")));
+        known.push(("looked-at", "what if"));
+        keys(&known)
     }
 }

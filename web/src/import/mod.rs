@@ -67,14 +67,27 @@ mod tests {
 
     use super::*;
 
-    /// The page's own example, as `foreglow demo` measured it.
+    /// The page's own example, as `make sweep` measured it.
     pub const EXAMPLE: &str = include_str!("../../assets/example.jsonl");
+    const JOBS: [&str; 2] = ["mobilenet_v2 inference", "resnet18 inference"];
 
     #[test]
-    fn the_built_in_example_is_a_whole_measured_job() {
+    fn the_built_in_example_has_jobs_that_were_measured_on_small_samples_and_whole() {
         let Ok(Imported::Jobs(jobs)) = import(EXAMPLE.as_bytes(), None) else { unreachable!() };
-        assert_eq!(jobs.len(), 1);
-        assert_eq!(jobs[0].observations.len(), 22);
+        for job in &jobs {
+            let pairs = [(1, 1), (1, 2), (2, 1), (2, 2)];
+            for ((executors, cores), rate) in
+                pairs.into_iter().flat_map(|pair| [0.01, 0.1, 1.0].map(|rate| (pair, rate)))
+            {
+                let is_it = |run: &&foreglow_shared::Observation| {
+                    (run.executors, run.cores_per_executor, run.sampling_rate) == (executors, cores, rate)
+                };
+                let runs = job.observations.iter().filter(is_it).count();
+                assert!(runs >= 3, "{}: {runs} runs on {executors} × {cores}, {rate}", job.context.title());
+            }
+        }
+        let names: Vec<String> = jobs.iter().map(crate::job::name).collect();
+        assert_eq!(names, JOBS);
     }
 
     #[test]

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use foreglow_model::{Advice, Suggestion, Verdict};
 use foreglow_shared::{
-    Configuration, Context, Mode, collect_command, format_duration, format_money, format_percent, format_rate,
+    Configuration, Context, collect_command, format_duration, format_money, format_percent, format_rate,
 };
 use leptos::prelude::*;
 
 use crate::clipboard::CopyButton;
-use crate::errand::{Errand, WORKER};
-use crate::fit::{FromWorker, ToWorker};
+use crate::errand::{Errand, READER};
+use crate::fit::{FromErrand, ToErrand};
 use crate::panel::prediction::capitalised;
 use crate::state::Planner;
 
@@ -36,12 +36,12 @@ pub fn NextSamples() -> impl IntoView {
         question.what_if = foreglow_shared::WhatIf { executors: 1, cores_per_executor: 1 };
         let ask = move || {
             advice.set(None);
-            let told = move |told: Result<FromWorker, String>| match told {
-                Ok(FromWorker::Advised(advised)) => advice.set(Some(advised)),
+            let told = move |told: Result<FromErrand, String>| match told {
+                Ok(FromErrand::Advised(advised)) => advice.set(Some(advised)),
                 Ok(_) => {}
                 Err(reason) => advice.set(Some(Err(reason))),
             };
-            match Errand::start(WORKER, &ToWorker::Advise(job, Box::new(question)), None, told) {
+            match Errand::start(READER, &ToErrand::Advise(job, Box::new(question)), None, told) {
                 Ok(started) => errand.set_value(Some(started)),
                 Err(reason) => advice.set(Some(Err(reason))),
             }
@@ -141,10 +141,6 @@ fn row(context: Option<&Context>, suggestion: &Suggestion, currency: &str) -> im
 
 /// `None` of a job that `foreglow collect` does not measure by itself.
 fn command(context: &Context, suggestion: &Suggestion) -> Option<String> {
-    let workload = &context.workload;
-    if workload.mode != Mode::Inference || workload.epochs != 1 {
-        return None;
-    }
     let configuration = Configuration {
         executors: suggestion.executors,
         cores_per_executor: suggestion.cores_per_executor,
@@ -153,5 +149,5 @@ fn command(context: &Context, suggestion: &Suggestion) -> Option<String> {
         accelerator: context.accelerator.clone(),
         extra: serde_json::Map::new(),
     };
-    Some(collect_command(context, &configuration, suggestion.sampling_rate, "samples.jsonl"))
+    collect_command(context, &configuration, suggestion.sampling_rate, "samples.jsonl")
 }

@@ -148,9 +148,11 @@ fn commands(view: &View) -> String {
             extra: serde_json::Map::new(),
         };
         let command = collect_command(&view.job.context, &configuration, row.sampling_rate(), "samples.jsonl");
-        if !commands.contains(&command) {
-            commands.push(command);
-        }
+        commands.extend(command.filter(|command| !commands.contains(command)));
     }
-    format!("#!/bin/sh\n# Measures these runs again, one of each, into samples.jsonl.\n{}\n", commands.join("\n"))
+    let what = match commands.as_slice() {
+        [] => "foreglow does not make runs of this kind: make them again with the program that made them",
+        _ => "Measures these runs again, one of each, into samples.jsonl",
+    };
+    format!("#!/bin/sh\n# {what}.\n{}\n", commands.join("\n"))
 }

@@ -60,7 +60,7 @@ pub fn JobTitle() -> impl IntoView {
             <Show when=move || titles.with(|titles| titles.len() > 1)>
                 <label class="choose-job">
                     <span>{move || format!("{} jobs were measured; show", titles.with(Vec::len))}</span>
-                    <select on:change=choose prop:value=move || planner.selected.get().to_string()>
+                    <select data-testid="choose-job" on:change=choose prop:value=move || planner.selected.get().to_string()>
                         {move || {
                             titles
                                 .get()

@@ -13,7 +13,7 @@ use crate::state::Planner;
 #[component]
 pub fn WhatIfPanel() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let prediction = Memo::new(move |_| planner.predict(planner.what_if.get()));
+    let prediction = planner.prediction;
     let secs = Memo::new(move |_| prediction.with(|p| p.as_ref().and_then(|p| p.completion_time_secs)));
     let money = move || {
         let cost = secs.get().map(|secs| planner.cost(planner.what_if.get(), secs));

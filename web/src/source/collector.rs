@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use foreglow_shared::{ReadError, Sample, Uuid, read_samples};
+use foreglow_shared::{ReadError, Sample, Uuid, read_json_lines};
 use gloo_net::http::{Request, Response};
 use web_sys::RequestCache;
 
@@ -44,8 +44,8 @@ pub async fn samples(after: Option<Uuid>) -> Collected {
             break;
         }
         collected.is_there = true;
-        let Ok(body) = response.binary().await else { break };
-        let page = match read_samples(&body) {
+        let Ok(body) = response.text().await else { break };
+        let page = match read_json_lines(&body) {
             Ok(page) => page,
             Err(ReadError::Empty) => break,
             Err(error) => {

@@ -1,27 +1,32 @@
-//! The example that comes with the page: samples that `foreglow demo` measured.
+//! The example that comes with the page: jobs that `make sweep` measured.
 
+use foreglow_shared::read_json_lines;
 use gloo_net::http::Request;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
-use crate::import::{Imported, import};
+use crate::job::jobs_of;
 use crate::state::Planner;
 
 const EXAMPLE: &str = "./example.jsonl";
+/// The job that is shown first, by its CNN; its inference comes before its training.
+const FIRST: &str = "resnet18";
 
 /// Opens the example in place of what is on the page.
 pub fn open(planner: Planner) {
     spawn_local(async move {
-        let bytes = match Request::get(EXAMPLE).send().await {
-            Ok(response) if response.ok() => response.binary().await.ok(),
+        let text = match Request::get(EXAMPLE).send().await {
+            Ok(response) if response.ok() => response.text().await.ok(),
             _ => None,
         };
-        match bytes.map(|bytes| import(&bytes, None)) {
-            Some(Ok(Imported::Jobs(jobs))) => {
+        match text.map(|text| read_json_lines(&text)) {
+            Some(Ok(samples)) => {
                 planner.alert.set(None);
                 planner.newer.set(None);
                 planner.live.follows.set(false);
-                planner.take_jobs(jobs, 0);
+                let jobs = jobs_of(&samples);
+                let first = jobs.iter().position(|job| job.context.workload.model == FIRST);
+                planner.take_jobs(jobs, first.unwrap_or(0));
             }
             _ => planner.alert.set(Some(
                 "The example did not arrive: whatever serves this page is gone. Try again once it is back.".into(),

@@ -7,8 +7,8 @@ use leptos::task::spawn_local;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::File;
 
-use crate::errand::{Errand, WORKER};
-use crate::fit::{FromWorker, ToWorker};
+use crate::errand::{Errand, READER};
+use crate::fit::{FromErrand, ToErrand};
 use crate::import::{Columns, Imported};
 use crate::state::Planner;
 
@@ -99,10 +99,10 @@ fn start(planner: Planner, name: &str, mapping: Option<Mapping>) {
     let bytes = planner.import.bytes.get_value();
     let is_mapped = mapping.is_some();
     let file = name.to_owned();
-    let told = move |told: Result<FromWorker, String>| {
+    let told = move |told: Result<FromErrand, String>| {
         planner.import.reading.set(None);
         let imported = match told {
-            Ok(FromWorker::Imported(imported)) => imported,
+            Ok(FromErrand::Imported(imported)) => imported,
             Ok(_) => return,
             Err(reason) => Err(reason),
         };
@@ -129,7 +129,7 @@ fn start(planner: Planner, name: &str, mapping: Option<Mapping>) {
             }
         }
     };
-    match Errand::start(WORKER, &ToWorker::Import(mapping), bytes, told) {
+    match Errand::start(READER, &ToErrand::Import(mapping), bytes, told) {
         Ok(errand) => planner.import.errand.set_value(Some(errand)),
         Err(reason) => {
             planner.import.give_up();

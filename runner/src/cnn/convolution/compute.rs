@@ -1,16 +1,23 @@
 //! A convolution and its gradients as products of matrices, several images at a time.
 
-use super::geometry::{Geometry, Portion};
-use super::patches::{add_back, lay_out};
-use super::product::{Matrix, MatrixMut, product};
+use std::borrow::Cow;
 
-/// What becomes of each output channel: its numbers times `scale`, plus `shift`, no less and no more than `range`.
+use super::geometry::{Geometry, Portion};
+use super::limit;
+use super::patches::{add_back, interleave, lay_out, separate};
+use super::product::{Into, Matrix, product};
+use crate::cnn::vectorised::vectorised;
+
+/// What becomes of each output: its number times `scale`, plus `shift`, plus the number `beside` it, no less and no more than
+/// `range`.
 #[derive(Clone, Copy, Debug)]
-pub struct Affine<'a> {
+pub struct After<'a> {
     /// A factor for each output channel.
     pub scale: &'a [f32],
     /// What is added to each output channel.
     pub shift: &'a [f32],
+    /// What is added to each output, as it lies.
+    pub beside: Option<&'a [f32]>,
     /// The smallest and the largest number that stay as they are.
     pub range: [f32; 2],
 }
@@ -26,93 +33,110 @@ pub struct Gradients {
 
 /// The convolution of `images` (`[n, channels, height, width]`) with `weights` (`[out, channels, down, across]`):
 /// `[n, out, height, width]`.
-pub fn forward(shape: &Geometry, images: &[f32], weights: &[f32], after: Option<Affine<'_>>) -> Vec<f32> {
-    let (shape, weights) = useful(shape, weights);
-    let (shape, weights) = (&shape, weights.as_ref());
-    let [_, channels] = shape.channels;
-    let mut all = vec![0.0; shape.images * channels * shape.outputs()];
-    let mut scratch = Scratch::default();
+pub fn forward(shape: &Geometry, images: &[f32], weights: &[f32], after: Option<After<'_>>) -> Vec<f32> {
+    let (shape, weights, steps) = useful(shape, weights);
+    let (shape, weights) = (&shape, Matrix { numbers: &weights, steps });
+    let channels = shape.channels[1];
+    let count = shape.images * channels * shape.outputs();
+    let mut all = Vec::with_capacity(count);
+    let room = &mut all.spare_capacity_mut()[..count];
+    let (mut planes, mut columns, mut joined) = (Room::default(), Room::default(), Room::default());
     for portion in shape.portions() {
         let width = portion.columns(shape);
         let size = [channels, shape.patch(), width];
-        let patches = scratch.patches.of(shape, &portion, images);
-        let weights = Matrix { numbers: weights, steps: [shape.patch(), 1] };
-        match Lone::of(shape, &portion, channels) {
-            Some(Lone { first, step }) => {
-                let numbers = &mut all[first..];
-                product(MatrixMut { numbers, steps: [step, 1] }, size, weights, patches, false);
-                if let Some(after) = after {
-                    pulp::Arch::new().dispatch(|| {
-                        for channel in 0..channels {
-                            after.apply(channel, &mut all[first + channel * step..][..width]);
-                        }
-                    });
-                }
-            }
+        let patches = patches(shape, &portion, images, [&mut planes, &mut columns]);
+        let step = shape.outputs();
+        let first = portion.first(channels, step);
+        match portion.lone(shape) {
+            Some(row) => product(Into::Room(&mut room[first + row..]), [step, 1], size, weights, patches),
             None => {
-                let joined = scratch.joined.room(channels * width);
-                product(MatrixMut { numbers: joined, steps: [width, 1] }, size, weights, patches, false);
-                if let Some(after) = after {
-                    pulp::Arch::new().dispatch(|| {
-                        joined
-                            .chunks_exact_mut(width)
-                            .enumerate()
-                            .for_each(|(channel, line)| after.apply(channel, line));
-                    });
-                }
-                for (channel, line) in joined.chunks_exact(width).enumerate() {
-                    for (image, line) in portion.images.clone().zip(line.chunks_exact(shape.outputs())) {
-                        all[(image * channels + channel) * shape.outputs()..][..shape.outputs()].copy_from_slice(line);
-                    }
-                }
+                let joined = joined.of(channels * width);
+                product(Into::Replaced(joined), [width, 1], size, weights, patches);
+                separate(joined, [portion.images.len(), channels, step], &mut room[first..], |to, from| {
+                    to.write(from);
+                });
             }
         }
+        if let Some(after) = after {
+            let length = portion.rows.len() * shape.out[1];
+            let first = first + portion.rows.start * shape.out[1];
+            for line in 0..portion.images.len() * channels {
+                let place = first + line * step..first + line * step + length;
+                // SAFETY: the lines of a portion have been written just before.
+                #[allow(unsafe_code)]
+                let numbers = unsafe { room[place.clone()].assume_init_mut() };
+                finish(after, line % channels, numbers, place.start);
+            }
+        }
+    }
+    // SAFETY: the portions cover every output of every image (`portions_cover_every_output_once`), and of each all channels
+    // were written.
+    #[allow(unsafe_code)]
+    unsafe {
+        all.set_len(count);
     }
     all
 }
 
 /// The gradients of the images and of the weights, from that of the output.
 pub fn backward(shape: &Geometry, images: &[f32], weights: &[f32], output: &[f32], wants: [bool; 2]) -> Gradients {
-    let (whole, (shape, weights)) = (shape, useful(shape, weights));
-    let (shape, weights) = (&shape, weights.as_ref());
+    let (whole, (shape, weights, [down, across])) = (shape, useful(shape, weights));
+    let (shape, turned) = (&shape, Matrix { numbers: &weights, steps: [across, down] });
     let [inputs, channels] = shape.channels;
     let mut of_images = wants[0].then(|| vec![0.0; shape.images * inputs * shape.inputs()]);
-    let mut of_weights = wants[1].then(|| vec![0.0; channels * shape.patch()]);
-    let mut scratch = Scratch::default();
+    let mut of_weights = wants[1].then(|| Vec::with_capacity(channels * shape.patch()));
+    let (mut planes, mut columns, mut joined) = (Room::default(), Room::default(), Room::default());
     for (number, portion) in shape.portions().into_iter().enumerate() {
-        let width = portion.columns(shape);
-        let output = match Lone::of(shape, &portion, channels) {
-            Some(Lone { first, step }) => Matrix { numbers: &output[first..], steps: [step, 1] },
+        let (width, step, count) = (portion.columns(shape), shape.outputs(), portion.images.len());
+        let first = portion.first(channels, step);
+        let output = match portion.lone(shape) {
+            Some(row) => Matrix { numbers: &output[first + row..], steps: [step, 1] },
             None => {
-                let joined = scratch.joined.room(channels * width);
-                for (channel, line) in joined.chunks_exact_mut(width).enumerate() {
-                    for (image, line) in portion.images.clone().zip(line.chunks_exact_mut(shape.outputs())) {
-                        line.copy_from_slice(
-                            &output[(image * channels + channel) * shape.outputs()..][..shape.outputs()],
-                        );
-                    }
-                }
+                let joined = joined.of(channels * width);
+                interleave(&output[first..], [count, channels, step], joined);
                 Matrix { numbers: joined, steps: [width, 1] }
             }
         };
-        if let Some(numbers) = &mut of_weights {
-            let Matrix { numbers: patches, steps: [down, across] } = scratch.patches.of(shape, &portion, images);
-            let turned = Matrix { numbers: patches, steps: [across, down] };
-            let size = [channels, width, shape.patch()];
-            product(MatrixMut { numbers, steps: [shape.patch(), 1] }, size, output, turned, number > 0);
+        if let Some(found) = &mut of_weights {
+            let Matrix { numbers, steps: [down, across] } =
+                patches(shape, &portion, images, [&mut planes, &mut columns]);
+            let patches = Matrix { numbers, steps: [across, down] };
+            let (steps, size) = ([shape.patch(), 1], [channels, width, shape.patch()]);
+            if number == 0 {
+                let count = channels * shape.patch();
+                product(Into::Room(&mut found.spare_capacity_mut()[..count]), steps, size, output, patches);
+                // SAFETY: the product has written all of them.
+                #[allow(unsafe_code)]
+                unsafe {
+                    found.set_len(count);
+                }
+            } else {
+                product(Into::Added(found), steps, size, output, patches);
+            }
         }
         if let Some(images) = &mut of_images {
-            let turned = Matrix { numbers: weights, steps: [1, shape.patch()] };
             let size = [shape.patch(), channels, width];
-            match Lone::of(shape, &portion, inputs).filter(|_| shape.is_pointwise()) {
-                Some(Lone { first, step }) => {
-                    let numbers = &mut images[first..];
-                    product(MatrixMut { numbers, steps: [step, 1] }, size, turned, output, false);
+            let images = &mut images[portion.first(inputs, shape.inputs())..];
+            match portion.lone(shape) {
+                Some(row) if shape.is_pointwise() => {
+                    product(Into::Replaced(&mut images[row..]), [step, 1], size, turned, output);
+                }
+                Some(_) => {
+                    let patches = columns.of(shape.patch() * width);
+                    product(Into::Replaced(patches), [width, 1], size, turned, output);
+                    add_back(shape, &portion.rows, 1, patches, images);
                 }
                 None => {
-                    let patches = scratch.gradients.room(shape.patch() * width);
-                    product(MatrixMut { numbers: patches, steps: [width, 1] }, size, turned, output, false);
-                    add_back(shape, &portion, patches, images);
+                    let planes = planes.of(inputs * shape.inputs() * count);
+                    if shape.is_pointwise() {
+                        product(Into::Replaced(planes), [width, 1], size, turned, output);
+                    } else {
+                        let patches = columns.of(shape.patch() * width);
+                        product(Into::Replaced(patches), [width, 1], size, turned, output);
+                        planes.fill(0.0);
+                        add_back(shape, &portion.rows, count, patches, planes);
+                    }
+                    separate(planes, [count, inputs, shape.inputs()], images, |to, from| *to = from);
                 }
             }
         }
@@ -120,81 +144,98 @@ pub fn backward(shape: &Geometry, images: &[f32], weights: &[f32], output: &[f32
     Gradients { images: of_images, weights: of_weights.map(|numbers| put_back(whole, shape, numbers)) }
 }
 
-impl Affine<'_> {
-    /// Does it to numbers of a channel.
+vectorised! {
+    /// [`After::apply`].
+    fn finish<'a>(after: After<'a>, channel: usize, numbers: &'a mut [f32], first: usize) {
+        after.apply(channel, numbers, first);
+    }
+}
+
+impl After<'_> {
+    /// Does it to numbers of a channel, which begin at `first` among all.
     #[inline(always)]
-    pub fn apply(&self, channel: usize, line: &mut [f32]) {
+    pub fn apply(&self, channel: usize, numbers: &mut [f32], first: usize) {
         let (scale, shift) = (self.scale[channel], self.shift[channel]);
-        let [least, most] = self.range;
-        for number in line {
-            let sum = *number * scale + shift;
-            // What is no number stays one.
-            let sum = if sum < least { least } else { sum };
-            *number = if sum > most { most } else { sum };
+        match self.beside {
+            None => numbers.iter_mut().for_each(|number| *number = limit(*number * scale + shift, self.range)),
+            Some(beside) => {
+                let both = numbers.iter_mut().zip(&beside[first..]);
+                both.for_each(|(number, beside)| *number = limit(*number * scale + shift + beside, self.range));
+            }
         }
     }
 }
 
-/// Where a portion of one image begins among the numbers of all, and how far it is from a channel to the next.
-struct Lone {
-    first: usize,
-    step: usize,
-}
+impl Portion {
+    /// Where the portion's first image begins among all, of so many channels and pixels.
+    fn first(&self, channels: usize, pixels: usize) -> usize {
+        self.images.start * channels * pixels
+    }
 
-impl Lone {
-    fn of(shape: &Geometry, portion: &Portion, channels: usize) -> Option<Self> {
-        let step = shape.outputs();
-        (portion.images.len() == 1)
-            .then(|| Self { first: portion.images.start * channels * step + portion.rows.start * shape.out[1], step })
+    /// Where the first row begins in each channel, if it is of one image, whose numbers need not be interleaved.
+    fn lone(&self, shape: &Geometry) -> Option<usize> {
+        (self.images.len() == 1).then_some(self.rows.start * shape.out[1])
     }
 }
 
 /// Memory that the portions use one after the other.
 #[derive(Default)]
-struct Scratch {
-    patches: Room,
-    joined: Room,
-    gradients: Room,
-}
-
-#[derive(Default)]
 struct Room(Vec<f32>);
 
 impl Room {
-    fn room(&mut self, numbers: usize) -> &mut [f32] {
+    fn of(&mut self, numbers: usize) -> &mut [f32] {
         if self.0.len() < numbers {
             self.0.resize(numbers, 0.0);
         }
         &mut self.0[..numbers]
     }
-
-    /// The patches of a portion; those of a pointwise convolution are the image as it lies.
-    fn of<'a>(&'a mut self, shape: &Geometry, portion: &Portion, images: &'a [f32]) -> Matrix<'a> {
-        if let Some(Lone { first, step }) = Lone::of(shape, portion, shape.channels[0]).filter(|_| shape.is_pointwise())
-        {
-            return Matrix { numbers: &images[first..], steps: [step, 1] };
-        }
-        let width = portion.columns(shape);
-        let columns = self.room(shape.patch() * width);
-        lay_out(shape, portion, images, columns);
-        Matrix { numbers: columns, steps: [width, 1] }
-    }
 }
 
-/// The convolution with the taps alone that find the images, and their weights.
-fn useful<'a>(shape: &Geometry, weights: &'a [f32]) -> (Geometry, std::borrow::Cow<'a, [f32]>) {
+/// The patches of a portion; those of a pointwise convolution are the image as it lies.
+fn patches<'a>(
+    shape: &Geometry,
+    portion: &Portion,
+    images: &'a [f32],
+    [planes, columns]: [&'a mut Room; 2],
+) -> Matrix<'a> {
+    let (count, pixels, width) = (portion.images.len(), shape.inputs(), portion.columns(shape));
+    let images = &images[portion.first(shape.channels[0], pixels)..];
+    let planes = match portion.lone(shape) {
+        Some(row) if shape.is_pointwise() => return Matrix { numbers: &images[row..], steps: [pixels, 1] },
+        Some(_) => images,
+        None => {
+            let planes = planes.of(shape.channels[0] * pixels * count);
+            interleave(images, [count, shape.channels[0], pixels], planes);
+            planes
+        }
+    };
+    if shape.is_pointwise() {
+        return Matrix { numbers: planes, steps: [width, 1] };
+    }
+    let columns = columns.of(shape.patch() * width);
+    lay_out(shape, &portion.rows, count, planes, columns);
+    Matrix { numbers: columns, steps: [width, 1] }
+}
+
+/// The convolution with the taps alone that find the images, and their weights as a matrix of a row for each output channel.
+fn useful<'a>(shape: &Geometry, weights: &'a [f32]) -> (Geometry, Cow<'a, [f32]>, [usize; 2]) {
     let taps = shape.useful_taps();
     let cut = shape.with_taps(&taps);
     if cut.kernel == shape.kernel {
-        return (cut, weights.into());
+        return (cut, weights.into(), [cut.patch(), 1]);
+    }
+    let size = shape.kernel[0] * shape.kernel[1];
+    if cut.kernel == [1, 1] {
+        let first = taps[0].start * shape.kernel[1] + taps[1].start;
+        return (cut, weights[first..].into(), [shape.patch(), size]);
     }
     let mut few = Vec::with_capacity(shape.channels[1] * cut.patch());
-    for plane in weights.chunks_exact(shape.kernel[0] * shape.kernel[1]) {
+    for plane in weights.chunks_exact(size) {
         for row in taps[0].clone() {
             few.extend_from_slice(&plane[row * shape.kernel[1]..][taps[1].clone()]);
         }
     }
-    (cut, few.into())
+    (cut, few.into(), [cut.patch(), 1])
 }
 
 /// The gradient of all weights from that of the useful ones; the others have none.
@@ -204,7 +245,12 @@ fn put_back(whole: &Geometry, cut: &Geometry, numbers: Vec<f32>) -> Vec<f32> {
     }
     let taps = whole.useful_taps();
     let size = whole.kernel[0] * whole.kernel[1];
-    let mut all = vec![0.0; whole.channels[0] * whole.channels[1] * size];
+    let mut all = vec![0.0; whole.channels[1] * whole.patch()];
+    if cut.kernel == [1, 1] {
+        let first = taps[0].start * whole.kernel[1] + taps[1].start;
+        all[first..].iter_mut().step_by(size).zip(numbers).for_each(|(to, from)| *to = from);
+        return all;
+    }
     for (plane, few) in all.chunks_exact_mut(size).zip(numbers.chunks_exact(cut.kernel[0] * cut.kernel[1])) {
         for (row, few) in taps[0].clone().zip(few.chunks_exact(cut.kernel[1])) {
             plane[row * whole.kernel[1]..][taps[1].clone()].copy_from_slice(few);

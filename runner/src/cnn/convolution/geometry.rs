@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
-/// Numbers of a portion's patches, where they are many: half of what a processor core keeps near it.
-const PORTION: usize = 1 << 19;
+use burn::nn::PaddingConfig2d;
+
+/// Numbers of a portion's patches and outputs, where they are many: half of what a processor core keeps near it.
+const PORTION: usize = 1 << 18;
 /// Outputs of a channel that a portion has at least: with fewer, laying out the weights costs more than the product.
 const FEWEST_COLUMNS: usize = 256;
 
@@ -36,6 +38,34 @@ pub struct Portion {
 }
 
 impl Geometry {
+    /// Of images `[n, channels, height, width]`; `None` where the kernel is larger than the image or the padding is a kind
+    /// of its own.
+    pub fn of(
+        [images, inputs, height, width]: [usize; 4],
+        outputs: usize,
+        kernel: [usize; 2],
+        stride: [usize; 2],
+        padding: &PaddingConfig2d,
+    ) -> Option<Self> {
+        let (top, left, bottom, right) = match padding {
+            PaddingConfig2d::Valid => (0, 0, 0, 0),
+            PaddingConfig2d::Explicit(top, left, bottom, right) => (*top, *left, *bottom, *right),
+            PaddingConfig2d::Same => return None,
+        };
+        let out = |side: usize, padding: usize, kernel: usize, stride: usize| {
+            Some((side + padding).checked_sub(kernel)? / stride + 1)
+        };
+        Some(Self {
+            images,
+            channels: [inputs, outputs],
+            side: [height, width],
+            kernel,
+            stride,
+            padding: [top, left],
+            out: [out(height, top + bottom, kernel[0], stride[0])?, out(width, left + right, kernel[1], stride[1])?],
+        })
+    }
+
     /// Numbers that an output pixel is made of.
     pub fn patch(&self) -> usize {
         self.channels[0] * self.kernel[0] * self.kernel[1]
@@ -86,23 +116,28 @@ impl Geometry {
 
     /// Cuts the work into portions: several small images, or some rows of a large one.
     pub fn portions(self) -> Vec<Portion> {
-        let columns = (PORTION / self.patch().max(1)).max(FEWEST_COLUMNS);
+        let columns = (PORTION / (self.patch() + self.channels[1])).max(FEWEST_COLUMNS);
         let mut portions = Vec::new();
-        if self.outputs() < columns {
-            let at_once = (columns / self.outputs().max(1)).max(1);
-            for first in (0..self.images).step_by(at_once) {
-                portions.push(Portion { images: first..(first + at_once).min(self.images), rows: 0..self.out[0] });
+        if self.outputs() < FEWEST_COLUMNS {
+            for images in evenly(self.images, columns / self.outputs().max(1)) {
+                portions.push(Portion { images, rows: 0..self.out[0] });
             }
             return portions;
         }
-        let at_once = (columns / self.out[1].max(1)).max(1);
         for image in 0..self.images {
-            for first in (0..self.out[0]).step_by(at_once) {
-                portions.push(Portion { images: image..image + 1, rows: first..(first + at_once).min(self.out[0]) });
+            for rows in evenly(self.out[0], columns / self.out[1].max(1)) {
+                portions.push(Portion { images: image..image + 1, rows });
             }
         }
         portions
     }
+}
+
+/// Cuts a number of things into as few equal parts as there must be.
+fn evenly(things: usize, at_once: usize) -> impl Iterator<Item = Range<usize>> {
+    let parts = things.div_ceil(at_once.max(1));
+    let size = things.div_ceil(parts.max(1)).max(1);
+    (0..things).step_by(size).map(move |first| first..(first + size).min(things))
 }
 
 impl Portion {

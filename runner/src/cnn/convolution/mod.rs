@@ -6,9 +6,11 @@
 //! kernel that only ever find the border are left out, and what follows a convolution in a trained CNN (batch
 //! normalisation, or the bias) is done to its output while that is near the processor. Other devices use Burn's own.
 
+mod bordered;
 mod compute;
 mod depthwise;
 mod geometry;
+mod max_pool;
 mod patches;
 mod product;
 #[cfg(test)]
@@ -19,11 +21,12 @@ use burn::backend::autodiff::grads::Gradients;
 use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
 use burn::backend::flex::FlexTensor;
 use burn::backend::{Autodiff, Flex};
-use burn::nn::{BatchNorm, PaddingConfig2d, conv::Conv2d};
+use burn::nn::{BatchNorm, conv::Conv2d};
 use burn::tensor::{DType, Tensor, TensorData, activation};
 
-use self::compute::Affine;
+use self::compute::After;
 use self::geometry::Geometry;
+pub use self::max_pool::max_pool;
 use super::normalisation::normalise;
 
 /// A convolution: `[n, channels, height, width]` to `[n, out, height, width]`.
@@ -42,7 +45,9 @@ pub fn convolve(conv: &Conv2d, images: Tensor<4>) -> Tensor<4> {
         Some(None) => None,
         Some(Some(shift)) => Some(Some((vec![1.0; shift.len()], shift))),
     };
-    after.and_then(|after| work.plain(conv, &images, after, Activation::None)).unwrap_or_else(|| conv.forward(images))
+    after
+        .and_then(|after| work.plain(conv, &images, after, None, Activation::None))
+        .unwrap_or_else(|| conv.forward(images))
 }
 
 /// What stands between two convolutions.
@@ -57,7 +62,8 @@ pub enum Activation {
 }
 
 impl Activation {
-    fn range(self) -> [f32; 2] {
+    /// The smallest and the largest number that stay as they are.
+    pub fn range(self) -> [f32; 2] {
         match self {
             Self::None => [f32::NEG_INFINITY, f32::INFINITY],
             Self::Relu => [0.0, f32::INFINITY],
@@ -65,7 +71,8 @@ impl Activation {
         }
     }
 
-    fn forward(self, x: Tensor<4>) -> Tensor<4> {
+    /// The same on a tensor.
+    pub fn forward(self, x: Tensor<4>) -> Tensor<4> {
         match self {
             Self::None => x,
             Self::Relu => activation::relu(x),
@@ -74,16 +81,33 @@ impl Activation {
     }
 }
 
-/// A convolution without bias, batch normalisation of its output, and what follows.
-pub fn convolve_and_normalise(conv: &Conv2d, norm: &BatchNorm, images: Tensor<4>, then: Activation) -> Tensor<4> {
+/// The number, no less and no more than the range; what is no number stays one.
+#[inline(always)]
+pub fn limit(number: f32, [least, most]: [f32; 2]) -> f32 {
+    let number = if number < least { least } else { number };
+    if number > most { most } else { number }
+}
+
+/// A convolution without bias, batch normalisation of its output, the sum of that and what lies `beside` it, and what follows.
+pub fn convolve_and_normalise(
+    conv: &Conv2d,
+    norm: &BatchNorm,
+    images: Tensor<4>,
+    beside: Option<Tensor<4>>,
+    then: Activation,
+) -> Tensor<4> {
     if conv.bias.is_none() && !images.device().is_autodiff() {
         let work = Work::of(conv, &images);
-        let output = work.and_then(|work| work.plain(conv, &images, Some(as_affine(norm)?), then));
+        let output = work.and_then(|work| work.plain(conv, &images, Some(as_affine(norm)?), beside.as_ref(), then));
         if let Some(output) = output {
             return output;
         }
     }
-    then.forward(normalise(norm, convolve(conv, images)))
+    let output = convolve(conv, images);
+    match beside {
+        None => normalise(norm, output, then),
+        Some(beside) => then.forward(normalise(norm, output, Activation::None) + beside),
+    }
 }
 
 /// What batch normalisation does with its running statistics (Ioffe and Szegedy, "Batch Normalization", ICML 2015,
@@ -114,29 +138,12 @@ struct Work {
 impl Work {
     /// `None` where it is a kind of convolution that Burn is left with.
     fn of(conv: &Conv2d, images: &Tensor<4>) -> Option<Self> {
-        let (top, left, bottom, right) = match &conv.padding {
-            PaddingConfig2d::Valid => (0, 0, 0, 0),
-            PaddingConfig2d::Explicit(top, left, bottom, right) => (*top, *left, *bottom, *right),
-            PaddingConfig2d::Same => return None,
-        };
-        let [images, inputs, height, width] = images.dims();
         let [outputs, _, down, across] = conv.weight.dims();
-        let is_depthwise = conv.groups > 1 && conv.groups == inputs && inputs == outputs;
+        let shape = Geometry::of(images.dims(), outputs, [down, across], conv.stride, &conv.padding)?;
+        let is_depthwise = conv.groups > 1 && conv.groups == shape.channels[0] && shape.channels[0] == outputs;
         if conv.dilation != [1, 1] || !(conv.groups == 1 || is_depthwise) {
             return None;
         }
-        let out = |side: usize, padding: usize, kernel: usize, stride: usize| {
-            Some((side + padding).checked_sub(kernel)? / stride + 1)
-        };
-        let shape = Geometry {
-            images,
-            channels: [inputs, outputs],
-            side: [height, width],
-            kernel: [down, across],
-            stride: conv.stride,
-            padding: [top, left],
-            out: [out(height, top + bottom, down, conv.stride[0])?, out(width, left + right, across, conv.stride[1])?],
-        };
         Some(Self { shape, is_depthwise })
     }
 
@@ -146,11 +153,22 @@ impl Work {
         conv: &Conv2d,
         images: &Tensor<4>,
         after: Option<(Vec<f32>, Vec<f32>)>,
+        beside: Option<&Tensor<4>>,
         then: Activation,
     ) -> Option<Tensor<4>> {
-        let [images, weights] =
-            [images.clone(), conv.weight.val()].map(|tensor| on_processor(tensor.try_into_primitive::<Flex>().ok()?));
-        let after = after.as_ref().map(|(scale, shift)| Affine { scale, shift, range: then.range() });
+        let [n, channels] = [self.shape.images, self.shape.channels[1]];
+        let out = [n, channels, self.shape.out[0], self.shape.out[1]];
+        if beside.is_some_and(|beside| self.is_depthwise || beside.dims() != out) {
+            return None;
+        }
+        let plain = |tensor: Tensor<4>| on_processor(tensor.try_into_primitive::<Flex>().ok()?);
+        let [images, weights] = [images.clone(), conv.weight.val()].map(plain);
+        let beside = match beside.cloned() {
+            None => None,
+            Some(beside) => Some(plain(beside)?),
+        };
+        let beside = beside.as_ref().map(slice);
+        let after = after.as_ref().map(|(scale, shift)| After { scale, shift, beside, range: then.range() });
         Some(Tensor::from_primitive::<Flex>(self.forward(&images?, &weights?, after)))
     }
 
@@ -171,7 +189,7 @@ impl Work {
         Some(Tensor::from_primitive::<Differentiating>(output))
     }
 
-    fn forward(self, images: &FlexTensor, weights: &FlexTensor, after: Option<Affine<'_>>) -> FlexTensor {
+    fn forward(self, images: &FlexTensor, weights: &FlexTensor, after: Option<After<'_>>) -> FlexTensor {
         let run = if self.is_depthwise { depthwise::forward } else { compute::forward };
         let [_, channels] = self.shape.channels;
         let output = run(&self.shape, slice(images), slice(weights), after);

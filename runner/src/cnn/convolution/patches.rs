@@ -1,86 +1,123 @@
 //! Patches of images as the columns of a matrix, and back (Chellapilla, Puri and Simard, "High Performance Convolutional
 //! Neural Networks for Document Processing", 2006).
+//!
+//! Several small images are worked through at once. Their numbers are then interleaved, `[channels, pixels, images]`, so that a
+//! pixel is a run of as many numbers as there are images: a line of a few pixels is still long enough to be copied fast.
 
-use super::geometry::{Geometry, Portion};
+use std::ops::Range;
 
-/// Lays out the patches of a portion: row `(channel, down, across)` of the matrix has that number of every patch.
-/// `columns` is overwritten; it has `patch × portion.columns` numbers.
-pub fn lay_out(shape: &Geometry, portion: &Portion, images: &[f32], columns: &mut [f32]) {
-    let width = portion.columns(shape);
-    for_each_run(shape, portion, |row, channel, taps| {
-        let line = &mut columns[row * width..(row + 1) * width];
-        for (place, image) in portion.images.clone().enumerate() {
-            let plane = &images[(image * shape.channels[0] + channel) * shape.inputs()..][..shape.inputs()];
-            let line = &mut line[place * portion.rows.len() * shape.out[1]..][..portion.rows.len() * shape.out[1]];
-            if shape.is_pointwise() {
-                line.copy_from_slice(&plane[portion.rows.start * shape.out[1]..][..line.len()]);
-                continue;
-            }
-            let (rows, across) = (shape.reach(0, taps[0]), shape.reach(1, taps[1]));
-            for (out_row, line) in portion.rows.clone().zip(line.chunks_exact_mut(shape.out[1])) {
-                if !rows.contains(&out_row) || across.is_empty() {
+use super::geometry::Geometry;
+use crate::cnn::vectorised::vectorised;
+
+/// `[images, channels, pixels]` to `[channels, pixels, images]`.
+pub fn interleave(from: &[f32], [images, channels, pixels]: [usize; 3], to: &mut [f32]) {
+    for (channel, to) in to[..channels * pixels * images].chunks_exact_mut(pixels * images).enumerate() {
+        for image in 0..images {
+            let from = &from[(image * channels + channel) * pixels..][..pixels];
+            to[image..].iter_mut().step_by(images).zip(from).for_each(|(to, from)| *to = *from);
+        }
+    }
+}
+
+/// The other way: `[channels, pixels, images]` to `[images, channels, pixels]`, by a function that puts a number in its place.
+pub fn separate<T>(from: &[f32], [images, channels, pixels]: [usize; 3], to: &mut [T], put: impl Fn(&mut T, f32)) {
+    for (place, to) in to[..images * channels * pixels].chunks_exact_mut(pixels).enumerate() {
+        let (image, channel) = (place / channels, place % channels);
+        let from = &from[channel * pixels * images + image..];
+        to.iter_mut().zip(from.iter().step_by(images)).for_each(|(to, from)| put(to, *from));
+    }
+}
+
+vectorised! {
+    /// Lays out the patches of some rows of the output: row `(channel, down, across)` of the matrix has that number of every
+    /// patch. `planes` are `[channels, pixels, images]`; `columns` is overwritten, with `patch × rows × columns × images` numbers.
+    pub fn lay_out<'a>(
+        shape: &'a Geometry,
+        rows: &'a Range<usize>,
+        images: usize,
+        planes: &'a [f32],
+        columns: &'a mut [f32],
+    ) {
+        let (line, plane) = (shape.out[1] * images, shape.inputs() * images);
+        for_each_tap(shape, rows.len() * line, columns, |channel, taps, matrix| {
+            let plane = &planes[channel * plane..][..plane];
+            let (inside, across) = (shape.reach(0, taps[0]), shape.reach(1, taps[1]));
+            for (row, line) in rows.clone().zip(matrix.chunks_exact_mut(line)) {
+                if !inside.contains(&row) || across.is_empty() {
                     line.fill(0.0);
                     continue;
                 }
-                let first = pixel(shape, [out_row, across.start], taps);
-                line[..across.start].fill(0.0);
-                line[across.end..].fill(0.0);
-                let line = &mut line[across.clone()];
-                match shape.stride[1] {
-                    // A call for each copy would take longer than the few pixels of a short line.
-                    1 => line.iter_mut().zip(&plane[first..]).for_each(|(to, from)| *to = *from),
-                    stride => {
-                        line.iter_mut().zip(plane[first..].iter().step_by(stride)).for_each(|(to, from)| *to = *from);
+                let from = &plane[pixel(shape, [row, across.start], taps) * images..];
+                line[..across.start * images].fill(0.0);
+                line[across.end * images..].fill(0.0);
+                let line = &mut line[across.start * images..across.end * images];
+                match (shape.stride[1], images) {
+                    (1, _) => line.copy_from_slice(&from[..line.len()]),
+                    (stride, 1) => line.iter_mut().zip(from.iter().step_by(stride)).for_each(|(to, from)| *to = *from),
+                    (stride, images) => {
+                        let pixels = line.chunks_exact_mut(images).zip(from.chunks(images).step_by(stride));
+                        pixels.for_each(|(to, from)| to.copy_from_slice(from));
                     }
                 }
             }
-        }
-    });
+        });
+    }
 }
 
-/// Adds each number of a matrix of patches to the pixel that it is of.
-pub fn add_back(shape: &Geometry, portion: &Portion, columns: &[f32], images: &mut [f32]) {
-    let width = portion.columns(shape);
-    for_each_run(shape, portion, |row, channel, taps| {
-        let line = &columns[row * width..(row + 1) * width];
-        for (place, image) in portion.images.clone().enumerate() {
-            let plane = &mut images[(image * shape.channels[0] + channel) * shape.inputs()..][..shape.inputs()];
-            let line = &line[place * portion.rows.len() * shape.out[1]..][..portion.rows.len() * shape.out[1]];
-            let (rows, across) = (shape.reach(0, taps[0]), shape.reach(1, taps[1]));
-            for (out_row, line) in portion.rows.clone().zip(line.chunks_exact(shape.out[1])) {
-                if !rows.contains(&out_row) || across.is_empty() {
+vectorised! {
+    /// Adds each number of a matrix of patches to the pixel that it is of.
+    pub fn add_back<'a>(
+        shape: &'a Geometry,
+        rows: &'a Range<usize>,
+        images: usize,
+        columns: &'a mut [f32],
+        planes: &'a mut [f32],
+    ) {
+        let (line, plane) = (shape.out[1] * images, shape.inputs() * images);
+        for_each_tap(shape, rows.len() * line, columns, |channel, taps, matrix| {
+            let plane = &mut planes[channel * plane..][..plane];
+            let (inside, across) = (shape.reach(0, taps[0]), shape.reach(1, taps[1]));
+            for (row, line) in rows.clone().zip(matrix.chunks_exact(line)) {
+                if !inside.contains(&row) || across.is_empty() {
                     continue;
                 }
-                let first = pixel(shape, [out_row, across.start], taps);
-                let line = &line[across.clone()];
-                match shape.stride[1] {
-                    1 => plane[first..].iter_mut().zip(line).for_each(|(to, from)| *to += from),
-                    stride => {
-                        plane[first..].iter_mut().step_by(stride).zip(line).for_each(|(to, from)| *to += from);
+                let to = &mut plane[pixel(shape, [row, across.start], taps) * images..];
+                let line = &line[across.start * images..across.end * images];
+                match (shape.stride[1], images) {
+                    (1, _) => add(to, line),
+                    (stride, 1) => to.iter_mut().step_by(stride).zip(line).for_each(|(to, from)| *to += from),
+                    (stride, images) => {
+                        let pixels = to.chunks_mut(images).step_by(stride).zip(line.chunks_exact(images));
+                        pixels.for_each(|(to, from)| add(to, from));
                     }
                 }
             }
-        }
-    });
+        });
+    }
 }
 
-/// Every row of the matrix with its channel and its tap.
-fn for_each_run(shape: &Geometry, portion: &Portion, mut run: impl FnMut(usize, usize, [usize; 2])) {
-    if portion.columns(shape) == 0 {
-        return;
-    }
-    let mut row = 0;
-    for channel in 0..shape.channels[0] {
-        for down in 0..shape.kernel[0] {
-            for across in 0..shape.kernel[1] {
-                run(row, channel, [down, across]);
-                row += 1;
-            }
-        }
+#[inline(always)]
+fn add(to: &mut [f32], from: &[f32]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+}
+
+/// Every row of the matrix, of `width` numbers, with its channel and its tap.
+#[inline(always)]
+fn for_each_tap(
+    shape: &Geometry,
+    width: usize,
+    columns: &mut [f32],
+    mut run: impl FnMut(usize, [usize; 2], &mut [f32]),
+) {
+    let taps = shape.kernel[0] * shape.kernel[1];
+    for (row, matrix) in columns[..shape.patch() * width].chunks_exact_mut(width.max(1)).enumerate() {
+        let (channel, tap) = (row / taps, row % taps);
+        run(channel, [tap / shape.kernel[1], tap % shape.kernel[1]], matrix);
     }
 }
 
 /// The place in its plane of the pixel that a tap finds for an output; it is inside.
+#[inline(always)]
 fn pixel(shape: &Geometry, out: [usize; 2], taps: [usize; 2]) -> usize {
     let at = |axis: usize| out[axis] * shape.stride[axis] + taps[axis] - shape.padding[axis];
     at(0) * shape.side[1] + at(1)

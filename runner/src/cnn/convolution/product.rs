@@ -1,5 +1,7 @@
 //! The product of two matrices, by the `gemm` crate, which chooses the processor's vector instructions at run time.
 
+use std::mem::MaybeUninit;
+
 /// Numbers that are a matrix: the number in row `r` and column `c` is at `r · steps[0] + c · steps[1]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix<'a> {
@@ -9,45 +11,53 @@ pub struct Matrix<'a> {
     pub steps: [usize; 2],
 }
 
-/// The same, to be written.
+/// Where a product goes: `steps` as of a [`Matrix`].
 #[derive(Debug)]
-pub struct MatrixMut<'a> {
-    /// The numbers.
-    pub numbers: &'a mut [f32],
-    /// From one row to the next, and from one column to the next.
-    pub steps: [usize; 2],
+pub enum Into<'a> {
+    /// It is written, over whatever was there, or nothing.
+    Room(&'a mut [MaybeUninit<f32>]),
+    /// It replaces the numbers.
+    Replaced(&'a mut [f32]),
+    /// It is added to the numbers.
+    Added(&'a mut [f32]),
 }
 
-/// Writes the product of a `rows × inner` matrix and an `inner × columns` one, or adds it to what is there.
+/// Multiplies a `rows × inner` matrix and an `inner × columns` one. Every number of `out` that the shape names is written.
 ///
 /// # Panics
 /// A matrix has fewer numbers than its shape says.
 pub fn product(
-    out: MatrixMut<'_>,
+    out: Into<'_>,
+    out_steps: [usize; 2],
     [rows, inner, columns]: [usize; 3],
     left: Matrix<'_>,
     right: Matrix<'_>,
-    adds: bool,
 ) {
-    if rows == 0 || columns == 0 || inner == 0 {
+    let (pointer, length, adds) = match out {
+        Into::Room(room) => (room.as_mut_ptr().cast::<f32>(), room.len(), false),
+        Into::Replaced(numbers) => (numbers.as_mut_ptr(), numbers.len(), false),
+        Into::Added(numbers) => (numbers.as_mut_ptr(), numbers.len(), true),
+    };
+    if rows == 0 || columns == 0 {
         return;
     }
     let last = |[down, across]: [usize; 2], steps: [usize; 2]| (down - 1) * steps[0] + (across - 1) * steps[1];
-    assert!(last([rows, columns], out.steps) < out.numbers.len(), "the product needs more room");
+    assert!(inner > 0, "a sum of no products");
+    assert!(last([rows, columns], out_steps) < length, "the product needs more room");
     assert!(last([rows, inner], left.steps) < left.numbers.len(), "the left matrix is too small");
     assert!(last([inner, columns], right.steps) < right.numbers.len(), "the right matrix is too small");
     let step = |step: usize| step as isize;
     // SAFETY: every number that the product reads or writes lies inside its slice, as was checked, and `out` is borrowed
-    // by nobody else.
+    // by nobody else. Where nothing is added, gemm does not read `out`, which need not have been written then.
     #[allow(unsafe_code)]
     unsafe {
         gemm::gemm(
             rows,
             columns,
             inner,
-            out.numbers.as_mut_ptr(),
-            step(out.steps[1]),
-            step(out.steps[0]),
+            pointer,
+            step(out_steps[1]),
+            step(out_steps[0]),
             adds,
             left.numbers.as_ptr(),
             step(left.steps[1]),
@@ -74,17 +84,23 @@ mod tests {
         // [1 2 3; 4 5 6] · [1 0; 0 1; 1 1], the right one column by column.
         let left = Matrix { numbers: &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], steps: [3, 1] };
         let right = Matrix { numbers: &[1.0, 0.0, 1.0, 0.0, 1.0, 1.0], steps: [1, 3] };
-        let mut out = [0.0; 4];
-        product(MatrixMut { numbers: &mut out, steps: [2, 1] }, [2, 3, 2], left, right, false);
+        let mut out = [f32::NAN; 4];
+        product(Into::Replaced(&mut out), [2, 1], [2, 3, 2], left, right);
         assert_eq!(out, [4.0, 5.0, 10.0, 11.0]);
-        product(MatrixMut { numbers: &mut out, steps: [2, 1] }, [2, 3, 2], left, right, true);
+        product(Into::Added(&mut out), [2, 1], [2, 3, 2], left, right);
         assert_eq!(out, [8.0, 10.0, 20.0, 22.0]);
+        let mut room = [MaybeUninit::new(f32::NAN); 4];
+        product(Into::Room(&mut room), [1, 2], [2, 3, 2], left, right);
+        // SAFETY: it was written above.
+        #[allow(unsafe_code)]
+        let found = room.map(|number| unsafe { number.assume_init() });
+        assert_eq!(found, [4.0, 10.0, 5.0, 11.0]);
     }
 
     #[test]
     #[should_panic(expected = "the left matrix is too small")]
     fn a_matrix_that_is_too_small_is_not_read() {
         let few = Matrix { numbers: &[1.0; 5], steps: [3, 1] };
-        product(MatrixMut { numbers: &mut [0.0; 4], steps: [2, 1] }, [2, 3, 2], few, few, false);
+        product(Into::Replaced(&mut [0.0; 4]), [2, 1], [2, 3, 2], few, few);
     }
 }

@@ -15,6 +15,8 @@ const CASES: &[(usize, usize, [usize; 2], usize, usize, usize, usize)] = &[
     (6, 5, [8, 4], 1, 1, 0, 1),
     (6, 6, [8, 4], 1, 2, 0, 1),
     (9, 1, [5, 6], 3, 1, 1, 1),
+    (7, 12, [40, 9], 3, 2, 1, 1),
+    (70, 3, [20, 30], 1, 1, 0, 1),
     (4, 2, [5, 6], 3, 2, 1, 1),
     (2, 40, [64, 5], 3, 1, 1, 1),
     (1, 600, [1, 2], 3, 1, 1, 1),
@@ -92,8 +94,12 @@ fn the_normalisation_after_it_is_burns() {
         let norm = norm.valid();
         let burns = norm.forward(conv.forward(images.clone()));
         for then in [Activation::None, Activation::Relu, Activation::Relu6] {
-            let ours = convolve_and_normalise(&conv, &norm, images.clone(), then);
-            assert_close(ours, then.forward(burns.clone()), &format!("{:?}, then {then:?}", CASES[number]));
+            let what = format!("{:?}, then {then:?}", CASES[number]);
+            let ours = convolve_and_normalise(&conv, &norm, images.clone(), None, then);
+            assert_close(ours, then.forward(burns.clone()), &what);
+            let beside = Tensor::random(burns.dims(), Distribution::Normal(0.0, 1.0), &device);
+            let ours = convolve_and_normalise(&conv, &norm, images.clone(), Some(beside.clone()), then);
+            assert_close(ours, then.forward(burns.clone() + beside), &format!("{what}, beside another"));
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::device::Wish;
 use crate::engine::{Engine, Job};
 use crate::exit::unusable;
 use crate::images::{Format, Packing, Shape, Split, pack, read_speed};
-use crate::input::{DataSet, Drawing, Source, draw, forget, images_in_sample};
+use crate::input::{DataSet, Drawing, Kind, Source, draw, forget, images_in_sample};
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::output;
 use crate::progress::Progress;
@@ -189,7 +189,7 @@ impl Args {
             let packing = Packing { name: "drawn".into(), split: Split::Shards(1), seed: self.seed, broken_limit: 0 };
             pack(set.as_ref(), DRAWN, packed.path(), &packing, &mut |done, of| progress.images("packing", done, of))?;
             sets.push(Tested { source, set, images: DRAWN });
-            let source = Source::Tfrecord(packed.path().to_owned());
+            let source = Kind::Tfrecord.at(packed.path());
             sets.push(Tested { set: source.open()?, source, images: DRAWN });
         }
         Ok(sets)
@@ -199,7 +199,7 @@ impl Args {
         let most = |counts: &[NonZeroUsize]| counts.iter().copied().max().map_or(1, NonZeroUsize::get);
         let largest = most(&self.batch_size).saturating_mul(most(&self.batches)) as u64;
         if let Some(small) = sets.iter().find(|set| set.images < largest) {
-            let (path, images) = (small.source.path().display(), small.images);
+            let (path, images) = (small.source.path.display(), small.images);
             return Err(unusable(format!(
                 "the largest test reads {largest} images and {path} holds {images}; choose a smaller --batch-size or --batches"
             )));
@@ -255,7 +255,7 @@ impl Args {
         }
         Ok(Some(Test {
             place,
-            data: data.source.path().display().to_string(),
+            data: data.source.path.display().to_string(),
             format: data.source.format(),
             is_cached: planned.is_cached,
             batch_size: planned.batch_size.get(),

@@ -37,8 +37,8 @@ pub enum Line {
         /// Version of Spark.
         version: String,
     },
-    /// Every executor is there.
-    Ready,
+    /// Every executor is there, on processors of this name, where Spark's own settings do not say it already.
+    Ready(Option<String>),
     /// The timed job starts.
     Measuring,
     /// Tasks of it that have ended.
@@ -209,7 +209,7 @@ fn read(line: &str) -> Option<Line> {
     let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
     match word {
         "started" => rest.split_once(' ').map(|(id, version)| Line::Started { id: id.into(), version: version.into() }),
-        "ready" => Some(Line::Ready),
+        "ready" => Some(Line::Ready(Some(rest.to_owned()).filter(|cpu| !cpu.is_empty()))),
         "measuring" => Some(Line::Measuring),
         "progress" => rest.parse().ok().map(Line::Progress),
         "done" => serde_json::from_str(rest).ok().map(Line::Done),
@@ -242,7 +242,8 @@ mod tests {
 
     #[test]
     fn lines_of_the_driver_are_told_from_those_of_others() {
-        assert_eq!(read("foreglow ready"), Some(Line::Ready));
+        assert_eq!(read("foreglow ready"), Some(Line::Ready(None)));
+        assert_eq!(read("foreglow ready Some CPU @ 2 GHz"), Some(Line::Ready(Some("Some CPU @ 2 GHz".into()))));
         assert_eq!(read("foreglow progress 12"), Some(Line::Progress(12)));
         assert_eq!(
             read("foreglow started app-1 3.5.9"),

@@ -94,6 +94,8 @@ struct Running {
     workload: Workload,
     id: String,
     version: String,
+    /// Name of the processors that its executors have, where they know it and the person did not say it.
+    cpu: Option<String>,
 }
 
 /// How a run ends otherwise than by its last result.
@@ -156,14 +158,22 @@ impl Spark {
         Ok(())
     }
 
-    /// What the samples of a cluster have in common: what the person says of its machines.
-    pub fn host(&self) -> Host {
+    /// What the person says of the cluster's machines.
+    fn host(&self) -> Host {
         let said = OF_MACHINES.map(|label| {
             let property = self.settings.properties.iter().rfind(|(key, _)| key == label);
             property.map(|(_, value)| value.clone())
         });
         let [cpu, adapter] = said;
         Host { cpu, adapter, ..Host::default() }
+    }
+
+    /// Whether a sample's machines may be those of this cluster: they are what the person says of them. Which processors they
+    /// have is known only once executors run.
+    pub fn may_be(&self, host: &Host) -> bool {
+        let mut said = self.host();
+        said.cpu = said.cpu.or_else(|| host.cpu.clone());
+        said == *host
     }
 
     /// Runs the job once; see [`super::Engine::measure`].
@@ -183,6 +193,7 @@ impl Spark {
             images,
             interrupt,
             progress,
+            host: self.host(),
             started_at: Timestamp::now(),
             startup_secs: None,
             results: Results::new(job, configuration, images),
@@ -211,7 +222,7 @@ impl Spark {
             reason,
             engine: Engine::Spark,
             runner_version: env!("CARGO_PKG_VERSION").to_owned(),
-            host: self.host(),
+            host: run.host.clone(),
             started_at: run.started_at,
             extra: run.extra(),
         })
@@ -254,6 +265,7 @@ struct Run<'a> {
     images: u64,
     interrupt: &'a Interrupt,
     progress: &'a mut dyn FnMut(Progress),
+    host: Host,
     started_at: Timestamp,
     startup_secs: Option<f64>,
     results: Results,
@@ -279,6 +291,7 @@ impl Run<'_> {
             spark.running = Some(self.submit(spark)?);
         }
         let Some(running) = &mut spark.running else { return Err(failed("no application is running".into())) };
+        self.host.cpu = self.host.cpu.take().or_else(|| running.cpu.clone());
         self.provenance.insert("application".into(), json!(running.id));
         self.provenance.insert("version".into(), json!(running.version));
         running.application.ask(&self.request).map_err(|error| failed(format!("{error:#}")))?;
@@ -317,16 +330,16 @@ impl Run<'_> {
         let mut application = Application::submit(&spark.home, &arguments, on_loopback, &assignment)
             .map_err(|error| failed(format!("{error:#}")))?;
         let mut started = None;
-        loop {
+        let cpu = loop {
             match self.next(&mut application, submitted)? {
                 Line::Started { id, version } => started = Some((id, version)),
-                Line::Ready => break,
+                Line::Ready(cpu) => break cpu,
                 _ => {}
             }
-        }
+        };
         let (id, version) = started.ok_or_else(|| failed("the driver did not say which application it is".into()))?;
         let (configuration, workload) = (self.configuration.clone(), self.job.workload.clone());
-        Ok(Running { application, configuration, workload, id, version })
+        Ok(Running { application, configuration, workload, id, version, cpu })
     }
 
     /// What every executor is told.
@@ -385,7 +398,7 @@ impl Run<'_> {
                 Some(Line::Measured) => return self.check_broken(),
                 Some(Line::Failed(why)) => return Err(failed_or_out_of_memory(&why)),
                 Some(Line::Gone) => return Err(failed_or_out_of_memory(&application.last_words())),
-                Some(Line::Started { .. } | Line::Ready | Line::Measuring) | None => {}
+                Some(Line::Started { .. } | Line::Ready(_) | Line::Measuring) | None => {}
             }
         }
     }

@@ -18,6 +18,8 @@ pub struct Results {
     images: u64,
     skipped: u64,
     phases: Phases,
+    /// The largest of an executor's process.
+    peak_memory_mib: Option<u64>,
     /// From the first step of each round to its last, summed over executors and rounds.
     pub learning_secs: f64,
     course: Course,
@@ -48,21 +50,23 @@ impl Results {
     /// Of a partition that the job does not have, of one that has reported already, or one that nobody has asked for.
     pub fn add(&mut self, report: Report) -> Result<(), String> {
         match report {
-            Report::Done { partition, images, broken, phases } => {
+            Report::Done { partition, images, broken, phases, peak_memory_mib } => {
                 match usize::try_from(partition).ok().and_then(|index| self.seen.get_mut(index)) {
                     Some(seen) if !*seen => *seen = true,
                     Some(_) => return Err(format!("partition {partition} has two results")),
                     None => return Err(format!("the job has no partition {partition}, and there is a result of it")),
                 }
+                self.peak_memory_mib = self.peak_memory_mib.max(peak_memory_mib);
                 self.count(images, broken, phases);
             }
             Report::Learned { epoch, tally, broken, phases } => {
                 self.course.learn(epoch, tally);
                 self.count(tally.images, broken, phases);
             }
-            Report::Trained { secs, .. } => match self.seen.iter_mut().find(|seen| !**seen) {
+            Report::Trained { secs, peak_memory_mib, .. } => match self.seen.iter_mut().find(|seen| !**seen) {
                 Some(seen) => {
                     *seen = true;
+                    self.peak_memory_mib = self.peak_memory_mib.max(peak_memory_mib);
                     self.learning_secs += secs;
                 }
                 None => return Err("more executors have trained than were asked for".to_owned()),
@@ -120,6 +124,9 @@ impl Results {
             extra.insert("images_processed".into(), json!(self.images));
             extra.insert("phases".into(), json!(self.phases.rounded()));
         }
+        if let Some(peak) = self.peak_memory_mib {
+            extra.insert("peak_memory_mib".into(), json!(peak));
+        }
         if let Some(training) = &job.training {
             extra.insert("training".into(), self.course.to_json(&training.settings));
         }
@@ -131,7 +138,8 @@ mod tests {
     use super::*;
 
     fn done(partition: u64, images: u64) -> Report {
-        Report::Done { partition, images, broken: Vec::new(), phases: Phases::default() }
+        let peak_memory_mib = Some(100 + partition);
+        Report::Done { partition, images, broken: Vec::new(), phases: Phases::default(), peak_memory_mib }
     }
 
     #[test]
@@ -142,6 +150,7 @@ mod tests {
         assert!(results.check().unwrap_err().contains("1 of 3; the first is 1"));
         results.add(done(1, 8)).unwrap();
         results.check().unwrap();
+        assert_eq!(results.peak_memory_mib, Some(102), "the largest of all");
     }
 
     #[test]

@@ -136,13 +136,13 @@ mod tests {
     use crate::device::{Wish, on_cluster};
     use crate::engine::TrainingJob;
     use crate::executor::training::{Optimizer, Schedule, Training};
-    use crate::input::Source;
+    use crate::input::Kind;
 
     fn job(wish: &Wish) -> Job {
         let architecture = Architecture::named("resnet50").unwrap();
         Job {
             workload: Job::workload(architecture, 224, 200_000, 32),
-            source: Source::Folder("/data/photos".into()),
+            source: Kind::Folder.at("/data/photos"),
             device: on_cluster(wish).unwrap(),
             seed: 7,
             timeout: None,

@@ -19,9 +19,9 @@ use self::inbox::Inbox;
 use self::peers::Peers;
 use self::replica::{Replica, Written};
 pub use self::settings::{Deal, Optimizer, Schedule, Training};
-use super::Reports;
 use super::data::Data;
 use super::protocol::{Assignment, Evaluation, Order, Phases, Report, Round};
+use super::{Reports, peak_memory_mib};
 use crate::cnn::Architecture;
 use crate::input::Sample;
 
@@ -169,7 +169,8 @@ impl Trainee<'_> {
             }
             state::save(path, &self.job.model, &written, unshared.images)?;
         }
-        Ok(Report::Trained { steps: end.saturating_sub(round.first_step), secs })
+        let (steps, peak_memory_mib) = (end.saturating_sub(round.first_step), peak_memory_mib("self"));
+        Ok(Report::Trained { steps, secs, peak_memory_mib })
     }
 
     /// This replica's numbers with the average in the place of its own; the optimiser's state and steps stay.

@@ -1,7 +1,8 @@
 //! The optimisers. Burn has them too, but keeps their state to itself: here it is averaged among executors and handed from
 //! one round to the next.
 
-use burn::tensor::Tensor;
+use burn::backend::{Flex, flex::FlexTensor};
+use burn::tensor::{DType, Tensor, TensorData};
 
 use super::settings::Optimizer;
 
@@ -9,6 +10,9 @@ use super::settings::Optimizer;
 const BETA_1: f64 = 0.9;
 const BETA_2: f64 = 0.999;
 const EPSILON: f64 = 1e-8;
+
+/// Numbers that are stepped at once.
+const PIECE: usize = 4096;
 
 impl Optimizer {
     /// Tensors of state that it keeps for each parameter.
@@ -32,6 +36,12 @@ impl Optimizer {
         match (self, state) {
             (Self::Sgd { momentum }, [velocity]) => {
                 // v ← μ·v + g, w ← w − η·v: PyTorch's form, without dampening.
+                if let Some((weights, changed)) =
+                    with_momentum([&parameter, &gradient, velocity], momentum, learning_rate)
+                {
+                    *velocity = changed;
+                    return weights;
+                }
                 *velocity = take(velocity) * momentum + gradient;
                 parameter - velocity.clone() * learning_rate
             }
@@ -48,6 +58,34 @@ impl Optimizer {
             (Self::Adam, _) => parameter,
         }
     }
+}
+
+/// Weights and velocity after a step of gradient descent with momentum, in one pass over the memory, where each of Burn's
+/// operations is one of its own; `None` where the numbers are not on the processor, or no 32-bit floats.
+fn with_momentum(of: [&Tensor<1>; 3], momentum: f64, learning_rate: f64) -> Option<(Tensor<1>, Tensor<1>)> {
+    let plain = |tensor: &Tensor<1>| Some(tensor.clone().try_into_primitive::<Flex>().ok()?.to_contiguous());
+    let [weights, gradient, velocity] = of.map(plain);
+    let (weights, gradient, velocity) = (weights?, gradient?, velocity?);
+    if [&weights, &gradient, &velocity].iter().any(|tensor| tensor.dtype() != DType::F32) {
+        return None;
+    }
+    let (weights, gradient): (&[f32], &[f32]) = (weights.as_slice()?, gradient.as_slice()?);
+    let (momentum, learning_rate) = (momentum as f32, learning_rate as f32);
+    let count = weights.len();
+    let (mut changed, mut velocities) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    // A piece at a time, so that what the first line has made is still near for the second.
+    let pieces = weights.chunks(PIECE).zip(gradient.chunks(PIECE)).zip(velocity.as_slice::<f32>()?.chunks(PIECE));
+    for ((weights, gradient), velocity) in pieces {
+        let done = velocities.len();
+        velocities.extend(velocity.iter().zip(gradient).map(|(velocity, gradient)| velocity * momentum + gradient));
+        let both = weights.iter().zip(&velocities[done..]);
+        changed.extend(both.map(|(weight, velocity)| weight - velocity * learning_rate));
+    }
+    let tensor = |numbers: Vec<f32>| {
+        let count = numbers.len();
+        Tensor::from_primitive::<Flex>(FlexTensor::from_data(TensorData::new(numbers, [count])))
+    };
+    Some((tensor(changed), tensor(velocities)))
 }
 
 /// Takes a tensor out, so that its memory can be used for the next one.

@@ -10,7 +10,7 @@ use super::super::data::Data;
 use super::super::protocol::{Assignment, BrokenImage, Phases, Tally};
 use super::learner::{Example, Learner, Lesson};
 use super::settings::Training;
-use super::team::{deal, together};
+use super::team::{deal, deal_by_size, together};
 use crate::cnn::{Architecture, Numbers, Shape};
 use crate::input::Sample;
 
@@ -119,7 +119,15 @@ impl Replica {
         })?;
         let mut lessons = lessons.into_iter().filter(|lesson| lesson.tally.images > 0);
         let mut whole = lessons.next().unwrap_or_default();
-        lessons.for_each(|lesson| whole.add(lesson));
+        for mut lesson in lessons {
+            let both = std::mem::take(&mut whole.gradients).into_iter().zip(std::mem::take(&mut lesson.gradients));
+            let parts = deal_by_size(both.collect(), self.learners.len(), |(gradient, _)| gradient.dims()[0]);
+            let sums = together(&mut self.learners, parts, |_, both| {
+                Ok(both.into_iter().map(|(here, there)| here + there).collect::<Vec<_>>())
+            })?;
+            whole.add(lesson);
+            whole.gradients = sums.into_iter().flatten().collect();
+        }
         Ok(whole)
     }
 
@@ -157,7 +165,7 @@ impl Replica {
         let (optimizer, step) = (self.training.optimizer, self.steps);
         let learned = std::mem::take(&mut self.numbers.learned);
         let work: Vec<_> = learned.into_iter().zip(lesson.gradients).zip(std::mem::take(&mut self.state)).collect();
-        let parts = deal(work, self.learners.len());
+        let parts = deal_by_size(work, self.learners.len(), |((parameter, _), _)| parameter.dims()[0]);
         let done = together(&mut self.learners, parts, |_, work| {
             let one = |((parameter, gradient), mut state): ((Tensor<1>, Tensor<1>), Vec<Tensor<1>>)| {
                 (optimizer.step(parameter, gradient, &mut state, learning_rate, step), state)

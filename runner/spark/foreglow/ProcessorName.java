@@ -1,0 +1,33 @@
+package foreglow;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+
+import org.apache.spark.api.java.function.Function;
+
+/**
+ * The name of the processor that a task runs on, as {@code runner/src/device.rs} finds it: neither Spark nor its event log knows it.
+ * Empty where the system does not say it.
+ */
+final class ProcessorName implements Function<Integer, String> {
+    private static final long serialVersionUID = 1;
+    private static final Path INFO = Paths.get("/proc/cpuinfo");
+
+    @Override
+    public String call(Integer task) {
+        try {
+            for (String line : Files.readAllLines(INFO, StandardCharsets.ISO_8859_1)) {
+                int colon = line.indexOf(':');
+                if (line.startsWith("model name") && colon > 0) {
+                    return line.substring(colon + 1).trim();
+                }
+            }
+        } catch (IOException error) {
+            // A system without that file.
+        }
+        return "";
+    }
+}

@@ -1,0 +1,140 @@
+//! Drawings as text. The browser takes a text of a thousand marks at once, where a node at a time would be a call for each
+//! of their attributes; and a text that is equal to the one before is not drawn anew.
+
+use std::fmt::{Display, Write};
+
+/// SVG or HTML, in which everything that comes from outside is escaped.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Markup(String);
+
+/// Names and values.
+pub type Attributes<'a> = &'a [(&'static str, &'a dyn Display)];
+
+impl Markup {
+    /// Nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An element with nothing in it.
+    pub fn shape(&mut self, name: &'static str, attributes: Attributes) {
+        self.open(name, attributes);
+        self.close(name);
+    }
+
+    /// An element that holds words.
+    pub fn words(&mut self, name: &'static str, attributes: Attributes, words: &str) {
+        self.open(name, attributes);
+        // A text cannot fail to be written into a text.
+        let _ = Escaped(&mut self.0).write_str(words);
+        self.close(name);
+    }
+
+    /// An element that holds others.
+    pub fn holding(&mut self, name: &'static str, attributes: Attributes, inner: &Self) {
+        self.open(name, attributes);
+        self.add(inner);
+        self.close(name);
+    }
+
+    /// An element of a class that holds others.
+    pub fn group(&mut self, name: &'static str, class: &str, inner: &Self) {
+        self.holding(name, &[("class", &class)], inner);
+    }
+
+    /// What comes after it.
+    pub fn add(&mut self, other: &Self) {
+        self.0.push_str(&other.0);
+    }
+
+    /// A line from one place to another.
+    pub fn line(&mut self, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
+        self.shape("line", &[("x1", &x1), ("y1", &y1), ("x2", &x2), ("y2", &y2)]);
+    }
+
+    /// A circle.
+    pub fn circle(&mut self, class: &str, (cx, cy): (f64, f64), r: f64) {
+        self.shape("circle", &[("class", &class), ("cx", &cx), ("cy", &cy), ("r", &r)]);
+    }
+
+    /// A path.
+    pub fn path(&mut self, class: &str, path: &str) {
+        self.shape("path", &[("class", &class), ("d", &path)]);
+    }
+
+    /// Words that begin, have their middle or end at a place.
+    pub fn label(&mut self, (x, y): (f64, f64), anchor: &str, words: &str) {
+        self.words("text", &[("x", &x), ("y", &y), ("text-anchor", &anchor)], words);
+    }
+
+    /// What stands in an element.
+    pub fn into_text(self) -> String {
+        self.0
+    }
+
+    fn open(&mut self, name: &str, attributes: Attributes) {
+        self.0.push('<');
+        self.0.push_str(name);
+        for (attribute, value) in attributes {
+            self.0.push(' ');
+            self.0.push_str(attribute);
+            self.0.push_str("=\"");
+            // As above.
+            let _ = write!(Escaped(&mut self.0), "{value}");
+            self.0.push('"');
+        }
+        self.0.push('>');
+    }
+
+    // HTML knows no elements that end themselves.
+    fn close(&mut self, name: &str) {
+        self.0.push_str("</");
+        self.0.push_str(name);
+        self.0.push('>');
+    }
+}
+
+/// Writes what stands for the letters that markup is made of.
+struct Escaped<'a>(&'a mut String);
+
+impl Write for Escaped<'_> {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        for piece in text.split_inclusive(['&', '<', '>', '"']) {
+            let (plain, letter) = match piece.as_bytes().last() {
+                Some(b'&') => (&piece[..piece.len() - 1], "&amp;"),
+                Some(b'<') => (&piece[..piece.len() - 1], "&lt;"),
+                Some(b'>') => (&piece[..piece.len() - 1], "&gt;"),
+                Some(b'"') => (&piece[..piece.len() - 1], "&quot;"),
+                _ => (piece, ""),
+            };
+            self.0.push_str(plain);
+            self.0.push_str(letter);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_from_outside_can_begin_no_element_and_end_no_value() {
+        let mut inner = Markup::new();
+        inner.words("text", &[("class", &"\"><script>")], "a < b & \"c\" </text><script>");
+        let mut outer = Markup::new();
+        outer.group("g", "marks", &inner);
+        assert_eq!(
+            outer.into_text(),
+            "<g class=\"marks\"><text class=\"&quot;&gt;&lt;script&gt;\">a &lt; b &amp; &quot;c&quot; \
+             &lt;/text&gt;&lt;script&gt;</text></g>"
+        );
+    }
+
+    #[test]
+    fn numbers_are_written_with_the_digits_that_they_have() {
+        let mut markup = Markup::new();
+        markup.line((0.5, 1.0), (62.0, 0.1 + 0.2));
+        assert_eq!(markup.into_text(), "<line x1=\"0.5\" y1=\"1\" x2=\"62\" y2=\"0.30000000000000004\"></line>");
+    }
+}

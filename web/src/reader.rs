@@ -1,0 +1,16 @@
+//! The module that reads files and advises, beside the page: most visits never ask for it.
+#![cfg_attr(target_arch = "wasm32", no_main)]
+
+#[cfg(target_arch = "wasm32")]
+#[wasm_bindgen::prelude::wasm_bindgen(start)]
+fn start() {
+    use wasm_bindgen::JsCast;
+
+    if let Ok(scope) = js_sys::global().dyn_into::<web_sys::DedicatedWorkerGlobalScope>() {
+        foreglow_web::worker::serve_readings(&scope);
+    }
+}
+
+/// There is nothing to run outside a browser.
+#[cfg(not(target_arch = "wasm32"))]
+fn main() {}
