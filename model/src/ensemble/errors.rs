@@ -19,13 +19,13 @@ use crate::ensemble::shape::Shape;
 /// Held-out rows from which their ranks alone say how wide an interval is.
 const RANKED_FROM: usize = 20;
 /// The mean absolute error of a fit of many rows, log units, before any is seen: of a question within the ranges.
-const USUAL_WITHIN: f64 = 0.02;
+const USUAL_WITHIN: f64 = 0.025;
 /// Of one beyond them.
 const USUAL_BEYOND: f64 = 0.04;
 /// Of one beyond them that only whole powers carry on to.
 const USUAL_OF_POWERS: f64 = 0.08;
 /// How much larger it is for each feature that a row has to tell of, as a share of the standard deviation of ln t.
-const USUAL_PER_FEATURE: f64 = 0.2;
+const USUAL_PER_FEATURE: f64 = 0.18;
 /// Held-out rows that it counts for.
 const USUAL_ROWS: f64 = 5.0;
 /// Degrees of freedom of Student's t: how unlike each other the errors of one table's questions and of another's are.
