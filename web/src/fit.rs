@@ -184,6 +184,21 @@ mod tests {
     }
 
     #[test]
+    fn a_predictor_whose_runs_disagree_comes_over_the_wire_and_says_so() {
+        let mut job = job();
+        let repeats = [1.0, 1.01, 0.99, 1.02, 4.0].map(|factor| Observation {
+            completion_time_secs: job.observations[0].completion_time_secs * factor,
+            ..job.observations[0]
+        });
+        job.observations.extend(repeats);
+        let fitted = fit(&job, &mut || 0.0).unwrap();
+        assert!(!fitted.predictor.warnings().is_empty(), "one run took four times as long as its repeats");
+        let wire = serde_json::to_string(&fitted).unwrap();
+        let arrived: Fitted = serde_json::from_str(&wire).unwrap();
+        assert_eq!(arrived.predictor.warnings(), fitted.predictor.warnings());
+    }
+
+    #[test]
     fn a_job_without_runs_says_what_to_collect() {
         let empty = Job { observations: Vec::new(), ..job() };
         assert!(fit(&empty, &mut || 0.0).unwrap_err().contains("collect"));

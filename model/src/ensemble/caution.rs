@@ -1,5 +1,7 @@
 //! What a person should know before trusting a prediction.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Warning;
 use crate::dataset::{Features, UNSEEN, Values};
 use crate::ensemble::canonical::{Group, Table};
@@ -76,18 +78,33 @@ pub(super) fn cautions(
     warnings
 }
 
+/// A run that does not belong to its repeats. It is kept as this and not as the warning that it becomes, whose name stands
+/// among its fields: a format without names, as the planner's wire has, could not read that again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Disagreement {
+    at: String,
+    secs: f64,
+    expected_secs: f64,
+}
+
+impl From<Disagreement> for Warning {
+    fn from(Disagreement { at, secs, expected_secs }: Disagreement) -> Self {
+        Self::SamplesDisagree { at, secs, expected_secs }
+    }
+}
+
 /// Repeats of which one does not belong to the others.
-pub(super) fn disagreeing_repeats(schema: &Schema, groups: &[Group]) -> Vec<Warning> {
-    let mut warnings = Vec::new();
+pub(super) fn disagreeing_repeats(schema: &Schema, groups: &[Group]) -> Vec<Disagreement> {
+    let mut disagreeing = Vec::new();
     for group in groups {
         let logs: Vec<f64> = group.secs.iter().map(|secs| libm::log(*secs)).collect();
         for run in outliers(&logs) {
             let expected_secs = libm::exp(median(&logs));
             let at = describe(schema, &group.numeric, &group.category);
-            warnings.push(Warning::SamplesDisagree { at, secs: group.secs[run], expected_secs });
+            disagreeing.push(Disagreement { at, secs: group.secs[run], expected_secs });
         }
     }
-    warnings
+    disagreeing
 }
 
 /// Rows that the others, by all candidates, would not have.

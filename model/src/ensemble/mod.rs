@@ -33,6 +33,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::dataset::{Dataset, DatasetError, Features, Points};
 use crate::ensemble::canonical::{Group, MAX_ROWS, Table, groups, subsample};
+use crate::ensemble::caution::Disagreement;
 pub(crate) use crate::ensemble::errors::Margin;
 pub(crate) use crate::ensemble::explain::HeldOutRow;
 pub use crate::ensemble::explain::{Explanation, Part};
@@ -85,7 +86,10 @@ struct State {
     extent: Extent,
     /// One a numeric feature.
     directions: Vec<Option<Direction>>,
-    warnings: Vec<Warning>,
+    /// Runs that do not belong to their repeats.
+    disagreeing: Vec<Disagreement>,
+    /// Distinct runs, where not all of them were fitted.
+    subsampled_of: Option<usize>,
 }
 
 impl Ensemble {
@@ -104,12 +108,10 @@ impl Ensemble {
     pub fn fit_directed(dataset: &Dataset, known: &[(&str, Direction)]) -> Result<Self, FitError> {
         let schema = Schema::of(dataset.features());
         let all = groups(&schema, dataset);
-        let mut warnings = caution::disagreeing_repeats(&schema, &all);
+        let disagreeing = caution::disagreeing_repeats(&schema, &all);
         let distinct = all.len();
         let groups = subsample(all);
-        if groups.len() < distinct {
-            warnings.push(Warning::Subsampled { distinct, fitted: MAX_ROWS });
-        }
+        let subsampled_of = (groups.len() < distinct).then_some(distinct);
         let directions: Vec<Option<Direction>> = schema
             .numeric()
             .map(|name| known.iter().find(|(column, _)| *column == name).map(|(_, direction)| *direction))
@@ -117,7 +119,7 @@ impl Ensemble {
         let table =
             complete(&schema, &groups, &directions).ok_or(FitError::AllStopped { runs: dataset.secs().len() })?;
         let extent = Extent::of(&table);
-        let state = State { table, extent, directions, warnings };
+        let state = State { table, extent, directions, disagreeing, subsampled_of };
         Ok(Self { state, fitted: Mutex::default() })
     }
 
@@ -147,7 +149,9 @@ impl Ensemble {
     /// What a person should know before trusting any prediction: samples that disagree with each other or with all the
     /// rest, rows that were left out.
     pub fn warnings(&self) -> Vec<Warning> {
-        let mut warnings = self.state.warnings.clone();
+        let mut warnings: Vec<Warning> = self.state.disagreeing.iter().cloned().map(Warning::from).collect();
+        let subsampled = |distinct| Warning::Subsampled { distinct, fitted: MAX_ROWS };
+        warnings.extend(self.state.subsampled_of.map(subsampled));
         let table = &self.state.table;
         if table.rows() > 2 && !self.state.extent.is_one_point() {
             let mut fitted = self.lock();

@@ -64,10 +64,10 @@ fn the_interval_of_a_whole_job_from_a_few_small_samples_holds_about_nine_times_i
     for number in 0..JOBS {
         let (count, held) = ask(number % 4, &mut random);
         let part = &mut by_runs[usize::from(count > 6) + usize::from(count > 10)].1;
-        for place in 0..2 {
+        for (place, first) in first.iter_mut().enumerate() {
             part.within[place] += held.within[place];
             part.beyond[place] += held.beyond[place];
-            first[place] += if number < IN_PAGE { held.within[place] + held.beyond[place] } else { 0 };
+            *first += if number < IN_PAGE { held.within[place] + held.beyond[place] } else { 0 };
         }
     }
     eprintln!("the first {IN_PAGE} jobs: {:.1} % of {}", Held::percent(first), first[0]);

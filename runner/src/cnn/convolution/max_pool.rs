@@ -27,11 +27,11 @@ fn ours(pool: &MaxPool2d, images: Tensor<4>) -> Option<Tensor<4>> {
     }
     let shape = Geometry::of(images.dims(), images.dims()[1], pool.kernel_size, pool.stride, &pool.padding)?;
     if !images.device().is_autodiff() {
-        let images = on_processor(images.try_into_primitive::<Flex>().ok()?)?;
+        let images = on_processor(&images.try_into_primitive::<Flex>().ok()?)?;
         return Some(Tensor::from_primitive::<Flex>(largest(&shape, &images)));
     }
     let (images, node) = images.try_into_primitive::<Differentiating>().ok()?.into_parts();
-    let images = on_processor(images)?;
+    let images = on_processor(&images)?;
     let output = largest(&shape, &images);
     let output = match Backward::<Flex, 1>::prepare::<NoCheckpointing>(Largest, [node]).compute_bound().stateful() {
         OpsKind::Tracked(prepared) => prepared.finish((shape, images), output),

@@ -40,13 +40,13 @@ pub fn convolve(conv: &Conv2d, images: Tensor<4>) -> Tensor<4> {
             Some(bias) => output + bias.reshape([1, work.shape.channels[1], 1, 1]),
         };
     }
-    let after = match bias.map(|bias| numbers(bias)) {
+    let after = match bias.map(numbers) {
         None => Some(None),
         Some(None) => None,
         Some(Some(shift)) => Some(Some((vec![1.0; shift.len()], shift))),
     };
     after
-        .and_then(|after| work.plain(conv, &images, after, None, Activation::None))
+        .and_then(|after| work.plain(conv, &images, after.as_ref(), None, Activation::None))
         .unwrap_or_else(|| conv.forward(images))
 }
 
@@ -98,7 +98,7 @@ pub fn convolve_and_normalise(
 ) -> Tensor<4> {
     if conv.bias.is_none() && !images.device().is_autodiff() {
         let work = Work::of(conv, &images);
-        let output = work.and_then(|work| work.plain(conv, &images, Some(as_affine(norm)?), beside.as_ref(), then));
+        let output = work.and_then(|work| work.plain(conv, &images, Some(&as_affine(norm)?), beside.as_ref(), then));
         if let Some(output) = output {
             return output;
         }
@@ -152,7 +152,7 @@ impl Work {
         self,
         conv: &Conv2d,
         images: &Tensor<4>,
-        after: Option<(Vec<f32>, Vec<f32>)>,
+        after: Option<&(Vec<f32>, Vec<f32>)>,
         beside: Option<&Tensor<4>>,
         then: Activation,
     ) -> Option<Tensor<4>> {
@@ -161,14 +161,14 @@ impl Work {
         if beside.is_some_and(|beside| self.is_depthwise || beside.dims() != out) {
             return None;
         }
-        let plain = |tensor: Tensor<4>| on_processor(tensor.try_into_primitive::<Flex>().ok()?);
+        let plain = |tensor: Tensor<4>| on_processor(&tensor.try_into_primitive::<Flex>().ok()?);
         let [images, weights] = [images.clone(), conv.weight.val()].map(plain);
         let beside = match beside.cloned() {
             None => None,
             Some(beside) => Some(plain(beside)?),
         };
         let beside = beside.as_ref().map(slice);
-        let after = after.as_ref().map(|(scale, shift)| After { scale, shift, beside, range: then.range() });
+        let after = after.map(|(scale, shift)| After { scale, shift, beside, range: then.range() });
         Some(Tensor::from_primitive::<Flex>(self.forward(&images?, &weights?, after)))
     }
 
@@ -179,7 +179,7 @@ impl Work {
         let weights = conv.weight.val().try_into_primitive::<Differentiating>().ok()?;
         let (images, images_node) = images.into_parts();
         let (weights, weights_node) = weights.into_parts();
-        let (images, weights) = (on_processor(images)?, on_processor(weights)?);
+        let (images, weights) = (on_processor(&images)?, on_processor(&weights)?);
         let output = self.forward(&images, &weights, None);
         let tracked = Backward::<Flex, 2>::prepare::<NoCheckpointing>(Convolution, [images_node, weights_node]);
         let output = match tracked.compute_bound().stateful() {
@@ -198,7 +198,7 @@ impl Work {
 }
 
 /// Contiguous 32-bit floats; `None` where they are others.
-fn on_processor(tensor: FlexTensor) -> Option<FlexTensor> {
+fn on_processor(tensor: &FlexTensor) -> Option<FlexTensor> {
     (tensor.dtype() == DType::F32).then(|| tensor.to_contiguous())
 }
 

@@ -8,7 +8,9 @@ use burn::tensor::{Device, Distribution, Tensor};
 use super::*;
 
 /// Images, side, channels, kernel, stride, padding, groups.
-const CASES: &[(usize, usize, [usize; 2], usize, usize, usize, usize)] = &[
+type Case = (usize, usize, [usize; 2], usize, usize, usize, usize);
+
+const CASES: &[Case] = &[
     (3, 9, [4, 6], 3, 1, 1, 1),
     (5, 8, [3, 7], 3, 2, 1, 1),
     (2, 33, [3, 8], 7, 2, 3, 1),
@@ -30,7 +32,7 @@ fn case(number: usize, device: &Device) -> (Conv2d, Tensor<4>) {
     let (images, side, channels, kernel, stride, padding, groups) = CASES[number];
     let config = Conv2dConfig::new(channels, [kernel; 2]).with_stride([stride; 2]).with_groups(groups);
     let config = config.with_padding(PaddingConfig2d::Explicit(padding, padding, padding, padding));
-    let conv = config.with_bias(number % 2 == 0).init(device);
+    let conv = config.with_bias(number.is_multiple_of(2)).init(device);
     (conv, Tensor::random([images, channels[0], side, side], Distribution::Normal(0.0, 1.0), device))
 }
 
@@ -45,17 +47,17 @@ fn assert_close(ours: Tensor<4>, burns: Tensor<4>, what: &str) {
 #[test]
 fn the_convolution_is_burns() {
     let device = Device::flex();
-    for number in 0..CASES.len() {
+    for (number, what) in CASES.iter().enumerate() {
         let (conv, images) = case(number, &device);
-        assert!(Work::of(&conv, &images).is_some(), "{:?}", CASES[number]);
-        assert_close(convolve(&conv, images.clone()), conv.forward(images), &format!("{:?}", CASES[number]));
+        assert!(Work::of(&conv, &images).is_some(), "{what:?}");
+        assert_close(convolve(&conv, images.clone()), conv.forward(images), &format!("{what:?}"));
     }
 }
 
 #[test]
 fn the_gradients_are_burns() {
     let device = Device::flex().autodiff();
-    for number in 0..CASES.len() {
+    for (number, what) in CASES.iter().enumerate() {
         let (conv, images) = case(number, &device);
         let images = images.require_grad();
         let gradients = |output: Tensor<4>| {
@@ -68,7 +70,7 @@ fn the_gradients_are_burns() {
         let (ours, factors) = gradients(convolve(&conv, images.clone()));
         let ours = (ours * factors.clone()).sum().backward();
         let burns = (conv.forward(images.clone()) * factors).sum().backward();
-        let what = format!("{:?}", CASES[number]);
+        let what = format!("{what:?}");
         assert_close(images.grad(&ours).unwrap(), images.grad(&burns).unwrap(), &what);
         let weights = conv.weight.val();
         assert_close(weights.grad(&ours).unwrap(), weights.grad(&burns).unwrap(), &what);
