@@ -91,8 +91,10 @@ async fn every_figure_says_why_it_is_what_it_is() -> anyhow::Result<()> {
     let setting = foreglow_model::Setting { executors, cores_per_executor, sampling_rate: 1.0 };
     let (explanation, _) = predictor.explain(setting).context("it can be explained")?;
 
-    let before = browser.page.find_all(By::Testid("why")).await?;
-    assert!(before.len() > crate::PICTURES.len(), "{} buttons", before.len());
+    // The list of configurations comes a frame later than the answer.
+    let is_everywhere =
+        async |page: &Browser| Ok(page.page.find_all(By::Testid("why")).await?.len() > crate::PICTURES.len());
+    browser.wait_until("a button beside every figure", is_everywhere).await?;
     browser.page.find(By::Css(".what-if [data-testid=why]")).await?.click().await?;
     let sheet = browser.text("why-sheet").await?;
     let (time, money) = (browser.text("what-if-time").await?, browser.text("what-if-cost").await?);
