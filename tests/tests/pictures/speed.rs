@@ -1,10 +1,12 @@
 //! What makes the slider quick, checked without a clock: what it moves is moved, and nothing else is drawn anew.
 
-use foreglow_tests::cluster_view;
+use foreglow_tests::{Browser, cluster_view};
 use serde_json::{Value, json};
 
 use crate::{PICTURES, evaluate, open};
 
+/// A picture is drawn once its place has a width, which the browser says a frame later.
+const ARE_DRAWN: &str = "return arguments[0].every(id => document.querySelector(`[data-testid=${id}] .axis`) !== null)";
 /// Marks what is drawn once, and takes down what follows the slider.
 const BEFORE: &str = "const seen = {}; for (const id of arguments[0]) {
     const place = document.querySelector(`[data-testid=${id}]`);
@@ -20,6 +22,8 @@ async fn a_slider_moves_every_picture_of_a_hundred_thousand_configurations_and_d
     let view = cluster_view(512, 200);
     let (_host, browser) = open(&view).await?;
     let pictures = Value::from(PICTURES.to_vec());
+    let are_drawn = async |page: &Browser| Ok(evaluate(page, ARE_DRAWN, vec![pictures.clone()]).await? == json!(true));
+    browser.wait_until("every picture", are_drawn).await?;
     let before = evaluate(&browser, BEFORE, vec![pictures.clone()]).await?;
     // One slider moves all but what belongs to the other, both move them all.
     for (slider, count) in [("what-if-executors", "8"), ("what-if-cores", "1")] {
