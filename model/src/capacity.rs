@@ -2,11 +2,12 @@
 //!
 //! The local engine runs all executors on one machine. A task thread computes without waiting, so that N hardware threads
 //! run at most N task threads at a time, and E·C > N of them take turns: the whole is no faster than the fastest
-//! configuration that fits. A line in 1/E and 1/C knows nothing of that and promises time that is not there; nor can
-//! it learn from runs beyond the limit, where an executor more brings nothing, without bending where an executor more
-//! does bring something.
+//! configuration that fits. Where a job trains, its executors wait for each other's averages however many threads they
+//! have, so that only configurations of as many executors count. A line in 1/E and 1/C knows nothing of that and promises
+//! time that is not there; nor can it learn from runs beyond the limit, where an executor more brings nothing, without
+//! bending where an executor more does bring something.
 
-use foreglow_shared::{Context, Engine};
+use foreglow_shared::{Context, Engine, Mode};
 use serde::{Deserialize, Serialize};
 
 use crate::Setting;
@@ -19,13 +20,16 @@ const MAX_EXECUTORS: usize = 1 << 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Capacity {
     pub(crate) processors: u32,
+    /// Whether fewer executors are another job: they average less.
+    averages: bool,
 }
 
 impl Capacity {
     /// The limit of a context; `None` on a cluster, or where the number of processors is unknown.
     pub(crate) fn of(context: &Context) -> Option<Self> {
         let processors = context.host.processors.filter(|count| *count > 0)?;
-        (context.engine == Engine::Local).then_some(Self { processors })
+        let averages = context.workload.mode == Mode::Training;
+        (context.engine == Engine::Local).then_some(Self { processors, averages })
     }
 
     /// Whether a configuration has more task threads than there are processors.
@@ -35,7 +39,7 @@ impl Capacity {
 
     /// The fastest configuration with at most as many executors and cores that fits, at the same sampling rate, among
     /// values within the measured range; `None` where none is. Of each number of executors the fewest cores compete and
-    /// the most that fit.
+    /// the most that fit; of a job that trains only the most executors.
     pub(crate) fn fastest_within(
         self,
         range: &Range,
@@ -50,7 +54,8 @@ impl Capacity {
             let cores = fewest.into_iter().chain((most >= cores.0).then_some(most));
             cores.map(move |cores_per_executor| Setting { executors, cores_per_executor, ..setting })
         };
-        (executors.0.max(1)..=most)
+        let fewest = if self.averages { most } else { 1 };
+        (executors.0.max(fewest).max(1)..=most)
             .take(MAX_EXECUTORS)
             .flat_map(ends)
             .filter_map(|end| Some((end, secs(end)?)))

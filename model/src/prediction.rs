@@ -99,7 +99,7 @@ pub enum Warning {
         fitted: usize,
     },
     /// More task threads than the host has processors: the time is that of the fastest configuration within the measured
-    /// ones that fits, where there is one.
+    /// ones that fits, of a job that trains with as many executors as fit, where there is one.
     Oversubscribed {
         /// Task threads, E·C.
         slots: u32,

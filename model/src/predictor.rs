@@ -1,5 +1,7 @@
 //! The predictor: from runs of one job to the time at any setting.
 
+use std::sync::Arc;
+
 use foreglow_shared::{Context, Job, Observation, sort_by};
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +10,7 @@ use crate::ensemble::{Along, Direction, Ensemble, Surface};
 use crate::range::Range;
 use crate::rates::Rates;
 use crate::runs::{Items, Run, runs};
-use crate::{Feature, FitError, Prediction, Setting, Warning};
+use crate::{Feature, Features, FitError, Prediction, Setting, Warning};
 
 /// Distinct settings that must be left for runs with more task threads than processors to be passed over.
 const ENOUGH_SETTINGS: usize = 3;
@@ -114,6 +116,20 @@ impl Predictor {
     /// cores, each ascending. `None` where whole parts of such a grid cannot be predicted at once: then each setting has
     /// to be asked for by itself.
     pub(crate) fn surface(&self, executors: &[u32], cores: &[u32]) -> Option<Surface> {
+        self.grid(executors, cores, |question, down, across| self.ensemble.surface(question, down, across))
+    }
+
+    /// As [`Predictor::surface`], kept for the next time.
+    pub(crate) fn kept_surface(&self, executors: &[u32], cores: &[u32]) -> Option<Arc<Surface>> {
+        self.grid(executors, cores, |question, down, across| self.ensemble.kept_surface(question, down, across))
+    }
+
+    fn grid<T>(
+        &self,
+        executors: &[u32],
+        cores: &[u32],
+        ask: impl FnOnce(&Features, Along, Along) -> Option<T>,
+    ) -> Option<T> {
         let first = Setting { executors: *executors.first()?, cores_per_executor: *cores.first()?, sampling_rate: 1.0 };
         if self.capacity.is_some() {
             return None;
@@ -123,7 +139,7 @@ impl Predictor {
             [executors, cores].map(|counts| counts.iter().copied().map(f64::from).collect::<Vec<f64>>());
         let down = Along { name: Feature::InverseExecutors.noun(), values: &executors };
         let across = Along { name: Feature::InverseCores.noun(), values: &cores };
-        self.ensemble.surface(&question, down, across)
+        ask(&question, down, across)
     }
 
     /// Where a machine has too few processors for a setting, the fastest of the measured range that it has them for.

@@ -63,4 +63,9 @@ impl Question {
             what_if: WhatIf { executors: 1, cores_per_executor: 1 },
         }
     }
+
+    /// Whether the fastest configuration is asked for, and not the cheapest: there is a budget and no deadline.
+    pub fn wants_speed(&self) -> bool {
+        self.budget.is_some() && self.deadline_secs.is_none()
+    }
 }

@@ -27,9 +27,6 @@ const WORTH_NAMING: f64 = 0.005;
 /// Noise of ln t where the predictor cannot say how far it is off, and its bounds where it can.
 const USUAL_NOISE: f64 = 0.1;
 const NOISE: std::ops::RangeInclusive<f64> = 0.02..=0.5;
-/// Share of the error at a measured setting that is the noise of its run; the rest is what the runs leave open, which the
-/// surrogate counts by itself.
-const NOISE_OF_ERROR: f64 = 0.5;
 /// The quantile that lies one standard deviation above the median of a normal distribution.
 const ONE_DEVIATION: f64 = 0.841_344_746_068_542_9;
 
@@ -38,8 +35,9 @@ const ONE_DEVIATION: f64 = 0.841_344_746_068_542_9;
 pub struct Advice {
     /// Whether to go on, and why.
     pub verdict: Verdict,
-    /// Share of the recommended configuration's money that the most promising other one is expected to save; `None` where
-    /// nothing is recommended, or nothing is known of another configuration.
+    /// Share of the recommended configuration's money, or of its time where the fastest is asked for, that the most
+    /// promising other one is expected to save; `None` where nothing is recommended, or nothing is known of another
+    /// configuration.
     pub expected_saving: Option<f64>,
     /// The samples that could be collected, the best first. Before anything can be fitted: the first ones, in order.
     pub suggestions: Vec<Suggestion>,
@@ -164,7 +162,7 @@ fn thin(question: &Question) -> Question {
 fn surrogate(job: &Job, predictor: &Predictor) -> Surrogate {
     let spread = job.observations.first().and_then(|run| predictor.predict(Setting::of(run)).spread);
     let deviation = spread.map(|spread| libm::log(spread.quantile(ONE_DEVIATION))).filter(|noise| noise.is_finite());
-    let noise = deviation.map_or(USUAL_NOISE, |noise| (NOISE_OF_ERROR * noise).clamp(*NOISE.start(), *NOISE.end()));
+    let noise = deviation.map_or(USUAL_NOISE, |noise| noise.clamp(*NOISE.start(), *NOISE.end()));
     let mut surrogate = Surrogate::prior(noise);
     job.observations.iter().for_each(|run| surrogate.observe(Contrast::of(Setting::of(run))));
     surrogate
@@ -195,7 +193,8 @@ impl<'a> Contenders<'a> {
         for candidate in possible().filter(|candidate| *candidate != best) {
             let difference = whole(candidate).minus(whole(best));
             let kept = if is_limited { candidate.success_probability.unwrap_or(0.5) } else { 1.0 };
-            let saving = saving(candidate, best, surrogate.variance(difference).sqrt()).map(|saving| saving * kept);
+            let ratio = ratio(candidate, best, question);
+            let saving = ratio.map(|ratio| kept * expected_improvement(ratio, surrogate.variance(difference).sqrt()));
             expected_saving = expected_saving.zip(saving).map(|(most, saving)| most.max(saving));
             // Of a configuration that nothing is known of, everything is open.
             let saving = saving.unwrap_or(1.0);
@@ -226,18 +225,25 @@ fn whole(candidate: &Candidate) -> Contrast {
     Contrast::of(Setting { executors, cores_per_executor, sampling_rate: 1.0 })
 }
 
-/// Share of the best one's money that another is expected to save, where the logarithm of the ratio of their costs is normal
-/// with this standard deviation: E[(1 − ρ)⁺] = Φ(a) − e^(μ + s²/2) Φ(a − s), a = −μ/s, the expected improvement of
-/// a lognormal cost. `None` where its time is unknown.
-fn saving(candidate: &Candidate, best: &Candidate, deviation: f64) -> Option<f64> {
-    let (cost, least) = candidate.cost.zip(best.cost)?;
-    let mean = libm::log(cost / least);
-    if deviation <= 0.0 {
-        return Some((1.0 - cost / least).max(0.0));
+/// What a candidate takes of what the best one takes: of the money, or of the time where the fastest is asked for. `None`
+/// where its time is unknown.
+fn ratio(candidate: &Candidate, best: &Candidate, question: &Question) -> Option<f64> {
+    let secs = |one: &Candidate| one.prediction.completion_time_secs;
+    if question.wants_speed() {
+        return Some(secs(candidate)? / secs(best)?);
     }
+    Some(candidate.cost? / best.cost?)
+}
+
+/// Share that is saved in the mean, where ln of the true ratio is normal about that of this one, with this standard
+/// deviation: E[(1 − ρ)⁺] = Φ(a) − e^(μ + s²/2) Φ(a − s), a = −μ/s, the expected improvement of a lognormal ratio.
+fn expected_improvement(ratio: f64, deviation: f64) -> f64 {
+    if deviation <= 0.0 {
+        return (1.0 - ratio).max(0.0);
+    }
+    let mean = libm::log(ratio);
     let a = -mean / deviation;
-    let expected = normal_below(a) - libm::exp(mean + deviation * deviation / 2.0) * normal_below(a - deviation);
-    Some(expected.max(0.0))
+    (normal_below(a) - libm::exp(mean + deviation * deviation / 2.0) * normal_below(a - deviation)).max(0.0)
 }
 
 fn normal_below(x: f64) -> f64 {

@@ -119,10 +119,8 @@ impl Decision {
     fn among(candidates: Vec<Candidate>, weighed: usize, question: &Question) -> Self {
         let possible = || (0..candidates.len()).filter(|index| candidates[*index].is_possible());
         let feasible = || possible().filter(|index| candidates[*index].is_feasible());
-        let recommended = match (question.deadline_secs, question.budget) {
-            (None, Some(_)) => fastest(&candidates, feasible()),
-            _ => cheapest(&candidates, feasible()),
-        };
+        let recommended =
+            if question.wants_speed() { fastest(&candidates, feasible()) } else { cheapest(&candidates, feasible()) };
         let most = possible()
             .filter_map(|index| candidates[index].success_probability)
             .max_by(f64::total_cmp)

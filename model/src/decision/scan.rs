@@ -66,7 +66,7 @@ pub(super) fn scan(
     executors: &[u32],
     cores: &[u32],
 ) -> Option<Scanned> {
-    let surface = predictor.surface(executors, cores)?;
+    let surface = predictor.kept_surface(executors, cores)?;
     let bills = Bills::of(job, question, cores);
     // A run that did not complete says more of its configuration than any prediction.
     let mut stopped: Vec<(u32, u32)> =

@@ -115,6 +115,12 @@ impl Table {
         self.training.logs.len()
     }
 
+    /// Standard deviation of the logarithms of the times.
+    pub(crate) fn deviation(&self) -> f64 {
+        let squares: f64 = self.training.logs.iter().map(|log| log * log).sum();
+        (squares / self.rows() as f64).sqrt()
+    }
+
     /// Distinct measured values of a numeric feature in some rows, ascending.
     pub(crate) fn levels(&self, column: usize, rows: &[usize]) -> Vec<f64> {
         let observed = rows.iter().filter(|row| self.observed[**row]);

@@ -4,11 +4,12 @@
 //! |---|---|
 //! | an error shrinks by √(1 + (d/reach)²) | the farther beyond the range that was fitted, the larger: d is in units of that range |
 //! | by √(rows fitted / all rows) | a fit of all rows is surer than one of some, as a mean is |
-//! | few: t₂ about their mean, drawn to [`PRIOR`], more the more features a row has to tell of | they tell little, and other data go wrong in ways that they do not show |
+//! | few: t₂ about their mean, drawn to what is usual, which grows with the spread of the times and the features that a row has to tell of | they tell little, and other data go wrong in ways that they do not show |
 //! | many: their ranks | they show how errors are distributed |
 //!
-//! The constants were chosen on splits of public data and of simulated jobs that `make accuracy` does not report, so that
-//! 90 % intervals hold 90 % there, at every number of held-out rows; `make development` prints what they hold on such.
+//! The constants were chosen on splits of public data and of simulated jobs that `make accuracy` does not report
+//! (`make development` prints what they give there), by the mean logarithm of the density of the errors, each source of
+//! data counting the same.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,13 +18,19 @@ use crate::ensemble::shape::Shape;
 
 /// Held-out rows from which their ranks alone say how wide an interval is.
 const RANKED_FROM: usize = 20;
-/// The mean absolute error of a fit of many rows, log units, before any is seen, and the rows that this counts for.
-const PRIOR: (f64, f64) = (0.05, 3.5);
-/// How much larger it is for each feature that a row has to tell of.
-const PRIOR_PER_FEATURE: f64 = 2.5;
+/// The mean absolute error of a fit of many rows, log units, before any is seen: of a question within the ranges.
+const USUAL_WITHIN: f64 = 0.025;
+/// Of one beyond them.
+const USUAL_BEYOND: f64 = 0.04;
+/// Of one beyond them that only whole powers carry on to.
+const USUAL_OF_POWERS: f64 = 0.08;
+/// How much larger it is for each feature that a row has to tell of, as a share of the standard deviation of ln t.
+const USUAL_PER_FEATURE: f64 = 0.18;
+/// Held-out rows that it counts for.
+const USUAL_ROWS: f64 = 5.0;
 /// Degrees of freedom of Student's t: how unlike each other the errors of one table's questions and of another's are.
 const DEGREES_OF_FREEDOM: f64 = 2.0;
-/// Rows of a fold beyond a range, or of contexts with few, that count at most: they share one bias.
+/// Rows of a fold beyond a range that count at most: they share one bias.
 const ROWS_OF_FOLD: f64 = 12.0;
 /// Ranges beyond the fitted ones at which an error has grown by the root of two.
 const REACH: f64 = 0.35;
@@ -39,6 +46,20 @@ pub(crate) struct Situation<'a> {
     pub(crate) has_forward: bool,
     /// Features that vary, for each row.
     pub(crate) features_per_row: f64,
+    /// Standard deviation of ln t of the rows.
+    pub(crate) deviation: f64,
+}
+
+impl Situation<'_> {
+    /// The mean absolute error that is usual, log units.
+    fn usual(&self) -> f64 {
+        let of_many_rows = match self.shape {
+            Shape::Beyond(_) if self.has_forward => USUAL_BEYOND,
+            Shape::Beyond(_) => USUAL_OF_POWERS,
+            _ => USUAL_WITHIN,
+        };
+        of_many_rows + USUAL_PER_FEATURE * self.deviation * self.features_per_row
+    }
 }
 
 /// A held-out row.
@@ -70,7 +91,7 @@ pub(super) enum Errors {
 impl Errors {
     /// `None` where nothing was held out.
     pub(super) fn of(situation: &Situation, folds: &[HeldOutFold]) -> Option<Self> {
-        let Situation { shape, has_forward, features_per_row } = *situation;
+        let Situation { shape, has_forward, .. } = *situation;
         let count: usize = folds.iter().map(|fold| fold.rows.len()).sum();
         if count == 0 {
             return None;
@@ -87,8 +108,7 @@ impl Errors {
         if !shares_bias && count >= RANKED_FROM {
             return Spread::conformal(folds.iter().flat_map(sizes)).ok().map(Self::Ranked);
         }
-        let (mean, prior_rows) = PRIOR;
-        let (mut sum, mut rows) = (mean * (1.0 + PRIOR_PER_FEATURE * features_per_row) * prior_rows, prior_rows);
+        let (mut sum, mut rows) = (situation.usual() * USUAL_ROWS, USUAL_ROWS);
         for fold in folds.iter().filter(|fold| !fold.rows.is_empty()) {
             let held_out = fold.rows.len() as f64;
             let counted = if shares_bias { held_out.min(ROWS_OF_FOLD) } else { held_out };
@@ -157,7 +177,7 @@ mod tests {
     }
 
     fn of(shape: &Shape, features_per_row: f64, folds: &[HeldOutFold]) -> Option<Errors> {
-        Errors::of(&Situation { shape, has_forward: true, features_per_row }, folds)
+        Errors::of(&Situation { shape, has_forward: true, features_per_row, deviation: 0.5 }, folds)
     }
 
     fn scale(shape: &Shape, folds: &[HeldOutFold]) -> f64 {
@@ -169,13 +189,20 @@ mod tests {
 
     #[test]
     fn few_errors_are_drawn_to_the_usual_one() {
-        let (mean, rows) = PRIOR;
-        let expected = (mean * rows + (0.1 + 0.3) * 0.5) / (rows + 2.0);
+        let expected = (USUAL_WITHIN * USUAL_ROWS + (0.1 + 0.3) * 0.5) / (USUAL_ROWS + 2.0);
         let folds = [fold(&[0.1, -0.3], 0.0, 0.25)];
         assert!((scale(&Shape::Inside, &folds) - expected).abs() < 1e-15);
         let half = |features_per_row| of(&Shape::Inside, features_per_row, &folds).unwrap().margin(0.95).at(0.0);
         assert!(half(0.5) > half(0.1));
         assert!(of(&Shape::Inside, 0.0, &[]).is_none());
+    }
+
+    #[test]
+    fn the_usual_error_grows_with_the_spread_of_the_times() {
+        let usual = |deviation| {
+            Situation { shape: &Shape::Inside, has_forward: true, features_per_row: 0.5, deviation }.usual()
+        };
+        assert!((usual(1.0) - usual(0.0) - 0.5 * USUAL_PER_FEATURE).abs() < 1e-15 && usual(0.0) == USUAL_WITHIN);
     }
 
     #[test]

@@ -84,6 +84,7 @@ impl Fitted {
             shape,
             has_forward: has_forward(extent, shape),
             features_per_row: extent.varying() as f64 / table.rows() as f64,
+            deviation: table.deviation(),
         };
         Blend::weigh(&situation, &kinds, ties, &trials, &fitted)
     }

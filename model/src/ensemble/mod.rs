@@ -40,6 +40,7 @@ pub use crate::ensemble::explain::{Explanation, Part};
 use crate::ensemble::fitted::Fitted;
 pub(crate) use crate::ensemble::schema::Schema;
 use crate::ensemble::shape::{Extent, Shape};
+use crate::ensemble::surface::Kept;
 pub(crate) use crate::ensemble::surface::{Along, Region, Surface};
 use crate::regression::Regression;
 use crate::{FitError, Interval, Prediction, Warning};
@@ -77,6 +78,8 @@ pub enum Direction {
 pub struct Ensemble {
     state: State,
     fitted: Mutex<Fitted>,
+    /// The grid that was asked for last.
+    kept: Mutex<Option<Kept>>,
 }
 
 /// What does not change with the questions.
@@ -120,7 +123,7 @@ impl Ensemble {
             complete(&schema, &groups, &directions).ok_or(FitError::AllStopped { runs: dataset.secs().len() })?;
         let extent = Extent::of(&table);
         let state = State { table, extent, directions, disagreeing, subsampled_of };
-        Ok(Self { state, fitted: Mutex::default() })
+        Ok(Self { state, fitted: Mutex::default(), kept: Mutex::default() })
     }
 
     /// Predicts the completion time of each row of questions. Their columns are found by name; a category may have names
@@ -238,7 +241,7 @@ fn complete(schema: &Schema, groups: &[Group], directions: &[Option<Direction>])
 
 impl Clone for Ensemble {
     fn clone(&self) -> Self {
-        Self { state: self.state.clone(), fitted: Mutex::new(self.lock().clone()) }
+        Self { state: self.state.clone(), fitted: Mutex::new(self.lock().clone()), kept: Mutex::default() }
     }
 }
 
@@ -259,6 +262,6 @@ impl Serialize for Ensemble {
 impl<'de> Deserialize<'de> for Ensemble {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let (state, fitted) = Deserialize::deserialize(deserializer)?;
-        Ok(Self { state, fitted: Mutex::new(fitted) })
+        Ok(Self { state, fitted: Mutex::new(fitted), kept: Mutex::default() })
     }
 }

@@ -1,7 +1,8 @@
 //! Predictions on a whole grid of two features, at a few products a point.
 
+use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use crate::dataset::Features;
 use crate::ensemble::Ensemble;
@@ -13,6 +14,8 @@ use crate::regression::plane::{Factored, Line, Plane};
 
 /// Features that vary, at most: with more, the shape of a question depends on all of them at once.
 const MOST_VARYING: usize = 4;
+/// Points whose logarithms are kept for the next time: 2 MiB of them.
+const MOST_KEPT: usize = 1 << 18;
 
 /// The logarithms of the times, seconds, at every point of a grid.
 pub(crate) struct Surface {
@@ -28,6 +31,22 @@ pub(crate) struct Region {
     blend: Arc<Blend>,
     /// Squared distance beyond the measured ranges of each row, by itself and by what does not vary, and of each column.
     distances: (Vec<f64>, Vec<f64>),
+    /// ln t of all rows, one after another, where they are kept.
+    kept: Option<Vec<f64>>,
+}
+
+/// The surface that was asked for last, and what was asked.
+pub(super) struct Kept {
+    question: Features,
+    down: (String, Vec<f64>),
+    across: (String, Vec<f64>),
+    surface: Arc<Surface>,
+}
+
+impl fmt::Debug for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kept").field("question", &self.question).finish_non_exhaustive()
+    }
 }
 
 /// One feature of a grid: its name and its values, ascending.
@@ -38,6 +57,31 @@ pub(crate) struct Along<'a> {
 }
 
 impl Ensemble {
+    /// As [`Ensemble::surface`]; one of up to 262,144 points is kept, so that the same question again is only looked up.
+    pub(crate) fn kept_surface(&self, question: &Features, down: Along, across: Along) -> Option<Arc<Surface>> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_along = |kept: &(String, Vec<f64>), along: Along| kept.0 == along.name && kept.1 == along.values;
+        let is_same =
+            |kept: &&Kept| kept.question == *question && is_along(&kept.down, down) && is_along(&kept.across, across);
+        if let Some(known) = kept.as_ref().filter(is_same) {
+            return Some(Arc::clone(&known.surface));
+        }
+        let mut surface = self.surface(question, down, across)?;
+        let is_small = down.values.len() * across.values.len() <= MOST_KEPT;
+        if is_small {
+            surface.regions.iter_mut().for_each(Region::keep);
+        }
+        let surface = Arc::new(surface);
+        let owned = |along: Along| (along.name.to_owned(), along.values.to_vec());
+        *kept = is_small.then(|| Kept {
+            question: question.clone(),
+            down: owned(down),
+            across: owned(across),
+            surface: Arc::clone(&surface),
+        });
+        Some(surface)
+    }
+
     /// What [`Ensemble::predict`] gives where two features of a question take all pairs of values. `None` where the runs
     /// cannot say, where a feature is not there, or where too many features vary for whole parts to be of one shape.
     pub(crate) fn surface(&self, question: &Features, down: Along, across: Along) -> Option<Surface> {
@@ -76,7 +120,8 @@ impl Ensemble {
                 let (blend, factored) = self.region(&plane);
                 let down = plane.down.values.iter().map(|x| beyond + square(down_axis, *x)).collect();
                 let across = plane.across.values.iter().map(|x| square(across_axis, *x)).collect();
-                regions.push(Region { rows: rows.clone(), columns, factored, blend, distances: (down, across) });
+                let distances = (down, across);
+                regions.push(Region { rows: rows.clone(), columns, factored, blend, distances, kept: None });
             }
         }
         Some(Surface { regions })
@@ -99,7 +144,19 @@ impl Ensemble {
 impl Region {
     /// ln t of one row of the region, counted within it, into `logs`, one a column; `scratch` is as long.
     pub(crate) fn logs(&self, row: usize, logs: &mut [f64], scratch: &mut [f64]) {
-        self.factored.row(row, logs, scratch);
+        match &self.kept {
+            Some(kept) => logs.copy_from_slice(&kept[row * logs.len()..][..logs.len()]),
+            None => self.factored.row(row, logs, scratch),
+        }
+    }
+
+    fn keep(&mut self) {
+        let width = self.columns.len();
+        let (mut kept, mut scratch) = (vec![0.0; self.rows.len() * width], vec![0.0; width]);
+        for (row, logs) in kept.chunks_exact_mut(width).enumerate() {
+            self.factored.row(row, logs, &mut scratch);
+        }
+        self.kept = Some(kept);
     }
 
     /// How far above a prediction the time lies, in ln t, that is not exceeded with this probability, of at least 1/2.
@@ -157,12 +214,17 @@ mod tests {
         for (share, machine) in [(0.1, "b"), (1.0, "a"), (0.2, "new")] {
             let question = features(&[(1.0, 2.0, share, machine)]);
             let lines = [Along { name: "down", values: &down }, Along { name: "across", values: &across }];
-            let surface = ensemble.surface(&question, lines[0], lines[1]).unwrap();
+            let surface = ensemble.kept_surface(&question, lines[0], lines[1]).unwrap();
+            let again = ensemble.kept_surface(&question, lines[0], lines[1]).unwrap();
+            assert!(Arc::ptr_eq(&surface, &again), "the same question is answered twice");
             let mut points = 0;
             for region in &surface.regions {
                 let mut logs = vec![0.0; region.columns.len()];
                 for (index, row) in region.rows.clone().enumerate() {
                     region.logs(index, &mut logs, &mut vec![0.0; region.columns.len()]);
+                    let mut anew = logs.clone();
+                    region.factored.row(index, &mut anew, &mut vec![0.0; region.columns.len()]);
+                    assert_eq!(anew, logs, "what is kept is what is predicted");
                     let mut late = logs.clone();
                     region.add_margin(region.margin(0.9), index, 0..late.len(), &mut late);
                     for (place, column) in region.columns.clone().enumerate() {

@@ -10,7 +10,7 @@ const CONVERGED: f64 = 1e-16;
 /// Room for rounding in the optimality conditions, as a share of the terms.
 const ROUNDING: f64 = 1e-14;
 /// Sweeps at most; only columns that depend on each other to the last digits come near.
-const MAX_SWEEPS: u32 = 1 << 10;
+const MAX_SWEEPS: u32 = 1 << 14;
 
 /// ‖y − Xw − b‖² / 2n + α‖w‖₁ (Tibshirani, "Regression shrinkage and selection via the lasso", J. R. Stat. Soc. B 58(1),
 /// 1996), b without penalty.

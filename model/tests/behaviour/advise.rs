@@ -6,10 +6,13 @@ use foreglow_shared::{IncompleteOutcome, IncompleteRun, Observation, PriceSheet,
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::grid::{job, run};
+use crate::simulated::Random;
 
 /// A law whose time is known everywhere, with noise that depends on the setting and a seed.
 struct Law {
     speed_up: SpeedUp,
+    /// Seconds that no image takes, and those of all images, on one core.
+    secs: (f64, f64),
     seed: u64,
     noise: f64,
 }
@@ -23,6 +26,8 @@ enum SpeedUp {
     Powers(f64, f64),
 }
 
+/// Of the laws that were not drawn.
+const SECS: (f64, f64) = (0.8, 900.0);
 const STARTUP_SECS: f64 = 1.5;
 const EXECUTORS: [u32; 6] = [1, 2, 3, 4, 6, 8];
 const CORES: [u32; 3] = [1, 2, 4];
@@ -37,22 +42,16 @@ impl Law {
             }
             SpeedUp::Powers(executors, cores) => libm::pow(e, -executors) * libm::pow(c, -cores),
         };
-        (0.8 + 900.0 * setting.sampling_rate) * left
+        (self.secs.0 + self.secs.1 * setting.sampling_rate) * left
     }
 
     fn run(&self, setting: Setting) -> Observation {
-        let mut state = self.seed
+        let state = self.seed
             ^ (u64::from(setting.executors) << 40)
             ^ (u64::from(setting.cores_per_executor) << 20)
             ^ (setting.sampling_rate * 1e4) as u64;
-        // Steele, Lea and Flood's splitmix64 (OOPSLA 2014).
-        let mut uniform = || {
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut mixed = state;
-            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-        };
+        let mut random = Random(state);
+        let mut uniform = || random.between(0.0, 1.0);
         let noise = 1.0 + self.noise * (uniform() + uniform() + uniform() - 1.5);
         run(setting.executors, setting.cores_per_executor, setting.sampling_rate, self.secs(setting) * noise)
     }
@@ -141,10 +140,15 @@ fn grid(law: &Law) -> Vec<Observation> {
     runs
 }
 
-/// Those on which the constants of the advice were chosen.
+/// Those on which the rule was chosen.
 fn laws() -> Vec<Law> {
     let serial = [(0.02, 0.3), (0.15, 0.05), (0.3, 0.2), (0.05, 0.6), (0.5, 0.02)];
-    let law = |seed: u64, (executors, cores)| Law { speed_up: SpeedUp::Amdahl(executors, cores), seed, noise: 0.03 };
+    let law = |seed: u64, (executors, cores)| Law {
+        speed_up: SpeedUp::Amdahl(executors, cores),
+        secs: SECS,
+        seed,
+        noise: 0.03,
+    };
     (1..=4).flat_map(|seed| serial.map(|serial| law(seed, serial))).collect()
 }
 
@@ -158,7 +162,25 @@ fn untouched_laws() -> Vec<Law> {
         SpeedUp::Powers(0.4, 0.4),
     ];
     let seeds = [(101, 0.015), (102, 0.03), (103, 0.05), (104, 0.02)];
-    seeds.into_iter().flat_map(|(seed, noise)| speed_ups.map(|speed_up| Law { speed_up, seed, noise })).collect()
+    let law = |speed_up, seed, noise| Law { speed_up, secs: SECS, seed, noise };
+    seeds.into_iter().flat_map(|(seed, noise)| speed_ups.map(|speed_up| law(speed_up, seed, noise))).collect()
+}
+
+/// Laws drawn at random, also of shorter and longer jobs. Nothing was chosen on them but that a run's noise is taken as it
+/// shows, without a factor, for which those of the set 3 were looked at.
+fn drawn_laws(set: u64, count: u64) -> Vec<Law> {
+    let law = |number: u64| {
+        let mut random = Random((set << 32) ^ (number * 7919));
+        let speed_up = if number.is_multiple_of(2) {
+            SpeedUp::Amdahl(random.between(0.01, 0.5), random.between(0.01, 0.6))
+        } else {
+            SpeedUp::Powers(random.between(0.3, 1.0), random.between(0.3, 1.0))
+        };
+        let noise = [0.015, 0.03, 0.05, 0.1][random.between(0.0, 4.0) as usize];
+        let secs = (random.between(0.2, 3.0), libm::exp(random.between(5.3, 7.8)));
+        Law { speed_up, secs, seed: 1_000 * set + number, noise }
+    };
+    (0..count).map(law).collect()
 }
 
 /// The same first runs and the same rule to stop, with the runs of the grid in an order that has nothing to do with them.
@@ -223,21 +245,43 @@ fn following_the_advice_reaches_the_right_decision_in_a_fraction_of_the_grid() {
     for deadline_secs in DEADLINES {
         let followed = Followed::of(&laws(), &Question { deadline_secs, ..question() });
         assert!(followed.right >= 18 && followed.secs < 0.5 * followed.secs_of_grid, "{followed:?}");
-        assert!(followed.is_better_than_chance(), "{followed:?}");
+        assert!(followed.secs < followed.secs_at_random, "{followed:?}");
     }
 }
+
+/// Not in the browser, where a fit takes longer and nothing else may run meanwhile; few of them show nothing.
+const DRAWN: u64 = if cfg!(target_arch = "wasm32") { 0 } else { 100 };
 
 /// It stops where another run would save 2 % in the mean, so that this is what it may give up; a deadline that is to be kept with
 /// a probability of a half may be missed by a configuration that comes close to it.
 #[test]
 fn following_the_advice_gives_up_what_it_promises_on_laws_that_nothing_was_chosen_on() {
-    let laws = untouched_laws();
     for deadline_secs in DEADLINES {
-        let followed = Followed::of(&laws, &Question { deadline_secs, ..question() });
-        let on_time = laws.len() as f64 - f64::from(followed.late);
-        assert!(followed.given_up <= 0.02 * on_time && followed.late <= 2, "{followed:?}");
-        assert!(followed.is_better_than_chance() && followed.secs < 0.5 * followed.secs_of_grid, "{followed:?}");
+        let question = Question { deadline_secs, ..question() };
+        let mut drawn = drawn_laws(2, DRAWN);
+        drawn.retain(|law| deadline_secs.is_none_or(|deadline| law.secs(whole(8, 4)) <= deadline));
+        let sets = [(untouched_laws(), 0.1), (drawn, 1.0 - question.probability)];
+        for (laws, most_late) in sets.into_iter().filter(|(laws, _)| !laws.is_empty()) {
+            let followed = Followed::of(&laws, &question);
+            let (count, late) = (laws.len() as f64, f64::from(followed.late));
+            assert!(followed.given_up <= 0.02 * (count - late) && late <= most_late * count, "{followed:?}");
+            assert!(followed.is_better_than_chance() && followed.secs < 0.5 * followed.secs_of_grid, "{followed:?}");
+        }
     }
+}
+
+/// The fastest within a budget, which is dearer than others: what they save is time, or nothing.
+#[test]
+fn where_the_fastest_is_asked_for_a_cheaper_one_promises_nothing() {
+    let law = any_law();
+    let question = Question { budget: Some(1e3), ..question() };
+    let (runs, advice) = follow(&law, &question);
+    assert_eq!(advice.verdict, Verdict::Enough, "{} runs, {:?}", runs.len(), advice.expected_saving);
+    let predictor = Predictor::fit(&job(&runs).context, &runs).unwrap();
+    let decision = decide(&predictor, &job(&runs), &question).unwrap();
+    let chosen = &decision.candidates[decision.recommended.unwrap()];
+    let fastest = law.secs(whole(8, 4));
+    assert!(law.secs(whole(chosen.executors, chosen.cores_per_executor)) <= 1.02 * fastest);
 }
 
 fn over_memory(cores_per_executor: u32) -> IncompleteRun {
@@ -253,7 +297,7 @@ fn over_memory(cores_per_executor: u32) -> IncompleteRun {
 }
 
 fn any_law() -> Law {
-    Law { speed_up: SpeedUp::Amdahl(0.15, 0.05), seed: 7, noise: 0.03 }
+    Law { speed_up: SpeedUp::Amdahl(0.15, 0.05), secs: SECS, seed: 7, noise: 0.03 }
 }
 
 #[test]

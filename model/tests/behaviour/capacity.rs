@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use foreglow_model::{Grid, Predictor, Scenario, Setting, Warning, scenario_table};
-use foreglow_shared::Observation;
+use foreglow_shared::{Mode, Observation};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -26,6 +26,20 @@ fn more_threads_than_processors_take_as_long_as_the_fastest_that_fit() {
     let warnings = predictor.predict(whole(2, 2)).warnings;
     assert_eq!(warnings, [Warning::Oversubscribed { slots: 4, processors: 2 }]);
     assert!(warnings[0].to_string().contains("choose one with at most 2 threads"));
+}
+
+#[test]
+fn executors_that_train_wait_for_averages_however_many_threads_they_have() {
+    let secs_of = |e: f64, c: f64, s: f64| on_two_processors(e, c, s) + 15.0 * (e - 1.0) * s;
+    let runs = full(&[1, 2], &[1, 2], &[0.01, 0.1], secs_of);
+    let mut training = context(Some(2));
+    training.workload.mode = Mode::Training;
+    let predictor = Predictor::fit(&training, &runs).unwrap();
+    for (e, c) in [(1, 2), (2, 1), (2, 2)] {
+        let expected = secs_of(f64::from(e), f64::from(c), 1.0);
+        let predicted = secs(&predictor, whole(e, c));
+        assert!((predicted - expected).abs() < 0.05 * expected, "{e}x{c}: {predicted} for {expected}");
+    }
 }
 
 #[test]
