@@ -4,7 +4,7 @@ use std::fmt;
 use std::process::{Command, Stdio};
 use std::str::FromStr;
 
-use burn::tensor::{Device, DeviceKind, wgpu::WgpuInitError};
+use burn::tensor::{Device, DeviceKind, ExecutionError, wgpu::WgpuInitError};
 use serde::{Deserialize, Serialize};
 use wgpu::{Backends, DeviceType, Instance, InstanceDescriptor};
 
@@ -189,6 +189,16 @@ impl Place {
             Self::Software => "software",
         };
         kind.to_owned()
+    }
+}
+
+/// What went wrong on a device.
+pub fn failure(error: ExecutionError) -> anyhow::Error {
+    match error {
+        ExecutionError::DevicePoisoned { reason } => {
+            anyhow::anyhow!("the device was lost ({reason}); `foreglow devices` lists those that are there")
+        }
+        error => anyhow::anyhow!("the device failed: {error:?}"),
     }
 }
 

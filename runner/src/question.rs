@@ -14,15 +14,15 @@ const MAX_COUNTS: usize = 10_000;
 #[derive(Clone, Debug, clap::Args)]
 pub struct QuestionArgs {
     /// The job must be done within this time: 90s, 5m, 1h30m
-    #[arg(long, value_name = "TIME", value_parser = duration_secs)]
+    #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
     pub deadline: Option<f64>,
 
     /// The job may cost at most this much, in the currency of the prices: 5, 0.25
-    #[arg(long, value_name = "MONEY", value_parser = money)]
+    #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
     pub budget: Option<f64>,
 
     /// How probable it has to be that the deadline and the budget are kept: 0.9 or 90%
-    #[arg(long, value_name = "P", default_value_t = DEFAULT_PROBABILITY, value_parser = probability)]
+    #[arg(long, value_name = "P", default_value_t = DEFAULT_PROBABILITY, value_parser = probability, allow_negative_numbers = true)]
     pub probability: f64,
 
     /// Numbers of executors to choose from: 1-8 or 1,2,4 [default: 1 to the largest measured]

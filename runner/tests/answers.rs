@@ -45,7 +45,7 @@ fn a_plan_reads_well_in_every_form() {
 
 #[test]
 fn a_budget_alone_or_with_a_deadline_reads_well() {
-    golden("plan-budget", &lenet5(&["plan", "--budget", "0.0003"]));
+    golden("plan-budget", &lenet5(&["plan", "--budget", "0.000303"]));
     golden("plan-budget-and-deadline", &lenet5(&["plan", "--deadline", "15s", "--budget", "0.00028"]));
     golden("plan-too-sure", &lenet5(&["plan", "--deadline", "15s", "--probability", "99%"]));
     golden("plan-small-budget", &lenet5(&["plan", "--budget", "0.0001"]));
@@ -121,6 +121,16 @@ fn with_too_few_samples_the_first_ones_are_advised() {
     let one = home.write("one.jsonl", &one.replace(r#""image_px":28"#, r#""image_px":32"#));
     let choices = ["--executors", "1-2", "--cores", "1-2", "--output", "more.jsonl"];
     golden("advise-first", &home.run(&[&["advise", &one], &choices[..]].concat()));
+}
+
+#[test]
+fn a_negative_number_is_answered_with_what_to_write() {
+    let wrong = [("--deadline", "a time above 0"), ("--budget", "money above 0"), ("--probability", "between 0 and 1")];
+    for (option, sentence) in wrong {
+        let answer = lenet5(&["plan", option, "-5"]);
+        assert_eq!(answer.code, 2);
+        assert!(answer.stderr.contains(sentence), "{}", answer.stderr);
+    }
 }
 
 #[test]

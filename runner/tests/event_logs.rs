@@ -103,6 +103,19 @@ fn a_folder_of_logs_and_a_rolling_log_in_many_files_are_read_in_order() {
 }
 
 #[test]
+fn the_file_of_samples_may_lie_among_the_logs() {
+    let home = Foreglow::new();
+    std::fs::create_dir(home.path("events")).unwrap();
+    std::fs::copy(log("3.5-measured"), home.path("events/app-1")).unwrap();
+    let (folder, output) = (home.path("events"), home.path("events/samples.jsonl"));
+    let answers = [0, 1].map(|_| home.run(&["import", "--format", "json", "--output", &output, &folder]));
+    for answer in &answers {
+        assert_eq!((answer.code, samples(answer).len()), (0, 2), "{}", answer.stderr);
+    }
+    assert_eq!(std::fs::read_to_string(&output).unwrap().lines().count(), 2);
+}
+
+#[test]
 fn what_a_log_does_not_say_is_asked_for_and_never_made_up() {
     let home = Foreglow::new();
     let none = import(&home, &[&log("4.1-stages.zstd")]);

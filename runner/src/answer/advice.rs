@@ -106,15 +106,16 @@ impl AdviceAnswer {
     /// Stop or go on, and why.
     fn headline(&self) -> String {
         let saving = self.expected_saving.map(|share| format_percent(share * 100.0));
+        let what = if self.question.wants_speed() { "time" } else { "money" };
         match (&self.verdict, saving) {
             (Verdict::First { reason }, _) => format!("FIRST SAMPLES: nothing can be predicted yet: {reason}."),
             (Verdict::Enough, Some(saving)) => format!(
-                "STOP: no other configuration is expected to save more than {saving} of the money, so the answer of \
+                "STOP: no other configuration is expected to save more than {saving} of the {what}, so the answer of \
                  `foreglow plan` stands."
             ),
             (Verdict::GoOn, Some(saving)) => {
                 format!(
-                    "GO ON: another configuration is still expected to save {saving} of the recommended one's money."
+                    "GO ON: another configuration is still expected to save {saving} of the recommended one's {what}."
                 )
             }
             (Verdict::GoOn, None) => {

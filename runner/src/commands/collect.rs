@@ -94,7 +94,7 @@ struct GridArgs {
 
     /// Repeat each combination until its median is known to so much: 2%. It lies in the interval with a probability of 95 %,
     /// which takes 6 runs or more
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = share, allow_negative_numbers = true)]
     precision: Option<f64>,
 }
 
@@ -103,11 +103,11 @@ struct GridArgs {
 #[command(next_help_heading = "Budget")]
 struct BudgetArgs {
     /// Make no run that would not end within this time from the start: 90s, 10m, 1h30m
-    #[arg(long, value_name = "TIME", value_parser = duration_secs)]
+    #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
     budget_time: Option<f64>,
 
     /// Make no run that would cost more than is left of this, in the currency of the prices: 0.5
-    #[arg(long, value_name = "MONEY", value_parser = money)]
+    #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
     budget_money: Option<f64>,
 
     /// Price sheet, JSON [default: a published list price]

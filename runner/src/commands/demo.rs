@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use foreglow_model::{Grid, Predictor, Setting};
+use foreglow_model::{Grid, Prediction, Predictor, Setting};
 use foreglow_shared::{Context, Job, LeftOut, Observation, Outcome, Question, Sample, View, group_by_context};
 
 use super::run::DEFAULT_MEMORY_MIB;
@@ -28,7 +28,7 @@ const GRID: [(u32, u32); 3] = [(1, 1), (1, 2), (2, 1)];
 const LEFT_OUT: (u32, u32) = (2, 2);
 const SMALL_RATES: [f64; 2] = [0.01, 0.1];
 const REPEAT: u32 = 3;
-/// The deadline where the person names none, between the fastest configuration's time (0) and one core's (1).
+/// The deadline where the person names none, between what the fastest configuration keeps (0) and one core's time (1).
 const DEADLINE_PLACE: f64 = 0.5;
 
 /// Measure a real CNN here on small samples, predict the whole job, check the prediction, and open the planner on it
@@ -42,7 +42,7 @@ pub struct Args {
     partition_size: u32,
 
     /// The job must be done within this time: 90s, 5m, 1h30m [default: half-way from the fastest to one core]
-    #[arg(long, value_name = "TIME", value_parser = duration_secs)]
+    #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
     deadline: Option<f64>,
 
     #[command(flatten)]
@@ -92,7 +92,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let known = bench.known()?;
     let predictor = fit(&known)?;
     let mut question = args.bill.about(&known.observations)?;
-    question.deadline_secs = args.deadline.or_else(|| usual_deadline_secs(&predictor));
+    question.deadline_secs = args.deadline.or_else(|| usual_deadline_secs(&predictor, question.probability));
     let decision = DecisionAnswer::new(&known, &predictor, &question)?;
     question.what_if = decision.what_if().unwrap_or(question.what_if);
     let planner = collector.as_ref().map_or_else(|| serve::DEFAULT_PLANNER.to_owned(), Collector::url);
@@ -224,13 +224,18 @@ fn link(job: Job, question: Question, planner: &str) -> String {
     View { job, question, pins: Vec::new(), left_out: LeftOut::default() }.to_link(planner)
 }
 
-/// A deadline that some configurations meet and others miss, in whole seconds where there are some.
-fn usual_deadline_secs(predictor: &Predictor) -> Option<f64> {
-    let time = |(executors, cores_per_executor)| {
-        predictor.predict(Setting { executors, cores_per_executor, sampling_rate: 1.0 }).completion_time_secs
+/// A deadline that the fastest configuration keeps with this probability and slower ones miss, where they are that much
+/// slower; in whole seconds where there are some.
+fn usual_deadline_secs(predictor: &Predictor, probability: f64) -> Option<f64> {
+    let predict = |(executors, cores_per_executor)| {
+        predictor.predict(Setting { executors, cores_per_executor, sampling_rate: 1.0 })
     };
-    let slowest = time(GRID[0])?;
-    let fastest = GRID.into_iter().chain([LEFT_OUT]).filter_map(time).min_by(f64::total_cmp)?;
-    let secs = fastest + (slowest - fastest) * DEADLINE_PLACE;
+    let slowest = predict(GRID[0]).completion_time_secs?;
+    let kept = |prediction: Prediction| {
+        let ratio = prediction.spread.map_or(1.0, |spread| spread.quantile(probability));
+        Some(prediction.completion_time_secs? * if ratio.is_finite() { ratio } else { 1.0 })
+    };
+    let fastest = GRID.into_iter().chain([LEFT_OUT]).map(predict).filter_map(kept).min_by(f64::total_cmp)?;
+    let secs = fastest.max(fastest + (slowest - fastest) * DEADLINE_PLACE);
     Some(if secs >= 10.0 { secs.ceil() } else { (secs * 100.0).ceil() / 100.0 })
 }

@@ -133,8 +133,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut samples: Vec<Sample> = Vec::new();
     let (mut new, mut unused) = (0, 0);
     for input in &args.inputs {
-        for log in find(input, &args.application, folder.path())? {
-            let read = take_samples(&log, &labels, &mut |sample| {
+        for log in find(input, &args.application, folder.path())?.iter().filter(|log| !is_output(log, &args.output)) {
+            let read = take_samples(log, &labels, &mut |sample| {
                 if seen.insert(sample.id) {
                     if kept.insert(sample.id) {
                         file.append(&sample)?;
@@ -167,6 +167,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             Err(unusable(format!("{unused} of the logs or files gave no sample, or not all; the reasons stand above")))
         }
     }
+}
+
+/// Whether it is the file to which the samples go, which may lie in a folder that is read.
+fn is_output(log: &LogFiles, output: &Path) -> bool {
+    let is_it = |output: &PathBuf| log.files.iter().all(|file| file.canonicalize().is_ok_and(|file| file == *output));
+    output.canonicalize().is_ok_and(|output| is_it(&output))
 }
 
 /// Hands out the samples of one log, or of a file of samples.

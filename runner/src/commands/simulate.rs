@@ -38,7 +38,7 @@ pub struct Args {
     cores: Option<Counts>,
 
     /// The application must be done within this time: 90s, 5m, 1h30m
-    #[arg(long, value_name = "TIME", value_parser = duration_secs)]
+    #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
     deadline: Option<f64>,
 
     /// Files of samples of the same job, for the predictor; `-` is standard input

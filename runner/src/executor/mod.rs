@@ -3,6 +3,8 @@
 mod bare_loop;
 mod bounds;
 mod data;
+#[cfg(test)]
+mod lost_device;
 pub mod protocol;
 mod slot;
 pub mod training;

@@ -14,6 +14,7 @@ use super::data::Data;
 use super::protocol::{Assignment, BrokenImage, Partition, Phases, Report};
 use super::{Reports, peak_memory_mib};
 use crate::cnn::Cnn;
+use crate::device::failure;
 use crate::input::{Decoder, Item, ItemError, images_in_sample};
 
 /// Mini-batches of each size that go through before the first partition: the first one makes the device compile and tune,
@@ -103,7 +104,7 @@ impl Slot {
             receive(last, &mut phases)?;
         }
         let idle = Instant::now();
-        self.device.sync().map_err(|error| anyhow::anyhow!("the device failed: {error:?}"))?;
+        self.device.sync().map_err(failure)?;
         phases.forward_secs += idle.elapsed().as_secs_f64();
         let images = partition.len - broken.len() as u64;
         let peak_memory_mib = peak_memory_mib("self");
@@ -175,9 +176,7 @@ struct InFlight {
 fn receive(sent: InFlight, phases: &mut Phases) -> anyhow::Result<()> {
     let Some(classes) = sent.classes else { return Ok(()) };
     let start = Instant::now();
-    let classes = classes
-        .try_into_data()
-        .map_err(|error| anyhow::anyhow!("the answer of the CNN could not be read from the device: {error:?}"))?;
+    let classes = classes.try_into_data().map_err(failure).context("the answer of the CNN could not be read")?;
     anyhow::ensure!(classes.num_elements() == sent.images, "the CNN answered for another number of images");
     phases.forward_secs += start.elapsed().as_secs_f64();
     Ok(())

@@ -111,12 +111,17 @@ impl fmt::Display for Warning {
                 "{processes} other programs computed on the accelerator before the run, which was {use_percent} % in use; end \
                  them and measure again"
             ),
-            Self::NoisyRepeats { runs, outliers, spread } => write!(
-                f,
-                "of {runs} equal runs {outliers} lie far from the others, and they spread by {:.1} %; end other programs, and \
-                 repeat until the median is known, for example with --precision 2%",
-                100.0 * spread
-            ),
+            Self::NoisyRepeats { runs, outliers, spread } => {
+                write!(f, "{runs} equal runs spread by {:.1} %", 100.0 * spread)?;
+                match outliers {
+                    0 => Ok(()),
+                    1 => f.write_str(", and 1 of them lies far from the others"),
+                    _ => write!(f, ", and {outliers} of them lie far from the others"),
+                }?;
+                f.write_str(
+                    "; end other programs, and repeat until the median is known, for example with --precision 2%",
+                )
+            }
             Self::ThrottledAccelerator => {
                 f.write_str("heat or power slows the accelerator; let it cool, or expect no better of it")
             }
@@ -138,6 +143,8 @@ mod tests {
         assert_eq!(serde_json::from_value::<Vec<Warning>>(json).unwrap(), warnings);
         let noisy = Warning::of_repetitions(6, &Repetitions::of(&[2.0, 2.0, 2.0, 2.0, 2.0, 9.0]).unwrap());
         assert_eq!(noisy, Some(Warning::NoisyRepeats { runs: 6, outliers: 1, spread: 0.0 }));
+        let sentence = noisy.unwrap().to_string();
+        assert!(sentence.starts_with("6 equal runs spread by 0.0 %, and 1 of them lies far from the others; end"));
         assert_eq!(Warning::of_repetitions(3, &Repetitions::of(&[2.0, 2.01, 1.99]).unwrap()), None);
         assert!(warnings[0].to_string().contains("took 0.5 processors"), "{}", warnings[0]);
     }

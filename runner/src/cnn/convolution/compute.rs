@@ -1,7 +1,5 @@
 //! A convolution and its gradients as products of matrices, several images at a time.
 
-use std::borrow::Cow;
-
 use super::geometry::{Geometry, Portion};
 use super::limit;
 use super::patches::{add_back, interleave, lay_out, separate};
@@ -34,8 +32,7 @@ pub struct Gradients {
 /// The convolution of `images` (`[n, channels, height, width]`) with `weights` (`[out, channels, down, across]`):
 /// `[n, out, height, width]`.
 pub fn forward(shape: &Geometry, images: &[f32], weights: &[f32], after: Option<After<'_>>) -> Vec<f32> {
-    let (shape, weights, steps) = useful(shape, weights);
-    let (shape, weights) = (&shape, Matrix { numbers: &weights, steps });
+    let weights = Matrix { numbers: weights, steps: [shape.patch(), 1] };
     let channels = shape.channels[1];
     let count = shape.images * channels * shape.outputs();
     let mut all = Vec::with_capacity(count);
@@ -80,8 +77,7 @@ pub fn forward(shape: &Geometry, images: &[f32], weights: &[f32], after: Option<
 
 /// The gradients of the images and of the weights, from that of the output.
 pub fn backward(shape: &Geometry, images: &[f32], weights: &[f32], output: &[f32], wants: [bool; 2]) -> Gradients {
-    let (whole, (shape, weights, [down, across])) = (shape, useful(shape, weights));
-    let (shape, turned) = (&shape, Matrix { numbers: &weights, steps: [across, down] });
+    let turned = Matrix { numbers: weights, steps: [1, shape.patch()] };
     let [inputs, channels] = shape.channels;
     let mut of_images = wants[0].then(|| vec![0.0; shape.images * inputs * shape.inputs()]);
     let mut of_weights = wants[1].then(|| Vec::with_capacity(channels * shape.patch()));
@@ -141,7 +137,7 @@ pub fn backward(shape: &Geometry, images: &[f32], weights: &[f32], output: &[f32
             }
         }
     }
-    Gradients { images: of_images, weights: of_weights.map(|numbers| put_back(whole, shape, numbers)) }
+    Gradients { images: of_images, weights: of_weights }
 }
 
 vectorised! {
@@ -215,46 +211,4 @@ fn patches<'a>(
     let columns = columns.of(shape.patch() * width);
     lay_out(shape, &portion.rows, count, planes, columns);
     Matrix { numbers: columns, steps: [width, 1] }
-}
-
-/// The convolution with the taps alone that find the images, and their weights as a matrix of a row for each output channel.
-fn useful<'a>(shape: &Geometry, weights: &'a [f32]) -> (Geometry, Cow<'a, [f32]>, [usize; 2]) {
-    let taps = shape.useful_taps();
-    let cut = shape.with_taps(&taps);
-    if cut.kernel == shape.kernel {
-        return (cut, weights.into(), [cut.patch(), 1]);
-    }
-    let size = shape.kernel[0] * shape.kernel[1];
-    if cut.kernel == [1, 1] {
-        let first = taps[0].start * shape.kernel[1] + taps[1].start;
-        return (cut, weights[first..].into(), [shape.patch(), size]);
-    }
-    let mut few = Vec::with_capacity(shape.channels[1] * cut.patch());
-    for plane in weights.chunks_exact(size) {
-        for row in taps[0].clone() {
-            few.extend_from_slice(&plane[row * shape.kernel[1]..][taps[1].clone()]);
-        }
-    }
-    (cut, few.into(), [cut.patch(), 1])
-}
-
-/// The gradient of all weights from that of the useful ones; the others have none.
-fn put_back(whole: &Geometry, cut: &Geometry, numbers: Vec<f32>) -> Vec<f32> {
-    if whole.kernel == cut.kernel {
-        return numbers;
-    }
-    let taps = whole.useful_taps();
-    let size = whole.kernel[0] * whole.kernel[1];
-    let mut all = vec![0.0; whole.channels[1] * whole.patch()];
-    if cut.kernel == [1, 1] {
-        let first = taps[0].start * whole.kernel[1] + taps[1].start;
-        all[first..].iter_mut().step_by(size).zip(numbers).for_each(|(to, from)| *to = from);
-        return all;
-    }
-    for (plane, few) in all.chunks_exact_mut(size).zip(numbers.chunks_exact(cut.kernel[0] * cut.kernel[1])) {
-        for (row, few) in taps[0].clone().zip(few.chunks_exact(cut.kernel[1])) {
-            plane[row * whole.kernel[1]..][taps[1].clone()].copy_from_slice(few);
-        }
-    }
-    all
 }

@@ -13,6 +13,7 @@ mod geometry;
 mod max_pool;
 mod patches;
 mod product;
+mod taps;
 #[cfg(test)]
 mod tests;
 
@@ -130,6 +131,9 @@ fn numbers(tensor: Tensor<1>) -> Option<Vec<f32>> {
 /// A convolution that is worked through here.
 #[derive(Clone, Copy, Debug)]
 struct Work {
+    /// As the layer has it.
+    whole: Geometry,
+    /// With the taps alone that find the images.
     shape: Geometry,
     /// Whether each channel is seen by itself; else all see all.
     is_depthwise: bool,
@@ -139,12 +143,13 @@ impl Work {
     /// `None` where it is a kind of convolution that Burn is left with.
     fn of(conv: &Conv2d, images: &Tensor<4>) -> Option<Self> {
         let [outputs, _, down, across] = conv.weight.dims();
-        let shape = Geometry::of(images.dims(), outputs, [down, across], conv.stride, &conv.padding)?;
+        let whole = Geometry::of(images.dims(), outputs, [down, across], conv.stride, &conv.padding)?;
+        let shape = whole.with_taps(&whole.useful_taps());
         let is_depthwise = conv.groups > 1 && conv.groups == shape.channels[0] && shape.channels[0] == outputs;
         if conv.dilation != [1, 1] || !(conv.groups == 1 || is_depthwise) {
             return None;
         }
-        Some(Self { shape, is_depthwise })
+        Some(Self { whole, shape, is_depthwise })
     }
 
     /// On a device that does not differentiate; `None` where that is not the processor.
@@ -169,7 +174,7 @@ impl Work {
         };
         let beside = beside.as_ref().map(slice);
         let after = after.map(|(scale, shift)| After { scale, shift, beside, range: then.range() });
-        Some(Tensor::from_primitive::<Flex>(self.forward(&images?, &weights?, after)))
+        Some(Tensor::from_primitive::<Flex>(self.forward(&images?, &self.useful(weights?), after)))
     }
 
     /// On a device that differentiates.
@@ -179,7 +184,7 @@ impl Work {
         let weights = conv.weight.val().try_into_primitive::<Differentiating>().ok()?;
         let (images, images_node) = images.into_parts();
         let (weights, weights_node) = weights.into_parts();
-        let (images, weights) = (on_processor(&images)?, on_processor(&weights)?);
+        let (images, weights) = (on_processor(&images)?, self.useful(on_processor(&weights)?));
         let output = self.forward(&images, &weights, None);
         let tracked = Backward::<Flex, 2>::prepare::<NoCheckpointing>(Convolution, [images_node, weights_node]);
         let output = match tracked.compute_bound().stateful() {
@@ -187,6 +192,14 @@ impl Work {
             OpsKind::UnTracked(prepared) => prepared.finish(output),
         };
         Some(Tensor::from_primitive::<Differentiating>(output))
+    }
+
+    /// The weights of the taps that find the images.
+    fn useful(self, weights: FlexTensor) -> FlexTensor {
+        let [outputs, inputs, _, _] = weights.layout().shape().dims();
+        let [down, across] = self.shape.kernel;
+        let few = taps::pick(&self.whole, slice(&weights));
+        few.map_or(weights, |few| tensor(few, [outputs, inputs, down, across]))
     }
 
     fn forward(self, images: &FlexTensor, weights: &FlexTensor, after: Option<After<'_>>) -> FlexTensor {
@@ -219,16 +232,17 @@ impl Backward<Flex, 2> for Convolution {
 
     fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
         let output = grads.consume::<Flex>(&ops.node).to_contiguous();
-        let (Work { shape, is_depthwise }, images, weights) = ops.state;
+        let (Work { whole, shape, is_depthwise }, images, weights) = ops.state;
         let wants = [0, 1].map(|parent| ops.parents[parent].is_some());
         let run = if is_depthwise { depthwise::backward } else { compute::backward };
         let found = run(&shape, slice(&images), slice(&weights), slice(&output), wants);
         let [inputs, outputs] = shape.channels;
         let sizes = [
             [shape.images, inputs, shape.side[0], shape.side[1]],
-            [outputs, if is_depthwise { 1 } else { inputs }, shape.kernel[0], shape.kernel[1]],
+            [outputs, if is_depthwise { 1 } else { inputs }, whole.kernel[0], whole.kernel[1]],
         ];
-        for ((parent, numbers), size) in ops.parents.iter().zip([found.images, found.weights]).zip(sizes) {
+        let of_weights = found.weights.map(|few| taps::put_back(&whole, few));
+        for ((parent, numbers), size) in ops.parents.iter().zip([found.images, of_weights]).zip(sizes) {
             if let Some((parent, numbers)) = parent.as_ref().zip(numbers) {
                 grads.register::<Flex>(parent.id, tensor(numbers, size));
             }

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use foreglow_shared::event_log::{Application, EventLogReader, Run};
 use foreglow_shared::{Outcome, Uuid};
 
-use super::{Stop, failed_or_out_of_memory};
+use super::run::{Stop, failed_or_out_of_memory};
 use crate::executor::protocol::Report;
 
 /// The label that names a run.

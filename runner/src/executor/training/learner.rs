@@ -11,11 +11,13 @@ use super::super::data::Data;
 use super::super::protocol::{BrokenImage, Phases, Tally};
 use super::super::slot::words;
 use crate::cnn::{Architecture, Cnn, Numbers, Shape, seed_dropout};
+use crate::device::failure;
 use crate::input::{Decoder, ItemError, Sample};
 
-/// A thread's handle on the CNN, whose numbers come with each mini-batch.
+/// A thread's handle on the CNN, whose numbers come with each mini-batch and go with it, so that they can be changed where
+/// they lie.
 pub struct Learner {
-    cnn: Box<dyn Cnn>,
+    empty: Box<dyn Cnn>,
     device: Device,
     decoder: Decoder,
     shape: Shape,
@@ -51,7 +53,8 @@ impl Lesson {
     }
 }
 
-fn sum(here: &mut Vec<Tensor<1>>, there: Vec<Tensor<1>>) {
+/// Adds tensors to others; to none, they are the sum.
+pub fn sum(here: &mut Vec<Tensor<1>>, there: Vec<Tensor<1>>) {
     if here.is_empty() {
         *here = there;
         return;
@@ -64,7 +67,7 @@ impl Learner {
     pub fn new(architecture: &Architecture, data: &Data, device: &Device) -> Self {
         let device = device.clone().autodiff();
         Self {
-            cnn: architecture.build_empty(data.shape(), &device),
+            empty: architecture.build_empty(data.shape(), &device),
             decoder: data.decoder(),
             shape: data.shape(),
             classes: architecture.classes,
@@ -115,20 +118,20 @@ impl Learner {
     ) -> anyhow::Result<Lesson> {
         let start = Instant::now();
         seed_dropout(seed);
-        self.cnn.take(numbers);
-        let scores = self.cnn.forward(self.batch(share, &self.device));
+        let cnn = self.with(numbers);
+        let scores = cnn.forward(self.batch(share, &self.device));
         let labels = self.labels(share, &self.device);
         let loss = CrossEntropyLossConfig::new().init(&self.device).forward(scores.clone(), labels);
-        self.device.sync().map_err(|error| anyhow::anyhow!("the device failed: {error:?}"))?;
+        self.device.sync().map_err(failure)?;
         let forward = Instant::now();
 
         let part = share.len() as f64 / mini_batch as f64;
         let mut all = (loss.clone() * part).backward();
-        let gradients = self.cnn.gradients(&mut all);
+        let gradients = cnn.gradients(&mut all);
         drop(all);
         let running = match numbers.running.is_empty() {
             true => Vec::new(),
-            false => self.cnn.numbers().running.into_iter().map(|running| running * part).collect(),
+            false => cnn.numbers().running.into_iter().map(|running| running * part).collect(),
         };
         let tally = tally(scores.without_autodiff(), loss.without_autodiff(), share)?;
         let phases = Phases {
@@ -147,12 +150,18 @@ impl Learner {
         if share.is_empty() {
             return Ok(Tally::default());
         }
-        self.cnn.take(numbers);
+        let cnn = self.with(numbers);
         let device = self.device.clone().without_autodiff();
         let share: Vec<&Example> = share.iter().collect();
-        let scores = self.cnn.trained().forward(self.batch(&share, &device));
+        let scores = cnn.trained().forward(self.batch(&share, &device));
         let loss = CrossEntropyLossConfig::new().init(&device).forward(scores.clone(), self.labels(&share, &device));
         tally(scores, loss, &share)
+    }
+
+    fn with(&self, numbers: &Numbers) -> Box<dyn Cnn> {
+        let mut cnn = self.empty.share();
+        cnn.take(numbers);
+        cnn
     }
 
     fn batch(&self, share: &[&Example], device: &Device) -> Tensor<4> {
@@ -168,12 +177,9 @@ impl Learner {
 }
 
 fn tally(scores: Tensor<2>, loss: Tensor<1>, share: &[&Example]) -> anyhow::Result<Tally> {
-    let unread = "the answer of the CNN could not be read from the device";
-    let read = |data: Result<TensorData, _>| {
-        data.map_err(|error: burn::tensor::ExecutionError| anyhow::anyhow!("{unread}: {error:?}"))
-    };
-    let classes = read(scores.argmax(1).try_into_data())?;
-    let loss = read(loss.try_into_data())?.iter::<f32>().next().context(unread)?;
+    let unread = "the answer of the CNN could not be read";
+    let classes = scores.argmax(1).try_into_data().map_err(failure).context(unread)?;
+    let loss = loss.try_into_data().map_err(failure).context(unread)?.iter::<f32>().next().context(unread)?;
     let correct =
         classes.iter::<i64>().zip(share).filter(|(class, example)| *class == i64::from(example.label)).count();
     let images = share.len() as u64;

@@ -4,6 +4,7 @@ mod inbox;
 mod learner;
 mod optimizer;
 mod peers;
+mod pieces;
 mod replica;
 mod settings;
 mod state;
@@ -196,17 +197,20 @@ impl Trainee<'_> {
         let epoch = steps.start / self.deal().steps();
         let examples = self.replica.read(self.sample, mini_batches, &mut phases, &mut broken)?;
         for (step, mini_batch) in steps.zip(examples) {
-            let mut lesson = self.replica.learn(&mini_batch, step)?;
-            tally += lesson.tally;
-            phases += lesson.phases;
-            let images = lesson.tally.images;
+            let mut lessons = self.replica.learn(&mini_batch, step)?;
+            let mut images = 0;
+            for lesson in &lessons {
+                tally += lesson.tally;
+                phases += lesson.phases;
+                images += lesson.tally.images;
+            }
             let learned = match (&self.peers, self.training.average_every) {
                 (Some(peers), 1) => {
-                    let mut list = self.replica.write_down_lesson(&lesson)?;
+                    let mut list = self.replica.write_down_lessons(lessons)?;
                     let (all, time) = peers.average(&mut list, images as f64)?;
                     self.add_time(time, &mut phases);
                     let start = Instant::now();
-                    self.replica.read_lesson(&list, &mut lesson)?;
+                    lessons = vec![self.replica.read_lesson(&list)?];
                     self.replica.idle(start, &mut phases.average_secs)?;
                     all
                 }
@@ -215,7 +219,7 @@ impl Trainee<'_> {
             if learned > 0.0 {
                 let start = Instant::now();
                 let learning_rate = self.training.learning_rate(step, self.deal().steps());
-                self.replica.step(lesson, learning_rate)?;
+                self.replica.step(lessons, learning_rate)?;
                 self.replica.idle(start, &mut phases.backward_secs)?;
             }
             unshared.steps += 1;

@@ -1,8 +1,7 @@
 //! The optimisers. Burn has them too, but keeps their state to itself: here it is averaged among executors and handed from
 //! one round to the next.
 
-use burn::backend::{Flex, flex::FlexTensor};
-use burn::tensor::{DType, Tensor, TensorData};
+use burn::tensor::Tensor;
 
 use super::settings::Optimizer;
 
@@ -11,8 +10,22 @@ const BETA_1: f64 = 0.9;
 const BETA_2: f64 = 0.999;
 const EPSILON: f64 = 1e-8;
 
-/// Numbers that are stepped at once.
-const PIECE: usize = 4096;
+/// When a step is taken, and how far it goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// The learning rate.
+    pub learning_rate: f64,
+    /// The step's number, from 1 on.
+    pub step: u64,
+}
+
+impl Pace {
+    /// What Adam's two moments, which began with zeros, are divided by.
+    fn biases(self) -> [f64; 2] {
+        let step = i32::try_from(self.step).unwrap_or(i32::MAX);
+        [BETA_1, BETA_2].map(|beta| 1.0 - beta.powi(step))
+    }
+}
 
 impl Optimizer {
     /// Tensors of state that it keeps for each parameter.
@@ -24,68 +37,56 @@ impl Optimizer {
         }
     }
 
-    /// Changes a parameter by its gradient, and the state with it, which begins with zeros. `step` counts from 1.
-    pub fn step(
-        self,
-        parameter: Tensor<1>,
-        gradient: Tensor<1>,
-        state: &mut [Tensor<1>],
-        learning_rate: f64,
-        step: u64,
-    ) -> Tensor<1> {
+    /// Changes a parameter by its gradient, and the state with it, which begins with zeros: on any device.
+    pub fn step(self, parameter: Tensor<1>, gradient: Tensor<1>, state: &mut [Tensor<1>], pace: Pace) -> Tensor<1> {
+        let rate = pace.learning_rate;
         match (self, state) {
+            // v ← μ·v + g, w ← w − η·v: PyTorch's form, without dampening.
             (Self::Sgd { momentum }, [velocity]) => {
-                // v ← μ·v + g, w ← w − η·v: PyTorch's form, without dampening.
-                if let Some((weights, changed)) =
-                    with_momentum([&parameter, &gradient, velocity], momentum, learning_rate)
-                {
-                    *velocity = changed;
-                    return weights;
-                }
                 *velocity = take(velocity) * momentum + gradient;
-                parameter - velocity.clone() * learning_rate
+                parameter - velocity.clone() * rate
             }
-            (Self::Sgd { .. }, _) => parameter - gradient * learning_rate,
+            (Self::Sgd { .. }, _) => parameter - gradient * rate,
             (Self::Adam, [mean, square]) => {
                 *mean = take(mean) * BETA_1 + gradient.clone() * (1.0 - BETA_1);
                 *square = take(square) * BETA_2 + gradient.square() * (1.0 - BETA_2);
-                let step = i32::try_from(step).unwrap_or(i32::MAX);
-                let (mean_bias, square_bias) = (1.0 - BETA_1.powi(step), 1.0 - BETA_2.powi(step));
+                let [mean_bias, square_bias] = pace.biases();
                 let spread = (square.clone() / square_bias).sqrt() + EPSILON;
-                parameter - (mean.clone() / spread) * (learning_rate / mean_bias)
+                parameter - (mean.clone() / spread) * (rate / mean_bias)
             }
             // Adam without its two slots: nobody makes one.
             (Self::Adam, _) => parameter,
         }
     }
-}
 
-/// Weights and velocity after a step of gradient descent with momentum, in one pass over the memory, where each of Burn's
-/// operations is one of its own; `None` where the numbers are not on the processor, or no 32-bit floats.
-fn with_momentum(of: [&Tensor<1>; 3], momentum: f64, learning_rate: f64) -> Option<(Tensor<1>, Tensor<1>)> {
-    let plain = |tensor: &Tensor<1>| Some(tensor.clone().try_into_primitive::<Flex>().ok()?.to_contiguous());
-    let [weights, gradient, velocity] = of.map(plain);
-    let (weights, gradient, velocity) = (weights?, gradient?, velocity?);
-    if [&weights, &gradient, &velocity].iter().any(|tensor| tensor.dtype() != DType::F32) {
-        return None;
+    /// The same with numbers that lie in memory: one pass, where each operation on tensors is one of its own.
+    pub fn step_numbers(self, weights: &mut [f32], gradient: &[f32], state: &mut [&mut [f32]], pace: Pace) {
+        let rate = pace.learning_rate as f32;
+        let both = weights.iter_mut().zip(gradient);
+        match (self, state) {
+            (Self::Sgd { momentum }, [velocity]) => {
+                let momentum = momentum as f32;
+                for ((weight, gradient), velocity) in both.zip(velocity.iter_mut()) {
+                    *velocity = *velocity * momentum + gradient;
+                    *weight -= *velocity * rate;
+                }
+            }
+            (Self::Sgd { .. }, _) => both.for_each(|(weight, gradient)| *weight -= gradient * rate),
+            (Self::Adam, [mean, square]) => {
+                let [keep_mean, keep_square] = [BETA_1, BETA_2].map(|beta| beta as f32);
+                let [add_mean, add_square] = [BETA_1, BETA_2].map(|beta| (1.0 - beta) as f32);
+                let [mean_bias, square_bias] = pace.biases();
+                let (rate, square_bias, epsilon) =
+                    ((pace.learning_rate / mean_bias) as f32, square_bias as f32, EPSILON as f32);
+                for (((weight, gradient), mean), square) in both.zip(mean.iter_mut()).zip(square.iter_mut()) {
+                    *mean = *mean * keep_mean + gradient * add_mean;
+                    *square = *square * keep_square + gradient * gradient * add_square;
+                    *weight -= *mean / ((*square / square_bias).sqrt() + epsilon) * rate;
+                }
+            }
+            (Self::Adam, _) => {}
+        }
     }
-    let (weights, gradient): (&[f32], &[f32]) = (weights.as_slice()?, gradient.as_slice()?);
-    let (momentum, learning_rate) = (momentum as f32, learning_rate as f32);
-    let count = weights.len();
-    let (mut changed, mut velocities) = (Vec::with_capacity(count), Vec::with_capacity(count));
-    // A piece at a time, so that what the first line has made is still near for the second.
-    let pieces = weights.chunks(PIECE).zip(gradient.chunks(PIECE)).zip(velocity.as_slice::<f32>()?.chunks(PIECE));
-    for ((weights, gradient), velocity) in pieces {
-        let done = velocities.len();
-        velocities.extend(velocity.iter().zip(gradient).map(|(velocity, gradient)| velocity * momentum + gradient));
-        let both = weights.iter().zip(&velocities[done..]);
-        changed.extend(both.map(|(weight, velocity)| weight - velocity * learning_rate));
-    }
-    let tensor = |numbers: Vec<f32>| {
-        let count = numbers.len();
-        Tensor::from_primitive::<Flex>(FlexTensor::from_data(TensorData::new(numbers, [count])))
-    };
-    Some((tensor(changed), tensor(velocities)))
 }
 
 /// Takes a tensor out, so that its memory can be used for the next one.
@@ -103,15 +104,28 @@ mod tests {
 
     const GRADIENTS: [[f32; 3]; 4] = [[0.5, -1.0, 0.0], [0.25, -0.5, 1e-3], [-2.0, 0.1, 0.3], [0.0, 0.0, -4.0]];
 
-    fn ours(optimizer: Optimizer) -> Vec<f32> {
+    fn paces() -> impl Iterator<Item = Pace> {
+        (1..).map(|step| Pace { learning_rate: 0.1, step })
+    }
+
+    fn with_tensors(optimizer: Optimizer) -> Vec<f32> {
         let device = Device::flex();
         let mut weights = Tensor::from_data([1.0, 2.0, 3.0], &device);
         let mut state = vec![Tensor::zeros([3], &device); optimizer.slots()];
-        for (step, gradient) in GRADIENTS.into_iter().enumerate() {
-            let gradient = Tensor::from_data(gradient, &device);
-            weights = optimizer.step(weights, gradient, &mut state, 0.1, step as u64 + 1);
+        for (gradient, pace) in GRADIENTS.into_iter().zip(paces()) {
+            weights = optimizer.step(weights, Tensor::from_data(gradient, &device), &mut state, pace);
         }
         weights.into_data().try_to_vec().unwrap()
+    }
+
+    fn with_numbers(optimizer: Optimizer) -> Vec<f32> {
+        let mut weights = vec![1.0, 2.0, 3.0];
+        let mut state = vec![[0.0; 3]; optimizer.slots()];
+        for (gradient, pace) in GRADIENTS.iter().zip(paces()) {
+            let mut state: Vec<&mut [f32]> = state.iter_mut().map(|slot| &mut slot[..]).collect();
+            optimizer.step_numbers(&mut weights, gradient, &mut state, pace);
+        }
+        weights
     }
 
     fn burns<O: burn::optim::Optimizer>(optimizer: &O) -> Vec<f32> {
@@ -124,20 +138,20 @@ mod tests {
         weights.into_data().try_to_vec().unwrap()
     }
 
-    fn assert_close(ours: &[f32], theirs: &[f32]) {
-        for (a, b) in ours.iter().zip(theirs) {
-            assert!((a - b).abs() < 1e-5, "{ours:?} and {theirs:?}");
+    fn assert_steps(optimizer: Optimizer, burns: &[f32]) {
+        for ours in [with_tensors(optimizer), with_numbers(optimizer)] {
+            for (a, b) in ours.iter().zip(burns) {
+                assert!((a - b).abs() < 1e-5, "{optimizer:?}: {ours:?} and {burns:?}");
+            }
         }
     }
 
     #[test]
     fn each_optimiser_takes_the_steps_that_burns_takes() {
         let momentum = burn::optim::momentum::MomentumConfig::new().with_momentum(0.9).with_dampening(0.0);
-        assert_close(
-            &ours(Optimizer::Sgd { momentum: 0.9 }),
-            &burns(&SgdConfig::new().with_momentum(Some(momentum)).build()),
-        );
-        assert_close(&ours(Optimizer::Sgd { momentum: 0.0 }), &burns(&SgdConfig::new().build()));
-        assert_close(&ours(Optimizer::Adam), &burns(&AdamConfig::new().with_epsilon(1e-8).build()));
+        let momentum = SgdConfig::new().with_momentum(Some(momentum)).build();
+        assert_steps(Optimizer::Sgd { momentum: 0.9 }, &burns(&momentum));
+        assert_steps(Optimizer::Sgd { momentum: 0.0 }, &burns(&SgdConfig::new().build()));
+        assert_steps(Optimizer::Adam, &burns(&AdamConfig::new().with_epsilon(1e-8).build()));
     }
 }

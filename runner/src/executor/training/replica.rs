@@ -8,10 +8,13 @@ use burn::tensor::{Device, Tensor, TensorData};
 
 use super::super::data::Data;
 use super::super::protocol::{Assignment, BrokenImage, Phases, Tally};
-use super::learner::{Example, Learner, Lesson};
+use super::learner::{Example, Learner, Lesson, sum};
+use super::optimizer::Pace;
+use super::pieces::{Parameter, change};
 use super::settings::Training;
-use super::team::{deal, deal_by_size, together};
+use super::team::{deal, together};
 use crate::cnn::{Architecture, Numbers, Shape};
+use crate::device::failure;
 use crate::input::Sample;
 
 /// A replica: the numbers, the optimiser's state, and C threads.
@@ -22,6 +25,8 @@ pub struct Replica {
     training: Training,
     seed: u64,
     device: Device,
+    /// Whether the numbers lie in the memory of the processor.
+    is_native: bool,
     numbers: Numbers,
     /// The optimiser's tensors of each parameter.
     state: Vec<Vec<Tensor<1>>>,
@@ -53,6 +58,7 @@ impl Replica {
             state: no_state(training, &numbers),
             numbers,
             device,
+            is_native: job.place.is_native(),
             steps: 0,
             is_fresh: true,
         })
@@ -99,11 +105,12 @@ impl Replica {
         Ok(batches.collect())
     }
 
-    /// The gradient of a mini-batch. Its shares are always the same, whoever learns them.
+    /// The gradient of a mini-batch: what each thread has learned is a summand. The shares are always the same, whoever learns
+    /// them.
     ///
     /// # Errors
     /// The device fails, or a thread panicked.
-    pub fn learn(&mut self, mini_batch: &[Example], step: u64) -> anyhow::Result<Lesson> {
+    pub fn learn(&mut self, mini_batch: &[Example], step: u64) -> anyhow::Result<Vec<Lesson>> {
         let size = self.training.share_size as usize;
         let shares: Vec<(u64, Vec<&Example>)> =
             (0..).zip(mini_batch.chunks(size).map(|share| share.iter().collect())).collect();
@@ -117,22 +124,11 @@ impl Replica {
             }
             Ok(lesson)
         })?;
-        let mut lessons = lessons.into_iter().filter(|lesson| lesson.tally.images > 0);
-        let mut whole = lessons.next().unwrap_or_default();
-        for mut lesson in lessons {
-            let both = std::mem::take(&mut whole.gradients).into_iter().zip(std::mem::take(&mut lesson.gradients));
-            let parts = deal_by_size(both.collect(), self.learners.len(), |(gradient, _)| gradient.dims()[0]);
-            let sums = together(&mut self.learners, parts, |_, both| {
-                Ok(both.into_iter().map(|(here, there)| here + there).collect::<Vec<_>>())
-            })?;
-            whole.add(lesson);
-            whole.gradients = sums.into_iter().flatten().collect();
-        }
-        Ok(whole)
+        Ok(lessons.into_iter().filter(|lesson| lesson.tally.images > 0).collect())
     }
 
-    /// Lets every thread learn a share of that many images, and forgets it: the first one makes the device compile and
-    /// tune.
+    /// Lets every thread learn a share of that many images, forgets it, and takes a step that changes nothing: the first of
+    /// each makes the device compile and tune, and finds the memory.
     ///
     /// # Errors
     /// The device fails, or a thread panicked.
@@ -148,31 +144,45 @@ impl Replica {
                 return Ok(());
             }
             learner.learn(numbers, &share.iter().collect::<Vec<_>>(), share.len(), 0).map(drop)
-        })
-        .map(drop)
+        })?;
+        self.step(Vec::new(), 0.0)?;
+        (self.steps, self.is_fresh) = (0, true);
+        Ok(())
     }
 
-    /// Changes the parameters by their gradients.
+    /// Changes the parameters by the sum of their gradients; by none where nothing was learned.
     ///
     /// # Errors
     /// A thread panicked.
-    pub fn step(&mut self, lesson: Lesson, learning_rate: f64) -> anyhow::Result<()> {
+    pub fn step(&mut self, lessons: Vec<Lesson>, learning_rate: f64) -> anyhow::Result<()> {
         self.steps += 1;
         self.is_fresh = false;
-        if !lesson.running.is_empty() {
-            self.numbers.running = lesson.running;
-        }
-        let (optimizer, step) = (self.training.optimizer, self.steps);
         let learned = std::mem::take(&mut self.numbers.learned);
-        let work: Vec<_> = learned.into_iter().zip(lesson.gradients).zip(std::mem::take(&mut self.state)).collect();
-        let parts = deal_by_size(work, self.learners.len(), |((parameter, _), _)| parameter.dims()[0]);
-        let done = together(&mut self.learners, parts, |_, work| {
-            let one = |((parameter, gradient), mut state): ((Tensor<1>, Tensor<1>), Vec<Tensor<1>>)| {
-                (optimizer.step(parameter, gradient, &mut state, learning_rate, step), state)
+        let (mut running, mut gradients) = (Vec::new(), vec![Vec::new(); learned.len()]);
+        for lesson in lessons {
+            sum(&mut running, lesson.running);
+            gradients.iter_mut().zip(lesson.gradients).for_each(|(all, gradient)| all.push(gradient));
+        }
+        if !running.is_empty() {
+            self.numbers.running = running;
+        }
+        let (optimizer, pace) = (self.training.optimizer, Pace { learning_rate, step: self.steps });
+        let all = learned.into_iter().zip(gradients).zip(std::mem::take(&mut self.state));
+        if self.is_native {
+            let parameters = all.map(|((weights, gradients), state)| Parameter::new(weights, gradients, state));
+            let mut parameters = parameters.collect::<anyhow::Result<Vec<_>>>()?;
+            change(&mut self.learners, &mut parameters, |weights, gradient, state| {
+                optimizer.step_numbers(weights, gradient, state, pace);
+            })?;
+            (self.numbers.learned, self.state) = parameters.into_iter().map(Parameter::into_tensors).unzip();
+        } else {
+            let step = |((weights, gradients), mut state): ((Tensor<1>, Vec<Tensor<1>>), Vec<Tensor<1>>)| {
+                let gradient = gradients.into_iter().reduce(|sum, gradient| sum + gradient);
+                let gradient = gradient.unwrap_or_else(|| weights.zeros_like());
+                (optimizer.step(weights, gradient, &mut state, pace), state)
             };
-            Ok(work.into_iter().map(one).collect::<Vec<_>>())
-        })?;
-        (self.numbers.learned, self.state) = done.into_iter().flatten().unzip();
+            (self.numbers.learned, self.state) = all.map(step).unzip();
+        }
         Ok(())
     }
 
@@ -240,28 +250,28 @@ impl Replica {
     ///
     /// # Errors
     /// The device fails.
-    pub fn write_down_lesson(&self, lesson: &Lesson) -> anyhow::Result<Vec<f32>> {
-        let mut list = Vec::new();
-        append(&mut list, lesson.gradients.iter().chain(&lesson.running))?;
-        if lesson.tally.images == 0 {
+    pub fn write_down_lessons(&self, lessons: Vec<Lesson>) -> anyhow::Result<Vec<f32>> {
+        let (mut whole, mut list) = (Lesson::default(), Vec::new());
+        lessons.into_iter().for_each(|lesson| whole.add(lesson));
+        append(&mut list, whole.gradients.iter().chain(&whole.running))?;
+        if list.is_empty() {
             let count = |tensors: &[Tensor<1>]| tensors.iter().map(|tensor| tensor.dims()[0]).sum::<usize>();
             list.resize(count(&self.numbers.learned) + count(&self.numbers.running), 0.0);
         }
         Ok(list)
     }
 
-    /// Puts other gradients and running statistics into a lesson.
+    /// The gradients and running statistics of such a list.
     ///
     /// # Errors
     /// The list is of another CNN.
-    pub fn read_lesson(&self, list: &[f32], lesson: &mut Lesson) -> anyhow::Result<()> {
+    pub fn read_lesson(&self, list: &[f32]) -> anyhow::Result<Lesson> {
         let mut rest = list;
         let mut read = |like: &[Tensor<1>]| {
             like.iter().map(|tensor| next(&mut rest, tensor, &self.device)).collect::<anyhow::Result<Vec<_>>>()
         };
-        lesson.gradients = read(&self.numbers.learned)?;
-        lesson.running = read(&self.numbers.running)?;
-        Ok(())
+        let (gradients, running) = (read(&self.numbers.learned)?, read(&self.numbers.running)?);
+        Ok(Lesson { gradients, running, ..Lesson::default() })
     }
 
     /// Waits until the device has nothing left to do, and adds the time since then to a phase.
@@ -269,7 +279,7 @@ impl Replica {
     /// # Errors
     /// The device fails.
     pub fn idle(&self, since: Instant, secs: &mut f64) -> anyhow::Result<()> {
-        self.device.sync().map_err(|error| anyhow::anyhow!("the device failed: {error:?}"))?;
+        self.device.sync().map_err(failure)?;
         *secs += since.elapsed().as_secs_f64() * self.learners.len() as f64;
         Ok(())
     }
@@ -301,8 +311,7 @@ impl Written {
 
 fn append<'a>(list: &mut Vec<f32>, tensors: impl Iterator<Item = &'a Tensor<1>>) -> anyhow::Result<()> {
     for tensor in tensors {
-        let data = tensor.clone().try_into_data();
-        let data = data.map_err(|error| anyhow::anyhow!("numbers could not be read from the device: {error:?}"))?;
+        let data = tensor.clone().try_into_data().map_err(failure).context("numbers could not be read")?;
         list.extend(data.as_slice::<f32>().ok().context("the numbers of the CNN are no 32-bit floats")?);
     }
     Ok(())

@@ -45,23 +45,6 @@ pub fn deal<T>(mut list: Vec<T>, workers: usize) -> Vec<Vec<T>> {
     parts
 }
 
-/// Cuts a list into as many runs as there are workers, as even as can be in the sum of the sizes.
-pub fn deal_by_size<T>(list: Vec<T>, workers: usize, size: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
-    let whole: usize = list.iter().map(&size).sum();
-    let mut parts: Vec<Vec<T>> = (0..workers).map(|_| Vec::new()).collect();
-    let mut before = 0;
-    for item in list {
-        // By its middle: a large one goes where most of it lies.
-        let middle = before + size(&item) / 2;
-        before += size(&item);
-        let worker = (middle * workers / whole.max(1)).min(workers.saturating_sub(1));
-        if let Some(part) = parts.get_mut(worker) {
-            part.push(item);
-        }
-    }
-    parts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,14 +54,6 @@ mod tests {
         assert_eq!(deal((0..7).collect(), 3), [vec![0, 1], vec![2, 3], vec![4, 5, 6]]);
         assert_eq!(deal(vec![1], 3), [Vec::new(), Vec::new(), vec![1]]);
         assert_eq!(deal(Vec::<u8>::new(), 2), [Vec::<u8>::new(), Vec::new()]);
-    }
-
-    #[test]
-    fn a_list_of_uneven_things_is_dealt_by_their_sizes() {
-        let sizes = vec![1, 1, 1, 1, 4, 8, 8];
-        assert_eq!(deal_by_size(sizes.clone(), 3, |size| *size), [vec![1, 1, 1, 1, 4], vec![8], vec![8]]);
-        assert_eq!(deal_by_size(sizes.clone(), 1, |size| *size), [sizes]);
-        assert_eq!(deal_by_size(vec![0, 0], 2, |size| *size), [vec![0, 0], Vec::new()]);
     }
 
     #[test]

@@ -1,0 +1,81 @@
+//! The weights of the taps that find the images at all (`Geometry::useful_taps`). On images of one pixel a kernel of 3×3 has one
+//! such tap, and eight ninths of its weights would be read for nothing in every pass. Where the rest is zero, it is written once.
+
+use super::geometry::Geometry;
+
+/// Planes of a kernel that are put back at once: they stay near the processor meanwhile.
+const PLANES: usize = 1 << 9;
+
+/// The weights of these taps alone; `None` where they are all.
+pub fn pick(whole: &Geometry, weights: &[f32]) -> Option<Vec<f32>> {
+    let [down, across] = whole.useful_taps();
+    let [rows, columns] = whole.kernel;
+    match [down.len(), across.len()] {
+        useful if useful == whole.kernel => None,
+        [1, 1] => {
+            let lone = &weights[down.start * columns + across.start..];
+            Some(lone.iter().step_by(rows * columns).copied().collect())
+        }
+        _ => {
+            let mut few = Vec::with_capacity(weights.len() / (rows * columns) * down.len() * across.len());
+            for plane in weights.chunks_exact(rows * columns) {
+                down.clone().for_each(|row| few.extend_from_slice(&plane[row * columns..][across.clone()]));
+            }
+            Some(few)
+        }
+    }
+}
+
+/// The other way: numbers of all weights from those of these taps, zero where there are none.
+pub fn put_back(whole: &Geometry, few: Vec<f32>) -> Vec<f32> {
+    let [down, across] = whole.useful_taps();
+    let [rows, columns] = whole.kernel;
+    let useful = down.len() * across.len();
+    if useful == rows * columns {
+        return few;
+    }
+    let mut all = Vec::with_capacity(few.len() / useful * rows * columns);
+    for few in few.chunks(PLANES * useful) {
+        let first = all.len();
+        all.resize(first + few.len() / useful * rows * columns, 0.0);
+        if useful == 1 {
+            let lone = &mut all[first + down.start * columns + across.start..];
+            lone.iter_mut().step_by(rows * columns).zip(few).for_each(|(to, from)| *to = *from);
+            continue;
+        }
+        for (plane, few) in all[first..].chunks_exact_mut(rows * columns).zip(few.chunks_exact(useful)) {
+            for (row, few) in down.clone().zip(few.chunks_exact(across.len())) {
+                plane[row * columns..][across.clone()].copy_from_slice(few);
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::nn::PaddingConfig2d;
+
+    use super::*;
+
+    #[test]
+    fn the_weights_of_useful_taps_are_picked_and_put_back_where_they_were() {
+        let padding = PaddingConfig2d::Explicit(1, 1, 1, 1);
+        for (side, stride, useful) in [(1, 1, vec![4]), (2, 2, vec![4, 5, 7, 8]), (3, 1, (0..9).collect())] {
+            let whole = Geometry::of([1, 40, side, side], 30, [3, 3], [stride; 2], &padding).unwrap();
+            let weights: Vec<f32> = (1..=40 * 30 * 9).map(|number| number as f32).collect();
+            let kept = weights.iter().enumerate().filter(|(place, _)| useful.contains(&(place % 9)));
+            let kept: Vec<f32> = kept.map(|(_, number)| *number).collect();
+            match pick(&whole, &weights) {
+                None => assert_eq!(kept, weights),
+                Some(few) => assert_eq!(few, kept),
+            }
+            let back = put_back(&whole, kept);
+            for (place, number) in back.iter().enumerate() {
+                let expected = if useful.contains(&(place % 9)) { weights[place] } else { 0.0 };
+                assert_eq!(*number, expected, "{side} px, place {place}");
+            }
+            assert_eq!(back.len(), weights.len());
+        }
+    }
+}

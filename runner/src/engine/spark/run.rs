@@ -1,0 +1,307 @@
+//! One run of a job in an application.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use foreglow_shared::{Configuration, Engine, Host, Outcome, SCHEMA, Sample, Timestamp, Uuid};
+use serde_json::{Map, Value, json};
+
+use super::application::{Application, Line, Request, Task};
+use super::capacity::Cluster;
+use super::results::Results;
+use super::rounds::{Rounds, averaging};
+use super::submission::resources;
+use super::what_ran::{completion_time, read_log, sentence, timed_run};
+use super::{Job, Progress, Running, Spark};
+use crate::executor::protocol::{Assignment, BrokenImage, Evaluation};
+use crate::executor::{is_out_of_memory, mini_batches};
+use crate::input::images_in_sample;
+use crate::interrupt::Interrupt;
+
+/// Executors that are not there and warm by then never will be: a cluster may have to fetch an image first.
+const LONGEST_STARTUP: Duration = Duration::from_secs(900);
+/// How long the master may take to give back what an ended application held.
+const LONGEST_RELEASE: Duration = Duration::from_secs(60);
+/// How long the event log may lag behind the job's end.
+const LONGEST_LAG: Duration = Duration::from_secs(60);
+/// How soon an interrupt is noticed.
+const PULSE: Duration = Duration::from_millis(50);
+/// Executors on other machines connect with one another by a token.
+const EVERYWHERE: &str = "0.0.0.0";
+
+/// How a run ends otherwise than by its last result.
+pub(super) enum Stop {
+    Interrupted,
+    Ended(Outcome, Option<f64>, String),
+}
+
+/// A run, from the submission of its application, where none is there, to what the event log says of it.
+pub(super) struct Run<'a> {
+    job: &'a Job,
+    configuration: &'a Configuration,
+    request: Request,
+    /// Images of the sample.
+    images: u64,
+    interrupt: &'a Interrupt,
+    progress: &'a mut dyn FnMut(Progress),
+    host: Host,
+    started_at: Timestamp,
+    startup_secs: Option<f64>,
+    results: Results,
+    /// Where the run can be found again.
+    provenance: Map<String, Value>,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(
+        job: &'a Job,
+        configuration: &'a Configuration,
+        sampling_rate: f64,
+        host: Host,
+        (interrupt, progress): (&'a Interrupt, &'a mut dyn FnMut(Progress)),
+    ) -> Self {
+        let images = images_in_sample(job.workload.images, sampling_rate);
+        Self {
+            job,
+            configuration,
+            request: Request { id: Uuid::now_v7(), sampling_rate, task: task(job, configuration, images) },
+            images,
+            interrupt,
+            progress,
+            host,
+            started_at: Timestamp::now(),
+            startup_secs: None,
+            results: Results::new(job, configuration, images),
+            provenance: Map::new(),
+        }
+    }
+
+    /// Submits an application where none is there, has it run the job, and gives the completion time, seconds.
+    pub(super) fn execute(&mut self, spark: &mut Spark) -> Result<f64, Stop> {
+        (self.progress)(Progress::Starting);
+        let asked = (self.configuration, &self.job.workload);
+        // Replicas that have learned are not those to start another run with.
+        let is_stale =
+            |running: &Running| (&running.configuration, &running.workload) != asked || self.job.training.is_some();
+        if spark.running.as_ref().is_some_and(is_stale) {
+            spark.running = None;
+        }
+        let submitted = Instant::now();
+        let is_new = spark.running.is_none();
+        if is_new {
+            self.wait_for_room(spark)?;
+            spark.running = Some(self.submit(spark)?);
+        }
+        let Some(running) = &mut spark.running else { return Err(failed("no application is running".into())) };
+        self.host.cpu = self.host.cpu.take().or_else(|| running.cpu.clone());
+        self.provenance.insert("application".into(), json!(running.id));
+        self.provenance.insert("version".into(), json!(running.version));
+        running.application.ask(&self.request).map_err(|error| failed(format!("{error:#}")))?;
+        // The job that is not timed: it starts the executors' processes.
+        while self.next(&mut running.application, submitted)? != Line::Measuring {}
+        if is_new {
+            self.startup_secs = Some(round(submitted.elapsed().as_secs_f64()));
+        }
+        self.collect(&mut running.application)?;
+        self.results.check().map_err(failed)?;
+        let log = spark.event_logs.join(&running.id);
+        self.completion_time(&log)
+    }
+
+    /// The master takes a moment to give back what an application held that has just ended.
+    fn wait_for_room(&self, spark: &Spark) -> Result<(), Stop> {
+        let Some(ui) = spark.ui() else { return Ok(()) };
+        let patience = Instant::now() + LONGEST_RELEASE;
+        loop {
+            self.check_interrupt()?;
+            let cluster = Cluster::of(&ui).map_err(|error| failed(format!("{error:#}")))?;
+            match cluster.check(resources(self.configuration)) {
+                Ok(()) => return Ok(()),
+                Err(shortage) if shortage.may_pass() && Instant::now() < patience => std::thread::sleep(PULSE),
+                Err(shortage) => return Err(failed(shortage.to_string())),
+            }
+        }
+    }
+
+    /// Starts an application, and waits until every executor is there.
+    fn submit(&self, spark: &Spark) -> Result<Running, Stop> {
+        let submitted = Instant::now();
+        let arguments = spark.submission().arguments(self.job, self.configuration);
+        let assignment = self.assignment();
+        let on_loopback = spark.settings.master.is_loopback();
+        let mut application = Application::submit(&spark.home, &arguments, on_loopback, &assignment)
+            .map_err(|error| failed(format!("{error:#}")))?;
+        let mut started = None;
+        let cpu = loop {
+            match self.next(&mut application, submitted)? {
+                Line::Started { id, version } => started = Some((id, version)),
+                Line::Ready(cpu) => break cpu,
+                _ => {}
+            }
+        };
+        let (id, version) = started.ok_or_else(|| failed("the driver did not say which application it is".into()))?;
+        let (configuration, workload) = (self.configuration.clone(), self.job.workload.clone());
+        Ok(Running { application, configuration, workload, id, version, cpu })
+    }
+
+    /// What every executor is told.
+    fn assignment(&self) -> Assignment {
+        // For inference all images: the sample of any rate is the beginning of them, and the executors serve every one.
+        let sampling_rate = if self.job.training.is_some() { self.request.sampling_rate } else { 1.0 };
+        let mut assignment = self.job.assignment(0, self.configuration, sampling_rate);
+        // Spark decides where its executors run.
+        assignment.processors.clear();
+        assignment.source = assignment.source.absolute();
+        if let Some(training) = &mut assignment.training {
+            // Executors that Spark averages need not find each other.
+            training.listen = training.listen.take().filter(|_| self.rounds().is_none()).map(|_| EVERYWHERE.to_owned());
+        }
+        assignment
+    }
+
+    /// The next line of a driver that starts.
+    fn next(&self, application: &mut Application, submitted: Instant) -> Result<Line, Stop> {
+        loop {
+            self.check_interrupt()?;
+            match application.next(PULSE) {
+                Some(Line::Failed(why)) => return Err(failed_or_out_of_memory(&why)),
+                Some(Line::Gone) => return Err(failed_or_out_of_memory(&application.last_words())),
+                Some(line) => return Ok(line),
+                None if submitted.elapsed() > LONGEST_STARTUP => {
+                    let secs = LONGEST_STARTUP.as_secs();
+                    return Err(failed(format!("the cluster had not started every executor after {secs} s")));
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// The results of the timed job.
+    fn collect(&mut self, application: &mut Application) -> Result<(), Stop> {
+        let clock = Instant::now();
+        let epochs = self.job.training.as_ref().map_or(1, |training| u64::from(training.settings.epochs));
+        let images = self.images * epochs;
+        let of_task = match self.rounds() {
+            Some(rounds) => rounds.images_of_task(self.job),
+            None => u64::from(self.configuration.partition_size),
+        };
+        (self.progress)(Progress::Images(0, images));
+        loop {
+            self.check_interrupt()?;
+            if let Some(timeout) = self.job.timeout.filter(|timeout| clock.elapsed() > *timeout) {
+                let secs = timeout.as_secs_f64();
+                return Err(Stop::Ended(Outcome::TimedOut, Some(secs), format!("not finished after {secs} s")));
+            }
+            match application.next(PULSE) {
+                Some(Line::Progress(tasks)) => {
+                    (self.progress)(Progress::Images(tasks.saturating_mul(of_task).min(images), images));
+                }
+                Some(Line::Done(report)) => self.results.add(report).map_err(failed)?,
+                Some(Line::Measured) => return self.check_broken(),
+                Some(Line::Failed(why)) => return Err(failed_or_out_of_memory(&why)),
+                Some(Line::Gone) => return Err(failed_or_out_of_memory(&application.last_words())),
+                Some(Line::Started { .. } | Line::Ready(_) | Line::Measuring) | None => {}
+            }
+        }
+    }
+
+    fn check_broken(&self) -> Result<(), Stop> {
+        let broken = &self.results.broken;
+        let limit = self.job.broken_limit.unwrap_or(self.images / 100);
+        let Some(BrokenImage { name, why }) = broken.first().filter(|_| broken.len() as u64 > limit) else {
+            return Ok(());
+        };
+        let (count, noun) = (broken.len(), self.job.workload.noun());
+        Err(failed(format!(
+            "broken {noun}: {count}, more than the {limit} that --max-broken allows; the first is {name} ({why})"
+        )))
+    }
+
+    /// The rounds of a training run that Spark averages.
+    fn rounds(&self) -> Option<Rounds> {
+        Rounds::of(self.job, self.configuration, self.images)
+    }
+
+    /// Of the run, seconds, once the log has its end; and what else the log says of it.
+    fn completion_time(&mut self, log: &Path) -> Result<f64, Stop> {
+        let patience = Instant::now() + LONGEST_LAG;
+        loop {
+            self.check_interrupt()?;
+            let application = read_log(log).map_err(|error| failed(format!("{error:#}")))?;
+            if let Some(run) = timed_run(&application, self.request.id) {
+                self.provenance = run.facts();
+                self.startup_secs = run.startup_secs();
+                self.started_at = Timestamp::from_millisecond(run.submitted_ms).unwrap_or(self.started_at);
+                if self.rounds().is_some() {
+                    let learning_secs = self.results.learning_secs;
+                    self.results.add_phases(averaging(&run, self.configuration, learning_secs));
+                }
+                return completion_time(&run);
+            }
+            if Instant::now() > patience {
+                return Err(failed(format!("the event log {} has no end of the run", log.display())));
+            }
+            std::thread::sleep(PULSE);
+        }
+    }
+
+    /// How it ended, after `completion_time_secs`.
+    pub(super) fn sample(self, outcome: Outcome, completion_time_secs: Option<f64>, reason: Option<String>) -> Sample {
+        let mut extra = Map::new();
+        extra.insert("seed".into(), json!(self.job.seed));
+        self.results.describe(self.job, &mut extra);
+        if !self.provenance.is_empty() {
+            extra.insert("spark".into(), Value::Object(self.provenance));
+        }
+        Sample {
+            schema: SCHEMA,
+            id: self.request.id,
+            workload: self.job.workload.clone(),
+            configuration: self.configuration.clone(),
+            sampling_rate: self.request.sampling_rate,
+            outcome,
+            completion_time_secs,
+            startup_secs: self.startup_secs,
+            reason,
+            engine: Engine::Spark,
+            runner_version: env!("CARGO_PKG_VERSION").to_owned(),
+            host: self.host,
+            started_at: self.started_at,
+            extra,
+        }
+    }
+
+    fn check_interrupt(&self) -> Result<(), Stop> {
+        if self.interrupt.is_raised() { Err(Stop::Interrupted) } else { Ok(()) }
+    }
+}
+
+fn task(job: &Job, configuration: &Configuration, images: u64) -> Task {
+    let Configuration { executors, partition_size, .. } = *configuration;
+    let Some(training) = &job.training else {
+        let batch_size = u64::from(job.workload.batch_size);
+        let mini_batches = mini_batches(images, u64::from(partition_size), batch_size);
+        return Task::Work { images, partition_size, mini_batches };
+    };
+    let held_out = training.held_out.clone();
+    let held_out = held_out.map(|held_out| Evaluation { source: held_out.source.absolute(), ..held_out });
+    Task::Train {
+        rounds: Rounds::of(job, configuration, images),
+        evaluations: held_out.iter().flat_map(|held_out| held_out.shares(executors)).collect(),
+    }
+}
+
+fn failed(reason: String) -> Stop {
+    Stop::Ended(Outcome::Failed, None, reason)
+}
+
+pub(super) fn failed_or_out_of_memory(words: &str) -> Stop {
+    let sentence = sentence(words);
+    let outcome = if is_out_of_memory(&sentence) { Outcome::OutOfMemory } else { Outcome::Failed };
+    Stop::Ended(outcome, None, sentence)
+}
+
+/// To microseconds.
+fn round(secs: f64) -> f64 {
+    (secs * 1e6).round() / 1e6
+}
