@@ -10,7 +10,7 @@ use crate::chart::{
     CompletionTimeChart, EffectsCharts, HeatMapChart, Overview, PredictedByMeasuredChart, ResidualsChart,
     SamplingRateChart, SpeedUpChart, TimeByMoneyChart,
 };
-use crate::later::Later;
+use crate::later::{Later, later};
 use crate::panel::{
     Alert, Candidates, Compare, DataPanel, EmptyPage, Explained, Export, Header, ImportPanel, JobTitle, LiveStatus,
     Newer, NextSamples, QuestionPanel, Recommended, Samples, Scenarios, WhatIfPanel, WhySheet,
@@ -25,10 +25,19 @@ pub fn mount(window: &Window) {
         leptos::logging::error!("index.html has no element with the id planner");
         return;
     };
-    place.set_inner_html("");
     mount_to(place, App).forget();
-    // For whoever measures how soon the page listens.
-    if let Some(performance) = window.performance() {
+}
+
+/// The page comes in place of the sentence that it is being opened.
+fn end_opening() {
+    if let Some(boot) = document().get_element_by_id("boot") {
+        boot.remove();
+    }
+}
+
+/// For whoever measures how soon the page listens.
+fn mark_interactive() {
+    if let Some(performance) = window().performance() {
         // A browser that keeps no marks shows the page all the same.
         let _ = performance.mark("foreglow-interactive");
     }
@@ -41,7 +50,9 @@ fn App() -> impl IntoView {
     provide_context(Overview::new(planner));
     provide_context(Explained::new());
     planner.start_worker();
-    source::open(planner);
+    // What there is to show is known before there is a place for it: nothing of an empty page flickers up before a link's.
+    later(move || source::open(planner));
+    later(end_opening);
     source::follow_address(planner);
     source::follow_session(planner);
     let dragging = accept_drops(planner);
@@ -56,73 +67,88 @@ fn App() -> impl IntoView {
 
     view! {
         <div class="page" class:dragging=dragging>
-            <Header />
+            <Later>
+                <Header />
+            </Later>
             <main>
-                <Alert />
-                <Newer />
-                <LiveStatus />
-                <ImportPanel />
-                <Show when=move || !empty.get() fallback=|| view! { <EmptyPage /> }>
-                    <JobTitle />
-                    <div class="answer">
-                        <Recommended />
-                        <WhatIfPanel />
-                    </div>
-                    <Show when=move || !failed.get()>
+                <Later>
+                    <Alert />
+                    <Newer />
+                    <LiveStatus />
+                    <ImportPanel />
+                    <Show
+                        when=move || !empty.get()
+                        fallback=|| view! { <EmptyPage /> {later(mark_interactive)} }
+                    >
+                        <JobTitle />
+                        <div class="answer">
+                            <Later>
+                                <Recommended />
+                            </Later>
+                            <Later>
+                                <WhatIfPanel />
+                            </Later>
+                        </div>
+                        {later(mark_interactive)}
                         <Later>
-                            <Compare />
+                            <Show when=move || !failed.get()>
+                                <Compare />
+                            </Show>
                         </Later>
-                    </Show>
-                    <Later>
-                        <QuestionPanel />
-                    </Later>
-                    <Show when=move || answered.get()>
-                        <Show when=move || !failed.get()>
-                            <div class="pair">
+                        <Later>
+                            <QuestionPanel />
+                        </Later>
+                        <Show when=move || answered.get()>
+                            <Show when=move || !failed.get()>
+                                <div class="pair">
+                                    <Later>
+                                        <TimeByMoneyChart />
+                                    </Later>
+                                    <Later>
+                                        <HeatMapChart />
+                                    </Later>
+                                </div>
                                 <Later>
-                                    <TimeByMoneyChart />
+                                    <CompletionTimeChart />
+                                </Later>
+                                <div class="pair">
+                                    <Later>
+                                        <SpeedUpChart />
+                                    </Later>
+                                    <Later>
+                                        <SamplingRateChart />
+                                    </Later>
+                                </div>
+                                <EffectsCharts />
+                                <div class="pair">
+                                    <Later>
+                                        <PredictedByMeasuredChart />
+                                    </Later>
+                                    <Later>
+                                        <ResidualsChart />
+                                    </Later>
+                                </div>
+                                <Later>
+                                    <Scenarios />
                                 </Later>
                                 <Later>
-                                    <HeatMapChart />
+                                    <Candidates />
                                 </Later>
-                            </div>
-                            <Later>
-                                <CompletionTimeChart />
-                            </Later>
-                            <div class="pair">
+                            </Show>
+                            // Put together after the pictures, so that it waits behind them: it would be pushed down by them.
+                            {move || view! {
                                 <Later>
-                                    <SpeedUpChart />
+                                    <Samples />
                                 </Later>
                                 <Later>
-                                    <SamplingRateChart />
+                                    <NextSamples />
+                                    <Export />
+                                    <DataPanel />
                                 </Later>
-                            </div>
-                            <EffectsCharts />
-                            <div class="pair">
-                                <Later>
-                                    <PredictedByMeasuredChart />
-                                </Later>
-                                <Later>
-                                    <ResidualsChart />
-                                </Later>
-                            </div>
-                            <Later>
-                                <Scenarios />
-                            </Later>
-                            <Later>
-                                <Candidates />
-                            </Later>
+                            }}
                         </Show>
-                        <Later>
-                            <Samples />
-                        </Later>
-                        <Later>
-                            <NextSamples />
-                            <Export />
-                            <DataPanel />
-                        </Later>
                     </Show>
-                </Show>
+                </Later>
             </main>
             <WhySheet />
             <Later>

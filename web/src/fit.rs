@@ -1,17 +1,22 @@
 //! The work of the fit worker, and the messages in which work beside the page is asked for and answered.
 
+use std::hint::black_box;
 use std::ops::ControlFlow;
 
-use foreglow_model::{Advice, Effects, Grid, Predictor, ScenarioRow, Setting, scenario_table};
-use foreglow_shared::{Job, Mapping, Question};
+use foreglow_model::{Advice, Effects, Grid, Predictor, ScenarioRow, Setting, decide, decide_again, scenario_table};
+use foreglow_shared::{Job, Mapping, Question, WhatIf};
 use serde::{Deserialize, Serialize};
 
+use crate::chart;
+use crate::chart::grid::thinned;
+use crate::chart::lines::{line, lines, lines_for, measured};
 use crate::import::Imported;
+use crate::job::Space;
 
-/// What the page asks of the fit worker: a fit of a job. The number tells the answer to this request from the answer to an
-/// earlier one.
+/// What the page asks of the fit worker: a fit of a job, about which it has a question. The number tells the answer to this
+/// request from the answer to an earlier one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ToFit(pub u64, pub Job);
+pub struct ToFit(pub u64, pub Job, pub Question);
 
 /// What the fit worker says to the page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -44,7 +49,7 @@ pub enum FromErrand {
     /// So many steps of the comparison are done, of so many.
     Progress(u64, u64),
     /// The comparison is done.
-    Compared(Vec<ScenarioRow>),
+    Compared(Vec<Scenario>),
     /// What the file holds.
     Imported(Result<Imported, String>),
     /// Which samples to collect next.
@@ -60,10 +65,52 @@ pub struct Fitted {
     #[serde(with = "packed")]
     pub predictor: Predictor,
     /// The accuracy of each scenario.
-    pub scenarios: Vec<ScenarioRow>,
+    pub scenarios: Vec<Scenario>,
     /// What each feature does alone, or why that cannot be said.
     #[serde(with = "packed")]
     pub effects: Result<Effects, String>,
+}
+
+/// A published scenario, its techniques in words: the page shows them, and carries no code that reads their parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// Its name in the paper.
+    pub label: String,
+    /// What was chosen at each place; empty where it could not be fitted.
+    pub techniques: String,
+    /// Rows that it was fitted on.
+    pub fitted: usize,
+    /// Rows that it was tested on.
+    pub tested: usize,
+    /// 100 − MAPE, percent.
+    pub accuracy_percent: Option<f64>,
+    /// t1: collecting its runs, seconds.
+    pub t1_secs: f64,
+    /// t2: training, seconds.
+    pub t2_secs: f64,
+    /// T = t1 + t2, seconds.
+    pub total_secs: f64,
+    /// Why there is no accuracy, and what to collect.
+    pub reason: Option<String>,
+}
+
+impl From<ScenarioRow> for Scenario {
+    fn from(row: ScenarioRow) -> Self {
+        let techniques: Vec<String> =
+            row.choices.iter().map(|choice| format!("{}: {}", choice.place, choice.technique)).collect();
+        let ScenarioRow { fitted, tested, accuracy_percent, t1_secs, t2_secs, total_secs, reason, .. } = row;
+        Self {
+            label: row.scenario.label().to_owned(),
+            techniques: techniques.join(" · "),
+            fitted,
+            tested,
+            accuracy_percent,
+            t1_secs,
+            t2_secs,
+            total_secs,
+            reason,
+        }
+    }
 }
 
 /// A value that goes from the worker to the page and nowhere else: in few bytes, which the page reads with a fifth of the code
@@ -105,18 +152,40 @@ pub fn fit(job: &Job, clock: &mut dyn FnMut() -> f64) -> Result<Fitted, String> 
     let watch = &mut |_, _| ControlFlow::Continue(());
     let scenarios = scenario_table(&job.context, &job.observations, Grid::Linear, clock, watch)
         .map_err(|cancelled| cancelled.to_string())?;
+    let scenarios = scenarios.into_iter().map(Scenario::from).collect();
     let effects = Effects::fit(&job.context, &job.observations).map_err(|error| error.to_string());
     Ok(Fitted { predictor, scenarios, effects })
 }
 
+/// Does once what the page does with an answer when it comes. Both run the same compiled module, and a browser compiles a function
+/// of it when it is first called: the page finds compiled what was called here, and its own thread does not stand still for it.
+pub fn rehearse(answer: &str, job: &Job, question: &Question) {
+    let Ok(FromFit::Answer(_, Ok(fitted))) = serde_json::from_str(answer) else { return };
+    let predictor = &fitted.predictor;
+    let WhatIf { executors, cores_per_executor } = question.what_if;
+    black_box(predictor.predict(Setting { executors, cores_per_executor, sampling_rate: 1.0 }));
+    // The second one, as after another deadline, knows the predictions of the first.
+    if let Ok(decision) = decide(predictor, job, question) {
+        drop(black_box(decide_again(predictor, job, question, &decision)));
+    }
+    let grid = chart::grid::Grid::of(predictor, &Space::of(question));
+    let cores = lines_for(&grid.cores);
+    black_box((
+        lines(predictor, &grid.executors, &cores),
+        line(predictor, &thinned(&grid.executors, 2), cores_per_executor),
+    ));
+    black_box((measured(predictor, &job.observations), predictor.held_out()));
+}
+
 /// Compares the published scenarios with all of their learners, which takes seconds to minutes; `watch` is told of each
 /// step.
-pub fn compare(job: &Job, clock: &mut dyn FnMut() -> f64, watch: &mut dyn FnMut(u64, u64)) -> Option<Vec<ScenarioRow>> {
+pub fn compare(job: &Job, clock: &mut dyn FnMut() -> f64, watch: &mut dyn FnMut(u64, u64)) -> Option<Vec<Scenario>> {
     let watch = &mut |done, total| {
         watch(done, total);
         ControlFlow::Continue(())
     };
-    scenario_table(&job.context, &job.observations, Grid::Published, clock, watch).ok()
+    let rows = scenario_table(&job.context, &job.observations, Grid::Published, clock, watch).ok()?;
+    Some(rows.into_iter().map(Scenario::from).collect())
 }
 
 /// What the page may ask: the whole job and its smallest share on every configuration of the first question and on larger
@@ -142,7 +211,6 @@ mod tests {
     use foreglow_shared::Observation;
 
     use super::*;
-    use crate::chart::lines::{line, measured};
 
     fn job() -> Job {
         let context = serde_json::from_str(

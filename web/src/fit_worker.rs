@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use foreglow_shared::Job;
+use foreglow_shared::{Job, Question};
 use leptos::prelude::set_timeout;
 use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
@@ -54,11 +54,11 @@ impl FitWorker {
         Ok(this)
     }
 
-    /// Asks for a fit; an earlier request that is still open goes without an answer.
-    pub fn request(&self, job: Job) {
+    /// Asks for a fit of a job, about which there is a question; an earlier request that is still open goes without an answer.
+    pub fn request(&self, job: Job, question: Question) {
         let number = self.latest.get() + 1;
         self.latest.set(number);
-        let Ok(message) = serde_json::to_string(&ToFit(number, job)) else { return };
+        let Ok(message) = serde_json::to_string(&ToFit(number, job, question)) else { return };
         *self.waiting.borrow_mut() = Some(message);
         if self.ready.get() {
             self.send_waiting();

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use foreglow_model::{Decision, Prediction, ScenarioRow, Setting, decide, decide_again};
+use foreglow_model::{Decision, Prediction, Setting, decide, decide_again};
 use foreglow_shared::{
     Engine, Job, LinkError, Observation, PriceSheet, Question, Resources, ShortLink, View, WhatIf,
     spark_submit_arguments,
@@ -11,7 +11,7 @@ use foreglow_shared::{
 use leptos::prelude::*;
 
 use crate::errand::{COMPARISON, Errand};
-use crate::fit::{Fitted, FromErrand, ToErrand};
+use crate::fit::{Fitted, FromErrand, Scenario, ToErrand};
 use crate::fit_worker::FitWorker;
 use crate::job::{Limits, Space};
 use crate::left_out::{LeftOuts, Run};
@@ -48,7 +48,7 @@ pub enum Compared {
     /// So many steps are done, of so many.
     Running(u64, u64),
     /// Every scenario.
-    Ready(Vec<ScenarioRow>),
+    Ready(Vec<Scenario>),
     /// Why there is none.
     Failed(String),
 }
@@ -412,7 +412,7 @@ impl Planner {
         };
         self.fit.set(Fit::Running);
         match self.worker.get_value() {
-            Some(worker) => worker.request(job),
+            Some(worker) => worker.request(job, untrack(|| self.question())),
             None => {
                 self.fit.set(Fit::Failed("this browser cannot run the fit beside the page; try a current one".into()))
             }

@@ -9,7 +9,7 @@ use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
 
-use crate::fit::{FromErrand, FromFit, ToErrand, ToFit, compare, fit};
+use crate::fit::{FromErrand, FromFit, ToErrand, ToFit, compare, fit, rehearse};
 use crate::import::import;
 
 const MILLIS_PER_SEC: f64 = 1000.0;
@@ -20,8 +20,11 @@ const BROKEN: &str = r#"{"Broken":"a mistake of ours stopped it"}"#;
 /// Fits.
 pub fn serve_fits(scope: &DedicatedWorkerGlobalScope) {
     serve(scope, |scope, message, _, clock| {
-        if let Ok(ToFit(number, job)) = parse(message) {
-            say(scope, &FromFit::Answer(number, fit(&job, clock).map(Box::new)));
+        if let Ok(ToFit(number, job, question)) = parse(message)
+            && let Ok(answer) = serde_json::to_string(&FromFit::Answer(number, fit(&job, clock).map(Box::new)))
+        {
+            rehearse(&answer, &job, &question);
+            post(scope, &answer);
         }
     });
 }

@@ -4,6 +4,7 @@
 //! building trunk takes. What trunk writes inline stands in a script of its own here, so that the page can carry a strict
 //! content security policy.
 
+mod bind;
 mod offline;
 mod page;
 
@@ -11,8 +12,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use wasm_bindgen_cli_support::Bindgen;
 
+use crate::bind::bind;
 use crate::page::{Asset, Page};
 
 const USAGE: &str = "usage: foreglow-bundle --wasm FILE --reader FILE --comparison FILE --out DIR [--index FILE]";
@@ -40,14 +41,17 @@ fn main() -> Result<()> {
         fs::remove_dir_all(&arguments.out).with_context(|| format!("clearing {}", arguments.out.display()))?;
     }
     fs::create_dir_all(&arguments.out).with_context(|| format!("making {}", arguments.out.display()))?;
+    let mut style = String::new();
     for asset in page.assets() {
         match asset {
             Asset::Copied { href } => copy(&root.join(href), &arguments.out)?,
+            Asset::Style { href } => style.push_str(&page::without_comments(&read(&root.join(href))?)),
             Asset::Program { name } => bind(&arguments.wasm, name, &arguments.out)?,
         }
     }
     bind(&arguments.reader, READER, &arguments.out)?;
     bind(&arguments.comparison, COMPARISON, &arguments.out)?;
+    write(&arguments.out.join(page::STYLE), &style)?;
     write(&arguments.out.join("index.html"), &page.html())?;
     write(&arguments.out.join(page::START_SCRIPT), &page.start_script())?;
     // Last: it names all the others. A file can be opened without a network; the comparison is kept once somebody has asked for it.
@@ -74,25 +78,6 @@ fn arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments> {
         }
         _ => bail!("{USAGE}"),
     }
-}
-
-/// Writes the glue `NAME.js` and the module `NAME_bg.wasm`.
-fn bind(wasm: &Path, name: &str, out: &Path) -> Result<()> {
-    if !wasm.is_file() {
-        bail!(
-            "{} is missing; build it first: cargo build -p {name} --target wasm32-unknown-unknown --profile planner",
-            wasm.display()
-        );
-    }
-    Bindgen::new()
-        .input_path(wasm)
-        .out_name(name)
-        .web(true)
-        .and_then(|bindgen| {
-            bindgen.typescript(false).demangle(false).remove_name_section(true).remove_producers_section(true);
-            bindgen.generate(out)
-        })
-        .with_context(|| format!("binding {}", wasm.display()))
 }
 
 fn copy(from: &Path, out: &Path) -> Result<()> {

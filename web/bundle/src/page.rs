@@ -5,6 +5,9 @@ use anyhow::{Context, Result, bail};
 /// Loads the module; a script of its own because the policy forbids inline ones.
 pub const START_SCRIPT: &str = "start.js";
 
+/// All style sheets in one: seven of them are seven answers, each compressed by itself.
+pub const STYLE: &str = "style.css";
+
 /// Keeps the page for when there is no network.
 pub const SERVICE_WORKER: &str = "service-worker.js";
 
@@ -17,6 +20,11 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self' 'wa
 pub enum Asset<'a> {
     /// Taken as it is.
     Copied {
+        /// Path from the folder of `index.html`.
+        href: &'a str,
+    },
+    /// A part of the style sheet.
+    Style {
         /// Path from the folder of `index.html`.
         href: &'a str,
     },
@@ -71,18 +79,21 @@ impl<'a> Page<'a> {
         self.pieces.iter().filter_map(|piece| match *piece {
             Piece::Text(_) => None,
             Piece::Link { rel: "rust", .. } => Some(Asset::Program { name: PROGRAM }),
+            Piece::Link { rel: "css", href } => Some(Asset::Style { href }),
             Piece::Link { href, .. } => Some(Asset::Copied { href }),
         })
     }
 
     /// The page with relative addresses, so that it works from any folder of any file host.
     pub fn html(&self) -> String {
+        let mut has_style = false;
         let html: String = self
             .pieces
             .iter()
             .map(|piece| match piece {
                 Piece::Text(text) => (*text).to_owned(),
-                Piece::Link { rel: "css", href } => format!(r#"<link rel="stylesheet" href="./{}" />"#, name(href)),
+                Piece::Link { rel: "css", .. } if std::mem::replace(&mut has_style, true) => String::new(),
+                Piece::Link { rel: "css", .. } => format!(r#"<link rel="stylesheet" href="./{STYLE}" />"#),
                 Piece::Link { rel: "icon", href } => format!(r#"<link rel="icon" href="./{}" />"#, name(href)),
                 Piece::Link { rel: "rust", .. } => format!(
                     "<link rel=\"modulepreload\" href=\"./{PROGRAM}.js\" />\n    \
@@ -119,6 +130,18 @@ if ("serviceWorker" in navigator) {{
     }
 }
 
+/// A style sheet without its comments, the spaces at the beginnings of its lines, and empty lines: what only who writes it reads.
+pub fn without_comments(css: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = css;
+    while let Some((before, comment)) = rest.split_once("/*") {
+        plain.push_str(before);
+        rest = comment.split_once("*/").map_or("", |(_, after)| after);
+    }
+    plain.push_str(rest);
+    plain.lines().map(str::trim).filter(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect()
+}
+
 fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
     let opening = format!(" {name}=\"");
     let start = tag.find(&opening)? + opening.len();
@@ -141,7 +164,7 @@ mod tests {
         let page = Page::parse(INDEX).unwrap();
         let assets: Vec<Asset> = page.assets().collect();
         assert!(assets.contains(&Asset::Program { name: "foreglow-web" }));
-        assert!(assets.contains(&Asset::Copied { href: "web/assets/style.css" }));
+        assert!(assets.contains(&Asset::Style { href: "web/assets/style.css" }));
         assert!(assets.contains(&Asset::Copied { href: "web/assets/fit-worker.js" }));
     }
 
@@ -153,6 +176,13 @@ mod tests {
         assert!(!html.contains("<script>") && !html.contains("://"));
         assert_eq!(html.matches("<script").count(), 1);
         assert!(html.contains(r#"href="./style.css""#) && html.contains(r#"src="./start.js""#));
+        assert_eq!(html.matches(".css").count(), 1);
+    }
+
+    #[test]
+    fn a_style_sheet_loses_its_comments_and_nothing_else() {
+        let css = "/* Charts,\n   all of them */\n.chart {\n  gap: 6px; /* small */\n}\n\n.a::before {\n  content: \"\";\n}\n";
+        assert_eq!(without_comments(css), ".chart {\ngap: 6px;\n}\n.a::before {\ncontent: \"\";\n}\n");
     }
 
     #[test]

@@ -149,30 +149,36 @@ impl HeatMap {
         }
     }
 
+    /// One path for all cells of a colour: a thousand elements would each be laid out and painted at every move of the mark above them.
     fn cells(&self) -> Markup {
         let (_, _, width, height) = self.cell(0, 0);
         let gap = if width > 12.0 && height > 12.0 { 2.0 } else { 0.0 };
         let corner = if gap > 0.0 { 3.0 } else { 0.0 };
         let has_room = width >= ROOM_PX.0 && height >= ROOM_PX.1;
         let (width, height) = (hundredths(width - gap), hundredths(height - gap));
-        let mut cells = Markup::new();
+        let (mut paths, mut unknown) = (vec![String::new(); STEPS], String::new());
+        let mut words = Markup::new();
         for (row, values) in self.values.iter().enumerate() {
             for (column, value) in values.iter().enumerate() {
                 let (x, y, ..) = self.cell(row, column);
                 let (x, y) = (hundredths(x), hundredths(y));
-                let class = value.map_or("heat heat-none", |value| CELLS[self.step(value)]);
-                cells.shape(
-                    "rect",
-                    &[("class", &class), ("x", &x), ("y", &y), ("width", &width), ("height", &height), ("rx", &corner)],
-                );
+                let path = value.map_or(&mut unknown, |value| &mut paths[self.step(value)]);
+                rounded(path, (x, y), (width, height), corner);
                 if let Some(value) = value.filter(|_| has_room) {
                     let deep = if self.step(value) > STEPS / 2 { "on-deep" } else { "on-pale" };
                     let (x, y) = (hundredths(x + width / 2.0), hundredths(y + height / 2.0 + 4.5));
                     let place: Attributes = &[("class", &deep), ("x", &x), ("y", &y), ("text-anchor", &"middle")];
-                    cells.words("text", place, &self.short(value));
+                    words.words("text", place, &self.short(value));
                 }
             }
         }
+        let mut cells = Markup::new();
+        for (class, path) in CELLS.iter().zip(&paths).chain([(&"heat heat-none", &unknown)]) {
+            if !path.is_empty() {
+                cells.path(class, path);
+            }
+        }
+        cells.add(&words);
         cells
     }
 
@@ -300,6 +306,21 @@ impl Drawing for HeatMap {
         }
         legend
     }
+}
+
+/// Adds a rectangle with round corners.
+fn rounded(path: &mut String, (x, y): (f64, f64), (width, height): (f64, f64), corner: f64) {
+    let (across, up) = (hundredths(width - 2.0 * corner), hundredths(height - 2.0 * corner));
+    // A text cannot fail to be written into a text.
+    let _ = match corner > 0.0 {
+        true => write!(
+            path,
+            "M{} {y}h{across}q{corner} 0 {corner} {corner}v{up}q0 {corner} -{corner} {corner}h-{across}q-{corner} 0 -{corner} -{corner}\
+             v-{up}q0 -{corner} {corner} -{corner}z",
+            hundredths(x + corner)
+        ),
+        false => write!(path, "M{x} {y}h{width}v{height}h-{width}z"),
+    };
 }
 
 /// A number of pixels to a hundredth: less is below what anyone sees.

@@ -9,7 +9,7 @@ use leptos::prelude::*;
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, looked_at, path, x_axis, y_axis};
 use crate::chart::card::{Card, Drawing, Place, card, drawn, keys, log_switch};
-use crate::chart::grid::{Grid, Rates};
+use crate::chart::grid::{Cell, Grid, Rates};
 use crate::chart::markup::Markup;
 use crate::chart::overview::Overview;
 use crate::chart::scale::{Scale, Spread};
@@ -23,13 +23,20 @@ const MARGIN: f64 = 1.08;
 #[derive(Clone, Debug, PartialEq)]
 struct TimeByMoney {
     rates: Rates,
-    /// Those that something else beats, and the front, by time.
-    beaten: Vec<Point>,
-    front: Vec<Point>,
-    recommended: Option<Point>,
+    /// A spread of all configurations, those of the front among them.
+    cells: Arc<Vec<Point>>,
+    answer: Memo<Answer>,
     frame: Frame,
     x: Scale,
     y: Scale,
+}
+
+/// What stands out: the part of the picture that another deadline changes.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Answer {
+    /// By time.
+    front: Vec<Point>,
+    recommended: Option<Point>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,12 +53,18 @@ pub fn TimeByMoneyChart() -> impl IntoView {
     let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
     let (x, y) = (RwSignal::new(Spread::Log), RwSignal::new(Spread::Log));
-    let drawing = drawn(move || {
-        let decision = planner.decision.get()?.ok()?;
+    let cells = Memo::new(move |_| {
         let grid = overview.grid.get()?;
+        Some(Arc::new(overview.rates.with(|rates| priced(&grid, rates))))
+    });
+    let answer = Memo::new(move |_| {
+        planner.decision.with(|decision| decision.as_ref()?.as_ref().ok().map(Answer::of)).unwrap_or_default()
+    });
+    let drawing = drawn(move || {
+        planner.decision.with(|decision| decision.as_ref().is_some_and(Result::is_ok)).then_some(())?;
         let limits = (planner.deadline_secs.get(), planner.budget.get());
         let spreads = (x.get(), y.get());
-        Some(TimeByMoney::of(&decision, &grid, overview.rates.get(), limits, place.frame()?, spreads))
+        Some(TimeByMoney::of(cells.get()?, answer, overview.rates.get(), limits, place.frame()?, spreads))
     });
     let frame = Card {
         id: "time-by-money",
@@ -64,35 +77,49 @@ pub fn TimeByMoneyChart() -> impl IntoView {
     card(frame, place, drawing)
 }
 
-impl TimeByMoney {
-    fn of(
-        decision: &Arc<Decision>,
-        grid: &Grid,
-        rates: Rates,
-        (deadline_secs, budget): (Option<f64>, Option<f64>),
-        frame: Frame,
-        (across, up): (Spread, Spread),
-    ) -> Self {
+/// Every configuration of a grid that has a price.
+fn priced(grid: &Grid, rates: &Rates) -> Vec<Point> {
+    let point = |cell: Cell| Point {
+        configuration: WhatIf { executors: cell.executors, cores_per_executor: cell.cores },
+        secs: cell.secs,
+        cost: rates.cost(cell.executors, cell.cores, cell.secs),
+    };
+    grid.cells().map(point).filter(|point| point.cost.is_finite() && point.cost > 0.0).collect()
+}
+
+impl Answer {
+    fn of(decision: &Arc<Decision>) -> Self {
         let point = |place: usize| {
             let candidate = &decision.candidates[place];
             let configuration =
                 WhatIf { executors: candidate.executors, cores_per_executor: candidate.cores_per_executor };
             Some(Point { configuration, secs: candidate.prediction.completion_time_secs?, cost: candidate.cost? })
         };
-        let front: Vec<Point> = decision.pareto.iter().filter_map(|place| point(*place)).collect();
-        let is_on_front = |configuration: WhatIf| front.iter().any(|point| point.configuration == configuration);
-        let beaten: Vec<Point> = grid
-            .cells()
-            .map(|cell| Point {
-                configuration: WhatIf { executors: cell.executors, cores_per_executor: cell.cores },
-                secs: cell.secs,
-                cost: rates.cost(cell.executors, cell.cores, cell.secs),
-            })
-            .filter(|point| point.cost.is_finite() && point.cost > 0.0 && !is_on_front(point.configuration))
-            .collect();
+        let front = decision.pareto.iter().filter_map(|place| point(*place)).collect();
+        Self { front, recommended: decision.recommended.and_then(point) }
+    }
+
+    /// Those of some configurations that something else beats.
+    fn beaten(&self, cells: &[Point]) -> Vec<Point> {
+        let is_on_front = |cell: &&Point| self.front.iter().any(|point| point.configuration == cell.configuration);
+        cells.iter().filter(|cell| !is_on_front(cell)).copied().collect()
+    }
+}
+
+impl TimeByMoney {
+    fn of(
+        cells: Arc<Vec<Point>>,
+        answer: Memo<Answer>,
+        rates: Rates,
+        (deadline_secs, budget): (Option<f64>, Option<f64>),
+        frame: Frame,
+        (across, up): (Spread, Spread),
+    ) -> Self {
         let range = |of: fn(&Point) -> f64| {
-            let all = beaten.iter().chain(&front).map(of);
-            all.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), number| (low.min(number), high.max(number)))
+            answer.with(|answer| {
+                let all = cells.iter().chain(&answer.front).map(of);
+                all.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), number| (low.min(number), high.max(number)))
+            })
         };
         let scale = |spread: Spread, (low, high): (f64, f64), limit: Option<f64>, ends: (f64, f64)| {
             // A limit that lies among the dots is drawn; one far away would squeeze them together.
@@ -103,32 +130,23 @@ impl TimeByMoney {
         };
         let x = scale(across, range(|point| point.secs), deadline_secs, frame.across());
         let y = scale(up, range(|point| point.cost), budget, frame.up());
-        let recommended = decision.recommended.and_then(point);
-        Self { rates, beaten, front, recommended, frame, x, y }
+        Self { rates, cells, answer, frame, x, y }
     }
 
     fn px(&self, point: &Point) -> (f64, f64) {
         (self.x.px(point.secs), self.y.px(point.cost))
     }
-}
 
-impl Drawing for TimeByMoney {
-    fn picture(&self) -> Markup {
-        let mut picture = y_axis(self.frame, &self.y, self.y.number_ticks(TICKS));
-        let times = self.x.labelled_times(self.frame.labels_across());
-        picture.add(&x_axis(self.frame, &self.x, times, "completion time"));
-        picture.words("text", &[("class", &"axis-name"), ("x", &0.0), ("y", &12.0)], &self.rates.prices.currency);
-        // One path of round caps draws a thousand dots at the price of one.
-        let dots: String = self.beaten.iter().map(|point| self.px(point)).map(|(x, y)| format!("M{x} {y}h0")).collect();
-        picture.path("cloud", &dots);
-        picture.path("front", &path(self.front.iter().map(|point| self.px(point))));
-        if let Some(point) = &self.recommended {
-            picture.circle("recommended-dot", self.px(point), 8.0);
+    fn front(&self, answer: &Answer) -> Markup {
+        let mut front = Markup::new();
+        front.path("front", &path(answer.front.iter().map(|point| self.px(point))));
+        if let Some(point) = &answer.recommended {
+            front.circle("recommended-dot", self.px(point), 8.0);
         }
-        for point in &self.front {
+        for point in &answer.front {
             let (cx, cy) = self.px(point);
             let WhatIf { executors, cores_per_executor } = &point.configuration;
-            picture.shape(
+            front.shape(
                 "circle",
                 &[
                     ("class", &"front-dot"),
@@ -141,12 +159,26 @@ impl Drawing for TimeByMoney {
                 ],
             );
         }
+        front
+    }
+}
+
+impl Drawing for TimeByMoney {
+    fn picture(&self) -> Markup {
+        let mut picture = y_axis(self.frame, &self.y, self.y.number_ticks(TICKS));
+        let times = self.x.labelled_times(self.frame.labels_across());
+        picture.add(&x_axis(self.frame, &self.x, times, "completion time"));
+        picture.words("text", &[("class", &"axis-name"), ("x", &0.0), ("y", &12.0)], &self.rates.prices.currency);
+        // One path of round caps draws a thousand dots at the price of one. Those of the front lie under it.
+        let dots: String = self.cells.iter().map(|point| self.px(point)).map(|(x, y)| format!("M{x} {y}h0")).collect();
+        picture.path("cloud", &dots);
         picture
     }
 
     fn limits(&self, planner: Planner) -> Option<Markup> {
         let (foot, top) = self.frame.up();
         let (left, right) = self.frame.across();
+        let mut answered = self.answer.with(|answer| self.front(answer));
         let mut limits = Markup::new();
         if let Some(x) = planner.deadline_secs.get().filter(|secs| self.x.holds(*secs)).map(|secs| self.x.px(secs)) {
             limits.line((x, foot), (x, top));
@@ -156,9 +188,8 @@ impl Drawing for TimeByMoney {
             limits.line((left, y), (right, y));
             limits.label((right, y - 6.0), "end", "budget");
         }
-        let mut group = Markup::new();
-        group.group("g", "deadline", &limits);
-        Some(group)
+        answered.group("g", "deadline", &limits);
+        Some(answered)
     }
 
     fn moving(&self, planner: Planner) -> Option<Markup> {
@@ -173,8 +204,9 @@ impl Drawing for TimeByMoney {
 
     fn marks(&self) -> Vec<Mark> {
         let mark = |point: &Point| Mark { at: self.px(point), about: About::Configuration(point.configuration) };
+        let answer = self.answer.get();
         // Of equally near ones the front comes first.
-        let mut marks: Vec<Mark> = self.front.iter().chain(&self.beaten).map(mark).collect();
+        let mut marks: Vec<Mark> = answer.front.iter().chain(&answer.beaten(&self.cells)).map(mark).collect();
         sort_by(&mut marks, |a, b| a.at.0.total_cmp(&b.at.0));
         marks
     }
@@ -188,21 +220,24 @@ impl Drawing for TimeByMoney {
             counts.into_iter().chain(numbers).chain(rest).collect::<Vec<String>>()
         };
         let columns = ["executors", "cores_per_executor", "completion_time_secs", "cost", "currency", "pareto"];
-        let front = self.front.iter().map(|point| row(point, true));
-        Sheet::new(&columns, front.chain(self.beaten.iter().map(|point| row(point, false))))
+        let answer = self.answer.get();
+        let front = answer.front.iter().map(|point| row(point, true));
+        Sheet::new(&columns, front.chain(answer.beaten(&self.cells).iter().map(|point| row(point, false))))
     }
 
     fn describe(&self) -> String {
-        format!(
-            "Money by completion time of {} configurations; {} of them are on the Pareto front.",
-            self.beaten.len() + self.front.len(),
-            self.front.len()
-        )
+        self.answer.with(|answer| {
+            let front = answer.front.len();
+            format!(
+                "Money by completion time of {} configurations; {front} of them are on the Pareto front.",
+                answer.beaten(&self.cells).len() + front,
+            )
+        })
     }
 
     fn legend(&self) -> Markup {
         let mut known = vec![("front-key", "Pareto front"), ("cloud-key", "beaten by another")];
-        known.extend(self.recommended.map(|_| ("recommended-key", "recommended")));
+        known.extend(self.answer.with(|answer| answer.recommended.map(|_| ("recommended-key", "recommended"))));
         known.push(("looked-at", "what if"));
         keys(&known)
     }

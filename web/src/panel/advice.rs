@@ -75,8 +75,9 @@ fn advised(planner: Planner, advice: &Advice) -> impl IntoView + use<> {
         .map(|suggestion| row(context.as_ref(), suggestion, &currency))
         .collect_view();
     let has_rows = !advice.suggestions.is_empty();
+    let wants_speed = untrack(|| planner.question()).wants_speed();
     view! {
-        <p>{headline(advice)}</p>
+        <p>{headline(advice, wants_speed)}</p>
         {has_rows.then(|| view! {
             <div class="scroll" tabindex="0" role="region" aria-label="Samples that could be collected">
                 <table>
@@ -98,15 +99,16 @@ fn advised(planner: Planner, advice: &Advice) -> impl IntoView + use<> {
 }
 
 /// Stop or go on, and why: as `foreglow advise` says it.
-fn headline(advice: &Advice) -> String {
+fn headline(advice: &Advice, wants_speed: bool) -> String {
     let saving = advice.expected_saving.map(|share| format_percent(share * 100.0));
+    let what = if wants_speed { "time" } else { "money" };
     match (&advice.verdict, saving) {
         (Verdict::First { reason }, _) => format!("Nothing can be predicted yet: {reason}. Collect these first."),
         (Verdict::Enough, Some(saving)) => {
-            format!("Enough: no other configuration is expected to save more than {saving} of the money.")
+            format!("Enough: no other configuration is expected to save more than {saving} of the {what}.")
         }
         (Verdict::GoOn, Some(saving)) => {
-            format!("Go on: another configuration is still expected to save {saving} of the recommended one's money.")
+            format!("Go on: another configuration is still expected to save {saving} of the recommended one's {what}.")
         }
         (Verdict::GoOn, None) => {
             "Go on: no configuration keeps what is asked surely enough to be recommended yet.".into()

@@ -1,10 +1,12 @@
 //! Every configuration with its time and money.
 
+use std::sync::Arc;
+
 use foreglow_model::{Candidate, Decision};
-use foreglow_shared::{WhatIf, format_duration, format_money, sort_by};
+use foreglow_shared::{WhatIf, format_money, sort_by};
 use leptos::prelude::*;
 
-use crate::panel::prediction::time_of;
+use crate::panel::prediction::{interval_ends, time_of};
 use crate::state::Planner;
 
 /// Rows before the person asks for more.
@@ -19,10 +21,21 @@ pub fn Candidates() -> impl IntoView {
     let all = RwSignal::new(false);
     let decision = Memo::new(move |_| planner.decision.get().and_then(Result::ok));
     let count = Memo::new(move |_| decision.with(|decision| decision.as_ref().map_or(0, |d| d.candidates.len())));
-    let rows = move || {
-        let decision = decision.get()?;
+    let rows = Memo::new(move |_| {
         let limit = if all.get() { MOST } else { FEW };
-        Some(by_money(&decision).into_iter().take(limit).map(|place| row(planner, &decision, place)).collect_view())
+        let row = |decision: &Arc<Decision>| {
+            by_money(decision).into_iter().take(limit).map(|place| Row::of(planner, decision, place)).collect()
+        };
+        decision.with(|decision| decision.as_ref().map(row).unwrap_or_default())
+    });
+    let shown_rows = Memo::new(move |_| rows.with(Vec::<Row>::len));
+    // A row that says what it said is left as it is.
+    let body = move || {
+        let row = |place: usize| {
+            let row = Memo::new(move |_| rows.with(|rows| rows.get(place).cloned()));
+            move || row.get().map(|row| shown(planner, row))
+        };
+        (0..shown_rows.get()).map(row).collect_view()
     };
     view! {
         <section class="card candidates" aria-labelledby="candidates-title">
@@ -42,7 +55,7 @@ pub fn Candidates() -> impl IntoView {
                             <th scope="col" class="wide"></th>
                         </tr>
                     </thead>
-                    <tbody>{rows}</tbody>
+                    <tbody>{body}</tbody>
                 </table>
             </div>
             <Show when=move || { count.get() > FEW }>
@@ -73,28 +86,48 @@ fn by_money(decision: &Decision) -> Vec<usize> {
     places
 }
 
-fn row(planner: Planner, decision: &Decision, place: usize) -> impl IntoView + use<> {
-    let candidate: &Candidate = &decision.candidates[place];
-    let configuration = WhatIf { executors: candidate.executors, cores_per_executor: candidate.cores_per_executor };
-    let (time, secs) = time_of(Some(&candidate.prediction));
-    let interval = candidate
-        .prediction
-        .interval
-        .map(|interval| format!("{} – {}", format_duration(interval.lower_secs), format_duration(interval.upper_secs)));
-    let currency = planner.prices.with(|prices| prices.currency.clone());
-    let money = candidate.cost.map_or_else(|| "unknown".into(), |cost| format_money(cost, &currency));
-    let recommended = decision.recommended == Some(place);
-    let late = !candidate.is_feasible();
-    let pareto = decision.pareto.contains(&place);
-    let remark = match (recommended, decision.fastest == Some(place), candidate.meets_deadline) {
-        _ if candidate.exclusion.is_some() => "out of memory",
-        (true, ..) => "recommended",
-        (_, true, false) => "fastest, still too late",
-        (_, false, false) => "too late",
-        _ if !candidate.within_budget => "too dear",
-        (_, true, true) => "fastest",
-        _ => "",
-    };
+/// What a row says.
+#[derive(Clone, Debug, PartialEq)]
+struct Row {
+    configuration: WhatIf,
+    time: (String, Option<String>),
+    interval: Option<String>,
+    money: String,
+    recommended: bool,
+    late: bool,
+    pareto: bool,
+    remark: &'static str,
+}
+
+impl Row {
+    fn of(planner: Planner, decision: &Decision, place: usize) -> Self {
+        let candidate: &Candidate = &decision.candidates[place];
+        let interval = candidate.prediction.interval.as_ref();
+        let currency = planner.prices.with(|prices| prices.currency.clone());
+        let recommended = decision.recommended == Some(place);
+        Self {
+            configuration: WhatIf { executors: candidate.executors, cores_per_executor: candidate.cores_per_executor },
+            time: time_of(Some(&candidate.prediction)),
+            interval: interval.map(|interval| interval_ends(Some(interval))),
+            money: candidate.cost.map_or_else(|| "unknown".into(), |cost| format_money(cost, &currency)),
+            recommended,
+            late: !candidate.is_feasible(),
+            pareto: decision.pareto.contains(&place),
+            remark: match (recommended, decision.fastest == Some(place), candidate.meets_deadline) {
+                _ if candidate.exclusion.is_some() => "out of memory",
+                (true, ..) => "recommended",
+                (_, true, false) => "fastest, still too late",
+                (_, false, false) => "too late",
+                _ if !candidate.within_budget => "too dear",
+                (_, true, true) => "fastest",
+                _ => "",
+            },
+        }
+    }
+}
+
+fn shown(planner: Planner, row: Row) -> impl IntoView {
+    let Row { configuration, time: (time, secs), interval, money, recommended, late, pareto, remark } = row;
     view! {
         <tr
             class:recommended-row=recommended
@@ -103,7 +136,7 @@ fn row(planner: Planner, decision: &Decision, place: usize) -> impl IntoView + u
         >
             <th scope="row">
                 <button type="button" class="pick" title="Look at it in the what-if" on:click=move |_| planner.what_if.set(configuration)>
-                    {format!("{} × {}", candidate.executors, candidate.cores_per_executor)}
+                    {format!("{} × {}", configuration.executors, configuration.cores_per_executor)}
                 </button>
                 {pareto.then(|| view! { <span class="pareto-mark" title="on the Pareto front">" ◆"</span> })}
             </th>

@@ -1,9 +1,9 @@
 //! How much to trust it: every scenario with what it chose, how accurate it was, and what it took.
 
-use foreglow_model::ScenarioRow;
 use foreglow_shared::{format_duration, format_percent};
 use leptos::prelude::*;
 
+use crate::fit::Scenario;
 use crate::panel::prediction::capitalised;
 use crate::state::{Compared, Fit, Planner};
 
@@ -45,8 +45,9 @@ pub fn Scenarios() -> impl IntoView {
     }
 }
 
-fn row(scenario: &ScenarioRow) -> impl IntoView + use<> {
-    let label = scenario.scenario.label();
+fn row(scenario: &Scenario) -> impl IntoView + use<> {
+    let label = scenario.label.clone();
+    let (explained, which) = (explanation(&label), label.clone());
     let seconds = |secs: f64, class: &'static str| {
         view! { <td class=class data-secs=secs.to_string()>{format_duration(secs)}</td> }
     };
@@ -57,12 +58,10 @@ fn row(scenario: &ScenarioRow) -> impl IntoView + use<> {
         0 => format!("fitted on {}", scenario.fitted),
         tested => format!("fitted on {}, tested on {tested}", scenario.fitted),
     };
-    let techniques: Vec<String> =
-        scenario.choices.iter().map(|choice| format!("{}: {}", choice.place, choice.technique)).collect();
-    let techniques = if techniques.is_empty() { String::new() } else { techniques.join(" · ") };
+    let techniques = scenario.techniques.clone();
     let reason = scenario.reason.as_deref().map(capitalised);
     view! {
-        <tbody data-scenario=label>
+        <tbody data-scenario=which>
             <tr>
                 <th scope="row">
                     {label}
@@ -76,7 +75,7 @@ fn row(scenario: &ScenarioRow) -> impl IntoView + use<> {
             </tr>
             <tr class="detail">
                 <td colspan="5">
-                    <p>{explanation(label)} {tested} "."</p>
+                    <p>{explained} {tested} "."</p>
                     <p class="narrow">{parts}</p>
                     <p class="techniques">{techniques}</p>
                     {reason.map(|reason| view! { <p class="reason">{reason}</p> })}
