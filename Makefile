@@ -27,7 +27,10 @@ help:
 	@echo 'make bench  every benchmark; each writes target/bench/NAME.json'
 	@echo 'make accuracy  every predictor on the public data sets in DATA; writes target/accuracy.json and docs/accuracy.md'
 	@echo 'make development  the questions on which the constants of the intervals were chosen, and contexts with few runs'
+	@echo 'make sweep  two CNNs, inference and training, on 1 %, 10 % and all of the images: the built-in example, half an hour'
 	@echo 'make parity the CNNs against PyTorch with the same weights; CNNS="vgg16 xception" for some of them'
+	@echo 'make screenshots  the pictures of the planner in docs/'
+	@echo 'make fuzz   everything that reads links and files'
 
 run: setup-run build
 	$(FOREGLOW) demo
@@ -202,7 +205,7 @@ bench-overhead: build
 bench-cnns: build $(if $(filter $(PARITY)/%,$(PYTORCH)),$(PARITY)/venv/installed)
 	$(PYTORCH) bench/cnns/run.py
 
-# Measures the planner's built-in example on an otherwise idle machine: 20 minutes or so on 2 cores.
+# Measures the planner's built-in example on an otherwise idle machine: half an hour on 2 cores.
 .PHONY: sweep
 sweep: build
 	bench/sweep/run.sh target/sweep

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Measures the planner's built-in example: ResNet-18 and MobileNet-v2, inference and training, E and C of 1 and 2, on 1 %, 10 %
-# and all of the images, on an otherwise idle machine (20 minutes or so on 2 cores).
+# and all of the images, on an otherwise idle machine (half an hour on 2 cores).
 #
 #     make sweep            # or: bench/sweep/run.sh FOLDER
 #
@@ -13,13 +13,13 @@ out=${1:-target/sweep}
 foreglow=${FOREGLOW:-target/release/foreglow}
 mkdir -p "$out"
 
-# measure NAME ARGUMENT…: the smallest samples six times, the others three times, in three rounds through all sampling rates: a
-# machine that becomes slower meets all of them.
+# measure NAME ARGUMENT…: 1 % of the images twelve times, 10 % nine times, all of them three times, in three rounds through all
+# sampling rates: a machine that becomes slower meets all of them, and what disturbs a short run is made up for by more of them.
 measure() {
   name=$1
   shift
   for round in 1 2 3; do
-    for rates in "0.01 --repeat $((2 * round))" "0.1,1 --repeat $round"; do
+    for rates in "0.01 --repeat $((4 * round))" "0.1 --repeat $((3 * round))" "1 --repeat $round"; do
       # $rates is an option's value and another option on purpose.
       # shellcheck disable=SC2086
       "$foreglow" collect "$@" --executors 1,2 --cores 1,2 --device cpu --sampling-rate $rates ${DRY_RUN:+--dry-run} \

@@ -68,7 +68,8 @@ async fn main() -> anyhow::Result<()> {
     }
     writeln!(
         out,
-        "all files with brotli: {} KB, of which on demand: reading files and advising {} KB, the comparison {} KB",
+        "all files with brotli: {} KB; reading files and advising, which the service worker fetches once the page has loaded: {} KB; \
+         the comparison, on demand: {} KB",
         size("") / 1000,
         size(READER) / 1000,
         size(COMPARISON) / 1000

@@ -73,8 +73,19 @@ impl Browser {
     /// # Errors
     /// It does not come.
     pub async fn element(&self, test_id: &str) -> anyhow::Result<WebElement> {
-        let found = self.page.query(By::Testid(test_id)).wait(WAIT, Duration::from_millis(50)).first().await;
-        found.with_context(|| format!("the page shows no {test_id}"))
+        self.find(By::Testid(test_id)).await.with_context(|| format!("the page shows no {test_id}"))
+    }
+
+    /// Where a person chooses a file, once it is there.
+    ///
+    /// # Errors
+    /// It does not come.
+    pub async fn file_input(&self) -> anyhow::Result<WebElement> {
+        self.find(By::Css("input[type=file]")).await.context("the page takes no file")
+    }
+
+    async fn find(&self, by: By) -> WebDriverResult<WebElement> {
+        self.page.query(by).wait(WAIT, Duration::from_millis(50)).first().await
     }
 
     /// Waits until the page has answered and is complete: what explains the answer comes after it, piece by piece.

@@ -6,7 +6,6 @@ use anyhow::Context as _;
 use foreglow_shared::{Observation, Sample, format_duration, write_csv};
 use foreglow_tests::{Answer, Browser, FileHost, Program, example, example_jobs, example_shown};
 use serde_json::{Value, json};
-use thirtyfour::By;
 
 const START: Duration = Duration::from_secs(60);
 
@@ -16,7 +15,7 @@ fn runs() -> anyhow::Result<String> {
 }
 
 async fn pick(browser: &Browser, path: &Path) -> anyhow::Result<()> {
-    let input = browser.page.find(By::Css("input[type=file]")).await?;
+    let input = browser.file_input().await?;
     Ok(input.send_keys(path.display().to_string()).await?)
 }
 

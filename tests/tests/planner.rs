@@ -65,7 +65,7 @@ async fn alert(browser: &Browser, text: &str) -> anyhow::Result<()> {
 }
 
 async fn open_file(browser: &Browser, path: &Path) -> anyhow::Result<()> {
-    let input = browser.page.find(By::Css("input[type=file]")).await?;
+    let input = browser.file_input().await?;
     Ok(input.send_keys(path.display().to_string()).await?)
 }
 

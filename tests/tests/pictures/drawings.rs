@@ -44,10 +44,11 @@ async fn a_click_and_the_enter_key_turn_the_what_if() -> anyhow::Result<()> {
     let (_host, browser) = open(&cluster_view(6, 4)).await?;
     let map = browser.element("heat-map").await?;
     map.scroll_into_view().await?;
-    // The middle of the cell of 6 executors and 4 cores, the last of both.
-    let script = "const cells = arguments[0].querySelectorAll('rect.heat'); const box = cells[cells.length - 1].getBoundingClientRect();
-        const at = { bubbles: true, clientX: box.x + box.width / 2, clientY: box.y + box.height / 2 };
-        arguments[0].querySelector('svg').dispatchEvent(new MouseEvent('click', at)); return cells.length";
+    // The cell of 6 executors and 4 cores, the last of both, lies where both axes end; each cell is a part of a path.
+    let script = "const box = arguments[0].querySelector('svg').getBoundingClientRect();
+        const at = { bubbles: true, clientX: box.right - 40, clientY: box.top + 40 };
+        arguments[0].querySelector('svg').dispatchEvent(new MouseEvent('click', at));
+        return [...arguments[0].querySelectorAll('path.heat')].reduce((sum, path) => sum + path.getAttribute('d').split('M').length - 1, 0)";
     let cells = evaluate(&browser, script, vec![map.to_json()?]).await?;
     assert_eq!(cells, Value::from(24));
     browser.wait_until("the last cell", async |page| Ok(what_if(page).await? == ("6".into(), "4".into()))).await?;
