@@ -83,14 +83,15 @@ lint: | setup-test
 	$(WASM_CARGO) clippy --locked --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-shared -p foreglow-model -p foreglow-web -- -D warnings
 	$(WASM_CARGO) clippy --locked --target $(WASM) --target-dir $(WEB_TARGET) --manifest-path web/comparison/Cargo.toml -- -D warnings
 
-# cargo-nextest runs the tests side by side where it is installed; it does not run the examples in the documentation.
+# cargo-nextest runs the tests side by side where it is installed; it does not run the examples in the documentation. What is to
+# be measured by hand (tests/examples) is linted and not built here.
+TESTS := --lib --bins --tests
 unit: build | setup-test
-	@if cargo nextest --version >/dev/null 2>&1; then \
-	  cargo nextest run $(CARGO_FLAGS) && cargo test $(CARGO_FLAGS) --doc; \
-	else cargo test $(CARGO_FLAGS); fi
+	@if cargo nextest --version >/dev/null 2>&1; then cargo nextest run $(CARGO_FLAGS) $(TESTS); else cargo test $(CARGO_FLAGS) $(TESTS); fi
+	cargo test $(CARGO_FLAGS) --doc
 
 # All tests of a file run before the browser answers again; its driver would wait for 20 s.
-IN_BROWSER_SECS := 300
+IN_BROWSER_SECS := 1200
 # The laws of the mathematics hold in the browser too: the same tests, compiled for wasm32, in headless Chromium.
 wasm-unit: $(WASM_RUNNER) | setup-test
 	WASM_BINDGEN_TEST_TIMEOUT=$(IN_BROWSER_SECS) CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER=$(abspath $(WASM_RUNNER)) \
