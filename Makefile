@@ -90,12 +90,12 @@ unit: build | setup-test
 	@if cargo nextest --version >/dev/null 2>&1; then cargo nextest run $(CARGO_FLAGS) $(TESTS); else cargo test $(CARGO_FLAGS) $(TESTS); fi
 	cargo test $(CARGO_FLAGS) --doc
 
-# All tests of a file run before the browser answers again; its driver would wait for 20 s.
-IN_BROWSER_SECS := 1200
+# All tests of a file run before the browser answers again. The runner would wait for 20 s, and the browser's driver for 30.
+IN_BROWSER := WASM_BINDGEN_TEST_TIMEOUT=1200 WASM_BINDGEN_TEST_WEBDRIVER_JSON=$(abspath tests/wasm-runner/webdriver.json) \
+  CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER=$(abspath $(WASM_RUNNER))
 # The laws of the mathematics hold in the browser too: the same tests, compiled for wasm32, in headless Chromium.
 wasm-unit: $(WASM_RUNNER) | setup-test
-	WASM_BINDGEN_TEST_TIMEOUT=$(IN_BROWSER_SECS) CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER=$(abspath $(WASM_RUNNER)) \
-	  $(WASM_CARGO) test --release --locked --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-model
+	$(IN_BROWSER) $(WASM_CARGO) test --release --locked --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-model
 
 $(WASM_RUNNER): $(wildcard tests/wasm-runner/src/* tests/wasm-runner/Cargo.*) | setup-run
 	cargo build --locked --release --manifest-path tests/wasm-runner/Cargo.toml --target-dir target/bundle
@@ -103,7 +103,7 @@ $(WASM_RUNNER): $(wildcard tests/wasm-runner/src/* tests/wasm-runner/Cargo.*) | 
 # In the browser first; the native half then writes the figures of both.
 bench-decision: $(WASM_RUNNER)
 	mkdir -p target/bench
-	CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER=$(abspath $(WASM_RUNNER)) $(WASM_CARGO) test --release --locked --target $(WASM) \
+	$(IN_BROWSER) $(WASM_CARGO) test --release --locked --target $(WASM) \
 	  --manifest-path bench/decision/Cargo.toml --target-dir target/decision-web --test browser -- --nocapture | tee target/bench/decision.log
 	cargo run --release --locked --manifest-path bench/decision/Cargo.toml --target-dir target/decision -- target/bench/decision.log
 
