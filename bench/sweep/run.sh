@@ -7,10 +7,11 @@
 # A file of samples for each job, all of them in samples.jsonl, what `foreglow evaluate` says of each job beside it, and of all of
 # them the tables of docs/accuracy.md (tables.md) and the planner's example (example.jsonl, to be laid into web/assets).
 # Interrupted, it goes on where it stopped. The sizes: a whole job takes half a minute or so on one core, and its hundredth part still has a
-# partition for each of the four slots, or to train a whole mini-batch for each of two executors.
+# partition for each of the four slots, or to train a whole mini-batch for each of two executors; IMAGES=3200 on a slower machine.
 set -eu
 out=${1:-target/sweep}
 foreglow=${FOREGLOW:-target/release/foreglow}
+images=${IMAGES:-6400}
 mkdir -p "$out"
 
 # measure NAME ARGUMENT…: 1 % of the images twelve times, 10 % nine times, all of them three times, in three rounds through all
@@ -29,10 +30,10 @@ measure() {
 }
 
 sweep() {
-  measure resnet18-inference --model resnet18 --image-px 64 --images 6400 --batch-size 8 --partition-size 8
-  measure mobilenet_v2-inference --model mobilenet_v2 --image-px 96 --images 6400 --batch-size 8 --partition-size 8
-  measure resnet18-training --mode training --model resnet18 --image-px 32 --images 3200 --batch-size 8 --share-size 4
-  measure mobilenet_v2-training --mode training --model mobilenet_v2 --image-px 32 --images 3200 --batch-size 8 --share-size 4
+  measure resnet18-inference --model resnet18 --image-px 64 --images "$images" --batch-size 8 --partition-size 8
+  measure mobilenet_v2-inference --model mobilenet_v2 --image-px 96 --images "$images" --batch-size 8 --partition-size 8
+  measure resnet18-training --mode training --model resnet18 --image-px 32 --images $((images / 2)) --batch-size 8 --share-size 4
+  measure mobilenet_v2-training --mode training --model mobilenet_v2 --image-px 32 --images $((images / 2)) --batch-size 8 --share-size 4
   [ -z "${DRY_RUN:-}" ] || exit 0
 
   cat "$out"/*-inference.jsonl "$out"/*-training.jsonl >"$out/samples.jsonl"

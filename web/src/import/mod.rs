@@ -69,7 +69,8 @@ mod tests {
 
     /// The page's own example, as `make sweep` measured it.
     pub const EXAMPLE: &str = include_str!("../../assets/example.jsonl");
-    const JOBS: [&str; 2] = ["mobilenet_v2 inference", "resnet18 inference"];
+    const JOBS: [&str; 4] =
+        ["mobilenet_v2 inference", "mobilenet_v2 training", "resnet18 inference", "resnet18 training"];
 
     #[test]
     fn the_built_in_example_has_jobs_that_were_measured_on_small_samples_and_whole() {

@@ -103,8 +103,8 @@ fn ExampleButton() -> impl IntoView {
                 "Look at an example"
             </button>
             <span class="hush">
-                " ResNet-18 and MobileNet-v2 on 3200 images, on 1 %, 10 % and all of them: measured on two cores of an Intel Xeon on 21 \
-                 November 2026."
+                " ResNet-18 and MobileNet-v2, inference and training, on 1 %, 10 % and all of the images: measured on two cores of an AMD \
+                 EPYC on 22 November 2026."
             </span>
         </p>
     }
