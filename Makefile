@@ -69,6 +69,7 @@ $(COMPARISON): FORCE | setup-run
 
 FORCE:
 
+# The page is linted with the profile that it is built with: what runs while it compiles is compiled once.
 lint: | setup-test
 	cargo fmt --all --check
 	cargo fmt --check --manifest-path web/bundle/Cargo.toml
@@ -80,8 +81,8 @@ lint: | setup-test
 	cargo fmt --check --manifest-path bench/scenario-grid/Cargo.toml
 	cargo clippy $(CARGO_FLAGS) --all-targets -- -D warnings
 	cargo clippy --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- -D warnings
-	$(WASM_CARGO) clippy --locked --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-shared -p foreglow-model -p foreglow-web -- -D warnings
-	$(WASM_CARGO) clippy --locked --target $(WASM) --target-dir $(WEB_TARGET) --manifest-path web/comparison/Cargo.toml -- -D warnings
+	$(WASM_CARGO) clippy --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-shared -p foreglow-model -p foreglow-web -- -D warnings
+	$(WASM_CARGO) clippy --locked --profile planner --target $(WASM) --target-dir $(COMPARISON_TARGET) --manifest-path web/comparison/Cargo.toml -- -D warnings
 
 # cargo-nextest runs the tests side by side where it is installed; it does not run the examples in the documentation. What is to
 # be measured by hand (tests/examples) is linted and not built here.
