@@ -120,6 +120,11 @@ bench-planner: build | setup-test
 	cargo build $(CARGO_FLAGS) --example bench_planner
 	target/release/examples/bench_planner
 
+# The longest task while a link is opened and fitted, by the time that the page's thread works.
+.PHONY: bench-opening
+bench-opening: build | setup-test
+	python3 bench/opening/run.py
+
 # What a first visit transfers and how long it takes, in headless Chromium; writes target/bench/page-load.json.
 bench-page: build | setup-test
 	cargo build $(CARGO_FLAGS) --example page_load
@@ -135,7 +140,7 @@ SECS := 1200
 fuzz:
 	fuzz/run.sh $(SECS)
 
-bench: setup-run bench-decision bench-grid-page bench-planner bench-page bench-input bench-overhead bench-cnns bench-training bench-spark bench-simulation bench-event-log $(SKLEARN)
+bench: setup-run bench-decision bench-grid-page bench-planner bench-opening bench-page bench-input bench-overhead bench-cnns bench-training bench-spark bench-simulation bench-event-log $(SKLEARN)
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 

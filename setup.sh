@@ -71,7 +71,8 @@ wasm_target() {
 # Debian ships the compiler and the source of its standard library, and leaves out the library for wasm32: it is built here
 # once, and laid where an installed target lies.
 debian_wasm_target() {
-  [ -x "$DEBIAN_RUSTC" ] && [ -e /usr/lib/rustlib/src/rust/library/Cargo.toml ] && [ -L /usr/bin/rust-lld ] && [ -x /usr/bin/cargo ] ||
+  [ -x "$DEBIAN_RUSTC" ] && [ -e /usr/lib/rustlib/src/rust/library/Cargo.toml ] && [ -x /usr/bin/cargo ] &&
+    { have rust-lld || [ -L /usr/bin/rust-lld ]; } ||
     install "a Rust compiler that can build for $WASM (rustup may not download here)" rustc-web cargo-web rust-web-src rust-web-llvm
   # It is a link to LLVM's linker, whose package has the same name and which no other package asks for.
   have rust-lld || install "the linker for $WASM" "$(basename "$(readlink /usr/bin/rust-lld)")"

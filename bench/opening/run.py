@@ -1,0 +1,137 @@
+"""How long a task of the page's thread takes while a link is opened and fitted, by the thread's own time and by the clock.
+
+    make bench-opening
+
+Headless Chromium is started for each round, opens a link to the built-in example until its answer and every picture are there, and tells its trace, in which each task of a thread has its duration and the time that the thread worked in it. The clock also counts the wait for a
+processor, and the browser's start. A page of four configurations and one of 102,400 take turns. Writes target/bench/opening.json.
+
+ROUNDS and DRIVER choose others.
+"""
+
+import functools
+import http.server
+import json
+import os
+import re
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FOREGLOW = os.environ.get("FOREGLOW", ROOT / "target/release/foreglow")
+DRIVER = os.environ.get("DRIVER", "chromedriver")
+ROUNDS = int(os.environ.get("ROUNDS", 3))
+# As measured, and far beyond what was measured.
+PAGES = {"of 4 configurations": [], "of 102,400 configurations": ["--executors", "1-512", "--cores", "1-200"]}
+LIMIT_MS = 50.0
+PATIENCE_SECS = 30
+CATEGORIES = "toplevel,v8.wasm,disabled-by-default-v8.wasm.detailed"
+# The answer, and what is put on the page last.
+COMPLETE = "return ['recommended-time', 'print'].every((id) => document.querySelector(`[data-testid=${id}]`))"
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+def fragment(choice):
+    """What stands behind the address of the planner."""
+    link = [FOREGLOW, "link", ROOT / "web/assets/example.jsonl", "--context", "3", "--deadline", "20s", *choice]
+    answer = subprocess.run(list(map(str, link)), check=True, capture_output=True, text=True)
+    return re.search(r"#v1\S*", answer.stdout)[0]
+
+
+class Driver:
+    """A browser that chromedriver starts and that is traced."""
+
+    def __init__(self, folder):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.at = f"http://127.0.0.1:{free.getsockname()[1]}"
+        self.process = subprocess.Popen([DRIVER, f"--port={self.at.rsplit(':')[-1]}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        options = {"args": ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/profile"],
+                   "perfLoggingPrefs": {"enableNetwork": False, "enablePage": False, "traceCategories": CATEGORIES}}
+        wait(lambda: self.ask("status"), "chromedriver")
+        capabilities = {"alwaysMatch": {"goog:chromeOptions": options, "goog:loggingPrefs": {"performance": "ALL"}}}
+        self.at += "/session/" + self.ask("session", {"capabilities": capabilities})["sessionId"]
+
+    def ask(self, what, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        with urllib.request.urlopen(urllib.request.Request(f"{self.at}/{what}", data, {"content-type": "application/json"})) as answer:
+            return json.load(answer)["value"]
+
+    def close(self):
+        urllib.request.urlopen(urllib.request.Request(self.at, method="DELETE")).close()
+        self.process.terminate()
+
+    def events(self):
+        """What was traced so far."""
+        messages = [json.loads(entry["message"])["message"] for entry in self.ask("se/log", {"type": "performance"})]
+        return [message["params"] for message in messages if message["method"] == "Tracing.dataCollected"]
+
+    def script(self, text):
+        return self.ask("execute/sync", {"script": text, "args": []})
+
+
+def wait(is_there, what):
+    """Asks until something is there."""
+    for _ in range(10 * PATIENCE_SECS):
+        try:
+            if is_there():
+                return
+        except (OSError, ValueError):
+            pass
+        time.sleep(0.1)
+    raise SystemExit(f"opening: no {what} within {PATIENCE_SECS} s")
+
+
+def tasks(address):
+    """Milliseconds of the thread and of the clock of every task of the page's main thread, until the last picture is there."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        driver = Driver(folder)
+        try:
+            driver.ask("url", {"url": address})
+            wait(lambda: driver.script(COMPLETE), "complete page")
+            events = driver.events()
+        finally:
+            driver.close()
+    threads = {(event["pid"], event["tid"]) for event in events
+               if event["name"] == "thread_name" and event["args"].get("name") == "CrRendererMain"}
+    on_main = [event for event in events if (event["pid"], event["tid"]) in threads]
+    # Of the browser's own pages none has a module.
+    page = {event["pid"] for event in on_main if "wasm" in event["name"]}
+    found = [(event.get("tdur", 0) / 1000, event["dur"] / 1000) for event in on_main
+             if event["pid"] in page and event["ph"] == "X" and event["name"].endswith("RunTask")]
+    if not found:
+        raise SystemExit("opening: the trace has no task of the page; is this a Chromium that writes one?")
+    return found
+
+
+def main():
+    handler = functools.partial(Quiet, directory=ROOT / "target/planner")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as host:
+        threading.Thread(target=host.serve_forever, daemon=True).start()
+        rounds = {name: [] for name in PAGES}
+        for _ in range(ROUNDS):
+            for name, choice in PAGES.items():
+                seen = tasks(f"http://127.0.0.1:{host.server_port}/{fragment(choice)}")
+                rounds[name].append((max(task[0] for task in seen), max(task[1] for task in seen)))
+        host.shutdown()
+    entries = []
+    for name, longest in rounds.items():
+        ours = max(thread for thread, _ in longest)
+        entries.append({"name": f"longest task while a page {name} is opened and fitted, thread time", "unit": "ms", "ours": ours,
+                        "peer_name": "limit", "peer": LIMIT_MS, "ratio": LIMIT_MS / ours})
+        each = ", ".join(f"{thread:.0f} ms of the thread ({clock:.0f} by the clock)" for thread, clock in longest)
+        print(f"longest task of each start, a page {name}: {each}")
+    folder = ROOT / "target/bench"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "opening.json").write_text(json.dumps(entries, indent=1))
+
+
+main()
