@@ -14,14 +14,14 @@ use crate::Setting;
 use crate::range::Range;
 
 /// Numbers of executors to look through at most; no machine has more processors.
-const MAX_EXECUTORS: usize = 1 << 16;
+const MAX_EXECUTORS: u32 = 1 << 16;
 
 /// Hardware threads that all executors share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Capacity {
     pub(crate) processors: u32,
     /// Whether fewer executors are another job: they average less.
-    averages: bool,
+    pub(crate) averages: bool,
 }
 
 impl Capacity {
@@ -37,29 +37,26 @@ impl Capacity {
         setting.slots() > self.processors
     }
 
-    /// The fastest configuration with at most as many executors and cores that fits, at the same sampling rate, among
-    /// values within the measured range; `None` where none is. Of each number of executors the fewest cores compete and
-    /// the most that fit; of a job that trains only the most executors.
-    pub(crate) fn fastest_within(
-        self,
-        range: &Range,
-        setting: Setting,
-        secs: impl Fn(Setting) -> Option<f64>,
-    ) -> Option<Setting> {
-        let Range { executors, cores } = *range;
-        let most = executors.1.min(setting.executors).min(self.processors);
-        let ends = |executors: u32| {
-            let most = cores.1.min(setting.cores_per_executor).min(self.processors / executors);
-            let fewest = (most > cores.0).then_some(cores.0);
-            let cores = fewest.into_iter().chain((most >= cores.0).then_some(most));
-            cores.map(move |cores_per_executor| Setting { executors, cores_per_executor, ..setting })
-        };
+    /// Whether something of the measured range takes the place of such a configuration: has at most as many executors and
+    /// cores, and fits.
+    pub(crate) fn has_fitting(self, range: &Range, setting: Setting) -> bool {
+        self.numbers_of_executors(range, setting.executors)
+            .next()
+            .is_some_and(|executors| self.cores(range, executors, setting.cores_per_executor).next().is_some())
+    }
+
+    /// The numbers of executors that compete to take the place of a configuration, ascending: the measured ones up to its
+    /// own, and of a job that trains the last of these alone.
+    pub(crate) fn numbers_of_executors(self, range: &Range, executors: u32) -> std::ops::Range<u32> {
+        let most = range.executors.1.min(executors).min(self.processors);
         let fewest = if self.averages { most } else { 1 };
-        (executors.0.max(fewest).max(1)..=most)
-            .take(MAX_EXECUTORS)
-            .flat_map(ends)
-            .filter_map(|end| Some((end, secs(end)?)))
-            .min_by(|a, b| a.1.total_cmp(&b.1))
-            .map(|(end, _)| end)
+        let first = range.executors.0.max(fewest).max(1);
+        first..most.saturating_add(1).min(first.saturating_add(MAX_EXECUTORS))
+    }
+
+    /// Of a number of executors the cores that compete: the fewest measured, and the most that fit and are asked.
+    pub(crate) fn cores(self, range: &Range, executors: u32, asked: u32) -> impl Iterator<Item = u32> + use<> {
+        let (fewest, most) = (range.cores.0, range.cores.1.min(asked).min(self.processors / executors));
+        (most > fewest).then_some(fewest).into_iter().chain((most >= fewest).then_some(most))
     }
 }

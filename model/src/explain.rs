@@ -40,7 +40,8 @@ impl Predictor {
     /// assert_eq!(instead, None);
     /// ```
     pub fn explain(&self, setting: Setting) -> Option<(Explanation, Option<Setting>)> {
-        let instead = self.fitting(setting);
+        let fitting = self.at_rate(setting.sampling_rate).fitting(setting.executors, setting.cores_per_executor);
+        let instead = fitting.map(|(executors, cores_per_executor)| Setting { executors, cores_per_executor, ..setting });
         let asked = instead.unwrap_or(setting);
         asked.is_possible().then_some(())?;
         let questions = self.items.questions(&[asked]).ok()?;
@@ -63,21 +64,25 @@ impl Predictor {
     /// ascending and 1 or more; `None` of one that the samples cannot say. It is [`Predictor::predict`] of each but for the
     /// rounding of its sums, and much faster where the predictor knows a whole grid at once.
     pub fn times(&self, executors: &[u32], cores: &[u32]) -> Vec<Vec<Option<f64>>> {
-        let Some(surface) = self.surface(executors, cores) else {
-            let secs = |executors: u32, cores_per_executor: u32| {
-                self.predict(Setting { executors, cores_per_executor, sampling_rate: 1.0 }).completion_time_secs
-            };
-            return executors.iter().map(|e| cores.iter().map(|c| secs(*e, *c)).collect()).collect();
-        };
+        let mut whole_job = self.at_rate(1.0);
         let mut times = vec![vec![None; cores.len()]; executors.len()];
-        for region in &surface.regions {
+        let surface = self.surface(executors, cores);
+        for region in surface.iter().flat_map(|surface| &surface.regions) {
             let mut logs = vec![0.0; region.columns.len()];
             let mut scratch = logs.clone();
             for (index, row) in region.rows.clone().enumerate() {
                 region.logs(index, &mut logs, &mut scratch);
-                let known = logs.iter().map(|log| Some(libm::exp(*log)).filter(|secs| secs.is_finite() && *secs > 0.0));
-                times[row][region.columns.clone()].iter_mut().zip(known).for_each(|(time, secs)| *time = secs);
+                let span = region.spans[index].clone();
+                let times = &mut times[row][region.columns.clone()][span.clone()];
+                for (time, log) in times.iter_mut().zip(&logs[span]) {
+                    *time = Some(libm::exp(*log)).filter(|secs| secs.is_finite() && *secs > 0.0);
+                }
             }
+        }
+        for (executors, times) in executors.iter().zip(&mut times) {
+            let known = if surface.is_some() { self.predicted_alone(*executors, cores) } else { 0 };
+            let rest = times[known..].iter_mut().zip(&cores[known..]);
+            rest.for_each(|(time, cores)| *time = whole_job.predict(*executors, *cores).completion_time_secs);
         }
         times
     }

@@ -14,6 +14,7 @@
 //! observations, in any order, give the same bytes natively and in the browser.
 
 mod advise;
+mod at_rate;
 mod capacity;
 mod dataset;
 mod decision;

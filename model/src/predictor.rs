@@ -5,6 +5,7 @@ use std::sync::Arc;
 use foreglow_shared::{Context, Job, Observation, sort_by};
 use serde::{Deserialize, Serialize};
 
+use crate::at_rate::AtRate;
 use crate::capacity::Capacity;
 use crate::ensemble::{Along, Direction, Ensemble, Surface};
 use crate::range::Range;
@@ -36,8 +37,8 @@ pub struct Predictor {
     pub(crate) ensemble: Ensemble,
     pub(crate) items: Items,
     rates: Rates,
-    range: Range,
-    capacity: Option<Capacity>,
+    pub(crate) range: Range,
+    pub(crate) capacity: Option<Capacity>,
 }
 
 impl Predictor {
@@ -90,16 +91,19 @@ impl Predictor {
     ///
     /// Never panics: where the samples cannot say, the time is `None` and a warning tells why.
     pub fn predict(&self, setting: Setting) -> Prediction {
-        if !setting.is_possible() {
-            return Prediction::unknown(vec![Warning::Impossible]);
-        }
-        let Some(capacity) = self.capacity.filter(|capacity| capacity.is_exceeded_by(setting)) else {
-            return self.unlimited(setting);
-        };
-        let fitting = self.fitting(setting).unwrap_or(setting);
-        let mut prediction = self.unlimited(fitting);
-        prediction.warnings.push(Warning::Oversubscribed { slots: setting.slots(), processors: capacity.processors });
-        prediction
+        let Setting { executors, cores_per_executor, sampling_rate } = setting;
+        self.at_rate(sampling_rate).predict(executors, cores_per_executor)
+    }
+
+    /// What [`Predictor::predict`] says of the whole job (sampling rate 1) on each configuration, E and C, and sooner where a
+    /// machine has too few processors for many of them.
+    pub fn predict_whole_job(&self, configurations: impl IntoIterator<Item = (u32, u32)>) -> Vec<Prediction> {
+        let mut whole_job = self.at_rate(1.0);
+        configurations.into_iter().map(|(executors, cores)| whole_job.predict(executors, cores)).collect()
+    }
+
+    pub(crate) fn at_rate(&self, sampling_rate: f64) -> AtRate<'_> {
+        AtRate::new(self, sampling_rate)
     }
 
     /// What a person should know before trusting any prediction: samples that disagree, samples that were left out.
@@ -113,44 +117,58 @@ impl Predictor {
     }
 
     /// What [`Predictor::predict`] gives for the whole job (sampling rate 1) on every pair of numbers of executors and of
-    /// cores, each ascending. `None` where whole parts of such a grid cannot be predicted at once: then each setting has
-    /// to be asked for by itself.
+    /// cores, each ascending, that is predicted by itself ([`Predictor::predicted_alone`]). `None` where whole parts of such a
+    /// grid cannot be predicted at once: then each setting has to be asked for by itself.
     pub(crate) fn surface(&self, executors: &[u32], cores: &[u32]) -> Option<Surface> {
-        self.grid(executors, cores, |question, down, across| self.ensemble.surface(question, down, across))
+        self.grid(executors, cores, |question, down, across, widths| {
+            self.ensemble.surface(question, down, across, widths)
+        })
     }
 
     /// As [`Predictor::surface`], kept for the next time.
     pub(crate) fn kept_surface(&self, executors: &[u32], cores: &[u32]) -> Option<Arc<Surface>> {
-        self.grid(executors, cores, |question, down, across| self.ensemble.kept_surface(question, down, across))
+        self.grid(executors, cores, |question, down, across, widths| {
+            self.ensemble.kept_surface(question, down, across, widths)
+        })
     }
 
     fn grid<T>(
         &self,
         executors: &[u32],
         cores: &[u32],
-        ask: impl FnOnce(&Features, Along, Along) -> Option<T>,
+        ask: impl FnOnce(&Features, Along, Along, &[usize]) -> Option<T>,
     ) -> Option<T> {
         let first = Setting { executors: *executors.first()?, cores_per_executor: *cores.first()?, sampling_rate: 1.0 };
-        if self.capacity.is_some() {
-            return None;
-        }
         let question = self.items.questions(&[first]).ok()?;
+        let widths: Vec<usize> = executors.iter().map(|executors| self.predicted_alone(*executors, cores)).collect();
         let [executors, cores] =
             [executors, cores].map(|counts| counts.iter().copied().map(f64::from).collect::<Vec<f64>>());
         let down = Along { name: Feature::InverseExecutors.noun(), values: &executors };
         let across = Along { name: Feature::InverseCores.noun(), values: &cores };
-        ask(&question, down, across)
+        ask(&question, down, across, &widths)
     }
 
-    /// Where a machine has too few processors for a setting, the fastest of the measured range that it has them for.
-    pub(crate) fn fitting(&self, setting: Setting) -> Option<Setting> {
-        let capacity = self.capacity.filter(|capacity| capacity.is_exceeded_by(setting))?;
-        let secs = |fitting: Setting| self.unlimited(fitting).completion_time_secs;
-        capacity.fastest_within(&self.range, setting, secs)
+    /// Those of some numbers of executors, and of some numbers of cores, that can be predicted: all, but of a count that the
+    /// runs never varied the measured one alone.
+    pub(crate) fn answerable(&self, executors: &[u32], cores: &[u32]) -> (Vec<u32>, Vec<u32>) {
+        let of = |counts: &[u32], (fewest, most): (u32, u32)| {
+            counts.iter().copied().filter(|count| fewest < most || *count == most).collect()
+        };
+        (of(executors, self.range.executors), of(cores, self.range.cores))
+    }
+
+    /// Of some numbers of cores, ascending, how many a number of executors is predicted with by itself; with more cores a
+    /// machine has too few processors, and something smaller is predicted in its place.
+    pub(crate) fn predicted_alone(&self, executors: u32, cores: &[u32]) -> usize {
+        let Some(capacity) = self.capacity else { return cores.len() };
+        cores.partition_point(|cores_per_executor| {
+            let setting = Setting { executors, cores_per_executor: *cores_per_executor, sampling_rate: 1.0 };
+            !(capacity.is_exceeded_by(setting) && capacity.has_fitting(&self.range, setting))
+        })
     }
 
     /// The prediction as if a machine had processors for all.
-    fn unlimited(&self, setting: Setting) -> Prediction {
+    pub(crate) fn unlimited(&self, setting: Setting) -> Prediction {
         let places = self.rates.places(setting.sampling_rate);
         let at = |sampling_rate: f64| Setting { sampling_rate, ..setting };
         let asked: Vec<Setting> = std::iter::once(setting).chain(places.iter().map(|rate| at(*rate))).collect();

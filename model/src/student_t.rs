@@ -30,6 +30,9 @@ pub(crate) fn probability_above(t: f64, degrees: f64) -> f64 {
     if t.is_infinite() {
         return 0.0;
     }
+    if degrees == 2.0 {
+        return two_degrees_above(t);
+    }
     let degrees = degrees.min(MOST_DEGREES);
     // P(T > t) = I_x(ν/2, 1/2) / 2 with x = ν/(ν + t²): DLMF 8.17 with the density's substitution.
     let ratio = t / degrees.sqrt();
@@ -44,6 +47,9 @@ pub(crate) fn probability_above(t: f64, degrees: f64) -> f64 {
 pub(crate) fn exceeded_with(above: f64, degrees: f64) -> f64 {
     if above >= 0.5 {
         return 0.0;
+    }
+    if degrees == 2.0 {
+        return (1.0 - 2.0 * above) / (2.0 * above * (1.0 - above)).sqrt();
     }
     let degrees = degrees.min(MOST_DEGREES);
     let mut low = 0.0;
@@ -72,6 +78,13 @@ pub(crate) fn exceeded_with(above: f64, degrees: f64) -> f64 {
         t = next;
     }
     t
+}
+
+/// The integral of the density for two degrees of freedom, (1 − t/√(2 + t²))/2, without its difference of like numbers; t is 0
+/// or more.
+fn two_degrees_above(t: f64) -> f64 {
+    let square = 2.0 + t * t;
+    1.0 / (square * (1.0 + t / square.sqrt()))
 }
 
 /// Γ((ν+1)/2) / (√(νπ) Γ(ν/2)) · (1 + t²/ν)^(−(ν+1)/2).

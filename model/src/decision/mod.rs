@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use self::candidate::{Candidate, Exclusion};
 pub use self::front::pareto_front;
 use self::scan::scan;
-use crate::{DecideError, Predictor, Setting};
+use crate::{DecideError, Predictor};
 
 /// The most configurations that one decision weighs.
 pub(crate) const MAX_CONFIGURATIONS: usize = 1_000_000;
@@ -31,8 +31,8 @@ const SAME_MONEY: f64 = 2e-3;
 pub struct Decision {
     /// Configurations that were weighed.
     pub weighed: usize,
-    /// By executors and then cores, ascending: every E × C of the question. Of more than 4,096, where the runs were on a
-    /// cluster, those that stand out, with at most 64 of the front, evenly along it.
+    /// By executors and then cores, ascending: every E × C of the question. Of more than 4,096 those that stand out, with at
+    /// most 64 of the front, evenly along it.
     pub candidates: Vec<Candidate>,
     /// Of the candidates that keep everything that is asked, the cheapest; where a budget is asked and no deadline, the
     /// fastest. Of equally cheap ones the fastest, then the one with fewer executors, then fewer cores. `None` where none
@@ -102,13 +102,20 @@ fn weigh(predictor: &Predictor, job: &Job, question: &Question, known: &[Candida
         return Err(DecideError::TooMany(count));
     }
     let pairs = || executors.iter().flat_map(|e| cores.iter().map(move |c| (*e, *c)));
-    let scanned = (count > MAX_LISTED).then(|| scan(predictor, job, question, &executors, &cores)).flatten();
-    let listed = scanned.map_or_else(|| pairs().collect(), |scanned| scanned.listed(MAX_FRONT));
-    let prediction = |e: u32, c: u32| match known
+    let (answerable_executors, answerable_cores) = predictor.answerable(&executors, &cores);
+    let listed = match answerable_executors.len() * answerable_cores.len() {
+        _ if count <= MAX_LISTED => pairs().collect(),
+        // Each says why nothing can be said.
+        0 => pairs().take(1).collect(),
+        _ => scan(predictor, job, question, &answerable_executors, &answerable_cores)
+            .map_or_else(|| pairs().collect(), |scanned| scanned.listed(MAX_FRONT)),
+    };
+    let mut whole_job = predictor.at_rate(1.0);
+    let mut prediction = |e: u32, c: u32| match known
         .binary_search_by_key(&(e, c), |known| (known.executors, known.cores_per_executor))
     {
         Ok(place) => known[place].prediction.clone(),
-        Err(_) => predictor.predict(Setting { executors: e, cores_per_executor: c, sampling_rate: 1.0 }),
+        Err(_) => whole_job.predict(e, c),
     };
     let candidates: Vec<Candidate> =
         listed.into_iter().map(|(e, c)| Candidate::of(prediction(e, c), job, question, e, c)).collect();

@@ -27,7 +27,8 @@ pub(super) struct Scanned {
     pub(super) front: Vec<Point>,
     /// The best that keeps all that is asked; `None` where none does.
     pub(super) best: Option<(u32, u32)>,
-    /// Configurations on which a run did not complete: weighed one by one.
+    /// Configurations that are weighed one by one: those on which a run did not complete, and those for which a machine has
+    /// too few processors, where no other takes as long and occupies less.
     passed_over: Vec<(u32, u32)>,
 }
 
@@ -84,7 +85,41 @@ pub(super) fn scan(
     points.retain(|point| point.cost < stairs.least[point.step]);
     let times: Vec<(f64, f64)> = points.iter().map(|point| (point.secs, point.cost)).collect();
     let front = pareto_front(&times).into_iter().map(|index| points[index]).collect();
-    Some(Scanned { front, best, passed_over: stopped })
+    let oversubscribed = oversubscribed(predictor, executors, cores, &stopped);
+    let passed_over = [stopped, oversubscribed].concat();
+    Some(Scanned { front, best, passed_over })
+}
+
+/// The configurations for which a machine has too few processors, but for those that another one beats: each takes as long as
+/// a smaller one, of whose like the smallest occupies the least.
+fn oversubscribed(
+    predictor: &Predictor,
+    executors: &[u32],
+    cores: &[u32],
+    stopped: &[(u32, u32)],
+) -> Vec<(u32, u32)> {
+    let alone: Vec<usize> = executors.iter().map(|count| predictor.predicted_alone(*count, cores)).collect();
+    let alone = &alone;
+    // Beyond the measured range nothing but the price changes.
+    let range = &predictor.range;
+    let is_like = |most: u32, count: u32, smaller: u32| count.min(most) == smaller.min(most);
+    let row = |row: usize| {
+        let above = row.checked_sub(1).filter(|above| is_like(range.executors.1, executors[row], executors[*above]));
+        let is_least = move |column: &usize| {
+            let is_like_above = above.is_some_and(|above| *column >= alone[above]);
+            let is_like_left = *column > alone[row] && is_like(range.cores.1, cores[*column], cores[column - 1]);
+            !is_like_above && !is_like_left
+        };
+        (alone[row]..cores.len()).filter(is_least).map(move |column| (executors[row], cores[column]))
+    };
+    let mut whole_job = predictor.at_rate(1.0);
+    let mut is_beaten = |(e, c): (u32, u32)| {
+        whole_job.fitting(e, c).is_some_and(|fitting| {
+            let is_there = executors.binary_search(&fitting.0).is_ok() && cores.binary_search(&fitting.1).is_ok();
+            is_there && !stopped.contains(&fitting)
+        })
+    };
+    (0..executors.len()).flat_map(row).filter(|configuration| !is_beaten(*configuration)).collect()
 }
 
 /// What is known half-way through a grid.
@@ -157,9 +192,13 @@ impl Scan<'_> {
         let margin = (probability > 0.5).then(|| region.margin(probability));
         for (index, place) in region.rows.clone().enumerate().step_by(step) {
             let executors = self.executors[place];
+            let span = region.spans[index].clone();
+            if span.is_empty() {
+                continue;
+            }
             region.logs(index, &mut row.logs, &mut row.secs);
-            for start in (0..columns.len()).step_by(BLOCK) {
-                let block = start..(start + BLOCK).min(columns.len());
+            for start in span.clone().step_by(BLOCK) {
+                let block = start..(start + BLOCK).min(span.end);
                 let places = columns.start + block.start..columns.start + block.end;
                 if self.can_stand_out(executors, places.clone(), &row.logs[block.clone()]) {
                     self.block(region, (index, executors), (block, places), margin, &mut row);
@@ -274,14 +313,17 @@ impl Bills {
 }
 
 impl Stairs {
-    /// Stairs over the times of the first and the last row of every region.
+    /// Stairs over the times of the first and the last row of every region, of as much of them as belongs to it.
     fn of(surface: &Surface) -> Self {
         let (mut first, mut last) = (f64::INFINITY, f64::NEG_INFINITY);
         for region in &surface.regions {
             let mut logs = vec![0.0; region.columns.len()];
             let mut scratch = logs.clone();
-            for row in [0, region.rows.len() - 1] {
+            let is_asked = |row: &usize| !region.spans[*row].is_empty();
+            let rows = || (0..region.rows.len()).filter(is_asked);
+            for row in [rows().next(), rows().next_back()].into_iter().flatten() {
                 region.logs(row, &mut logs, &mut scratch);
+                let logs = &logs[region.spans[row].clone()];
                 first = logs.iter().fold(first, |least, log| least.min(*log));
                 last = logs.iter().fold(last, |most, log| most.max(*log));
             }

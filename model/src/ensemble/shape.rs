@@ -141,6 +141,12 @@ impl Extent {
         }
     }
 
+    /// Whether a question leaves more ranges than count for its shape.
+    pub(crate) fn leaves_out(&self, numeric: &[f64]) -> bool {
+        let beyond = self.numeric.iter().zip(numeric).filter(|(axis, x)| axis.distance(**x) > 0.0);
+        beyond.count() > self.most_beyond()
+    }
+
     /// The combinations of names that have many rows beside one that has `few`.
     pub(crate) fn rich(&self, few: usize) -> impl Iterator<Item = &[u32]> {
         self.contexts.iter().filter(move |(_, rows)| *rows >= MANY_TIMES * few).map(|(names, _)| names.as_slice())

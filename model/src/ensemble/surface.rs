@@ -1,5 +1,6 @@
 //! Predictions on a whole grid of two features, at a few products a point.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError};
@@ -8,12 +9,10 @@ use crate::dataset::Features;
 use crate::ensemble::Ensemble;
 use crate::ensemble::blend::Blend;
 use crate::ensemble::errors::Margin;
-use crate::ensemble::shape::Axis;
+use crate::ensemble::shape::{Axis, Extent, Shape};
 use crate::regression::Regression;
 use crate::regression::plane::{Factored, Line, Plane};
 
-/// Features that vary, at most: with more, the shape of a question depends on all of them at once.
-const MOST_VARYING: usize = 4;
 /// Points whose logarithms are kept for the next time: 2 MiB of them.
 const MOST_KEPT: usize = 1 << 18;
 
@@ -23,10 +22,13 @@ pub(crate) struct Surface {
     pub(crate) regions: Vec<Region>,
 }
 
-/// A rectangle of a grid.
+/// A part of a grid.
 pub(crate) struct Region {
+    /// The rectangle in which it lies.
     pub(crate) rows: Range<usize>,
     pub(crate) columns: Range<usize>,
+    /// Which columns of each row belong to it, counted within the rectangle; none of some rows.
+    pub(crate) spans: Vec<Range<usize>>,
     factored: Factored,
     blend: Arc<Blend>,
     /// Squared distance beyond the measured ranges of each row, by itself and by what does not vary, and of each column.
@@ -40,6 +42,7 @@ pub(super) struct Kept {
     question: Features,
     down: (String, Vec<f64>),
     across: (String, Vec<f64>),
+    widths: Vec<usize>,
     surface: Arc<Surface>,
 }
 
@@ -58,15 +61,23 @@ pub(crate) struct Along<'a> {
 
 impl Ensemble {
     /// As [`Ensemble::surface`]; one of up to 262,144 points is kept, so that the same question again is only looked up.
-    pub(crate) fn kept_surface(&self, question: &Features, down: Along, across: Along) -> Option<Arc<Surface>> {
+    pub(crate) fn kept_surface(
+        &self,
+        question: &Features,
+        down: Along,
+        across: Along,
+        widths: &[usize],
+    ) -> Option<Arc<Surface>> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let is_along = |kept: &(String, Vec<f64>), along: Along| kept.0 == along.name && kept.1 == along.values;
-        let is_same =
-            |kept: &&Kept| kept.question == *question && is_along(&kept.down, down) && is_along(&kept.across, across);
+        let is_same = |kept: &&Kept| {
+            let is_grid = is_along(&kept.down, down) && is_along(&kept.across, across);
+            kept.question == *question && is_grid && kept.widths == widths
+        };
         if let Some(known) = kept.as_ref().filter(is_same) {
             return Some(Arc::clone(&known.surface));
         }
-        let mut surface = self.surface(question, down, across)?;
+        let mut surface = self.surface(question, down, across, widths)?;
         let is_small = down.values.len() * across.values.len() <= MOST_KEPT;
         if is_small {
             surface.regions.iter_mut().for_each(Region::keep);
@@ -77,14 +88,15 @@ impl Ensemble {
             question: question.clone(),
             down: owned(down),
             across: owned(across),
+            widths: widths.to_vec(),
             surface: Arc::clone(&surface),
         });
         Some(surface)
     }
 
-    /// What [`Ensemble::predict`] gives where two features of a question take all pairs of values. `None` where the runs
-    /// cannot say, where a feature is not there, or where too many features vary for whole parts to be of one shape.
-    pub(crate) fn surface(&self, question: &Features, down: Along, across: Along) -> Option<Surface> {
+    /// What [`Ensemble::predict`] gives where two features of a question take pairs of values: of each value down the first so
+    /// many across, of which there may be none. `None` where the runs cannot say, or where a feature is not there.
+    pub(crate) fn surface(&self, question: &Features, down: Along, across: Along, widths: &[usize]) -> Option<Surface> {
         let table = &self.state.table;
         let extent = &self.state.extent;
         let aligned = table.schema.align(question).ok()?;
@@ -100,8 +112,7 @@ impl Ensemble {
         let answerable = (0..numeric.len()).filter(is_fixed).all(|column| answers(column, &[numeric[column]]))
             && answers(down_place, down.values)
             && answers(across_place, across.values);
-        let varying = extent.numeric.iter().filter(|axis| axis.varies()).count();
-        if !answerable || varying > MOST_VARYING || extent.is_one_point() {
+        if !answerable || extent.is_one_point() {
             return None;
         }
         let fixed = (0..numeric.len()).filter(is_fixed);
@@ -117,21 +128,24 @@ impl Ensemble {
                     down: Line { column: down_place, values: &down.values[rows.clone()] },
                     across: Line { column: across_place, values: &across.values[columns.clone()] },
                 };
-                let (blend, factored) = self.region(&plane);
-                let down = plane.down.values.iter().map(|x| beyond + square(down_axis, *x)).collect();
-                let across = plane.across.values.iter().map(|x| square(across_axis, *x)).collect();
-                let distances = (down, across);
-                regions.push(Region { rows: rows.clone(), columns, factored, blend, distances, kept: None });
+                let within = |width: &usize| width.saturating_sub(columns.start).min(columns.len());
+                let widths: Vec<usize> = widths[rows.clone()].iter().map(within).collect();
+                for (shape, spans) in parts(extent, &plane, &widths) {
+                    let (blend, factored) = self.region(&plane, &shape);
+                    let down = plane.down.values.iter().map(|x| beyond + square(down_axis, *x)).collect();
+                    let across = plane.across.values.iter().map(|x| square(across_axis, *x)).collect();
+                    let (rows, columns, distances) = (rows.clone(), columns.clone(), (down, across));
+                    regions.push(Region { rows, columns, spans, factored, blend, distances, kept: None });
+                }
             }
         }
         Some(Surface { regions })
     }
 
-    /// The blend for a grid of questions of one shape, and what it predicts.
-    fn region(&self, plane: &Plane) -> (Arc<Blend>, Factored) {
-        let shape = self.state.extent.shape(&plane.at(plane.down.values[0], plane.across.values[0]), plane.category);
+    /// The blend for questions of a shape, and what it predicts on a grid.
+    fn region(&self, plane: &Plane, shape: &Shape) -> (Arc<Blend>, Factored) {
         let mut fitted = self.lock();
-        let blend = fitted.blend(&self.state, &shape);
+        let blend = fitted.blend(&self.state, shape);
         let members = fitted.members(&blend);
         drop(fitted);
         let mut factored = Factored::zero(plane.down.values.len(), plane.across.values.len());
@@ -139,6 +153,34 @@ impl Ensemble {
         members.iter().for_each(|(member, weight)| member.add_to(&mut factored, plane, *weight));
         (blend, factored)
     }
+}
+
+/// The shapes of the questions of a plane on which two features keep to their sides of the measured ranges, and which columns
+/// of each row are of each shape, as far as they are asked for.
+fn parts(extent: &Extent, plane: &Plane, widths: &[usize]) -> BTreeMap<Shape, Vec<Range<usize>>> {
+    let (down, across) = (plane.down.values, plane.across.values);
+    let shape = |row: usize, column: usize| extent.shape(&plane.at(down[row], across[column]), plane.category);
+    let asked = |row: &usize| widths[*row] > 0;
+    let Some(first) = (0..down.len()).find(asked) else { return BTreeMap::new() };
+    if !extent.leaves_out(&plane.at(down[first], across[0])) {
+        return BTreeMap::from([(shape(first, 0), widths.iter().map(|width| 0..*width).collect())]);
+    }
+    let columns: Vec<usize> = (0..across.len()).collect();
+    let mut parts: BTreeMap<Shape, Vec<Range<usize>>> = BTreeMap::new();
+    for row in (first..down.len()).filter(asked) {
+        let mut add = |span: Range<usize>| {
+            let spans = parts.entry(shape(row, span.start)).or_insert_with(|| vec![0..0; down.len()]);
+            spans[row] = span;
+        };
+        // Along a row one distance alone grows or falls: it counts from one column on, or up to one.
+        let begins = shape(row, 0);
+        let change = columns[..widths[row]].partition_point(|column| shape(row, *column) == begins);
+        add(0..change);
+        if change < widths[row] {
+            add(change..widths[row]);
+        }
+    }
+    parts
 }
 
 impl Region {
@@ -183,16 +225,73 @@ mod tests {
     use super::*;
     use crate::{Column, Dataset};
 
-    fn features(rows: &[(f64, f64, f64, &str)]) -> Features {
-        let number = |of: fn(&(f64, f64, f64, &str)) -> f64| rows.iter().map(of).collect();
+    /// A row of a table, or a question.
+    #[derive(Clone, Copy)]
+    struct Row {
+        down: f64,
+        across: f64,
+        share: f64,
+        machine: &'static str,
+        /// Further features.
+        others: [f64; 2],
+    }
+
+    fn features(rows: &[Row]) -> Features {
+        let column = |name: &str, of: fn(&Row) -> f64| Column::numeric(name, rows.iter().map(of).collect(), None);
         Features::new(vec![
-            Column::numeric("share", number(|row| row.2), None),
-            Column::numeric("across", number(|row| row.1), None),
-            Column::category("machine", rows.iter().map(|row| row.3)),
-            Column::numeric("down", number(|row| row.0), None),
+            column("share", |row| row.share),
+            column("across", |row| row.across),
+            Column::category("machine", rows.iter().map(|row| row.machine)),
+            column("down", |row| row.down),
+            column("memory", |row| row.others[0]),
+            column("size", |row| row.others[1]),
         ])
         .unwrap()
     }
+
+    fn fit(rows: &[Row]) -> Ensemble {
+        let law = |(index, row): (usize, &Row)| {
+            let slow = if row.machine == "a" { 1.0 } else { 1.7 };
+            let work = slow * row.share * 300.0 / (row.down * row.across) + 2.0 / row.across + 0.3 * row.down;
+            (work + 0.01 * (index * 7 % 5) as f64) * (1.0 + 0.1 / row.others[0]) + 0.02 * row.others[1]
+        };
+        let secs: Vec<f64> = rows.iter().enumerate().map(law).collect();
+        Ensemble::fit(&Dataset::new(features(rows), secs, vec![false; rows.len()]).unwrap()).unwrap()
+    }
+
+    /// Holds every point of a grid against what is predicted of it alone; how many regions the grid has.
+    fn check(ensemble: &Ensemble, question: Row, (down, across): (&[f64], &[f64]), widths: &[usize]) -> usize {
+        let lines = [Along { name: "down", values: down }, Along { name: "across", values: across }];
+        let surface = ensemble.kept_surface(&features(&[question]), lines[0], lines[1], widths).unwrap();
+        let again = ensemble.kept_surface(&features(&[question]), lines[0], lines[1], widths).unwrap();
+        assert!(Arc::ptr_eq(&surface, &again), "the same question is answered twice");
+        let mut points = 0;
+        for region in &surface.regions {
+            let mut logs = vec![0.0; region.columns.len()];
+            for (index, row) in region.rows.clone().enumerate() {
+                region.logs(index, &mut logs, &mut vec![0.0; region.columns.len()]);
+                let mut anew = logs.clone();
+                region.factored.row(index, &mut anew, &mut vec![0.0; region.columns.len()]);
+                assert_eq!(anew, logs, "what is kept is what is predicted");
+                let mut late = logs.clone();
+                region.add_margin(region.margin(0.9), index, 0..late.len(), &mut late);
+                for place in region.spans[index].clone() {
+                    let column = region.columns.start + place;
+                    let alone = features(&[Row { down: down[row], across: across[column], ..question }]);
+                    let alone = &ensemble.predict(&alone).unwrap()[0];
+                    let secs = alone.completion_time_secs.unwrap();
+                    assert!((libm::exp(logs[place]) / secs - 1.0).abs() < 1e-11, "{row} {column}");
+                    let ratio = alone.spread.as_ref().unwrap().quantile(0.9);
+                    assert!((libm::exp(late[place]) / (secs * ratio) - 1.0).abs() < 1e-9, "{row} {column}");
+                    points += 1;
+                }
+            }
+        }
+        assert_eq!(points, widths.iter().sum::<usize>());
+        surface.regions.len()
+    }
+
+    const QUESTION: Row = Row { down: 1.0, across: 2.0, share: 0.1, machine: "b", others: [1.0, 1.0] };
 
     #[test]
     fn every_point_of_a_surface_is_what_is_predicted_of_it_alone() {
@@ -200,45 +299,37 @@ mod tests {
         for down in [1.0, 2.0, 5.0] {
             for across in [2.0, 4.0] {
                 for share in [0.01, 0.1, 0.5] {
-                    rows.extend(["a", "b"].map(|machine| (down, across, share, machine)));
+                    rows.extend(["a", "b"].map(|machine| Row { down, across, share, machine, ..QUESTION }));
                 }
             }
         }
-        let law = |(index, row): (usize, &(f64, f64, f64, &str))| {
-            let slow = if row.3 == "a" { 1.0 } else { 1.7 };
-            slow * row.2 * 300.0 / (row.0 * row.1) + 2.0 / row.1 + 0.3 * row.0 + 0.01 * (index * 7 % 5) as f64
-        };
-        let secs: Vec<f64> = rows.iter().enumerate().map(law).collect();
-        let ensemble = Ensemble::fit(&Dataset::new(features(&rows), secs, vec![false; rows.len()]).unwrap()).unwrap();
-        let (down, across) = ([0.5, 1.0, 3.0, 5.0, 40.0], [1.0, 2.0, 3.0, 8.0]);
+        let ensemble = fit(&rows);
+        let grid: (&[f64], &[f64]) = (&[0.5, 1.0, 3.0, 5.0, 40.0], &[1.0, 2.0, 3.0, 8.0]);
         for (share, machine) in [(0.1, "b"), (1.0, "a"), (0.2, "new")] {
-            let question = features(&[(1.0, 2.0, share, machine)]);
-            let lines = [Along { name: "down", values: &down }, Along { name: "across", values: &across }];
-            let surface = ensemble.kept_surface(&question, lines[0], lines[1]).unwrap();
-            let again = ensemble.kept_surface(&question, lines[0], lines[1]).unwrap();
-            assert!(Arc::ptr_eq(&surface, &again), "the same question is answered twice");
-            let mut points = 0;
-            for region in &surface.regions {
-                let mut logs = vec![0.0; region.columns.len()];
-                for (index, row) in region.rows.clone().enumerate() {
-                    region.logs(index, &mut logs, &mut vec![0.0; region.columns.len()]);
-                    let mut anew = logs.clone();
-                    region.factored.row(index, &mut anew, &mut vec![0.0; region.columns.len()]);
-                    assert_eq!(anew, logs, "what is kept is what is predicted");
-                    let mut late = logs.clone();
-                    region.add_margin(region.margin(0.9), index, 0..late.len(), &mut late);
-                    for (place, column) in region.columns.clone().enumerate() {
-                        let alone = features(&[(down[row], across[column], share, machine)]);
-                        let alone = &ensemble.predict(&alone).unwrap()[0];
-                        let secs = alone.completion_time_secs.unwrap();
-                        assert!((libm::exp(logs[place]) / secs - 1.0).abs() < 1e-11, "{row} {column}");
-                        let ratio = alone.spread.as_ref().unwrap().quantile(0.9);
-                        assert!((libm::exp(late[place]) / (secs * ratio) - 1.0).abs() < 1e-9, "{row} {column}");
-                        points += 1;
-                    }
+            let question = Row { share, machine, ..QUESTION };
+            assert_eq!(check(&ensemble, question, grid, &[4; 5]), 9);
+            assert_eq!(check(&ensemble, question, grid, &[4, 4, 0, 3, 0]), 6);
+        }
+    }
+
+    #[test]
+    fn where_only_the_farthest_ranges_count_each_point_has_those_of_its_own() {
+        let mut rows = Vec::new();
+        for (index, down) in [1.0, 2.0, 5.0].into_iter().enumerate() {
+            for across in [2.0, 4.0] {
+                for share in [0.01, 0.1] {
+                    let others = [[1.0, 2.0], [2.0, 1.0], [1.0, 1.0]][index];
+                    rows.push(Row { down, across, share, others, ..QUESTION });
+                    rows.push(Row { down, across, share, others: [2.0, 2.0], ..QUESTION });
                 }
             }
-            assert_eq!(points, down.len() * across.len());
+        }
+        let ensemble = fit(&rows);
+        let grid: (&[f64], &[f64]) = (&[0.2, 0.9, 3.0, 6.0, 20.0, 400.0], &[1.0, 1.9, 3.0, 4.5, 8.0, 9.0, 90.0]);
+        for share in [0.05, 0.3, 1.0] {
+            let question = Row { share, ..QUESTION };
+            assert!(check(&ensemble, question, grid, &[7; 6]) >= if share < 0.1 { 9 } else { 12 });
+            assert!(check(&ensemble, question, grid, &[7, 6, 5, 4, 0, 2]) > 4);
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Very many configurations are weighed as few are, only faster.
 
 use foreglow_model::{Candidate, Decision, Predictor, decide, decide_again, pareto_front};
-use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, PriceSheet, Question};
+use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Mode, PriceSheet, Question};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::grid::{context, full, jitter, job, run};
+use crate::grid::{context, full, jitter, job, whole};
 
 /// Numbers that make more configurations than are listed one by one, from below the measured range to far beyond it.
 const EXECUTORS: u32 = 70;
@@ -125,12 +125,72 @@ fn what_ran_out_of_memory_or_was_stopped_is_recommended_on_no_grid() {
 }
 
 #[test]
-fn a_run_that_is_no_grid_is_weighed_one_by_one() {
+fn a_count_that_the_runs_never_varied_is_weighed_as_it_was_measured() {
     let mut job = measured();
-    job.context = context(Some(8));
-    let predictor = Predictor::fit(&job.context, &[run(1, 1, 0.1, 3.0), run(1, 2, 0.1, 2.0)]).unwrap();
-    let decision = decide(&predictor, &job, &question(&job)).unwrap();
-    assert_eq!(decision.candidates.len(), (EXECUTORS * CORES) as usize);
+    job.observations.retain(|run| run.executors == 3);
+    let predictor = Predictor::fit_job(&job).unwrap();
+    let question = Question { deadline_secs: Some(2000.0), ..question(&job) };
+    let decision = decide(&predictor, &job, &question).unwrap();
+    assert!(decision.weighed == (EXECUTORS * CORES) as usize && decision.candidates.len() < 600);
+    let all = one_by_one(&predictor, &job, &question);
+    let least = all.iter().filter(|one| one.is_feasible()).filter_map(|one| one.cost).fold(f64::INFINITY, f64::min);
+    let best = recommended(&decision).unwrap();
+    assert!(best.executors == 3 && best.cost.unwrap() <= least * (1.0 + 2.1e-3), "{best:?} {least}");
+
+    let other = Question { executors: (4..=EXECUTORS).collect(), ..question };
+    let decision = decide(&predictor, &job, &other).unwrap();
+    assert_eq!(decision.candidates.len(), 1);
+    assert!(!decision.candidates[0].prediction.warnings.is_empty());
+}
+
+#[test]
+fn what_a_machine_has_no_processors_for_is_weighed_as_one_by_one() {
+    let secs = |e: f64, c: f64, s: f64| s * (400.0 / (e * c) + 9.0 * e) + 2.0 / c + 0.5;
+    let ranges: [(&[u32], &[u32]); 3] = [(&[1, 2, 3], &[1, 2, 4]), (&[2, 3], &[4, 8]), (&[1, 4], &[3, 6])];
+    for (place, (executors, cores)) in ranges.into_iter().enumerate() {
+        for mode in [Mode::Inference, Mode::Training] {
+            let mut job = job(&jitter(&full(executors, cores, &[0.01, 0.05, 0.1], secs), 0.02));
+            job.context = context(Some(12));
+            job.context.workload.mode = mode;
+            let predictor = Predictor::fit_job(&job).unwrap();
+            for (fewest, deadline_secs) in [(1, None), (1, Some(400.0)), (5, Some(400.0)), (15, None)] {
+                let executors = (fewest..=EXECUTORS).collect();
+                let question = Question { deadline_secs, executors, ..question(&job) };
+                let decision = decide(&predictor, &job, &question).unwrap();
+                let all = one_by_one(&predictor, &job, &question);
+                assert_eq!(decision.weighed, all.len());
+                assert!(decision.candidates.len() < 300, "{}", decision.candidates.len());
+                for one in &decision.candidates {
+                    let place = all.binary_search_by_key(&named(one), named).unwrap();
+                    assert_eq!(*one, all[place]);
+                }
+                let feasible = || all.iter().filter(|one| one.is_feasible());
+                let least = feasible().filter_map(|one| one.cost).fold(f64::INFINITY, f64::min);
+                let best = recommended(&decision).map(|best| best.cost.unwrap());
+                assert_eq!(best.is_none(), feasible().count() == 0, "{place} {mode:?} {fewest}");
+                assert!(best.unwrap_or(0.0) <= least * (1.0 + 2.1e-3), "{place} {mode:?} {fewest} {best:?} {least}");
+                let fastest = all.iter().filter_map(|one| one.prediction.completion_time_secs).fold(f64::INFINITY, f64::min);
+                let found = decision.fastest.and_then(|at| decision.candidates[at].prediction.completion_time_secs);
+                assert!((found.unwrap() / fastest - 1.0).abs() < 1e-9, "{place} {mode:?} {fewest}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_time_of_a_grid_is_what_is_predicted_of_it_alone_on_a_machine_too() {
+    let secs = |e: f64, c: f64, s: f64| s * (400.0 / (e * c) + 9.0 * e) + 2.0 / c + 0.5;
+    let runs = jitter(&full(&[1, 2, 3], &[2, 4], &[0.01, 0.05, 0.1], secs), 0.02);
+    let predictor = Predictor::fit(&context(Some(6)), &runs).unwrap();
+    let (executors, cores): (Vec<u32>, Vec<u32>) = ((1..=9).collect(), (1..=9).collect());
+    let times = predictor.times(&executors, &cores);
+    let configurations = executors.iter().flat_map(|e| cores.iter().map(|c| (*e, *c)));
+    let together = predictor.predict_whole_job(configurations.clone());
+    for ((e, c), prediction) in configurations.zip(together) {
+        assert_eq!(prediction, predictor.predict(whole(e, c)), "{e} {c}");
+        let time = times[e as usize - 1][c as usize - 1].unwrap();
+        assert!((time / prediction.completion_time_secs.unwrap() - 1.0).abs() < 1e-11, "{e} {c}");
+    }
 }
 
 #[test]

@@ -1,0 +1,93 @@
+//! Predictions of many configurations at one sampling rate, each of them made once.
+
+use std::collections::BTreeMap;
+
+use crate::{Prediction, Predictor, Setting, Warning};
+
+/// Executors and cores of each.
+type Configuration = (u32, u32);
+
+/// A predictor at one sampling rate. What many configurations have in common is predicted once: those for which a machine
+/// has too few processors take as long as the fastest that it has them for.
+pub(crate) struct AtRate<'a> {
+    predictor: &'a Predictor,
+    sampling_rate: f64,
+    /// As if a machine had processors for all.
+    unlimited: BTreeMap<Configuration, Prediction>,
+    /// By the cores that are asked, no more than were measured: the fastest that fits of the first number of executors, of
+    /// the first two, and so on.
+    fastest: BTreeMap<u32, Vec<Option<(Configuration, f64)>>>,
+}
+
+impl<'a> AtRate<'a> {
+    pub(crate) fn new(predictor: &'a Predictor, sampling_rate: f64) -> Self {
+        Self { predictor, sampling_rate, unlimited: BTreeMap::new(), fastest: BTreeMap::new() }
+    }
+
+    /// What [`Predictor::predict`] says of the configuration.
+    pub(crate) fn predict(&mut self, executors: u32, cores_per_executor: u32) -> Prediction {
+        let setting = self.setting((executors, cores_per_executor));
+        if !setting.is_possible() {
+            return Prediction::unknown(vec![Warning::Impossible]);
+        }
+        let Some(capacity) = self.predictor.capacity else { return self.predictor.unlimited(setting) };
+        if !capacity.is_exceeded_by(setting) {
+            return self.unlimited((executors, cores_per_executor)).clone();
+        }
+        let fitting = self.fitting(executors, cores_per_executor).unwrap_or((executors, cores_per_executor));
+        let mut prediction = self.unlimited(fitting).clone();
+        prediction.warnings.push(Warning::Oversubscribed { slots: setting.slots(), processors: capacity.processors });
+        prediction
+    }
+
+    /// Where a machine has too few processors for a configuration, the fastest of the measured range that it has them for
+    /// and that has at most as many executors and cores. Of each number of executors the fewest cores compete and the most
+    /// that fit; of a job that trains only the most executors.
+    pub(crate) fn fitting(&mut self, executors: u32, cores_per_executor: u32) -> Option<Configuration> {
+        let setting = self.setting((executors, cores_per_executor));
+        let capacity = self.predictor.capacity.filter(|capacity| capacity.is_exceeded_by(setting))?;
+        let range = self.predictor.range;
+        let cores = range.cores.1.min(cores_per_executor);
+        let competing = capacity.numbers_of_executors(&range, executors);
+        let last = competing.len().checked_sub(1)?;
+        if capacity.averages {
+            return self.fastest_of(competing.end - 1, cores).map(|(fastest, _)| fastest);
+        }
+        let mut fastest = self.fastest.remove(&cores).unwrap_or_default();
+        for executors in competing.skip(fastest.len()) {
+            let earlier = fastest.last().copied().flatten();
+            fastest.push(quicker(earlier, self.fastest_of(executors, cores)));
+        }
+        let found = fastest[last];
+        self.fastest.insert(cores, fastest);
+        found.map(|(fastest, _)| fastest)
+    }
+
+    /// The fastest of so many executors, with its time.
+    fn fastest_of(&mut self, executors: u32, cores: u32) -> Option<(Configuration, f64)> {
+        let capacity = self.predictor.capacity?;
+        capacity.cores(&self.predictor.range, executors, cores).fold(None, |fastest, cores| {
+            let configuration = (executors, cores);
+            let secs = self.unlimited(configuration).completion_time_secs;
+            quicker(fastest, secs.map(|secs| (configuration, secs)))
+        })
+    }
+
+    fn unlimited(&mut self, configuration: Configuration) -> &Prediction {
+        let setting = self.setting(configuration);
+        self.unlimited.entry(configuration).or_insert_with(|| self.predictor.unlimited(setting))
+    }
+
+    fn setting(&self, (executors, cores_per_executor): Configuration) -> Setting {
+        Setting { executors, cores_per_executor, sampling_rate: self.sampling_rate }
+    }
+}
+
+/// The first of two where the second is not faster.
+fn quicker(first: Option<(Configuration, f64)>, second: Option<(Configuration, f64)>) -> Option<(Configuration, f64)> {
+    match (first, second) {
+        (Some(first), Some(second)) if first.1.total_cmp(&second.1).is_le() => Some(first),
+        (first, None) => first,
+        (_, second) => second,
+    }
+}
