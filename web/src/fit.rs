@@ -11,7 +11,7 @@ use crate::chart;
 use crate::chart::grid::thinned;
 use crate::chart::lines::{line, lines, lines_for, measured};
 use crate::import::Imported;
-use crate::job::Space;
+use crate::job::{Space, most_counts};
 
 /// What the page asks of the fit worker: a fit of a job, about which it has a question. The number tells the answer to this
 /// request from the answer to an earlier one.
@@ -188,27 +188,31 @@ pub fn compare(job: &Job, clock: &mut dyn FnMut() -> f64, watch: &mut dyn FnMut(
     Some(rows.into_iter().map(Scenario::from).collect())
 }
 
-/// What the page may ask: the whole job and its smallest share on every configuration of the first question and on larger
-/// ones, since what a question beyond the measured ranges needs would be fitted while the person waits; and each run as it
-/// was.
+/// Settings of which one lies to the runs as whatever the page may ask does: what a question of its kind needs is fitted here,
+/// and not while the person waits. Each count is the least and the greatest measured, the least and the greatest that can be
+/// asked, or just beyond; the share is all of the images or the smallest. And each run as it was.
 fn settings(job: &Job) -> Vec<Setting> {
-    let question = Question::about(&job.observations);
-    let with_larger = |counts: &[u32]| {
-        let larger = counts.last().copied().unwrap_or(1).saturating_mul(2);
-        counts.iter().copied().chain([larger]).collect::<Vec<u32>>()
+    let counts = |of: fn(&Setting) -> u32| {
+        let measured = || job.observations.iter().map(Setting::of).map(|setting| of(&setting));
+        let (fewest, most) = (measured().min().unwrap_or(1), measured().max().unwrap_or(1));
+        let mut counts = vec![1, fewest, most, most.saturating_add(1), most.max(most_counts(job))];
+        counts.dedup();
+        counts
     };
-    let (executors, cores) = (with_larger(&question.executors), with_larger(&question.cores_per_executor));
+    let (executors, cores) = (counts(|setting| setting.executors), counts(|setting| setting.cores_per_executor));
     let least = job.observations.iter().map(|run| run.sampling_rate).fold(1.0, f64::min);
     let pairs = executors.iter().flat_map(|e| cores.iter().map(|c| (*e, *c)));
     let asked = pairs.flat_map(|(executors, cores_per_executor)| {
         [1.0, least].map(|sampling_rate| Setting { executors, cores_per_executor, sampling_rate })
     });
-    asked.chain(job.observations.iter().map(Setting::of)).collect()
+    let mut runs: Vec<Setting> = job.observations.iter().map(Setting::of).collect();
+    runs.dedup();
+    asked.chain(runs).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use foreglow_shared::Observation;
+    use foreglow_shared::{Engine, Mode, Observation};
 
     use super::*;
 
@@ -249,6 +253,73 @@ mod tests {
             }
         }
         assert_eq!(arrived.scenarios, fitted.scenarios);
+    }
+
+    /// Runs of every configuration of some counts that a machine of so many processors has place for; none is a cluster.
+    fn job_of(processors: Option<u32>, executors: &[u32], cores: &[u32]) -> Job {
+        let mut job = job();
+        job.context.host.processors = processors;
+        job.context.engine = if processors.is_some() { Engine::Local } else { Engine::Spark };
+        let run = job.observations[0];
+        job.observations.clear();
+        for (executors, cores_per_executor) in executors.iter().flat_map(|e| cores.iter().map(|c| (*e, *c))) {
+            let slots = executors * cores_per_executor;
+            for sampling_rate in [0.01, 0.1].into_iter().filter(|_| processors.is_none_or(|most| slots <= most)) {
+                let completion_time_secs = 97.3 * sampling_rate / f64::from(slots) + 0.011 * f64::from(executors);
+                let own = Observation { executors, cores_per_executor, sampling_rate, completion_time_secs, ..run };
+                job.observations.push(own);
+            }
+        }
+        job
+    }
+
+    /// Asks all that the page may ask, as far as counts of 1 to 512 go; whether anything was fitted for it.
+    fn fits_on_demand(job: &Job) -> bool {
+        let mut question = Question::about(&job.observations);
+        question.executors = (1..=512).collect();
+        question.cores_per_executor = (1..=200).collect();
+        question.deadline_secs = Some(20.0);
+        let wire = serde_json::to_string(&fit(job, &mut || 0.0).unwrap()).unwrap();
+        let arrived: Fitted = serde_json::from_str(&wire).unwrap();
+        let predictor = &arrived.predictor;
+        let grid = chart::grid::Grid::of(predictor, &Space::of(&question));
+        lines(predictor, &grid.executors, &lines_for(&grid.cores));
+        decide(predictor, job, &question).unwrap();
+        question.cores_per_executor.truncate(7);
+        decide(predictor, job, &question).unwrap();
+        for (executors, cores_per_executor) in grid.executors.iter().flat_map(|e| grid.cores.iter().map(|c| (*e, *c))) {
+            for sampling_rate in [0.01, 0.04, 0.1, 0.6, 1.0] {
+                predictor.predict(Setting { executors, cores_per_executor, sampling_rate });
+            }
+            predictor.factors(executors, cores_per_executor);
+        }
+        measured(predictor, &job.observations);
+        predictor.held_out();
+        predictor.warnings();
+        serde_json::to_string(&arrived).unwrap() != wire
+    }
+
+    #[test]
+    fn nothing_is_fitted_on_the_page_whatever_is_asked() {
+        let mut jobs = vec![
+            job(),
+            job_of(None, &[2, 4, 8], &[2, 3, 5]),
+            job_of(None, &[3], &[1, 2]),
+            job_of(Some(2), &[1, 2], &[1, 2]),
+            job_of(Some(100), &[2, 4, 8], &[2, 4, 8]),
+            job_of(Some(12), &[1, 4], &[3, 6]),
+        ];
+        let mut other = jobs[1].clone();
+        for (place, run) in other.observations.iter_mut().enumerate() {
+            (run.memory_per_executor_mib, run.partition_size) = ([1024, 2048][place / 2 % 2], [8, 16, 24][place / 4 % 3]);
+        }
+        jobs[1].observations.extend(other.observations);
+        let mut training = jobs[5].clone();
+        training.context.workload.mode = Mode::Training;
+        jobs.push(training);
+        for (place, job) in jobs.iter().enumerate() {
+            assert!(!fits_on_demand(job), "{place}");
+        }
     }
 
     #[test]

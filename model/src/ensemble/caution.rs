@@ -1,9 +1,12 @@
 //! What a person should know before trusting a prediction.
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Warning;
 use crate::dataset::{Features, UNSEEN, Values};
+use crate::ensemble::State;
 use crate::ensemble::canonical::{Group, Table};
 use crate::ensemble::outliers::{median, outliers};
 use crate::ensemble::schema::Schema;
@@ -47,13 +50,12 @@ pub(super) fn unknown(
 
 /// What makes a known prediction less sure.
 pub(super) fn cautions(
-    schema: &Schema,
-    extent: &Extent,
-    table: &Table,
+    State { table, extent, together, .. }: &State,
     numeric: &[f64],
     category: &[u32],
     name: &dyn Fn(usize) -> String,
 ) -> Vec<Warning> {
+    let schema = &table.schema;
     let mut warnings = Vec::new();
     for ((feature, axis), asked) in schema.numeric().zip(&extent.numeric).zip(numeric) {
         let (smallest, largest) = (axis.smallest(), axis.largest());
@@ -68,9 +70,8 @@ pub(super) fn cautions(
             warnings.push(Warning::UnseenCategory { feature: feature.to_owned(), asked: name(column) });
         }
     }
-    if let Some((a, b)) = together(extent, table, numeric) {
-        let names: Vec<&str> = schema.numeric().collect();
-        warnings.push(Warning::VaryTogether { first: names[a].to_owned(), second: names[b].to_owned() });
+    if let Some(Together { first, second, .. }) = together.iter().find(|pair| pair.is_left_by(numeric)) {
+        warnings.push(Warning::VaryTogether { first: first.name.clone(), second: second.name.clone() });
     }
     if within && warnings.is_empty() && !is_near(extent, table, numeric, category) {
         warnings.push(Warning::EmptyCell);
@@ -146,44 +147,83 @@ fn describe(schema: &Schema, numeric: &[f64], category: &[u32]) -> String {
 /// Whether a measured row has these names and lies, in every feature, between the question's neighbours among the
 /// measured values or within a quarter of the range.
 fn is_near(extent: &Extent, table: &Table, numeric: &[f64], category: &[u32]) -> bool {
-    let windows: Vec<(f64, f64)> = extent.numeric.iter().zip(numeric).map(|(axis, x)| window(axis, *x)).collect();
+    let windows: Vec<RangeInclusive<f64>> =
+        extent.numeric.iter().zip(numeric).map(|(axis, x)| window(axis, *x)).collect();
     let points = &table.training.points;
     (0..table.rows()).filter(|row| table.observed[*row] && points.category[*row] == category).any(|row| {
-        let values = points.numeric[row].iter().zip(&extent.numeric).zip(&windows);
-        values.into_iter().all(|((x, axis), (low, high))| (*low..=*high).contains(&axis.see(*x)))
+        points.numeric[row].iter().zip(&windows).all(|(x, window)| window.contains(x))
     })
 }
 
-fn window(axis: &Axis, x: f64) -> (f64, f64) {
-    let place = axis.levels.partition_point(|level| *level < x);
-    let above = axis.levels.get(place).map_or(x, |level| *level);
-    let below = if above == x { x } else { axis.levels[place.saturating_sub(1)] };
+/// The measured values, from the least to the greatest, that are near one within their range.
+fn window(axis: &Axis, x: f64) -> RangeInclusive<f64> {
+    let levels = &axis.levels;
+    let place = levels.partition_point(|level| *level < x);
+    let above = levels.get(place).map_or(x, |level| *level);
+    let below = if above == x { x } else { levels[place.saturating_sub(1)] };
     let near = NEAR * (axis.see(axis.largest()) - axis.see(axis.smallest()));
-    (axis.see(below).min(axis.see(x) - near), axis.see(above).max(axis.see(x) + near))
+    let (low, high) = (axis.see(x) - near, axis.see(x) + near);
+    let least = levels.iter().copied().find(|level| *level >= below || axis.see(*level) >= low);
+    let greatest = levels.iter().copied().rfind(|level| *level <= above || axis.see(*level) <= high);
+    least.unwrap_or(below)..=greatest.unwrap_or(above)
 }
 
-/// Two features that the measured rows never vary apart, where the question does.
-fn together(extent: &Extent, table: &Table, numeric: &[f64]) -> Option<(usize, usize)> {
-    let varying: Vec<usize> = (0..numeric.len()).filter(|column| extent.numeric[*column].varies()).collect();
-    let rows: Vec<&Vec<f64>> =
-        table.training.points.numeric.iter().zip(&table.observed).filter(|(_, o)| **o).map(|(row, _)| row).collect();
-    let standard = |column: usize| {
-        let axis = &extent.numeric[column];
-        let seen: Vec<f64> = rows.iter().map(|row| axis.see(row[column])).collect();
-        let mean = seen.iter().sum::<f64>() / seen.len() as f64;
-        let deviation = (seen.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / seen.len() as f64).sqrt();
-        let scaled: Vec<f64> = seen.iter().map(|x| (x - mean) / deviation).collect();
-        (scaled, (axis.see(numeric[column]) - mean) / deviation)
-    };
-    let columns: Vec<(Vec<f64>, f64)> = varying.iter().map(|column| standard(*column)).collect();
-    for (i, (a, asked_a)) in columns.iter().enumerate() {
-        for (j, (b, asked_b)) in columns.iter().enumerate().take(i) {
-            let correlation = a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>() / rows.len() as f64;
-            let apart = (asked_a - correlation.signum() * asked_b).abs();
-            if correlation.abs() >= TOGETHER && apart > NEAR {
-                return Some((varying[j], varying[i]));
+/// Two features that the measured rows never vary apart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Together {
+    first: Standard,
+    second: Standard,
+    /// Whether the one falls as the other grows.
+    opposed: bool,
+}
+
+/// A feature in standard deviations from its mean, both as candidates see it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Standard {
+    name: String,
+    column: usize,
+    log: bool,
+    mean: f64,
+    deviation: f64,
+}
+
+impl Together {
+    /// Every such pair.
+    pub(super) fn of(schema: &Schema, extent: &Extent, table: &Table) -> Vec<Self> {
+        let numeric = &table.training.points.numeric;
+        let rows: Vec<&Vec<f64>> = numeric.iter().zip(&table.observed).filter(|(_, o)| **o).map(|(row, _)| row).collect();
+        let standard = |(column, name): (usize, &str)| {
+            let axis = &extent.numeric[column];
+            let seen: Vec<f64> = rows.iter().map(|row| axis.see(row[column])).collect();
+            let mean = seen.iter().sum::<f64>() / seen.len() as f64;
+            let deviation = (seen.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / seen.len() as f64).sqrt();
+            let scaled = seen.iter().map(|x| (x - mean) / deviation).collect();
+            (Standard { name: name.to_owned(), column, log: axis.log, mean, deviation }, scaled)
+        };
+        let varying = schema.numeric().enumerate().filter(|(column, _)| extent.numeric[*column].varies());
+        let columns: Vec<(Standard, Vec<f64>)> = varying.map(standard).collect();
+        let mut pairs = Vec::new();
+        for (i, (second, b)) in columns.iter().enumerate() {
+            for (first, a) in &columns[..i] {
+                let correlation = a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>() / rows.len() as f64;
+                if correlation.abs() >= TOGETHER {
+                    pairs.push(Self { first: first.clone(), second: second.clone(), opposed: correlation < 0.0 });
+                }
             }
         }
+        pairs
     }
-    None
+
+    /// Whether a question varies them apart.
+    fn is_left_by(&self, numeric: &[f64]) -> bool {
+        let [first, second] = [&self.first, &self.second].map(|feature| feature.of(numeric));
+        (second - if self.opposed { -first } else { first }).abs() > NEAR
+    }
+}
+
+impl Standard {
+    fn of(&self, numeric: &[f64]) -> f64 {
+        let x = numeric[self.column];
+        ((if self.log { libm::log(x) } else { x }) - self.mean) / self.deviation
+    }
 }

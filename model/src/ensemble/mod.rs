@@ -33,7 +33,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::dataset::{Dataset, DatasetError, Features, Points};
 use crate::ensemble::canonical::{Group, MAX_ROWS, Table, groups, subsample};
-use crate::ensemble::caution::Disagreement;
+use crate::ensemble::caution::{Disagreement, Together};
 pub(crate) use crate::ensemble::errors::Margin;
 pub(crate) use crate::ensemble::explain::HeldOutRow;
 pub use crate::ensemble::explain::{Explanation, Part};
@@ -89,6 +89,8 @@ struct State {
     extent: Extent,
     /// One a numeric feature.
     directions: Vec<Option<Direction>>,
+    /// Features that never vary apart.
+    together: Vec<Together>,
     /// Runs that do not belong to their repeats.
     disagreeing: Vec<Disagreement>,
     /// Distinct runs, where not all of them were fitted.
@@ -122,7 +124,8 @@ impl Ensemble {
         let table =
             complete(&schema, &groups, &directions).ok_or(FitError::AllStopped { runs: dataset.secs().len() })?;
         let extent = Extent::of(&table);
-        let state = State { table, extent, directions, disagreeing, subsampled_of };
+        let together = Together::of(&schema, &extent, &table);
+        let state = State { table, extent, directions, together, disagreeing, subsampled_of };
         Ok(Self { state, fitted: Mutex::default(), kept: Mutex::default() })
     }
 
@@ -177,7 +180,7 @@ impl Ensemble {
         if !warnings.is_empty() {
             return Prediction::unknown(warnings);
         }
-        let mut warnings = caution::cautions(&table.schema, extent, table, numeric, category, name);
+        let mut warnings = caution::cautions(&self.state, numeric, category, name);
         let (log, spread) = if extent.is_one_point() {
             (0.0, None)
         } else {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Points, Training};
 use crate::regression::evidence::{Beliefs, Evidence, JITTER};
-use crate::regression::kernel::{Kernel, Place};
+use crate::regression::kernel::{Kernel, Place, Rows};
 use crate::regression::linalg::{Factor, Matrix, dot};
 use crate::regression::plane::{Factored, Plane};
 use crate::regression::{Regression, mean, process_plane, spread};
@@ -38,7 +38,7 @@ pub(crate) struct Covariance {
     variances: Vec<f64>,
     constant: f64,
     noise: f64,
-    rows: Vec<Place>,
+    rows: Rows,
 }
 
 impl GaussianProcess {
@@ -68,7 +68,7 @@ impl Regression for GaussianProcess {
     fn add_to(&self, grid: &mut Factored, plane: &Plane, weight: f64) {
         grid.down.iter_mut().for_each(|sum| *sum += weight * self.mean);
         let Covariance { kernel, variances, constant, rows, .. } = &self.covariance;
-        let rows: Vec<(&Place, f64)> = rows.iter().zip(self.weights.iter().map(|of_row| weight * of_row)).collect();
+        let rows: Vec<(&Place, f64)> = rows.places.iter().zip(self.weights.iter().map(|of_row| weight * of_row)).collect();
         process_plane::add_to(grid, plane, kernel, variances, *constant, &rows);
     }
 }
@@ -85,19 +85,20 @@ impl Covariance {
         let mut variances = Evidence::of(&kernel, &places, &scaled, unit, beliefs).maximise();
         variances.iter_mut().for_each(|variance| *variance *= unit * unit);
         let noise = variances.pop().unwrap_or_default() + JITTER * unit * unit;
-        Self { kernel, variances, constant: beliefs.constant * unit * unit, noise, rows }
+        Self { kernel, variances, constant: beliefs.constant * unit * unit, noise, rows: rows.into() }
     }
 
     /// The factor of the covariance of the rows, n × n.
     pub(crate) fn factor(&self) -> Factor {
-        let mut matrix = Matrix::zeros(self.rows.len(), self.rows.len());
-        for (i, place) in self.rows.iter().enumerate() {
+        let count = self.rows.places.len();
+        let mut matrix = Matrix::zeros(count, count);
+        for (i, place) in self.rows.places.iter().enumerate() {
             self.row(place, &mut matrix[i][..=i]);
         }
         let mut noise = self.noise;
         loop {
             let mut noisy = matrix.clone();
-            for i in 0..self.rows.len() {
+            for i in 0..count {
                 noisy[i][i] += noise;
             }
             // Rounding can hide a small noise among great variances; more of it does no harm.
@@ -110,9 +111,10 @@ impl Covariance {
 
     /// k between a place and the first of the rows.
     fn row(&self, place: &Place, entries: &mut [f64]) {
+        let along = self.kernel.along(place, &self.rows);
         let mut scratch = self.kernel.scratch();
-        for (entry, row) in entries.iter_mut().zip(&self.rows) {
-            let components = self.kernel.between(place, row, &mut scratch);
+        for (row, entry) in entries.iter_mut().enumerate() {
+            let components = self.kernel.to_row((place, &along), &self.rows, row, &mut scratch);
             *entry = self.constant + components.zip(&self.variances).map(|(k, variance)| k * variance).sum::<f64>();
         }
     }
@@ -210,7 +212,7 @@ mod tests {
             variances: vec![],
             constant: 1.0,
             noise: 1e-300,
-            rows: vec![Kernel::of(&Points::default(), 1.0).place(&[], &[]); 3],
+            rows: vec![Kernel::of(&Points::default(), 1.0).place(&[], &[]); 3].into(),
         };
         assert!(covariance.factor().solve(&[1.0; 3]).iter().all(|weight| weight.is_finite()));
     }

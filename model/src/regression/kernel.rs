@@ -46,6 +46,20 @@ pub(crate) struct Place {
     levels: Vec<Option<usize>>,
 }
 
+/// The rows of a fit. What the kernels of a number give is worked out once for each value that the rows have of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Vec<Place>", into = "Vec<Place>")]
+pub(crate) struct Rows {
+    pub(crate) places: Vec<Place>,
+    /// Distinct values of each number, ascending, one number after the other.
+    values: Vec<(usize, f64)>,
+    /// Which of them each row has, one a number.
+    of_rows: Vec<Vec<usize>>,
+}
+
+/// L, S and L + S between one point and every value that the rows have of each number.
+pub(crate) struct Along(Vec<[f64; 3]>);
+
 impl Kernel {
     pub(crate) fn of(points: &Points, length_scale: f64) -> Self {
         let encoding = Encoding::of(points, Unit::Spread);
@@ -82,20 +96,78 @@ impl Kernel {
         scratch: &'a mut [f64],
     ) -> impl Iterator<Item = f64> + 'a {
         self.factors(a, b, scratch);
-        self.components.iter().map(|component| component.factors.iter().map(|factor| scratch[*factor]).product())
+        self.products(scratch)
+    }
+
+    /// What the kernels of numbers need of a point, for [`Kernel::to_row`].
+    pub(crate) fn along(&self, point: &Place, rows: &Rows) -> Along {
+        Along(rows.values.iter().map(|(number, value)| self.of_number(point.numbers[*number], *value)).collect())
+    }
+
+    /// As [`Kernel::between`] a point and a row.
+    pub(crate) fn to_row<'a>(
+        &'a self,
+        (point, along): (&Place, &Along),
+        rows: &Rows,
+        row: usize,
+        scratch: &'a mut [f64],
+    ) -> impl Iterator<Item = f64> + 'a {
+        let (numeric, names) = scratch.split_at_mut(3 * point.numbers.len());
+        for (place, factors) in rows.of_rows[row].iter().zip(numeric.chunks_exact_mut(3)) {
+            factors.copy_from_slice(&along.0[*place]);
+        }
+        of_names(point, &rows.places[row], names);
+        self.products(scratch)
+    }
+
+    fn products<'a>(&'a self, factors: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
+        self.components.iter().map(|component| component.factors.iter().map(|factor| factors[*factor]).product())
     }
 
     /// L, S and L + S of each number, then δ of each name. A name that no row has is unlike every other.
     pub(crate) fn factors(&self, a: &Place, b: &Place, factors: &mut [f64]) {
         let (numeric, names) = factors.split_at_mut(3 * a.numbers.len());
         for ((a, b), factors) in a.numbers.iter().zip(&b.numbers).zip(numeric.chunks_exact_mut(3)) {
-            let distance = (a - b) / self.length_scale;
-            let (linear, smooth) = (a * b, libm::exp(-0.5 * distance * distance));
-            factors.copy_from_slice(&[linear, smooth, linear + smooth]);
+            factors.copy_from_slice(&self.of_number(*a, *b));
         }
-        for ((a, b), factor) in a.levels.iter().zip(&b.levels).zip(names) {
-            *factor = f64::from(u8::from(a.is_some() && a == b));
+        of_names(a, b, names);
+    }
+
+    fn of_number(&self, a: f64, b: f64) -> [f64; 3] {
+        let distance = (a - b) / self.length_scale;
+        let (linear, smooth) = (a * b, libm::exp(-0.5 * distance * distance));
+        [linear, smooth, linear + smooth]
+    }
+}
+
+fn of_names(a: &Place, b: &Place, factors: &mut [f64]) {
+    for ((a, b), factor) in a.levels.iter().zip(&b.levels).zip(factors) {
+        *factor = f64::from(u8::from(a.is_some() && a == b));
+    }
+}
+
+impl From<Vec<Place>> for Rows {
+    fn from(places: Vec<Place>) -> Self {
+        let numbers = places.first().map_or(0, |place| place.numbers.len());
+        let mut values = Vec::new();
+        let mut of_rows = vec![Vec::with_capacity(numbers); places.len()];
+        for number in 0..numbers {
+            let mut distinct: Vec<f64> = places.iter().map(|place| place.numbers[number]).collect();
+            distinct.sort_by(f64::total_cmp);
+            distinct.dedup_by(|a, b| a.total_cmp(b).is_eq());
+            for (place, of_row) in places.iter().zip(&mut of_rows) {
+                let below = distinct.partition_point(|value| value.total_cmp(&place.numbers[number]).is_lt());
+                of_row.push(values.len() + below);
+            }
+            values.extend(distinct.into_iter().map(|value| (number, value)));
         }
+        Self { places, values, of_rows }
+    }
+}
+
+impl From<Rows> for Vec<Place> {
+    fn from(rows: Rows) -> Self {
+        rows.places
     }
 }
 

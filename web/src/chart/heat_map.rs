@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use foreglow_model::Setting;
+use foreglow_model::Prediction;
 use foreglow_shared::{WhatIf, format_duration, format_money, format_probability};
 use leptos::prelude::*;
 
@@ -54,6 +54,9 @@ struct HeatMap {
     frame: Frame,
 }
 
+/// Of every cell, by executors and then cores.
+type Predictions = Arc<Vec<Prediction>>;
+
 /// The chart.
 #[component]
 pub fn HeatMapChart() -> impl IntoView {
@@ -61,8 +64,16 @@ pub fn HeatMapChart() -> impl IntoView {
     let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
     let measure = RwSignal::new(Measure::Time);
-    let drawing =
-        drawn(move || HeatMap::of(planner, overview.grid.get()?, overview.rates.get(), measure.get(), place.frame()?));
+    // Only chances ask for them, and each deadline again.
+    let predictions = Memo::new(move |_| {
+        let (fitted, grid) = (planner.fitted()?, overview.grid.get()?);
+        let cells = grid.executors.iter().flat_map(|executors| grid.cores.iter().map(|cores| (*executors, *cores)));
+        Some(Arc::new(fitted.predictor.predict_whole_job(cells)))
+    });
+    let drawing = drawn(move || {
+        let (grid, rates) = (overview.grid.get()?, overview.rates.get());
+        HeatMap::of(planner, predictions, grid, rates, measure.get(), place.frame()?)
+    });
     let says = Signal::derive(move || match (measure.get(), planner.deadline_secs.get()) {
         (Measure::Chance, None) => "A chance needs a deadline: set one above.".into(),
         (_, Some(deadline)) => format!(
@@ -83,23 +94,32 @@ pub fn HeatMapChart() -> impl IntoView {
 }
 
 impl HeatMap {
-    fn of(planner: Planner, grid: Arc<Grid>, rates: Rates, measure: Measure, frame: Frame) -> Option<Self> {
-        let fitted = planner.fitted()?;
-        let value = |executors: u32, cores_per_executor: u32, secs: f64| match measure {
+    fn of(
+        planner: Planner,
+        predictions: Memo<Option<Predictions>>,
+        grid: Arc<Grid>,
+        rates: Rates,
+        measure: Measure,
+        frame: Frame,
+    ) -> Option<Self> {
+        // Nothing else of the map follows the deadline.
+        let chances = match measure {
+            Measure::Chance => planner.deadline_secs.get().zip(predictions.get()),
+            _ => None,
+        };
+        let value = |row: usize, column: usize, secs: f64| match measure {
             Measure::Time => Some(secs),
-            Measure::Money => Some(rates.cost(executors, cores_per_executor, secs)),
-            // Nothing else of the map follows the deadline.
+            Measure::Money => Some(rates.cost(grid.executors[row], grid.cores[column], secs)),
             Measure::Chance => {
-                let deadline = planner.deadline_secs.get()?;
-                let setting = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
-                let prediction = fitted.predictor.predict(setting);
-                Some(prediction.spread?.probability_below(deadline / prediction.completion_time_secs?))
+                let (deadline, predictions) = chances.as_ref()?;
+                let Prediction { spread, completion_time_secs, .. } = &predictions[row * grid.cores.len() + column];
+                Some(spread.as_ref()?.probability_below(deadline / (*completion_time_secs)?))
             }
         };
-        let row = |(executors, times): (&u32, &Vec<Option<f64>>)| {
-            grid.cores.iter().zip(times).map(|(cores, secs)| value(*executors, *cores, (*secs)?)).collect()
+        let row = |(row, times): (usize, &Vec<Option<f64>>)| {
+            times.iter().enumerate().map(|(column, secs)| value(row, column, (*secs)?)).collect()
         };
-        let values: Vec<Vec<Option<f64>>> = grid.executors.iter().zip(&grid.secs).map(row).collect();
+        let values: Vec<Vec<Option<f64>>> = grid.secs.iter().enumerate().map(row).collect();
         let known = values.iter().flatten().flatten();
         let range = match measure {
             Measure::Chance => (0.0, 1.0),

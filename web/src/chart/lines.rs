@@ -1,6 +1,6 @@
 //! What the charts draw, before it has a place: predicted lines and measured points.
 
-use foreglow_model::{Interval, Predictor, Setting};
+use foreglow_model::{Interval, Prediction, Predictor, Setting};
 use foreglow_shared::Observation;
 
 use crate::chart::grid::thinned;
@@ -69,12 +69,12 @@ pub fn lines(predictor: &Predictor, executors: &[u32], cores: &[u32]) -> Vec<Lin
 
 /// The predicted line of one number of cores, with its intervals.
 pub fn line(predictor: &Predictor, executors: &[u32], cores_per_executor: u32) -> Line {
-    let point = |executors: u32| {
-        let prediction = predictor.predict(Setting { executors, cores_per_executor, sampling_rate: 1.0 });
+    let predictions = predictor.predict_whole_job(executors.iter().map(|executors| (*executors, cores_per_executor)));
+    let point = |(executors, prediction): (&u32, Prediction)| {
         let secs = prediction.completion_time_secs.filter(|secs| secs.is_finite() && *secs > 0.0)?;
-        Some(LinePoint { executors, secs, interval_secs: prediction.interval.as_ref().map(ends_secs) })
+        Some(LinePoint { executors: *executors, secs, interval_secs: prediction.interval.as_ref().map(ends_secs) })
     };
-    Line { cores_per_executor, points: executors.iter().copied().filter_map(point).collect() }
+    Line { cores_per_executor, points: executors.iter().zip(predictions).filter_map(point).collect() }
 }
 
 /// The measured points beside the predictions for the whole job.
