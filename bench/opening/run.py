@@ -2,8 +2,11 @@
 
     make bench-opening
 
-Headless Chromium is started for each round, opens a link to the built-in example until its answer and every picture are there, and tells its trace, in which each task of a thread has its duration and the time that the thread worked in it. The clock also counts the wait for a
-processor, and the browser's start. A page of four configurations and one of 102,400 take turns. Writes target/bench/opening.json.
+Headless Chromium is started for each round, opens a link until its answer and every picture are there, and tells its trace, in which
+each task of a thread has its duration and the time that the thread worked in it. The clock also counts the wait for a processor, and the
+browser's start. The runs are the built-in example's. Pages that ask about so many configurations as were measured, about as many as are
+listed, and about far more take turns; each of the large ones as of one machine of two processors and as of a cluster, where every
+configuration is predicted by itself. Writes target/bench/opening.json.
 
 ROUNDS and DRIVER choose others.
 """
@@ -25,8 +28,10 @@ ROOT = Path(__file__).resolve().parents[2]
 FOREGLOW = os.environ.get("FOREGLOW", ROOT / "target/release/foreglow")
 DRIVER = os.environ.get("DRIVER", "chromedriver")
 ROUNDS = int(os.environ.get("ROUNDS", 3))
-# As measured, and far beyond what was measured.
-PAGES = {"of 4 configurations": [], "of 102,400 configurations": ["--executors", "1-512", "--cores", "1-200"]}
+EXAMPLE = ROOT / "web/assets/example.jsonl"
+# Which job of the example.
+CONTEXT = 3
+SIZES = {"4,096": ["--executors", "1-64", "--cores", "1-64"], "102,400": ["--executors", "1-512", "--cores", "1-200"]}
 LIMIT_MS = 50.0
 PATIENCE_SECS = 30
 CATEGORIES = "toplevel,v8.wasm,disabled-by-default-v8.wasm.detailed"
@@ -39,9 +44,17 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-def fragment(choice):
+def on_a_cluster(folder):
+    """The runs of the example as if a cluster had made them."""
+    lines = [json.loads(line) for line in EXAMPLE.read_text().splitlines()]
+    path = Path(folder) / "cluster.jsonl"
+    path.write_text("".join(json.dumps({**line, "engine": "spark"}) + "\n" for line in lines))
+    return path
+
+
+def fragment(samples, choice):
     """What stands behind the address of the planner."""
-    link = [FOREGLOW, "link", ROOT / "web/assets/example.jsonl", "--context", "3", "--deadline", "20s", *choice]
+    link = [FOREGLOW, "link", samples, "--context", CONTEXT, "--deadline", "20s", *choice]
     answer = subprocess.run(list(map(str, link)), check=True, capture_output=True, text=True)
     return re.search(r"#v1\S*", answer.stdout)[0]
 
@@ -116,10 +129,15 @@ def main():
     handler = functools.partial(Quiet, directory=ROOT / "target/planner")
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as host:
         threading.Thread(target=host.serve_forever, daemon=True).start()
-        rounds = {name: [] for name in PAGES}
+        with tempfile.TemporaryDirectory() as folder:
+            places = {"a machine": EXAMPLE, "a cluster": on_a_cluster(folder)}
+            pages = {"of 4 configurations of a machine": fragment(EXAMPLE, [])}
+            for size, choice in SIZES.items():
+                pages |= {f"of {size} configurations of {place}": fragment(samples, choice) for place, samples in places.items()}
+        rounds = {name: [] for name in pages}
         for _ in range(ROUNDS):
-            for name, choice in PAGES.items():
-                seen = tasks(f"http://127.0.0.1:{host.server_port}/{fragment(choice)}")
+            for name, page in pages.items():
+                seen = tasks(f"http://127.0.0.1:{host.server_port}/{page}")
                 rounds[name].append((max(task[0] for task in seen), max(task[1] for task in seen)))
         host.shutdown()
     entries = []
