@@ -1,7 +1,5 @@
 //! Predictions of many configurations at one sampling rate, each of them made once.
 
-use std::collections::BTreeMap;
-
 use crate::{Prediction, Predictor, Setting, Warning};
 
 /// Executors and cores of each.
@@ -12,16 +10,16 @@ type Configuration = (u32, u32);
 pub(crate) struct AtRate<'a> {
     predictor: &'a Predictor,
     sampling_rate: f64,
-    /// As if a machine had processors for all.
-    unlimited: BTreeMap<Configuration, Prediction>,
+    /// As if a machine had processors for all, by configuration.
+    unlimited: Vec<(Configuration, Prediction)>,
     /// By the cores that are asked, no more than were measured: the fastest that fits of the first number of executors, of
     /// the first two, and so on.
-    fastest: BTreeMap<u32, Vec<Option<(Configuration, f64)>>>,
+    fastest: Vec<(u32, Vec<Option<(Configuration, f64)>>)>,
 }
 
 impl<'a> AtRate<'a> {
     pub(crate) fn new(predictor: &'a Predictor, sampling_rate: f64) -> Self {
-        Self { predictor, sampling_rate, unlimited: BTreeMap::new(), fastest: BTreeMap::new() }
+        Self { predictor, sampling_rate, unlimited: Vec::new(), fastest: Vec::new() }
     }
 
     /// What [`Predictor::predict`] says of the configuration.
@@ -53,14 +51,16 @@ impl<'a> AtRate<'a> {
         if capacity.averages {
             return self.fastest_of(competing.end - 1, cores).map(|(fastest, _)| fastest);
         }
-        let mut fastest = self.fastest.remove(&cores).unwrap_or_default();
-        for executors in competing.skip(fastest.len()) {
-            let earlier = fastest.last().copied().flatten();
-            fastest.push(quicker(earlier, self.fastest_of(executors, cores)));
+        let place = self.fastest.binary_search_by_key(&cores, |(cores, _)| *cores).unwrap_or_else(|place| {
+            self.fastest.insert(place, (cores, Vec::new()));
+            place
+        });
+        for executors in competing.skip(self.fastest[place].1.len()) {
+            let own = self.fastest_of(executors, cores);
+            let fastest = &mut self.fastest[place].1;
+            fastest.push(quicker(fastest.last().copied().flatten(), own));
         }
-        let found = fastest[last];
-        self.fastest.insert(cores, fastest);
-        found.map(|(fastest, _)| fastest)
+        self.fastest[place].1[last].map(|(fastest, _)| fastest)
     }
 
     /// The fastest of so many executors, with its time.
@@ -74,8 +74,15 @@ impl<'a> AtRate<'a> {
     }
 
     fn unlimited(&mut self, configuration: Configuration) -> &Prediction {
-        let setting = self.setting(configuration);
-        self.unlimited.entry(configuration).or_insert_with(|| self.predictor.unlimited(setting))
+        let place = match self.unlimited.binary_search_by_key(&configuration, |(known, _)| *known) {
+            Ok(place) => place,
+            Err(place) => {
+                let prediction = self.predictor.unlimited(self.setting(configuration));
+                self.unlimited.insert(place, (configuration, prediction));
+                place
+            }
+        };
+        &self.unlimited[place].1
     }
 
     fn setting(&self, (executors, cores_per_executor): Configuration) -> Setting {

@@ -41,7 +41,8 @@ impl Predictor {
     /// ```
     pub fn explain(&self, setting: Setting) -> Option<(Explanation, Option<Setting>)> {
         let fitting = self.at_rate(setting.sampling_rate).fitting(setting.executors, setting.cores_per_executor);
-        let instead = fitting.map(|(executors, cores_per_executor)| Setting { executors, cores_per_executor, ..setting });
+        let instead =
+            fitting.map(|(executors, cores_per_executor)| Setting { executors, cores_per_executor, ..setting });
         let asked = instead.unwrap_or(setting);
         asked.is_possible().then_some(())?;
         let questions = self.items.questions(&[asked]).ok()?;

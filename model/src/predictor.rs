@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::at_rate::AtRate;
 use crate::capacity::Capacity;
-use crate::ensemble::{Along, Direction, Ensemble, Surface};
+use crate::ensemble::{Along, Direction, Ensemble, Grid, Surface};
 use crate::range::Range;
 use crate::rates::Rates;
 use crate::runs::{Items, Run, runs};
-use crate::{Feature, Features, FitError, Prediction, Setting, Warning};
+use crate::{Feature, FitError, Prediction, Setting, Warning};
 
 /// Distinct settings that must be left for runs with more task threads than processors to be passed over.
 const ENOUGH_SETTINGS: usize = 3;
@@ -97,9 +97,9 @@ impl Predictor {
 
     /// What [`Predictor::predict`] says of the whole job (sampling rate 1) on each configuration, E and C, and sooner where a
     /// machine has too few processors for many of them.
-    pub fn predict_whole_job(&self, configurations: impl IntoIterator<Item = (u32, u32)>) -> Vec<Prediction> {
+    pub fn predict_whole_job(&self, configurations: &[(u32, u32)]) -> Vec<Prediction> {
         let mut whole_job = self.at_rate(1.0);
-        configurations.into_iter().map(|(executors, cores)| whole_job.predict(executors, cores)).collect()
+        configurations.iter().map(|(executors, cores)| whole_job.predict(*executors, *cores)).collect()
     }
 
     pub(crate) fn at_rate(&self, sampling_rate: f64) -> AtRate<'_> {
@@ -120,32 +120,26 @@ impl Predictor {
     /// cores, each ascending, that is predicted by itself ([`Predictor::predicted_alone`]). `None` where whole parts of such a
     /// grid cannot be predicted at once: then each setting has to be asked for by itself.
     pub(crate) fn surface(&self, executors: &[u32], cores: &[u32]) -> Option<Surface> {
-        self.grid(executors, cores, |question, down, across, widths| {
-            self.ensemble.surface(question, down, across, widths)
-        })
+        self.ensemble.surface(&self.grid(executors, cores)?)
     }
 
     /// As [`Predictor::surface`], kept for the next time.
     pub(crate) fn kept_surface(&self, executors: &[u32], cores: &[u32]) -> Option<Arc<Surface>> {
-        self.grid(executors, cores, |question, down, across, widths| {
-            self.ensemble.kept_surface(question, down, across, widths)
-        })
+        self.ensemble.kept_surface(self.grid(executors, cores)?)
     }
 
-    fn grid<T>(
-        &self,
-        executors: &[u32],
-        cores: &[u32],
-        ask: impl FnOnce(&Features, Along, Along, &[usize]) -> Option<T>,
-    ) -> Option<T> {
+    fn grid(&self, executors: &[u32], cores: &[u32]) -> Option<Grid> {
         let first = Setting { executors: *executors.first()?, cores_per_executor: *cores.first()?, sampling_rate: 1.0 };
-        let question = self.items.questions(&[first]).ok()?;
-        let widths: Vec<usize> = executors.iter().map(|executors| self.predicted_alone(*executors, cores)).collect();
-        let [executors, cores] =
-            [executors, cores].map(|counts| counts.iter().copied().map(f64::from).collect::<Vec<f64>>());
-        let down = Along { name: Feature::InverseExecutors.noun(), values: &executors };
-        let across = Along { name: Feature::InverseCores.noun(), values: &cores };
-        ask(&question, down, across, &widths)
+        let along = |feature: Feature, counts: &[u32]| Along {
+            name: feature.noun(),
+            values: counts.iter().copied().map(f64::from).collect(),
+        };
+        Some(Grid {
+            question: self.items.questions(&[first]).ok()?,
+            down: along(Feature::InverseExecutors, executors),
+            across: along(Feature::InverseCores, cores),
+            widths: executors.iter().map(|executors| self.predicted_alone(*executors, cores)).collect(),
+        })
     }
 
     /// Those of some numbers of executors, and of some numbers of cores, that can be predicted: all, but of a count that the

@@ -311,7 +311,8 @@ mod tests {
         ];
         let mut other = jobs[1].clone();
         for (place, run) in other.observations.iter_mut().enumerate() {
-            (run.memory_per_executor_mib, run.partition_size) = ([1024, 2048][place / 2 % 2], [8, 16, 24][place / 4 % 3]);
+            (run.memory_per_executor_mib, run.partition_size) =
+                ([1024, 2048][place / 2 % 2], [8, 16, 24][place / 4 % 3]);
         }
         jobs[1].observations.extend(other.observations);
         let mut training = jobs[5].clone();

@@ -92,12 +92,7 @@ pub(super) fn scan(
 
 /// The configurations for which a machine has too few processors, but for those that another one beats: each takes as long as
 /// a smaller one, of whose like the smallest occupies the least.
-fn oversubscribed(
-    predictor: &Predictor,
-    executors: &[u32],
-    cores: &[u32],
-    stopped: &[(u32, u32)],
-) -> Vec<(u32, u32)> {
+fn oversubscribed(predictor: &Predictor, executors: &[u32], cores: &[u32], stopped: &[(u32, u32)]) -> Vec<(u32, u32)> {
     let alone: Vec<usize> = executors.iter().map(|count| predictor.predicted_alone(*count, cores)).collect();
     let alone = &alone;
     // Beyond the measured range nothing but the price changes.

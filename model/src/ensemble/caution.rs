@@ -70,8 +70,9 @@ pub(super) fn cautions(
             warnings.push(Warning::UnseenCategory { feature: feature.to_owned(), asked: name(column) });
         }
     }
-    if let Some(Together { first, second, .. }) = together.iter().find(|pair| pair.is_left_by(numeric)) {
-        warnings.push(Warning::VaryTogether { first: first.name.clone(), second: second.name.clone() });
+    if let Some((a, b)) = together.iter().find(|pair| is_apart(extent, table, numeric, **pair)) {
+        let names: Vec<&str> = schema.numeric().collect();
+        warnings.push(Warning::VaryTogether { first: names[*a].to_owned(), second: names[*b].to_owned() });
     }
     if within && warnings.is_empty() && !is_near(extent, table, numeric, category) {
         warnings.push(Warning::EmptyCell);
@@ -150,9 +151,9 @@ fn is_near(extent: &Extent, table: &Table, numeric: &[f64], category: &[u32]) ->
     let windows: Vec<RangeInclusive<f64>> =
         extent.numeric.iter().zip(numeric).map(|(axis, x)| window(axis, *x)).collect();
     let points = &table.training.points;
-    (0..table.rows()).filter(|row| table.observed[*row] && points.category[*row] == category).any(|row| {
-        points.numeric[row].iter().zip(&windows).all(|(x, window)| window.contains(x))
-    })
+    (0..table.rows())
+        .filter(|row| table.observed[*row] && points.category[*row] == category)
+        .any(|row| points.numeric[row].iter().zip(&windows).all(|(x, window)| window.contains(x)))
 }
 
 /// The measured values, from the least to the greatest, that are near one within their range.
@@ -168,62 +169,41 @@ fn window(axis: &Axis, x: f64) -> RangeInclusive<f64> {
     least.unwrap_or(below)..=greatest.unwrap_or(above)
 }
 
-/// Two features that the measured rows never vary apart.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Together {
-    first: Standard,
-    second: Standard,
-    /// Whether the one falls as the other grows.
-    opposed: bool,
+/// Every two features that the measured rows never vary apart, by their columns.
+pub(super) fn together(extent: &Extent, table: &Table) -> Vec<(usize, usize)> {
+    let varying: Vec<usize> = (0..extent.numeric.len()).filter(|column| extent.numeric[*column].varies()).collect();
+    let pairs = varying.iter().enumerate().flat_map(|(i, b)| varying[..i].iter().map(move |a| (*a, *b)));
+    pairs.filter(|pair| Line::of(extent, table, *pair).correlation.abs() >= TOGETHER).collect()
 }
 
-/// A feature in standard deviations from its mean, both as candidates see it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Standard {
-    name: String,
-    column: usize,
-    log: bool,
-    mean: f64,
-    deviation: f64,
+/// How two features go along with each other, each in standard deviations from its mean.
+struct Line {
+    correlation: f64,
+    /// Mean and standard deviation of each, as candidates see it.
+    moments: [(f64, f64); 2],
 }
 
-impl Together {
-    /// Every such pair.
-    pub(super) fn of(schema: &Schema, extent: &Extent, table: &Table) -> Vec<Self> {
-        let numeric = &table.training.points.numeric;
-        let rows: Vec<&Vec<f64>> = numeric.iter().zip(&table.observed).filter(|(_, o)| **o).map(|(row, _)| row).collect();
-        let standard = |(column, name): (usize, &str)| {
-            let axis = &extent.numeric[column];
-            let seen: Vec<f64> = rows.iter().map(|row| axis.see(row[column])).collect();
-            let mean = seen.iter().sum::<f64>() / seen.len() as f64;
-            let deviation = (seen.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / seen.len() as f64).sqrt();
-            let scaled = seen.iter().map(|x| (x - mean) / deviation).collect();
-            (Standard { name: name.to_owned(), column, log: axis.log, mean, deviation }, scaled)
-        };
-        let varying = schema.numeric().enumerate().filter(|(column, _)| extent.numeric[*column].varies());
-        let columns: Vec<(Standard, Vec<f64>)> = varying.map(standard).collect();
-        let mut pairs = Vec::new();
-        for (i, (second, b)) in columns.iter().enumerate() {
-            for (first, a) in &columns[..i] {
-                let correlation = a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>() / rows.len() as f64;
-                if correlation.abs() >= TOGETHER {
-                    pairs.push(Self { first: first.clone(), second: second.clone(), opposed: correlation < 0.0 });
-                }
-            }
-        }
-        pairs
-    }
-
-    /// Whether a question varies them apart.
-    fn is_left_by(&self, numeric: &[f64]) -> bool {
-        let [first, second] = [&self.first, &self.second].map(|feature| feature.of(numeric));
-        (second - if self.opposed { -first } else { first }).abs() > NEAR
+impl Line {
+    fn of(extent: &Extent, table: &Table, (a, b): (usize, usize)) -> Self {
+        let rows = || table.training.points.numeric.iter().zip(&table.observed).filter(|(_, observed)| **observed);
+        let count = rows().count() as f64;
+        let columns = [a, b].map(|column| {
+            let seen: Vec<f64> = rows().map(|(row, _)| extent.numeric[column].see(row[column])).collect();
+            let mean = seen.iter().sum::<f64>() / count;
+            let deviation = (seen.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / count).sqrt();
+            let scaled: Vec<f64> = seen.iter().map(|x| (x - mean) / deviation).collect();
+            (scaled, (mean, deviation))
+        });
+        let [(a, first), (b, second)] = &columns;
+        let correlation = a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>() / count;
+        Self { correlation, moments: [*first, *second] }
     }
 }
 
-impl Standard {
-    fn of(&self, numeric: &[f64]) -> f64 {
-        let x = numeric[self.column];
-        ((if self.log { libm::log(x) } else { x }) - self.mean) / self.deviation
-    }
+/// Whether a question varies two features apart that the measured rows do not.
+fn is_apart(extent: &Extent, table: &Table, numeric: &[f64], (a, b): (usize, usize)) -> bool {
+    let Line { correlation, moments } = Line::of(extent, table, (a, b));
+    let asked =
+        |column: usize, (mean, deviation): (f64, f64)| (extent.numeric[column].see(numeric[column]) - mean) / deviation;
+    (asked(b, moments[1]) - correlation.signum() * asked(a, moments[0])).abs() > NEAR
 }

@@ -33,7 +33,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::dataset::{Dataset, DatasetError, Features, Points};
 use crate::ensemble::canonical::{Group, MAX_ROWS, Table, groups, subsample};
-use crate::ensemble::caution::{Disagreement, Together};
+use crate::ensemble::caution::Disagreement;
 pub(crate) use crate::ensemble::errors::Margin;
 pub(crate) use crate::ensemble::explain::HeldOutRow;
 pub use crate::ensemble::explain::{Explanation, Part};
@@ -41,7 +41,7 @@ use crate::ensemble::fitted::Fitted;
 pub(crate) use crate::ensemble::schema::Schema;
 use crate::ensemble::shape::{Extent, Shape};
 use crate::ensemble::surface::Kept;
-pub(crate) use crate::ensemble::surface::{Along, Region, Surface};
+pub(crate) use crate::ensemble::surface::{Along, Grid, Region, Surface};
 use crate::regression::Regression;
 use crate::{FitError, Interval, Prediction, Warning};
 
@@ -89,8 +89,8 @@ struct State {
     extent: Extent,
     /// One a numeric feature.
     directions: Vec<Option<Direction>>,
-    /// Features that never vary apart.
-    together: Vec<Together>,
+    /// Numeric features that never vary apart.
+    together: Vec<(usize, usize)>,
     /// Runs that do not belong to their repeats.
     disagreeing: Vec<Disagreement>,
     /// Distinct runs, where not all of them were fitted.
@@ -124,7 +124,7 @@ impl Ensemble {
         let table =
             complete(&schema, &groups, &directions).ok_or(FitError::AllStopped { runs: dataset.secs().len() })?;
         let extent = Extent::of(&table);
-        let together = Together::of(&schema, &extent, &table);
+        let together = caution::together(&extent, &table);
         let state = State { table, extent, directions, together, disagreeing, subsampled_of };
         Ok(Self { state, fitted: Mutex::default(), kept: Mutex::default() })
     }

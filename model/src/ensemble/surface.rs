@@ -1,6 +1,5 @@
 //! Predictions on a whole grid of two features, at a few products a point.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError};
@@ -37,66 +36,55 @@ pub(crate) struct Region {
     kept: Option<Vec<f64>>,
 }
 
+/// A question in which two features take pairs of values.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Grid {
+    pub(crate) question: Features,
+    pub(crate) down: Along,
+    pub(crate) across: Along,
+    /// Of each value down, how many of the first values across are asked for.
+    pub(crate) widths: Vec<usize>,
+}
+
+/// One feature of a grid: its name and its values, ascending.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Along {
+    pub(crate) name: &'static str,
+    pub(crate) values: Vec<f64>,
+}
+
 /// The surface that was asked for last, and what was asked.
 pub(super) struct Kept {
-    question: Features,
-    down: (String, Vec<f64>),
-    across: (String, Vec<f64>),
-    widths: Vec<usize>,
+    grid: Grid,
     surface: Arc<Surface>,
 }
 
 impl fmt::Debug for Kept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Kept").field("question", &self.question).finish_non_exhaustive()
+        f.debug_struct("Kept").field("grid", &self.grid).finish_non_exhaustive()
     }
-}
-
-/// One feature of a grid: its name and its values, ascending.
-#[derive(Clone, Copy)]
-pub(crate) struct Along<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) values: &'a [f64],
 }
 
 impl Ensemble {
     /// As [`Ensemble::surface`]; one of up to 262,144 points is kept, so that the same question again is only looked up.
-    pub(crate) fn kept_surface(
-        &self,
-        question: &Features,
-        down: Along,
-        across: Along,
-        widths: &[usize],
-    ) -> Option<Arc<Surface>> {
+    pub(crate) fn kept_surface(&self, grid: Grid) -> Option<Arc<Surface>> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_along = |kept: &(String, Vec<f64>), along: Along| kept.0 == along.name && kept.1 == along.values;
-        let is_same = |kept: &&Kept| {
-            let is_grid = is_along(&kept.down, down) && is_along(&kept.across, across);
-            kept.question == *question && is_grid && kept.widths == widths
-        };
-        if let Some(known) = kept.as_ref().filter(is_same) {
+        if let Some(known) = kept.as_ref().filter(|kept| kept.grid == grid) {
             return Some(Arc::clone(&known.surface));
         }
-        let mut surface = self.surface(question, down, across, widths)?;
-        let is_small = down.values.len() * across.values.len() <= MOST_KEPT;
+        let mut surface = self.surface(&grid)?;
+        let is_small = grid.down.values.len() * grid.across.values.len() <= MOST_KEPT;
         if is_small {
             surface.regions.iter_mut().for_each(Region::keep);
         }
         let surface = Arc::new(surface);
-        let owned = |along: Along| (along.name.to_owned(), along.values.to_vec());
-        *kept = is_small.then(|| Kept {
-            question: question.clone(),
-            down: owned(down),
-            across: owned(across),
-            widths: widths.to_vec(),
-            surface: Arc::clone(&surface),
-        });
+        *kept = is_small.then(|| Kept { grid, surface: Arc::clone(&surface) });
         Some(surface)
     }
 
-    /// What [`Ensemble::predict`] gives where two features of a question take pairs of values: of each value down the first so
-    /// many across, of which there may be none. `None` where the runs cannot say, or where a feature is not there.
-    pub(crate) fn surface(&self, question: &Features, down: Along, across: Along, widths: &[usize]) -> Option<Surface> {
+    /// What [`Ensemble::predict`] gives on a grid. `None` where the runs cannot say, or where a feature is not there.
+    pub(crate) fn surface(&self, grid: &Grid) -> Option<Surface> {
+        let Grid { question, down, across, widths } = grid;
         let table = &self.state.table;
         let extent = &self.state.extent;
         let aligned = table.schema.align(question).ok()?;
@@ -110,8 +98,8 @@ impl Ensemble {
             values.iter().all(|x| if axis.varies() { !axis.log || *x > 0.0 } else { *x == axis.smallest() })
         };
         let answerable = (0..numeric.len()).filter(is_fixed).all(|column| answers(column, &[numeric[column]]))
-            && answers(down_place, down.values)
-            && answers(across_place, across.values);
+            && answers(down_place, &down.values)
+            && answers(across_place, &across.values);
         if !answerable || extent.is_one_point() {
             return None;
         }
@@ -120,8 +108,8 @@ impl Ensemble {
         let beyond: f64 = fixed.map(|column| square(&extent.numeric[column], numeric[column])).sum();
         let (down_axis, across_axis) = (&extent.numeric[down_place], &extent.numeric[across_place]);
         let mut regions = Vec::new();
-        for rows in segments(down_axis, down.values) {
-            for columns in segments(across_axis, across.values) {
+        for rows in segments(down_axis, &down.values) {
+            for columns in segments(across_axis, &across.values) {
                 let plane = Plane {
                     numeric,
                     category,
@@ -157,27 +145,32 @@ impl Ensemble {
 
 /// The shapes of the questions of a plane on which two features keep to their sides of the measured ranges, and which columns
 /// of each row are of each shape, as far as they are asked for.
-fn parts(extent: &Extent, plane: &Plane, widths: &[usize]) -> BTreeMap<Shape, Vec<Range<usize>>> {
+fn parts(extent: &Extent, plane: &Plane, widths: &[usize]) -> Vec<(Shape, Vec<Range<usize>>)> {
     let (down, across) = (plane.down.values, plane.across.values);
-    let shape = |row: usize, column: usize| extent.shape(&plane.at(down[row], across[column]), plane.category);
-    let asked = |row: &usize| widths[*row] > 0;
-    let Some(first) = (0..down.len()).find(asked) else { return BTreeMap::new() };
-    if !extent.leaves_out(&plane.at(down[first], across[0])) {
-        return BTreeMap::from([(shape(first, 0), widths.iter().map(|width| 0..*width).collect())]);
+    let point = |row: usize, column: usize| plane.at(down[row], across[column]);
+    let Some(first) = widths.iter().position(|width| *width > 0) else { return Vec::new() };
+    if !extent.leaves_out(&point(first, 0)) {
+        let all = widths.iter().map(|width| 0..*width).collect();
+        return vec![(extent.shape(&point(first, 0), plane.category), all)];
     }
-    let columns: Vec<usize> = (0..across.len()).collect();
-    let mut parts: BTreeMap<Shape, Vec<Range<usize>>> = BTreeMap::new();
-    for row in (first..down.len()).filter(asked) {
-        let mut add = |span: Range<usize>| {
-            let spans = parts.entry(shape(row, span.start)).or_insert_with(|| vec![0..0; down.len()]);
-            spans[row] = span;
-        };
-        // Along a row one distance alone grows or falls: it counts from one column on, or up to one.
-        let begins = shape(row, 0);
-        let change = columns[..widths[row]].partition_point(|column| shape(row, *column) == begins);
-        add(0..change);
-        if change < widths[row] {
-            add(change..widths[row]);
+    let mut parts: Vec<(Shape, Vec<Range<usize>>)> = Vec::new();
+    for (row, width) in widths.iter().enumerate() {
+        let mut start = 0;
+        while start < *width {
+            // Along a row one distance alone grows or falls: it counts from one column on, or up to one.
+            let shape = extent.shape(&point(row, start), plane.category);
+            let is_same = |column: usize| extent.shape(&point(row, column), plane.category) == shape;
+            let (mut same, mut end) = (start, *width);
+            while same + 1 < end {
+                let middle = usize::midpoint(same, end);
+                *if is_same(middle) { &mut same } else { &mut end } = middle;
+            }
+            let place = parts.iter().position(|(known, _)| *known == shape).unwrap_or(parts.len());
+            if place == parts.len() {
+                parts.push((shape, vec![0..0; down.len()]));
+            }
+            parts[place].1[row] = start..end;
+            start = end;
         }
     }
     parts
@@ -261,9 +254,16 @@ mod tests {
 
     /// Holds every point of a grid against what is predicted of it alone; how many regions the grid has.
     fn check(ensemble: &Ensemble, question: Row, (down, across): (&[f64], &[f64]), widths: &[usize]) -> usize {
-        let lines = [Along { name: "down", values: down }, Along { name: "across", values: across }];
-        let surface = ensemble.kept_surface(&features(&[question]), lines[0], lines[1], widths).unwrap();
-        let again = ensemble.kept_surface(&features(&[question]), lines[0], lines[1], widths).unwrap();
+        let along = |name: &'static str, values: &[f64]| Along { name, values: values.to_vec() };
+        let (question_features, widths_of) = (features(&[question]), widths.to_vec());
+        let grid = Grid {
+            question: question_features,
+            down: along("down", down),
+            across: along("across", across),
+            widths: widths_of,
+        };
+        let surface = ensemble.kept_surface(grid.clone()).unwrap();
+        let again = ensemble.kept_surface(grid).unwrap();
         assert!(Arc::ptr_eq(&surface, &again), "the same question is answered twice");
         let mut points = 0;
         for region in &surface.regions {

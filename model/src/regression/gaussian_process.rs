@@ -68,7 +68,8 @@ impl Regression for GaussianProcess {
     fn add_to(&self, grid: &mut Factored, plane: &Plane, weight: f64) {
         grid.down.iter_mut().for_each(|sum| *sum += weight * self.mean);
         let Covariance { kernel, variances, constant, rows, .. } = &self.covariance;
-        let rows: Vec<(&Place, f64)> = rows.places.iter().zip(self.weights.iter().map(|of_row| weight * of_row)).collect();
+        let rows: Vec<(&Place, f64)> =
+            rows.places.iter().zip(self.weights.iter().map(|of_row| weight * of_row)).collect();
         process_plane::add_to(grid, plane, kernel, variances, *constant, &rows);
     }
 }

@@ -1,5 +1,6 @@
 //! How alike two points are, counted over few features at a time.
 
+use foreglow_shared::sort_by;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Points;
@@ -153,10 +154,10 @@ impl From<Vec<Place>> for Rows {
         let mut of_rows = vec![Vec::with_capacity(numbers); places.len()];
         for number in 0..numbers {
             let mut distinct: Vec<f64> = places.iter().map(|place| place.numbers[number]).collect();
-            distinct.sort_by(f64::total_cmp);
-            distinct.dedup_by(|a, b| a.total_cmp(b).is_eq());
+            sort_by(&mut distinct, f64::total_cmp);
+            distinct.dedup();
             for (place, of_row) in places.iter().zip(&mut of_rows) {
-                let below = distinct.partition_point(|value| value.total_cmp(&place.numbers[number]).is_lt());
+                let below = distinct.partition_point(|value| *value < place.numbers[number]);
                 of_row.push(values.len() + below);
             }
             values.extend(distinct.into_iter().map(|value| (number, value)));

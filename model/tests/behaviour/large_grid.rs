@@ -169,7 +169,8 @@ fn what_a_machine_has_no_processors_for_is_weighed_as_one_by_one() {
                 let best = recommended(&decision).map(|best| best.cost.unwrap());
                 assert_eq!(best.is_none(), feasible().count() == 0, "{place} {mode:?} {fewest}");
                 assert!(best.unwrap_or(0.0) <= least * (1.0 + 2.1e-3), "{place} {mode:?} {fewest} {best:?} {least}");
-                let fastest = all.iter().filter_map(|one| one.prediction.completion_time_secs).fold(f64::INFINITY, f64::min);
+                let fastest =
+                    all.iter().filter_map(|one| one.prediction.completion_time_secs).fold(f64::INFINITY, f64::min);
                 let found = decision.fastest.and_then(|at| decision.candidates[at].prediction.completion_time_secs);
                 assert!((found.unwrap() / fastest - 1.0).abs() < 1e-9, "{place} {mode:?} {fewest}");
             }
@@ -184,9 +185,9 @@ fn every_time_of_a_grid_is_what_is_predicted_of_it_alone_on_a_machine_too() {
     let predictor = Predictor::fit(&context(Some(6)), &runs).unwrap();
     let (executors, cores): (Vec<u32>, Vec<u32>) = ((1..=9).collect(), (1..=9).collect());
     let times = predictor.times(&executors, &cores);
-    let configurations = executors.iter().flat_map(|e| cores.iter().map(|c| (*e, *c)));
-    let together = predictor.predict_whole_job(configurations.clone());
-    for ((e, c), prediction) in configurations.zip(together) {
+    let configurations: Vec<(u32, u32)> = executors.iter().flat_map(|e| cores.iter().map(|c| (*e, *c))).collect();
+    let together = predictor.predict_whole_job(&configurations);
+    for ((e, c), prediction) in configurations.into_iter().zip(together) {
         assert_eq!(prediction, predictor.predict(whole(e, c)), "{e} {c}");
         let time = times[e as usize - 1][c as usize - 1].unwrap();
         assert!((time / prediction.completion_time_secs.unwrap() - 1.0).abs() < 1e-11, "{e} {c}");

@@ -68,7 +68,7 @@ pub fn HeatMapChart() -> impl IntoView {
     let predictions = Memo::new(move |_| {
         let (fitted, grid) = (planner.fitted()?, overview.grid.get()?);
         let cells = grid.executors.iter().flat_map(|executors| grid.cores.iter().map(|cores| (*executors, *cores)));
-        Some(Arc::new(fitted.predictor.predict_whole_job(cells)))
+        Some(Arc::new(fitted.predictor.predict_whole_job(&cells.collect::<Vec<(u32, u32)>>())))
     });
     let drawing = drawn(move || {
         let (grid, rates) = (overview.grid.get()?, overview.rates.get());

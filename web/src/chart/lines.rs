@@ -69,7 +69,8 @@ pub fn lines(predictor: &Predictor, executors: &[u32], cores: &[u32]) -> Vec<Lin
 
 /// The predicted line of one number of cores, with its intervals.
 pub fn line(predictor: &Predictor, executors: &[u32], cores_per_executor: u32) -> Line {
-    let predictions = predictor.predict_whole_job(executors.iter().map(|executors| (*executors, cores_per_executor)));
+    let configurations: Vec<(u32, u32)> = executors.iter().map(|executors| (*executors, cores_per_executor)).collect();
+    let predictions = predictor.predict_whole_job(&configurations);
     let point = |(executors, prediction): (&u32, Prediction)| {
         let secs = prediction.completion_time_secs.filter(|secs| secs.is_finite() && *secs > 0.0)?;
         Some(LinePoint { executors: *executors, secs, interval_secs: prediction.interval.as_ref().map(ends_secs) })
