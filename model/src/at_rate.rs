@@ -4,6 +4,8 @@ use crate::{Prediction, Predictor, Setting, Warning};
 
 /// Executors and cores of each.
 type Configuration = (u32, u32);
+/// A configuration with its time, seconds; `None` where no time is known.
+type Fastest = Option<(Configuration, f64)>;
 
 /// A predictor at one sampling rate. What many configurations have in common is predicted once: those for which a machine
 /// has too few processors take as long as the fastest that it has them for.
@@ -14,7 +16,7 @@ pub(crate) struct AtRate<'a> {
     unlimited: Vec<(Configuration, Prediction)>,
     /// By the cores that are asked, no more than were measured: the fastest that fits of the first number of executors, of
     /// the first two, and so on.
-    fastest: Vec<(u32, Vec<Option<(Configuration, f64)>>)>,
+    fastest: Vec<(u32, Vec<Fastest>)>,
 }
 
 impl<'a> AtRate<'a> {
@@ -64,7 +66,7 @@ impl<'a> AtRate<'a> {
     }
 
     /// The fastest of so many executors, with its time.
-    fn fastest_of(&mut self, executors: u32, cores: u32) -> Option<(Configuration, f64)> {
+    fn fastest_of(&mut self, executors: u32, cores: u32) -> Fastest {
         let capacity = self.predictor.capacity?;
         capacity.cores(&self.predictor.range, executors, cores).fold(None, |fastest, cores| {
             let configuration = (executors, cores);
@@ -91,7 +93,7 @@ impl<'a> AtRate<'a> {
 }
 
 /// The first of two where the second is not faster.
-fn quicker(first: Option<(Configuration, f64)>, second: Option<(Configuration, f64)>) -> Option<(Configuration, f64)> {
+fn quicker(first: Fastest, second: Fastest) -> Fastest {
     match (first, second) {
         (Some(first), Some(second)) if first.1.total_cmp(&second.1).is_le() => Some(first),
         (first, None) => first,
