@@ -64,7 +64,8 @@ pub fn extent(job: &Job) -> String {
     let mut rates: Vec<f64> = runs.iter().map(|run| run.sampling_rate).collect();
     rates.sort_by(f64::total_cmp);
     rates.dedup();
-    let rates: Vec<String> = rates.into_iter().map(format_rate).collect();
+    // A line does not end before its sign.
+    let rates: Vec<String> = rates.into_iter().map(|rate| format_rate(rate).replace(' ', "\u{a0}")).collect();
     let plural = |count: usize, one: &str| if count == 1 { one.to_owned() } else { format!("{one}s") };
     let range = |count: fn(&Observation) -> u32, one: &str| {
         let (lowest, highest) = runs.iter().map(count).fold((u32::MAX, 0), |(low, high), n| (low.min(n), high.max(n)));
@@ -169,7 +170,7 @@ mod tests {
         let job = job(&[(1, 1, 0.1), (3, 1, 0.01), (2, 1, 0.1)]);
         assert_eq!(name(&job), "lenet5 inference");
         assert_eq!(circumstances(&job), "1000 images of 28 px, batch 8, local, Some CPU");
-        assert_eq!(extent(&job), "3 runs on 1 %, 10 % of the images, 1–3 executors, 1 core");
+        assert_eq!(extent(&job), "3 runs on 1\u{a0}%, 10\u{a0}% of the images, 1–3 executors, 1 core");
         assert_eq!(measured_up_to(&job), (3, 1));
     }
 
