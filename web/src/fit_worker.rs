@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use foreglow_shared::{Job, Question};
@@ -26,25 +27,34 @@ pub struct FitWorker {
 }
 
 impl FitWorker {
-    /// Starts the worker. `answered` gets the answer to the latest request, and every reason why there is none.
+    /// Starts the worker. `answered` gets the answer to the latest request, and every reason why there is none; `foresee` gets
+    /// the answer before it, to work out ahead what will be shown.
     ///
     /// # Errors
     /// The browser has no module workers.
-    pub fn start(answered: impl Fn(Result<Fitted, String>) + 'static) -> Result<Rc<Self>, String> {
+    pub fn start(
+        foresee: impl Fn(&Arc<Fitted>) + 'static,
+        answered: impl Fn(Result<Arc<Fitted>, String>) + 'static,
+    ) -> Result<Rc<Self>, String> {
         let worker = spawn(WORKER)?;
         // Neither fetched nor compiled a second time. A module can always be cloned to a worker of its own page.
         let _ = worker.post_message(&wasm_bindgen::module());
         let this = Rc::new(Self { worker, ready: Cell::new(false), waiting: RefCell::new(None), latest: Cell::new(0) });
-        let answered = Rc::new(answered);
+        let (foresee, answered) = (Rc::new(foresee), Rc::new(answered));
         let on_message = Closure::<dyn Fn(MessageEvent)>::new({
             let (this, answered) = (Rc::clone(&this), Rc::clone(&answered));
             move |event: MessageEvent| match parse(&event.data()) {
                 Ok(FromFit::Ready) => this.send_waiting(),
-                Ok(FromFit::Answer(number, answer)) if number == this.latest.get() => {
-                    let answered = Rc::clone(&answered);
-                    // To read it is a task, and to show it is another.
-                    set_timeout(move || answered(answer.map(|fitted| *fitted)), Duration::ZERO);
+                Ok(FromFit::Answer(number, Ok(fitted))) => {
+                    let (this, foresee, answered) = (Rc::clone(&this), Rc::clone(&foresee), Rc::clone(&answered));
+                    let fitted = Arc::new(*fitted);
+                    // To read it is a task, what follows from it is another, and to show it is a third.
+                    this.clone().in_a_task(number, move || {
+                        foresee(&fitted);
+                        this.in_a_task(number, move || answered(Ok(fitted)));
+                    });
                 }
+                Ok(FromFit::Answer(number, Err(reason))) if number == this.latest.get() => answered(Err(reason)),
                 Ok(FromFit::Broken(reason)) | Err(reason) => answered(Err(reason)),
                 // An answer to an earlier request.
                 Ok(_) => {}
@@ -55,14 +65,28 @@ impl FitWorker {
     }
 
     /// Asks for a fit of a job, about which there is a question; an earlier request that is still open goes without an answer.
-    pub fn request(&self, job: Job, question: Question) {
+    pub fn request(self: Rc<Self>, job: Job, question: Question) {
         let number = self.latest.get() + 1;
         self.latest.set(number);
-        let Ok(message) = serde_json::to_string(&ToFit(number, job, question)) else { return };
-        *self.waiting.borrow_mut() = Some(message);
-        if self.ready.get() {
-            self.send_waiting();
-        }
+        // What asks has just put the job on the page, in the same task.
+        let this = Rc::clone(&self);
+        self.in_a_task(number, move || {
+            let Ok(message) = serde_json::to_string(&ToFit(number, job, question)) else { return };
+            *this.waiting.borrow_mut() = Some(message);
+            if this.ready.get() {
+                this.send_waiting();
+            }
+        });
+    }
+
+    /// Does something in a task of its own, if its request is the latest by then.
+    fn in_a_task(self: Rc<Self>, number: u64, work: impl FnOnce() + 'static) {
+        let in_turn = move || {
+            if number == self.latest.get() {
+                work();
+            }
+        };
+        set_timeout(in_turn, Duration::ZERO);
     }
 
     fn send_waiting(&self) {

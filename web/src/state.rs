@@ -94,6 +94,8 @@ pub struct Planner {
     pub decision: Memo<Option<Result<Arc<Decision>, String>>>,
     /// What is predicted of the configuration that is looked at. `None` while there is no predictor.
     pub prediction: Memo<Option<Prediction>>,
+    /// Works out what a predictor decides, so that the decision is known when it is asked for.
+    foresee: Callback<Arc<Fitted>>,
     worker: StoredValue<Option<Rc<FitWorker>>, LocalStorage>,
     comparison: StoredValue<Option<Errand>, LocalStorage>,
 }
@@ -111,8 +113,7 @@ impl Planner {
         let space = RwSignal::new(Space::of(&question));
         let prices = RwSignal::new(question.prices);
         let earlier = StoredValue::new(None::<(Arc<Fitted>, Arc<Decision>)>);
-        let decision = Memo::new(move |_| {
-            let fitted = fit.with(Fit::fitted)?;
+        let decide_with = move |fitted: Arc<Fitted>| {
             let limits =
                 Limits { deadline_secs: deadline_secs.get(), budget: budget.get(), probability: probability.get() };
             let question = space.get().ask(limits, prices.get(), question.what_if);
@@ -127,7 +128,8 @@ impl Planner {
                 earlier.set_value(Some((fitted, Arc::clone(decision))));
             }
             Some(decided.map_err(|error| error.to_string()))
-        });
+        };
+        let decision = Memo::new(move |_| decide_with(fit.with(Fit::fitted)?));
         let what_if = RwSignal::new(question.what_if);
         let prediction = Memo::new(move |_| {
             let WhatIf { executors, cores_per_executor } = what_if.get();
@@ -147,6 +149,7 @@ impl Planner {
             pins: RwSignal::new(Vec::new()),
             fit,
             decision,
+            foresee: Callback::new(move |fitted| drop(untrack(|| decide_with(fitted)))),
             alert: RwSignal::new(None),
             newer: RwSignal::new(None),
             loading: RwSignal::new(true),
@@ -229,9 +232,10 @@ impl Planner {
 
     /// Starts the fit worker; without one the page says so when it needs it.
     pub fn start_worker(self) {
-        let started = FitWorker::start(move |answer| {
+        let foresee = move |fitted: &Arc<Fitted>| self.foresee.run(Arc::clone(fitted));
+        let started = FitWorker::start(foresee, move |answer| {
             self.fit.set(match answer {
-                Ok(fitted) => Fit::Ready(Arc::new(fitted)),
+                Ok(fitted) => Fit::Ready(fitted),
                 Err(reason) => Fit::Failed(reason),
             });
         });
