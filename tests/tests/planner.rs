@@ -98,7 +98,8 @@ async fn page_command_line_and_link_show_the_same_prediction_to_the_last_digit()
         let secs = predicted_secs(home.path(), &file, executors, cores)?;
         look_at(&browser, executors, cores, &secs).await?;
     }
-    assert!(!browser.page.find_all(By::Testid("measured-point")).await?.is_empty(), "the chart shows measured points");
+    let points = browser.page.find_all(By::Css("[data-testid=chart] .run")).await?;
+    assert!(!points.is_empty(), "the chart shows measured points");
     assert!(browser.text("scenario-table").await?.contains("4-2"));
     let recommended = browser.text("recommended-configuration").await?;
     let (time, cost) = (browser.text("what-if-time").await?, browser.text("what-if-cost").await?);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chart;
 use crate::chart::grid::thinned;
-use crate::chart::lines::{line, lines, lines_for, measured};
+use crate::chart::lines::{line, lines, lines_for, measured, whole_job_secs};
 use crate::import::Imported;
 use crate::job::{Space, most_counts};
 
@@ -64,6 +64,8 @@ pub struct Fitted {
     /// Predicts at once, so that the page follows the slider.
     #[serde(with = "packed")]
     pub predictor: Predictor,
+    /// Where each run of the job stands for the whole of it, seconds; `None` where the samples cannot say.
+    pub whole_job_secs: Vec<Option<f64>>,
     /// The accuracy of each scenario.
     pub scenarios: Vec<Scenario>,
     /// What each feature does alone, or why that cannot be said.
@@ -149,12 +151,13 @@ pub fn fit(job: &Job, clock: &mut dyn FnMut() -> f64) -> Result<Fitted, String> 
     }
     let predictor = Predictor::fit_job(job).map_err(|error| error.to_string())?;
     predictor.prepare(&settings(job));
+    let whole_job_secs = whole_job_secs(&predictor, &job.observations);
     let watch = &mut |_, _| ControlFlow::Continue(());
     let scenarios = scenario_table(&job.context, &job.observations, Grid::Linear, clock, watch)
         .map_err(|cancelled| cancelled.to_string())?;
     let scenarios = scenarios.into_iter().map(Scenario::from).collect();
     let effects = Effects::fit(&job.context, &job.observations).map_err(|error| error.to_string());
-    Ok(Fitted { predictor, scenarios, effects })
+    Ok(Fitted { predictor, whole_job_secs, scenarios, effects })
 }
 
 /// Does once what the page does with an answer when it comes. Both run the same compiled module, and a browser compiles a function
@@ -174,7 +177,7 @@ pub fn rehearse(answer: &str, job: &Job, question: &Question) {
         lines(predictor, &grid.executors, &cores),
         line(predictor, &thinned(&grid.executors, 2), cores_per_executor),
     ));
-    black_box((measured(predictor, &job.observations), predictor.held_out()));
+    black_box((measured(&fitted.whole_job_secs, &job.observations), predictor.held_out()));
 }
 
 /// Compares the published scenarios with all of their learners, which takes seconds to minutes; `watch` is told of each
@@ -190,7 +193,7 @@ pub fn compare(job: &Job, clock: &mut dyn FnMut() -> f64, watch: &mut dyn FnMut(
 
 /// Settings of which one lies to the runs as whatever the page may ask does: what a question of its kind needs is fitted here,
 /// and not while the person waits. Each count is the least and the greatest measured, the least and the greatest that can be
-/// asked, or just beyond; the share is all of the images or the smallest. And each run as it was.
+/// asked, or just beyond; the share is all of the images or the smallest.
 fn settings(job: &Job) -> Vec<Setting> {
     let counts = |of: fn(&Setting) -> u32| {
         let measured = || job.observations.iter().map(Setting::of).map(|setting| of(&setting));
@@ -202,12 +205,10 @@ fn settings(job: &Job) -> Vec<Setting> {
     let (executors, cores) = (counts(|setting| setting.executors), counts(|setting| setting.cores_per_executor));
     let least = job.observations.iter().map(|run| run.sampling_rate).fold(1.0, f64::min);
     let pairs = executors.iter().flat_map(|e| cores.iter().map(|c| (*e, *c)));
-    let asked = pairs.flat_map(|(executors, cores_per_executor)| {
+    let at = |executors: u32, cores_per_executor: u32| {
         [1.0, least].map(|sampling_rate| Setting { executors, cores_per_executor, sampling_rate })
-    });
-    let mut runs: Vec<Setting> = job.observations.iter().map(Setting::of).collect();
-    runs.dedup();
-    asked.chain(runs).collect()
+    };
+    pairs.flat_map(|(executors, cores)| at(executors, cores)).collect()
 }
 
 #[cfg(test)]
@@ -293,7 +294,7 @@ mod tests {
             }
             predictor.factors(executors, cores_per_executor);
         }
-        measured(predictor, &job.observations);
+        job.observations.iter().for_each(|run| drop(predictor.predict(Setting::of(run))));
         predictor.held_out();
         predictor.warnings();
         serde_json::to_string(&arrived).unwrap() != wire
@@ -347,8 +348,8 @@ mod tests {
     #[test]
     fn a_whole_run_stands_at_its_own_time_and_a_share_is_as_far_from_the_line_as_it_was_missed() {
         let job = job();
-        let predictor = fit(&job, &mut || 0.0).unwrap().predictor;
-        let points = measured(&predictor, &job.observations);
+        let Fitted { predictor, whole_job_secs, .. } = fit(&job, &mut || 0.0).unwrap();
+        let points = measured(&whole_job_secs, &job.observations);
         let whole = points.iter().find(|point| point.run.sampling_rate == 1.0).unwrap();
         assert_eq!(whole.whole_job_secs, 99.0);
         for point in points.iter().filter(|point| point.run.sampling_rate < 1.0) {

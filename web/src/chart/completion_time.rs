@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use foreglow_shared::{WhatIf, format_duration};
+use foreglow_shared::{WhatIf, format_duration, sort};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
@@ -77,7 +77,7 @@ impl Times {
         let fitted = planner.fitted()?;
         let cores = lines_for(&grid.cores);
         let lines = lines(&fitted.predictor, &grid.executors, &cores);
-        let runs = measured(&fitted.predictor, &planner.observations());
+        let runs = measured(&fitted.whole_job_secs, &planner.observations());
         Some(Self { executors: grid.executors.clone(), lines, cores, runs })
     }
 }
@@ -146,23 +146,17 @@ impl Drawing for CompletionTimes {
             }
             picture.group("g", &format!("line {}", shade(cores, line.cores_per_executor)), &drawn);
         }
-        for Measured { run, whole_job_secs } in runs {
-            let (cx, cy) = self.px(run.executors, *whole_job_secs);
-            let kind = if run.sampling_rate == 1.0 { "whole" } else { "share" };
-            picture.shape(
-                "circle",
-                &[
-                    ("class", &format_args!("run {kind} {}", shade(cores, run.cores_per_executor))),
-                    ("cx", &cx),
-                    ("cy", &cy),
-                    ("r", &4.5),
-                    ("data-testid", &"measured-point"),
-                    ("data-executors", &run.executors),
-                    ("data-cores", &run.cores_per_executor),
-                    ("data-sampling-rate", &run.sampling_rate),
-                    ("data-secs", &run.completion_time_secs),
-                ],
-            );
+        // Those of the whole job lie on top.
+        for (kind, is_whole) in [("share", false), ("whole", true)] {
+            let of_kind = || runs.iter().filter(|run| (run.run.sampling_rate == 1.0) == is_whole);
+            let mut counts: Vec<u32> = of_kind().map(|run| run.run.cores_per_executor).collect();
+            sort(&mut counts);
+            counts.dedup();
+            for count in counts {
+                let own = of_kind().filter(|run| run.run.cores_per_executor == count);
+                let places = own.map(|run| self.px(run.run.executors, run.whole_job_secs));
+                picture.circles(&format!("run {kind} {}", shade(cores, count)), places, 4.5);
+            }
         }
         picture
     }

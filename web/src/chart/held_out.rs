@@ -132,13 +132,7 @@ impl Drawing for Checked {
         let mut picture = y_axis(self.frame, &self.y, upwards);
         picture.add(&x_axis(self.frame, &self.x, self.x.labelled_times(self.frame.labels_across()), "measured"));
         picture.path("ideal", &self.right());
-        for run in &self.runs {
-            let (cx, cy) = self.px(run);
-            picture.shape(
-                "circle",
-                &[("class", &"run checked"), ("cx", &cx), ("cy", &cy), ("r", &4.0), ("data-testid", &"checked-point")],
-            );
-        }
+        picture.circles("run checked", self.runs.iter().map(|run| self.px(run)), 4.0);
         picture
     }
 
@@ -147,9 +141,7 @@ impl Drawing for Checked {
         let is_own =
             |run: &&HeldOut| (run.setting.executors, run.setting.cores_per_executor) == (executors, cores_per_executor);
         let mut moving = Markup::new();
-        for run in self.runs.iter().filter(is_own) {
-            moving.circle("run own", self.px(run), 5.0);
-        }
+        moving.circles("run own", self.runs.iter().filter(is_own).map(|run| self.px(run)), 5.0);
         Some(moving)
     }
 

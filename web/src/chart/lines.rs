@@ -1,7 +1,7 @@
 //! What the charts draw, before it has a place: predicted lines and measured points.
 
 use foreglow_model::{Interval, Prediction, Predictor, Setting};
-use foreglow_shared::Observation;
+use foreglow_shared::{Observation, sort_by};
 
 use crate::chart::grid::thinned;
 
@@ -78,21 +78,32 @@ pub fn line(predictor: &Predictor, executors: &[u32], cores_per_executor: u32) -
     Line { cores_per_executor, points: executors.iter().zip(predictions).filter_map(point).collect() }
 }
 
-/// The measured points beside the predictions for the whole job.
-pub fn measured(predictor: &Predictor, observations: &[Observation]) -> Vec<Measured> {
-    let place = |run: &Observation| {
-        let at = |sampling_rate: f64| {
-            let Observation { executors, cores_per_executor, .. } = *run;
-            predicted_secs(predictor, Setting { executors, cores_per_executor, sampling_rate })
-        };
-        let whole_job_secs = if run.sampling_rate == 1.0 {
-            run.completion_time_secs
-        } else {
-            run.completion_time_secs * at(1.0)? / at(run.sampling_rate)?
-        };
-        Some(Measured { run: *run, whole_job_secs })
+/// The measured points, each where [`whole_job_secs`] has it; one of which nothing can be said is left out.
+pub fn measured(whole_job_secs: &[Option<f64>], observations: &[Observation]) -> Vec<Measured> {
+    let places = observations.iter().zip(whole_job_secs);
+    places.filter_map(|(run, secs)| Some(Measured { run: *run, whole_job_secs: (*secs)? })).collect()
+}
+
+/// Where each run stands for the whole job ([`Measured::whole_job_secs`]). What it is scaled by is worked out once for each
+/// setting: there may be thousands of runs.
+pub fn whole_job_secs(predictor: &Predictor, observations: &[Observation]) -> Vec<Option<f64>> {
+    let order = |a: &Setting, b: &Setting| {
+        let counts = |setting: &Setting| (setting.executors, setting.cores_per_executor);
+        counts(a).cmp(&counts(b)).then(a.sampling_rate.total_cmp(&b.sampling_rate))
     };
-    observations.iter().filter_map(place).collect()
+    let mut settings: Vec<Setting> = observations.iter().map(Setting::of).collect();
+    sort_by(&mut settings, order);
+    settings.dedup();
+    let scale = |setting: &Setting| {
+        let secs = |sampling_rate: f64| predicted_secs(predictor, Setting { sampling_rate, ..*setting });
+        if setting.sampling_rate == 1.0 { Some(1.0) } else { Some(secs(1.0)? / secs(setting.sampling_rate)?) }
+    };
+    let scales: Vec<Option<f64>> = settings.iter().map(scale).collect();
+    let scaled = |run: &Observation| {
+        let place = settings.binary_search_by(|setting| order(setting, &Setting::of(run))).ok()?;
+        Some(run.completion_time_secs * scales[place]?)
+    };
+    observations.iter().map(scaled).collect()
 }
 
 #[cfg(test)]

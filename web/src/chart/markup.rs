@@ -3,6 +3,8 @@
 
 use std::fmt::{Display, Write};
 
+use foreglow_shared::sort;
+
 /// SVG or HTML, in which everything that comes from outside is escaped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Markup(String);
@@ -55,6 +57,25 @@ impl Markup {
     /// A circle.
     pub fn circle(&mut self, class: &str, (cx, cy): (f64, f64), r: f64) {
         self.shape("circle", &[("class", &class), ("cx", &cx), ("cy", &cy), ("r", &r)]);
+    }
+
+    /// Circles as one path, since each of thousands of elements would be styled and laid out by itself. Those at one place, to a
+    /// tenth of a pixel, are one circle.
+    pub fn circles(&mut self, class: &str, points: impl Iterator<Item = (f64, f64)>, r: f64) {
+        const STEPS: f64 = 10.0;
+        let place = |(x, y): (f64, f64)| [x, y].map(|px| (px * STEPS).round() as i32);
+        let mut places: Vec<[i32; 2]> = points.map(place).collect();
+        sort(&mut places);
+        places.dedup();
+        let mut path = String::new();
+        for [x, y] in places {
+            let (left, middle) = (f64::from(x) / STEPS - r, f64::from(y) / STEPS);
+            // A text cannot fail to be written into a text.
+            let _ = write!(path, "M{left:.1} {middle:.1}a{r} {r} 0 1 0 {0} 0a{r} {r} 0 1 0 -{0} 0", 2.0 * r);
+        }
+        if !path.is_empty() {
+            self.path(class, &path);
+        }
     }
 
     /// A path.
@@ -129,6 +150,17 @@ mod tests {
             "<g class=\"marks\"><text class=\"&quot;&gt;&lt;script&gt;\">a &lt; b &amp; &quot;c&quot; \
              &lt;/text&gt;&lt;script&gt;</text></g>"
         );
+    }
+
+    #[test]
+    fn circles_are_one_path_with_one_of_those_at_one_place() {
+        let mut markup = Markup::new();
+        markup.circles("run", [(20.0, 7.26), (10.0, 5.0), (10.01, 4.98)].into_iter(), 4.5);
+        let ring = "a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0";
+        assert_eq!(markup.into_text(), format!("<path class=\"run\" d=\"M5.5 5.0{ring}M15.5 7.3{ring}\"></path>"));
+        let mut none = Markup::new();
+        none.circles("run", std::iter::empty(), 4.5);
+        assert_eq!(none, Markup::new());
     }
 
     #[test]
