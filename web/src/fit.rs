@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chart;
 use crate::chart::grid::thinned;
-use crate::chart::lines::{line, lines, lines_for, measured, whole_job_secs};
+use crate::chart::lines::{counts_of, line, lines, lines_for, measured, whole_job_secs};
 use crate::import::Imported;
 use crate::job::{Space, most_counts};
 
@@ -172,7 +172,7 @@ pub fn rehearse(answer: &str, job: &Job, question: &Question) {
         drop(black_box(decide_again(predictor, job, question, &decision)));
     }
     let grid = chart::grid::Grid::of(predictor, &Space::of(question));
-    let cores = lines_for(&grid.cores);
+    let cores = lines_for(&grid.cores, &counts_of(&job.observations, |run| run.cores_per_executor));
     black_box((
         lines(predictor, &grid.executors, &cores),
         line(predictor, &thinned(&grid.executors, 2), cores_per_executor),
@@ -284,7 +284,7 @@ mod tests {
         let arrived: Fitted = serde_json::from_str(&wire).unwrap();
         let predictor = &arrived.predictor;
         let grid = chart::grid::Grid::of(predictor, &Space::of(&question));
-        lines(predictor, &grid.executors, &lines_for(&grid.cores));
+        lines(predictor, &grid.executors, &lines_for(&grid.cores, &[]));
         decide(predictor, job, &question).unwrap();
         question.cores_per_executor.truncate(7);
         decide(predictor, job, &question).unwrap();

@@ -9,7 +9,7 @@ use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Frame, legend_of, path, shade, x_axis, y_axis};
 use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch};
 use crate::chart::grid::{Grid, thinned};
-use crate::chart::lines::{Line, LinePoint, Measured, line, lines, lines_for, measured};
+use crate::chart::lines::{Line, LinePoint, Measured, counts_of, line, lines, lines_for, measured};
 use crate::chart::markup::Markup;
 use crate::chart::overview::Overview;
 use crate::chart::scale::{Scale, Spread};
@@ -75,9 +75,10 @@ impl Times {
     /// `None` while there is no predictor.
     fn of(planner: Planner, grid: &Grid) -> Option<Self> {
         let fitted = planner.fitted()?;
-        let cores = lines_for(&grid.cores);
+        let observations = planner.observations();
+        let cores = lines_for(&grid.cores, &counts_of(&observations, |run| run.cores_per_executor));
         let lines = lines(&fitted.predictor, &grid.executors, &cores);
-        let runs = measured(&fitted.whole_job_secs, &planner.observations());
+        let runs = measured(&fitted.whole_job_secs, &observations);
         Some(Self { executors: grid.executors.clone(), lines, cores, runs })
     }
 }
@@ -146,16 +147,16 @@ impl Drawing for CompletionTimes {
             }
             picture.group("g", &format!("line {}", shade(cores, line.cores_per_executor)), &drawn);
         }
+        let mut counts: Vec<u32> = runs.iter().map(|run| run.run.cores_per_executor).collect();
+        sort(&mut counts);
+        counts.dedup();
         // Those of the whole job lie on top.
         for (kind, is_whole) in [("share", false), ("whole", true)] {
             let of_kind = || runs.iter().filter(|run| (run.run.sampling_rate == 1.0) == is_whole);
-            let mut counts: Vec<u32> = of_kind().map(|run| run.run.cores_per_executor).collect();
-            sort(&mut counts);
-            counts.dedup();
-            for count in counts {
+            for count in counts.iter().copied() {
                 let own = of_kind().filter(|run| run.run.cores_per_executor == count);
                 let places = own.map(|run| self.px(run.run.executors, run.whole_job_secs));
-                picture.circles(&format!("run {kind} {}", shade(cores, count)), places, 4.5);
+                picture.circles(&format!("run {kind} {}", shade(cores, count)), places.collect(), 4.5);
             }
         }
         picture

@@ -132,7 +132,7 @@ impl Drawing for Checked {
         let mut picture = y_axis(self.frame, &self.y, upwards);
         picture.add(&x_axis(self.frame, &self.x, self.x.labelled_times(self.frame.labels_across()), "measured"));
         picture.path("ideal", &self.right());
-        picture.circles("run checked", self.runs.iter().map(|run| self.px(run)), 4.0);
+        picture.circles("run checked", self.runs.iter().map(|run| self.px(run)).collect(), 4.0);
         picture
     }
 
@@ -141,7 +141,7 @@ impl Drawing for Checked {
         let is_own =
             |run: &&HeldOut| (run.setting.executors, run.setting.cores_per_executor) == (executors, cores_per_executor);
         let mut moving = Markup::new();
-        moving.circles("run own", self.runs.iter().filter(is_own).map(|run| self.px(run)), 5.0);
+        moving.circles("run own", self.runs.iter().filter(is_own).map(|run| self.px(run)).collect(), 5.0);
         Some(moving)
     }
 

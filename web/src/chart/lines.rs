@@ -1,7 +1,7 @@
 //! What the charts draw, before it has a place: predicted lines and measured points.
 
 use foreglow_model::{Interval, Prediction, Predictor, Setting};
-use foreglow_shared::{Observation, sort_by};
+use foreglow_shared::{Observation, sort, sort_by};
 
 use crate::chart::grid::thinned;
 
@@ -49,9 +49,29 @@ pub fn ends_secs(interval: &Interval) -> (f64, f64) {
     (interval.lower_secs, interval.upper_secs)
 }
 
-/// The numbers of cores that get a line: all of them, or a spread of them.
-pub fn lines_for(cores_per_executor: &[u32]) -> Vec<u32> {
-    thinned(cores_per_executor, MOST_LINES)
+/// The counts that get a line: all of them, or a spread of them, in which a measured count stands for the nearest one that is
+/// neither measured nor an end, so that runs lie on a line of their own.
+pub fn lines_for(counts: &[u32], measured: &[u32]) -> Vec<u32> {
+    let mut chosen = thinned(counts, MOST_LINES);
+    for count in measured.iter().filter(|count| counts.contains(count)) {
+        let last = chosen.len().saturating_sub(1);
+        let is_free = |place: &usize| *place > 0 && *place < last && !measured.contains(&chosen[*place]);
+        let ratio = |place: &usize| f64::from(chosen[*place].max(*count)) / f64::from(chosen[*place].min(*count));
+        let nearest = (0..chosen.len()).filter(is_free).min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+        if let Some(place) = nearest.filter(|_| !chosen.contains(count)) {
+            chosen[place] = *count;
+        }
+    }
+    sort(&mut chosen);
+    chosen
+}
+
+/// The counts of some runs, ascending.
+pub fn counts_of(observations: &[Observation], count: fn(&Observation) -> u32) -> Vec<u32> {
+    let mut counts: Vec<u32> = observations.iter().map(count).collect();
+    sort(&mut counts);
+    counts.dedup();
+    counts
 }
 
 /// The predicted lines of some numbers of cores, without their intervals.
@@ -112,9 +132,13 @@ mod tests {
 
     #[test]
     fn few_cores_all_get_a_line_and_many_get_a_spread() {
-        assert_eq!(lines_for(&[1, 2, 4]), [1, 2, 4]);
+        assert_eq!(lines_for(&[1, 2, 4], &[]), [1, 2, 4]);
         let many: Vec<u32> = (1..=64).collect();
-        let chosen = lines_for(&many);
+        let chosen = lines_for(&many, &[]);
         assert!(chosen.contains(&1) && chosen.contains(&64) && chosen.len() <= MOST_LINES);
+        let eight: Vec<u32> = (1..=8).collect();
+        assert_eq!(lines_for(&eight, &[]), [1, 2, 3, 5, 8]);
+        assert_eq!(lines_for(&eight, &[1, 2, 4, 8, 16]), [1, 2, 3, 4, 8]);
+        assert_eq!(lines_for(&eight, &eight), [1, 2, 3, 5, 8], "every one is measured");
     }
 }

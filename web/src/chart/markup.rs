@@ -61,10 +61,10 @@ impl Markup {
 
     /// Circles as one path, since each of thousands of elements would be styled and laid out by itself. Those at one place, to a
     /// tenth of a pixel, are one circle.
-    pub fn circles(&mut self, class: &str, points: impl Iterator<Item = (f64, f64)>, r: f64) {
+    pub fn circles(&mut self, class: &str, points: Vec<(f64, f64)>, r: f64) {
         const STEPS: f64 = 10.0;
         let place = |(x, y): (f64, f64)| [x, y].map(|px| (px * STEPS).round() as i32);
-        let mut places: Vec<[i32; 2]> = points.map(place).collect();
+        let mut places: Vec<[i32; 2]> = points.into_iter().map(place).collect();
         sort(&mut places);
         places.dedup();
         let mut path = String::new();
@@ -155,11 +155,11 @@ mod tests {
     #[test]
     fn circles_are_one_path_with_one_of_those_at_one_place() {
         let mut markup = Markup::new();
-        markup.circles("run", [(20.0, 7.26), (10.0, 5.0), (10.01, 4.98)].into_iter(), 4.5);
+        markup.circles("run", vec![(20.0, 7.26), (10.0, 5.0), (10.01, 4.98)], 4.5);
         let ring = "a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0";
         assert_eq!(markup.into_text(), format!("<path class=\"run\" d=\"M5.5 5.0{ring}M15.5 7.3{ring}\"></path>"));
         let mut none = Markup::new();
-        none.circles("run", std::iter::empty(), 4.5);
+        none.circles("run", Vec::new(), 4.5);
         assert_eq!(none, Markup::new());
     }
 

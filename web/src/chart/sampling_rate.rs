@@ -79,7 +79,7 @@ impl Drawing for Shares {
         let rates = rates.into_iter().map(|rate| (rate, format_rate(rate))).collect();
         picture.add(&x_axis(self.frame, &self.x, rates, "share of the images"));
         let place = |run: &Observation| self.px((run.sampling_rate, run.completion_time_secs));
-        picture.circles("run other", self.runs.iter().map(place), 4.5);
+        picture.circles("run other", self.runs.iter().map(place).collect(), 4.5);
         picture
     }
 
@@ -101,8 +101,8 @@ impl Drawing for Shares {
         };
         let mut moving = Markup::new();
         moving.path("curve", &path(curve.iter().map(|point| self.px(*point))));
-        let own = self.runs.iter().filter(is_own);
-        moving.circles("run own", own.map(|run| self.px((run.sampling_rate, run.completion_time_secs))), 4.5);
+        let place = |run: &Observation| self.px((run.sampling_rate, run.completion_time_secs));
+        moving.circles("run own", self.runs.iter().filter(is_own).map(place).collect(), 4.5);
         if let Some(end) = curve.last() {
             let (cx, cy) = self.px(*end);
             let words = format_duration(end.1);

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use foreglow_shared::WhatIf;
+use foreglow_shared::{Observation, WhatIf};
 use leptos::prelude::*;
 
 use crate::chart::about::{About, Mark};
 use crate::chart::axes::{Beside, Frame, legend_of, looked_at, path, shade, x_axis, y_axis};
 use crate::chart::card::{Card, Drawing, Place, card, drawn, log_switch, switch};
 use crate::chart::grid::{Grid, thinned};
-use crate::chart::lines::lines_for;
+use crate::chart::lines::{counts_of, lines_for};
 use crate::chart::markup::Markup;
 use crate::chart::overview::Overview;
 use crate::chart::scale::{Scale, Spread};
@@ -65,7 +65,8 @@ pub fn SpeedUpChart() -> impl IntoView {
     let spread = RwSignal::new(Spread::Linear);
     let drawing = drawn(move || {
         let fitted = planner.fitted()?;
-        Some(SpeedUps::of(&fitted, &overview.grid.get()?, (gain.get(), over.get()), spread.get(), place.frame()?))
+        let (grid, asked) = (overview.grid.get()?, (gain.get(), over.get()));
+        Some(SpeedUps::of(&fitted, &grid, &planner.observations(), asked, spread.get(), place.frame()?))
     });
     let says = Signal::derive(move || match (gain.get(), over.get()) {
         (Gain::SpeedUp, Over::Executors) => {
@@ -91,13 +92,27 @@ pub fn SpeedUpChart() -> impl IntoView {
 }
 
 impl SpeedUps {
-    fn of(fitted: &Fitted, grid: &Arc<Grid>, (gain, over): (Gain, Over), spread: Spread, frame: Frame) -> Self {
+    fn of(
+        fitted: &Fitted,
+        grid: &Arc<Grid>,
+        observations: &[Observation],
+        (gain, over): (Gain, Over),
+        spread: Spread,
+        frame: Frame,
+    ) -> Self {
         let (counts, others) = match over {
             Over::Executors => (&grid.executors, &grid.cores),
             Over::Cores => (&grid.cores, &grid.executors),
         };
         let counts = thinned(counts, 40);
-        let others = lines_for(others);
+        let measured = counts_of(
+            observations,
+            match over {
+                Over::Executors => |run| run.cores_per_executor,
+                Over::Cores => |run| run.executors,
+            },
+        );
+        let others = lines_for(others, &measured);
         let series: Vec<Series> = others.iter().map(|of| Series::of(fitted, over, *of, &counts)).collect();
         let gains = || series.iter().flat_map(|series| series.points.iter().map(|point| gained(gain, *point)));
         let most = counts.last().copied().unwrap_or(1);
