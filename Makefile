@@ -120,6 +120,12 @@ bench-planner: build | setup-test
 	cargo build $(CARGO_FLAGS) --example bench_planner
 	target/release/examples/bench_planner
 
+# A decision and a prediction, natively, on a machine with few processors and on a cluster.
+.PHONY: bench-decide
+bench-decide: build
+	cargo build $(CARGO_FLAGS) --example bench_decide
+	target/release/examples/bench_decide
+
 # The longest task while a link is opened and fitted, by the time that the page's thread works.
 .PHONY: bench-opening
 bench-opening: build | setup-test
@@ -140,7 +146,7 @@ SECS := 1200
 fuzz:
 	fuzz/run.sh $(SECS)
 
-bench: setup-run bench-decision bench-grid-page bench-planner bench-opening bench-page bench-input bench-overhead bench-cnns bench-training bench-spark bench-simulation bench-event-log $(SKLEARN)
+bench: setup-run bench-decision bench-grid-page bench-decide bench-planner bench-opening bench-page bench-input bench-overhead bench-cnns bench-training bench-spark bench-simulation bench-event-log $(SKLEARN)
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 
