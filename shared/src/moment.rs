@@ -1,24 +1,26 @@
-//! Reading moments and days in the one form in which samples and price sheets have them. What the library reads them with
-//! knows twenty others and says a sentence about each mistake, which together would be a thirtieth of the page.
+//! Parses dates and timestamps of samples and price sheets.
+//!
+//! Only the forms below are accepted. The parser of `jiff` reads twenty more, and its error
+//! messages would make the page 3 % larger.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::Offset;
 use serde::de::{Deserialize as _, Deserializer, Error as _};
 
-/// A moment of RFC 3339, such as `2026-01-31T10:00:00Z`.
+/// Deserializes an RFC 3339 timestamp, such as `2026-01-31T10:00:00Z`.
 pub(crate) fn timestamp<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
     let text = String::deserialize(deserializer)?;
     moment(&text).ok_or_else(|| D::Error::custom(format_args!("{text:?} is no moment such as 2026-01-31T10:00:00Z")))
 }
 
-/// A day such as `2026-01-31`.
+/// Deserializes a date, such as `2026-01-31`.
 pub(crate) fn date<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Date, D::Error> {
     let text = String::deserialize(deserializer)?;
     day(&text).ok_or_else(|| D::Error::custom(format_args!("{text:?} is no date such as 2026-01-31")))
 }
 
-/// A day, `None` where the text is none.
+/// Parses a date such as `2026-01-31`; `None` if the text is not one.
 pub fn day(text: &str) -> Option<Date> {
     let [year, month, day] = parts(text, '-')?;
     Date::new(digits(year, 4)?, digits(month, 2)?.try_into().ok()?, digits(day, 2)?.try_into().ok()?).ok()
@@ -37,13 +39,13 @@ fn moment(text: &str) -> Option<Timestamp> {
     let nanosecond = fraction.map_or(Some(0), nanoseconds)?;
     let [hour, minute, second] = parts(time, ':')?;
     let [hour, minute, second] = [digits(hour, 2)?, digits(minute, 2)?, digits(second, 2)?];
-    // A leap second is the second before it.
+    // A leap second is read as the second before it, as `jiff` does.
     let second = if second == 60 { 59 } else { second };
     let time = Time::new(hour.try_into().ok()?, minute.try_into().ok()?, second.try_into().ok()?, nanosecond).ok()?;
     offset.to_timestamp(DateTime::from_parts(day(date)?, time)).ok()
 }
 
-/// `+01:00`.
+/// Parses an offset such as `+01:00`.
 fn offset_of(text: &str) -> Option<Offset> {
     let (sign, rest) = text.split_at_checked(1)?;
     let [hours, minutes] = parts(rest, ':')?;
@@ -55,7 +57,7 @@ fn offset_of(text: &str) -> Option<Offset> {
     Offset::from_seconds(if sign == "-" { -secs } else { secs }).ok()
 }
 
-/// The digits behind the point of a second; beyond the ninth nothing is kept.
+/// Converts the fraction of a second to nanoseconds; digits after the ninth are dropped.
 fn nanoseconds(fraction: &str) -> Option<i32> {
     if fraction.is_empty() || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;

@@ -1,7 +1,10 @@
-//! Reading numbers that people and other tools write.
+//! Parses numbers written by users and other tools.
 
-/// A number: what `str::parse` reads as one that is finite, by the code that reads JSON. The standard library's own would be
-/// a fortieth of the page.
+/// Parses a finite decimal number; `None` if the text is not one.
+///
+/// Accepts the finite numbers that `str::parse::<f64>` accepts. It goes through the JSON parser,
+/// which the page links anyway: the float parser of the standard library would add 2.5 % to the
+/// page.
 ///
 /// ```
 /// assert_eq!(foreglow_shared::number("+.5"), Some(0.5));
@@ -12,7 +15,7 @@ pub fn number(text: &str) -> Option<f64> {
         Some(digits) => ("-", digits),
         None => ("", text.strip_prefix('+').unwrap_or(text)),
     };
-    // JSON has digits on either side of the point, and no zeros before others.
+    // JSON requires a digit on both sides of the point and forbids leading zeros.
     let (mantissa, exponent) = digits.find(['e', 'E']).map_or((digits, ""), |place| digits.split_at(place));
     let (whole, decimals) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());

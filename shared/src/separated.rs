@@ -1,9 +1,9 @@
-//! Separated values as people's tools write them: commas, semicolons or tabs between cells, a point or a comma in numbers.
+//! Delimiters and decimal commas of CSV files: cells separated by commas, semicolons or tabs.
 
-/// What may stand between two cells.
+/// Supported delimiters.
 const DELIMITERS: [u8; 3] = [b',', b';', b'\t'];
 
-/// The character between the cells: of those that may be, the one that the first line has most often outside quotes.
+/// Returns the delimiter that occurs most often in the first line, outside quotes.
 pub(crate) fn delimiter(text: &str) -> u8 {
     let mut counts = [0; DELIMITERS.len()];
     let mut quoted = false;
@@ -24,8 +24,10 @@ pub(crate) fn delimiter(text: &str) -> u8 {
     DELIMITERS[place]
 }
 
-/// A number with a decimal comma, written with a point: `12,5` and `1.234,5`. `None` where it has none, or where the comma may
-/// as well part the thousands: `1,234` beside commas.
+/// Rewrites a number with a decimal comma to use a point: `12,5`, `1.234,5`.
+///
+/// Returns `None` if the text is not such a number, or if the comma may separate thousands: `1,234`
+/// in a file delimited by commas.
 pub(crate) fn with_point(text: &str, delimiter: u8) -> Option<String> {
     let (whole, decimals) = text.split_once(',')?;
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
