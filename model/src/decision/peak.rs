@@ -1,15 +1,16 @@
-//! The memory model: how much an executor holds at most, by its cores and the size of its partitions.
+//! Model of an executor's peak memory by cores and partition size.
 //!
-//! An executor holds the CNN once, and for each core what its partition needs, of which a part grows with the partition:
-//! peak = a + b·C + d·C·P with a, b, d ≥ 0. A term is in it where the runs differ in what it is made of: nothing is
-//! known of a core more where all runs had as many. The fit is raised until no run lies above it, and never says less
-//! than a run that had no more of both, nor more than one that had no less.
+//! An executor holds the CNN once, and for each core a constant part and a part proportional to the
+//! partition size: peak = a + b·C + d·C·P with a, b, d ≥ 0. A term is left out if its feature never
+//! varied in the runs. The fit is scaled up until no run exceeds it. It is then bounded by runs: at
+//! least the peak of any run with no more cores and images, and at most that of any run with no
+//! fewer.
 
 use foreglow_shared::PeakMemory;
 
 use crate::rival::nnls;
 
-/// Most memory that an executor is expected to hold, MiB; `None` where no run was watched.
+/// Returns the expected peak memory of an executor, MiB; `None` if no run recorded its peak.
 pub(crate) fn expected_peak_mib(peaks: &[PeakMemory], cores_per_executor: u32, partition_size: u32) -> Option<f64> {
     let first = peaks.first()?;
     let varies = |of: fn(&PeakMemory) -> u32| peaks.iter().any(|peak| of(peak) != of(first));
@@ -69,7 +70,7 @@ mod tests {
         for (c, p, peak) in runs {
             assert_eq!(expected(&runs, c, p), f64::from(peak));
         }
-        // The least-squares line 230 + 67·C, raised by 520 ÷ 498 so that the last run is on it.
+        // The least-squares line 230 + 67·C, scaled by 520 ÷ 498 to reach the last run.
         assert!((expected(&runs, 8, 8) - 766.0 * 520.0 / 498.0).abs() < 1e-6, "{}", expected(&runs, 8, 8));
     }
 

@@ -1,4 +1,4 @@
-//! Samples by context.
+//! Contexts, and grouping samples into jobs.
 
 use foreglow_shared::{Context, IncompleteOutcome, Outcome, PeakMemory, Question, Sample, TextInput, group_by_context};
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::words::numbered;
 
-/// Three contexts, repeats, and runs that did not complete.
+/// Samples of three contexts, with repeats and incomplete runs.
 fn samples() -> Vec<Sample> {
     (0..12)
         .map(|number| {

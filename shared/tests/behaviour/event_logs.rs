@@ -1,4 +1,4 @@
-//! Event logs: what is read of them, however they are cut, and what damage does.
+//! Event logs: content, arbitrary chunks, truncation and damage.
 
 use foreglow_shared::Outcome;
 use foreglow_shared::event_log::{
@@ -6,7 +6,8 @@ use foreglow_shared::event_log::{
 };
 use proptest::prelude::*;
 
-/// A real one: two executors of two cores, a warm-up and two measured jobs (`tests/event-logs/make.sh` makes it).
+/// A real log: two executors of two cores, a warm-up and two measured jobs, made by
+/// `tests/event-logs/make.sh`.
 const REAL: &[u8] = include_bytes!("../event-logs/3.5-measured");
 
 const LOG: &str = concat!(
@@ -58,7 +59,7 @@ fn a_log_says_what_ran_where_and_how_long() {
     assert_eq!(job.labels["spark.foreglow.sampling_rate"], "0.1");
     assert_eq!((job.submitted_ms, job.end.as_ref().unwrap().at_ms), (Some(3000), 3150));
     let stage = &application.stages[&0];
-    // The failed attempt held the slot before the one that succeeded; the task at index 0 is not in the log.
+    // The failed attempt and the successful one count for task 1; the log lacks task 0.
     assert_eq!(stage.task_ms, [Stage::UNKNOWN, 110]);
     assert_eq!((stage.totals.succeeded, stage.totals.failed, stage.totals.gc_ms), (1, 1, Some(7)));
     assert_eq!(stage.totals.failure.as_ref().unwrap().reason, "ExceptionFailure: java.io.IOException: no");
@@ -100,7 +101,7 @@ fn a_damaged_line_is_counted_and_the_others_are_read() {
     assert_eq!(application.jobs.len(), 1);
 }
 
-/// The labels that the made-up log lacks.
+/// The labels missing from the synthetic log.
 fn labels() -> Labels {
     let mut labels = Labels::default();
     let values =
@@ -109,14 +110,14 @@ fn labels() -> Labels {
     labels
 }
 
-/// The one run of a log as a sample: its outcome and reason.
+/// Outcome and reason of the only run of a log.
 fn outcome(log: &str) -> (Outcome, String) {
     let application = read(log.as_bytes(), 4096).unwrap();
     let (sample, _) = application.runs().unwrap()[0].sample(&labels(), "0.1.0").unwrap();
     (sample.outcome, sample.reason.unwrap_or_default())
 }
 
-/// The made-up log with a task that succeeds at once, and what `change` does to it.
+/// The synthetic log without the failed attempt, and with `from` replaced by `to`.
 fn changed(from: &str, to: &str) -> String {
     let log = LOG.replace("\"Reason\":\"ExceptionFailure\"", "\"Reason\":\"Success\"");
     assert!(log.contains(from), "{from}");
@@ -218,7 +219,7 @@ fn a_clock_that_was_set_back_gives_no_negative_time() {
     assert_eq!(application.runs().unwrap_err(), NoRun::ClockSetBack);
     let application = read(changed("\"Finish Time\":3130", "\"Finish Time\":1000").as_bytes(), 4096).unwrap();
     assert_eq!(application.damage.backward_tasks, 1);
-    // A start that is later than what came after it is no start.
+    // A start that is later than the jobs is ignored.
     let application = read(changed("\"Timestamp\":1000", "\"Timestamp\":9000").as_bytes(), 4096).unwrap();
     assert_eq!(application.runs().unwrap()[0].startup_secs(), None);
 }
@@ -271,7 +272,7 @@ fn the_events_of_a_newer_spark_are_passed_over() {
     assert_eq!((new.jobs, new.stages), (old.jobs, old.stages));
 }
 
-/// Whatever stands in a log, nothing panics, and what comes out is a sample that passes its check or a sentence.
+/// Asserts that any log gives valid samples or errors, without a panic.
 fn is_harmless(log: &[u8]) {
     let Ok(application) = read(log, 1 << 14) else { return };
     let Ok(runs) = application.runs() else { return };

@@ -1,4 +1,4 @@
-//! Numbers for people.
+//! Formatting of numbers.
 
 use foreglow_shared::{format_duration, format_money, format_percent, format_rate};
 use proptest::prelude::*;

@@ -12,7 +12,7 @@ fn measured() -> View {
     view(vec![observation(1, 1, 0.01, 12.4), observation(1, 1, 0.1, 101.25), observation(2, 1, 0.1, 55.5)])
 }
 
-/// `measured()` as a link of the first version, which knew completed runs alone.
+/// `measured()` as a link of the first version, which stored only completed runs.
 const FIRST_VERSION: &str = concat!(
     "v1.eNptUUFOwzAQ_Erks1sc44SSGxLixK1CHKoqcp1tY5HYwXZoShWJ1_AwXsK6tCpU5BB5Zry7s-M9UdYEGAIp9mRr3UtjZRXPr",
     "a2gIQVx4A2EjBF6oJDRZg0OjAKkdCs3UHYDKTgXR-gRsPhRAp1VNeKUkpUMqi69fscW13xEzWy0if0aq2SDvWrrDy5U1yP79fGJn",
@@ -21,7 +21,7 @@ const FIRST_VERSION: &str = concat!(
     "YUxVXgLazjj-YTlk_QGOdW7-Eo75J_m9-RsuKxtj74OS0TDZyyYmFGy0aszxYQQGea-rWUo9Toa_LU4_3_ldBzHb1qNuis",
 );
 
-/// `measured()` with a budget, a probability and runs that were left out, as a link of November 2026.
+/// `measured()` with a budget, a probability and excluded runs, as a link of November 2026.
 const WITH_LEFT_OUT: &str = concat!(
     "v1.eNqVUcFunDAQ_RXks5ca19CEW6Wop96iKIdthIw9C1aMTY2dsF3tv3dMs9o06qUcEO89ZubNmxNR3kVYI2lP5NWHZ-ulzt-T1",
     "2BJSwIsDmLNCN0oZIw7QACnACkzyQG6eSUt5-INLghYfiiB2asRcUVJL6Mau8X8whaf-Rk1NxiX-1mvpMVeo182F2pOyP5InPEGa",
@@ -111,7 +111,7 @@ fn runs_that_were_left_out_travel_beside_the_job_that_is_asked() {
     let left_out = view.job.observations.remove(1);
     view.left_out = LeftOut { observations: vec![left_out], incomplete: vec![out_of_memory()] };
     assert_eq!(View::from_link(&view.to_fragment()), Ok(view.clone()));
-    // A version that does not know them answers from the same runs.
+    // A version that ignores `left_out` answers from the same runs.
     let mut json = serde_json::to_value(&view).unwrap();
     json.as_object_mut().unwrap().remove("left_out");
     assert_eq!(serde_json::from_value::<View>(json).unwrap().job, view.job);
@@ -133,7 +133,7 @@ fn a_short_link_asks_the_same_question_about_the_job_it_names() {
     assert!((0..fragment.len()).all(|end| ShortLink::from_fragment(&fragment[..end]).is_err()));
 }
 
-/// As many as a demo measures at most, with the digits of a clock.
+/// The largest number of runs that a demo measures, with times of realistic precision.
 fn sixty() -> View {
     let time = |index: u32| 3.0 + 97.123_456 * f64::from(index * index % 61) / 7.0;
     let run = |index: u32| Observation {
@@ -178,7 +178,7 @@ fn a_link_with_any_character_changed_is_an_error_or_the_same_view() {
             let mut changed: Vec<char> = fragment.chars().collect();
             changed[at] = other;
             let changed: String = changed.into_iter().collect();
-            // Bits of zlib's header may say the same in another way; what opens must be what was shared.
+            // Some bits of the zlib header do not change the content.
             if let Ok(opened) = View::from_link(&changed) {
                 assert_eq!(opened, view, "{other:?} at {at}");
             }

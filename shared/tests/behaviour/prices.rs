@@ -7,7 +7,7 @@ fn sheet(rest: &str) -> Result<PriceSheet, PriceError> {
     PriceSheet::from_json(&format!(r#"{{"name":"mine","date":"2026-01-31","currency":"EUR"{rest}}}"#))
 }
 
-/// Two executors of 4 cores and 2 GiB.
+/// Two executors of 4 cores and 2 GiB each.
 const TWO: Resources =
     Resources { executors: 2, cores_per_executor: 4, memory_per_executor_mib: 2048, accelerated: false };
 
@@ -34,7 +34,7 @@ fn an_accelerator_is_paid_for_where_there_is_one() {
 #[test]
 fn a_start_is_paid_for_by_each_executor_and_the_discount_is_taken_off_the_whole() {
     let sheet = sheet(r#","executor_hour":36,"executor_start":0.25,"startup_secs":50,"discount":0.5"#).unwrap();
-    // 100 s and 50 s of start-up at a hundredth a second.
+    // 100 s of run and 50 s of start-up at 0.01 per second.
     assert_eq!(sheet.cost(TWO, 100.0), 2.0 * (0.25 + 1.5) * 0.5);
 }
 

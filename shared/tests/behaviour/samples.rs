@@ -10,7 +10,7 @@ fn read(text: &str) -> Result<Vec<Sample>, ReadError> {
     read_samples(text.as_bytes())
 }
 
-/// A sample with a field of another tool at every level.
+/// A sample with unknown fields at every level.
 fn extended() -> Sample {
     let mut value: Value = serde_json::from_str(EXAMPLE).unwrap();
     value["note"] = json!("kept, \"as it is\"\nover two lines");
@@ -188,7 +188,7 @@ fn any_sample() -> impl Strategy<Value = Sample> {
     (text, text, counts, 1e-9f64..=1.0, 1e-9f64..1e9, prop::option::of(0.0f64..1e6)).prop_map(
         |(cpu, note, (executors, cores, images), rate, secs, startup)| {
             let mut sample = sample();
-            // White space around a cell is the writer's layout and no part of a name.
+            // White space around a CSV cell is not part of the value.
             sample.host.cpu = Some(cpu.trim().to_owned()).filter(|cpu| !cpu.is_empty());
             sample.extra.insert("note".into(), json!(note));
             sample.configuration.executors = executors;
@@ -233,7 +233,7 @@ proptest! {
 fn a_table_of_samples_with_semicolons_and_decimal_commas_reads_as_the_same_samples() {
     let samples = [numbered(1), numbered(2)];
     let table = write_csv(&samples);
-    // No cell of these holds a comma or a point that is no decimal one, apart from versions, names and moments.
+    // Other cells with a point or a comma, such as versions and timestamps, stay unchanged.
     let mut rows = csv_cells(&table);
     let secs = rows[0].iter().position(|name| name == "completion_time_secs").unwrap();
     let rate = rows[0].iter().position(|name| name == "sampling_rate").unwrap();
@@ -248,7 +248,7 @@ fn a_table_of_samples_with_semicolons_and_decimal_commas_reads_as_the_same_sampl
     assert_eq!(read_samples(&utf16).unwrap(), samples);
 }
 
-/// The cells of a table that quotes none.
+/// Splits an unquoted CSV text into cells.
 fn csv_cells(text: &str) -> Vec<Vec<String>> {
     text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
 }
