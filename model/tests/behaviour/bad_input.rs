@@ -1,4 +1,4 @@
-//! Input that cannot be fitted is named, with what to do about it.
+//! Invalid input gives errors that name the problem and what to do.
 
 use foreglow_model::{FitError, Predictor, Setting, Warning};
 use foreglow_shared::Observation;

@@ -1,4 +1,4 @@
-//! A machine runs no more task threads at a time than it has processors.
+//! Oversubscription: a machine runs at most as many task threads at a time as it has processors.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::grid::{cluster, context, full, multiplicative, secs, whole};
 
-/// Two processors: four threads take as long as two.
+/// Times on two processors, where four threads take as long as two.
 fn on_two_processors(e: f64, c: f64, s: f64) -> f64 {
     (0.2 + 60.0 * s) / (e * c).min(2.0)
 }

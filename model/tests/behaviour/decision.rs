@@ -1,4 +1,4 @@
-//! The cheapest configuration under a deadline, and the front of time and money.
+//! Decisions: the cheapest configuration under a deadline, and the Pareto front of time and cost.
 
 use foreglow_model::{DecideError, Decision, Exclusion, Predictor, decide, pareto_front};
 use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMemory, PriceSheet, Question};
@@ -16,7 +16,7 @@ fn runs() -> Vec<Observation> {
     full(&[1, 2, 3], &[1, 2, 4], &[0.01, 0.1], multiplicative)
 }
 
-/// Asks about the predicted time itself, with the runs of `predictor`.
+/// Decides with the runs of `predictor`.
 fn ask(question: &Question) -> Decision {
     decide(&predictor(), &job(&runs()), question).unwrap()
 }
@@ -62,7 +62,7 @@ fn an_impossible_deadline_recommends_nothing_and_still_names_the_fastest() {
 
 #[test]
 fn of_equally_cheap_configurations_the_fastest_wins() {
-    // Each executor does its full share, so that all cost the same apart from rounding.
+    // Perfect speed-up, so that all cost the same up to rounding.
     let runs = full(&[1, 2, 3], &[1], &[0.01, 0.1], |e, _, s| 700.0 * s / e);
     let predictor = Predictor::fit(&context(None), &runs).unwrap();
     let decision = decide(&predictor, &job(&runs), &Question::about(&runs)).unwrap();
@@ -126,7 +126,7 @@ fn a_job_on_accelerators_needs_a_price_for_them() {
     assert!((with - without - 2.0 * hours).abs() < 1e-12);
 }
 
-/// Times with noise, so that nothing is certain.
+/// A predictor and a job with noisy times.
 fn noisy(share: f64) -> (Predictor, Job) {
     let runs = jitter(&runs(), share);
     (Predictor::fit(&context(None), &runs).unwrap(), job(&runs))
@@ -151,7 +151,7 @@ fn a_deadline_is_met_where_it_is_as_probable_as_was_asked() {
 
 #[test]
 fn more_probability_than_the_samples_can_promise_recommends_nothing_and_names_the_likeliest() {
-    // The whole job was measured, so that the errors of held-out rows speak for themselves.
+    // Whole jobs are measured, so that the spread is the empirical one.
     let runs = jitter(&full(&[1, 2, 3, 4], &[1, 2, 4], &[0.1, 0.3, 1.0], multiplicative), 0.2);
     let predictor = Predictor::fit(&context(None), &runs).unwrap();
     let question = Question { deadline_secs: Some(1e6), probability: 0.999, ..Question::about(&runs) };
@@ -240,7 +240,7 @@ fn a_run_over_all_images_that_went_over_its_memory_says_nothing_of_a_share_that_
     let mut job = job(&runs());
     job.incomplete.push(IncompleteRun { sampling_rate: 1.0, ..incomplete(2, 1024, IncompleteOutcome::OutOfMemory) });
     let excluded = |cores, sampling_rate| Exclusion::of(&job, cores, 1024, sampling_rate).is_some();
-    // Runs of up to 4 cores completed on a tenth of the images.
+    // Runs with up to 4 cores completed at sampling rate 0.1.
     assert!(excluded(2, 1.0) && excluded(4, 0.5) && !excluded(2, 0.1) && !excluded(4, 0.05));
     assert!(excluded(5, 0.1), "no run of 5 cores completed");
     assert!(!excluded(1, 1.0));
@@ -249,7 +249,7 @@ fn a_run_over_all_images_that_went_over_its_memory_says_nothing_of_a_share_that_
 #[test]
 fn a_configuration_that_is_expected_to_run_out_of_memory_is_never_recommended() {
     let mut job = job(&runs());
-    // The largest peak was below what there is; one more core of 300 MiB is not.
+    // 4 cores need 980 MiB of 1024, and 5 cores would need 1200.
     let peak = |cores_per_executor: u32| PeakMemory {
         cores_per_executor,
         partition_size: 8,
@@ -268,7 +268,7 @@ fn a_configuration_that_is_expected_to_run_out_of_memory_is_never_recommended() 
     for index in [decision.recommended, decision.fastest, decision.cheapest].into_iter().flatten() {
         assert!(decision.candidates[index].cores_per_executor <= 4);
     }
-    // A run that completed with as little says more than what executors held.
+    // A completed run with as little memory refutes the extrapolation.
     job.peaks = vec![PeakMemory { cores_per_executor: 4, partition_size: 8, peak_mib: 1100 }];
     let decision = decide(&predictor(), &job, &question).unwrap();
     assert!(decision.candidates[..4].iter().all(|candidate| candidate.exclusion.is_none()));

@@ -1,10 +1,10 @@
-//! The default predictor of any table of runs.
+//! The default predictor on arbitrary tables of runs.
 
 use foreglow_model::{Column, Dataset, DatasetError, Ensemble, Features, FitError, Prediction, Warning};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// Nodes and size, ascending, with the times that a law gives.
+/// A grid of node counts and sizes, with the times of a law.
 fn grid(nodes: &[f64], sizes: &[f64], law: impl Fn(f64, f64) -> f64) -> (Features, Vec<f64>) {
     let rows: Vec<(f64, f64)> = nodes.iter().flat_map(|n| sizes.iter().map(move |s| (*n, *s))).collect();
     (features(&rows), rows.iter().map(|(n, s)| law(*n, *s)).collect())
@@ -62,7 +62,7 @@ fn what_was_fitted_travels_as_json_and_answers_to_the_last_digit() {
     assert_eq!(travelled, ensemble);
     assert_eq!(serde_json::to_string(&travelled).unwrap(), json);
     assert_eq!(travelled.predict(&asked), ensemble.predict(&asked));
-    // What had not been fitted is fitted where it arrives.
+    // Other parts of the ensemble are fitted on demand after deserialisation.
     assert_eq!(ask(&travelled, &[(1.0, 5.0)]), ask(&usual(), &[(1.0, 5.0)]));
 }
 
@@ -102,7 +102,7 @@ fn categories_are_matched_by_name_and_a_new_one_is_warned_of() {
         ["fast", "slow"].iter().flat_map(|name| [1.0, 2.0, 4.0, 8.0].map(|nodes| (*name, nodes))).unzip();
     let secs = names.iter().zip(&nodes).map(|(name, n)| if *name == "fast" { 60.0 / n } else { 180.0 / n }).collect();
     let ensemble = fit((machines(&names, &nodes), secs));
-    // The columns in another order, the names with other codes.
+    // Columns in another order, and categories with other codes.
     let asked = Features::new(vec![
         Column::category("machine", ["new", "slow", "fast"]),
         Column::numeric("nodes", vec![4.0, 4.0, 4.0], None),

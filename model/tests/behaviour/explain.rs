@@ -1,4 +1,4 @@
-//! What stands behind a prediction says the same as the prediction.
+//! Explanations agree with the predictions.
 
 use foreglow_model::{Effects, Feature, Predictor, Setting};
 use foreglow_shared::{Context, Observation};

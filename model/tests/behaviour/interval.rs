@@ -11,7 +11,7 @@ fn grid() -> Vec<Observation> {
     full(&[1, 2, 3], &[1, 2, 4], &[0.01, 0.05, 0.1], multiplicative)
 }
 
-/// Half the width of the 90 % interval of the whole job on 2 × 2, in log time.
+/// Half the width of the 90 % interval of the whole job on 2 × 2, in ln t.
 fn width(runs: &[Observation]) -> f64 {
     let interval = Predictor::fit(&context(None), runs).unwrap().predict(whole(2, 2)).interval.unwrap();
     assert_eq!(interval.probability, 0.9);

@@ -1,4 +1,4 @@
-//! Very many configurations are weighed as few are, only faster.
+//! Decisions on very large grids agree with those on small ones.
 
 use foreglow_model::{Candidate, Decision, Predictor, decide, decide_again, pareto_front};
 use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Mode, PriceSheet, Question};
@@ -7,11 +7,13 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::grid::{context, full, jitter, job, whole};
 
-/// Numbers that make more configurations than are listed one by one, from below the measured range to far beyond it.
+/// Counts that give more configurations than are listed, from below the measured range to far
+/// beyond it.
 const EXECUTORS: u32 = 70;
 const CORES: u32 = 80;
 
-/// Runs on a cluster whose times neither multiply nor fall for ever, so that the front is more than a corner.
+/// Runs on a cluster whose times are not multiplicative and have a minimum, so that the front has
+/// many points.
 fn measured() -> Job {
     let secs = |e: f64, c: f64, s: f64| s * (4000.0 / (e * c) + 3.0 * e) + 2.0 / c + 0.5;
     let runs = full(&[2, 3, 5], &[2, 4, 8], &[0.01, 0.05, 0.1], secs);
@@ -28,7 +30,8 @@ fn question(job: &Job) -> Question {
     }
 }
 
-/// Every configuration, one by one: a decision about few configurations lists them all.
+/// Evaluates every configuration by decisions on parts that are small enough to be listed
+/// completely.
 fn one_by_one(predictor: &Predictor, job: &Job, question: &Question) -> Vec<Candidate> {
     let part = |executors: &[u32]| Question { executors: executors.to_vec(), ..question.clone() };
     let parts = question.executors.chunks(20).map(|executors| decide(predictor, job, &part(executors)).unwrap());

@@ -14,8 +14,8 @@ fn any_runs() -> impl Strategy<Value = Vec<Observation>> {
     (rates, 0.0..0.3).prop_map(|(rates, share)| jitter(&full(&[1, 2, 3], &[1, 2], &rates, multiplicative), share))
 }
 
-/// The same cases each time: a rounded logarithm that lies within rounding of the middle of two steps, one in ten million,
-/// moves a prediction by a step.
+/// Fixed cases: about one case in ten million has a rounded logarithm on the boundary between two
+/// steps, which moves a prediction by a step.
 fn config() -> ProptestConfig {
     ProptestConfig { cases: 12, rng_seed: RngSeed::Fixed(3), ..ProptestConfig::default() }
 }
@@ -141,7 +141,7 @@ fn configurations_that_were_left_out_of_a_full_grid_are_predicted_all_the_same()
 
 #[test]
 fn runs_over_all_images_are_learnt_from_too() {
-    // Ten times the images take twelve times as long, which the samples alone cannot know.
+    // Ten times the images take twelve times as long, which samples cannot reveal.
     let time = |e: f64, c: f64, s: f64| multiplicative(e, c, s) * if s > 0.5 { 1.2 } else { 1.0 };
     let mut runs = full(&[1, 2, 3], &[1, 2, 4], &[0.01, 0.1], time);
     let from_samples = secs(&Predictor::fit(&context(None), &runs).unwrap(), whole(2, 2));

@@ -1,4 +1,4 @@
-//! Each rival gives what its formula gives by hand, and says why where it cannot.
+//! Rivals equal their published formulas, and explain why they cannot answer.
 
 use foreglow_model::{Column, Dataset, Features, RIVALS, RivalError, Roles, Term};
 use serde_json::Value;

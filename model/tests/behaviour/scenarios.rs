@@ -9,7 +9,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::grid::{additive, context, full, jitter, multiplicative, run};
 
-/// Each scenario "takes" a second.
+/// Returns the table with a clock on which each scenario takes one second.
 fn table_in(context: &Context, runs: &[Observation]) -> Vec<ScenarioRow> {
     let mut secs = 0.0;
     let mut clock = || {
@@ -19,7 +19,7 @@ fn table_in(context: &Context, runs: &[Observation]) -> Vec<ScenarioRow> {
     scenario_table(context, runs, Grid::Linear, &mut clock, &mut |_, _| ControlFlow::Continue(())).unwrap()
 }
 
-/// The baseline and scenario 4-2.
+/// Returns the rows of the baseline and scenario 4-2.
 fn table(runs: &[Observation]) -> [ScenarioRow; 2] {
     let rows = table_in(&context(None), runs);
     [Scenario::Baseline, Scenario::FourTwo].map(|scenario| find(&rows, scenario))
@@ -29,7 +29,7 @@ fn find(rows: &[ScenarioRow], scenario: Scenario) -> ScenarioRow {
     rows.iter().find(|row| row.scenario == scenario).unwrap().clone()
 }
 
-/// One scenario with the whole grid.
+/// Returns one scenario with the published grid.
 fn published(scenario: Scenario, runs: &[Observation]) -> ScenarioRow {
     let watch = &mut |_, _| ControlFlow::Continue(());
     scenario_row(scenario, &context(None), runs, Grid::Published, &mut || 0.0, watch).unwrap()
@@ -98,7 +98,7 @@ fn the_table_has_every_scenario_of_the_paper_in_its_order() {
     let places: Vec<usize> = rows.iter().map(|row| row.choices.len()).collect();
     assert_eq!(places, [1, 1, 1, 3, 3, 4, 4]);
     assert!(rows.iter().all(|row| row.reason.is_none()), "{rows:?}");
-    // What multiplies is learned from a product alone.
+    // Only level 2 on the product represents multiplicative effects exactly.
     let exact: Vec<&str> =
         rows.iter().filter(|row| row.accuracy_percent.unwrap() > 99.9).map(|row| row.scenario.label()).collect();
     assert_eq!(exact, ["3-2", "4-2"]);

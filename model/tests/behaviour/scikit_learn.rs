@@ -1,4 +1,4 @@
-//! Scenario 4-2 from end to end against scikit-learn (fixtures/make_sklearn.py).
+//! End-to-end comparison of scenario 4-2 with scikit-learn (fixtures/make_sklearn.py).
 
 use std::ops::ControlFlow;
 
@@ -24,7 +24,7 @@ fn assert_close(ours: f64, theirs: f64, what: &Value) {
     assert!((ours - theirs).abs() <= 1e-6 * theirs.abs(), "{what}: {ours} here, {theirs} expected");
 }
 
-/// Scenario 4-2 with the techniques of the fixture.
+/// Returns scenario 4-2 with the techniques of the fixture.
 fn hierarchy(runs: &[Observation]) -> ScenarioRow {
     let watch = &mut |_, _| ControlFlow::Continue(());
     let table = scenario_table(&context(None), runs, Grid::Linear, &mut || 0.0, watch).unwrap();

@@ -1,4 +1,4 @@
-//! Answers travel as JSON: from the worker to the page, and from the command line to scripts.
+//! Serialisation as JSON, between the worker and the page and from the command line to scripts.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! A Spark application on other configurations: known schedules, and laws of list scheduling.
+//! Simulation of Spark applications: known schedules, and bounds of list scheduling.
 
 use foreglow_model::{Simulation, SimulationError};
 use foreglow_shared::event_log::{Application, EventLogReader};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// A real one, of Spark 3.5.9: a warm-up and two measured jobs on two executors of two cores.
+/// A real log of Spark 3.5.9: a warm-up and two measured jobs on two executors of two cores.
 const REAL: &[u8] = include_bytes!("../../../shared/tests/event-logs/3.5-measured");
 
 fn read(log: &[u8]) -> Option<Application> {
@@ -15,7 +15,7 @@ fn read(log: &[u8]) -> Option<Application> {
     reader.finish().ok()
 }
 
-/// One stage of a log that is written here: when it was submitted, its parents, and its tasks as (launch, finish).
+/// A stage of a synthetic log, with its tasks as (launch, finish).
 struct Stage {
     id: u32,
     parents: Vec<u32>,
@@ -24,7 +24,7 @@ struct Stage {
     is_barrier: bool,
 }
 
-/// One job: when it was submitted and ended, and its stages.
+/// A job of a synthetic log.
 struct Job {
     submitted_ms: i64,
     ended_ms: i64,
@@ -35,7 +35,7 @@ fn stage(id: u32, parents: &[u32], submitted_ms: i64, tasks: &[(i64, i64)]) -> S
     Stage { id, parents: parents.to_vec(), submitted_ms, tasks: tasks.to_vec(), is_barrier: false }
 }
 
-/// The events of an application on `executors` of `cores`, as Spark writes them.
+/// Writes the events of an application on `executors` of `cores` in Spark's format, and reads them.
 fn log(executors: u32, cores: u32, jobs: &[Job]) -> Application {
     let mut lines =
         vec![r#"{"Event":"SparkListenerApplicationStart","App Name":"a","App ID":"app-1","Timestamp":0}"#.to_owned()];
@@ -109,7 +109,8 @@ fn tasks_go_in_their_order_onto_the_first_free_slot() {
 
 #[test]
 fn a_stage_waits_for_those_whose_output_it_reads_and_the_driver_keeps_its_time() {
-    // 100 ms of the driver; stages 0 and 1 side by side; 50 ms; stage 2; 30 ms; then 470 ms of the driver and a second job.
+    // 100 ms of driver time; stages 0 and 1 in parallel; 50 ms; stage 2; 30 ms; then 470 ms of
+    // driver time and a second job.
     let first = vec![
         stage(0, &[], 100, &[(100, 1100), (100, 2100)]),
         stage(1, &[], 100, &[(1100, 1600)]),
@@ -154,7 +155,7 @@ fn a_stage_whose_tasks_run_together_needs_a_slot_for_each() {
 
 #[test]
 fn a_task_whose_end_was_lost_takes_the_median_of_its_stage() {
-    // The clock was set back in the second task: its time is unknown, and never negative.
+    // The clock was set back during the second task, so its duration is unknown.
     let tasks = [(0, 1000), (0, -500), (1000, 2000), (1000, 4000)];
     let application = log(1, 2, &[Job { submitted_ms: 0, ended_ms: 4000, stages: vec![stage(0, &[], 0, &tasks)] }]);
     let simulation = simulation(&application);
@@ -175,18 +176,19 @@ fn a_real_run_is_simulated_within_5_percent_of_what_its_log_says() {
         let simulation = Simulation::of(&run).unwrap();
         let (simulated, measured) = (secs(&simulation, 2, 2), simulation.measured_secs());
         assert!((simulated / measured - 1.0).abs() < 0.05, "{simulated}, {measured}");
-        // The first run has 3 tasks, for which 4 slots are as good as 8.
+        // The first run has 3 tasks, so 8 slots are no faster than 4.
         assert!(secs(&simulation, 4, 2) <= simulated && simulated < secs(&simulation, 1, 1));
     }
 }
 
-/// Jobs one after the other, each of stages that read some of those before them, on enough slots for every task.
+/// Consecutive jobs of dependent stages: for each stage the durations of its tasks and the gap
+/// before it.
 fn any_jobs() -> impl Strategy<Value = Vec<Vec<(Vec<u32>, i64)>>> {
     let stage = (prop::collection::vec(1_u32..5000, 1..8), 0_i64..300);
     prop::collection::vec(prop::collection::vec(stage, 1..4), 1..4)
 }
 
-/// The log of such jobs, stage after stage, on a slot for each task.
+/// The log of such jobs, one stage after the other, with a slot for each task.
 fn sequential(jobs: &[Vec<(Vec<u32>, i64)>]) -> Application {
     let (mut now_ms, mut id) = (0, 0);
     let mut written = Vec::new();
@@ -214,7 +216,8 @@ proptest! {
         let simulation = simulation(&sequential(&jobs));
         let time = simulation.at(executors, 1).unwrap();
         let (critical, work) = (simulation.critical_path_secs(), simulation.work_secs() / f64::from(executors));
-        // Graham, 1966: no list schedule is longer than the critical path and the work on all slots together.
+        // Graham, 1966: a list schedule takes at most the critical path plus the work divided by
+        // the slots.
         prop_assert!(time.completion_time_secs >= critical.max(work) - 1e-9, "{time:?}, {critical}, {work}");
         prop_assert!(time.completion_time_secs <= critical + work + 1e-9, "{time:?}, {critical}, {work}");
         prop_assert!(time.ideal_secs <= time.completion_time_secs);

@@ -1,4 +1,4 @@
-//! Splits of settings, and what is summed up over them.
+//! Splits of settings, and scores.
 
 use foreglow_model::{
     Answer, Column, Coverage, Dataset, Features, Held, Outcome, RIVALS, Repeats, Score, Settings, Split, Trial, draw,
@@ -16,7 +16,7 @@ fn runs(rows: &[(f64, &str, f64, bool)]) -> Dataset {
     Dataset::new(features, rows.iter().map(|row| row.2).collect(), rows.iter().map(|row| row.3).collect()).unwrap()
 }
 
-/// Each setting is on exactly one side.
+/// Whether each setting is on exactly one side.
 fn is_partition(split: &Split, settings: usize) -> bool {
     let mut all: Vec<usize> = split.fit.iter().chain(&split.test).copied().collect();
     all.sort_unstable();

@@ -1,4 +1,4 @@
-//! The distribution of the true time about a predicted one.
+//! The distribution of the true time around the predicted one.
 
 use foreglow_model::{Spread, SpreadError};
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ fn the_t_distribution_is_that_of_scipy() {
     assert!(rows.len() > 90);
     for [degrees, t, above, _] in rows {
         let spread = Spread::student_t(1.0, degrees).unwrap();
-        // The lower tail keeps its digits where 1 − p would lose them.
+        // The lower tail avoids the cancellation of 1 − p.
         let ours = spread.probability_below(libm::exp(-t));
         assert!((ours - above).abs() <= 1e-10 * above, "{degrees} degrees, t {t}: {ours} and {above}");
         let upper = spread.probability_below(libm::exp(t));
@@ -28,7 +28,7 @@ fn the_t_distribution_is_that_of_scipy() {
 
 #[test]
 fn with_one_degree_of_freedom_it_is_cauchys() {
-    // Near the median scipy is off by 1e-11; Cauchy's distribution has a closed form.
+    // scipy is off by 1e-11 near the median; the Cauchy distribution has a closed form.
     for t in [1e-6, 0.01, 1.0, 30.0] {
         let ours = Spread::student_t(1.0, 1.0).unwrap().probability_below(libm::exp(-t));
         let closed = libm::atan2(1.0, t) / std::f64::consts::PI;
@@ -39,7 +39,7 @@ fn with_one_degree_of_freedom_it_is_cauchys() {
 #[test]
 fn its_quantiles_are_those_of_scipy() {
     for [degrees, t, above, quantile] in scipy() {
-        // A probability this near to 1 has too few digits left to ask back.
+        // 1 − p has too few digits left for tiny p.
         if above < 1e-6 {
             continue;
         }
@@ -114,7 +114,7 @@ proptest! {
         if quantile > 0.0 && quantile.is_finite() {
             prop_assert!((spread.probability_below(quantile) - p).abs() < 1e-6, "{}", quantile);
         } else {
-            // Only held-out errors leave a probability unpromised.
+            // Only the empirical spread has probabilities without a finite quantile.
             let most = spread.most_probability();
             prop_assert!(p > most - 1e-9 || p < 1.0 - most + 1e-9 || most == 1.0);
         }
