@@ -46,7 +46,7 @@ mod tests {
     /// Anscombe's first data set (The American Statistician 27:17, 1973): y = 3.00 + 0.500 x, r =
     /// 0.816.
     #[test]
-    fn a_published_line_is_found() {
+    fn a_published_regression_is_reproduced() {
         let x = [10.0, 8.0, 13.0, 9.0, 11.0, 14.0, 6.0, 4.0, 12.0, 7.0, 5.0];
         let y = [8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68];
         let points: Vec<_> = x.into_iter().zip(y).collect();
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_varies_there_is_no_line() {
+    fn without_variation_there_is_no_line() {
         assert_eq!(line_through(&[]), None);
         assert_eq!(line_through(&[(1.0, 2.0)]), None);
         assert_eq!(line_through(&[(1.0, 2.0), (1.0, 3.0)]), None);

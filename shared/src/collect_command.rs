@@ -98,7 +98,7 @@ mod tests {
     use crate::TextInput;
 
     #[test]
-    fn a_job_on_a_cluster_is_collected_there() {
+    fn a_job_on_a_cluster_is_collected_with_spark() {
         let context = |engine: &str, host: &str| -> Context {
             serde_json::from_str(&format!(
                 r#"{{"workload":{{"model":"lenet5","mode":"inference","image_px":32,"images":400,"epochs":1,"batch_size":8}},
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workload_of_texts_says_its_words_and_vectors_and_no_pixels() {
+    fn a_text_workload_names_words_and_vectors_instead_of_pixels() {
         let mut context: Context = serde_json::from_str(
             r#"{"workload":{"model":"text_lstm","mode":"inference","image_px":9,"images":20,"epochs":1,"batch_size":8,"data":"news"},
                 "engine":"local","host":{}}"#,
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_training_job_is_trained_in_the_same_way() {
+    fn a_training_job_keeps_its_training_options() {
         let context = |epochs: u32, mode: &str, more: &str| -> Context {
             serde_json::from_str(&format!(
                 r#"{{"workload":{{"model":"lenet5","mode":"{mode}","image_px":32,"images":400,"epochs":{epochs},"batch_size":8{more}}},
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_reaches_the_shell_as_it_is() {
+    fn words_are_quoted_for_the_shell() {
         assert_eq!(quoted("runs/samples.jsonl"), "runs/samples.jsonl");
         assert_eq!(quoted("my runs.jsonl"), "'my runs.jsonl'");
         assert_eq!(quoted("it's"), r"'it'\''s'");

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_text_is_the_same_in_every_encoding() {
+    fn a_text_decodes_to_the_same_string_from_every_encoding() {
         let text = "modèle;durée\nresnet18;12,5\n";
         let utf16 = |unit: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(unit).collect::<Vec<u8>>();
         let western: Vec<u8> = text.chars().map(|letter| u8::try_from(u32::from(letter)).unwrap()).collect();
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_told_by_its_first_such_byte() {
+    fn the_first_byte_that_is_not_text_is_reported() {
         assert_eq!(decode(&[0xff, 0xd8, 0xff, 0xe0, 0x00]), Err(4), "a JPEG file");
         assert_eq!(decode(b"PK\x03\x04"), Err(2), "an archive");
         assert_eq!(decode(&[0xff, 0xfe, b'a']), Err(2), "UTF-16 that was cut");

@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_no_finite_number_is_none() {
+    fn text_that_is_not_a_finite_number_is_rejected() {
         for text in
             ["", "-", ".", "e5", "1e", "inf", "NaN", "1 2", "1,5", "0x10", "1e999", "--1", "+-1", "1.2.3", "1e5.5"]
         {
@@ -48,14 +48,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_number_is_read_as_the_standard_library_reads_it(bits in any::<u64>()) {
+        fn every_number_is_parsed_like_the_standard_library_does(bits in any::<u64>()) {
             let value = f64::from_bits(bits);
             prop_assert_eq!(number(&value.to_string()), Some(value).filter(|value| value.is_finite()));
             prop_assert_eq!(number(&format!("{value:e}")), Some(value).filter(|value| value.is_finite()));
         }
 
         #[test]
-        fn every_text_of_digits_is_read_as_the_standard_library_reads_it(text in "[+-]?0{0,2}[0-9]{0,20}(\\.[0-9]{0,20})?([eE][+-]?[0-9]{1,3})?") {
+        fn every_text_of_digits_is_parsed_like_the_standard_library_does(text in "[+-]?0{0,2}[0-9]{0,20}(\\.[0-9]{0,20})?([eE][+-]?[0-9]{1,3})?") {
             prop_assert_eq!(number(&text), parsed(&text));
         }
     }

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_delimiter_is_the_one_that_the_header_has_most_often() {
+    fn the_delimiter_is_the_most_frequent_one_in_the_header() {
         assert_eq!(delimiter("a,b,c\n1;2;3;4;5"), b',');
         assert_eq!(delimiter("a;b;\"c,d,e,f\"\n"), b';');
         assert_eq!(delimiter("a\tb\n"), b'\t');
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decimal_comma_is_read_where_it_can_be_nothing_else() {
+    fn a_decimal_comma_is_read_unless_it_is_ambiguous() {
         assert_eq!(with_point("12,5", b';').as_deref(), Some("12.5"));
         assert_eq!(with_point("-0,001", b',').as_deref(), Some("-0.001"));
         assert_eq!(with_point("1.234,5", b';').as_deref(), Some("1234.5"));

@@ -53,7 +53,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_sorted_is_as_the_standard_library_sorts_it(items in prop::collection::vec((0..9_u8, any::<u16>()), 0..200)) {
+        fn sorting_equals_the_standard_library(items in prop::collection::vec((0..9_u8, any::<u16>()), 0..200)) {
             let (mut ours, mut theirs) = (items.clone(), items.clone());
             sort_by(&mut ours, |a, b| b.0.cmp(&a.0));
             theirs.sort_by_key(|item| std::cmp::Reverse(item.0));

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_tasks_share_an_accelerator_as_the_executor_has_cores() {
+    fn every_core_of_an_executor_gets_a_share_of_its_accelerator() {
         assert_eq!([1, 2, 3, 4, 8].map(share), ["1", "0.5", "0.333333", "0.25", "0.125"]);
         for cores in 1..=256 {
             let share: f64 = share(cores).parse().unwrap();

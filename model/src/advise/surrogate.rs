@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_lowers_the_variance_by_what_was_foretold_and_never_raises_any() {
+    fn a_run_reduces_the_variance_by_the_predicted_amount() {
         let mut surrogate = Surrogate::prior(0.1);
         for run in [at(1, 1, 0.01), at(4, 1, 0.1), at(2, 2, 0.01)] {
             for asked in [at(1, 1, 1.0), at(8, 4, 1.0), at(2, 1, 0.1).minus(at(1, 1, 0.1))] {
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_the_runs_leaves_the_same_uncertainty() {
+    fn the_order_of_the_runs_does_not_change_the_uncertainty() {
         let runs = [at(1, 1, 0.01), at(4, 1, 0.1), at(2, 2, 0.01)];
         let after = |order: [usize; 3]| {
             let mut surrogate = Surrogate::prior(0.1);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_measured_setting_is_as_uncertain_as_its_noise() {
+    fn the_uncertainty_of_a_measured_setting_is_the_noise() {
         let mut surrogate = Surrogate::prior(0.1);
         surrogate.observe(at(2, 2, 0.1));
         assert!((surrogate.variance(at(2, 2, 0.1)) - 0.01).abs() < 1e-4);

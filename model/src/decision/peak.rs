@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_in_cores_and_images_is_found_and_followed() {
+    fn a_bilinear_peak_is_found_and_extrapolated() {
         let made = |c: u32, p: u32| 200 + 50 * c + 3 * c * p;
         let runs = [(1, 8), (2, 8), (1, 32), (2, 32)].map(|(c, p)| (c, p, made(c, p)));
         for (c, p) in [(1, 8), (2, 16), (4, 8), (8, 128)] {
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn no_measured_peak_is_understated_and_larger_ones_bound_smaller_ones() {
+    fn no_measured_peak_is_underestimated_and_measured_peaks_are_bounds() {
         let runs = [(1, 8, 300), (2, 8, 380), (3, 8, 390), (4, 8, 520)];
         for (c, p, peak) in runs {
             assert_eq!(expected(&runs, c, p), f64::from(peak));
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_varied_is_not_extrapolated() {
+    fn features_that_never_varied_are_not_extrapolated() {
         assert_eq!(expected(&[(2, 8, 400)], 1, 8), 400.0);
         assert_eq!(expected(&[(2, 8, 400)], 64, 512), 400.0);
         assert_eq!(expected(&[(2, 8, 400), (2, 16, 500)], 2, 32), 700.0);

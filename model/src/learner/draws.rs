@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_numpys() {
+    fn draws_equal_numpys() {
         // np.random.RandomState(7): randint(24, size=6), then randint(2**31 - 1).
         let mut draws = Draws::new(7);
         assert_eq!([(); 6].map(|()| draws.below(24)), [15, 4, 22, 3, 19, 23]);
@@ -75,7 +75,7 @@ mod tests {
 
     #[cfg(feature = "perceptron")]
     #[test]
-    fn shares_of_one_are_numpys() {
+    fn uniform_draws_equal_numpys() {
         // np.random.RandomState(0).random_sample(3)
         let mut draws = Draws::new(0);
         assert_eq!([(); 3].map(|()| draws.unit()), [0.5488135039273248, 0.7151893663724195, 0.6027633760716439]);

@@ -66,8 +66,8 @@ fn path(moments: &Moments, from: usize) -> Vec<Vec<f64>> {
 
 /// Minimises ½wᵀGw − cᵀw + nα‖w‖₁ by coordinate descent, where G and c are the moments (Friedman,
 /// Hastie and Tibshirani, "Regularization paths for generalized linear models via coordinate
-/// descent", J. Stat. Softw. 33(1), 2010, §2.2). Each sweep is followed by a Newton-like step on
-/// the non-zero weights, because sweeps alone converge slowly on almost collinear columns.
+/// descent", J. Stat. Softw. 33(1), 2010, §2.2). Each sweep is followed by a step to the minimum
+/// for the current signs, because sweeps alone converge slowly on almost collinear columns.
 fn solve(moments: &Moments, alpha: f64, mut weights: Vec<f64>) -> Vec<f64> {
     let penalty = moments.rows * alpha;
     for _ in 0..MAX_SWEEPS {

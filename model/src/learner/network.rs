@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     #[allow(clippy::disallowed_methods, reason = "the platform's exponential is what this one is compared with")]
-    fn the_sigmoid_of_four_operations_is_the_sigmoid() {
+    fn the_rational_sigmoid_equals_the_sigmoid() {
         for step in -4000..=4000 {
             let z = f64::from(step) / 100.0;
             let expected = 1.0 / (1.0 + (-z).exp());

@@ -118,7 +118,7 @@ fn a_constant_feature_gets_no_weight() {
 }
 
 #[test]
-fn features_that_depend_on_each_other_still_fit() {
+fn collinear_features_can_be_fitted() {
     let features = [0.1, 0.2, 0.3, 0.5].map(|x| vec![x, x, 2.0 * x]).to_vec();
     let table = Table { features, target: vec![1.1, 1.2, 1.3, 1.5] };
     for technique in grid().into_iter().filter(|technique| technique.to_string().ends_with("e-15")) {
@@ -129,7 +129,7 @@ fn features_that_depend_on_each_other_still_fit() {
 }
 
 #[test]
-fn two_rows_leave_the_mean_of_the_other() {
+fn with_two_rows_each_is_predicted_by_the_other() {
     let table = Table { features: vec![vec![0.1], vec![1.0]], target: vec![2.0, 5.0] };
     for predicted in leave_one_out(&table) {
         assert_close(predicted[0], 5.0, "first");
@@ -138,7 +138,7 @@ fn two_rows_leave_the_mean_of_the_other() {
 }
 
 #[test]
-fn techniques_are_written_as_people_write_them() {
+fn techniques_are_displayed_with_readable_numbers() {
     let shown: Vec<String> = grid().iter().map(Technique::to_string).collect();
     assert_eq!(shown[..5], ["Lasso α=1e-15", "Lasso α=1e-10", "Lasso α=1e-8", "Lasso α=0.001", "Lasso α=0.01"]);
     assert_eq!(shown[14..], ["Ridge α=1", "Ridge α=5", "Ridge α=10", "Ridge α=20"]);
@@ -156,7 +156,7 @@ fn any_table() -> impl Strategy<Value = Table> {
 
 proptest! {
     #[test]
-    fn leaving_out_by_formula_or_along_the_path_equals_learning_without_the_row(table in any_table()) {
+    fn closed_form_and_path_equal_a_refit_without_the_row(table in any_table()) {
         for (technique, predicted) in grid().into_iter().zip(leave_one_out(&table)) {
             // A penalty of 1e-15 does not resolve collinear columns: their weights are rounding.
             if technique.to_string().ends_with("e-15") && table.features[0].len() > 1 {
@@ -170,7 +170,7 @@ proptest! {
     }
 
     #[test]
-    fn no_small_step_from_the_found_line_lowers_its_objective(table in any_table(), step in -1e-3f64..1e-3) {
+    fn the_fit_is_a_local_minimum_of_its_objective(table in any_table(), step in -1e-3f64..1e-3) {
         for technique in grid() {
             let line = fit(technique, &table);
             let least = objective(technique, &table, &line);
@@ -285,7 +285,7 @@ fn perceptrons_are_as_accurate_as_scikit_learns() {
 }
 
 #[test]
-fn what_was_held_out_is_predicted_as_by_a_model_without_it() {
+fn held_out_predictions_equal_a_refit_without_the_row() {
     // Without its last row, the table is the training data of that row's fold.
     let (_, table) = tables().into_iter().nth(3).unwrap();
     let last = table.rows() - 1;

@@ -242,7 +242,7 @@ impl Followed {
 const DEADLINES: [Option<f64>; 2] = [None, Some(400.0)];
 
 #[test]
-fn following_the_advice_reaches_the_right_decision_in_a_fraction_of_the_grid() {
+fn the_advice_reaches_the_right_decision_in_a_fraction_of_the_grid() {
     for deadline_secs in DEADLINES {
         let followed = Followed::of(&laws(), &Question { deadline_secs, ..question() });
         assert!(followed.right >= 18 && followed.secs < 0.5 * followed.secs_of_grid, "{followed:?}");
@@ -256,7 +256,7 @@ const DRAWN: u64 = if cfg!(target_arch = "wasm32") { 0 } else { 100 };
 /// The advice stops when another run would save 2 % on average, so it may give up as much. A
 /// deadline that must be met with probability 1/2 may be missed by a configuration close to it.
 #[test]
-fn following_the_advice_gives_up_what_it_promises_on_laws_that_nothing_was_chosen_on() {
+fn the_advice_costs_at_most_the_promised_share_on_hold_out_laws() {
     for deadline_secs in DEADLINES {
         let question = Question { deadline_secs, ..question() };
         let mut drawn = drawn_laws(2, DRAWN);
@@ -273,7 +273,7 @@ fn following_the_advice_gives_up_what_it_promises_on_laws_that_nothing_was_chose
 
 /// With a budget only, the fastest is recommended; cheaper configurations can then save nothing.
 #[test]
-fn where_the_fastest_is_asked_for_a_cheaper_one_promises_nothing() {
+fn if_the_fastest_is_asked_for_cheaper_ones_save_nothing() {
     let law = any_law();
     let question = Question { budget: Some(1e3), ..question() };
     let (runs, advice) = follow(&law, &question);
@@ -302,7 +302,7 @@ fn any_law() -> Law {
 }
 
 #[test]
-fn what_runs_out_of_memory_or_was_measured_is_not_suggested() {
+fn out_of_memory_and_measured_settings_are_not_suggested() {
     let mut job = job(&three(&any_law()));
     job.incomplete.push(over_memory(2));
     let advice = advise(&job, &question()).unwrap();
@@ -317,7 +317,7 @@ fn what_runs_out_of_memory_or_was_measured_is_not_suggested() {
 }
 
 #[test]
-fn suggestions_come_by_what_they_narrow_for_their_time() {
+fn suggestions_are_sorted_by_narrowing_per_second() {
     let advice = advise(&job(&three(&any_law())), &question()).unwrap();
     let worth: Vec<f64> = advice.suggestions.iter().map(|s| s.narrowing.unwrap() / s.secs.unwrap()).collect();
     assert!(worth.len() > 5 && worth.windows(2).all(|pair| pair[0] >= pair[1]));
@@ -327,7 +327,7 @@ fn suggestions_come_by_what_they_narrow_for_their_time() {
 }
 
 #[test]
-fn before_anything_can_be_fitted_two_sampling_rates_and_a_wider_configuration_are_suggested() {
+fn the_first_suggestions_are_two_sampling_rates_and_larger_configurations() {
     let law = any_law();
     let mut runs = vec![law.run(Setting { executors: 1, cores_per_executor: 1, sampling_rate: 0.01 })];
     let advice = advise(&job(&runs), &question()).unwrap();
@@ -343,7 +343,7 @@ fn before_anything_can_be_fitted_two_sampling_rates_and_a_wider_configuration_ar
 }
 
 #[test]
-fn a_machine_is_not_asked_for_more_threads_than_it_has() {
+fn no_suggestion_oversubscribes_the_machine() {
     let mut job = job(&three(&any_law()));
     job.context.host.processors = Some(4);
     let advice = advise(&job, &question()).unwrap();

@@ -52,7 +52,7 @@ fn half(prediction: &Prediction) -> f64 {
 }
 
 #[test]
-fn one_run_of_a_context_suffices_where_others_show_how_time_goes_on() {
+fn one_run_of_a_context_suffices_if_others_show_the_trend() {
     let own = [(NEW, 4.0)];
     let both = fit(&[others().as_slice(), &own].concat(), 0.0);
     let answers = asked(&both, NEW, &[2.0, 6.0, 8.0, 10.0, 12.0], 0.0);
@@ -62,7 +62,7 @@ fn one_run_of_a_context_suffices_where_others_show_how_time_goes_on() {
 }
 
 #[test]
-fn two_runs_say_more_with_others_than_alone() {
+fn two_runs_predict_better_with_other_contexts_than_alone() {
     let own = [(NEW, 2.0), (NEW, 12.0)];
     let asked_nodes = [4.0, 6.0, 8.0, 10.0];
     let both = error(&asked(&fit(&[others().as_slice(), &own].concat(), 0.2), NEW, &asked_nodes, 0.2));
@@ -71,7 +71,7 @@ fn two_runs_say_more_with_others_than_alone() {
 }
 
 #[test]
-fn what_few_runs_leave_open_is_in_the_interval() {
+fn the_interval_covers_the_uncertainty_of_few_runs() {
     let (mut held, mut all) = (0, 0);
     for left in 0..MEASURED {
         // Each context in turn has a single run.
@@ -92,7 +92,7 @@ fn what_few_runs_leave_open_is_in_the_interval() {
 }
 
 #[test]
-fn copies_and_the_order_of_runs_change_nothing_of_a_context_with_few() {
+fn copies_and_order_of_the_runs_do_not_change_pooled_predictions() {
     let rows = [others().as_slice(), &[(NEW, 4.0), (NEW, 10.0)]].concat();
     let mut twice = [rows.as_slice(), &rows].concat();
     twice.reverse();

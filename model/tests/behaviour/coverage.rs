@@ -60,7 +60,7 @@ fn ask(law: u64, random: &mut Random) -> (usize, Held) {
 }
 
 #[test]
-fn the_interval_of_a_whole_job_from_a_few_small_samples_holds_about_nine_times_in_ten() {
+fn intervals_of_whole_jobs_from_few_samples_have_about_90_percent_coverage() {
     let mut random = Random(20_261_121);
     let mut by_runs = [("4 to 6", Held::default()), ("7 to 10", Held::default()), ("11 to 16", Held::default())];
     let mut first = [0, 0];

@@ -47,7 +47,7 @@ fn recommended(decision: &Decision) -> Option<&Candidate> {
 }
 
 #[test]
-fn what_is_recommended_is_the_best_of_all_one_by_one() {
+fn the_recommendation_is_the_best_of_all_configurations() {
     let job = measured();
     let predictor = Predictor::fit_job(&job).unwrap();
     let open = question(&job);
@@ -83,7 +83,7 @@ fn what_is_recommended_is_the_best_of_all_one_by_one() {
 }
 
 #[test]
-fn the_front_has_no_point_that_another_beats_and_both_of_its_ends() {
+fn the_front_has_only_non_dominated_points_and_both_ends() {
     let job = measured();
     let predictor = Predictor::fit_job(&job).unwrap();
     let question = question(&job);
@@ -103,7 +103,7 @@ fn the_front_has_no_point_that_another_beats_and_both_of_its_ends() {
 }
 
 #[test]
-fn what_ran_out_of_memory_or_was_stopped_is_recommended_on_no_grid() {
+fn out_of_memory_and_stopped_configurations_are_not_recommended() {
     let mut job = measured();
     let predictor = Predictor::fit_job(&job).unwrap();
     let deadline_secs = Some(1e4);
@@ -128,7 +128,7 @@ fn what_ran_out_of_memory_or_was_stopped_is_recommended_on_no_grid() {
 }
 
 #[test]
-fn a_count_that_the_runs_never_varied_is_weighed_as_it_was_measured() {
+fn a_count_that_never_varied_is_evaluated_only_as_measured() {
     let mut job = measured();
     job.observations.retain(|run| run.executors == 3);
     let predictor = Predictor::fit_job(&job).unwrap();
@@ -147,7 +147,7 @@ fn a_count_that_the_runs_never_varied_is_weighed_as_it_was_measured() {
 }
 
 #[test]
-fn what_a_machine_has_no_processors_for_is_weighed_as_one_by_one() {
+fn oversubscribed_configurations_are_decided_as_one_by_one() {
     let secs = |e: f64, c: f64, s: f64| s * (400.0 / (e * c) + 9.0 * e) + 2.0 / c + 0.5;
     let ranges: [(&[u32], &[u32]); 3] = [(&[1, 2, 3], &[1, 2, 4]), (&[2, 3], &[4, 8]), (&[1, 4], &[3, 6])];
     for (place, (executors, cores)) in ranges.into_iter().enumerate() {
@@ -182,7 +182,7 @@ fn what_a_machine_has_no_processors_for_is_weighed_as_one_by_one() {
 }
 
 #[test]
-fn every_time_of_a_grid_is_what_is_predicted_of_it_alone_on_a_machine_too() {
+fn a_grid_of_times_equals_single_predictions_on_one_machine_too() {
     let secs = |e: f64, c: f64, s: f64| s * (400.0 / (e * c) + 9.0 * e) + 2.0 / c + 0.5;
     let runs = jitter(&full(&[1, 2, 3], &[2, 4], &[0.01, 0.05, 0.1], secs), 0.02);
     let predictor = Predictor::fit(&context(Some(6)), &runs).unwrap();
@@ -198,7 +198,7 @@ fn every_time_of_a_grid_is_what_is_predicted_of_it_alone_on_a_machine_too() {
 }
 
 #[test]
-fn a_decision_that_is_made_again_under_other_limits_is_the_decision() {
+fn deciding_again_under_other_limits_equals_a_new_decision() {
     let job = measured();
     let predictor = Predictor::fit_job(&job).unwrap();
     let open = question(&job);

@@ -32,7 +32,7 @@ fn hierarchy(runs: &[Observation]) -> ScenarioRow {
 }
 
 #[test]
-fn the_hierarchy_chooses_what_scikit_learn_would_at_every_place() {
+fn the_hierarchy_makes_the_same_choices_as_scikit_learn() {
     for set in hierarchies() {
         let rows = set["rows"].as_array().unwrap().iter().map(quadruple);
         let runs: Vec<_> = rows.map(|(e, c, s, t)| run(e, c, s, t)).collect();
@@ -52,7 +52,7 @@ fn the_hierarchy_chooses_what_scikit_learn_would_at_every_place() {
 }
 
 #[test]
-fn the_scenario_table_has_the_error_that_scikit_learn_has() {
+fn the_scenario_table_has_the_same_error_as_scikit_learn() {
     for set in hierarchies() {
         let rows = set["rows"].as_array().unwrap().iter().map(quadruple);
         let mut runs: Vec<_> = rows.map(|(e, c, s, t)| run(e, c, s, t)).collect();

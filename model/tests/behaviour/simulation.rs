@@ -93,7 +93,7 @@ fn uneven() -> Application {
 }
 
 #[test]
-fn tasks_go_in_their_order_onto_the_first_free_slot() {
+fn tasks_are_scheduled_in_order_onto_the_first_free_slot() {
     let simulation = simulation(&uneven());
     let times: Vec<f64> = [1, 2, 3, 4, 100].map(|executors| secs(&simulation, executors, 1)).to_vec();
     assert_eq!(times, [8.0, 6.0, 6.0, 5.0, 5.0]);
@@ -108,7 +108,7 @@ fn tasks_go_in_their_order_onto_the_first_free_slot() {
 }
 
 #[test]
-fn a_stage_waits_for_those_whose_output_it_reads_and_the_driver_keeps_its_time() {
+fn a_stage_waits_for_its_parents_and_driver_time_is_unchanged() {
     // 100 ms of driver time; stages 0 and 1 in parallel; 50 ms; stage 2; 30 ms; then 470 ms of
     // driver time and a second job.
     let first = vec![
@@ -134,7 +134,7 @@ fn a_stage_waits_for_those_whose_output_it_reads_and_the_driver_keeps_its_time()
 }
 
 #[test]
-fn jobs_of_several_threads_share_the_slots_first_in_first_out() {
+fn concurrent_jobs_share_the_slots_first_in_first_out() {
     let jobs = [
         Job { submitted_ms: 0, ended_ms: 2000, stages: vec![stage(0, &[], 0, &[(0, 1000), (0, 1000), (1000, 2000)])] },
         Job { submitted_ms: 100, ended_ms: 3000, stages: vec![stage(1, &[], 100, &[(1000, 2000), (2000, 3000)])] },
@@ -144,7 +144,7 @@ fn jobs_of_several_threads_share_the_slots_first_in_first_out() {
 }
 
 #[test]
-fn a_stage_whose_tasks_run_together_needs_a_slot_for_each() {
+fn a_barrier_stage_needs_a_slot_for_each_task() {
     let mut together = stage(0, &[], 0, &[(0, 1000), (0, 1000), (0, 1000)]);
     together.is_barrier = true;
     let application = log(3, 1, &[Job { submitted_ms: 0, ended_ms: 1000, stages: vec![together] }]);
@@ -154,7 +154,7 @@ fn a_stage_whose_tasks_run_together_needs_a_slot_for_each() {
 }
 
 #[test]
-fn a_task_whose_end_was_lost_takes_the_median_of_its_stage() {
+fn a_task_of_unknown_duration_takes_the_median_of_its_stage() {
     // The clock was set back during the second task, so its duration is unknown.
     let tasks = [(0, 1000), (0, -500), (1000, 2000), (1000, 4000)];
     let application = log(1, 2, &[Job { submitted_ms: 0, ended_ms: 4000, stages: vec![stage(0, &[], 0, &tasks)] }]);
@@ -163,14 +163,14 @@ fn a_task_whose_end_was_lost_takes_the_median_of_its_stage() {
 }
 
 #[test]
-fn nothing_is_simulated_of_a_log_without_tasks() {
+fn a_log_without_tasks_cannot_be_simulated() {
     let application = log(1, 1, &[Job { submitted_ms: 0, ended_ms: 10, stages: vec![stage(0, &[], 0, &[])] }]);
     let runs = application.runs().unwrap();
     assert_eq!(Simulation::of(&runs[0]).map(|_| ()), Err(SimulationError::NoTasks));
 }
 
 #[test]
-fn a_real_run_is_simulated_within_5_percent_of_what_its_log_says() {
+fn a_real_run_is_simulated_within_5_percent_of_its_measured_time() {
     let application = read(REAL).unwrap();
     for run in application.runs().unwrap() {
         let simulation = Simulation::of(&run).unwrap();
@@ -212,7 +212,7 @@ fn sequential(jobs: &[Vec<(Vec<u32>, i64)>]) -> Application {
 
 proptest! {
     #[test]
-    fn a_time_lies_between_the_bounds_of_list_scheduling(jobs in any_jobs(), executors in 1_u32..10) {
+    fn simulated_times_are_within_the_bounds_of_list_scheduling(jobs in any_jobs(), executors in 1_u32..10) {
         let simulation = simulation(&sequential(&jobs));
         let time = simulation.at(executors, 1).unwrap();
         let (critical, work) = (simulation.critical_path_secs(), simulation.work_secs() / f64::from(executors));
@@ -224,7 +224,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_log_gives_no_time_that_is_none(changes in prop::collection::vec((any::<prop::sample::Index>(), 0_u8..10), 1..40)) {
+    fn a_damaged_log_gives_only_valid_times(changes in prop::collection::vec((any::<prop::sample::Index>(), 0_u8..10), 1..40)) {
         let digits: Vec<usize> = (0..REAL.len()).filter(|at| REAL[*at].is_ascii_digit()).collect();
         let mut log = REAL.to_vec();
         changes.into_iter().for_each(|(at, digit)| log[digits[at.index(digits.len())]] = b'0' + digit);
@@ -237,13 +237,13 @@ proptest! {
     }
 
     #[test]
-    fn one_slot_takes_the_driver_and_every_task_one_after_the_other(jobs in any_jobs()) {
+    fn one_slot_takes_the_sum_of_driver_time_and_tasks(jobs in any_jobs()) {
         let simulation = simulation(&sequential(&jobs));
         prop_assert!((secs(&simulation, 1, 1) - simulation.one_core_secs()).abs() < 1e-9);
     }
 
     #[test]
-    fn the_logs_own_configuration_gives_the_logs_own_time(jobs in any_jobs()) {
+    fn the_measured_configuration_gives_the_measured_time(jobs in any_jobs()) {
         let simulation = simulation(&sequential(&jobs));
         prop_assert!((secs(&simulation, 8, 1) - simulation.measured_secs()).abs() < 1e-9);
     }

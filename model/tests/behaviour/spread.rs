@@ -27,7 +27,7 @@ fn the_t_distribution_is_that_of_scipy() {
 }
 
 #[test]
-fn with_one_degree_of_freedom_it_is_cauchys() {
+fn with_one_degree_of_freedom_it_is_the_cauchy_distribution() {
     // scipy is off by 1e-11 near the median; the Cauchy distribution has a closed form.
     for t in [1e-6, 0.01, 1.0, 30.0] {
         let ours = Spread::student_t(1.0, 1.0).unwrap().probability_below(libm::exp(-t));
@@ -37,7 +37,7 @@ fn with_one_degree_of_freedom_it_is_cauchys() {
 }
 
 #[test]
-fn its_quantiles_are_those_of_scipy() {
+fn the_quantiles_are_those_of_scipy() {
     for [degrees, t, above, quantile] in scipy() {
         // 1 − p has too few digits left for tiny p.
         if above < 1e-6 {
@@ -49,7 +49,7 @@ fn its_quantiles_are_those_of_scipy() {
 }
 
 #[test]
-fn a_few_held_out_errors_promise_what_their_ranks_support_and_no_more() {
+fn the_empirical_spread_follows_the_ranks_of_its_errors() {
     let spread = Spread::conformal([0.3, 0.1, 0.2]).unwrap();
     assert_eq!(spread.most_probability(), 0.875);
     for (probability, log) in [(0.625, 0.1), (0.75, 0.2), (0.875, 0.3), (0.6875, 0.15)] {
@@ -63,7 +63,7 @@ fn a_few_held_out_errors_promise_what_their_ranks_support_and_no_more() {
 }
 
 #[test]
-fn a_run_that_could_not_be_predicted_counts_as_an_error_without_bound() {
+fn a_run_that_could_not_be_predicted_counts_as_an_infinite_error() {
     let spread = Spread::conformal([0.1, f64::INFINITY]).unwrap();
     assert!((spread.most_probability() - (0.5 + 1.0 / 6.0)).abs() < 1e-12);
     assert_eq!(spread.quantile(0.8), f64::INFINITY);
@@ -81,7 +81,7 @@ fn a_prediction_without_error_is_certain() {
 }
 
 #[test]
-fn what_is_no_spread_is_refused() {
+fn an_invalid_spread_is_rejected() {
     assert_eq!(Spread::conformal([0.1, -0.2]), Err(SpreadError::Error(-0.2)));
     assert!(matches!(Spread::conformal([f64::NAN]), Err(SpreadError::Error(_))));
     assert_eq!(Spread::student_t(-1.0, 3.0), Err(SpreadError::Scale(-1.0)));
@@ -121,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn both_sides_are_alike(spread in any_spread(), ratio in 1e-3f64..1e3) {
+    fn the_distribution_is_symmetric(spread in any_spread(), ratio in 1e-3f64..1e3) {
         let both = spread.probability_below(ratio) + spread.probability_below(1.0 / ratio);
         prop_assert!((both - 1.0).abs() < 1e-9);
     }

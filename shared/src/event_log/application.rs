@@ -246,7 +246,7 @@ mod tests {
     use super::memory_mib;
 
     #[test]
-    fn a_size_is_read_as_spark_writes_it() {
+    fn memory_sizes_of_spark_are_parsed() {
         let sizes = [("4g", 4096), ("512m", 512), ("1024", 1024), ("2GB", 2048), ("1t", 1 << 20), ("2048k", 2)];
         for (text, mib) in sizes {
             assert_eq!(memory_mib(text), Some(mib), "{text}");

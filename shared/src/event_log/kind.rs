@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_told_from_its_first_bytes() {
+    fn a_line_is_classified_by_its_first_bytes() {
         let starts: [(&[u8], Start); 8] = [
             (b"{\"Event\":\"SparkListenerTaskEnd\",", Start::Wanted(Kind::TaskEnd)),
             (b" { \"Event\" : \"SparkListenerJobEnd\"", Start::Wanted(Kind::JobEnd)),

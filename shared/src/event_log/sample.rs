@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_texts_of_a_job_stand_in_a_label_of_their_own() {
+    fn the_text_input_of_a_job_is_a_label() {
         let mut labels = Labels::default();
         let given =
             [("model", "text_cnn"), ("mode", "inference"), ("image_px", "1"), ("images", "9"), ("batch_size", "8")];

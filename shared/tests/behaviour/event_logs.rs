@@ -44,7 +44,7 @@ fn read(log: &[u8], piece: usize) -> Result<Application, EventLogError> {
 }
 
 #[test]
-fn a_log_says_what_ran_where_and_how_long() {
+fn an_event_log_is_read_completely() {
     let application = read(LOG.as_bytes(), LOG.len()).unwrap();
     assert_eq!(application.spark_version.as_deref(), Some("3.5.9"));
     assert_eq!((application.started_ms, application.ended_ms), (Some(1000), Some(5000)));
@@ -68,7 +68,7 @@ fn a_log_says_what_ran_where_and_how_long() {
 }
 
 #[test]
-fn the_pieces_in_which_a_log_arrives_change_nothing() {
+fn the_size_of_the_chunks_does_not_matter() {
     let whole = read(LOG.as_bytes(), LOG.len()).unwrap();
     for piece in [1, 2, 7, 64, 1000] {
         assert_eq!(read(LOG.as_bytes(), piece).unwrap(), whole, "{piece}");
@@ -76,7 +76,7 @@ fn the_pieces_in_which_a_log_arrives_change_nothing() {
 }
 
 #[test]
-fn a_log_may_be_cut_at_any_byte() {
+fn a_log_may_be_truncated_at_any_byte() {
     for end in 0..LOG.len() {
         match read(&LOG.as_bytes()[..end], 61) {
             Ok(application) => assert_eq!(application.damage.lines, 0, "{end}"),
@@ -86,7 +86,7 @@ fn a_log_may_be_cut_at_any_byte() {
 }
 
 #[test]
-fn what_is_no_event_log_is_told_from_an_empty_one() {
+fn other_files_are_distinguished_from_empty_ones() {
     assert_eq!(read(b"", 1), Err(EventLogError::Empty));
     assert_eq!(read(b"executors,cores\n1,2\n", 5), Err(EventLogError::NoEvents));
     assert_eq!(read(&[0x28, 0xb5, 0x2f, 0xfd, 0, 10, 255], 3), Err(EventLogError::NoEvents));
@@ -125,7 +125,7 @@ fn changed(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn a_run_is_a_sample_with_what_spark_counted() {
+fn a_run_becomes_a_sample_with_sparks_counts() {
     let application = read(changed("", "").as_bytes(), 4096).unwrap();
     let runs = application.runs().unwrap();
     let (sample, notes) = runs[0].sample(&labels(), "0.1.0").unwrap();
@@ -143,7 +143,7 @@ fn a_run_is_a_sample_with_what_spark_counted() {
 }
 
 #[test]
-fn what_was_not_measured_as_it_was_asked_for_is_no_completed_run() {
+fn a_run_that_differs_from_its_request_does_not_count_as_completed() {
     let of = |from: &str, to: &str| outcome(&changed(from, to));
     assert_eq!(outcome(LOG).0, Outcome::Failed);
     let (asked, reason) = of("\"spark.executor.cores\":\"2\"", "\"spark.executor.cores\":\"4\"");
@@ -161,7 +161,7 @@ fn what_was_not_measured_as_it_was_asked_for_is_no_completed_run() {
 }
 
 #[test]
-fn a_run_of_several_jobs_lasts_from_the_first_to_the_last_and_is_whole_or_failed() {
+fn a_run_of_several_jobs_is_complete_from_first_to_last_or_failed() {
     let labelled = changed(
         "\"spark.foreglow.sampling_rate\":\"0.1\"",
         "\"spark.foreglow.sampling_rate\":\"0.1\",\"spark.foreglow.run\":\"r\",\"spark.foreglow.jobs\":\"2\"",
@@ -192,7 +192,7 @@ fn a_run_of_several_jobs_lasts_from_the_first_to_the_last_and_is_whole_or_failed
 }
 
 #[test]
-fn a_training_run_is_told_from_others_by_its_labels() {
+fn the_labels_of_a_training_run_are_part_of_its_workload() {
     let training = changed(
         "\"spark.foreglow.sampling_rate\":\"0.1\"",
         "\"spark.foreglow.sampling_rate\":\"0.1\",\"spark.foreglow.optimizer\":\"adam\",\"spark.foreglow.average_every\":\"3\",\
@@ -225,7 +225,7 @@ fn a_clock_that_was_set_back_gives_no_negative_time() {
 }
 
 #[test]
-fn labels_that_are_missing_or_contradicted_are_named_all_at_once() {
+fn missing_and_contradictory_labels_are_reported() {
     let application = read(LOG.as_bytes(), 4096).unwrap();
     let run = &application.runs().unwrap()[0];
     let error = run.sample(&Labels::default(), "0.1.0").unwrap_err();
@@ -246,7 +246,7 @@ fn labels_that_are_missing_or_contradicted_are_named_all_at_once() {
 }
 
 #[test]
-fn a_real_log_has_its_warm_up_left_out_and_a_run_for_each_measured_job() {
+fn a_real_log_has_one_run_per_measured_job_and_none_for_the_warm_up() {
     let application = read(REAL, 1 << 16).unwrap();
     let runs = application.runs().unwrap();
     let rates: Vec<Option<String>> =
@@ -261,7 +261,7 @@ fn a_real_log_has_its_warm_up_left_out_and_a_run_for_each_measured_job() {
 }
 
 #[test]
-fn the_events_of_a_newer_spark_are_passed_over() {
+fn events_of_newer_spark_versions_are_skipped() {
     let real = String::from_utf8_lossy(REAL);
     let newer =
         real.replace("\"Spark Version\":\"3.5.9\"", "\"Spark Version\":\"9.0.0\",\"Format\":{\"Name\":[1,null]}");
@@ -289,7 +289,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_real_log_may_be_cut_anywhere(end in 0..REAL.len()) {
+    fn a_real_log_may_be_truncated_anywhere(end in 0..REAL.len()) {
         is_harmless(&REAL[..end]);
     }
 
@@ -309,7 +309,7 @@ proptest! {
     }
 
     #[test]
-    fn a_real_log_may_have_lost_and_repeated_lines(keep in prop::collection::vec(0_u8..4, 200)) {
+    fn a_real_log_may_have_missing_and_repeated_lines(keep in prop::collection::vec(0_u8..4, 200)) {
         let lines = REAL.split_inclusive(|byte| *byte == b'\n');
         let kept: Vec<u8> = lines.zip(keep.iter().cycle()).flat_map(|(line, keep)| line.repeat(usize::from(*keep).min(2))).collect();
         is_harmless(&kept);

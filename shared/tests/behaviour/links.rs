@@ -44,14 +44,14 @@ fn out_of_memory() -> IncompleteRun {
 }
 
 #[test]
-fn a_link_of_the_first_version_opens_and_asks_that_the_predicted_time_meets_the_deadline() {
+fn a_link_of_the_first_version_opens_with_probability_one_half() {
     let mut expected = measured();
     expected.question.probability = 0.5;
     assert_eq!(View::from_link(FIRST_VERSION), Ok(expected));
 }
 
 #[test]
-fn a_link_with_runs_that_were_left_out_opens_as_it_did() {
+fn a_stored_link_with_excluded_runs_still_opens() {
     let mut expected = measured();
     expected.question.probability = 0.9;
     expected.question.budget = Some(2.5);
@@ -64,7 +64,7 @@ fn a_link_with_runs_that_were_left_out_opens_as_it_did() {
 }
 
 #[test]
-fn what_a_question_and_a_job_lack_takes_no_room_in_a_link() {
+fn empty_fields_are_omitted_from_a_link() {
     let json = serde_json::to_value(measured()).unwrap();
     let names = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<String>>();
     assert_eq!(names(&json), ["context", "observations", "question"]);
@@ -76,7 +76,7 @@ fn what_a_question_and_a_job_lack_takes_no_room_in_a_link() {
 }
 
 #[test]
-fn the_memory_that_executors_held_travels_with_the_link() {
+fn peak_memory_round_trips_through_a_link() {
     let mut view = measured();
     view.job.peaks = vec![PeakMemory { cores_per_executor: 2, partition_size: 40, peak_mib: 517 }];
     assert_eq!(View::from_link(&view.to_fragment()), Ok(view.clone()));
@@ -86,7 +86,7 @@ fn the_memory_that_executors_held_travels_with_the_link() {
 }
 
 #[test]
-fn runs_that_did_not_complete_travel_with_the_link() {
+fn incomplete_runs_round_trip_through_a_link() {
     let mut view = measured();
     let timed_out = IncompleteOutcome::TimedOut;
     view.job.incomplete = vec![
@@ -97,7 +97,7 @@ fn runs_that_did_not_complete_travel_with_the_link() {
 }
 
 #[test]
-fn pinned_configurations_travel_with_the_link_and_none_of_them_is_empty() {
+fn pinned_configurations_round_trip_through_a_link_and_must_not_be_empty() {
     let mut view = measured();
     view.pins = vec![WhatIf { executors: 3, cores_per_executor: 2 }, WhatIf { executors: 1, cores_per_executor: 1 }];
     assert_eq!(View::from_link(&view.to_fragment()), Ok(view.clone()));
@@ -106,7 +106,7 @@ fn pinned_configurations_travel_with_the_link_and_none_of_them_is_empty() {
 }
 
 #[test]
-fn runs_that_were_left_out_travel_beside_the_job_that_is_asked() {
+fn excluded_runs_are_stored_outside_the_job() {
     let mut view = measured();
     let left_out = view.job.observations.remove(1);
     view.left_out = LeftOut { observations: vec![left_out], incomplete: vec![out_of_memory()] };
@@ -120,7 +120,7 @@ fn runs_that_were_left_out_travel_beside_the_job_that_is_asked() {
 }
 
 #[test]
-fn a_short_link_asks_the_same_question_about_the_job_it_names() {
+fn a_short_link_round_trips_and_names_its_job() {
     let view = measured();
     let short = ShortLink::new(&view.job.context, view.question.clone());
     let fragment = short.to_fragment();
@@ -144,7 +144,7 @@ fn sixty() -> View {
 }
 
 #[test]
-fn a_link_opens_to_the_view_that_was_shared_from_any_of_its_forms() {
+fn a_link_opens_from_any_of_its_forms() {
     let view = measured();
     let link = view.to_link("http://127.0.0.1:8080/index.html#v1.old");
     assert!(link.starts_with("http://127.0.0.1:8080/index.html#v1.") && link.matches('#').count() == 1);
@@ -193,7 +193,7 @@ fn a_link_from_a_newer_version_names_it() {
 }
 
 #[test]
-fn what_is_no_link_says_so() {
+fn text_that_is_not_a_link_is_rejected() {
     for text in ["", "#", "https://foreglow.example/", "#v0.AAAA", "#v.AAAA", "v1", "#V1.AAAA", "ünïcode#é"] {
         assert_eq!(View::from_link(text), Err(LinkError::NotALink), "{text}");
     }
@@ -201,7 +201,7 @@ fn what_is_no_link_says_so() {
 }
 
 #[test]
-fn a_link_to_something_that_is_no_question_is_refused() {
+fn a_link_with_an_invalid_question_is_rejected() {
     let refused = |change: fn(&mut View)| {
         let mut view = measured();
         change(&mut view);
@@ -245,7 +245,7 @@ fn any_view() -> impl Strategy<Value = View> {
 
 proptest! {
     #[test]
-    fn every_view_comes_back_from_its_link_as_it_was(view in any_view()) {
+    fn every_view_round_trips_through_its_link(view in any_view()) {
         let fragment = view.to_fragment();
         prop_assert!(fragment.starts_with(FRAGMENT_PREFIX));
         prop_assert!(fragment.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)));

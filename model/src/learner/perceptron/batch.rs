@@ -162,7 +162,7 @@ mod tests {
     use crate::learner::Table;
 
     #[test]
-    fn the_gradient_is_what_small_steps_find() {
+    fn the_gradient_equals_finite_differences() {
         let features = vec![vec![0.5, 1.0], vec![0.25, 1.0], vec![0.25, 1.0], vec![1.0, 0.1]];
         let table = Table { features, target: vec![1.0, 0.6, 0.5, 0.2] };
         let targets = Targets::of(&table);
