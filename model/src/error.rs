@@ -32,7 +32,7 @@ pub enum FitError {
     },
     /// All runs were stopped at a time limit.
     #[error(
-        "none of the {runs} runs completed, and times that are only lower bounds say nothing of how long it takes; let some of them run to the end"
+        "none of the {runs} runs completed, and lower bounds alone cannot be fitted; let some of them run to the end"
     )]
     AllStopped {
         /// Number of runs.
@@ -84,8 +84,8 @@ pub enum FitError {
     NoSharedConfiguration,
     /// No two configurations differ in one resource only.
     #[error(
-        "no two configurations differ in the executors alone or in the cores alone, so that no effect can be told from the \
-         others; collect two that do"
+        "no two configurations differ in the executors alone or in the cores alone, so the effects cannot be separated; \
+         collect two that do"
     )]
     NoFeatureAlone,
 }
@@ -112,7 +112,7 @@ pub enum DecideError {
     #[error("the budget is {0}; it must be an amount of money above 0")]
     Budget(f64),
     /// The probability is outside (0, 1).
-    #[error("the probability is {0}; it must lie between 0 and 1, such as 0.9")]
+    #[error("the probability is {0}; it must be between 0 and 1, such as 0.9")]
     Probability(f64),
     /// The price sheet is invalid or lacks a price.
     #[error("the price sheet cannot be used: {0}")]
@@ -138,6 +138,6 @@ pub enum MetricError {
     #[error("a measured time is {0} s; it must be a number of seconds above 0")]
     Actual(f64),
     /// A prediction is not finite.
-    #[error("a predicted time is {0} s; leave predictions that are unknown out, and say how many")]
+    #[error("a predicted time is {0} s; leave out unknown predictions, and report how many there are")]
     Predicted(f64),
 }

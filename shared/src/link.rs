@@ -85,7 +85,7 @@ impl LeftOut {
 #[non_exhaustive]
 pub enum LinkError {
     /// The text is not a Foreglow link.
-    #[error("it is not a Foreglow link; a link ends in #v1. and letters")]
+    #[error("it is not a Foreglow link; a link ends with #v1. followed by letters and digits")]
     NotALink,
     /// The link was written by a newer version.
     #[error("this link is from a newer Foreglow (format v{0}); open it with that version")]
@@ -94,7 +94,7 @@ pub enum LinkError {
     #[error("this link is damaged ({0}); copy the whole link again")]
     Damaged(&'static str),
     /// The link unpacks to content that this version does not understand.
-    #[error("this link holds no view ({0}); make a new one with Share or `foreglow link`")]
+    #[error("this link cannot be used ({0}); make a new one with Share or `foreglow link`")]
     Form(String),
 }
 
@@ -140,7 +140,7 @@ impl View {
         let form = |what: &str| Err(LinkError::Form(what.to_owned()));
         check_question(&self.question)?;
         if self.has_zero_configuration() {
-            return form(NOTHING_IN_IT);
+            return form(ZERO_CONFIGURATION);
         }
         let sound = |run: &Observation| {
             run.completion_time_secs.is_finite()
@@ -150,7 +150,7 @@ impl View {
                 && run.startup_secs.is_none_or(|secs| secs.is_finite() && secs >= 0.0)
         };
         if !self.job.observations.iter().chain(&self.left_out.observations).all(sound) {
-            return form("it has a time or a sampling rate that is none");
+            return form("a run has an invalid time or sampling rate");
         }
         let sound = |run: &IncompleteRun| {
             run.sampling_rate > 0.0
@@ -158,11 +158,11 @@ impl View {
                 && run.at_least_secs.is_none_or(|secs| secs.is_finite() && secs > 0.0)
         };
         if !self.job.incomplete.iter().chain(&self.left_out.incomplete).all(sound) {
-            return form("it has a run without a time or a sampling rate that is one");
+            return form("an incomplete run has an invalid time or sampling rate");
         }
         if self.job.peaks.iter().any(|peak| [peak.cores_per_executor, peak.partition_size, peak.peak_mib].contains(&0))
         {
-            return form("it has an executor that held nothing");
+            return form("a peak memory entry contains a zero");
         }
         Ok(())
     }
@@ -178,7 +178,7 @@ impl View {
     }
 }
 
-const NOTHING_IN_IT: &str = "it has a configuration with nothing in it";
+const ZERO_CONFIGURATION: &str = "a configuration has zero executors, cores or memory";
 
 /// Checks the ranges that the types of a question do not enforce.
 pub(crate) fn check_question(question: &Question) -> Result<(), LinkError> {
@@ -187,7 +187,7 @@ pub(crate) fn check_question(question: &Question) -> Result<(), LinkError> {
         return Err(LinkError::Form(error.to_string()));
     }
     if question.executors.is_empty() || question.cores_per_executor.is_empty() {
-        return form("it names no configuration to choose from");
+        return form("the question has no configurations to choose from");
     }
     let what_if = question.what_if;
     let counts = [&question.executors, &question.cores_per_executor].into_iter().flatten();
@@ -195,16 +195,16 @@ pub(crate) fn check_question(question: &Question) -> Result<(), LinkError> {
         .chain([&question.memory_per_executor_mib, &what_if.executors, &what_if.cores_per_executor])
         .any(|n| *n == 0)
     {
-        return form(NOTHING_IN_IT);
+        return form(ZERO_CONFIGURATION);
     }
     if question.deadline_secs.is_some_and(|secs| !(secs.is_finite() && secs > 0.0)) {
-        return form("its deadline is no time");
+        return form("its deadline is not a number of seconds above 0");
     }
     if question.budget.is_some_and(|money| !(money.is_finite() && money > 0.0)) {
-        return form("its budget is no money");
+        return form("its budget is not an amount above 0");
     }
     if !(question.probability > 0.0 && question.probability < 1.0) {
-        return form("its probability is none");
+        return form("its probability is not between 0 and 1");
     }
     Ok(())
 }

@@ -11,13 +11,14 @@ use serde::de::{Deserialize as _, Deserializer, Error as _};
 /// Deserializes an RFC 3339 timestamp, such as `2026-01-31T10:00:00Z`.
 pub(crate) fn timestamp<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
     let text = String::deserialize(deserializer)?;
-    moment(&text).ok_or_else(|| D::Error::custom(format_args!("{text:?} is no moment such as 2026-01-31T10:00:00Z")))
+    moment(&text)
+        .ok_or_else(|| D::Error::custom(format_args!("{text:?} is not a timestamp such as 2026-01-31T10:00:00Z")))
 }
 
 /// Deserializes a date, such as `2026-01-31`.
 pub(crate) fn date<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Date, D::Error> {
     let text = String::deserialize(deserializer)?;
-    day(&text).ok_or_else(|| D::Error::custom(format_args!("{text:?} is no date such as 2026-01-31")))
+    day(&text).ok_or_else(|| D::Error::custom(format_args!("{text:?} is not a date such as 2026-01-31")))
 }
 
 /// Parses a date such as `2026-01-31`; `None` if the text is not one.

@@ -24,7 +24,7 @@ pub enum ReadError {
     NotText(usize),
     /// A required column is missing from the CSV header.
     #[error(
-        "line 1: the column {0} is missing; the CSV has the sample's names joined by dots, such as configuration.executors"
+        "line 1: the column {0} is missing; CSV columns are the names of the sample format joined by dots, such as configuration.executors"
     )]
     Header(&'static str),
     /// A line cannot be read.

@@ -159,7 +159,7 @@ pub enum SampleError {
         must: &'static str,
     },
     /// The outcome requires a time, which is missing.
-    #[error("the outcome {outcome} needs completion_time_secs, and there is none")]
+    #[error("completion_time_secs is missing; the outcome {outcome} requires it")]
     MissingTime {
         /// The outcome, in the word of the format.
         outcome: &'static str,

@@ -193,13 +193,13 @@ impl fmt::Display for Exclusion {
                 write!(
                     f,
                     "a run with {cores}, {memory_per_executor_mib} MiB for each executor and partitions of {partition_size} \
-                     images went over its memory; give executors more memory or fewer cores"
+                     images ran out of memory; give executors more memory or fewer cores"
                 )
             }
             Self::ExpectedOutOfMemory { peak_memory_mib, memory_per_executor_mib } => write!(
                 f,
-                "each executor is expected to need {peak_memory_mib} MiB and has {memory_per_executor_mib}, as far as the \
-                 memory that others held says; give executors more memory or fewer cores"
+                "each executor is expected to need {peak_memory_mib} MiB and has {memory_per_executor_mib}, according \
+                 to the peak memory of other runs; give executors more memory or fewer cores"
             ),
         }
     }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 /// The watcher cancelled a calculation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the calculation was cancelled; start it again to have its answer")]
+#[error("the calculation was cancelled; start it again")]
 pub struct Cancelled;
 
 /// Counts steps and reports them to a watcher.

@@ -224,7 +224,9 @@ fn unfitted(scenario: Scenario, reason: String) -> ScenarioRow {
 /// Returns the MAPE, percent, or the reason why it is undefined.
 fn error(runs: &[(f64, Option<f64>)]) -> Result<f64, String> {
     if runs.is_empty() {
-        return Err("no sample has sampling rate 1 to test it on; collect a configuration at sampling rate 1".into());
+        return Err(
+            "there is no sample at sampling rate 1 to test it on; collect a configuration at sampling rate 1".into()
+        );
     }
     let known: Vec<(f64, f64)> = runs.iter().filter_map(|(t, predicted)| Some((*t, (*predicted)?))).collect();
     if known.len() < runs.len() {

@@ -31,7 +31,7 @@ pub struct Simulation {
 #[non_exhaustive]
 pub enum SimulationError {
     /// The log contains no tasks of the run.
-    #[error("none of its tasks is in the log, so that there is nothing to simulate; run it again")]
+    #[error("the log contains none of its tasks, so there is nothing to simulate; run it again")]
     NoTasks,
 }
 

@@ -60,7 +60,7 @@ pub struct Labels(BTreeMap<&'static str, String>);
 #[non_exhaustive]
 pub enum LabelError {
     /// Required labels are in neither the log nor the flags.
-    #[error("the log does not say {}; give {}", names(.0), flags(.0))]
+    #[error("the log lacks {}; give {}", names(.0), flags(.0))]
     Missing(Vec<Label>),
     /// A value is invalid.
     #[error("{LABEL_PREFIX}{name} is {value:?}; it must be {must}")]
@@ -73,7 +73,7 @@ pub enum LabelError {
         must: &'static str,
     },
     /// The log and a flag contradict each other.
-    #[error("the log says {name} {log:?} and {flag} says {given:?}; leave {flag} out, or import this log by itself")]
+    #[error("{name} is {log:?} in the log and {given:?} by {flag}; leave {flag} out, or import this log by itself")]
     Conflict {
         /// Name of the label.
         name: &'static str,
@@ -87,7 +87,7 @@ pub enum LabelError {
 }
 
 fn names(labels: &[Label]) -> String {
-    list(labels.iter().map(|label| label.name), "or")
+    list(labels.iter().map(|label| label.name), "and")
 }
 
 fn flags(labels: &[Label]) -> String {

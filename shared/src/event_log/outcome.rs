@@ -71,12 +71,14 @@ impl Run<'_> {
         let (there, missing) = (self.jobs.len() as u64, self.missing_jobs());
         if missing > 0 && of_job.is_none() {
             let all = there + missing;
-            parts.push(format!("{there} of its {all} jobs have an end in the log: it still runs, or was killed"));
+            parts.push(format!(
+                "{there} of {all} jobs have an end in the log: the run is still in progress, or was killed"
+            ));
         }
         if let [(id, reason), ..] = lost.as_slice() {
             let others = lost.len() - 1;
             let others = if others == 0 { String::new() } else { format!(" and {others} more") };
-            parts.push(format!("executor {id}{others} went while it ran: {}", first_line(reason)));
+            parts.push(format!("executor {id}{others} was lost during the run: {}", first_line(reason)));
         }
         if let (Some(task), None) = (task, of_job) {
             let (index, executor, reason) = (task.index, &task.executor, &task.reason);
@@ -96,7 +98,7 @@ impl Run<'_> {
         let at_first = self.application.executors_at(self.submitted_ms).count() as u64;
         if self.application.has_dynamic_allocation() && at_first != u64::from(executors) {
             return Some(format!(
-                "its executors came and went with the load, {at_first} at first and {executors} at most; set spark.dynamicAllocation.enabled=false"
+                "dynamic allocation changed the number of executors, from {at_first} at first to {executors} at most; set spark.dynamicAllocation.enabled=false"
             ));
         }
         let asked = self.asked();
@@ -104,13 +106,12 @@ impl Run<'_> {
         if differs(asked.0, executors) || differs(asked.1, cores_per_executor) {
             let say = |count: Option<u32>, ran: u32| count.unwrap_or(ran);
             return Some(format!(
-                "{} executors of {} cores were asked for, and {executors} of {cores_per_executor} ran",
+                "{} executors with {} cores each were requested, and {executors} with {cores_per_executor} ran",
                 say(asked.0, executors),
                 say(asked.1, cores_per_executor)
             ));
         }
-        (self.ended_ms == self.submitted_ms)
-            .then(|| "it took less than the millisecond that the log counts in".to_owned())
+        (self.ended_ms == self.submitted_ms).then(|| "it took less than 1 ms, the resolution of the log".to_owned())
     }
 
     /// Returns the requested E and C: from Foreglow's labels or from Spark's properties, which
@@ -136,7 +137,9 @@ impl Run<'_> {
         let late = self.executors().filter(|executor| executor.added_ms > self.submitted_ms);
         if let Some(latest) = late.map(|executor| executor.added_ms).max() {
             let secs = latest.saturating_sub(self.submitted_ms) as f64 / 1000.0;
-            notes.push(format!("the last executor came {secs} s after the first job, and the time holds that wait"));
+            notes.push(format!(
+                "the last executor started {secs} s after the first job, and the time includes that wait"
+            ));
         }
         let lost: u64 = self.stages().values().map(|stage| stage.lost_tasks()).sum();
         if lost > 0 {
@@ -147,5 +150,5 @@ impl Run<'_> {
 }
 
 fn first_line(text: &str) -> &str {
-    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no reason is in the log")
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("the log gives no reason")
 }

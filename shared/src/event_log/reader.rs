@@ -37,7 +37,7 @@ pub enum EventLogError {
     Empty,
     /// None of the lines is an event.
     #[error(
-        "it is no Spark event log: none of its lines is an event; give a file that Spark wrote with spark.eventLog.enabled=true"
+        "it is not a Spark event log: none of its lines is an event; give a file that Spark wrote with spark.eventLog.enabled=true"
     )]
     NoEvents,
 }

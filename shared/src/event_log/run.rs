@@ -25,7 +25,7 @@ pub struct Run<'a> {
 #[non_exhaustive]
 pub enum NoRun {
     /// The log has no jobs.
-    #[error("it has no job: the application did nothing on its executors, or the log ends before it did")]
+    #[error("the log has no jobs: the application ran nothing on its executors, or the log ends too early")]
     NoJob,
     /// All jobs are warm-up jobs.
     #[error("its jobs only warm the executors up; the log ends before anything was measured")]

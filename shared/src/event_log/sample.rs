@@ -22,7 +22,7 @@ pub enum NoSample {
     #[error(transparent)]
     Label(#[from] LabelError),
     /// The log has no executors.
-    #[error("the log does not say on which executors it ran: their events were lost; run it again")]
+    #[error("the log has no executor events; run it again")]
     NoExecutors,
     /// A value is out of range.
     #[error(transparent)]

@@ -67,7 +67,7 @@ impl Field {
             Self::Epochs => "epochs",
             Self::BatchSize => "batch size",
             Self::MemoryPerExecutorMib => "memory per executor, MiB",
-            Self::PartitionSize => "images of a partition",
+            Self::PartitionSize => "images per partition",
         }
     }
 

@@ -27,10 +27,10 @@ pub enum TableError {
     #[error("it is not text (byte {0}); give a table as CSV")]
     NotText(usize),
     /// The table has no header or no row.
-    #[error("there are no rows in it; give a table with a header and one run a row")]
+    #[error("the table has no rows; give a header and one run per row")]
     Empty,
     /// A row is not valid CSV.
-    #[error("line {line}: it is no row of the table ({reason})")]
+    #[error("line {line}: this is not a row of the table ({reason})")]
     Row {
         /// Line number, from 1.
         line: u64,
@@ -38,10 +38,10 @@ pub enum TableError {
         reason: String,
     },
     /// A field has neither a column nor a constant.
-    #[error("{0} is not known; choose its column, or say it for all rows")]
+    #[error("{0} is unknown; choose its column, or give one value for all rows")]
     Missing(&'static str),
     /// A cell has an invalid value.
-    #[error("line {line}: {field} is {text:?}; it must be {must}. Choose another column, or mend the file")]
+    #[error("line {line}: {field} is {text:?}; it must be {must}. Choose another column, or correct the file")]
     Cell {
         /// Line number, from 1.
         line: u64,

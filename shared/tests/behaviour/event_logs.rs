@@ -147,9 +147,9 @@ fn a_run_that_differs_from_its_request_does_not_count_as_completed() {
     let of = |from: &str, to: &str| outcome(&changed(from, to));
     assert_eq!(outcome(LOG).0, Outcome::Failed);
     let (asked, reason) = of("\"spark.executor.cores\":\"2\"", "\"spark.executor.cores\":\"4\"");
-    assert_eq!((asked, &*reason), (Outcome::Failed, "1 executors of 4 cores were asked for, and 1 of 2 ran"));
+    assert_eq!((asked, &*reason), (Outcome::Failed, "1 executors with 4 cores each were requested, and 1 with 2 ran"));
     let lost = of("\"Timestamp\":4000", "\"Timestamp\":3100");
-    assert_eq!((lost.0, &*lost.1), (Outcome::Failed, "executor 0 went while it ran: killed"));
+    assert_eq!((lost.0, &*lost.1), (Outcome::Failed, "executor 0 was lost during the run: killed"));
     let killed = changed("\"Timestamp\":4000", "\"Timestamp\":3100")
         .replace("killed\"}", "Container killed by YARN for exceeding physical memory limits\"}");
     assert_eq!(outcome(&killed).0, Outcome::OutOfMemory);
@@ -167,7 +167,7 @@ fn a_run_of_several_jobs_is_complete_from_first_to_last_or_failed() {
         "\"spark.foreglow.sampling_rate\":\"0.1\",\"spark.foreglow.run\":\"r\",\"spark.foreglow.jobs\":\"2\"",
     );
     let (half, reason) = outcome(&labelled);
-    let sentence = "1 of its 2 jobs have an end in the log: it still runs, or was killed";
+    let sentence = "1 of 2 jobs have an end in the log: the run is still in progress, or was killed";
     assert_eq!((half, &*reason), (Outcome::Failed, sentence));
 
     let job = |log: &str, from: &str, to: &str| {
@@ -229,7 +229,7 @@ fn missing_and_contradictory_labels_are_reported() {
     let application = read(LOG.as_bytes(), 4096).unwrap();
     let run = &application.runs().unwrap()[0];
     let error = run.sample(&Labels::default(), "0.1.0").unwrap_err();
-    let sentence = "the log does not say mode, image_px, images, batch_size, partition_size or epochs; \
+    let sentence = "the log lacks mode, image_px, images, batch_size, partition_size and epochs; \
         give --mode, --image-px, --images, --batch-size, --partition-size and --epochs";
     assert_eq!(error.to_string(), sentence);
     let mut given = labels();

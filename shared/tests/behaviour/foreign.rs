@@ -64,7 +64,7 @@ fn the_first_invalid_cell_is_reported_with_its_line() {
         ("2,1,101,1", r#"how much of the job ran is "101"; it must be at most 100"#),
         ("2,1,10,0", r#"completion time is "0"; it must be a number above 0"#),
         ("2,1,10,inf", r#"completion time is "inf""#),
-        ("2,1,10", "line 3: it is no row of the table"),
+        ("2,1,10", "line 3: this is not a row of the table"),
     ] {
         let error = jobs(&format!("nodes,cores,percent,time\n1,1,10,5\n{row}\n")).unwrap_err().to_string();
         assert!(error.contains(expected), "{row}: {error}");

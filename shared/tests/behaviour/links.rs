@@ -82,7 +82,7 @@ fn peak_memory_round_trips_through_a_link() {
     assert_eq!(View::from_link(&view.to_fragment()), Ok(view.clone()));
     view.job.peaks[0].peak_mib = 0;
     let error = View::from_link(&view.to_fragment()).unwrap_err();
-    assert!(error.to_string().contains("an executor that held nothing"), "{error}");
+    assert!(error.to_string().contains("a peak memory entry contains a zero"), "{error}");
 }
 
 #[test]
@@ -210,19 +210,22 @@ fn a_link_with_an_invalid_question_is_rejected() {
             other => panic!("{other:?}"),
         }
     };
-    assert!(refused(|view| view.question.executors.clear()).contains("no configuration"));
-    assert!(refused(|view| view.question.cores_per_executor.push(0)).contains("nothing in it"));
-    assert!(refused(|view| view.question.memory_per_executor_mib = 0).contains("nothing in it"));
-    assert!(refused(|view| view.question.what_if = WhatIf { executors: 0, cores_per_executor: 1 }).contains("nothing"));
-    assert!(refused(|view| view.job.observations[0].completion_time_secs = -1.0).contains("a time or a sampling rate"));
-    assert!(refused(|view| view.job.observations[0].sampling_rate = 1.5).contains("a time or a sampling rate"));
+    assert!(refused(|view| view.question.executors.clear()).contains("no configurations"));
+    assert!(refused(|view| view.question.cores_per_executor.push(0)).contains("zero executors, cores or memory"));
+    assert!(refused(|view| view.question.memory_per_executor_mib = 0).contains("zero executors, cores or memory"));
+    assert!(
+        refused(|view| view.question.what_if = WhatIf { executors: 0, cores_per_executor: 1 })
+            .contains("zero executors")
+    );
+    assert!(refused(|view| view.job.observations[0].completion_time_secs = -1.0).contains("a run has an invalid time"));
+    assert!(refused(|view| view.job.observations[0].sampling_rate = 1.5).contains("a run has an invalid time"));
     assert!(
         refused(|view| view.job.incomplete.push(IncompleteRun { at_least_secs: Some(-1.0), ..out_of_memory() }))
-            .contains("without a time")
+            .contains("an incomplete run has an invalid time")
     );
     assert!(
         refused(|view| view.job.incomplete.push(IncompleteRun { executors: 0, ..out_of_memory() }))
-            .contains("nothing in it")
+            .contains("zero executors, cores or memory")
     );
     assert!(refused(|view| view.question.deadline_secs = Some(0.0)).contains("deadline"));
     assert!(refused(|view| view.question.budget = Some(-1.0)).contains("budget"));

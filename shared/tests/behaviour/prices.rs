@@ -21,7 +21,7 @@ fn cost_is_the_sum_of_all_prices_times_the_hours() {
 #[test]
 fn an_invalid_date_is_rejected_with_an_example() {
     let error = PriceSheet::from_json(r#"{"name":"mine","date":"31.1.2026","currency":"EUR"}"#).unwrap_err();
-    assert!(error.to_string().contains(r#""31.1.2026" is no date such as 2026-01-31"#), "{error}");
+    assert!(error.to_string().contains(r#""31.1.2026" is not a date such as 2026-01-31"#), "{error}");
 }
 
 #[test]
