@@ -171,7 +171,7 @@ struct Part<'a> {
 }
 
 /// Buffers for one row of a region.
-struct Row {
+struct RowBuffers {
     logs: Vec<f64>,
     secs: Vec<f64>,
     costs: Vec<f64>,
@@ -182,7 +182,7 @@ impl Scan<'_> {
     /// Scans every `step`-th row of a region.
     fn region(&mut self, region: &Region, step: usize) {
         let columns = region.columns.clone();
-        let mut row = Row::of(columns.len());
+        let mut row = RowBuffers::of(columns.len());
         let probability = self.question.probability;
         // The predicted time is the median, so probabilities up to 1/2 need no margin.
         let margin = (probability > 0.5).then(|| region.margin(probability));
@@ -219,7 +219,7 @@ impl Scan<'_> {
         (index, executors): (usize, u32),
         (block, places): (Range<usize>, Range<usize>),
         margin: Option<Margin>,
-        row: &mut Row,
+        row: &mut RowBuffers,
     ) {
         let mut part = row.part(block.clone());
         part.secs.copy_from_slice(part.logs);
@@ -259,7 +259,7 @@ impl Scan<'_> {
     }
 }
 
-impl Row {
+impl RowBuffers {
     fn of(width: usize) -> Self {
         let room = || vec![0.0; width];
         Self { logs: room(), secs: room(), costs: room(), goals: room() }

@@ -4,7 +4,7 @@ use foreglow_shared::sort;
 use serde::{Deserialize, Serialize};
 
 use crate::learner::{Cancelled, Grid, Work};
-use crate::published::row::{Row, rates_below_one};
+use crate::published::row::{AveragedRun, rates_below_one};
 use crate::published::scenario::Shape;
 use crate::published::single::Single;
 use crate::published::{Choice, Hierarchy, Place, Scenario};
@@ -51,7 +51,7 @@ impl Curve {
     /// cancelled.
     pub(crate) fn fit(
         scenario: Scenario,
-        rows: &[Row],
+        rows: &[AveragedRun],
         grid: Grid,
         work: &mut Work<'_>,
     ) -> Result<(Self, Vec<Choice>), Halt> {
@@ -68,7 +68,7 @@ impl Curve {
     /// rates.
     pub(crate) fn refit(
         scenario: Scenario,
-        rows: &[Row],
+        rows: &[AveragedRun],
         grid: Grid,
         work: &mut Work<'_>,
     ) -> Result<(Self, Vec<Choice>), Halt> {
@@ -101,7 +101,7 @@ impl Curve {
     }
 
     /// Returns the time at a row's features, seconds; `None` if it is not finite and above 0.
-    pub(crate) fn at(&self, row: &Row) -> Option<f64> {
+    pub(crate) fn at(&self, row: &AveragedRun) -> Option<f64> {
         let secs = match self {
             Self::Single(single) => Some(single.secs(row)),
             Self::Levels(features, hierarchy) => hierarchy.at(&transform(features, row.setting)),
@@ -115,9 +115,10 @@ fn transform(features: &[Feature], setting: Setting) -> Vec<f64> {
 }
 
 /// Whether two rows differ in this feature and in no other.
-fn varies_alone(rows: &[Row], feature: Feature) -> bool {
-    let others =
-        |row: &Row| Feature::ALL.map(|other| if other == feature { 0 } else { other.value(row.setting).to_bits() });
+fn varies_alone(rows: &[AveragedRun], feature: Feature) -> bool {
+    let others = |row: &AveragedRun| {
+        Feature::ALL.map(|other| if other == feature { 0 } else { other.value(row.setting).to_bits() })
+    };
     let mut keys: Vec<_> = rows.iter().map(others).collect();
     sort(&mut keys);
     keys.windows(2).any(|pair| pair[0] == pair[1])

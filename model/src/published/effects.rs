@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::learner::{Grid, Work};
 use crate::published::machine::Machine;
-use crate::published::row::{Row, average};
+use crate::published::row::{AveragedRun, average};
 use crate::published::scaled_time::scaled_times;
 use crate::published::{Curve, Halt, Hierarchy};
 use crate::{Feature, FitError, Scenario, Setting};
@@ -40,7 +40,7 @@ impl Effects {
         let mut rows = average(observations)?;
         rows.retain(|row| scenario.trains_at(row.setting.sampling_rate));
         if let Some(machine) = Machine::of(context) {
-            let held: Vec<Row> = rows.iter().filter(|row| machine.holds(row.setting)).copied().collect();
+            let held: Vec<AveragedRun> = rows.iter().filter(|row| machine.holds(row.setting)).copied().collect();
             if Self::of(scenario, &held).is_ok() {
                 rows = held;
             }
@@ -48,7 +48,7 @@ impl Effects {
         Self::of(scenario, &rows)
     }
 
-    fn of(scenario: Scenario, rows: &[Row]) -> Result<Self, FitError> {
+    fn of(scenario: Scenario, rows: &[AveragedRun]) -> Result<Self, FitError> {
         let watch = &mut |_, _| ControlFlow::Continue(());
         let work = &mut Work::new(1, watch);
         let curve = match Curve::fit(scenario, rows, Grid::Linear, work) {

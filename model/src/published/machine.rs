@@ -9,7 +9,7 @@ use foreglow_shared::{Context, Engine};
 
 use crate::Setting;
 use crate::published::Curve;
-use crate::published::row::Row;
+use crate::published::row::AveragedRun;
 
 /// Hardware threads shared by all executors.
 #[derive(Clone, Copy)]
@@ -32,7 +32,7 @@ impl Machine {
 
     /// Predicts the time of a row, seconds. An oversubscribed row gets the time of the fastest
     /// fitted configuration within the limit that has no more executors and cores, if there is one.
-    pub(super) fn secs(self, curve: &Curve, fitted: &[Row], row: &Row) -> Option<f64> {
+    pub(super) fn secs(self, curve: &Curve, fitted: &[AveragedRun], row: &AveragedRun) -> Option<f64> {
         if self.holds(row.setting) {
             return curve.at(row);
         }
@@ -41,9 +41,9 @@ impl Machine {
                 && setting.executors <= row.setting.executors
                 && setting.cores_per_executor <= row.setting.cores_per_executor
         };
-        let at = |other: &Row| {
+        let at = |other: &AveragedRun| {
             let Setting { executors, cores_per_executor, .. } = other.setting;
-            curve.at(&Row { setting: Setting { executors, cores_per_executor, ..row.setting }, ..*row })
+            curve.at(&AveragedRun { setting: Setting { executors, cores_per_executor, ..row.setting }, ..*row })
         };
         let fastest = fitted.iter().filter(|other| smaller(other.setting)).filter_map(at).min_by(f64::total_cmp);
         fastest.or_else(|| curve.at(row))
