@@ -3,6 +3,7 @@
 use foreglow_shared::sort;
 use serde::{Deserialize, Serialize};
 
+use crate::capacity::Capacity;
 use crate::learner::{Cancelled, Grid, Work};
 use crate::published::row::{AveragedRun, rates_below_one};
 use crate::published::scenario::Shape;
@@ -107,6 +108,26 @@ impl Curve {
             Self::Levels(features, hierarchy) => hierarchy.at(&transform(features, row.setting)),
         };
         secs.filter(|secs| secs.is_finite() && *secs > 0.0)
+    }
+
+    /// Returns the time of a row on a machine with `capacity`, seconds. An oversubscribed row gets the
+    /// time of the fastest fitted configuration within the capacity that has no more executors and
+    /// cores, if there is one.
+    pub(super) fn at_within(&self, capacity: Capacity, fitted: &[AveragedRun], row: &AveragedRun) -> Option<f64> {
+        if !capacity.is_exceeded_by(row.setting) {
+            return self.at(row);
+        }
+        let is_smaller = |setting: Setting| {
+            !capacity.is_exceeded_by(setting)
+                && setting.executors <= row.setting.executors
+                && setting.cores_per_executor <= row.setting.cores_per_executor
+        };
+        let at = |other: &AveragedRun| {
+            let Setting { executors, cores_per_executor, .. } = other.setting;
+            self.at(&AveragedRun { setting: Setting { executors, cores_per_executor, ..row.setting }, ..*row })
+        };
+        let fastest = fitted.iter().filter(|other| is_smaller(other.setting)).filter_map(at).min_by(f64::total_cmp);
+        fastest.or_else(|| self.at(row))
     }
 }
 

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use foreglow_shared::{Context, Observation};
 use serde::{Deserialize, Serialize};
 
+use crate::capacity::Capacity;
 use crate::learner::{Cancelled, Fold, Grid, Work};
-use crate::published::machine::Machine;
 use crate::published::row::{AveragedRun, average, average_apart};
 use crate::published::{Choice, Curve, Halt, Scenario};
 use crate::{FitError, Setting, mape};
@@ -62,7 +62,7 @@ pub fn scenario_table(
     clock: &mut dyn FnMut() -> f64,
     watch: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<Vec<ScenarioRow>, Cancelled> {
-    let bench = Bench { machine: Machine::of(context), observations, grid };
+    let bench = Bench { capacity: Capacity::of(context), observations, grid };
     let total = Scenario::ALL.iter().map(|scenario| bench.steps(*scenario)).sum();
     let mut work = Work::new(total, watch);
     Scenario::ALL.iter().map(|scenario| bench.row(*scenario, clock, &mut work)).collect()
@@ -80,14 +80,14 @@ pub fn scenario_row(
     clock: &mut dyn FnMut() -> f64,
     watch: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<ScenarioRow, Cancelled> {
-    let bench = Bench { machine: Machine::of(context), observations, grid };
+    let bench = Bench { capacity: Capacity::of(context), observations, grid };
     let mut work = Work::new(bench.steps(scenario), watch);
     bench.row(scenario, clock, &mut work)
 }
 
 /// Input common to all scenarios.
 struct Bench<'a> {
-    machine: Option<Machine>,
+    capacity: Option<Capacity>,
     observations: &'a [Observation],
     grid: Grid,
 }
@@ -166,8 +166,9 @@ impl Bench<'_> {
         seen: Vec<AveragedRun>,
         work: &mut Work<'_>,
     ) -> Result<(Curve, Vec<Choice>, Vec<AveragedRun>), Halt> {
-        if let Some(machine) = self.machine {
-            let held: Vec<AveragedRun> = seen.iter().filter(|row| machine.holds(row.setting)).copied().collect();
+        if let Some(capacity) = self.capacity {
+            let held: Vec<AveragedRun> =
+                seen.iter().filter(|row| !capacity.is_exceeded_by(row.setting)).copied().collect();
             if held.len() < seen.len() {
                 match Curve::fit(scenario, &held, self.grid, work) {
                     Ok((curve, choices)) => return Ok((curve, choices, held)),
@@ -199,8 +200,8 @@ impl Bench<'_> {
     }
 
     fn predict(&self, curve: &Curve, fitted: &[AveragedRun], row: &AveragedRun) -> Option<f64> {
-        match self.machine {
-            Some(machine) => machine.secs(curve, fitted, row),
+        match self.capacity {
+            Some(capacity) => curve.at_within(capacity, fitted, row),
             None => curve.at(row),
         }
     }
