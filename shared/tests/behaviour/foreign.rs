@@ -28,7 +28,7 @@ fn columns_of_other_tools_are_guessed_by_name() {
     assert_eq!(column(Field::CompletionTime), Some(Place::Column(3)));
     assert_eq!(guess.extent, Extent::Percent);
     assert_eq!(guess.time_unit, TimeUnit::Millis);
-    assert_eq!(guess.missing(), [Field::Images], "only the table or the person can know it");
+    assert_eq!(guess.missing(), [Field::Images], "only the table or the user knows it");
     assert_eq!(table.first_rows(1), [["2", "4", "10", "12500,5", "a"]]);
 }
 
