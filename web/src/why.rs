@@ -1,4 +1,4 @@
-//! Why a number is what it is: each figure of a configuration, taken apart in words.
+//! Explanations of every figure of a configuration, in words.
 
 use foreglow_model::{Explanation, Factors, Feature, Prediction, Predictor, Setting, Spread};
 use foreglow_shared::{
@@ -6,14 +6,14 @@ use foreglow_shared::{
     format_rate,
 };
 
-/// One figure, taken apart.
+/// The explanation of one figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reason {
     /// The figure.
     pub title: String,
-    /// Sentences and sums, one a line.
+    /// Sentences and formulas, one per line.
     pub lines: Vec<String>,
-    /// What was blended: name, weight and what it says alone.
+    /// The blended parts: name, weight and own prediction.
     pub parts: Vec<[String; 3]>,
 }
 
@@ -23,7 +23,7 @@ impl Reason {
     }
 }
 
-/// Takes apart every figure of the configuration that a question looks at.
+/// Explains every figure of the configuration that the question inspects.
 pub fn reasons(predictor: &Predictor, job: &Job, question: &Question) -> Vec<Reason> {
     let WhatIf { executors, cores_per_executor } = question.what_if;
     let setting = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
@@ -87,7 +87,7 @@ fn time(predictor: &Predictor, job: &Job, setting: Setting, secs: f64) -> Reason
     Reason { title, lines, parts: parts.into_iter().map(row).collect() }
 }
 
-/// From the smallest configuration, factor by factor.
+/// The prediction as the time of 1 × 1 times one factor per feature.
 fn factors(factors: Option<Factors>, what_if: WhatIf, secs: f64) -> Option<Reason> {
     let Factors { smallest_secs, factors } = factors?;
     let words = factors.iter().map(|(feature, factor)| match feature {
@@ -119,7 +119,7 @@ fn interval(prediction: &Prediction, secs: f64) -> Reason {
     Reason::new(title, lines)
 }
 
-/// What says how far off a prediction may be.
+/// The sentence on how the interval was computed.
 fn source_of(spread: &Spread) -> String {
     match spread {
         Spread::Conformal { errors } => {
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn every_figure_of_a_configuration_is_taken_apart_with_its_own_numbers() {
+    fn every_figure_of_a_configuration_is_explained_with_its_own_numbers() {
         let job = job();
         let predictor = Predictor::fit_job(&job).unwrap();
         let mut question = Question::about(&job.observations);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_minimum_a_start_and_a_discount_stand_in_the_sum() {
+    fn the_money_formula_includes_the_minimum_the_start_fee_and_the_discount() {
         let job = job();
         let predictor = Predictor::fit_job(&job).unwrap();
         let mut question = Question::about(&job.observations);
