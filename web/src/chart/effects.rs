@@ -1,4 +1,5 @@
-//! What each feature does alone: the level-1 curves with their measured points, which multiply into a time.
+//! The effect of each feature alone: the level-1 curves and their measured points, whose product
+//! gives a time.
 
 use foreglow_model::{Effects, Feature, Setting};
 use foreglow_shared::{WhatIf, format_duration, format_rate, sort_by};
@@ -18,7 +19,7 @@ use crate::state::Planner;
 
 const HEIGHT_PX: f64 = 220.0;
 const TICKS: usize = 4;
-/// Points of a curve over counts, and over sampling rates.
+/// Number of points of a curve over counts, and over sampling rates.
 const COUNTS: usize = 40;
 const STEPS: u32 = 32;
 
@@ -32,7 +33,7 @@ struct Alone {
     y: Scale,
 }
 
-/// The curves side by side, and their product.
+/// The curves side by side, with a sentence on their product.
 #[component]
 pub fn EffectsCharts() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -92,7 +93,8 @@ fn alone(feature: Feature, id: &'static str, title: &'static str) -> impl IntoVi
     card(frame, place, drawing)
 }
 
-/// What level 1 gives each feature of the what-if: `×0.66 for 4 cores`, and what becomes of the product.
+/// Formats the level-1 factor of each feature at the what-if, and the time that follows from their
+/// product: `×0.66 for 4 cores · …`.
 fn in_words(planner: Planner, effects: &Effects) -> String {
     let WhatIf { executors, cores_per_executor } = planner.what_if.get();
     let setting = Setting { executors, cores_per_executor, sampling_rate: 1.0 };

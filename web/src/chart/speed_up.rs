@@ -1,4 +1,4 @@
-//! What more of a resource brings: speed-up t(1) ÷ t(n), and efficiency, which is that ÷ n.
+//! Speed-up t(1) ÷ t(n) and efficiency, which is speed-up ÷ n.
 
 use std::sync::Arc;
 
@@ -20,26 +20,26 @@ use crate::state::Planner;
 const HEIGHT_PX: f64 = 300.0;
 const TICKS: usize = 6;
 
-/// What is drawn.
+/// The quantity on the y axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Gain {
     SpeedUp,
     Efficiency,
 }
 
-/// Of which resource there is more.
+/// The resource on the x axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Over {
     Executors,
     Cores,
 }
 
-/// The times along one resource, of one count of the other.
+/// The speed-ups along one resource, for a fixed count of the other.
 #[derive(Clone, Debug, PartialEq)]
 struct Series {
-    /// The count of the other resource.
+    /// The fixed count of the other resource.
     of: u32,
-    /// Counts, and t(1) ÷ t(n).
+    /// Pairs of count n and speed-up t(1) ÷ t(n).
     points: Vec<(u32, f64)>,
 }
 
@@ -55,7 +55,7 @@ struct SpeedUps {
     y: Scale,
 }
 
-/// The chart.
+/// Chart of the speed-up or the efficiency.
 #[component]
 pub fn SpeedUpChart() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -144,7 +144,7 @@ impl SpeedUps {
         }
     }
 
-    /// Every unit counts in full, as far as there is room.
+    /// The line of ideal speed-up, clipped to the chart, as a path.
     fn ideal(&self) -> String {
         let points = self.counts.iter().map(|count| (*count, f64::from(*count)));
         let drawn = points.filter(|point| gained(self.gain, *point) <= self.y.upper());

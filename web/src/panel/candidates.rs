@@ -1,4 +1,4 @@
-//! Every configuration with its time and money.
+//! A table of every configuration with its time and cost.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use leptos::prelude::*;
 use crate::panel::prediction::{interval_ends, time_of};
 use crate::state::Planner;
 
-/// Rows before the person asks for more.
+/// Number of rows shown initially.
 const FEW: usize = 12;
-/// Rows that a page still scrolls smoothly.
+/// Most rows that scroll smoothly.
 const MOST: usize = 1_000;
 
-/// The table of all candidates, the cheapest first.
+/// The table of all candidates, cheapest first.
 #[component]
 pub fn Candidates() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -29,7 +29,7 @@ pub fn Candidates() -> impl IntoView {
         decision.with(|decision| decision.as_ref().map(row).unwrap_or_default())
     });
     let shown_rows = Memo::new(move |_| rows.with(Vec::<Row>::len));
-    // A row that says what it said is left as it is.
+    // Each row is a memo of its own, so that unchanged rows are not rebuilt.
     let body = move || {
         let row = |place: usize| {
             let row = Memo::new(move |_| rows.with(|rows| rows.get(place).cloned()));
@@ -71,7 +71,7 @@ pub fn Candidates() -> impl IntoView {
     }
 }
 
-/// Places of the candidates: those that keep what is asked first, by money and then time; what is unknown comes last.
+/// Indices of the candidates: feasible ones first, then by cost and time; unknown values last.
 fn by_money(decision: &Decision) -> Vec<usize> {
     let key = |place: &usize| {
         let candidate = &decision.candidates[*place];
@@ -86,7 +86,7 @@ fn by_money(decision: &Decision) -> Vec<usize> {
     places
 }
 
-/// What a row says.
+/// The contents of a row.
 #[derive(Clone, Debug, PartialEq)]
 struct Row {
     configuration: WhatIf,

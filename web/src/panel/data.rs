@@ -1,4 +1,4 @@
-//! Where the data comes from: what to do on an empty page, and how to put other data on a full one.
+//! Ways to load data: the empty page's instructions, and the panel to open other data.
 
 use leptos::html::Input;
 use leptos::prelude::*;
@@ -9,7 +9,7 @@ use crate::state::Planner;
 /// A button that opens the browser's file picker.
 #[component]
 pub fn OpenFile(
-    /// What the button says.
+    /// The button's label.
     label: &'static str,
 ) -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -19,7 +19,7 @@ pub fn OpenFile(
         if let Some(file) = input.files().and_then(|files| files.get(0)) {
             read_file(planner, file);
         }
-        // The same file can be picked again after it was changed.
+        // Clears the picker, so that the same file can be picked again after a change.
         input.set_value("");
     };
     view! {
@@ -30,7 +30,7 @@ pub fn OpenFile(
     }
 }
 
-/// What to do when there is nothing to show.
+/// The instructions on a page without data.
 #[component]
 pub fn EmptyPage() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -75,7 +75,7 @@ pub fn EmptyPage() -> impl IntoView {
     }
 }
 
-/// How to look at other data, at the end of a full page.
+/// The panel at the end of the page to open other data.
 #[component]
 pub fn DataPanel() -> impl IntoView {
     view! {
@@ -93,7 +93,7 @@ pub fn DataPanel() -> impl IntoView {
     }
 }
 
-/// Opens the samples that come with the page.
+/// A button that opens the built-in example.
 #[component]
 fn ExampleButton() -> impl IntoView {
     let planner = expect_context::<Planner>();

@@ -1,4 +1,4 @@
-//! A table of another tool: which column says what.
+//! The column mapping for a table of another tool.
 
 use foreglow_shared::{Engine, Extent, Field, Mapping, Place, TimeUnit};
 use leptos::prelude::*;
@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use crate::source::{Unmapped, read_mapped};
 use crate::state::Planner;
 
-/// Where the person names the columns; nothing is on the page's answer until it is done.
+/// The form to map the columns. The page keeps its previous answer until it is submitted.
 #[component]
 pub fn ImportPanel() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -70,14 +70,14 @@ fn columns(planner: Planner, table: Unmapped) -> impl IntoView {
     }
 }
 
-/// One field: its column, or what it is for all rows.
+/// The mapping of one field: a column, or a constant for all rows.
 #[component]
 fn FieldRow(
-    /// Which.
+    /// The field.
     field: Field,
     /// The names of the columns.
     headers: StoredValue<Vec<String>>,
-    /// Where the choice is kept.
+    /// The mapping to change.
     mapping: RwSignal<Mapping>,
 ) -> impl IntoView {
     let testid = format!("import-{}", field.label().replace([' ', ','], "-"));
@@ -138,7 +138,7 @@ fn FieldRow(
     }
 }
 
-/// A choice of one of a few.
+/// A selection of one of a few options.
 #[component]
 fn Choice<T: Copy + PartialEq + Send + Sync + 'static>(
     label: &'static str,

@@ -1,11 +1,11 @@
-//! Whether a collector is heard, and what came from it.
+//! The status of the connection to the collector.
 
 use leptos::prelude::*;
 
 use crate::source::Connection;
 use crate::state::Planner;
 
-/// One line: the page follows the collector, or the collector is away. Nothing where there is none.
+/// A status line on the collector, hidden without one.
 #[component]
 pub fn LiveStatus() -> impl IntoView {
     let planner = expect_context::<Planner>();

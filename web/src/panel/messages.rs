@@ -1,10 +1,10 @@
-//! What went wrong, and what else there is to show: one sentence each, at the top of the page.
+//! Messages at the top of the page: errors, and newer data at the collector.
 
 use leptos::prelude::*;
 
 use crate::state::Planner;
 
-/// What went wrong; the page below stays as it was.
+/// The last error; the rest of the page is unaffected by it.
 #[component]
 pub fn Alert() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -22,7 +22,7 @@ pub fn Alert() -> impl IntoView {
     }
 }
 
-/// The collector has other runs of the job that the link shows.
+/// A notice that the collector has other runs of the linked job.
 #[component]
 pub fn Newer() -> impl IntoView {
     let planner = expect_context::<Planner>();

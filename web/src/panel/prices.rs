@@ -1,4 +1,5 @@
-//! The price sheet, to read and to edit. Prices have a date: they change, and a result keeps those it was made with.
+//! The price sheet, to read and edit. It has a date, because prices change and a result keeps the
+//! prices that it was computed with.
 
 use foreglow_shared::{PriceSheet, day, format_rate, number};
 use leptos::prelude::*;
@@ -6,7 +7,7 @@ use leptos::prelude::*;
 use crate::presets::{Preset, presets};
 use crate::state::Planner;
 
-/// One field of the sheet: how it is shown, and how a text changes it.
+/// One field of the sheet: how it is shown, and how an input changes it.
 struct Field {
     label: &'static str,
     kind: &'static str,
@@ -101,7 +102,7 @@ fn price(text: &str) -> Result<f64, String> {
     number(text).ok_or_else(|| format!("{text:?} is no price; write a number such as 0.04"))
 }
 
-/// What the sheet says in one line, and its fields behind a click.
+/// A summary of the price sheet, with its fields in a collapsible form.
 #[component]
 pub fn Prices() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -180,7 +181,8 @@ pub fn Prices() -> impl IntoView {
     }
 }
 
-/// `USD 0.04048 a core + 0.004445 a GiB per hour, 30 % off`; what costs nothing is left out.
+/// Formats the rates: `USD 0.04048 a core + 0.004445 a GiB per hour, 30 % off`. Zero prices are
+/// omitted.
 fn rates(sheet: &PriceSheet) -> String {
     let parts = [
         (sheet.core_hour, "a core"),

@@ -1,4 +1,4 @@
-//! What is asked: the deadline, the budget, how surely they are to be kept, the memory and the prices.
+//! The question: the size of the job, the budget, the probability, the memory and the prices.
 
 use foreglow_shared::{Mode, number};
 use leptos::prelude::*;
@@ -8,7 +8,7 @@ use crate::panel::prediction::capitalised;
 use crate::panel::prices::Prices;
 use crate::state::Planner;
 
-/// What an executor has, and what that costs.
+/// The panel with the inputs of the question, except the deadline.
 #[component]
 pub fn QuestionPanel() -> impl IntoView {
     view! {
@@ -23,7 +23,7 @@ pub fn QuestionPanel() -> impl IntoView {
     }
 }
 
-/// The deadline; it stands beside the recommendation that it decides.
+/// The deadline's input, which is shown in the recommendation's panel.
 #[component]
 pub fn Deadline() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -70,7 +70,7 @@ pub fn Deadline() -> impl IntoView {
     }
 }
 
-/// How much there is to do: images, and passes over them where the job trains.
+/// The size of the job: its images, and its epochs if it trains.
 #[component]
 fn Work() -> impl IntoView {
     let planner = expect_context::<Planner>();

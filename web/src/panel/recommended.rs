@@ -1,4 +1,4 @@
-//! The answer: the cheapest configuration that meets the deadline.
+//! The answer: the recommended configuration.
 
 use foreglow_model::{Candidate, Decision};
 use foreglow_shared::{WhatIf, format_duration, format_money, format_probability};
@@ -10,7 +10,7 @@ use crate::panel::question::Deadline;
 use crate::panel::why::WhyButton;
 use crate::state::{Fit, Planner};
 
-/// The recommended configuration, large.
+/// The panel with the recommended configuration.
 #[component]
 pub fn Recommended() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -91,10 +91,10 @@ fn answer(planner: Planner, candidate: &Candidate) -> impl IntoView + use<> {
     }
 }
 
-/// `3 executors × 2 cores`, with the numbers large.
+/// `3 executors × 2 cores`, in large figures.
 #[component]
 fn Configuration(
-    /// Which.
+    /// The configuration.
     configuration: WhatIf,
 ) -> impl IntoView {
     let WhatIf { executors, cores_per_executor } = configuration;
@@ -143,7 +143,7 @@ fn none_meets(planner: Planner, decision: &Decision) -> impl IntoView + use<> {
     }
 }
 
-/// What stands between the question and a recommendation.
+/// Explains why no configuration is recommended.
 fn shortfall(planner: Planner, fastest: &Candidate, likeliest: Option<&Candidate>) -> String {
     let named = |candidate: &Candidate| {
         let cores = counted(candidate.cores_per_executor, "core");

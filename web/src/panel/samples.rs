@@ -1,4 +1,5 @@
-//! The runs in a table: sorted, filtered, and left out one by one. Only the rows on the screen are drawn.
+//! The table of runs: sortable, filterable, with a checkbox to exclude each run. Only the visible
+//! rows are rendered.
 
 use foreglow_model::Setting;
 use foreglow_shared::{format_duration, format_rate};
@@ -19,7 +20,7 @@ const COLUMNS: [(Column, &str, &str); 6] = [
     (Column::PartitionSize, "Partition", "number wide"),
 ];
 
-/// Every run of the job.
+/// The table of all runs of the job.
 #[component]
 pub fn Samples() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -111,14 +112,14 @@ fn all_left_out(planner: Planner) -> usize {
     runs.observations.len() + runs.incomplete.len()
 }
 
-/// What tells rows apart: another run at the same place is another row.
+/// The identity of a row: a different run at the same place is a different row.
 fn row_key(row: &Row) -> (u32, u32, u32, u32, u64, u64, bool) {
     let (executors, cores, memory, partition_size) = row.features();
     let bits = |number: f64| number.to_bits();
     (executors, cores, memory, partition_size, bits(row.sampling_rate()), row.secs().map_or(0, bits), row.left_out)
 }
 
-/// The head of a column, which sorts by it.
+/// A column header that sorts by its column.
 #[component]
 fn Head(column: Column, label: &'static str, class: &'static str, arrangement: RwSignal<Arrangement>) -> impl IntoView {
     let order = move || {
@@ -158,7 +159,7 @@ fn RunRow(place: usize, row: Row) -> impl IntoView {
     let time = row.secs().map_or_else(|| row.outcome().replace('_', " "), format_duration);
     let label =
         format!("{executors} × {cores}, {} of the images, {time}: in the answer", format_rate(row.sampling_rate()));
-    // How far the fitted predictor is from the run: its residual.
+    // The relative error of the fitted predictor on the run.
     let off = move || {
         let Run::Completed(run) = row.run else { return String::new() };
         let predicted =

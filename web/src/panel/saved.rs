@@ -1,4 +1,4 @@
-//! Scenarios that have a name in this browser.
+//! Named scenarios in this browser.
 
 use leptos::html::Input;
 use leptos::prelude::*;
@@ -7,7 +7,7 @@ use crate::source::address::{begin_scenario, fragment_of};
 use crate::source::saved::{Named, forget, list, save};
 use crate::state::Planner;
 
-/// Saving the present scenario under a name, and opening one that was saved.
+/// A form to save the current scenario under a name, and a list to open saved ones.
 #[component]
 pub fn Saved() -> impl IntoView {
     let planner = expect_context::<Planner>();

@@ -1,4 +1,4 @@
-//! How much to trust it: every scenario with what it chose, how accurate it was, and what it took.
+//! The accuracy of every published scenario on the job's runs.
 
 use foreglow_shared::{format_duration, format_percent};
 use leptos::prelude::*;
@@ -7,7 +7,7 @@ use crate::fit::Scenario;
 use crate::panel::prediction::capitalised;
 use crate::state::{Compared, Fit, Planner};
 
-/// The scenario table.
+/// The table of scenarios.
 #[component]
 pub fn Scenarios() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -51,7 +51,7 @@ fn row(scenario: &Scenario) -> impl IntoView + use<> {
     let seconds = |secs: f64, class: &'static str| {
         view! { <td class=class data-secs=secs.to_string()>{format_duration(secs)}</td> }
     };
-    // A phone has no room for the columns.
+    // A narrow screen shows these in place of the columns.
     let parts = format!("t1 {}, t2 {}", format_duration(scenario.t1_secs), format_duration(scenario.t2_secs));
     let accuracy = scenario.accuracy_percent.map_or_else(|| "none".into(), format_percent);
     let tested = match scenario.tested {
@@ -85,7 +85,7 @@ fn row(scenario: &Scenario) -> impl IntoView + use<> {
     }
 }
 
-/// The button that compares all learners, its progress and its end.
+/// The button that compares all learners, its progress and its result.
 fn comparison(planner: Planner) -> impl IntoView {
     move || {
         match planner.compared.get() {
@@ -109,7 +109,7 @@ fn comparison(planner: Planner) -> impl IntoView {
     }
 }
 
-/// What a scenario does, for somebody who has not read the paper.
+/// A description of a scenario for readers who do not know the paper.
 fn explanation(label: &str) -> &'static str {
     match label {
         "baseline" => "One learner on runs over all images: ",

@@ -1,4 +1,4 @@
-//! The link to what the page shows: in full or short, copied, as a QR code; and the scenarios that have a name here.
+//! Sharing: the full or short link, copying it, its QR code, and named scenarios.
 
 use foreglow_shared::ShortLink;
 use leptos::html::Input;
@@ -12,7 +12,7 @@ use crate::source::address::{fits_in_link, is_short};
 use crate::source::{Connection, page_address};
 use crate::state::Planner;
 
-/// The button and the sheet that it opens.
+/// The share button and its sheet.
 #[component]
 pub fn Share() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -20,10 +20,10 @@ pub fn Share() -> impl IntoView {
     let short = RwSignal::new(false);
     let note = RwSignal::new("");
     let field = NodeRef::<Input>::new();
-    // A question without runs is of use only where the collector has them.
+    // A short link works only where the collector has the runs.
     let has_collector = Memo::new(move |_| planner.live.connection.get() != Connection::None);
     let link = Memo::new(move |_| {
-        // Packing the samples at every step of a slider would be work that nobody sees.
+        // Encodes the link only while the sheet is open, to keep the sliders fast.
         let view = open.get().then(|| planner.view()).flatten()?;
         let full = fits_in_link(&view) && !(short.get() && has_collector.get());
         Some(match full {
