@@ -1,4 +1,5 @@
-//! The benchmark in a browser: its figures go to the console, where the native half finds them.
+//! The benchmark in a browser. It prints the figures to the console, from where the native program
+//! reads them.
 
 #![cfg(target_arch = "wasm32")]
 #![allow(missing_docs, reason = "a test has none")]
