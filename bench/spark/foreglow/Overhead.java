@@ -9,8 +9,8 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.java.function.Function;
 
 /**
- * Times two alternating Spark jobs: one with no-op tasks, and one whose tasks hand an empty partition
- * to a warm {@code foreglow executor}. Prints the milliseconds per task of each round.
+ * Times two alternating Spark jobs: one with no-op tasks, and one whose tasks hand an empty
+ * partition to a warm {@code foreglow executor}. Prints the milliseconds per task of each round.
  *
  * <p>Arguments: path of {@code foreglow}, the executor's assignment, tasks per job, rounds.
  */
