@@ -122,11 +122,11 @@ async fn samples_from_a_collector_appear_live_and_its_outages_are_shown() -> any
     browser.set("deadline", "20s").await?;
     upload(&part("rest.jsonl", &lines[first..second])?)?;
     says(&browser, "samples-count", &format!("{second} runs")).await?;
-    says(&browser, "live", &format!("{second} samples came")).await?;
+    says(&browser, "live", &format!("{second} samples have arrived")).await?;
     assert_eq!(browser.element("deadline").await?.value().await?.as_deref(), Some("20s"));
 
     drop(collector);
-    says(&browser, "live", "went away").await?;
+    says(&browser, "live", "unreachable").await?;
     assert!(browser.text("samples-count").await?.contains(&format!("{second} runs")), "what was on the page stays");
     let collector = serve()?;
     says(&browser, "live", "Live").await?;
@@ -225,7 +225,7 @@ async fn an_excluded_run_changes_the_answer_and_is_kept_in_the_link() -> anyhow:
     says(&browser, "samples-count", &format!("{meant} of {all}")).await?;
     script(&browser, "document.querySelector('[data-testid=run] input').click()").await?;
     browser.wait_until("another answer", async |page| Ok(page.secs("what-if-time").await? != whole)).await?;
-    says(&browser, "samples-count", "1 left out").await?;
+    says(&browser, "samples-count", "1 excluded").await?;
     let without = browser.secs("what-if-time").await?;
     let link = address_changes_from(&browser, &before).await?;
 
@@ -233,8 +233,8 @@ async fn an_excluded_run_changes_the_answer_and_is_kept_in_the_link() -> anyhow:
     let (_, fragment) = link.split_once('#').context("a link has a fragment")?;
     reader.page.goto(format!("{}#{fragment}", host.url)).await?;
     reader.wait_until("the answer without it", async |page| Ok(page.secs("what-if-time").await? == without)).await?;
-    says(&reader, "samples-count", &format!("{all} runs, 1 left out")).await?;
-    reader.set("samples-filter", "left out").await?;
+    says(&reader, "samples-count", &format!("{all} runs, 1 excluded")).await?;
+    reader.set("samples-filter", "excluded").await?;
     says(&reader, "samples-count", &format!("1 of {all}")).await?;
     script(&reader, "document.querySelector('[data-testid=run] input').click()").await?;
     reader.wait_until("the whole answer", async |page| Ok(page.secs("what-if-time").await? == whole)).await?;
@@ -388,7 +388,7 @@ async fn without_storage_the_page_works_and_says_what_it_cannot_keep() -> anyhow
     click(&browser, "share").await?;
     browser.set("saved-name", "In vain").await?;
     click(&browser, "saved-save").await?;
-    says(&browser, "saved-mistake", "keeps nothing").await?;
+    says(&browser, "saved-mistake", "does not store").await?;
     browser.close().await
 }
 
@@ -401,7 +401,7 @@ async fn with_a_collector_that_requires_a_token_the_page_says_so_and_opens_files
         line.split_whitespace().find(|word| word.starts_with("http://")).context("the line has the address")?;
     let browser = Browser::start().await?;
     browser.page.goto(address).await?;
-    says(&browser, "alert", "asks for its token").await?;
+    says(&browser, "alert", "requires its token").await?;
     pick(&browser, &example()).await?;
     browser.answered().await?;
     browser.close().await

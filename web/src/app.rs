@@ -155,8 +155,8 @@ fn App() -> impl IntoView {
             <Later>
                 <footer>
                     <p>
-                        "Foreglow: run a little, know the whole. Nothing leaves this browser: files are read here, and a link \
-                         carries its data behind the #, which browsers send to no server."
+                        "Foreglow: run a little, know the whole. Nothing leaves this browser: files are read \
+                         locally, and a link carries its data after the #, which browsers send to no server."
                     </p>
                 </footer>
             </Later>

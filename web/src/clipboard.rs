@@ -27,7 +27,7 @@ pub fn CopyButton(
     let said = RwSignal::new(label);
     let click = move |_| {
         let text = text.get_untracked();
-        spawn_local(async move { said.set(if copy(&text).await { "Copied" } else { "Select it and copy" }) });
+        spawn_local(async move { said.set(if copy(&text).await { "Copied" } else { "Select and copy it" }) });
     };
     view! {
         <button type="button" class="quiet copy" data-testid=testid aria-live="polite" on:click=click>{said}</button>

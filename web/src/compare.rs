@@ -31,9 +31,9 @@ impl Neighbours {
     /// Says which neighbours are missing.
     pub fn missing(self) -> &'static str {
         match (self.cheaper, self.faster) {
-            (None, None) => "nothing here is cheaper or faster",
-            (None, Some(_)) => "nothing here is cheaper",
-            (Some(_), None) => "nothing here is faster",
+            (None, None) => "no configuration is cheaper or faster",
+            (None, Some(_)) => "no configuration is cheaper",
+            (Some(_), None) => "no configuration is faster",
             (Some(_), Some(_)) => "",
         }
     }
@@ -115,8 +115,8 @@ mod tests {
         assert_eq!(Neighbours::of(&decision(Some(3))), Neighbours { cheaper: Some(2), faster: None });
         assert_eq!(Neighbours::of(&decision(None)), Neighbours::default());
         assert_eq!(Neighbours::of(&decision(Some(1))).missing(), "");
-        assert_eq!(Neighbours::of(&decision(Some(0))).missing(), "nothing here is cheaper");
-        assert_eq!(Neighbours::of(&decision(Some(3))).missing(), "nothing here is faster");
+        assert_eq!(Neighbours::of(&decision(Some(0))).missing(), "no configuration is cheaper");
+        assert_eq!(Neighbours::of(&decision(Some(3))).missing(), "no configuration is faster");
     }
 
     #[test]

@@ -6,7 +6,7 @@ const SECS_PER_UNIT: [(char, f64); 4] = [('d', 86_400.0), ('h', 3_600.0), ('m', 
 
 /// An invalid duration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no duration above zero; write 90, 90s, 5m or 1h30m")]
+#[error("{0:?} is not a duration above zero; write 90, 90s, 5m or 1h30m")]
 pub struct DurationError(String);
 
 /// Parses a duration above 0 into seconds. A number without a unit is seconds; units must descend.

@@ -37,7 +37,7 @@ impl Errand {
         let worker = spawn(script)?;
         let told = Rc::new(told);
         let message =
-            serde_json::to_string(request).map_err(|error| format!("the request cannot be written: {error}"))?;
+            serde_json::to_string(request).map_err(|error| format!("the request cannot be serialised: {error}"))?;
         let on_message = Closure::<dyn Fn(MessageEvent)>::new({
             let (worker, told) = (worker.clone(), Rc::clone(&told));
             move |event: MessageEvent| match parse(&event.data()) {

@@ -148,8 +148,8 @@ pub fn fit(job: &Job, clock: &mut dyn FnMut() -> f64) -> Result<Fitted, String> 
     let runs = job.observations.len();
     if runs > MOST_RUNS {
         return Err(format!(
-            "these are {runs} runs, and the page fits up to {MOST_RUNS}; choose the runs of one job and fewer repeats, or leave \
-             them to `foreglow plan`"
+            "there are {runs} runs, and the page fits at most {MOST_RUNS}; use the runs of one job with fewer repeats, or run \
+             `foreglow plan` on them"
         ));
     }
     let predictor = Predictor::fit_job(job).map_err(|error| error.to_string())?;

@@ -109,7 +109,7 @@ pub fn spawn(script: &str) -> Result<Worker, String> {
     let options = WorkerOptions::new();
     options.set_type(WorkerType::Module);
     Worker::new_with_options(script, &options)
-        .map_err(|_| "this browser cannot run the fit beside the page; try a current one".to_owned())
+        .map_err(|_| "this browser cannot run the fit in a worker; try a current one".to_owned())
 }
 
 /// Installs the handlers of a worker's messages and errors for the lifetime of the page.
@@ -118,7 +118,7 @@ pub fn listen(worker: &Worker, on_message: Closure<dyn Fn(MessageEvent)>, failed
         // A module that cannot be loaded raises a plain event without a message.
         let detail = js_sys::Reflect::get(&event, &"message".into()).ok().and_then(|message| message.as_string());
         let detail = detail.map(|message| format!(" ({message})")).unwrap_or_default();
-        failed(format!("the fit could not run{detail}; reload the page"));
+        failed(format!("the fit failed{detail}; reload the page"));
     });
     worker.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
     worker.set_onerror(Some(on_error.as_ref().unchecked_ref()));

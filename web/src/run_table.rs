@@ -149,11 +149,11 @@ impl Row {
         })
     }
 
-    /// The text that the filter matches: `2x4 10% completed left out`.
+    /// The text that the filter matches: `2x4 10% completed excluded`.
     fn text(&self) -> String {
         let (executors, cores, memory, _) = self.features();
         let rate = self.sampling_rate() * 100.0;
-        let left_out = if self.left_out { " left out" } else { "" };
+        let left_out = if self.left_out { " excluded" } else { "" };
         format!("{executors}x{cores} {rate}% {memory}mib {}{left_out}", self.outcome())
     }
 }
@@ -204,10 +204,10 @@ mod tests {
 
     #[test]
     fn a_row_must_contain_every_word_of_the_filter() {
-        assert_eq!(arranged(Column::Executors, false, "left OUT"), [2]);
+        assert_eq!(arranged(Column::Executors, false, "Excluded"), [2]);
         assert_eq!(arranged(Column::Executors, false, "2x2 10%"), [3]);
         assert_eq!(arranged(Column::Executors, false, "memory"), [1]);
-        assert!(arranged(Column::Executors, false, "3x2 out").is_empty());
+        assert!(arranged(Column::Executors, false, "3x2 excluded").is_empty());
     }
 
     #[test]

@@ -30,7 +30,7 @@ fn apologise(info: &PanicHookInfo<'_>) {
         // The page has already failed, so that an error here has no one to be reported to.
         let _ = note.set_attribute("role", "alert");
         note.set_text_content(Some(
-            "A mistake of ours stopped the planner. The address bar still holds your work: reload the page. If it happens \
+            "The planner stopped because of a bug. The address bar still holds your work: reload the page. If it happens \
              again, please report it with that address.",
         ));
         let _ = body.prepend_with_node_1(&note);

@@ -352,7 +352,7 @@ impl Planner {
         let ShortLink { job, question } = ShortLink::from_fragment(fragment).map_err(|error| error.to_string())?;
         let place = self.jobs.with_untracked(|jobs| jobs.iter().position(|known| known.context.fingerprint() == job));
         let place = place.ok_or(
-            "it is a short link, which holds the question and not the runs, and its job is not known here; open it at the \
+            "it is a short link, which holds the question but not the runs, and its job is unknown here; open it at the \
              collector where it was made, or ask for the full link",
         )?;
         self.select(place);
@@ -419,9 +419,7 @@ impl Planner {
         self.fit.set(Fit::Running);
         match self.worker.get_value() {
             Some(worker) => worker.request(job, untrack(|| self.question())),
-            None => {
-                self.fit.set(Fit::Failed("this browser cannot run the fit beside the page; try a current one".into()))
-            }
+            None => self.fit.set(Fit::Failed("this browser cannot run the fit in a worker; try a current one".into())),
         }
     }
 }

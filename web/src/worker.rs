@@ -15,7 +15,7 @@ use crate::import::import;
 const MILLIS_PER_SEC: f64 = 1000.0;
 /// The messages `Ready` and `Broken`, as both [`FromFit`] and [`FromErrand`] serialise them.
 const READY: &str = "\"Ready\"";
-const BROKEN: &str = r#"{"Broken":"a mistake of ours stopped it"}"#;
+const BROKEN: &str = r#"{"Broken":"a bug stopped the worker"}"#;
 
 /// Serves fit requests.
 pub fn serve_fits(scope: &DedicatedWorkerGlobalScope) {
@@ -82,8 +82,8 @@ fn serve(scope: &DedicatedWorkerGlobalScope, answer: Answer) {
 /// # Errors
 /// The message is of another version.
 pub fn parse<T: serde::de::DeserializeOwned>(data: &JsValue) -> Result<T, String> {
-    let text = data.as_string().ok_or("the fit spoke no text")?;
-    serde_json::from_str(&text).map_err(|error| format!("the fit spoke another version ({error}); reload the page"))
+    let text = data.as_string().ok_or("the worker's message is not text")?;
+    serde_json::from_str(&text).map_err(|error| format!("the worker is of another version ({error}); reload the page"))
 }
 
 /// Sends a message to the page.

@@ -119,7 +119,7 @@ init({{ module_or_path: new URL("./{PROGRAM}_bg.wasm", import.meta.url) }}).catc
   const boot = document.getElementById("boot");
   if (boot) {{
     boot.setAttribute("role", "alert");
-    boot.textContent = `The planner could not start (${{error}}). Reload the page; if it stays so, try a current browser.`;
+    boot.textContent = `The planner could not start (${{error}}). Reload the page; if this persists, try a current browser.`;
   }}
 }});
 

@@ -83,7 +83,7 @@ impl About {
                 ))
             }
             Self::Effect { feature, value, scaled, measured } => {
-                let how = if measured { "measured" } else { "level 1 says" };
+                let how = if measured { "measured" } else { "level 1 predicts" };
                 Some(format!("{}: {how} ×{scaled:.3}", value_in_words(feature, value)))
             }
         }

@@ -189,7 +189,7 @@ pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
     let ((svg_id, svg_label), (csv_id, csv_label)) = (export("svg"), export("csv"));
     let what_it_is = move || {
         let sentence = drawing.with(|drawing| drawing.as_ref().map(|drawing| drawing.describe())).unwrap_or_default();
-        format!("{sentence} The CSV file has its numbers.")
+        format!("{sentence} The CSV file has the data.")
     };
     view! {
         <section class="card chart" aria-labelledby=titled_by>
@@ -205,7 +205,7 @@ pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
                 data-testid=id
                 tabindex="0"
                 role="group"
-                aria-label=format!("{title}: arrow keys move between the marks, Enter looks at one")
+                aria-label=format!("{title}: arrow keys move between the marks, Enter selects one")
                 aria-describedby=described_by
                 on:keydown=press
                 on:focus=move |_| focused.set(true)

@@ -65,7 +65,7 @@ pub fn CompletionTimeChart() -> impl IntoView {
         title: "Completion time of the whole job",
         says: Signal::derive(|| {
             "By executors, one line for each number of cores. Runs on a share of the images are scaled up by the predictor: \
-             their distance from the line is the miss."
+             their distance from the line is the error."
                 .into()
         }),
         switches: view! { {log_switch("executors", x)} {log_switch("time", y)} }.into_any(),

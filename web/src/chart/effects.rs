@@ -52,7 +52,7 @@ pub fn EffectsCharts() -> impl IntoView {
     };
     view! {
         <section class="effects" aria-labelledby="effects-title">
-            <h2 id="effects-title">"What each resource does, and how that multiplies"</h2>
+            <h2 id="effects-title">"Effect of each resource"</h2>
             <p class="says" data-testid="effects-product">{product}</p>
             {reason}
             <div class="triple">
@@ -84,8 +84,8 @@ fn alone(feature: Feature, id: &'static str, title: &'static str) -> impl IntoVi
         title,
         says: Signal::derive(move || {
             drawing.with(|drawing| match drawing {
-                Some(_) => "Scaled time: that of equal runs, as a share of the longest.".into(),
-                None => "It did not vary alone in the runs, so nothing is known of it alone.".into(),
+                Some(_) => "Scaled time: relative to the longest of the runs that differ in this only.".into(),
+                None => "It never varied alone in the runs, so its own effect is unknown.".into(),
             })
         }),
         switches: log_switch("axes", spread).into_any(),
@@ -108,9 +108,9 @@ fn in_words(planner: Planner, effects: &Effects) -> String {
     let words: Vec<String> = factors.into_iter().map(|(_, words)| words).collect();
     let published = effects.secs(setting).map_or_else(|| "no time".into(), format_duration);
     let own = planner.prediction.with(|prediction| prediction.as_ref()?.completion_time_secs);
-    let own = own.map(|secs| format!("; Foreglow's own predictor says {}", format_duration(secs))).unwrap_or_default();
+    let own = own.map(|secs| format!("; Foreglow's own predictor gives {}", format_duration(secs))).unwrap_or_default();
     format!(
-        "The published scenario 4-2: {} = ×{product:.3}, of which its level 2 makes {published}{own}.",
+        "The published scenario 4-2: {} = ×{product:.3}, from which its level 2 predicts {published}{own}.",
         words.join(" · ")
     )
 }

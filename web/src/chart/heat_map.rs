@@ -75,12 +75,12 @@ pub fn HeatMapChart() -> impl IntoView {
         HeatMap::of(planner, predictions, grid, rates, measure.get(), place.frame()?)
     });
     let says = Signal::derive(move || match (measure.get(), planner.deadline_secs.get()) {
-        (Measure::Chance, None) => "A chance needs a deadline: set one above.".into(),
+        (Measure::Chance, None) => "The chance depends on a deadline: set one above.".into(),
         (_, Some(deadline)) => format!(
-            "Executors across, cores upwards. The dashed line parts what is predicted to be done within {} from what is not.",
+            "Executors by cores. The dashed line separates what is predicted to finish within {} from the rest.",
             format_duration(deadline)
         ),
-        (_, None) => "Executors across, cores upwards; the darker, the more. Colours go by equal ratios.".into(),
+        (_, None) => "Executors by cores. Darker is more, on a logarithmic scale.".into(),
     });
     let options: &'static [(&str, Measure)] =
         &[("Time", Measure::Time), ("Money", Measure::Money), ("Chance", Measure::Chance)];
@@ -88,7 +88,7 @@ pub fn HeatMapChart() -> impl IntoView {
         id: "heat-map",
         title: "Executors × cores",
         says,
-        switches: switch("What colours a cell", options, measure).into_any(),
+        switches: switch("Quantity shown", options, measure).into_any(),
     };
     card(frame, place, drawing)
 }

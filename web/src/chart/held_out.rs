@@ -55,13 +55,13 @@ fn checked(upwards: Upwards, id: &'static str, title: &'static str) -> impl Into
         Some(Checked::of(upwards, runs.get(), spread.get(), place.frame()?))
     });
     let says = Signal::derive(move || match (runs.with(Vec::is_empty), upwards) {
-        (true, _) => "There are too few different runs to leave some out; collect more.".into(),
+        (true, _) => "There are too few different settings to hold some out; collect more.".into(),
         (_, Upwards::Predicted) => {
-            "Every measured setting, predicted by a fit without it. On the diagonal the prediction is right.".into()
+            "Every measured setting, predicted by a fit without it. On the diagonal the prediction is exact.".into()
         }
         (_, Upwards::Error) => runs.with(|runs| {
             format!(
-                "How far those predictions were off, percent of the measured time; {} at the median.",
+                "Errors of these predictions, percent of the measured time; the median is {}.",
                 format_percent(median_error_percent(runs))
             )
         }),

@@ -57,8 +57,7 @@ pub fn SamplingRateChart() -> impl IntoView {
         id: "sampling-rate-chart",
         title: "From a share of the images to all of them",
         says: Signal::derive(|| {
-            "Measured times as they are, both axes logarithmic. The line is the what-if's; its own runs are filled."
-                .into()
+            "Measured times, both axes logarithmic. The line and the filled runs are those of the what-if.".into()
         }),
         switches: ().into_any(),
     };

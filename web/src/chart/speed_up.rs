@@ -70,21 +70,17 @@ pub fn SpeedUpChart() -> impl IntoView {
     });
     let says = Signal::derive(move || match (gain.get(), over.get()) {
         (Gain::SpeedUp, Over::Executors) => {
-            "How many times as fast as 1 executor of as many cores; dashed: every executor counts in full.".into()
+            "Speed-up over 1 executor with the same number of cores. Dashed: ideal.".into()
         }
-        (Gain::SpeedUp, Over::Cores) => {
-            "How many times as fast as as many executors of 1 core; dashed: every core counts in full.".into()
-        }
-        (Gain::Efficiency, Over::Executors) => {
-            "Speed-up ÷ executors: the share of each executor that is not lost.".into()
-        }
-        (Gain::Efficiency, Over::Cores) => "Speed-up ÷ cores: the share of each core that is not lost.".into(),
+        (Gain::SpeedUp, Over::Cores) => "Speed-up over the same number of executors with 1 core. Dashed: ideal.".into(),
+        (Gain::Efficiency, Over::Executors) => "Speed-up ÷ executors; 1 is ideal.".into(),
+        (Gain::Efficiency, Over::Cores) => "Speed-up ÷ cores; 1 is ideal.".into(),
     });
     let gains: &'static [(&str, Gain)] = &[("Speed-up", Gain::SpeedUp), ("Efficiency", Gain::Efficiency)];
     let overs: &'static [(&str, Over)] = &[("Executors", Over::Executors), ("Cores", Over::Cores)];
     let switches = view! {
-        {switch("What is drawn", gains, gain)}
-        {switch("Along which resource", overs, over)}
+        {switch("Quantity shown", gains, gain)}
+        {switch("Resource", overs, over)}
         {log_switch("axes", spread)}
     };
     let frame = Card { id: "speed-up", title: "Speed-up", says, switches: switches.into_any() };

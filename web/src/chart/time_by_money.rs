@@ -70,7 +70,7 @@ pub fn TimeByMoneyChart() -> impl IntoView {
         id: "time-by-money",
         title: "Time by money",
         says: Signal::derive(|| {
-            "Each dot is a configuration. On the line nothing else is both faster and cheaper: the Pareto front.".into()
+            "Each dot is a configuration. The line is the Pareto front: nothing else is both faster and cheaper.".into()
         }),
         switches: view! { {log_switch("time", x)} {log_switch("money", y)} }.into_any(),
     };
@@ -237,7 +237,7 @@ impl Drawing for TimeByMoney {
     }
 
     fn legend(&self) -> Markup {
-        let mut known = vec![("front-key", "Pareto front"), ("cloud-key", "beaten by another")];
+        let mut known = vec![("front-key", "Pareto front"), ("cloud-key", "dominated")];
         known.extend(self.answer.with(|answer| answer.recommended.map(|_| ("recommended-key", "recommended"))));
         known.push(("looked-at", "what if"));
         keys(&known)

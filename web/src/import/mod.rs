@@ -45,7 +45,7 @@ pub fn import(bytes: &[u8], mapping: Option<&Mapping>) -> Result<Imported, Strin
         return event_log::samples(bytes).map(|samples| Imported::Jobs(jobs_of(&samples)));
     }
     if event_log::is_compressed(bytes) {
-        return Err("it is compressed, as Spark compresses event logs; `foreglow import` reads it as it is".into());
+        return Err("it is a compressed Spark event log, which only `foreglow import` reads".into());
     }
     match read_samples(bytes) {
         Ok(samples) => Ok(Imported::Jobs(jobs_of(&samples))),

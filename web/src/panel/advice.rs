@@ -49,7 +49,7 @@ pub fn NextSamples() -> impl IntoView {
         set_timeout_with_handle(ask, PAUSE).ok()
     });
     let body = move || match advice.get() {
-        None => view! { <p class="hush" role="status">"Weighing the samples that could be collected…"</p> }.into_any(),
+        None => view! { <p class="hush" role="status">"Comparing the samples that could be collected…"</p> }.into_any(),
         Some(Err(reason)) => view! { <p class="reason" role="alert">{capitalised(&reason)}</p> }.into_any(),
         Some(Ok(advice)) => advised(planner, &advice).into_any(),
     };
@@ -110,9 +110,7 @@ fn headline(advice: &Advice, wants_speed: bool) -> String {
         (Verdict::GoOn, Some(saving)) => {
             format!("Go on: another configuration is still expected to save {saving} of the recommended one's {what}.")
         }
-        (Verdict::GoOn, None) => {
-            "Go on: no configuration keeps what is asked surely enough to be recommended yet.".into()
-        }
+        (Verdict::GoOn, None) => "Go on: no configuration meets the limits with the required probability yet.".into(),
         _ => "Enough: no sample that could be collected narrows the decision any more.".into(),
     }
 }
@@ -134,7 +132,7 @@ fn row(context: Option<&Context>, suggestion: &Suggestion, currency: &str) -> im
                         <code class="command" title=command.clone()>{command.clone()}</code>
                         <CopyButton text=Signal::derive(move || command.clone()) label="Copy" testid="copy-command" />
                     }.into_any(),
-                    None => view! { <span class="hush">"run it so, and import the sample"</span> }.into_any(),
+                    None => view! { <span class="hush">"run it yourself and import the sample"</span> }.into_any(),
                 }}
             </td>
         </tr>

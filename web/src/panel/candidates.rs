@@ -41,7 +41,7 @@ pub fn Candidates() -> impl IntoView {
         <section class="card candidates" aria-labelledby="candidates-title">
             <h2 id="candidates-title">"Every configuration"</h2>
             <p class="hush">
-                "The cheapest first, those that do not keep the deadline or the budget last. " <span class="pareto-mark">"◆"</span>
+                "Cheapest first; those that miss the deadline or exceed the budget last. " <span class="pareto-mark">"◆"</span>
                 " marks the Pareto front: nothing else is both faster and cheaper."
             </p>
             <div class="scroll" tabindex="0" role="region" aria-labelledby="candidates-title">
@@ -118,7 +118,7 @@ impl Row {
                 (true, ..) => "recommended",
                 (_, true, false) => "fastest, still too late",
                 (_, false, false) => "too late",
-                _ if !candidate.within_budget => "too dear",
+                _ if !candidate.within_budget => "over budget",
                 (_, true, true) => "fastest",
                 _ => "",
             },
@@ -135,7 +135,7 @@ fn shown(planner: Planner, row: Row) -> impl IntoView {
             class:looked-at=move || planner.what_if.get() == configuration
         >
             <th scope="row">
-                <button type="button" class="pick" title="Look at it in the what-if" on:click=move |_| planner.what_if.set(configuration)>
+                <button type="button" class="pick" title="Show it in the what-if" on:click=move |_| planner.what_if.set(configuration)>
                     {format!("{} × {}", configuration.executors, configuration.cores_per_executor)}
                 </button>
                 {pareto.then(|| view! { <span class="pareto-mark" title="on the Pareto front">" ◆"</span> })}

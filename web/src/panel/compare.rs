@@ -63,7 +63,7 @@ pub fn Compare() -> impl IntoView {
                             <Show when=move || limits.get()>
                                 <th scope="col" class="number">"Chance"</th>
                             </Show>
-                            <th scope="col">"Beside the recommended"</th>
+                            <th scope="col">"Compared with the recommended"</th>
                             <th scope="col"><span class="out-of-sight">"Actions"</span></th>
                         </tr>
                     </thead>
@@ -140,7 +140,7 @@ fn shown(planner: Planner, row: Row, recommended: Option<Taken>, limits: bool) -
                 <button
                     type="button"
                     class="pick"
-                    aria-label=format!("{}: look at {}", short(configuration), named(configuration))
+                    aria-label=format!("{}: show {} in the what-if", short(configuration), named(configuration))
                     on:click=move |_| planner.what_if.set(configuration)
                 >
                     {short(configuration)}

@@ -63,13 +63,13 @@ pub fn EmptyPage() -> impl IntoView {
                     <dt>
                         <code>"foreglow collect"</code>
                     </dt>
-                    <dd>"measures your own job on a grid of configurations, on small shares of its images."</dd>
+                    <dd>"measures your own job on a grid of configurations, with small samples of its images."</dd>
                     <dt>
                         <code>"foreglow serve"</code>
                     </dt>
                     <dd>"shows this page with every sample that was collected."</dd>
                 </dl>
-                <p class="hush">"Somebody sent you a link? Open it whole, with everything behind the #."</p>
+                <p class="hush">"Did you receive a link? Open it in full, with everything after the #."</p>
             </Show>
         </section>
     }
@@ -82,7 +82,7 @@ pub fn DataPanel() -> impl IntoView {
         <section class="card data">
             <div class="drop">
                 <p>
-                    <strong>"Look at another job:"</strong>
+                    <strong>"Open another job:"</strong>
                     " drop a file anywhere on this page (JSON Lines, CSV, a table of another tool, a Spark event log), or "
                 </p>
                 <OpenFile label="Open a file" />
@@ -100,7 +100,7 @@ fn ExampleButton() -> impl IntoView {
     view! {
         <p class="example">
             <button type="button" class="quiet" data-testid="example" on:click=move |_| open_example(planner)>
-                "Look at an example"
+                "Open an example"
             </button>
             <span class="hush">
                 " ResNet-18 and MobileNet-v2, inference and training, on 1 %, 10 % and all of the images: measured on two cores of an AMD \

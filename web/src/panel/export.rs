@@ -25,7 +25,7 @@ pub fn Export() -> impl IntoView {
     };
     view! {
         <section class="card export" aria-labelledby="export-title">
-            <h2 id="export-title">"Take it away"</h2>
+            <h2 id="export-title">"Export"</h2>
             <p class="buttons">
                 <button type="button" data-testid="export-runs" on:click=out("foreglow-runs.csv", "text/csv", |_, view| runs_csv(view))>
                     "Runs as CSV"
@@ -37,7 +37,7 @@ pub fn Export() -> impl IntoView {
                     "Everything as JSON"
                 </button>
                 <button type="button" data-testid="export-commands" on:click=out("foreglow-collect.sh", "text/x-shellscript", |_, view| commands(view))>
-                    "Commands that measure it again"
+                    "Commands to repeat the measurements"
                 </button>
                 <button type="button" data-testid="print" on:click=move |_| {
                     // A browser that cannot print ignores it.
@@ -151,8 +151,8 @@ fn commands(view: &View) -> String {
         commands.extend(command.filter(|command| !commands.contains(command)));
     }
     let what = match commands.as_slice() {
-        [] => "foreglow does not make runs of this kind: make them again with the program that made them",
-        _ => "Measures these runs again, one of each, into samples.jsonl",
+        [] => "foreglow cannot measure runs of this kind: repeat them with the program that measured them",
+        _ => "Measures each of these settings again, once, into samples.jsonl",
     };
     format!("#!/bin/sh\n# {what}.\n{}\n", commands.join("\n"))
 }

@@ -9,11 +9,11 @@ use web_sys::{Element, HtmlElement, KeyboardEvent};
 const OFF: &str = "foreglow.keys-off";
 /// Each shortcut's key, description and target element.
 const KEYS: [(&str, &str, &str); 6] = [
-    ("d", "to the deadline", "#deadline"),
-    ("e", "to the executors of the what-if", "#what-if-executors"),
-    ("c", "to the cores of the what-if", "#what-if-cores"),
-    ("f", "to the filter of the runs", "[data-testid=samples-filter]"),
-    ("s", "share what the page shows", "#share"),
+    ("d", "go to the deadline", "#deadline"),
+    ("e", "go to the executors of the what-if", "#what-if-executors"),
+    ("c", "go to the cores of the what-if", "#what-if-cores"),
+    ("f", "go to the filter of the runs", "[data-testid=samples-filter]"),
+    ("s", "share this page", "#share"),
     ("o", "open a file of samples", "input[type=file]"),
 ];
 
@@ -52,11 +52,11 @@ pub fn Keys() -> impl IntoView {
         .into_iter()
         .collect_view();
     view! {
-        <button type="button" class="quiet keys-button" data-testid="keys-button" aria-label="Keys" title="Keys (?)" on:click=move |_| show(dialog)>
+        <button type="button" class="quiet keys-button" data-testid="keys-button" aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)" on:click=move |_| show(dialog)>
             "?"
         </button>
         <dialog class="keys" aria-labelledby="keys-title" data-testid="keys" node_ref=dialog>
-            <h2 id="keys-title">"Keys"</h2>
+            <h2 id="keys-title">"Keyboard shortcuts"</h2>
             <dl>
                 <div><dt><kbd>"?"</kbd></dt><dd>"this list"</dd></div>
                 {rows}
@@ -65,7 +65,7 @@ pub fn Keys() -> impl IntoView {
             </dl>
             <label>
                 <input type="checkbox" data-testid="keys-on" prop:checked=is_on on:change=switch />
-                " The letters do this"
+                " Enable the letters"
             </label>
             <form method="dialog">
                 <button class="primary">"Close"</button>

@@ -39,10 +39,10 @@ pub fn Newer() -> impl IntoView {
                 <div class="notice" role="status">
                     <p>{format!("This link holds {shown} runs of the job; the collector here has {known}.")}</p>
                     <button type="button" class="quiet" on:click=take>
-                        "Use the collector's"
+                        "Use the collector's runs"
                     </button>
                     <button type="button" class="quiet" on:click=move |_| planner.newer.set(None)>
-                        "Keep the link's"
+                        "Keep the link's runs"
                     </button>
                 </div>
             }

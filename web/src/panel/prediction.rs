@@ -24,7 +24,7 @@ pub fn interval_text(interval: Option<&Interval>) -> String {
             let percent = probability * 100.0;
             format!("{percent:.0} % interval {} – {}", format_duration(*lower_secs), format_duration(*upper_secs))
         }
-        None => "no interval: too few runs to say".into(),
+        None => "no interval: too few runs".into(),
     }
 }
 

@@ -22,11 +22,7 @@ const FIELDS: [Field; 11] = [
         show: |sheet| sheet.name.clone(),
         change: |sheet, text| {
             text.trim().clone_into(&mut sheet.name);
-            if sheet.name.is_empty() {
-                Err("the price sheet needs a name: whose prices are they?".into())
-            } else {
-                Ok(())
-            }
+            if sheet.name.is_empty() { Err("the price sheet needs a name".into()) } else { Ok(()) }
         },
     },
     Field {
@@ -72,19 +68,19 @@ const FIELDS: [Field; 11] = [
         change: |sheet, text| price(text).map(|price| sheet.accelerator_hour = price),
     },
     Field {
-        label: "Each start of an executor",
+        label: "Start of an executor",
         kind: "text",
         show: |sheet| sheet.executor_start.to_string(),
         change: |sheet, text| price(text).map(|price| sheet.executor_start = price),
     },
     Field {
-        label: "Start-up that is billed, seconds",
+        label: "Billed start-up, seconds",
         kind: "text",
         show: |sheet| sheet.startup_secs.to_string(),
         change: |sheet, text| price(text).map(|price| sheet.startup_secs = price),
     },
     Field {
-        label: "Billed at least, seconds",
+        label: "Minimum billed, seconds",
         kind: "text",
         show: |sheet| sheet.minimum_secs.to_string(),
         change: |sheet, text| price(text).map(|price| sheet.minimum_secs = price),
@@ -99,7 +95,7 @@ const FIELDS: [Field; 11] = [
 
 fn price(text: &str) -> Result<f64, String> {
     let text = text.trim();
-    number(text).ok_or_else(|| format!("{text:?} is no price; write a number such as 0.04"))
+    number(text).ok_or_else(|| format!("{text:?} is not a price; write a number such as 0.04"))
 }
 
 /// A summary of the price sheet, with its fields in a collapsible form.
@@ -167,7 +163,7 @@ pub fn Prices() -> impl IntoView {
                 </summary>
                 <div class="sheet">{fields.collect_view()}</div>
                 <p class="note wrong" role="status">
-                    {move || mistake.get().map(|mistake| format!("{mistake}. The sheet stays as it was."))}
+                    {move || mistake.get().map(|mistake| format!("{mistake}. The price sheet is unchanged."))}
                 </p>
             </details>
             <p class="note">

@@ -50,7 +50,7 @@ pub fn Samples() -> impl IntoView {
     let count = move || {
         let (shown, all) = (places.with(Vec::len), all.with(Vec::len));
         let out = all_left_out(planner);
-        let out = if out == 0 { String::new() } else { format!(", {out} left out") };
+        let out = if out == 0 { String::new() } else { format!(", {out} excluded") };
         if shown == all { format!("{all} runs{out}") } else { format!("{shown} of {all} runs{out}") }
     };
     let spacer = move |rows: usize| format!("{}px", rows as f64 * ROW_HEIGHT);
@@ -64,7 +64,7 @@ pub fn Samples() -> impl IntoView {
                 </label>
                 <p class="hush" role="status" data-testid="samples-count">{count}</p>
             </div>
-            <p class="hush">"Take a run out, and the answer is given without it; the link remembers."</p>
+            <p class="hush">"Exclude a run to refit without it. The link keeps your choice."</p>
             <div
                 class="scroll rows"
                 tabindex="0"
@@ -78,8 +78,8 @@ pub fn Samples() -> impl IntoView {
                     <thead>
                         <tr aria-rowindex="1">
                             {COLUMNS.map(|(column, label, class)| view! { <Head column label class arrangement /> }).into_iter().collect_view()}
-                            <th scope="col" class="number wide">"Off by"</th>
-                            <th scope="col">"In the answer"</th>
+                            <th scope="col" class="number wide">"Error"</th>
+                            <th scope="col">"Included"</th>
                         </tr>
                     </thead>
                     <tbody>
@@ -157,8 +157,7 @@ fn RunRow(place: usize, row: Row) -> impl IntoView {
     let planner = expect_context::<Planner>();
     let (executors, cores, memory, partition_size) = row.features();
     let time = row.secs().map_or_else(|| row.outcome().replace('_', " "), format_duration);
-    let label =
-        format!("{executors} × {cores}, {} of the images, {time}: in the answer", format_rate(row.sampling_rate()));
+    let label = format!("{executors} × {cores}, {} of the images, {time}: included", format_rate(row.sampling_rate()));
     // The relative error of the fitted predictor on the run.
     let off = move || {
         let Run::Completed(run) = row.run else { return String::new() };

@@ -22,8 +22,8 @@ pub fn Scenarios() -> impl IntoView {
         <section class="card scenarios" aria-labelledby="scenarios-title">
             <h2 id="scenarios-title">"How accurate is it?"</h2>
             <p class="hush">
-                "The page predicts by Foreglow's own predictor; these are the published scenarios on the same runs. \
-                 Accuracy is 100 − MAPE on runs that the scenario was not fitted on. t1: collecting its runs; t2: training; T: both."
+                "The page predicts with Foreglow's own predictor; these are the published scenarios on the same runs. \
+                 Accuracy is 100 − MAPE on test runs. t1: collecting its runs; t2: training; T: both."
             </p>
             <div class="scroll" tabindex="0" role="region" aria-labelledby="scenarios-title">
                 <table data-testid="scenario-table">
@@ -53,7 +53,7 @@ fn row(scenario: &Scenario) -> impl IntoView + use<> {
     };
     // A narrow screen shows these in place of the columns.
     let parts = format!("t1 {}, t2 {}", format_duration(scenario.t1_secs), format_duration(scenario.t2_secs));
-    let accuracy = scenario.accuracy_percent.map_or_else(|| "none".into(), format_percent);
+    let accuracy = scenario.accuracy_percent.map_or_else(|| "unknown".into(), format_percent);
     let tested = match scenario.tested {
         0 => format!("fitted on {}", scenario.fitted),
         tested => format!("fitted on {}, tested on {tested}", scenario.fitted),
@@ -92,7 +92,7 @@ fn comparison(planner: Planner) -> impl IntoView {
         Compared::None => view! {
             <p class="compare">
                 <button data-testid="compare" on:click=move |_| planner.compare()>"Compare all learners"</button>
-                " Lasso, Ridge, random forests and perceptrons at every place, as published; some minutes, beside the page."
+                " Lasso, Ridge, random forests and perceptrons at every place, as published; takes some minutes in the background."
             </p>
         }
         .into_any(),

@@ -52,12 +52,12 @@ pub fn Share() -> impl IntoView {
         .with(|text| text.split_once('#').is_some_and(|(_, fragment)| is_short(fragment)))
     {
         true => {
-            "It holds the question and not the runs: it opens where the same collector, or this tab, has them, with the runs \
-                 of that moment."
+            "It holds the question but not the runs: it opens where the same collector, or this tab, has them, with the runs \
+                 at that time."
         }
         false => {
-            "It opens on any copy of this page without a collector. Whoever has the link has the samples in it; no server \
-                  does."
+            "It opens on any copy of this page without a collector. It contains the samples: whoever has the link can read \
+                  them, and no server receives them."
         }
     };
     view! {
@@ -72,7 +72,7 @@ pub fn Share() -> impl IntoView {
                     }
                 }>
                     <label>
-                        <span>"Everything on this page, in a link"</span>
+                        <span>"Link to everything on this page"</span>
                         <input type="text" readonly data-testid="share-link" node_ref=field prop:value=text />
                     </label>
                     <Show when=move || has_collector.get()>
@@ -86,7 +86,7 @@ pub fn Share() -> impl IntoView {
                                     copied();
                                 }
                             />
-                            " Short: the question alone, for this collector"
+                            " Short: only the question, for this collector"
                         </label>
                     </Show>
                     <p>

@@ -100,7 +100,7 @@ fn compared(planner: Planner, secs: Option<f64>) -> Option<String> {
     let cost = planner.cost(planner.what_if.get(), secs);
     let time = change(secs / recommended.prediction.completion_time_secs?, "time");
     let money = change(cost / recommended.cost?, "money");
-    Some(format!("{time} and {money} than the recommended"))
+    Some(format!("{time} and {money} than the recommended one"))
 }
 
 /// Formats a ratio: `12 % more time`.
@@ -162,7 +162,7 @@ fn Slider(
             <span class="range" class:beyond=beyond>
                 {move || {
                     let measured = measured.get();
-                    if beyond() { format!("beyond the {measured} that were measured") } else { format!("measured up to {measured}") }
+                    if beyond() { format!("beyond the {measured} measured") } else { format!("measured up to {measured}") }
                 }}
             </span>
             <label class="up-to">

@@ -109,9 +109,9 @@ fn shown(reason: Reason) -> impl IntoView {
             <table>
                 <thead>
                     <tr>
-                        <th scope="col">"Way to learn"</th>
+                        <th scope="col">"Model"</th>
                         <th scope="col" class="number">"Weight"</th>
-                        <th scope="col" class="number">"Says alone"</th>
+                        <th scope="col" class="number">"Own prediction"</th>
                     </tr>
                 </thead>
                 <tbody>{rows.collect_view()}</tbody>

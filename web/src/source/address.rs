@@ -90,9 +90,7 @@ pub fn follow(planner: Planner) {
         let opened = planner.open_fragment(&fragment);
         end_scenario();
         if let Err(error) = opened {
-            planner
-                .alert
-                .set(Some(format!("That link cannot be opened: {error}. The page shows what it showed before.")));
+            planner.alert.set(Some(format!("That link cannot be opened: {error}. The page is unchanged.")));
             // A reload must restore the page as it is, not the invalid link.
             if let Some(current) = current {
                 write(&current);

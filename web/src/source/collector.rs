@@ -34,7 +34,7 @@ pub async fn samples(after: Option<Uuid>) -> Collected {
         let Some(response) = get(&format!("{SAMPLES}?limit={PAGE}{after}")).await else { break };
         if response.status() == 401 {
             collected.error = Some(
-                "The collector asks for its token, which this page cannot send: open a link or a file, or start the \
+                "The collector requires its token, which this page cannot send: open a link or a file, or start the \
                  collector on this machine without one."
                     .into(),
             );

@@ -29,7 +29,7 @@ pub fn open(planner: Planner) {
                 planner.take_jobs(jobs, first.unwrap_or(0));
             }
             _ => planner.alert.set(Some(
-                "The example did not arrive: whatever serves this page is gone. Try again once it is back.".into(),
+                "The example cannot be loaded: the server of this page does not respond. Try again later.".into(),
             )),
         }
     });

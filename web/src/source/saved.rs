@@ -45,8 +45,8 @@ pub fn forget(name: &str) -> Result<(), &'static str> {
 }
 
 fn write(scenarios: &[Named]) -> Result<(), &'static str> {
-    let denied = "This browser keeps nothing for this page. The address bar holds the scenario: bookmark it.";
-    let full = "This browser has no room left for this page. Forget a scenario, or bookmark the address.";
+    let denied = "This browser does not store data for this page. The address bar holds the scenario: bookmark it.";
+    let full = "The browser's storage for this page is full. Delete a scenario, or bookmark the address.";
     let text = serde_json::to_string(scenarios).map_err(|_| denied)?;
     storage().ok_or(denied)?.set_item(KEY, &text).map_err(|_| full)
 }
