@@ -11,7 +11,7 @@ use foreglow_shared::{Context, Job, Observation, Question};
 use foreglow_tests::workspace_dir;
 use serde_json::{Value, json};
 
-/// Upper limit for a task in a browser that feels instant, milliseconds.
+/// Upper limit for a task on the page's main thread, milliseconds.
 const LIMIT_MS: f64 = 50.0;
 const ROUNDS: usize = 5;
 const PREDICTIONS: u32 = 2_000;

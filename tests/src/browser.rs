@@ -131,7 +131,7 @@ impl Browser {
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        anyhow::bail!("{what} did not come to hold within {WAIT:?}")
+        anyhow::bail!("waited {WAIT:?} for {what}")
     }
 
     /// Sets an input as a user would: dispatches `input` and `change`.

@@ -109,7 +109,7 @@ impl Firefox {
                 digit => length.push(char::from(digit)),
             }
         }
-        let mut message = vec![0; length.parse().with_context(|| format!("{length:?} is no length"))?];
+        let mut message = vec![0; length.parse().with_context(|| format!("{length:?} is not a length"))?];
         self.wire.read_exact(&mut message)?;
         Ok(serde_json::from_slice(&message)?)
     }

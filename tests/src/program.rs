@@ -66,7 +66,7 @@ impl Answer {
         if self.code != Some(0) {
             bail!("exit code {:?}: {}", self.code, self.stderr);
         }
-        serde_json::from_str(&self.stdout).with_context(|| format!("no JSON: {}", self.stdout))
+        serde_json::from_str(&self.stdout).with_context(|| format!("not JSON: {}", self.stdout))
     }
 }
 
@@ -121,7 +121,7 @@ impl Program {
             match self.lines.recv_timeout(left) {
                 Ok(line) if line.contains(text) => return Ok(line),
                 Ok(line) => seen = format!("{seen}{line}\n"),
-                Err(_) => bail!("no line with {text:?} within {within:?}; there was:\n{seen}"),
+                Err(_) => bail!("no line with {text:?} within {within:?}; the output was:\n{seen}"),
             }
         }
     }

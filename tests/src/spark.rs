@@ -225,7 +225,7 @@ fn wait_until(what: &str, check: impl Fn() -> anyhow::Result<bool>) -> anyhow::R
         }
         std::thread::sleep(PULSE);
     }
-    anyhow::bail!("waited {WAIT:?} in vain for {what}")
+    anyhow::bail!("waited {WAIT:?} for {what}")
 }
 
 /// A free port.

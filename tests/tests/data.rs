@@ -127,7 +127,7 @@ async fn samples_from_a_collector_appear_live_and_its_outages_are_shown() -> any
 
     drop(collector);
     says(&browser, "live", "unreachable").await?;
-    assert!(browser.text("samples-count").await?.contains(&format!("{second} runs")), "what was on the page stays");
+    assert!(browser.text("samples-count").await?.contains(&format!("{second} runs")), "the page keeps its data");
     let collector = serve()?;
     says(&browser, "live", "Live").await?;
     upload(&part("last.jsonl", &lines[second..])?)?;
@@ -178,7 +178,7 @@ async fn a_file_in_any_encoding_is_read_and_a_table_of_another_tool_asks_for_its
     fs::write(&path, &table)?;
     pick(&browser, &path).await?;
     browser.element("import").await?;
-    assert!(browser.text("samples-count").await?.contains(&runs()?), "the page below stays");
+    assert!(browser.text("samples-count").await?.contains(&runs()?), "the page below is unchanged");
     click(&browser, "import-use").await?;
     says(&browser, "import-mistake", "images of the whole job").await?;
     let images = samples[0].workload.images.to_string();

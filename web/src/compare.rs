@@ -1,4 +1,4 @@
-//! The neighbours of the recommended configuration on the front, and what each trades for what.
+//! The neighbours of the recommended configuration on the front, and their trade-offs.
 
 use foreglow_model::{Candidate, Decision};
 use foreglow_shared::{format_duration, format_money};
@@ -7,9 +7,9 @@ use foreglow_shared::{format_duration, format_money};
 /// candidates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Neighbours {
-    /// The slowest saving: costs less, takes longer, by the smallest step.
+    /// The next point of the front that costs less and takes longer.
     pub cheaper: Option<usize>,
-    /// Takes less time and costs more, by the smallest step.
+    /// The next point of the front that takes less time and costs more.
     pub faster: Option<usize>,
 }
 

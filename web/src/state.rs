@@ -94,7 +94,7 @@ pub struct Planner {
     pub decision: Memo<Option<Result<Arc<Decision>, String>>>,
     /// The prediction for the configuration under inspection. `None` without a predictor.
     pub prediction: Memo<Option<Prediction>>,
-    /// Computes a predictor's decision ahead of time, so that the memo finds it cached.
+    /// Computes a predictor's decision ahead of time, so that the memo can reuse it.
     foresee: Callback<Arc<Fitted>>,
     worker: StoredValue<Option<Rc<FitWorker>>, LocalStorage>,
     comparison: StoredValue<Option<Errand>, LocalStorage>,

@@ -2,7 +2,7 @@
 //! reads them.
 
 #![cfg(target_arch = "wasm32")]
-#![allow(missing_docs, reason = "a test has none")]
+#![allow(missing_docs, reason = "tests have no documentation")]
 
 use wasm_bindgen_test::{console_log, wasm_bindgen_test, wasm_bindgen_test_configure};
 

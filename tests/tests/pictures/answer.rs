@@ -58,7 +58,7 @@ async fn pinned_configurations_are_compared_and_kept_in_the_link() -> anyhow::Re
             Ok(shared.pins == [view.question.what_if])
         })
         .await?;
-    assert!(!browser.element("pin").await?.is_enabled().await?, "what is pinned cannot be pinned again");
+    assert!(!browser.element("pin").await?.is_enabled().await?, "a pinned configuration cannot be pinned again");
     let link = browser.page.current_url().await?.to_string();
     browser.close().await?;
 

@@ -32,11 +32,11 @@ async fn a_slider_updates_every_chart_of_a_hundred_thousand_configurations_and_r
     }
     let after = evaluate(&browser, AFTER, vec![pictures]).await?;
     for picture in PICTURES {
-        assert_eq!(after[picture][0], json!("yes"), "{picture} was drawn anew");
+        assert_eq!(after[picture][0], json!("yes"), "{picture} was redrawn");
         assert!(after[picture][2].as_u64().is_some_and(|nodes| nodes < 3_000), "{picture} is too large: {after}");
         // The what-if always has a sampling rate of 1.
         if picture != "effect-rate" {
-            assert_ne!(after[picture][1], before[picture], "{picture} did not follow");
+            assert_ne!(after[picture][1], before[picture], "{picture} was not updated");
         }
     }
     browser.close().await
