@@ -59,7 +59,7 @@ impl FitWorker {
                 }
                 Ok(FromFit::Answer(number, Err(reason))) if number == this.latest.get() => answered(Err(reason)),
                 Ok(FromFit::Broken(reason)) | Err(reason) => answered(Err(reason)),
-                // The answer to an obsolete request, or a failed one.
+                // The failure of an obsolete request.
                 Ok(_) => {}
             }
         });
