@@ -33,7 +33,7 @@ SIMULATED = [("3.5-measured", 2), ("4.1-measured", 2), ("4.1-stages.zstd", 1), (
 
 
 def template(line, *fields):
-    """Returns a %-template of a line with placeholders for the numbers of these fields, in order."""
+    """A %-template of a line, with placeholders for the numbers of these fields, in order."""
     line = line.replace(b"%", b"%%")
     for field in fields:
         line = re.sub(rf'("{field}":\[?)-?\d+'.encode(), rf"\1%({field})d".encode(), line)

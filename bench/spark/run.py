@@ -21,7 +21,7 @@ LIMIT_MS = 3.0
 
 
 def measure(folder):
-    """Milliseconds per task of each round: of the no-op job, and of the job through the executor."""
+    """Milliseconds per task of each round, for the no-op job and the job through the executor."""
     images = folder / "images"
     images.mkdir()
     # One pixel, for the executor's warm-up; the partitions contain no image.

@@ -25,7 +25,7 @@ public final class Sleep implements Function<Integer, Integer> {
             int executors = Integer.parseInt(arguments[0]);
             new Executors(executors, "-", "").await(spark);
             spark.sc().setJobDescription("foreglow warm-up");
-            // The same number of tasks per slot everywhere, so that the JIT compiler warms up equally.
+            // An equal number of tasks per slot, so that the JIT compiler warms up equally.
             int tasks = 8 * spark.defaultParallelism();
             for (int round = 0; round < 3; round++) {
                 stages(spark, tasks, tasks, 20, 20);

@@ -252,8 +252,8 @@ pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
     .into_any()
 }
 
-/// Returns a closure that draws one part of a chart as text, empty if the part is missing. All parts
-/// share one type, so that the card is compiled only once.
+/// Returns a closure that draws one part of a chart as text, empty if the part is missing. All
+/// parts share one type, so that the card is compiled only once.
 fn part(drawing: Drawn, draw: impl Fn(&dyn Drawing) -> Option<Markup> + Send + Sync + 'static) -> Part {
     Box::new(move || {
         let part = drawing.with(|drawing| draw(drawing.as_deref()?));

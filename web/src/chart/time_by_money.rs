@@ -206,7 +206,7 @@ impl Drawing for TimeByMoney {
     fn marks(&self) -> Vec<Mark> {
         let mark = |point: &Point| Mark { at: self.px(point), about: About::Configuration(point.configuration) };
         let answer = self.answer.get();
-        // The front comes first: the sort is stable, and of equally near marks the first is selected.
+        // The front first: the sort is stable, and of equally near marks the first is selected.
         let mut marks: Vec<Mark> = answer.front.iter().chain(&answer.beaten(&self.cells)).map(mark).collect();
         sort_by(&mut marks, |a, b| a.at.0.total_cmp(&b.at.0));
         marks
