@@ -43,7 +43,7 @@ fn a_lost_worker_fails_the_run(cluster: &mut Cluster, home: &Path) -> anyhow::Re
     let (program, executors) = at_work(cluster, home, LARGE)?;
     cluster.kill_worker_of(executors[0])?;
     let reason = failed_sample(&program)?.reason.unwrap();
-    assert!(reason.contains("went while it ran: worker lost"), "{reason}");
+    assert!(reason.contains("was lost during the run: worker lost"), "{reason}");
     no_executor_is_left(cluster)
 }
 
