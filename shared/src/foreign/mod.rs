@@ -6,7 +6,7 @@ mod mapping;
 use std::collections::BTreeMap;
 
 pub use self::field::Field;
-pub use self::mapping::{Extent, Mapping, Place, TimeUnit};
+pub use self::mapping::{Extent, FieldSource, Mapping, TimeUnit};
 use crate::encoding::decode;
 use crate::separated::{delimiter, with_point};
 use crate::{Context, Host, IncompleteOutcome, IncompleteRun, Job, Mode, Observation, Workload, number};
@@ -199,8 +199,8 @@ impl TableRow<'_> {
 
     fn text(&self, field: Field) -> &str {
         match self.mapping.places.get(&field) {
-            Some(Place::Column(column)) => self.cells.get(*column).unwrap_or_default(),
-            Some(Place::Fixed(text)) => text.trim(),
+            Some(FieldSource::Column(column)) => self.cells.get(*column).unwrap_or_default(),
+            Some(FieldSource::Fixed(text)) => text.trim(),
             None => "",
         }
     }
