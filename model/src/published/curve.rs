@@ -110,9 +110,9 @@ impl Curve {
         secs.filter(|secs| secs.is_finite() && *secs > 0.0)
     }
 
-    /// Returns the time of a row on a machine with `capacity`, seconds. An oversubscribed row gets the
-    /// time of the fastest fitted configuration within the capacity that has no more executors and
-    /// cores, if there is one.
+    /// Returns the time of a row on a machine with `capacity`, seconds. An oversubscribed row gets
+    /// the time of the fastest fitted configuration within the capacity that has no more executors
+    /// and cores, if there is one.
     pub(super) fn at_within(&self, capacity: Capacity, fitted: &[AveragedRun], row: &AveragedRun) -> Option<f64> {
         if !capacity.is_exceeded_by(row.setting) {
             return self.at(row);
