@@ -1,4 +1,4 @@
-//! What spoils a measurement, and what to do about it.
+//! Conditions that spoil a measurement, with advice.
 
 use std::fmt;
 
@@ -8,65 +8,66 @@ use serde::{Deserialize, Serialize};
 
 use super::WARNINGS;
 
-/// Why a time may not be that of the configuration. Displays as one sentence that says what to do.
+/// Reason why a time may not be representative of the configuration. Displays as one sentence with
+/// advice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Warning {
-    /// The configuration has more slots than there are processors for them.
+    /// The configuration is oversubscribed: it has more slots than processors.
     MoreSlotsThanProcessors {
         /// E·C.
         slots: u32,
         /// Processors that the run may use.
         processors: u32,
     },
-    /// Other processes took processors that the slots needed.
+    /// Other processes used processors that the slots needed.
     BusyMachine {
-        /// Mean number of processors that others took.
+        /// Mean number of processors that others used.
         other_processors: f64,
         /// Processors that the slots left free.
         free_processors: u32,
     },
     /// The host of a virtual machine took processors away.
     StolenProcessors {
-        /// Mean number of them.
+        /// Mean number of stolen processors.
         stolen_processors: f64,
     },
-    /// The processors keep to a low clock rate.
+    /// The processors are kept at a low clock rate.
     SlowGovernor {
-        /// Who keeps them there.
+        /// Frequency governor.
         governor: String,
     },
-    /// Heat slowed the processors during the run.
+    /// Heat throttled the processors during the run.
     Throttled {
-        /// How often.
+        /// Number of throttling events.
         times: u64,
     },
-    /// Somebody else used the accelerator before the run.
+    /// The accelerator was in use by others before the run.
     SharedAccelerator {
         /// Processes that computed on it.
         processes: u32,
-        /// Its use, per cent.
+        /// Utilisation, per cent.
         use_percent: u32,
     },
-    /// Heat or power slows the accelerator.
+    /// Heat or power limits throttle the accelerator.
     ThrottledAccelerator,
-    /// Equal runs disagree.
+    /// Repeated runs disagree.
     NoisyRepeats {
-        /// How many they are.
+        /// Number of runs.
         runs: usize,
-        /// Those that lie far from the others.
+        /// Number of outliers.
         outliers: usize,
-        /// Their relative standard deviation, as their median absolute deviation has it.
+        /// Relative standard deviation, estimated from the median absolute deviation.
         spread: f64,
     },
 }
 
-/// Equal runs that spread by more are warned of.
+/// Relative spread of repeated runs above which a warning is given.
 const NOISY: f64 = 0.05;
 
 impl Warning {
-    /// A warning where equal runs disagree.
+    /// Returns a warning if repeated runs disagree.
     pub fn of_repetitions(runs: usize, repetitions: &Repetitions) -> Option<Self> {
         let Repetitions { spread, outliers, .. } = repetitions;
         let outliers = outliers.len();
@@ -74,7 +75,7 @@ impl Warning {
     }
 }
 
-/// The warnings of a sample.
+/// Returns the warnings of a sample.
 pub fn warnings_of(sample: &Sample) -> Vec<Warning> {
     let warnings = sample.extra.get(WARNINGS).cloned();
     warnings.and_then(|warnings| serde_json::from_value(warnings).ok()).unwrap_or_default()
@@ -134,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_warning_keeps_its_form_in_a_sample() {
+    fn warnings_keep_their_json_format() {
         let warnings =
             [Warning::BusyMachine { other_processors: 0.5, free_processors: 0 }, Warning::ThrottledAccelerator];
         let json = serde_json::to_value(&warnings).unwrap();
