@@ -1,4 +1,4 @@
-//! How a run ends otherwise than by its last result.
+//! Ways in which a run ends early.
 
 use std::time::Duration;
 
@@ -8,28 +8,28 @@ use super::fleet::{End, Event, Fleet};
 use crate::executor::is_out_of_memory;
 use crate::executor::protocol::Report;
 
-/// What the sample says of an end.
+/// Outcome of a run in its sample.
 pub struct Ending {
     pub outcome: Outcome,
-    /// A lower bound where the run timed out.
+    /// A lower bound if the run timed out.
     pub completion_time_secs: Option<f64>,
     pub reason: Option<String>,
 }
 
-/// Why a run goes no further.
+/// Reason to stop a run.
 pub enum Stop {
-    /// Somebody wants the command to end: there is no sample.
+    /// The user interrupted the command; there is no sample.
     Interrupted,
-    /// The run itself has ended.
+    /// The run has ended with an outcome.
     Ended(Ending),
 }
 
-/// An end for a reason that says nothing of the configuration.
+/// Ends the run for a reason that is independent of the configuration.
 pub fn failed(reason: String) -> Stop {
     Stop::Ended(Ending { outcome: Outcome::Failed, completion_time_secs: None, reason: Some(reason) })
 }
 
-/// An end at the limit of the time.
+/// Ends the run at its timeout.
 pub fn timed_out(timeout: Duration) -> Stop {
     let secs = timeout.as_secs_f64();
     Stop::Ended(Ending {
@@ -39,7 +39,7 @@ pub fn timed_out(timeout: Duration) -> Stop {
     })
 }
 
-/// An end by something that an executor should not have said or done.
+/// Ends the run because of an unexpected event of an executor.
 pub fn unexpected(configuration: &Configuration, fleet: &mut Fleet, executor: usize, event: Event) -> Stop {
     let named = format!("executor {} of {}", executor + 1, configuration.executors);
     match event {
@@ -72,7 +72,7 @@ fn describe(end: &End) -> String {
     if end.is_out_of_memory {
         return format!("was ended by the system for its memory ({how})");
     }
-    // Of many last words those about memory tell most: a backtrace may follow them.
+    // A line about memory is the most informative, because a backtrace may follow it.
     let telling = end.last_words.iter().rev().find(|line| is_out_of_memory(line)).or_else(|| end.last_words.last());
     telling.map_or_else(|| format!("ended early ({how})"), |line| format!("ended early ({how}): {line}"))
 }
