@@ -120,7 +120,7 @@ fn values_missing_in_a_log_are_asked_for() {
     let home = Foreglow::new();
     let none = import(&home, &[&log("4.1-stages.zstd")]);
     assert_eq!(none.code, 2);
-    let sentence = "the log does not say sampling_rate; give --sampling-rate";
+    let sentence = "the log lacks sampling_rate; give --sampling-rate";
     assert!(none.stderr.contains(sentence), "{}", none.stderr);
     let given = import(&home, &[&log("4.1-stages.zstd"), "--sampling-rate", "0.5"]);
     assert_eq!(given.code, 0, "{}", given.stderr);
@@ -139,7 +139,7 @@ fn a_run_that_deviates_from_its_configuration_fails_with_the_reason() {
     assert_eq!(sample["outcome"], "failed");
     let reason = sample["reason"].as_str().unwrap();
     // The executor was killed from outside, which does not imply that it ran out of memory.
-    assert!(reason.contains("went while it ran: Command exited with code 137"), "{reason}");
+    assert!(reason.contains("was lost during the run: Command exited with code 137"), "{reason}");
     assert!(reason.contains("task attempts failed"), "{reason}");
 
     let failed = import(&Foreglow::new(), &[&log("4.1-failed.zstd"), "--sampling-rate", "1"]);
@@ -152,7 +152,7 @@ fn a_run_that_deviates_from_its_configuration_fails_with_the_reason() {
         other.replacen("\"spark.foreglow.model\"", "\"spark.foreglow.executors\":\"3\",\"spark.foreglow.model\"", 1);
     let home = Foreglow::new();
     let answer = import(&home, &[&home.write("asked", &other)]);
-    let reason = "3 executors of 2 cores were asked for, and 2 of 2 ran";
+    let reason = "3 executors with 2 cores each were requested, and 2 with 2 ran";
     assert_eq!(samples(&answer)[0]["reason"], reason, "{}", answer.stdout);
 }
 
@@ -175,11 +175,11 @@ fn invalid_and_truncated_logs_are_reported() {
         assert!(answer.stderr.contains(sentence), "{}", answer.stderr);
     };
     refused(&home.write("empty", ""), "there are no samples in it");
-    refused(&home.write("binary", "\u{0}\u{1}\u{2}"), "it is no Spark event log");
+    refused(&home.write("binary", "\u{0}\u{1}\u{2}"), "it is not a Spark event log");
     refused(&home.path("nowhere"), "there is no file");
     let plain = std::fs::read_to_string(log("3.5-measured")).unwrap();
     let until = |event: &str| &plain[..plain.find(&format!("{{\"Event\":\"{event}\"")).unwrap()];
-    refused(&home.write("started", until("SparkListenerJobStart")), "it has no job");
+    refused(&home.write("started", until("SparkListenerJobStart")), "the log has no jobs");
     refused(&home.write("warming", until("SparkListenerJobEnd")), "only warm the executors up");
     let measured = plain.find("foreglow measured").unwrap();
     refused(&home.write("running", &plain[..measured + 2000]), "none of its 1 jobs has an end in the log");
