@@ -1,4 +1,4 @@
-//! Which samples to collect next, and the command that collects them.
+//! Advice on which samples to collect next, with the commands.
 
 use std::path::Path;
 
@@ -15,10 +15,10 @@ use crate::exit::unusable;
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 
-/// Suggestions that a person still reads.
+/// Most suggestions in a table.
 const FEW: usize = 8;
 
-/// What to collect next.
+/// Samples to collect next.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AdviceAnswer {
     schema: u32,
@@ -34,7 +34,7 @@ pub struct AdviceAnswer {
 struct Row {
     #[serde(flatten)]
     suggestion: Suggestion,
-    /// `None` where this version cannot collect it.
+    /// `None` if this version cannot collect it.
     command: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl AdviceAnswer {
     /// Advises on a question about a job; `output` is the file that the commands collect into.
     ///
     /// # Errors
-    /// A question that has no answer.
+    /// The question has no answer.
     pub fn new(job: &Job, question: &Question, output: &Path) -> anyhow::Result<Self> {
         let advice = advise(job, question).map_err(|error| unusable(error.to_string()))?;
         let Advice { verdict, expected_saving, suggestions } = advice;
@@ -52,7 +52,7 @@ impl AdviceAnswer {
         Ok(Self { schema: SCHEMA, context, question, verdict, expected_saving, suggestions })
     }
 
-    /// The answer in a form.
+    /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
         match format {
             Format::Table => self.table(),
@@ -103,7 +103,7 @@ impl AdviceAnswer {
         text
     }
 
-    /// Stop or go on, and why.
+    /// Returns whether to stop or go on, and why.
     fn headline(&self) -> String {
         let saving = self.expected_saving.map(|share| format_percent(share * 100.0));
         let what = if self.question.wants_speed() { "time" } else { "money" };
@@ -170,7 +170,7 @@ impl AdviceAnswer {
     }
 }
 
-/// The command that collects a sample; `None` of a job that `foreglow collect` cannot measure.
+/// Returns the command that collects a sample; `None` if `foreglow collect` cannot measure the job.
 fn command(context: &Context, suggestion: &Suggestion, output: &Path) -> Option<String> {
     let workload = &context.workload;
     let architecture = Architecture::named(&workload.model)?;

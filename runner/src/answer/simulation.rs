@@ -1,4 +1,4 @@
-//! A Spark application on other configurations, simulated from its event log.
+//! Simulation of a Spark application on other configurations from its event log.
 
 use foreglow_model::{Interval, Predictor, Setting, SimulatedTime, Simulation};
 use foreglow_shared::event_log::{Ending, Run};
@@ -9,20 +9,20 @@ use super::{SCHEMA, configuration, json, range};
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 
-/// What is asked.
+/// Question to the simulation.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// Numbers of executors.
     pub executors: Vec<u32>,
     /// Numbers of cores per executor.
     pub cores: Vec<u32>,
-    /// When it must be done.
+    /// Deadline.
     pub deadline_secs: Option<f64>,
     /// Share of the images that the run processed.
     pub sampling_rate: f64,
 }
 
-/// The simulated times of one run.
+/// Simulated times of one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SimulationAnswer {
     schema: u32,
@@ -45,7 +45,8 @@ pub struct SimulationAnswer {
     one_core_secs: f64,
     deadline_secs: Option<f64>,
     smallest: Option<Candidate>,
-    /// The smallest one as arguments of `spark-submit`; `None` too where the log does not say the executors' memory.
+    /// `spark-submit` arguments of the smallest configuration; also `None` if the log does not have
+    /// the executors' memory.
     spark_submit: Option<String>,
     candidates: Vec<Candidate>,
     notes: Vec<String>,
@@ -56,9 +57,9 @@ pub struct SimulationAnswer {
 struct Candidate {
     executors: u32,
     cores_per_executor: u32,
-    /// `None` where it cannot run there.
+    /// `None` if the application cannot run on it.
     simulated: Option<SimulatedTime>,
-    /// `None` where no samples were given or they cannot say.
+    /// `None` without samples, or if they cannot predict it.
     predicted_secs: Option<f64>,
     interval: Option<Interval>,
     meets_deadline: Option<bool>,
@@ -71,7 +72,7 @@ impl Candidate {
 }
 
 impl SimulationAnswer {
-    /// Simulates a run, its `number` among those of its log, on every asked configuration.
+    /// Simulates a run, the `number`-th of its log, on every requested configuration.
     pub fn new(
         run: &Run<'_>,
         number: usize,
@@ -139,7 +140,7 @@ impl SimulationAnswer {
         }
     }
 
-    /// Why nothing is answered, where nothing is.
+    /// Fails with the reason if there is no answer.
     pub fn check(&self) -> anyhow::Result<()> {
         anyhow::ensure!(
             self.candidates.iter().any(|candidate| candidate.simulated.is_some()),
@@ -154,7 +155,7 @@ impl SimulationAnswer {
         }
     }
 
-    /// The answer in a form.
+    /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
         match format {
             Format::Table => self.table(),

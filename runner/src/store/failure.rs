@@ -1,4 +1,4 @@
-//! What a failure of SQLite means to a person, and what to do about it.
+//! User messages for failures of SQLite, with advice.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use rusqlite::ErrorCode;
 
 use crate::exit::unusable;
 
-/// One sentence for a failure of the store at `path`.
+/// Returns the message for a failure of the store at `path`.
 pub(super) fn sentence(path: &Path, error: &rusqlite::Error) -> anyhow::Error {
     let store = path.display();
     match error.sqlite_error_code() {

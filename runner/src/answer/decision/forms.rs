@@ -1,4 +1,4 @@
-//! The decision in the forms in which people and programs read it.
+//! Output formats of a decision.
 
 use foreglow_shared::{format_duration, format_probability};
 
@@ -8,7 +8,7 @@ use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 
 impl DecisionAnswer {
-    /// The answer in a form.
+    /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
         match format {
             Format::Table => self.table(),
@@ -58,7 +58,8 @@ impl DecisionAnswer {
         text + &remarks
     }
 
-    /// The recommended configuration, large and first, and what a little more money or time would change.
+    /// Returns the verdict with the recommended configuration first, and its faster and cheaper
+    /// alternatives.
     fn headline(&self) -> String {
         let probability = format_probability(self.question.probability);
         let best = match (self.question.deadline_secs, self.question.budget) {
@@ -92,7 +93,8 @@ impl DecisionAnswer {
         text
     }
 
-    /// The head of the column of probabilities: what has to be kept. `None` where nothing has.
+    /// Returns the heading of the probability column: the limits in the question, or `None` without
+    /// any.
     fn limit(&self) -> Option<String> {
         let deadline = self.question.deadline_secs.map(|secs| format!("in {}", format_duration(secs)));
         let budget = self.question.budget.map(|money| format!("for {}", self.amount(money)));
@@ -123,7 +125,8 @@ impl DecisionAnswer {
         ]
     }
 
-    /// How probable it is that a configuration keeps what is asked; without a spread the predicted time is the median.
+    /// Formats the probability of meeting the limits. Without a spread, the predicted time counts
+    /// as the median.
     fn success(&self, row: &Row) -> String {
         match row.success_probability {
             _ if self.question.deadline_secs.is_none() && self.question.budget.is_none() => String::new(),
@@ -175,7 +178,7 @@ impl DecisionAnswer {
     }
 }
 
-/// A probability; beyond the largest error that was made it is only known to be larger, or smaller, than this.
+/// Formats a probability. Beyond the largest held-out error it is only bounded from one side.
 fn bounded(probability: f64, most: Option<f64>) -> String {
     let text = format_probability(probability);
     match most.filter(|most| *most < 0.99) {
