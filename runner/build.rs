@@ -17,8 +17,8 @@ const ROOT: &str = "..";
 fn main() {
     let mut parts: Vec<&str> = Vec::new();
     for (name, folder, file) in EMBEDDED {
-        // Cargo treats a missing watched path as changed and would rebuild every time. If the folder
-        // cannot be created, it does so.
+        // Cargo treats a missing watched path as changed and would rebuild every time. If the
+        // folder cannot be created, it does so.
         let _ = fs::create_dir_all(folder);
         println!("cargo::rerun-if-changed={folder}");
         // The stamp changes when files appear or disappear, and with it the code that embeds them.
@@ -34,9 +34,9 @@ fn main() {
     println!("cargo::rustc-env=FOREGLOW_BUILD_PARTS={}", listed(&parts));
 }
 
-/// Returns the commit of the sources: `FOREGLOW_COMMIT` if a packager sets it, else that of git, else
-/// `unknown commit`. Git is asked only if the root has a `.git`, because an unpacked archive may be
-/// inside the repository of another project.
+/// Returns the commit of the sources: `FOREGLOW_COMMIT` if a packager sets it, else that of git,
+/// else `unknown commit`. Git is asked only if the root has a `.git`, because an unpacked archive
+/// may be inside the repository of another project.
 fn commit() -> String {
     let set = env::var("FOREGLOW_COMMIT").ok().filter(|commit| is_plain(commit));
     let of_git = || {

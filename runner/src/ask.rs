@@ -59,7 +59,8 @@ impl Source {
         if jobs.is_empty() {
             let runs = samples.len();
             return Err(unusable(format!(
-                "none of the {runs} samples completed, so there is no time to learn from; see their `reason`, and collect again"
+                "none of the {runs} samples completed, so there are no times to fit; see their `reason`, and collect \
+                again"
             )));
         }
         let wanted = |number: usize, job: &Job| {
@@ -71,10 +72,10 @@ impl Source {
         match (matching.pop(), matching.is_empty()) {
             (Some(job), true) => Ok(job),
             (None, _) => {
-                Err(unusable(format!("no job of the samples is the one that you chose; there are:\n{}", list(&jobs))))
+                Err(unusable(format!("no job in the samples matches your choice; there are:\n{}", list(&jobs))))
             }
             (Some(_), false) => Err(unusable(format!(
-                "the samples are about several jobs; choose one with --context N, or by its CNN with --model NAME:\n{}",
+                "the samples contain several jobs; choose one with --context N, or by its CNN with --model NAME:\n{}",
                 list(&jobs)
             ))),
         }

@@ -162,7 +162,7 @@ impl Place {
         // Burn would fall back to another device of the same kind, also through an older graphics
         // interface.
         if !probe().iter().any(|adapter| adapter.place == self) {
-            anyhow::bail!("the device is not there; `foreglow devices` lists those that are");
+            anyhow::bail!("the device does not exist; `foreglow devices` lists the available devices");
         }
         match Device::wgpu_options().device_kind(kind.clone()).init() {
             Ok(device) => Ok(device),
@@ -199,7 +199,7 @@ impl Place {
 pub fn failure(error: ExecutionError) -> anyhow::Error {
     match error {
         ExecutionError::DevicePoisoned { reason } => {
-            anyhow::anyhow!("the device was lost ({reason}); `foreglow devices` lists those that are there")
+            anyhow::anyhow!("the device was lost ({reason}); `foreglow devices` lists the available devices")
         }
         error => anyhow::anyhow!("the device failed: {error:?}"),
     }
@@ -316,7 +316,7 @@ pub fn pick(wish: &Wish, adapters: &[Adapter]) -> anyhow::Result<Chosen> {
         Wish::Cpu => None,
         Wish::Auto => best_gpu(),
         Wish::Gpu => Some(best_gpu().ok_or_else(|| {
-            unusable("the graphics driver knows no GPU; use --device cpu, or install the GPU's Vulkan driver")
+            unusable("the graphics driver finds no GPU; use --device cpu, or install the GPU's Vulkan driver")
         })?),
         Wish::Entry(entry) => Some(named(entry, adapters).ok_or_else(|| {
             let names: Vec<_> = adapters.iter().map(|adapter| format!("{} {}", adapter.index, adapter.name)).collect();

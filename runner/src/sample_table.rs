@@ -21,7 +21,7 @@ pub fn one(sample: &Sample) -> String {
         ("device", device.cloned().unwrap_or_else(|| "unknown".into())),
         ("outcome", sample.outcome.as_str().to_owned()),
         ("completion time", completion_time(sample)),
-        ("start-up, not in it", sample.startup_secs.map_or_else(|| "unknown".into(), format_duration)),
+        ("start-up, excluded", sample.startup_secs.map_or_else(|| "unknown".into(), format_duration)),
     ];
     rows.extend(accuracy(sample));
     if let Some(reason) = &sample.reason {

@@ -33,7 +33,7 @@ impl Target {
         let host = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")).unwrap_or_default();
         if host.is_empty() || url.parse::<ureq::http::Uri>().is_err() {
             return Err(unusable(format!(
-                "{url:?} is no address of a collector; give one such as http://127.0.0.1:8787"
+                "{url:?} is not the address of a collector; give one such as http://127.0.0.1:8787"
             )));
         }
         Ok(Self { url: url.to_owned(), token: token.filter(|token| !token.is_empty()) })
@@ -52,7 +52,8 @@ impl Target {
         for batch in batches(&waiting) {
             let receipt = self.post(batch).with_context(|| {
                 format!(
-                    "{} of {} samples were not sent; they are kept in {} and go along with the next `foreglow upload --to {}`",
+                    "{} of {} samples were not sent; they are kept in {} and sent by the next `foreglow upload --to \
+                    {}`",
                     waiting.len() - sent,
                     waiting.len(),
                     store.path().display(),
@@ -177,7 +178,7 @@ mod tests {
         }
         for url in ["", "127.0.0.1:8787", "http://", "ftp://a", "http://a b"] {
             let error = Target::new(url, None).unwrap_err().to_string();
-            assert!(error.contains("is no address of a collector"), "{url}: {error}");
+            assert!(error.contains("is not the address of a collector"), "{url}: {error}");
         }
     }
 

@@ -237,7 +237,7 @@ fn several_jobs_are_listed_for_selection() {
     for wrong in [&["--context", "3"], &["--model", "vgg16"]] {
         let answer = ask(wrong);
         assert_eq!(answer.code, 2);
-        assert!(answer.stderr.contains("no job of the samples is the one that you chose"), "{}", answer.stderr);
+        assert!(answer.stderr.contains("no job in the samples matches your choice"), "{}", answer.stderr);
     }
 }
 

@@ -77,9 +77,7 @@ impl AdviceAnswer {
         }
         let left = self.suggestions.len().saturating_sub(FEW);
         if left > 0 {
-            text.push_str(&format!(
-                "… and {left} more that narrow it less for their time (--format csv has them all)\n"
-            ));
+            text.push_str(&format!("… and {left} more that narrow it less for their time (--format csv lists all)\n"));
         }
         let wanted = match self.verdict {
             Verdict::First { .. } => FEW,
@@ -89,7 +87,10 @@ impl AdviceAnswer {
         let commands: Vec<&str> = rows.take(wanted).filter_map(|row| row.command.as_deref()).collect();
         match commands.as_slice() {
             [] if wanted > 0 && !self.suggestions.is_empty() => {
-                text.push_str("\nForeglow cannot measure this job itself: run it so, and import the sample.\n");
+                text.push_str(
+                    "\nForeglow cannot measure this job itself: run it with this configuration, and import \
+                    the sample.\n",
+                );
             }
             [] => {}
             [command] => text.push_str(&format!("\nCollect the first, then ask again:\n  {command}\n")),
@@ -97,7 +98,8 @@ impl AdviceAnswer {
         }
         if !commands.is_empty() && self.context.engine == Engine::Spark {
             text.push_str(
-                "\nIf the samples are of a program of your own, run that so instead, and import its event log.\n",
+                "\nIf the samples are from your own program, run it with this configuration instead, and import its \
+                event log.\n",
             );
         }
         text

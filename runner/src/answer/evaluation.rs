@@ -99,7 +99,7 @@ pub(super) fn standings(predictors: &[Standing]) -> String {
         .filter_map(|standing| Some(format!("  {}: {}\n", standing.name, standing.reason.as_ref()?)))
         .collect();
     if !reasons.is_empty() {
-        text.push_str(&format!("\nWithout figures, or with figures for a part:\n{reasons}"));
+        text.push_str(&format!("\nMissing or partial figures:\n{reasons}"));
     }
     text
 }

@@ -65,7 +65,7 @@ impl PredictionAnswer {
             return Ok(());
         }
         let reasons: Vec<String> = self.warnings.iter().map(ToString::to_string).collect();
-        anyhow::bail!("the samples cannot say how long this takes: {}", reasons.join("; "))
+        anyhow::bail!("the samples are not enough to predict this time: {}", reasons.join("; "))
     }
 
     /// Renders the answer in a format.
@@ -91,7 +91,7 @@ impl PredictionAnswer {
         let memory = self.memory_per_executor_mib;
         line(
             "configuration",
-            format!("{}, {memory} MiB for each executor", configuration(self.executors, self.cores_per_executor)),
+            format!("{}, {memory} MiB per executor", configuration(self.executors, self.cores_per_executor)),
         );
         line("sampling rate", format_rate(self.sampling_rate));
         line("predicted by", "Foreglow's own predictor".to_owned());

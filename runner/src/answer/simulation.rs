@@ -144,12 +144,12 @@ impl SimulationAnswer {
     pub fn check(&self) -> anyhow::Result<()> {
         anyhow::ensure!(
             self.candidates.iter().any(|candidate| candidate.simulated.is_some()),
-            "the application can run on none of these configurations: its widest stage needs all of its tasks at once, or a \
-             task more cores than an executor has"
+            "the application cannot run on any of these configurations: a stage needs all of its tasks at the same \
+            time, or a task needs more cores than an executor has"
         );
         match self.deadline_secs {
             Some(secs) if self.smallest.is_none() => {
-                anyhow::bail!("none of these configurations is done within {}", format_duration(secs))
+                anyhow::bail!("none of these configurations meets the deadline of {}", format_duration(secs))
             }
             _ => Ok(()),
         }
@@ -189,7 +189,7 @@ impl SimulationAnswer {
         if let (Some(smallest), Some(deadline)) = (&self.smallest, self.deadline_secs) {
             let (what, time) =
                 (configuration(smallest.executors, smallest.cores_per_executor), format_duration(deadline));
-            text += &format!("\nThe fewest cores that are done within {time}: {what}.\n");
+            text += &format!("\nThe fewest cores that meet the deadline of {time}: {what}.\n");
         }
         if let Some(arguments) = &self.spark_submit {
             text += &format!("For spark-submit:\n  {arguments}\n");
@@ -199,7 +199,7 @@ impl SimulationAnswer {
         }
         if self.unknown_tasks > 0 {
             text += &format!(
-                "\nNote: the log does not say the times of {} tasks; their stage's median stands for them.\n",
+                "\nNote: the log does not have the times of {} tasks; the median of their stage is used instead.\n",
                 self.unknown_tasks
             );
         }

@@ -29,7 +29,7 @@ impl Access {
         }
         Err(unusable(format!(
             "other machines can reach {listen}; set a token that they must send (--token TOKEN or FOREGLOW_TOKEN), \
-             or let everybody in with --allow-open"
+            or allow access without a token with --allow-open"
         )))
     }
 
@@ -58,12 +58,12 @@ pub(super) async fn guard(State(shared): State<Shared>, request: Request, next: 
     let headers = request.headers();
     if comes_from_elsewhere(headers) || (shared.is_local && !asks_this_machine(headers)) {
         let sentence =
-            "pages of another site may not use this collector; where a proxy stands before it, start it with --token";
+            "pages of another site may not use this collector; if it is behind a proxy, start it with --token";
         return refusal(StatusCode::FORBIDDEN, sentence);
     }
     if request.uri().path().starts_with("/api/") && !shared.access.is_granted(headers) {
         let sentence =
-            "this collector wants its token; send it as `Authorization: Bearer TOKEN` (`--token`, FOREGLOW_TOKEN)";
+            "this collector requires a token; send it as `Authorization: Bearer TOKEN` (`--token`, FOREGLOW_TOKEN)";
         return refusal(StatusCode::UNAUTHORIZED, sentence);
     }
     let mut response = next.run(request).await;

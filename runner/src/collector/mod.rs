@@ -55,17 +55,17 @@ impl Collector {
         access.check(listen)?;
         let listener = TcpListener::bind(listen).map_err(|error| match error.kind() {
             std::io::ErrorKind::AddrInUse => unusable(format!(
-                "{listen} is in use by another program; end that one, or take a free port with --listen {}:0",
+                "{listen} is in use by another program; stop that program, or use a free port with --listen {}:0",
                 host(listen)
             )),
             std::io::ErrorKind::AddrNotAvailable => {
-                unusable(format!("{listen} is no address of this machine; try --listen 127.0.0.1:8787"))
+                unusable(format!("{listen} is not an address of this machine; try --listen 127.0.0.1:8787"))
             }
             std::io::ErrorKind::PermissionDenied => unusable(format!(
-                "this user may not listen on {listen}; take a port above 1023, such as --listen {}:8787",
+                "this user may not listen on {listen}; use a port above 1023, such as --listen {}:8787",
                 host(listen)
             )),
-            _ => anyhow::Error::new(error).context(format!("{listen} cannot be listened on")),
+            _ => anyhow::Error::new(error).context(format!("cannot listen on {listen}")),
         })?;
         listener.set_nonblocking(true).context("the listening socket cannot be set up")?;
         let address = listener.local_addr().context("the listening socket has no address")?;
@@ -162,7 +162,7 @@ fn refusal(status: StatusCode, sentence: impl std::fmt::Display) -> Response {
 #[cfg(unix)]
 fn told_to_stop() -> anyhow::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
-    let hear = |kind| signal(kind).context("the signals that stop the collector cannot be heard");
+    let hear = |kind| signal(kind).context("the signal handlers of the collector cannot be installed");
     let (mut interrupted, mut terminated) = (hear(SignalKind::interrupt())?, hear(SignalKind::terminate())?);
     Ok(async move {
         tokio::select! {

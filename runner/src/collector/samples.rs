@@ -51,7 +51,13 @@ fn is_zero(count: &usize) -> bool {
 pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Response {
     let too_large = || {
         let limit = super::MAX_BODY_BYTES >> 20;
-        refusal(StatusCode::PAYLOAD_TOO_LARGE, format!("one request may send {limit} MiB; send the samples in several"))
+        refusal(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!(
+                "a request may have at most {limit} MiB; send the samples in \
+                several requests"
+            ),
+        )
     };
     // If the client sends the length, a large request is rejected before its body.
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
@@ -66,7 +72,7 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
     let (samples, mut receipt) = sort_out(&body);
     if samples.is_empty() {
         return match receipt.rejected.is_empty() {
-            true => refusal(StatusCode::BAD_REQUEST, "there are no samples in it; send one JSON object a line"),
+            true => refusal(StatusCode::BAD_REQUEST, "the request has no samples; send one JSON object per line"),
             false => (StatusCode::BAD_REQUEST, Json(receipt)).into_response(),
         };
     }
@@ -80,7 +86,7 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
             Json(receipt).into_response()
         }
         Err(error) => {
-            eprintln!("foreglow: samples were refused: {error:#}");
+            eprintln!("foreglow: samples were rejected: {error:#}");
             refusal(StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}"))
         }
     }

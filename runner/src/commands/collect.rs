@@ -189,7 +189,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     warn(&job, engine.processors(), slots, !args.grid.memory.is_empty(), &progress);
     if runs.len() < all.len() {
         let (done, of, file) = (all.len() - runs.len(), all.len(), args.output.display());
-        progress.line(&format!("{done} of {of} runs are in {file} already"));
+        progress.line(&format!("{done} of {of} runs are already in {file}"));
     }
     if let Engine::Spark(spark) = &engine {
         spark.check(&job, runs.iter().map(|run| &run.configuration))?;
@@ -228,7 +228,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Err(error) if error.is::<Interrupted>() => {
             let (kept, of) = (samples.len(), runs.len());
             anyhow::bail!(
-                "interrupted: {kept} of {of} runs are kept in {shown}; the same command goes on with the rest"
+                "interrupted: {kept} of {of} runs are saved in {shown}; the same command continues with the rest"
             )
         }
         other => other?,
@@ -250,12 +250,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 /// Reports the runs that were not made.
 fn say(Tally { precise, over_budget }: Tally) {
     if precise > 0 {
-        eprintln!("{precise} runs were not needed: the medians of their combinations are known well enough");
+        eprintln!("{precise} runs were skipped: the medians of their combinations are precise enough");
     }
     if over_budget > 0 {
-        eprintln!(
-            "{over_budget} runs do not fit into what is left of the budget; the same command goes on with them in another one"
-        );
+        eprintln!("{over_budget} runs exceed the remaining budget; the same command makes them with a new budget");
     }
 }
 

@@ -177,7 +177,7 @@ impl Bench<'_> {
         let mut engine = Engine::Local;
         match sweep::sweep(&mut engine, job, runs, plan, interrupt, &mut |step| progress.step(&step), &mut keep) {
             Err(error) if error.is::<Interrupted>() => anyhow::bail!(
-                "interrupted: what was measured is kept in {}; `foreglow demo` measures anew",
+                "interrupted: finished runs are saved in {}; `foreglow demo` starts again",
                 store.path().display()
             ),
             other => drop(other?),
@@ -195,7 +195,7 @@ impl Bench<'_> {
                 && job.context.host == host
                 && job.context.accelerator.as_deref() == self.job.device.accelerator()
         };
-        jobs.find(is_this_job).context("the store lost what was measured")
+        jobs.find(is_this_job).context("the measured samples are missing in the store")
     }
 
     fn samples(&self, context: &Context) -> anyhow::Result<Vec<Sample>> {

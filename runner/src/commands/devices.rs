@@ -47,7 +47,7 @@ fn show(adapters: &[Adapter], taken: usize) -> String {
             adapter.limits.as_ref().map_or_else(String::new, |limits| mib(Some(limits.buffer_mib))),
             match adapter.place {
                 _ if adapter.index == taken => "by default".to_owned(),
-                device::Place::Software => "only when asked for".to_owned(),
+                device::Place::Software => "only on request".to_owned(),
                 _ => String::new(),
             },
         ]

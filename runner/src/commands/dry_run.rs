@@ -130,7 +130,7 @@ fn sum(planned: &[Planned], prices: &PriceSheet) -> String {
     }
     if unknown > 0 {
         text.push_str(&format!(
-            "; of {unknown} nothing is known yet: one run of this job is enough for a first forecast"
+            "; {unknown} of them have no forecast yet: one finished run of this job is enough for a first one"
         ));
     }
     text.push_str(".\n");

@@ -65,8 +65,8 @@ impl EngineArgs {
         if only_here && !master.is_loopback() {
             let noun = job.source.noun();
             return Err(unusable(format!(
-                "the drawn {noun} are on this machine only; give --data, or --cache-dir, a folder that every worker sees under \
-                 the same path"
+                "the generated {noun} are on this machine only; give --data, or a --cache-dir that every worker has \
+                at the same path"
             )));
         }
         Ok((job, workloads))

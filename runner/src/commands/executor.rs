@@ -31,7 +31,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     crate::executor::keep_memory();
     if let Some(passes) = args.forward_passes {
-        let job = serde_json::from_reader(stdin()).context("standard input is no job")?;
+        let job = serde_json::from_reader(stdin()).context("standard input does not hold a job")?;
         return crate::output::print(&format!("{}\n", crate::executor::forward_passes_secs(&job, passes)?));
     }
     if let Some(engine) = args.engine {

@@ -44,7 +44,7 @@ pub struct Args {
 
 /// Values that an event log does not contain.
 #[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "What a log does not say")]
+#[command(next_help_heading = "Values missing in a log")]
 struct LabelArgs {
     /// Name of the CNN, such as resnet50
     #[arg(long, value_name = "NAME")]
@@ -128,7 +128,7 @@ impl LabelArgs {
 /// the others.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let labels = args.labels.labels()?;
-    let folder = tempfile::tempdir().context("a temporary folder could not be made")?;
+    let folder = tempfile::tempdir().context("a temporary folder could not be created")?;
     let (mut file, known) = SamplesFile::open(&args.output)?;
     let mut kept: BTreeSet<Uuid> = known.iter().map(|sample| sample.id).collect();
     let mut seen = BTreeSet::new();
@@ -164,10 +164,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     })?;
     match unused {
         0 => Ok(()),
-        1 => Err(unusable("one of the logs or files gave no sample, or not all; the reason stands above")),
-        _ => {
-            Err(unusable(format!("{unused} of the logs or files gave no sample, or not all; the reasons stand above")))
-        }
+        1 => Err(unusable("one of the logs or files could not be imported completely; see the reason above")),
+        _ => Err(unusable(format!(
+            "{unused} of the logs or files could not be imported completely; see the reasons \
+            above"
+        ))),
     }
 }
 
@@ -206,7 +207,6 @@ fn take_samples(
 }
 
 fn samples_in(file: &Path, name: &str) -> anyhow::Result<Vec<Sample>> {
-    read_samples(&read_bytes(file)?).map_err(|error| {
-        unusable(format!("{name}: it is not a Spark event log, and as a file of samples it cannot be used: {error}"))
-    })
+    read_samples(&read_bytes(file)?)
+        .map_err(|error| unusable(format!("{name}: it is neither a Spark event log nor a usable sample file: {error}")))
 }

@@ -60,7 +60,7 @@ impl Args {
             (None, mib) => Split::Bytes(mib.saturating_mul(1 << 20)),
         };
         if self.name.is_empty() || self.name.contains(['/', '\\']) {
-            return Err(unusable(format!("--name is {:?}; give the beginning of a file's name", self.name)));
+            return Err(unusable(format!("--name is {:?}; give a prefix for file names", self.name)));
         }
         Ok(Packing { name: self.name.clone(), split, seed: self.seed, broken_limit: self.max_broken })
     }

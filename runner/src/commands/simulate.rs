@@ -63,7 +63,7 @@ pub struct Args {
 
 /// Prints the simulation.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let folder = tempfile::tempdir().context("a temporary folder could not be made")?;
+    let folder = tempfile::tempdir().context("a temporary folder could not be created")?;
     let application: Vec<String> = args.application.iter().cloned().collect();
     let logs = find(&args.log, &application, folder.path())?;
     let [files] = logs.as_slice() else {
@@ -76,7 +76,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let runs = log.application.runs().map_err(|error| named(error.to_string()))?;
     let (number, run) = choose(&runs, args.run)?;
     let simulation = Simulation::of(run).map_err(|error| named(error.to_string()))?;
-    let ending = run.ending().ok_or_else(|| named("it does not say on which executors it ran".to_owned()))?;
+    let ending = run.ending().ok_or_else(|| named("it does not name its executors".to_owned()))?;
 
     let labels = run.labels();
     let asked = Asked {

@@ -180,7 +180,8 @@ impl TrainingArgs {
         at_least_one("--share-size", share_size)?;
         if self.average_optimizer_state && average_every == 1 {
             return Err(unusable(
-                "with --average-every 1 the gradients are averaged and the optimisers are all alike; leave out --average-optimizer-state, or average less often",
+                "with --average-every 1 the gradients are averaged, so that all optimisers have the same state; \
+                leave out --average-optimizer-state, or average less often",
             ));
         }
         let optimizer = match self.optimizer.unwrap_or(OptimizerArg::Sgd) {
@@ -244,7 +245,7 @@ impl TrainingArgs {
         let Some(images) = self.test_images else { return Ok(None) };
         if job.source.drawing().is_none() {
             let noun = job.source.noun();
-            return Err(unusable(format!("--test-images needs --test-data: {noun} that are not learned")));
+            return Err(unusable(format!("--test-images needs --test-data with held-out {noun}")));
         }
         Ok(Some(Evaluation { source: job.source.clone(), first: job.workload.images, images }))
     }
@@ -285,5 +286,5 @@ fn share(option: &str, number: f64) -> anyhow::Result<f64> {
     if (0.0..1.0).contains(&number) {
         return Ok(number);
     }
-    Err(unusable(format!("{option} is {number}; give a share from 0 up to, but less than, 1")))
+    Err(unusable(format!("{option} is {number}; give a number from 0 to below 1")))
 }

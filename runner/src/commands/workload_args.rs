@@ -107,7 +107,7 @@ impl WorkloadArgs {
             if sizes.len() > 1 {
                 let sizes = sizes.len();
                 return Err(unusable(format!(
-                    "{option} names {sizes} sizes; this command measures one, `foreglow collect` several"
+                    "{option} has {sizes} sizes; this command takes one, `foreglow collect` several"
                 )));
             }
         }
@@ -259,12 +259,12 @@ impl WorkloadArgs {
         }
         if !path.exists() {
             let shown = path.display();
-            return Err(unusable(format!("{shown} does not exist; name a folder of texts that does with --data")));
+            return Err(unusable(format!("{shown} does not exist; give an existing folder of texts with --data")));
         }
         let Some(vectors) = self.vectors.clone() else {
             let name = architecture.name;
             return Err(unusable(format!(
-                "{name} needs a vector for each word of the texts; name a GloVe file, such as glove.6B.200d.txt, with --vectors"
+                "{name} needs word vectors; give a GloVe file, such as glove.6B.200d.txt, with --vectors"
             )));
         };
         let vocabulary = self.vocabulary.unwrap_or(DEFAULT_VOCABULARY);
@@ -308,7 +308,7 @@ pub fn check_sizes(job: &Job, executors: &[u32], partition_sizes: &[u32]) -> any
     let most = |counts: &[u32]| counts.iter().copied().max().unwrap_or(1);
     for (option, count, what) in [
         ("--executors", most(executors), "executors".to_owned()),
-        ("--partition-size", most(partition_sizes), format!("{noun} a partition")),
+        ("--partition-size", most(partition_sizes), format!("{noun} per partition")),
     ] {
         if u64::from(count) > images {
             return Err(unusable(format!(
@@ -319,7 +319,8 @@ pub fn check_sizes(job: &Job, executors: &[u32], partition_sizes: &[u32]) -> any
     let cuts = |size: &&u32| job.training.is_some() && !size.is_multiple_of(batch_size);
     if let Some(size) = partition_sizes.iter().find(cuts) {
         return Err(unusable(format!(
-            "a partition of {size} {noun} would cut a mini-batch; give --partition-size {batch_size} or a multiple of it"
+            "a partition of {size} {noun} would split a mini-batch; give --partition-size {batch_size} or a multiple \
+            of it"
         )));
     }
     Ok(())
@@ -372,6 +373,6 @@ pub fn warn(job: &Job, processors: Option<u32>, slots: u32, is_memory_asked: boo
         progress.warn(Warning::MoreSlotsThanProcessors { slots, processors });
     }
     if is_memory_asked && !job.bounds_memory() {
-        progress.line(&format!("warning: --memory is noted but not enforced on {}", job.device.name()));
+        progress.line(&format!("warning: --memory is recorded but not enforced on {}", job.device.name()));
     }
 }

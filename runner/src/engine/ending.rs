@@ -53,8 +53,8 @@ pub fn unexpected(configuration: &Configuration, fleet: &mut Fleet, executor: us
             let is_out_of_memory = end.is_out_of_memory || is_out_of_memory(&reason);
             if is_out_of_memory { out_of_memory(configuration, &reason) } else { failed(reason) }
         }
-        Event::Report(other) => failed(format!("{named} said {other:?} out of turn")),
-        Event::Garbled(line) => failed(format!("{named} said what is no report: {line}")),
+        Event::Report(other) => failed(format!("{named} sent an unexpected message: {other:?}")),
+        Event::Garbled(line) => failed(format!("{named} sent an invalid report: {line}")),
     }
 }
 
@@ -70,7 +70,7 @@ fn out_of_memory(configuration: &Configuration, reason: &str) -> Stop {
 fn describe(end: &End) -> String {
     let how = end.status.map_or_else(|| "without a status".to_owned(), |status| status.to_string());
     if end.is_out_of_memory {
-        return format!("was ended by the system for its memory ({how})");
+        return format!("was killed by the system for exceeding its memory ({how})");
     }
     // A line about memory is the most informative, because a backtrace may follow it.
     let telling = end.last_words.iter().rev().find(|line| is_out_of_memory(line)).or_else(|| end.last_words.last());

@@ -224,10 +224,10 @@ fn an_unknown_data_set_is_rejected_with_advice() {
         dir.path().join(name)
     };
     let said = |path: &Path| Format::Auto.source(path).unwrap_err().to_string();
-    assert!(said(Path::new("/no/such/place")).contains("/no/such/place does not exist; name a folder or a file"));
+    assert!(said(Path::new("/no/such/place")).contains("/no/such/place does not exist; give an existing folder"));
     assert!(said(&write("one.jpg", b"x")).contains("is one image; name the folder"));
-    assert!(said(&write("notes.txt", b"hello")).contains("say which with --data-format"));
-    assert!(said(&write("empty", b"")).contains("say which with --data-format"));
+    assert!(said(&write("notes.txt", b"hello")).contains("give its format with --data-format"));
+    assert!(said(&write("empty", b"")).contains("give its format with --data-format"));
     let damaged = Format::Auto.source(&write("damaged.tfrecord", &[7; 100])).unwrap();
     assert!(
         damaged.open().err().unwrap().to_string().contains("wrong checksum"),

@@ -95,8 +95,8 @@ impl fmt::Display for Warning {
             ),
             Self::StolenProcessors { stolen_processors } => write!(
                 f,
-                "the host of this virtual machine took {stolen_processors:.1} processors away during the run; measure again, \
-                 or on processors that are yours alone"
+                "the host of this virtual machine took {stolen_processors:.1} processors away during the run; \
+                measure again, or on dedicated processors"
             ),
             Self::SlowGovernor { governor } => write!(
                 f,
@@ -105,7 +105,7 @@ impl fmt::Display for Warning {
             ),
             Self::Throttled { times } => write!(
                 f,
-                "the processors were slowed for their heat {times} times during the run; let them cool and measure again"
+                "the processors were throttled by heat {times} times during the run; let them cool and measure again"
             ),
             Self::SharedAccelerator { processes, use_percent } => write!(
                 f,
@@ -116,15 +116,15 @@ impl fmt::Display for Warning {
                 write!(f, "{runs} equal runs spread by {:.1} %", 100.0 * spread)?;
                 match outliers {
                     0 => Ok(()),
-                    1 => f.write_str(", and 1 of them lies far from the others"),
-                    _ => write!(f, ", and {outliers} of them lie far from the others"),
+                    1 => f.write_str(", with 1 outlier"),
+                    _ => write!(f, ", with {outliers} outliers"),
                 }?;
                 f.write_str(
-                    "; end other programs, and repeat until the median is known, for example with --precision 2%",
+                    "; end other programs, and repeat until the median is precise, for example with --precision 2%",
                 )
             }
             Self::ThrottledAccelerator => {
-                f.write_str("heat or power slows the accelerator; let it cool, or expect no better of it")
+                f.write_str("heat or power limits slow the accelerator; let it cool and measure again")
             }
         }
     }
@@ -145,7 +145,7 @@ mod tests {
         let noisy = Warning::of_repetitions(6, &Repetitions::of(&[2.0, 2.0, 2.0, 2.0, 2.0, 9.0]).unwrap());
         assert_eq!(noisy, Some(Warning::NoisyRepeats { runs: 6, outliers: 1, spread: 0.0 }));
         let sentence = noisy.unwrap().to_string();
-        assert!(sentence.starts_with("6 equal runs spread by 0.0 %, and 1 of them lies far from the others; end"));
+        assert!(sentence.starts_with("6 equal runs spread by 0.0 %, with 1 outlier; end"));
         assert_eq!(Warning::of_repetitions(3, &Repetitions::of(&[2.0, 2.01, 1.99]).unwrap()), None);
         assert!(warnings[0].to_string().contains("took 0.5 processors"), "{}", warnings[0]);
     }

@@ -76,7 +76,7 @@ impl Store {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).with_context(|| {
                 format!(
-                    "the folder {} cannot be made; give a writable place with --store FILE or FOREGLOW_DATA",
+                    "the folder {} cannot be created; give a writable place with --store FILE or FOREGLOW_DATA",
                     folder.display()
                 )
             })?;
@@ -237,7 +237,7 @@ impl Store {
             .query_row("SELECT seq FROM samples WHERE id = ?1", [id.to_string()], |row| row.get(0))
             .optional()
             .map_err(|error| sentence(&self.path, &error))?
-            .ok_or_else(|| unusable(format!("there is no sample with the id {id} to read on after")))
+            .ok_or_else(|| unusable(format!("there is no sample with the id {id} to continue after")))
     }
 
     fn lines(&self, query: &str, parameters: &[&dyn rusqlite::ToSql]) -> anyhow::Result<Vec<String>> {

@@ -56,7 +56,7 @@ fn a_sample_waits_until_its_collector_has_it() {
     store.sent_to("http://a", &[sample(1)]).unwrap();
     assert_eq!(store.waiting_for("http://a").unwrap(), [sample(2)]);
     assert_eq!(store.waiting_for("http://b").unwrap(), [sample(1)]);
-    assert_eq!(store.samples(&Filter::default()).unwrap(), [], "they are no samples of this store");
+    assert_eq!(store.samples(&Filter::default()).unwrap(), [], "they are not samples of this store");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_full_disk_stores_nothing_of_a_batch() {
     store.connection.pragma_update(None, "max_page_count", pages).unwrap();
     let many: Vec<Sample> = (1..1000).map(sample).collect();
     let error = store.insert(&many).unwrap_err();
-    assert!(error.to_string().contains("is full, and nothing of this was stored; free some space"), "{error}");
+    assert!(error.to_string().contains("is full, and nothing was stored; free some space"), "{error}");
     assert_eq!(store.samples(&Filter::default()).unwrap(), [sample(0)]);
     store.connection.pragma_update(None, "max_page_count", 100_000).unwrap();
     assert_eq!(store.insert(&many).unwrap().new, 999);

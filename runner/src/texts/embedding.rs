@@ -29,8 +29,8 @@ impl Embedding {
         if found.iter().all(Option::is_none) {
             let (count, vectors) = (places.len(), vectors.display());
             return Err(unusable(format!(
-                "none of the {count} words that count has a vector in {vectors}; are its words in small letters, and of the \
-                 language of the texts?"
+                "none of the {count} words of the vocabulary has a vector in {vectors}; check that its words are in \
+                lower case and in the language of the texts"
             )));
         }
         let mut embedding = Self::empty(dims);
@@ -93,6 +93,6 @@ mod tests {
         assert_eq!(twelve.vector(b"a"), None, "the commonest do not count");
         std::fs::write(&vectors, "sun 1 2\n").unwrap();
         let error = embedding(5000).unwrap_err().to_string();
-        assert!(error.contains("none of the 3 words that count has a vector in"), "{error}");
+        assert!(error.contains("none of the 3 words of the vocabulary has a vector in"), "{error}");
     }
 }

@@ -35,11 +35,14 @@ impl DecisionAnswer {
         ];
         text.push_str(&table(&columns, self.candidates.iter().map(|row| self.cells(row))));
         if self.weighed > self.candidates.len() {
-            text.push_str(&format!("\n{} configurations were weighed; these stand out.\n", self.weighed));
+            text.push_str(&format!(
+                "\n{} configurations were considered; the table has the notable ones.\n",
+                self.weighed
+            ));
         }
         text.push_str(&format!(
             "\nOn the front: no other configuration is both as fast and as cheap.\n\
-             Prices: {}, {}{}; {} MiB for each executor.\nPredicted by Foreglow's own predictor.\n",
+            Prices: {}, {}{}; {} MiB per executor.\nPredicted by Foreglow's own predictor.\n",
             prices.name,
             prices.date,
             if prices.discount > 0.0 { format!(", {:.4} % off", prices.discount * 100.0) } else { String::new() },

@@ -121,9 +121,9 @@ impl DecisionAnswer {
             (None, Some(fastest), Some(cheapest)) => anyhow::bail!("{}", self.shortfall(fastest, cheapest)),
             _ => match self.candidates.iter().find_map(|row| row.exclusion) {
                 Some(exclusion) => anyhow::bail!("no configuration is known to fit into its memory: {exclusion}"),
-                None => anyhow::bail!(
-                    "the samples cannot say how long any of the configurations takes; collect more of them"
-                ),
+                None => {
+                    anyhow::bail!("the samples are not enough to predict the time of any configuration; collect more")
+                }
             },
         }
     }
@@ -165,14 +165,14 @@ impl DecisionAnswer {
         let asked = format_probability(probability);
         match self.likeliest.as_ref().and_then(|row| Some((row, row.success_probability?))) {
             Some((row, most)) => format!(
-                "no configuration is {wish} with a probability of {asked}: the samples promise at most {}, for {}; ask for \
-                 less with --probability, allow more, or collect more samples (`foreglow advise` says which)",
+                "no configuration is {wish} with a probability of {asked}: the samples support at most {}, for {}; \
+                lower --probability, relax the limits, or collect more samples (`foreglow advise` says which)",
                 format_probability(most),
                 row.configuration()
             ),
             None => format!(
-                "the samples are too few to say how probable it is that a configuration is {wish}; collect more (`foreglow \
-                 advise` says which), or let the predicted time decide with --probability 0.5"
+                "there are too few samples for the probability that a configuration is {wish}; collect more (`foreglow \
+                advise` says which), or decide by the predicted time with --probability 0.5"
             ),
         }
     }

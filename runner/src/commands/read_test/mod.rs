@@ -115,7 +115,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let job = args.cnn_job()?;
     let progress = Progress::new();
-    let packed = tempfile::tempdir().context("a folder for the packed images could not be made")?;
+    let packed = tempfile::tempdir().context("a folder for the packed images could not be created")?;
     let sets = args.data_sets(&packed, &progress)?;
     let interrupt = Interrupt::on_ctrl_c();
     let cnn = if args.without_cnn { None } else { Some(cnn_speed(&job, &interrupt, &progress)?) };
@@ -245,7 +245,10 @@ impl Args {
             let result = if planned.is_cached { std::fs::read(&file).map(drop) } else { forget(&file) };
             match result {
                 Err(error) if error.kind() == std::io::ErrorKind::Unsupported => {
-                    progress.line("warning: this system cannot be asked to forget files; only --cache on is measured");
+                    progress.line(
+                        "warning: this system cannot evict files from its cache; only --cache on is \
+                        measured",
+                    );
                     return Ok(None);
                 }
                 other => other.with_context(|| format!("{} cannot be read", file.display()))?,
@@ -254,7 +257,7 @@ impl Args {
         let shape = Shape { colour, px: job.workload.image_px, batch_size: planned.batch_size };
         let speed = read_speed(data.set.as_ref(), &numbers, shape, self.threads);
         if let Some(first) = speed.first_broken.as_ref().filter(|_| speed.images == 0) {
-            return Err(unusable(format!("no image of a test could be used; the first is {first}")));
+            return Err(unusable(format!("no image of a test is usable; the first is {first}")));
         }
         Ok(Some(Test {
             place,

@@ -223,14 +223,18 @@ impl Input<'_> {
     fn verdict(&self, threads: usize) -> Option<String> {
         let share = self.share_percent.filter(|share| *share > 50.0)?;
         let advice = match (self.reading_percent() > 50.0, self.format()) {
-            (true, "folder" | "drawn images") => "the files: pack them with `foreglow pack`, or keep them in memory",
-            (true, _) => "the disk: keep the files in memory, or on a faster disk",
-            (false, _) => "decoding: store smaller images, or give each GPU more cores",
+            (true, "folder" | "drawn images") => {
+                "many small files; pack them with `foreglow pack`, or keep them in \
+                memory"
+            }
+            (true, _) => "the disk; keep the files in memory, or on a faster disk",
+            (false, _) => "decoding; store smaller images, or give each GPU more cores",
         };
         let (format, files, speed) = (self.format(), cached(self.is_cached()), self.images_per_sec);
         let threads = if threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
         Some(format!(
-            "From {format}, {files}, the input is the bottleneck: {speed:.1} images/s on {threads}, {share:.0} % of a slot's time. It is {advice}.\n"
+            "From {format}, {files}, the input is the bottleneck: {speed:.1} images/s on {threads}, {share:.0} % of \
+            a slot's time. The cause: {advice}.\n"
         ))
     }
 
@@ -321,7 +325,7 @@ mod tests {
         folder   in memory       2      900.0      75 %            33.3 %   the CNN
 
         resnet18 takes 450.0 images/s on one slot of cpu.
-        From folder, on disk, the input is the bottleneck: 150.0 images/s on 1 thread, 75 % of a slot's time. It is the files: pack them with `foreglow pack`, or keep them in memory.
+        From folder, on disk, the input is the bottleneck: 150.0 images/s on 1 thread, 75 % of a slot's time. The cause: many small files; pack them with `foreglow pack`, or keep them in memory.
 
         format   files       parameter          R   images/s for each 1 more
         ──────────────────────────────────────────────────────────────────────

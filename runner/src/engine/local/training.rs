@@ -86,7 +86,7 @@ impl Run<'_> {
         while missing > 0 {
             self.check_interrupt()?;
             if submitted.elapsed() > LONGEST_STARTUP {
-                return Err(failed(format!("{missing} executors did not find the others")));
+                return Err(failed(format!("{missing} executors did not connect to the others")));
             }
             match fleet.next(PULSE) {
                 None => {}

@@ -63,18 +63,20 @@ impl Cluster {
     pub fn of(ui: &str) -> anyhow::Result<Self> {
         let url = format!("{}/json/", ui.trim_end_matches('/'));
         let agent = ureq::Agent::config_builder().timeout_global(Some(PATIENCE)).build().new_agent();
-        let text = agent
-            .get(&url)
-            .call()
-            .and_then(|mut answer| answer.body_mut().read_to_string())
-            .with_context(|| format!("the Spark master does not answer at {url}; is it running? --master-ui names another address of its page, or none"))?;
+        let text =
+            agent.get(&url).call().and_then(|mut answer| answer.body_mut().read_to_string()).with_context(|| {
+                format!(
+                    "the Spark master does not answer at {url}; is it running? Give another address \
+                    of its web UI with --master-ui, or none to skip the check"
+                )
+            })?;
         let cluster: Self = serde_json::from_str(&text).with_context(|| {
-            format!("what answers at {url} is no Spark master; give the address of its page with --master-ui")
+            format!("the server at {url} is not a Spark master; give the address of its web UI with --master-ui")
         })?;
         let status = &cluster.status;
         anyhow::ensure!(
             status == "ALIVE",
-            "the Spark master at {url} is {status} and leads no cluster; give the one that does"
+            "the Spark master at {url} is {status} and not the active master; give the active one"
         );
         Ok(cluster)
     }
@@ -126,11 +128,13 @@ impl fmt::Display for Shortage {
         match self.may_pass() {
             true => write!(
                 f,
-                "the Spark cluster is in use: of {asked} there is room for {fit_now} now; wait until the other applications have ended"
+                "the Spark cluster is in use: it has room for {fit_now} of {asked} now; wait until the other \
+                applications have ended"
             ),
             false => write!(
                 f,
-                "the Spark cluster is too small for {asked}: its {workers} workers hold {fit} of them; ask for fewer or smaller ones"
+                "the Spark cluster is too small for {asked}: its {workers} workers have room for {fit}; request \
+                fewer or smaller ones"
             ),
         }
     }

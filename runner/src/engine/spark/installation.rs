@@ -16,12 +16,16 @@ const PYSPARK: &str = "import os, pyspark; print(os.path.dirname(pyspark.__file_
 /// Spark or Java is missing.
 pub fn find(asked: Option<&Path>) -> anyhow::Result<PathBuf> {
     let home = match asked {
-        Some(home) => is_spark(home)
-            .then(|| home.to_owned())
-            .ok_or_else(|| unusable(format!("{} has no bin/spark-submit and no jars; give Spark's own folder with --spark-home", home.display())))?,
+        Some(home) => is_spark(home).then(|| home.to_owned()).ok_or_else(|| {
+            unusable(format!(
+                "{} has no bin/spark-submit and no jars; give Spark's own folder with --spark-home",
+                home.display()
+            ))
+        })?,
         None => search().ok_or_else(|| {
             unusable(
-                "Apache Spark is not on this machine: pip install pyspark, or unpack Spark and set SPARK_HOME or --spark-home",
+                "Apache Spark is not installed: pip install pyspark, or unpack Spark and set SPARK_HOME or \
+                --spark-home",
             )
         })?,
     };

@@ -90,8 +90,8 @@ impl Spark {
     pub fn new(settings: Settings) -> anyhow::Result<Self> {
         let driver = Driver::get(JAR).ok_or_else(|| {
             unusable(
-                "this foreglow was built without its Spark driver: in the repository, ./setup.sh spark installs a JDK and Spark, \
-                 and make build builds it in",
+                "this foreglow was built without its Spark driver: in the repository, run ./setup.sh spark, which \
+                installs a JDK and Spark, and make build",
             )
         })?;
         let home = installation::find(settings.home.as_deref())?;
@@ -103,7 +103,7 @@ impl Spark {
             None => folder.path().join("event-logs"),
         };
         std::fs::create_dir_all(&event_logs)
-            .with_context(|| format!("the folder {} could not be made", event_logs.display()))?;
+            .with_context(|| format!("the folder {} could not be created", event_logs.display()))?;
         let shipped = match &settings.program {
             Some(_) => None,
             None => Some(under_its_name(folder.path())?),
@@ -127,7 +127,7 @@ impl Spark {
         };
         for configuration in configurations {
             if let Some(key) = self.submission().taken(job, configuration) {
-                return Err(unusable(format!("{key} is Foreglow's to set; leave it out of --spark-conf")));
+                return Err(unusable(format!("{key} is set by Foreglow; leave it out of --spark-conf")));
             }
             if let Some(Err(shortage)) = cluster.as_ref().map(|cluster| cluster.check(resources(configuration))) {
                 return Err(unusable(shortage.to_string()));

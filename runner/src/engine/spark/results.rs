@@ -54,7 +54,7 @@ impl Results {
                 match usize::try_from(partition).ok().and_then(|index| self.seen.get_mut(index)) {
                     Some(seen) if !*seen => *seen = true,
                     Some(_) => return Err(format!("partition {partition} has two results")),
-                    None => return Err(format!("the job has no partition {partition}, and there is a result of it")),
+                    None => return Err(format!("the job has no partition {partition}, but there is a result for it")),
                 }
                 self.peak_memory_mib = self.peak_memory_mib.max(peak_memory_mib);
                 self.count(images, broken, phases);
@@ -69,13 +69,13 @@ impl Results {
                     self.peak_memory_mib = self.peak_memory_mib.max(peak_memory_mib);
                     self.learning_secs += secs;
                 }
-                None => return Err("more executors have trained than were asked for".to_owned()),
+                None => return Err("more executors have trained than were requested".to_owned()),
             },
             Report::Evaluated { tally, broken } => {
                 self.course.judge(tally);
                 self.skip(broken);
             }
-            other => return Err(format!("an executor answers what nobody has asked: {other:?}")),
+            other => return Err(format!("an executor sent an unexpected answer: {other:?}")),
         }
         Ok(())
     }

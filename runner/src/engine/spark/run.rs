@@ -140,7 +140,7 @@ impl<'a> Run<'a> {
                 _ => {}
             }
         };
-        let (id, version) = started.ok_or_else(|| failed("the driver did not say which application it is".into()))?;
+        let (id, version) = started.ok_or_else(|| failed("the driver did not report the application's ID".into()))?;
         let (configuration, workload) = (self.configuration.clone(), self.job.workload.clone());
         Ok(Running { application, configuration, workload, id, version, cpu })
     }
@@ -242,7 +242,7 @@ impl<'a> Run<'a> {
                 return completion_time(&run);
             }
             if Instant::now() > patience {
-                return Err(failed(format!("the event log {} has no end of the run", log.display())));
+                return Err(failed(format!("the event log {} does not contain the end of the run", log.display())));
             }
             std::thread::sleep(PULSE);
         }
