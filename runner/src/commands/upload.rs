@@ -23,8 +23,8 @@ pub struct Args {
     #[arg(long, value_name = "URL")]
     to: String,
 
-    /// Store that keeps unsent samples [default: the store of `foreglow demo` and `foreglow
-    /// collect`]
+    /// Store that keeps unsent samples [default: the store of `foreglow demo` and
+    /// `foreglow collect`]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
 

@@ -1,5 +1,5 @@
-//! MNIST's IDX files (yann.lecun.com/exdb/mnist), plain or gzip-compressed: images `[n, rows,
-//! columns]` of bytes, and labels `[n]` in a separate file.
+//! MNIST's IDX files (yann.lecun.com/exdb/mnist), plain or gzip-compressed: images
+//! `[n, rows, columns]` of bytes, and labels `[n]` in a separate file.
 
 use std::fs::File;
 use std::io::Read;

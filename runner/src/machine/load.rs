@@ -67,8 +67,8 @@ impl SharedLoad {
     }
 }
 
-/// Returns busy and stolen ticks of these processors from the lines `cpuN user nice system idle
-/// iowait irq softirq steal …` of `/proc/stat` (proc(5)).
+/// Returns busy and stolen ticks of these processors from the lines
+/// `cpuN user nice system idle iowait irq softirq steal …` of `/proc/stat` (proc(5)).
 fn ticks(stat: &str, processors: &[u32]) -> Option<(f64, f64)> {
     let (mut busy, mut stolen, mut found) = (0.0, 0.0, false);
     for line in stat.lines() {
