@@ -412,12 +412,12 @@ mod tests {
     #[test]
     fn executors_share_the_gpus_of_one_model() {
         let mut two = list(&[Place::DiscreteGpu(0), Place::DiscreteGpu(1)]);
-        assert_eq!(pick(&Wish::Auto, &two).unwrap().places, [Place::DiscreteGpu(0)], "two makes");
+        assert_eq!(pick(&Wish::Auto, &two).unwrap().places, [Place::DiscreteGpu(0)], "two models");
         two[2].name = two[1].name.clone();
         let chosen = pick(&Wish::Auto, &two).unwrap();
         assert_eq!([0, 1, 2].map(|executor| chosen.place(executor)), [0, 1, 0].map(Place::DiscreteGpu));
         let second = pick(&Wish::Entry("2".into()), &two).unwrap();
-        assert_eq!(second.places, [Place::DiscreteGpu(1)], "a GPU that was named is meant");
+        assert_eq!(second.places, [Place::DiscreteGpu(1)], "a GPU requested by number is the only one");
     }
 
     #[test]

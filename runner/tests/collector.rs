@@ -331,7 +331,11 @@ fn events_arrive_live_and_reconnecting_misses_none() {
     post(&server.url, &line(1));
     let mut live = listen(&server.url, "", "");
     post(&server.url, &[line(1), line(2), line(3)].join("\n"));
-    assert_eq!(read_events(&mut live, 2), [foreglow::id(2), foreglow::id(3)], "what was known is no news");
+    assert_eq!(
+        read_events(&mut live, 2),
+        [foreglow::id(2), foreglow::id(3)],
+        "samples before the connection are not sent"
+    );
     // Samples that another process writes into the same store are announced as well.
     let other = home.run(&["upload", SAMPLES, "--to", &Serving::start(&home).url]);
     assert_eq!(other.code, 0, "{}", other.stderr);

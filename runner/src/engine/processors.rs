@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(shares(2, 2), [[0, 2], [4, 6]]);
         assert_eq!(shares(1, 8), [[0, 1, 2, 3, 4, 5, 6, 7]]);
         assert_eq!(shares(3, 3), [[0u32; 0]; 3], "nine slots and eight processors");
-        assert_eq!(share(&order, 2, 2, 1), [0u32; 0], "there is no third of two executors");
+        assert_eq!(share(&order, 2, 2, 1), [0u32; 0], "the index exceeds the number of executors");
         assert_eq!(share(&order, 0, u32::MAX, u32::MAX), [0u32; 0]);
     }
 

@@ -210,7 +210,7 @@ fn broken_images_are_skipped_up_to_the_limit() {
     let out = dir.path().join("out");
     let error = pack(set.as_ref(), set.len(), &out, &packing(Split::Shards(2)), &mut |_, _| {}).unwrap_err();
     assert!(error.to_string().contains("broken.jpg"), "{error}");
-    assert_eq!(fs::read_dir(&out).unwrap().count(), 0, "nothing is left of what failed");
+    assert_eq!(fs::read_dir(&out).unwrap().count(), 0, "a failed packing leaves no files");
     let tolerant = Packing { broken_limit: 1, ..packing(Split::Shards(2)) };
     let packed = pack(set.as_ref(), set.len(), &out, &tolerant, &mut |_, _| {}).unwrap();
     assert_eq!((packed.images, packed.broken.len()), (IMAGES, 1));

@@ -56,7 +56,7 @@ fn a_sample_waits_until_its_collector_has_it() {
     store.sent_to("http://a", &[sample(1)]).unwrap();
     assert_eq!(store.waiting_for("http://a").unwrap(), [sample(2)]);
     assert_eq!(store.waiting_for("http://b").unwrap(), [sample(1)]);
-    assert_eq!(store.samples(&Filter::default()).unwrap(), [], "they are not samples of this store");
+    assert_eq!(store.samples(&Filter::default()).unwrap(), [], "waiting samples are not samples of this store");
 }
 
 #[test]

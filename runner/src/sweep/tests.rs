@@ -93,7 +93,7 @@ fn finished_runs_are_not_repeated_and_failed_ones_are() {
     // Outcomes of the first four runs, two of each of two configurations.
     let samples: Vec<_> = runs.iter().zip(ended).map(|(run, outcome)| sample(&job, run, outcome, 2.0)).collect();
     let rest = left(runs.clone(), &Engine::Local, &job, &samples);
-    assert_eq!(rest.len(), 6, "two of the first configuration have come to their end");
+    assert_eq!(rest.len(), 6, "two runs of the first configuration are finished");
     assert_eq!((&rest[0], &rest[1]), (&runs[1], &runs[3]));
     job.timeout = Some(Duration::from_secs(2));
     assert_eq!(left(runs.clone(), &Engine::Local, &job, &samples).len(), 5, "it would be stopped again");
@@ -113,7 +113,7 @@ fn a_forecast_follows_the_throughput_of_the_runs_so_far() {
     let job = job();
     let runs = grid(1).runs(&job);
     let mut forecast = Forecast::of(&Engine::Local, &job, &[]);
-    assert_eq!(forecast.wall(&runs), None, "nothing is known");
+    assert_eq!(forecast.wall(&runs), None, "no run is known");
     // 10 images in 2 s after 1 s of start-up; the third run has 100 images on the same slot.
     forecast.add(&runs[0], Duration::from_secs(3), &sample(&job, &runs[0], Outcome::Completed, 2.0));
     assert_eq!(forecast.wall(&runs[2..3]), Some(Duration::from_secs(21)));
@@ -154,7 +154,7 @@ fn a_budget_excludes_runs_that_do_not_fit_and_admits_unknown_ones() {
     assert_eq!(limits(100, price * 0.99).verdict(&runs[2], &known), Verdict::OverBudget);
     let mut spent = limits(100, price * 1.01);
     spent.add(&runs[0], Duration::from_secs(3), &sample(&job, &runs[0], Outcome::Completed, 2.0));
-    assert_eq!(spent.verdict(&runs[2], &known), Verdict::OverBudget, "a tenth of it is gone");
+    assert_eq!(spent.verdict(&runs[2], &known), Verdict::OverBudget, "a tenth of the budget is spent");
 }
 
 #[test]

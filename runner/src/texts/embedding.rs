@@ -88,9 +88,9 @@ mod tests {
         let twelve = embedding(12).unwrap();
         assert_eq!(twelve.dims(), 2);
         assert_eq!(twelve.vector(b"moon"), Some(&[1.0, 2.0][..]));
-        assert_eq!(twelve.vector(b"odd"), Some(&[0.0, 0.0][..]), "it counts and has no vector");
-        assert_eq!(twelve.vector(b"rare"), None, "the 13th word does not count");
-        assert_eq!(twelve.vector(b"a"), None, "the commonest do not count");
+        assert_eq!(twelve.vector(b"odd"), Some(&[0.0, 0.0][..]), "in the vocabulary, without a vector");
+        assert_eq!(twelve.vector(b"rare"), None, "the 13th word is not in the vocabulary");
+        assert_eq!(twelve.vector(b"a"), None, "the most frequent words are not in the vocabulary");
         std::fs::write(&vectors, "sun 1 2\n").unwrap();
         let error = embedding(5000).unwrap_err().to_string();
         assert!(error.contains("none of the 3 words of the vocabulary has a vector in"), "{error}");

@@ -58,7 +58,7 @@ fn a_second_collect_resumes_where_the_first_one_stopped() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), format!("{two}{out}"));
 
     let (code, out, _) = answer(&arguments);
-    assert_eq!((code, out.as_str()), (0, ""), "nothing is left");
+    assert_eq!((code, out.as_str()), (0, ""), "all runs are finished");
     assert_eq!(kept(&file).len(), 4);
 }
 
@@ -288,8 +288,8 @@ fn ctrl_c_during_training_keeps_earlier_runs_and_the_same_command_resumes() {
     let list = sweep(&["--dry-run", "--format", "csv"]).output().unwrap();
     assert!(list.status.success());
     let list = String::from_utf8(list.stdout).unwrap();
-    assert_eq!(list.lines().count(), 2, "a heading, and the run that is left: {list}");
-    assert_eq!(kept(&file), samples, "what was kept is as it was");
+    assert_eq!(list.lines().count(), 2, "the header and the remaining run: {list}");
+    assert_eq!(kept(&file), samples, "finished samples are unchanged");
 }
 
 #[cfg(target_os = "linux")]

@@ -348,7 +348,7 @@ mod tests {
         let line = &cold["regressions"][0];
         assert_eq!((line["parameter"].as_str(), line["slope"].as_f64()), (Some("batch_size"), Some(50.0)));
         assert!((line["r"].as_f64().unwrap() - 1.0).abs() < 1e-12, "{line}");
-        assert_eq!(json["inputs"][1]["regressions"][0]["r"], Value::Null, "where nothing varies there is no line");
+        assert_eq!(json["inputs"][1]["regressions"][0]["r"], Value::Null, "a constant parameter has no regression");
         assert_eq!(json["tests"].as_array().unwrap().len(), 4);
     }
 
