@@ -77,6 +77,7 @@ fn an_image_is_scored_alike_alone_and_in_a_batch() {
 
 /// On any graphics adapter, Mesa's software one too: what is checked is that the shaders compute the same. These have every
 /// kind of layer; a software adapter takes minutes to make the shaders of the large ones.
+#[cfg(feature = "gpu")]
 #[test]
 fn a_graphics_adapter_scores_as_the_processor_does() {
     let adapters = crate::device::probe();

@@ -1,6 +1,6 @@
 //! A graphics adapter that is there when the sweep starts and gone later on. The adapter is Mesa's software one, whose driver
 //! the Vulkan loader finds by a file: without the file it is as if the card had been pulled out.
-#![cfg(target_os = "linux")]
+#![cfg(all(feature = "gpu", target_os = "linux"))]
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
