@@ -7,12 +7,13 @@ use foreglow_tests::workspace_dir;
 use serde_json::Value;
 
 /// Which packages of the workspace each may depend on.
-const ALLOWED: [(&str, &[&str]); 5] = [
+const ALLOWED: [(&str, &[&str]); 6] = [
     ("foreglow-shared", &[]),
     ("foreglow-model", &["foreglow-shared"]),
     ("foreglow-runner", &["foreglow-shared", "foreglow-model"]),
     ("foreglow-web", &["foreglow-shared", "foreglow-model"]),
     ("foreglow-tests", &["foreglow-shared", "foreglow-model"]),
+    ("foreglow-accuracy", &["foreglow-shared", "foreglow-model"]),
 ];
 
 /// Packages with which `shared` and `model` could reach a file, a socket, a clock or chance.
