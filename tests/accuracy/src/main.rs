@@ -1,7 +1,7 @@
 //! `make accuracy`: every accuracy figure; see `--help`.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -45,23 +45,27 @@ fn measure(options: &Options) -> anyhow::Result<ExitCode> {
         eprintln!("accuracy: there is no data in {}; the public sets are skipped", places.data.display());
         wanted.retain(|protocol| !protocol.set.is_public);
     }
+    let default = if options.is_full() { "target/accuracy.json" } else { "target/accuracy-part.json" };
+    let file = options.json.clone().unwrap_or_else(|| places.project.join(default));
     let mut all: Vec<Row> = Vec::new();
     let (count, begin) = (wanted.len(), Instant::now());
     for (number, protocol) in (1..).zip(&wanted) {
         let start = Instant::now();
         let parts = (protocol.parts)(&places).with_context(|| format!("{}: {}", protocol.set.name, protocol.name))?;
         all.extend(rows(protocol, &parts, options));
+        // After each, so that an interrupted run leaves the figures it had.
+        write_json(&file, &all)?;
         let secs = start.elapsed().as_secs_f64();
         eprintln!("{number} of {count}, {}: {} in {secs:.1} s", protocol.set.name, protocol.name);
     }
     eprintln!("{count} protocols in {:.0} s", begin.elapsed().as_secs_f64());
-
-    let default = if options.is_full() { "target/accuracy.json" } else { "target/accuracy-part.json" };
-    let file = options.json.clone().unwrap_or_else(|| places.project.join(PathBuf::from(default)));
-    let json = serde_json::to_string_pretty(&all.iter().map(Row::json).collect::<Vec<_>>())?;
-    std::fs::write(&file, json + "\n").with_context(|| format!("{} could not be written", file.display()))?;
     std::io::stdout()
         .write_all(summary(&all).as_bytes())
         .context("the table could not be written to standard output")?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn write_json(file: &Path, rows: &[Row]) -> anyhow::Result<()> {
+    let json = serde_json::to_string_pretty(&rows.iter().map(Row::json).collect::<Vec<_>>())?;
+    std::fs::write(file, json + "\n").with_context(|| format!("{} could not be written", file.display()))
 }
