@@ -6,11 +6,23 @@ use foreglow_shared::{Job, Observation};
 /// The name of the default predictor.
 pub const FOREGLOW: &str = Predictor::NAME;
 
+/// The constants of the predictor that are chosen on data.
+///
+/// The model has one fixed choice of them, so that there is one value. Once it takes them as arguments, they are a field
+/// here, and [`answer_table`] and [`answer_job`] pass them on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Constants;
+
+/// The constants to choose from where a data set is left out, the model's own first.
+pub fn candidates() -> Vec<Constants> {
+    vec![Constants]
+}
+
 /// What the predictor answers for rows of a table.
 ///
 /// # Errors
 /// It cannot be fitted.
-pub fn answer_table(fit: &Dataset, asked: &Features, _roles: &Roles) -> Result<Vec<Answer>, String> {
+pub fn answer_table(fit: &Dataset, asked: &Features, _roles: &Roles, _: &Constants) -> Result<Vec<Answer>, String> {
     let predictor = Ensemble::fit(fit).map_err(|error| error.to_string())?;
     let predictions = predictor.predict(asked).map_err(|error| error.to_string())?;
     let is_beyond = |prediction: &Prediction| {
@@ -23,7 +35,7 @@ pub fn answer_table(fit: &Dataset, asked: &Features, _roles: &Roles) -> Result<V
 ///
 /// # Errors
 /// It cannot be fitted.
-pub fn answer_job(job: &Job, asked: &[Observation]) -> Result<Vec<Outcome>, String> {
+pub fn answer_job(job: &Job, asked: &[Observation], _: &Constants) -> Result<Vec<Outcome>, String> {
     let predictor = Predictor::fit_job(job).map_err(|error| error.to_string())?;
     let outcome = |run: &Observation| {
         let prediction = predictor.predict(Setting::of(run));
