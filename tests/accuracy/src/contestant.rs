@@ -11,11 +11,11 @@ pub const FOREGLOW: &str = Predictor::NAME;
 /// The model has one fixed choice of them, so that there is one value. Once it takes them as arguments, they are a field
 /// here, and [`answer_table`] and [`answer_job`] pass them on.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Constants;
+pub struct Constants {}
 
 /// The constants to choose from where a data set is left out, the model's own first.
 pub fn candidates() -> Vec<Constants> {
-    vec![Constants]
+    vec![Constants::default()]
 }
 
 /// What the predictor answers for rows of a table.
