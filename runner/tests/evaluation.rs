@@ -1,4 +1,5 @@
-//! `foreglow evaluate --input`, by the real binary, on a made-up table that `fixtures/make_table.py` writes.
+//! `foreglow evaluate --input` by the real binary, on a synthetic table from
+//! `fixtures/make_table.py`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -16,7 +17,7 @@ fn evaluate(file: &str, arguments: &[&str]) -> Answer {
     Foreglow::new().run(&[&["evaluate", "--input", file], &FEATURES[..], arguments].concat())
 }
 
-/// The predictors of an answer as JSON.
+/// Returns the predictors of a JSON answer.
 fn predictors(file: &str, arguments: &[&str]) -> Vec<Value> {
     let answer = evaluate(file, &[arguments, &["--format", "json"]].concat());
     assert_eq!(answer.code, 0, "{}", answer.stderr);
@@ -29,7 +30,7 @@ fn of<'a>(predictors: &'a [Value], name: &str) -> &'a Value {
     predictors.iter().find(|predictor| predictor["name"] == name).unwrap()
 }
 
-/// The golden file that has the answer; how long a fit took, which is never the same, is cut off.
+/// Compares an answer with its golden file, without the fit times, which vary.
 fn golden(name: &str, Answer { code, stdout, stderr }: Answer) {
     let width = stdout.lines().find(|line| line.starts_with("predictor")).and_then(|line| line.find("tested"));
     let cut = |line: &str| match (width, line.ends_with(" s")) {
@@ -44,7 +45,7 @@ fn golden(name: &str, Answer { code, stdout, stderr }: Answer) {
 }
 
 #[test]
-fn the_predictors_side_by_side_read_well() {
+fn the_table_of_predictors_is_readable() {
     let roles = ["--data-size", "gb", "--censored", "stopped"];
     golden("table", evaluate(TABLE, &[&SPLIT[..], &roles].concat()));
     let csv = evaluate(TABLE, &[&SPLIT[..], &roles, &["--format", "csv"]].concat()).stdout;
@@ -53,7 +54,7 @@ fn the_predictors_side_by_side_read_well() {
 }
 
 #[test]
-fn programs_read_the_figures_of_every_predictor() {
+fn json_has_the_figures_of_every_predictor() {
     let predictors = predictors(TABLE, &[&SPLIT[..], &["--data-size", "gb"]].concat());
     let foreglow = &predictors[0];
     assert_eq!(
@@ -73,7 +74,7 @@ fn programs_read_the_figures_of_every_predictor() {
 }
 
 #[test]
-fn repeats_stay_together_and_the_seed_decides_the_parts() {
+fn repeats_stay_together_and_the_seed_determines_the_folds() {
     for (arguments, tested) in [
         (&[][..], 24),
         (&["--repeats", "each"], 72),
@@ -92,7 +93,7 @@ fn repeats_stay_together_and_the_seed_decides_the_parts() {
 }
 
 #[test]
-fn every_form_of_a_table_gives_the_same_figures() {
+fn every_table_format_gives_the_same_figures() {
     let home = Foreglow::new();
     let csv = std::fs::read_to_string(TABLE).unwrap();
     let figures = |file: &str| {
@@ -118,13 +119,13 @@ fn every_form_of_a_table_gives_the_same_figures() {
 }
 
 #[test]
-fn what_cannot_be_used_is_refused_in_one_sentence() {
+fn invalid_tables_are_rejected_with_one_sentence() {
     let home = Foreglow::new();
     let with = |from: &str, to: &str| std::fs::read_to_string(TABLE).unwrap().replacen(from, to, 1);
     let header = "machine,machines,gb,run,secs,stopped\n";
     let cases = [
         (String::new(), &[][..], "is empty"),
-        (header.to_owned(), &[], "has no row under its header"),
+        (header.to_owned(), &[], "has no rows below its header"),
         (
             with("secs", "time"),
             &[],
@@ -141,19 +142,19 @@ fn what_cannot_be_used_is_refused_in_one_sentence() {
         (with("small,1,1,1,", "small,1,NaN,1,"), &[], "line 2: the column gb is \"NaN\", which is not a finite number"),
         (with("small,1,1,1,", "small,1,,1,"), &[], "line 2: the column gb is empty"),
         (with("small,1,1,1,", "small,1,1,"), &[], "line 2 has 5 cells and the header 6"),
-        (format!("{header}a,1,1,1,5,0\n"), &[], "all rows are of one setting"),
+        (format!("{header}a,1,1,1,5,0\n"), &[], "all rows have the same setting"),
         (with("x", "x"), &["--fit-on", "machines<=99"], "every row meets --fit-on machines<=99; none is left to test"),
         (with("x", "x"), &["--test-on", "machines>99"], "no row meets --test-on machines>99"),
         (with("x", "x"), &["--only", "machine=huge"], "none of the 72 rows meets --only machine=huge"),
         (with("x", "x"), &["--only", "machine<3"], "line 2: machine is \"small\", which has no order"),
         (with("x", "x"), &["--fit-on", "gb<=4", "--test-on", "gb>=4"], "line 5: it meets both --fit-on and --test-on"),
         (with("x", "x"), &["--feature", "run:square"], "the column run has no transform \"square\""),
-        (with("x", "x"), &["--feature", "secs"], "the column secs is a --feature and what is to be predicted"),
+        (with("x", "x"), &["--feature", "secs"], "the column secs is a --feature and also --target or --censored"),
         (with("x", "x"), &["--feature", "gb"], "the column gb is a --feature twice"),
-        (with("x", "x"), &["--machines", "nodes"], "--machines names \"nodes\", which is no --feature"),
-        (with("x", "x"), &["--leave-out", "nodes"], "--leave-out names \"nodes\", which is no --feature"),
-        (with("x", "x"), &["--censored", "gb"], "the column gb is a --feature and what is to be predicted"),
-        (with("x", "x"), &["--censored", "run"], "line 3: the column of censoring is \"2\"; it must be 0 or 1"),
+        (with("x", "x"), &["--machines", "nodes"], "--machines names \"nodes\", which is not a --feature"),
+        (with("x", "x"), &["--leave-out", "nodes"], "--leave-out names \"nodes\", which is not a --feature"),
+        (with("x", "x"), &["--censored", "gb"], "the column gb is a --feature and also --target or --censored"),
+        (with("x", "x"), &["--censored", "run"], "line 3: the --censored column is \"2\"; it must be 0 or 1"),
         ("{\"secs\":1}\n[2]\n".to_owned(), &[], "there is no column \"machine\"; the table has secs"),
     ];
     for (text, arguments, sentence) in cases {
@@ -173,14 +174,14 @@ fn what_cannot_be_used_is_refused_in_one_sentence() {
     assert_eq!(answer.code, 2, "a table is named with --input");
 }
 
-/// Linux says how much memory a running process has taken at most.
+/// Linux reports the peak memory of a running process.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_million_rows_are_streamed() {
     let home = Foreglow::new();
     let mut text = String::from("id,machine,machines,gb,secs\n");
     for id in 0..1_000_000_u32 {
-        // An odd factor gives every row a number of its own.
+        // Multiplying by an odd number modulo 2³² gives every row a distinct value.
         let (machines, gb) = (1 + id % 64, 1.0 + f64::from(id.wrapping_mul(2_654_435_761)) / 1e6);
         text.push_str(&format!("{id},m{},{machines},{gb},{}\n", id % 7, 1.0 + gb / f64::from(machines)));
     }

@@ -1,11 +1,12 @@
-//! The words of Foreglow as types: what crosses a boundary between its parts and between people.
+//! Foreglow's terms as types: what is exchanged between its parts and with users.
 //!
-//! A timing [`Sample`] is one run; a [`Context`] is everything that samples must have in common to be comparable; an
-//! [`Observation`] is the part of a sample that the predictor sees, a [`Job`] all of them in one context; a [`PriceSheet`] turns time into money; a [`View`]
-//! is a shared page; its link is the address of that page.
+//! A timing [`Sample`] describes one run. A [`Context`] is everything that samples must have in
+//! common to be comparable. An [`Observation`] is the part of a sample that the predictor sees, and
+//! a [`Job`] holds all observations of one context. A [`PriceSheet`] turns time into money. A
+//! [`View`] is a page that can be shared as a link.
 //!
-//! This crate must never read a file, a clock, the network or a source of randomness: the same input gives the same
-//! bytes on every machine and in the browser.
+//! This crate must never read a file, a clock, the network or a source of randomness: the same
+//! input gives the same bytes on every machine and in the browser.
 
 mod collect_command;
 mod context;
@@ -32,7 +33,7 @@ mod text;
 pub use crate::collect_command::collect_command;
 pub use crate::context::Context;
 pub use crate::csv::write_csv;
-pub use crate::foreign::{Extent, Field, ForeignTable, Mapping, Place, TableError, TimeUnit};
+pub use crate::foreign::{Extent, Field, FieldSource, ForeignTable, Mapping, TableError, TimeUnit};
 pub use crate::format::{format_duration, format_money, format_percent, format_probability, format_rate};
 pub use crate::job::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMemory, group_by_context};
 pub use crate::jsonl::{parse_line, write_jsonl};

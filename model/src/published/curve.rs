@@ -1,18 +1,19 @@
-//! What a scenario fits: the time at any setting.
+//! The fitted predictor of a scenario.
 
 use foreglow_shared::sort;
 use serde::{Deserialize, Serialize};
 
+use crate::capacity::Capacity;
 use crate::learner::{Cancelled, Grid, Work};
-use crate::published::row::{Row, rates_below_one};
+use crate::published::row::{AveragedRun, rates_below_one};
 use crate::published::scenario::Shape;
 use crate::published::single::Single;
 use crate::published::{Choice, Hierarchy, Place, Scenario};
 use crate::{Feature, FitError, Setting};
 
-/// Configurations that the scenarios on whole jobs need: two features and an intercept.
+/// Configurations required by scenarios on whole jobs: two features and an intercept.
 const CONFIGURATIONS: usize = 3;
-/// Sampling rates that the scenarios on samples need: a line goes through two points.
+/// Sampling rates required by scenarios on samples: two points define a line.
 const RATES: usize = 2;
 
 /// The fitted predictor of one scenario.
@@ -20,11 +21,11 @@ const RATES: usize = 2;
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Curve {
     Single(Single),
-    /// Level 1 on each of the features.
+    /// The features of level 1, and the hierarchy.
     Levels(Vec<Feature>, Hierarchy),
 }
 
-/// Why there is no curve.
+/// Why a fit ended without a result.
 #[derive(Debug)]
 pub(crate) enum Halt {
     Fit(FitError),
@@ -44,13 +45,14 @@ impl From<Cancelled> for Halt {
 }
 
 impl Curve {
-    /// Fits the rows that the scenario trains on.
+    /// Fits the training rows of a scenario.
     ///
     /// # Errors
-    /// There are too few, or none that share a configuration; or the watcher said stop.
+    /// [`Halt`]: there are too few rows, none differ in one feature only, or the work was
+    /// cancelled.
     pub(crate) fn fit(
         scenario: Scenario,
-        rows: &[Row],
+        rows: &[AveragedRun],
         grid: Grid,
         work: &mut Work<'_>,
     ) -> Result<(Self, Vec<Choice>), Halt> {
@@ -63,10 +65,11 @@ impl Curve {
         Self::refit(scenario, rows, grid, work)
     }
 
-    /// Fits what is left when rows are held out, which may be one row fewer than a scenario asks for.
+    /// Fits the rows left after holding some out, without the minimum number of configurations or
+    /// rates.
     pub(crate) fn refit(
         scenario: Scenario,
-        rows: &[Row],
+        rows: &[AveragedRun],
         grid: Grid,
         work: &mut Work<'_>,
     ) -> Result<(Self, Vec<Choice>), Halt> {
@@ -98,13 +101,33 @@ impl Curve {
         }
     }
 
-    /// The time at a row's features, seconds; `None` where the fit gives no positive time.
-    pub(crate) fn at(&self, row: &Row) -> Option<f64> {
+    /// Returns the time at a row's features, seconds; `None` if it is not finite and above 0.
+    pub(crate) fn at(&self, row: &AveragedRun) -> Option<f64> {
         let secs = match self {
             Self::Single(single) => Some(single.secs(row)),
             Self::Levels(features, hierarchy) => hierarchy.at(&transform(features, row.setting)),
         };
         secs.filter(|secs| secs.is_finite() && *secs > 0.0)
+    }
+
+    /// Returns the time of a row on a machine with `capacity`, seconds. An oversubscribed row gets
+    /// the time of the fastest fitted configuration within the capacity that has no more executors
+    /// and cores, if there is one.
+    pub(super) fn at_within(&self, capacity: Capacity, fitted: &[AveragedRun], row: &AveragedRun) -> Option<f64> {
+        if !capacity.is_exceeded_by(row.setting) {
+            return self.at(row);
+        }
+        let is_smaller = |setting: Setting| {
+            !capacity.is_exceeded_by(setting)
+                && setting.executors <= row.setting.executors
+                && setting.cores_per_executor <= row.setting.cores_per_executor
+        };
+        let at = |other: &AveragedRun| {
+            let Setting { executors, cores_per_executor, .. } = other.setting;
+            self.at(&AveragedRun { setting: Setting { executors, cores_per_executor, ..row.setting }, ..*row })
+        };
+        let fastest = fitted.iter().filter(|other| is_smaller(other.setting)).filter_map(at).min_by(f64::total_cmp);
+        fastest.or_else(|| self.at(row))
     }
 }
 
@@ -112,10 +135,11 @@ fn transform(features: &[Feature], setting: Setting) -> Vec<f64> {
     features.iter().map(|feature| feature.transform(setting)).collect()
 }
 
-/// Whether two rows differ in a feature and in no other.
-fn varies_alone(rows: &[Row], feature: Feature) -> bool {
-    let others =
-        |row: &Row| Feature::ALL.map(|other| if other == feature { 0 } else { other.value(row.setting).to_bits() });
+/// Whether two rows differ in this feature and in no other.
+fn varies_alone(rows: &[AveragedRun], feature: Feature) -> bool {
+    let others = |row: &AveragedRun| {
+        Feature::ALL.map(|other| if other == feature { 0 } else { other.value(row.setting).to_bits() })
+    };
     let mut keys: Vec<_> = rows.iter().map(others).collect();
     sort(&mut keys);
     keys.windows(2).any(|pair| pair[0] == pair[1])

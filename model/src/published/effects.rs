@@ -1,21 +1,21 @@
-//! The level-1 curves of a scenario with the measured points that they were fitted to.
+//! Level-1 curves of a scenario, with the measured points that they were fitted to.
 
 use std::ops::ControlFlow;
 
 use foreglow_shared::{Context, Observation};
 use serde::{Deserialize, Serialize};
 
+use crate::capacity::Capacity;
 use crate::learner::{Grid, Work};
-use crate::published::machine::Machine;
-use crate::published::row::{Row, average};
+use crate::published::row::{AveragedRun, average};
 use crate::published::scaled_time::scaled_times;
 use crate::published::{Curve, Halt, Hierarchy};
 use crate::{Feature, FitError, Scenario, Setting};
 
-/// What each feature does to the time alone, as scenario 4-2 learns it, and how the product becomes a time.
+/// The effect of each feature on the time, as learned by scenario 4-2, and its level 2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Effects {
-    /// One a feature that varies alone in the runs.
+    /// Effects of the features that vary alone in the runs.
     pub effects: Vec<Effect>,
     hierarchy: Hierarchy,
     features: Vec<Feature>,
@@ -24,23 +24,24 @@ pub struct Effects {
 /// The effect of one feature.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
-    /// Which.
+    /// The feature.
     pub feature: Feature,
-    /// Measured points: the feature before its transform (E, C or SR) and the scaled time.
+    /// Measured points: the untransformed feature (E, C or SR) and the scaled time.
     pub points: Vec<(f64, f64)>,
 }
 
 impl Effects {
-    /// Fits scenario 4-2 with Lasso and Ridge on the runs over samples of the images.
+    /// Fits scenario 4-2 with Lasso and Ridge on the runs with SR < 1.
     ///
     /// # Errors
-    /// There are too few runs, or none that share a configuration.
+    /// [`FitError`]: there are too few runs, or none that differ in one feature only.
     pub fn fit(context: &Context, observations: &[Observation]) -> Result<Self, FitError> {
         let scenario = Scenario::FourTwo;
         let mut rows = average(observations)?;
         rows.retain(|row| scenario.trains_at(row.setting.sampling_rate));
-        if let Some(machine) = Machine::of(context) {
-            let held: Vec<Row> = rows.iter().filter(|row| machine.holds(row.setting)).copied().collect();
+        if let Some(capacity) = Capacity::of(context) {
+            let held: Vec<AveragedRun> =
+                rows.iter().filter(|row| !capacity.is_exceeded_by(row.setting)).copied().collect();
             if Self::of(scenario, &held).is_ok() {
                 rows = held;
             }
@@ -48,7 +49,7 @@ impl Effects {
         Self::of(scenario, &rows)
     }
 
-    fn of(scenario: Scenario, rows: &[Row]) -> Result<Self, FitError> {
+    fn of(scenario: Scenario, rows: &[AveragedRun]) -> Result<Self, FitError> {
         let watch = &mut |_, _| ControlFlow::Continue(());
         let work = &mut Work::new(1, watch);
         let curve = match Curve::fit(scenario, rows, Grid::Linear, work) {
@@ -70,14 +71,15 @@ impl Effects {
         Ok(Self { effects, hierarchy, features })
     }
 
-    /// The scaled time that level 1 gives a feature at a value (E, C or SR); `None` where the feature has no effect.
+    /// Returns level 1's scaled time at a value of the feature (E, C or SR); `None` if the feature
+    /// has no effect.
     pub fn at(&self, feature: Feature, value: f64) -> Option<f64> {
         let column = self.features.iter().position(|other| *other == feature)?;
         let x = if feature == Feature::SamplingRate { value } else { 1.0 / value };
         self.hierarchy.effect(column, x)
     }
 
-    /// The time that level 2 makes of the product, seconds; `None` where it gives none above 0.
+    /// Returns level 2's time, seconds; `None` if it is not above 0.
     pub fn secs(&self, setting: Setting) -> Option<f64> {
         let seen: Vec<f64> = self.features.iter().map(|feature| feature.transform(setting)).collect();
         self.hierarchy.at(&seen).filter(|secs| secs.is_finite() && *secs > 0.0)

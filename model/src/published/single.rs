@@ -1,34 +1,35 @@
-//! One learner from all features to the completion time.
+//! A single learner from all features to the completion time.
 
 use serde::{Deserialize, Serialize};
 
 use crate::learner::{Cancelled, Grid, Model, Selection, Table, Work, select};
-use crate::published::row::{Row, longest_secs};
+use crate::published::row::{AveragedRun, longest_secs};
 
-/// A feature as the learner sees it (the paper, Table 8).
+/// A feature with its transform (the paper, Table 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Column {
     InverseCores,
     InverseExecutors,
     SamplingRate,
-    /// Executor memory in GiB.
+    /// Executor memory, GiB.
     Memory,
-    /// Images a partition.
+    /// Partition size, images.
     PartitionSize,
 }
 
-/// A fitted learner of several features.
+/// A fitted learner on several features.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Single {
     columns: Vec<Column>,
     model: Model,
-    /// Unit of the target: the longest training time, so that the unit of the times changes no choice.
+    /// Unit of the target: the longest training time, so that the unit of the times does not
+    /// influence the choice.
     longest_secs: f64,
 }
 
 impl Column {
-    fn of(self, row: &Row) -> f64 {
+    fn of(self, row: &AveragedRun) -> f64 {
         match self {
             Self::InverseCores => 1.0 / f64::from(row.setting.cores_per_executor),
             Self::InverseExecutors => 1.0 / f64::from(row.setting.executors),
@@ -40,10 +41,10 @@ impl Column {
 }
 
 impl Single {
-    /// Fits two rows or more.
+    /// Fits at least two rows.
     pub(crate) fn fit(
         columns: &[Column],
-        rows: &[Row],
+        rows: &[AveragedRun],
         grid: Grid,
         work: &mut Work<'_>,
     ) -> Result<(Self, Selection), Cancelled> {
@@ -56,12 +57,12 @@ impl Single {
         Ok((Self { columns: columns.to_vec(), model, longest_secs }, selection))
     }
 
-    /// The learner's value at a row's features, seconds; not always above 0.
-    pub(crate) fn secs(&self, row: &Row) -> f64 {
+    /// Returns the prediction for a row, seconds; it may be negative.
+    pub(crate) fn secs(&self, row: &AveragedRun) -> f64 {
         self.model.at(&features(&self.columns, row)) * self.longest_secs
     }
 }
 
-fn features(columns: &[Column], row: &Row) -> Vec<f64> {
+fn features(columns: &[Column], row: &AveragedRun) -> Vec<f64> {
     columns.iter().map(|column| column.of(row)).collect()
 }

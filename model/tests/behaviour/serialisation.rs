@@ -1,4 +1,4 @@
-//! Answers travel as JSON: from the worker to the page, and from the command line to scripts.
+//! Serialisation as JSON, between the worker and the page and from the command line to scripts.
 
 use std::ops::ControlFlow;
 
@@ -15,7 +15,7 @@ fn runs() -> Vec<foreglow_shared::Observation> {
 }
 
 #[test]
-fn a_predictor_that_travelled_as_json_answers_to_the_last_digit_as_before() {
+fn a_predictor_and_its_decision_round_trip_through_json() {
     let predictor = Predictor::fit(&context(Some(4)), &runs()).unwrap();
     let question = Question::about(&runs());
     let decision = decide(&predictor, &job(&runs()), &question).unwrap();
@@ -23,14 +23,14 @@ fn a_predictor_that_travelled_as_json_answers_to_the_last_digit_as_before() {
     assert!(json.len() < 200_000, "{} bytes go from a worker to its page", json.len());
     let travelled: Predictor = serde_json::from_str(&json).unwrap();
     assert_eq!(travelled, predictor);
-    assert_eq!(serde_json::to_string(&travelled).unwrap(), json, "what was fitted travels along");
+    assert_eq!(serde_json::to_string(&travelled).unwrap(), json, "fitted parts are serialised");
     assert_eq!(decide(&travelled, &job(&runs()), &question).unwrap(), decision);
     let text = serde_json::to_string(&decision).unwrap();
     assert_eq!(serde_json::from_str::<Decision>(&text).unwrap(), decision);
 }
 
 #[test]
-fn choices_and_scenarios_are_written_in_the_words_of_the_field() {
+fn choices_and_scenarios_have_stable_json_names() {
     let table =
         scenario_table(&context(None), &runs(), Grid::Linear, &mut || 0.0, &mut |_, _| ControlFlow::Continue(()))
             .unwrap();

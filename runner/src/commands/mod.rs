@@ -1,7 +1,8 @@
-//! One file a command: its arguments, and the story of what it does.
+//! Commands: each file has the arguments and the implementation of one.
 
 pub mod advise;
 pub mod collect;
+pub mod completions;
 pub mod demo;
 pub mod devices;
 mod dry_run;
@@ -10,6 +11,7 @@ pub mod evaluate;
 pub mod executor;
 pub mod import;
 pub mod link;
+pub mod man;
 pub mod models;
 pub mod pack;
 pub mod plan;

@@ -38,14 +38,14 @@ fn a_grid_is_measured_small_samples_first() {
 }
 
 #[test]
-fn a_second_collect_goes_on_where_the_first_one_stopped() {
+fn a_second_collect_resumes_where_the_first_one_stopped() {
     let folder = images(8);
     let file = folder.path().join("samples.jsonl");
     let arguments = [&GRID[..], &[text(&file), "--data", text(folder.path()), "--format", "json"]].concat();
     assert_eq!(answer(&arguments).0, 0);
     let whole = std::fs::read_to_string(&file).unwrap();
 
-    // Two runs are gone, and the machine went down in the middle of a line.
+    // Two of the runs are missing, and a crash has truncated a line.
     let two: String = whole.lines().take(2).map(|line| format!("{line}\n")).collect();
     std::fs::write(&file, format!("{two}{{\"schema\":1,\"id\"")).unwrap();
     let dry = [&arguments[..], &["--dry-run"]].concat();
@@ -54,16 +54,16 @@ fn a_second_collect_goes_on_where_the_first_one_stopped() {
 
     let (code, out, err) = answer(&arguments);
     assert_eq!((code, out.lines().count()), (0, 2), "{err}");
-    assert!(err.contains("2 of 4 runs are in"), "{err}");
+    assert!(err.contains("2 of 4 runs are already in"), "{err}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), format!("{two}{out}"));
 
     let (code, out, _) = answer(&arguments);
-    assert_eq!((code, out.as_str()), (0, ""), "nothing is left");
+    assert_eq!((code, out.as_str()), (0, ""), "all runs are finished");
     assert_eq!(kept(&file).len(), 4);
 }
 
 #[test]
-fn a_failed_run_is_kept_and_does_not_stop_the_others() {
+fn a_failed_run_is_recorded_and_does_not_stop_the_others() {
     let folder = images(8);
     std::fs::write(path(&folder, 3), b"no image").unwrap();
     let file = folder.path().join("samples.jsonl");
@@ -104,11 +104,11 @@ fn a_dry_run_lists_the_runs_and_touches_nothing() {
     assert!(!file.exists());
     let arguments = [&GRID[..], &[text(&file), "--data", text(folder.path()), "--dry-run"]].concat();
     let (_, out, _) = answer(&arguments);
-    assert!(out.contains("4 runs; of 4 nothing is known yet"), "{out}");
+    assert!(out.contains("4 runs; 4 of them have no forecast yet"), "{out}");
 }
 
 #[test]
-fn a_dry_run_says_what_the_rest_will_take_once_something_is_known() {
+fn a_dry_run_forecasts_the_remaining_time_from_finished_runs() {
     let folder = images(8);
     let file = folder.path().join("samples.jsonl");
     let arguments = [&GRID[..], &[text(&file), "--data", text(folder.path()), "--format", "json"]].concat();
@@ -126,7 +126,7 @@ fn a_dry_run_says_what_the_rest_will_take_once_something_is_known() {
 }
 
 #[test]
-fn image_sizes_and_batch_sizes_are_parts_of_the_grid() {
+fn image_sizes_and_batch_sizes_are_grid_dimensions() {
     let folder = images(8);
     let file = folder.path().join("samples.jsonl");
     let arguments = ["collect", "--model", "mobilenet_v2", "--data", text(folder.path()), "--output", text(&file)];
@@ -139,20 +139,20 @@ fn image_sizes_and_batch_sizes_are_parts_of_the_grid() {
     assert_eq!(order, [(32, 2), (32, 4), (64, 2), (64, 4)]);
     let (code, _, err) = answer(&["run", "--model", "lenet5", "--batch-size", "2,4"]);
     assert_eq!(code, 2);
-    assert!(err.contains("--batch-size names 2 sizes; this command measures one, `foreglow collect` several"), "{err}");
+    assert!(err.contains("--batch-size has 2 sizes; this command takes one, `foreglow collect` several"), "{err}");
 }
 
 #[test]
-fn a_budget_ends_a_sweep_and_the_same_command_goes_on() {
+fn a_budget_ends_a_sweep_and_the_same_command_resumes_it() {
     let folder = images(8);
     let file = folder.path().join("samples.jsonl");
     let arguments = [&GRID[..], &[text(&file), "--data", text(folder.path()), "--format", "json"]].concat();
     for (budget, made) in [(["--budget-time", "1e-9"], 0), (["--budget-money", "1e-12"], 1)] {
-        // Of the first run nothing is known, so that it is made where anything is left of the budget.
+        // Nothing is known about the first run, so it is made if any budget is left.
         let (code, out, err) = answer(&[&arguments[..], &budget].concat());
         assert_eq!((code, out.lines().count()), (0, made), "{err}");
         let rest = 4 - made;
-        assert!(err.contains(&format!("{rest} runs do not fit into what is left of the budget")), "{err}");
+        assert!(err.contains(&format!("{rest} runs exceed the remaining budget")), "{err}");
     }
     let (code, out, err) = answer(&[&arguments[..], &["--budget-time", "10m"]].concat());
     assert_eq!((code, out.lines().count()), (0, 3), "{err}");
@@ -169,20 +169,20 @@ fn runs_are_repeated_until_the_median_is_known() {
     let file = folder.path().join("samples.jsonl");
     let arguments = ["collect", "--model", "lenet5", "--data", text(folder.path()), "--output", text(&file)];
     let grid = ["--executors", "1", "--cores", "1", "--sampling-rate", "1", "--device", "cpu"];
-    // Whatever the machine does meanwhile, the median is known to 99 % of itself.
+    // However noisy the machine is, the median is known to within 99 % of itself.
     let (code, out, err) = answer(&[&arguments[..], &grid, &["--precision", "99%", "--repeat", "9"]].concat());
     assert_eq!(code, 0, "{err}");
     let runs = kept(&file).len();
     assert!((6..=9).contains(&runs), "{runs} runs");
     assert!(out.contains("95 % interval of the median"), "{out}");
-    assert_eq!(err.contains("runs were not needed"), runs < 9, "{err}");
+    assert_eq!(err.contains("runs were skipped"), runs < 9, "{err}");
     let (code, _, err) = answer(&[&arguments[..], &grid, &["--precision", "2"]].concat());
     assert_eq!(code, 2);
     assert!(err.contains("write a share between 0 and 1"), "{err}");
 }
 
 #[test]
-fn a_file_of_something_else_is_refused_with_its_line() {
+fn a_file_in_another_format_is_rejected_with_its_line() {
     let folder = images(2);
     let file = folder.path().join("notes.txt");
     std::fs::write(&file, "shopping list\n").unwrap();
@@ -192,7 +192,7 @@ fn a_file_of_something_else_is_refused_with_its_line() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "shopping list\n");
 }
 
-/// A sweep of one short run and one that takes many seconds.
+/// A sweep of one short run and one of many seconds.
 #[cfg(target_os = "linux")]
 fn long_sweep(folder: &tempfile::TempDir, file: &std::path::Path, more: &[&str]) -> std::process::Command {
     let grid =
@@ -203,7 +203,7 @@ fn long_sweep(folder: &tempfile::TempDir, file: &std::path::Path, more: &[&str])
     command
 }
 
-/// Waits for the end of the first run; gives what is said after it.
+/// Waits for the end of the first run and returns the rest of standard error.
 #[cfg(target_os = "linux")]
 fn after_the_first_run(collect: &mut std::process::Child) -> std::io::BufReader<std::process::ChildStderr> {
     use std::io::BufRead as _;
@@ -219,7 +219,7 @@ fn after_the_first_run(collect: &mut std::process::Child) -> std::io::BufReader<
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_sweep_that_is_killed_goes_on_where_it_was() {
+fn a_killed_sweep_resumes_where_it_was() {
     let folder = images(40);
     let file = folder.path().join("samples.jsonl");
     let mut collect = long_sweep(&folder, &file, &[]).spawn().unwrap();
@@ -230,14 +230,14 @@ fn a_sweep_that_is_killed_goes_on_where_it_was() {
     assert_eq!(kept(&file).len(), 1);
     let output = long_sweep(&folder, &file, &[]).output().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success() && err.contains("1 of 2 runs are in"), "{err}");
+    assert!(output.status.success() && err.contains("1 of 2 runs are already in"), "{err}");
     assert!(std::fs::read_to_string(&file).unwrap().starts_with(&first), "the finished run is as it was");
     assert_eq!(kept(&file).iter().map(|sample| sample.sampling_rate).collect::<Vec<_>>(), [0.025, 1.0]);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_killed_executor_fails_its_run_and_the_sweep_goes_on() {
+fn a_killed_executor_fails_its_run_and_the_sweep_continues() {
     let folder = images(40);
     let file = folder.path().join("samples.jsonl");
     let mut collect = long_sweep(&folder, &file, &["--sampling-rate", "1", "--repeat", "2"]).spawn().unwrap();
@@ -256,12 +256,12 @@ fn a_killed_executor_fails_its_run_and_the_sweep_goes_on() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn ctrl_c_in_a_training_keeps_the_runs_before_it_and_the_same_command_goes_on() {
+fn ctrl_c_during_training_keeps_earlier_runs_and_the_same_command_resumes() {
     use std::io::Read as _;
 
     let folder = crate::bench_folder::classed_images();
     let file = folder.path().join("samples.jsonl");
-    // Eight images first, on two executors that average, and then a run of many seconds.
+    // Eight images on two executors that average, followed by a run of many seconds.
     let training = ["--mode", "training", "--batch-size", "4", "--executors", "2", "--sampling-rate", "0.08,1"];
     let sweep = |more: &[&str]| {
         let mut command =
@@ -278,8 +278,8 @@ fn ctrl_c_in_a_training_keeps_the_runs_before_it_and_the_same_command_goes_on() 
     let mut rest = String::new();
     errors.read_to_string(&mut rest).unwrap();
     assert_eq!(collect.wait().unwrap().code(), Some(1));
-    assert!(rest.contains("interrupted: 1 of 2 runs are kept in"), "{rest}");
-    assert!(rest.contains("the same command goes on with the rest"), "{rest}");
+    assert!(rest.contains("interrupted: 1 of 2 runs are saved in"), "{rest}");
+    assert!(rest.contains("the same command continues with the rest"), "{rest}");
     let samples = kept(&file);
     let [sample] = &samples[..] else { panic!("{samples:?}") };
     assert_eq!((sample.outcome, sample.sampling_rate), (Outcome::Completed, 0.08));
@@ -288,13 +288,13 @@ fn ctrl_c_in_a_training_keeps_the_runs_before_it_and_the_same_command_goes_on() 
     let list = sweep(&["--dry-run", "--format", "csv"]).output().unwrap();
     assert!(list.status.success());
     let list = String::from_utf8(list.stdout).unwrap();
-    assert_eq!(list.lines().count(), 2, "a heading, and the run that is left: {list}");
-    assert_eq!(kept(&file), samples, "what was kept is as it was");
+    assert_eq!(list.lines().count(), 2, "the header and the remaining run: {list}");
+    assert_eq!(kept(&file), samples, "finished samples are unchanged");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn ctrl_c_keeps_and_uploads_what_is_finished_and_says_how_to_go_on() {
+fn ctrl_c_keeps_and_uploads_finished_runs_and_says_how_to_resume() {
     use std::io::{BufRead as _, BufReader, Read as _};
 
     let folder = images(40);
@@ -320,7 +320,7 @@ fn ctrl_c_keeps_and_uploads_what_is_finished_and_says_how_to_go_on() {
     let mut rest = String::new();
     errors.read_to_string(&mut rest).unwrap();
     assert_eq!(collect.wait().unwrap().code(), Some(1));
-    assert!(rest.contains("interrupted: 1 of 2 runs are kept in"), "{rest}");
+    assert!(rest.contains("interrupted: 1 of 2 runs are saved in"), "{rest}");
     let agent = ureq::Agent::config_builder().proxy(None).build().new_agent();
     let url = format!("{}/api/v1/samples", url.trim_end_matches('/'));
     let there = agent.get(url).call().unwrap().body_mut().read_to_string().unwrap();

@@ -3,7 +3,7 @@ use foreglow_shared::{Engine, Mode, Outcome};
 use crate::bench_folder::{answer, images, path, sample, text};
 
 #[test]
-fn a_run_prints_exactly_one_sample_of_what_it_ran() {
+fn a_run_prints_one_sample_that_describes_it() {
     let (code, sample) = sample(&[
         "run",
         "--model",
@@ -65,7 +65,7 @@ fn the_residual_network_runs_too() {
 }
 
 #[test]
-fn the_same_seed_chooses_the_same_images_and_another_seed_others() {
+fn the_seed_determines_the_sample_of_images() {
     let folder = images(8);
     for broken in [0, 2, 4, 6] {
         std::fs::write(path(&folder, broken), b"no image").unwrap();
@@ -95,7 +95,7 @@ fn the_same_seed_chooses_the_same_images_and_another_seed_others() {
 }
 
 #[test]
-fn a_broken_image_is_named_and_counted_and_fails_the_run() {
+fn a_broken_image_is_reported_and_fails_the_run() {
     let folder = images(6);
     std::fs::write(path(&folder, 2), b"no image").unwrap();
     std::fs::write(path(&folder, 4), &std::fs::read(path(&folder, 4)).unwrap()[..100]).unwrap();
@@ -124,7 +124,7 @@ fn a_broken_image_is_named_and_counted_and_fails_the_run() {
 }
 
 #[test]
-fn broken_images_are_skipped_up_to_the_limit_and_named_in_the_sample() {
+fn broken_images_are_skipped_up_to_the_limit_and_listed_in_the_sample() {
     let folder = images(6);
     std::fs::write(path(&folder, 2), b"no image").unwrap();
     let arguments =
@@ -139,7 +139,7 @@ fn broken_images_are_skipped_up_to_the_limit_and_named_in_the_sample() {
 }
 
 #[test]
-fn an_executor_that_needs_more_than_its_memory_is_out_of_memory() {
+fn an_executor_beyond_its_memory_limit_is_out_of_memory() {
     let folder = images(2);
     for memory in ["4", "40"] {
         let (code, sample) = sample(&[
@@ -164,7 +164,7 @@ fn an_executor_that_needs_more_than_its_memory_is_out_of_memory() {
 }
 
 #[test]
-fn a_run_beyond_its_timeout_is_a_lower_bound() {
+fn a_run_beyond_its_timeout_gives_a_lower_bound() {
     let folder = images(40);
     let (code, sample) = sample(&[
         "run",
@@ -185,7 +185,7 @@ fn a_run_beyond_its_timeout_is_a_lower_bound() {
 }
 
 #[test]
-fn a_sample_is_appended_to_the_file_as_well() {
+fn a_sample_is_also_appended_to_the_file() {
     let folder = images(2);
     let file = folder.path().join("samples.jsonl");
     for runs in 1..=2 {
@@ -210,7 +210,7 @@ fn a_sample_is_appended_to_the_file_as_well() {
 }
 
 #[test]
-fn unusable_input_ends_with_code_2_and_one_sentence() {
+fn invalid_input_exits_with_code_2_and_one_sentence() {
     let empty = tempfile::tempdir().unwrap();
     let folder = images(2);
     let data = text(folder.path());
@@ -219,16 +219,16 @@ fn unusable_input_ends_with_code_2_and_one_sentence() {
     let notes = text(&elsewhere.path().join("notes.txt")).to_owned();
     std::fs::write(&notes, "shopping list\n").unwrap();
     let cases: &[(&[&str], &str)] = &[
-        (&["--data", "/no/such/folder"], "/no/such/folder does not exist; name a folder or a file of images"),
+        (&["--data", "/no/such/folder"], "/no/such/folder does not exist; give an existing folder or file of images"),
         (&["--data", text(empty.path())], "holds no image; put .jpg"),
         (&["--data", data, "--images", "3"], "holds 2 images and the job has 3; ask for --images 2 or less"),
         (
             &["--data", data, "--executors", "3"],
             "3 executors are more than the job's 2 images; give --executors 2 or less",
         ),
-        (&["--data", data, "--partition-size", "3"], "3 images a partition are more than the job's 2 images"),
+        (&["--data", data, "--partition-size", "3"], "3 images per partition are more than the job's 2 images"),
         (&["--data", &one], "is one image; name the folder"),
-        (&["--data", &notes], "notes.txt is no TFRecord, CIFAR-10, IDX or BSON file"),
+        (&["--data", &notes], "notes.txt is not a TFRecord, CIFAR-10, IDX or BSON file"),
         (&["--data", &notes, "--data-format", "bson"], "product 0 of "),
         (&["--model", "alexnet"], "there is no CNN alexnet; choose one of: lenet5, cnn11, vgg16, resnet18"),
         (&["--model", "lenet5", "--image-px", "64"], "lenet5 cannot take images of 64 px"),

@@ -1,4 +1,5 @@
-//! The classifiers of texts, end to end: drawn texts and the person's own, inference and training, and what is no text.
+//! The text classifiers end to end: generated texts and the user's own, inference and training, and
+//! invalid input.
 
 use std::path::{Path, PathBuf};
 
@@ -39,7 +40,8 @@ fn told(sample: &Sample) -> f64 {
     held_out["accuracy"].as_f64().unwrap()
 }
 
-/// A folder as 20 Newsgroups unpacks: classes of texts whose names are numbers, and a GloVe file of eight numbers a word.
+/// A folder with the structure of 20 Newsgroups (class folders of texts named by numbers), and a
+/// GloVe file with eight dimensions.
 struct News(tempfile::TempDir);
 
 const COMMON: &str = "the of and to a in is that it for ";
@@ -86,7 +88,7 @@ impl News {
 }
 
 #[test]
-fn drawn_texts_run_on_executors_and_threads_and_the_sample_says_what_they_are() {
+fn generated_texts_run_on_executors_and_threads() {
     for model in ["text_cnn", "text_lstm"] {
         let sample =
             completed(model, "--images 40 --words 30 --sampling-rate 0.5 --batch-size 4 --executors 2 --cores 2");
@@ -102,19 +104,19 @@ fn drawn_texts_run_on_executors_and_threads_and_the_sample_says_what_they_are() 
 }
 
 #[test]
-fn a_run_without_a_word_more_reads_500_words_of_drawn_texts() {
+fn the_default_is_500_words_of_generated_texts() {
     let (code, out, err) = answer(&["run", "--model", "text-cnn", "--sampling-rate", "0.01", "--device", "cpu"]);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("texts") && out.contains("3200 of 500 words, 8 at once"), "{out}");
 }
 
 #[test]
-fn the_text_cnn_learns_to_tell_texts_that_it_has_not_seen() {
+fn the_text_cnn_learns_to_classify_held_out_texts() {
     learns_to_tell_texts_that_it_has_not_seen("text_cnn", "--words 60 --epochs 5 --learning-rate 0.002");
 }
 
 #[test]
-fn the_text_lstm_learns_to_tell_texts_that_it_has_not_seen() {
+fn the_text_lstm_learns_to_classify_held_out_texts() {
     learns_to_tell_texts_that_it_has_not_seen("text_lstm", "--words 30 --epochs 6 --learning-rate 0.003");
 }
 
@@ -127,10 +129,10 @@ fn learns_to_tell_texts_that_it_has_not_seen(model: &str, options: &str) {
 }
 
 #[test]
-fn the_loss_depends_neither_on_threads_nor_on_how_a_mini_batch_is_dealt() {
+fn the_loss_depends_neither_on_threads_nor_on_the_division_of_a_mini_batch() {
     for model in ["text_cnn", "text_lstm"] {
         let options = "--images 48 --words 20 --sampling-rate 1 --epochs 2 --optimizer adam";
-        // With dropout, which is drawn by share.
+        // With dropout, whose masks are drawn per share.
         let curves = [1, 3]
             .map(|cores| losses(&trained(model, &format!("{options} --batch-size 8 --share-size 4 --cores {cores}"))));
         assert_close(&curves[0], &curves[1]);
@@ -140,7 +142,7 @@ fn the_loss_depends_neither_on_threads_nor_on_how_a_mini_batch_is_dealt() {
 }
 
 #[test]
-fn a_folder_of_texts_is_asked_and_learned() {
+fn a_folder_of_texts_is_classified_and_learned() {
     let news = News::new();
     let options = news.options();
     for model in ["text_cnn", "text_lstm"] {
@@ -161,7 +163,7 @@ fn a_folder_of_texts_is_asked_and_learned() {
 }
 
 #[test]
-fn a_broken_text_is_counted_skipped_and_named_past_the_limit() {
+fn broken_texts_are_skipped_up_to_the_limit() {
     let news = News::new();
     std::fs::write(news.first(), b"\x7fELF\0\0 no text").unwrap();
     std::fs::write(news.texts().join("sci.space/60007"), "1, 2, 3").unwrap();
@@ -170,13 +172,13 @@ fn a_broken_text_is_counted_skipped_and_named_past_the_limit() {
     assert_eq!((code, sample.outcome), (2, Outcome::Failed));
     let reason = sample.reason.unwrap();
     assert!(reason.contains("broken texts: 2, more than the 0 that --max-broken allows"), "{reason}");
-    assert!(reason.contains("60000 (it is no text)") || reason.contains("60007 (it has no word"), "{reason}");
+    assert!(reason.contains("60000 (it is not a text)") || reason.contains("60007 (it has no word"), "{reason}");
     let sample = completed("text_cnn", &format!("{options} --max-broken 2"));
     assert_eq!((&sample.extra["images_processed"], &sample.extra["broken_images"]["count"]), (&14.into(), &2.into()));
 }
 
 #[test]
-fn what_cannot_be_used_is_said_in_one_sentence() {
+fn invalid_input_is_rejected_with_one_sentence() {
     let news = News::new();
     let (texts, vectors, words) = (news.texts(), news.vectors(), news.0.path());
     let write = |name: &str, content: &str| {
@@ -206,14 +208,14 @@ fn what_cannot_be_used_is_said_in_one_sentence() {
         let options = with(path);
         expect("text_cnn", data, &[&options[0], &options[1]], sentence);
     };
-    vectors_of(&empty, &vectors, "holds no text; put text files into sub-folders of it");
-    vectors_of(&absent, &vectors, "does not exist; name a folder of texts that does with --data");
+    vectors_of(&empty, &vectors, "holds no text; put text files into sub-folders");
+    vectors_of(&absent, &vectors, "does not exist; give an existing folder of texts with --data");
     vectors_of(&texts, &absent, "absent cannot be read: No such file or directory");
     vectors_of(&texts, &cut, "cut.txt, line 8: 6 numbers follow the word, and 8 in line 1; is the file complete?");
-    vectors_of(&texts, &word2vec, "word2vec.txt, line 1: 1 numbers follow the word; name a file of GloVe's");
-    vectors_of(&texts, &garbled, "garbled.txt, line 4: \"one\" is no number");
-    vectors_of(&texts, &foreign, "words that count has a vector in");
-    expect("text_cnn", &texts, &[], "text_cnn needs a vector for each word of the texts; name a GloVe file");
+    vectors_of(&texts, &word2vec, "word2vec.txt, line 1: 1 numbers follow the word; name a GloVe file");
+    vectors_of(&texts, &garbled, "garbled.txt, line 4: \"one\" is not a number");
+    vectors_of(&texts, &foreign, "words of the vocabulary has a vector in");
+    expect("text_cnn", &texts, &[], "text_cnn needs word vectors; give a GloVe file");
     let [option, path] = with(&vectors);
     let known = [option.as_str(), path.as_str()];
     expect(
@@ -229,7 +231,7 @@ fn what_cannot_be_used_is_said_in_one_sentence() {
         "--image-px is for images, and text_cnn takes texts",
     );
     expect("text_lstm", &texts, &[&known[..], &["--vocabulary", "0"]].concat(), "--vocabulary is 0");
-    expect("text_lstm", &texts, &[&known[..], &["--vocabulary", "10"]].concat(), "none of --vocabulary 10 is left");
+    expect("text_lstm", &texts, &[&known[..], &["--vocabulary", "10"]].concat(), "no word of --vocabulary 10 is left");
     expect("lenet5", &texts, &known, "--vectors is for texts, and lenet5 takes images");
     expect("lenet5", &texts, &["--words", "9"], "--words is for texts, and lenet5 takes images");
     expect("lenet5", &texts, &[], "holds no image; put .jpg");
@@ -240,7 +242,7 @@ fn what_cannot_be_used_is_said_in_one_sentence() {
 }
 
 #[test]
-fn a_sweep_over_words_goes_from_short_to_long_and_resumes() {
+fn a_sweep_over_text_lengths_starts_short_and_resumes() {
     let news = News::new();
     let file = news.0.path().join("samples.jsonl");
     let (texts, vectors) = (news.texts(), news.vectors());
@@ -264,5 +266,5 @@ fn a_sweep_over_words_goes_from_short_to_long_and_resumes() {
     assert_eq!(runs, [(12, 0.5), (24, 0.5), (12, 1.0), (24, 1.0)]);
     let (code, _, err) = answer(&arguments);
     assert_eq!(code, 0, "{err}");
-    assert!(err.contains("4 of 4 runs are in"), "{err}");
+    assert!(err.contains("4 of 4 runs are already in"), "{err}");
 }
