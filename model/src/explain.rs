@@ -91,7 +91,7 @@ impl Predictor {
 
 /// Processors that all executors of a job share; `None` where each has its own, or their number is unknown.
 pub fn shared_processors(context: &Context) -> Option<u32> {
-    Capacity::of(context).map(|capacity| capacity.processors)
+    Capacity::of(context).and_then(|capacity| capacity.processors)
 }
 
 /// How a time follows from that of the smallest configuration, by a factor for each resource: t(E, C) = t(1, 1) ·

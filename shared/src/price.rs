@@ -91,12 +91,14 @@ pub enum PriceError {
     Discount(f64),
     /// The job runs on accelerators, which the sheet does not price.
     #[error(
-        "the job runs on {0}, and the sheet has no accelerator_hour; a resource that costs nothing would always win, so \
-         give accelerator_hour, or executor_hour alone where it is the price of a whole machine"
+        "the job runs on {0}, and the price sheet has no price for it; give accelerator_hour, or executor_hour alone \
+         where it is the price of a whole machine"
     )]
     NoAcceleratorHour(String),
     /// The sheet prices accelerators alone and the job has none.
-    #[error("the job runs on CPUs, and the sheet prices accelerators alone; give executor_hour, core_hour or gib_hour")]
+    #[error(
+        "the job runs on CPUs, and the price sheet prices accelerators alone; give executor_hour, core_hour or gib_hour"
+    )]
     OnlyAccelerators,
     /// Not a currency code.
     #[error("the currency is {0:?}; give a code of three capital letters, such as USD")]
@@ -171,32 +173,42 @@ impl PriceSheet {
     /// The sheet itself, or accelerators without a price.
     pub fn check_for(&self, accelerator: Option<&str>) -> Result<(), PriceError> {
         self.check()?;
+        match accelerator {
+            _ if self.covers(accelerator.is_some()) => Ok(()),
+            Some(name) => Err(PriceError::NoAcceleratorHour(name.to_owned())),
+            None => Err(PriceError::OnlyAccelerators),
+        }
+    }
+
+    /// Whether every resource that an executor occupies has a price, with an accelerator or without one. Where one has
+    /// none, the money is unknown: a resource that costs nothing would always win.
+    pub fn covers(&self, accelerated: bool) -> bool {
         let prices_parts = self.core_hour > 0.0 || self.gib_hour > 0.0;
         let prices_machines = self.executor_hour > 0.0 && !prices_parts;
-        match accelerator {
-            Some(name) if self.accelerator_hour == 0.0 && !prices_machines => {
-                Err(PriceError::NoAcceleratorHour(name.to_owned()))
-            }
-            None if self.executor_hour == 0.0 && !prices_parts => Err(PriceError::OnlyAccelerators),
-            _ => Ok(()),
+        if accelerated {
+            self.accelerator_hour > 0.0 || prices_machines
+        } else {
+            self.executor_hour > 0.0 || prices_parts
         }
     }
 
     /// Money, in the sheet's currency, for a job that runs for `secs` seconds: each executor is billed for these and for
-    /// its start-up, at least for the minimum, and the discount is taken off the whole.
-    pub fn cost(&self, resources: Resources, secs: f64) -> f64 {
+    /// its start-up, at least for the minimum, and the discount is taken off the whole. `None` where the sheet does not
+    /// cover the hardware, and where the sum is beyond all numbers.
+    pub fn cost(&self, resources: Resources, secs: f64) -> Option<f64> {
         let billed_secs = (secs + self.startup_secs).max(self.minimum_secs);
         let executor = self.executor_start + self.hour(resources) * billed_secs / SECS_PER_HOUR;
-        f64::from(resources.executors) * executor * (1.0 - self.discount)
+        let cost = f64::from(resources.executors) * executor * (1.0 - self.discount);
+        (self.covers(resources.accelerated) && cost.is_finite()).then_some(cost)
     }
 
     /// The longest that a job may run for so much money, seconds; `None` where the money does not even pay for the
-    /// start and the minimum.
+    /// start and the minimum, and where the sheet does not cover the hardware.
     pub fn affordable_secs(&self, resources: Resources, money: f64) -> Option<f64> {
         let executor = money / (f64::from(resources.executors) * (1.0 - self.discount)) - self.executor_start;
         let billed_secs = executor / self.hour(resources) * SECS_PER_HOUR;
         let secs = billed_secs - self.startup_secs;
-        (billed_secs >= self.minimum_secs && secs > 0.0).then_some(secs)
+        (self.covers(resources.accelerated) && billed_secs >= self.minimum_secs && secs > 0.0).then_some(secs)
     }
 
     /// Money for each second that one executor is billed for, the discount taken off.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Observation, PriceSheet};
+use crate::{Job, Observation, PriceSheet};
 
 /// The probability with which a deadline or a budget is to be kept, where nobody says: the recommendation then holds nine
 /// times in ten, as the interval that is shown beside it does. A higher one needs more samples before anything can be
@@ -62,6 +62,12 @@ impl Question {
             prices: PriceSheet::example(),
             what_if: WhatIf { executors: 1, cores_per_executor: 1 },
         }
+    }
+
+    /// As [`Question::about`] the job's runs, with the published prices of its hardware where there are some.
+    pub fn about_job(job: &Job) -> Self {
+        let prices = PriceSheet::usual_for(job.context.accelerator.as_deref());
+        Self { prices, ..Self::about(&job.observations) }
     }
 
     /// Whether the fastest configuration is asked for, and not the cheapest: there is a budget and no deadline.

@@ -81,6 +81,9 @@ pub struct Configuration {
     /// Accelerator that each executor holds; `None` on CPUs.
     #[serde(default)]
     pub accelerator: Option<String>,
+    /// Whether executors may share an accelerator, where there are more of them than accelerators.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shares_accelerators: bool,
     /// Fields of later versions, kept as they are.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
@@ -98,9 +101,37 @@ pub struct Host {
     /// Name of the graphics adapter that ran the CNN; `None` on CPUs.
     #[serde(default)]
     pub adapter: Option<String>,
+    /// Accelerators that the executors share out among them; empty on CPUs, and where they are unknown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accelerators: Vec<Accelerator>,
     /// Fields of later versions, kept as they are.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+/// An accelerator of a machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Accelerator {
+    /// What its driver calls it.
+    pub name: String,
+    /// Its own memory, MiB; `None` where unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_mib: Option<u64>,
+    /// Its address on the PCI bus, such as `0000:01:00.0`; `None` where unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pci_bus_id: Option<String>,
+    /// Fields of later versions, kept as they are.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+impl Host {
+    /// The machine without the addresses of its accelerators, in which machines of one make differ.
+    pub fn without_addresses(&self) -> Self {
+        let mut host = self.clone();
+        host.accelerators.iter_mut().for_each(|accelerator| accelerator.pci_bus_id = None);
+        host
+    }
 }
 
 /// What the CNN does with an image.

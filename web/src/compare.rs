@@ -15,10 +15,7 @@ pub struct Neighbours {
 impl Neighbours {
     /// Of the recommended configuration; none of none.
     pub fn of(decision: &Decision) -> Self {
-        let at = |place: usize| {
-            let candidate = &decision.candidates[place];
-            Some((candidate.prediction.completion_time_secs?, candidate.cost?))
-        };
+        let at = |place: usize| decision.candidates[place].time_and_burden();
         let Some((secs, cost)) = decision.recommended.and_then(at) else { return Self::default() };
         let front = || decision.pareto.iter().filter_map(|place| Some((*place, at(*place)?)));
         // The front comes by time ascending, and its money falls along it.
@@ -85,6 +82,7 @@ mod tests {
                 warnings: Vec::new(),
             },
             cost: Some(cost),
+            burden: Some(cost),
             success_probability: None,
             meets_deadline: true,
             within_budget: true,

@@ -208,9 +208,15 @@ impl Planner {
         self.fitted().map(|fitted| fitted.predictor.predict(setting))
     }
 
-    /// What a prediction costs at the present prices; reactive.
-    pub fn cost(&self, configuration: WhatIf, secs: f64) -> f64 {
+    /// What a prediction costs at the present prices, where they cover the hardware; reactive.
+    pub fn cost(&self, configuration: WhatIf, secs: f64) -> Option<f64> {
         self.prices.with(|prices| prices.cost(self.resources(configuration), secs))
+    }
+
+    /// Why no cost is known, in a sentence; `None` where the prices cover the hardware; reactive.
+    pub fn unpriced(&self) -> Option<String> {
+        let accelerator = self.job()?.context.accelerator;
+        self.prices.with(|prices| prices.check_for(accelerator.as_deref()).err().map(|error| error.to_string()))
     }
 
     /// A configuration as arguments of `spark-submit`, of a job that Spark ran; reactive.
@@ -326,11 +332,18 @@ impl Planner {
         Ok(())
     }
 
-    /// Turns to another job. A deadline, a budget and a what-if belong to a job; prices and caution do not.
+    /// Turns to another job. A deadline, a budget and a what-if belong to a job; caution and prices of the user's own do
+    /// not. Published prices for other hardware give way to those of the job's.
     pub fn select(&self, selected: usize) {
         address::begin_scenario();
         self.selected.set(selected);
         let question = Question::about(&self.observations_untracked());
+        let accelerator = untrack(|| self.job()).and_then(|job| job.context.accelerator);
+        let prices = self.prices.get_untracked();
+        let fitting = prices.clone().or_usual_for(accelerator.as_deref());
+        if fitting != prices {
+            self.prices.set(fitting);
+        }
         self.deadline_secs.set(None);
         self.budget.set(None);
         self.space.set(Space::of(&question));

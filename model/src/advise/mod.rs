@@ -120,7 +120,7 @@ pub fn advise(job: &Job, question: &Question) -> Result<Advice, DecideError> {
 
 /// The first samples: two sampling rates on one configuration, then a configuration more of each resource.
 fn first(job: &Job, question: &Question, error: &FitError) -> Result<Advice, DecideError> {
-    question.prices.check_for(job.context.accelerator.as_deref())?;
+    question.prices.check()?;
     let pool = pool::settings(job, question);
     let first = job.observations.iter().map(Setting::of).chain(pool.iter().copied()).min_by(|a, b| a.order(b));
     let mut suggestions = Vec::new();
@@ -225,14 +225,14 @@ fn whole(candidate: &Candidate) -> Contrast {
     Contrast::of(Setting { executors, cores_per_executor, sampling_rate: 1.0 })
 }
 
-/// What a candidate takes of what the best one takes: of the money, or of the time where the fastest is asked for. `None`
+/// What a candidate takes of what the best one takes: of the money or, without prices, executor-hours, or of the time where the fastest is asked for. `None`
 /// where its time is unknown.
 fn ratio(candidate: &Candidate, best: &Candidate, question: &Question) -> Option<f64> {
     let secs = |one: &Candidate| one.prediction.completion_time_secs;
     if question.wants_speed() {
         return Some(secs(candidate)? / secs(best)?);
     }
-    Some(candidate.cost? / best.cost?)
+    Some(candidate.burden? / best.burden?)
 }
 
 /// Share that is saved in the mean, where ln of the true ratio is normal about that of this one, with this standard
@@ -275,7 +275,7 @@ fn suggestion(
         partition_size: pool::partition_size(job),
         sampling_rate,
         secs,
-        cost: secs.map(|secs| question.prices.cost(resources, secs)),
+        cost: secs.and_then(|secs| question.prices.cost(resources, secs)),
         narrowing,
     }
 }

@@ -1,9 +1,10 @@
 //! One configuration, with what it would take and whether it may be recommended.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
-use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Question, Resources};
+use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, PriceSheet, Question, Resources};
 use serde::{Deserialize, Serialize};
 
 use super::front::order;
@@ -24,15 +25,21 @@ pub struct Candidate {
     pub memory_per_executor_mib: u32,
     /// Time of the whole job (sampling rate 1).
     pub prediction: Prediction,
-    /// Money in the price sheet's currency for the predicted time; `None` where the time is unknown.
+    /// Money in the price sheet's currency for the predicted time; `None` where the time is unknown, or the sheet does not
+    /// cover the hardware.
     pub cost: Option<f64>,
+    /// What the choice of the cheapest compares: the cost, or executor-hours where the price sheet does not cover the
+    /// hardware. `None` where the time is unknown.
+    pub burden: Option<f64>,
     /// Probability that the job keeps the deadline and the budget both; `None` where neither is set, where the time is
-    /// unknown, or where the samples are too few to say.
+    /// unknown, where the samples are too few to say, or where a budget is asked and the price sheet does not cover the
+    /// hardware.
     pub success_probability: Option<f64>,
     /// Whether the deadline is met with the probability that the question asks for; true for every known time where
     /// there is no deadline.
     pub meets_deadline: bool,
-    /// Whether the budget is kept with that probability; true for every known cost where there is no budget.
+    /// Whether the budget is kept with that probability; true for every known time where there is no budget, and false
+    /// where there is one and the price sheet does not cover the hardware.
     pub within_budget: bool,
     /// Why it must not be recommended, whatever its time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,7 +80,9 @@ impl Candidate {
             accelerated: job.context.accelerator.is_some(),
         };
         let secs = prediction.completion_time_secs;
-        let cost = secs.map(|secs| question.prices.cost(resources, secs)).filter(|cost| cost.is_finite());
+        let cost = secs.and_then(|secs| question.prices.cost(resources, secs));
+        let burden = secs.and_then(|secs| ranking(job, question).cost(resources, secs));
+        let is_priced = question.prices.covers(resources.accelerated);
         // A budget is a limit of the time as well, since money rises with time.
         let affordable = |money| question.prices.affordable_secs(resources, money).unwrap_or(0.0);
         let deadline =
@@ -81,19 +90,23 @@ impl Candidate {
         let budget =
             question.budget.map(|money| Limit::of(affordable(money), &prediction, timed_out(job, executors, cores)));
         let kept =
-            |limit: Option<Limit>| cost.is_some() && limit.is_none_or(|limit| limit.is_kept(question.probability));
+            |limit: Option<Limit>| burden.is_some() && limit.is_none_or(|limit| limit.is_kept(question.probability));
         let limits = || [deadline, budget].into_iter().flatten();
         Self {
             executors,
             cores_per_executor: cores,
             memory_per_executor_mib: memory,
             // Both are kept where the tighter one is.
-            success_probability: limits().filter_map(|limit| limit.probability).min_by(f64::total_cmp),
+            success_probability: limits()
+                .filter_map(|limit| limit.probability)
+                .min_by(f64::total_cmp)
+                .filter(|_| is_priced || question.budget.is_none()),
             meets_deadline: kept(deadline),
             within_budget: kept(budget),
             exclusion: Exclusion::of(job, cores, memory, 1.0),
             prediction,
             cost,
+            burden,
         }
     }
 
@@ -102,21 +115,41 @@ impl Candidate {
         self.is_possible() && self.meets_deadline && self.within_budget
     }
 
-    /// Whether its time and cost are known and nothing excludes it.
+    /// Whether its time is known and nothing excludes it.
     pub(super) fn is_possible(&self) -> bool {
-        self.cost.is_some() && self.exclusion.is_none()
+        self.burden.is_some() && self.exclusion.is_none()
     }
 
     /// By time, then money, then fewer executors, then fewer cores.
     pub(super) fn by_time(&self, other: &Self) -> Ordering {
         let unknown = (f64::INFINITY, f64::INFINITY);
-        order(self.time_and_money().unwrap_or(unknown), other.time_and_money().unwrap_or(unknown))
+        order(self.time_and_burden().unwrap_or(unknown), other.time_and_burden().unwrap_or(unknown))
             .then((self.executors, self.cores_per_executor).cmp(&(other.executors, other.cores_per_executor)))
     }
 
-    pub(super) fn time_and_money(&self) -> Option<(f64, f64)> {
-        Some((self.prediction.completion_time_secs?, self.cost?))
+    /// What the front is made of.
+    pub fn time_and_burden(&self) -> Option<(f64, f64)> {
+        Some((self.prediction.completion_time_secs?, self.burden?))
     }
+}
+
+/// The prices by which configurations are ranked: those of the question, or one executor-hour as the unit where they do
+/// not cover the job's hardware.
+pub(super) fn ranking<'a>(job: &Job, question: &'a Question) -> Cow<'a, PriceSheet> {
+    if question.prices.covers(job.context.accelerator.is_some()) {
+        return Cow::Borrowed(&question.prices);
+    }
+    Cow::Owned(PriceSheet {
+        executor_hour: 1.0,
+        core_hour: 0.0,
+        gib_hour: 0.0,
+        accelerator_hour: 0.0,
+        executor_start: 0.0,
+        startup_secs: 0.0,
+        minimum_secs: 0.0,
+        discount: 0.0,
+        ..question.prices.clone()
+    })
 }
 
 /// A limit of the time, and how sure it is to be kept.

@@ -53,11 +53,12 @@ pub struct Decision {
 /// configurations.
 ///
 /// A deadline or a budget that none keeps is no error: `recommended` is then `None`, and `fastest`, `cheapest` and
-/// `likeliest` say how far away it is.
+/// `likeliest` say how far away it is. Nor is a price sheet that does not cover the hardware: costs are then unknown,
+/// executor-hours take the place of money, and no budget is kept.
 ///
 /// # Errors
-/// No configuration, one with nothing in it, more than a million, a deadline, budget or probability that is none, or
-/// prices that are none or lack what the job occupies.
+/// No configuration, one with nothing in it, more than a million, or an invalid deadline, budget, probability or price
+/// sheet.
 pub fn decide(predictor: &Predictor, job: &Job, question: &Question) -> Result<Decision, DecideError> {
     weigh(predictor, job, question, &[])
 }
@@ -78,7 +79,7 @@ pub fn decide_again(
 
 /// `known` are candidates of the same predictor, by E and C.
 fn weigh(predictor: &Predictor, job: &Job, question: &Question, known: &[Candidate]) -> Result<Decision, DecideError> {
-    question.prices.check_for(job.context.accelerator.as_deref())?;
+    question.prices.check()?;
     let is_none = |limit: &f64| !(limit.is_finite() && *limit > 0.0);
     if let Some(deadline) = question.deadline_secs.filter(is_none) {
         return Err(DecideError::Deadline(deadline));
@@ -136,7 +137,7 @@ impl Decision {
             cheapest(&candidates, possible().filter(|index| candidates[*index].success_probability == Some(most)))
         });
         let (indices, points): (Vec<usize>, Vec<(f64, f64)>) =
-            possible().filter_map(|index| Some((index, candidates[index].time_and_money()?))).unzip();
+            possible().filter_map(|index| Some((index, candidates[index].time_and_burden()?))).unzip();
         let pareto = pareto_front(&points).into_iter().map(|point| indices[point]).collect();
         Self {
             recommended,
@@ -155,8 +156,8 @@ fn fastest(candidates: &[Candidate], indices: impl Iterator<Item = usize>) -> Op
 }
 
 fn cheapest(candidates: &[Candidate], indices: impl Iterator<Item = usize> + Clone) -> Option<usize> {
-    let least = indices.clone().filter_map(|index| candidates[index].cost).min_by(f64::total_cmp)?;
-    let same = |index: &usize| candidates[*index].cost.is_some_and(|cost| cost <= least * (1.0 + SAME_MONEY));
+    let least = indices.clone().filter_map(|index| candidates[index].burden).min_by(f64::total_cmp)?;
+    let same = |index: &usize| candidates[*index].burden.is_some_and(|burden| burden <= least * (1.0 + SAME_MONEY));
     fastest(candidates, indices.filter(same))
 }
 

@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 use foreglow_shared::{Context, Observation};
 use serde::{Deserialize, Serialize};
 
+use crate::capacity::Capacity;
 use crate::learner::{Grid, Work};
-use crate::published::machine::Machine;
+use crate::published::fitting::held_by;
 use crate::published::row::{Row, average};
 use crate::published::scaled_time::scaled_times;
 use crate::published::{Curve, Halt, Hierarchy};
@@ -39,8 +40,8 @@ impl Effects {
         let scenario = Scenario::FourTwo;
         let mut rows = average(observations)?;
         rows.retain(|row| scenario.trains_at(row.setting.sampling_rate));
-        if let Some(machine) = Machine::of(context) {
-            let held: Vec<Row> = rows.iter().filter(|row| machine.holds(row.setting)).copied().collect();
+        if let Some(capacity) = Capacity::of(context) {
+            let held = held_by(capacity, &rows);
             if Self::of(scenario, &held).is_ok() {
                 rows = held;
             }

@@ -3,8 +3,8 @@
 
 mod curve;
 mod effects;
+mod fitting;
 mod hierarchy;
-mod machine;
 mod place;
 mod row;
 mod scaled_time;

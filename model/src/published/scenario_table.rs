@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 use foreglow_shared::{Context, Observation};
 use serde::{Deserialize, Serialize};
 
+use crate::capacity::Capacity;
 use crate::learner::{Cancelled, Fold, Grid, Work};
-use crate::published::machine::Machine;
+use crate::published::fitting::{self, held_by};
 use crate::published::row::{Row, average, average_apart};
 use crate::published::{Choice, Curve, Halt, Scenario};
 use crate::{FitError, Setting, mape};
@@ -48,7 +49,7 @@ type Tested = Vec<(f64, Option<f64>)>;
 /// is told after each step of the work how many steps are done and how many there are; it ends the work by breaking.
 /// Rows come as the paper lists them. A scenario that cannot be fitted or tested keeps its row, with the reason.
 ///
-/// On one machine, runs with more task threads than processors are left out where the others suffice, and such
+/// On one machine, runs with more task threads than processors, or executors than accelerators, are left out where the others suffice, and such
 /// configurations are predicted as the fastest of the fitted ones within them.
 ///
 /// # Errors
@@ -60,7 +61,7 @@ pub fn scenario_table(
     clock: &mut dyn FnMut() -> f64,
     watch: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<Vec<ScenarioRow>, Cancelled> {
-    let bench = Bench { machine: Machine::of(context), observations, grid };
+    let bench = Bench { capacity: Capacity::of(context), observations, grid };
     let total = Scenario::ALL.iter().map(|scenario| bench.steps(*scenario)).sum();
     let mut work = Work::new(total, watch);
     Scenario::ALL.iter().map(|scenario| bench.row(*scenario, clock, &mut work)).collect()
@@ -78,14 +79,14 @@ pub fn scenario_row(
     clock: &mut dyn FnMut() -> f64,
     watch: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<ScenarioRow, Cancelled> {
-    let bench = Bench { machine: Machine::of(context), observations, grid };
+    let bench = Bench { capacity: Capacity::of(context), observations, grid };
     let mut work = Work::new(bench.steps(scenario), watch);
     bench.row(scenario, clock, &mut work)
 }
 
 /// What all scenarios are tried on.
 struct Bench<'a> {
-    machine: Option<Machine>,
+    capacity: Option<Capacity>,
     observations: &'a [Observation],
     grid: Grid,
 }
@@ -164,8 +165,8 @@ impl Bench<'_> {
         seen: Vec<Row>,
         work: &mut Work<'_>,
     ) -> Result<(Curve, Vec<Choice>, Vec<Row>), Halt> {
-        if let Some(machine) = self.machine {
-            let held: Vec<Row> = seen.iter().filter(|row| machine.holds(row.setting)).copied().collect();
+        if let Some(capacity) = self.capacity {
+            let held = held_by(capacity, &seen);
             if held.len() < seen.len() {
                 match Curve::fit(scenario, &held, self.grid, work) {
                     Ok((curve, choices)) => return Ok((curve, choices, held)),
@@ -197,10 +198,7 @@ impl Bench<'_> {
     }
 
     fn predict(&self, curve: &Curve, fitted: &[Row], row: &Row) -> Option<f64> {
-        match self.machine {
-            Some(machine) => machine.secs(curve, fitted, row),
-            None => curve.at(row),
-        }
+        fitting::secs(self.capacity, curve, fitted, row)
     }
 }
 

@@ -110,14 +110,14 @@ struct BudgetArgs {
     #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
     budget_money: Option<f64>,
 
-    /// Price sheet, JSON [default: a published list price]
+    /// Price sheet, JSON [default: a published list price for the hardware]
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
 }
 
 impl BudgetArgs {
-    fn prices(&self) -> anyhow::Result<PriceSheet> {
-        self.prices.as_deref().map_or_else(|| Ok(PriceSheet::example()), read_prices)
+    fn prices(&self, job: &Job) -> anyhow::Result<PriceSheet> {
+        self.prices.as_deref().map_or_else(|| Ok(PriceSheet::usual_for(job.device.accelerator())), read_prices)
     }
 
     fn budget(&self, prices: PriceSheet, job: &Job) -> anyhow::Result<Budget> {
@@ -173,7 +173,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let (job, workloads) = args.training.job_and_workloads(job, workloads, &args.workload)?;
     let grid = args.grid.grid(&job, workloads)?;
     let mut engine = args.engine.engine()?;
-    let prices = args.budget.prices()?;
+    let prices = args.budget.prices(&job)?;
     let budget = args.budget.budget(prices.clone(), &job)?;
     let all = args.engine.order(grid.runs(&job));
     let (mut file, known) = open(args)?;

@@ -91,7 +91,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     // The answer knows all that the planner knows.
     let known = bench.known()?;
     let predictor = fit(&known)?;
-    let mut question = args.bill.about(&known.observations)?;
+    let mut question = args.bill.about(&known)?;
     question.deadline_secs = args.deadline.or_else(|| usual_deadline_secs(&predictor, question.probability));
     let decision = DecisionAnswer::new(&known, &predictor, &question)?;
     question.what_if = decision.what_if().unwrap_or(question.what_if);

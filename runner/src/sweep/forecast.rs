@@ -98,8 +98,8 @@ impl Pace {
     }
 }
 
-/// Money for a run that takes so long, in the currency of the prices.
-pub fn cost(prices: &PriceSheet, run: &Run, secs: f64) -> f64 {
+/// Money for a run that takes so long, in the currency of the prices; `None` where they do not cover the hardware.
+pub fn cost(prices: &PriceSheet, run: &Run, secs: f64) -> Option<f64> {
     let configuration = &run.configuration;
     let resources = Resources {
         executors: configuration.executors,

@@ -71,12 +71,13 @@ pub fn Candidates() -> impl IntoView {
     }
 }
 
-/// Places of the candidates: those that keep what is asked first, by money and then time; what is unknown comes last.
+/// Places of the candidates: those that keep what is asked first, by money (or executor-hours where it is unknown) and
+/// then time; what is unknown comes last.
 fn by_money(decision: &Decision) -> Vec<usize> {
     let key = |place: &usize| {
         let candidate = &decision.candidates[*place];
         let secs = candidate.prediction.completion_time_secs.unwrap_or(f64::INFINITY);
-        (!candidate.is_feasible(), candidate.cost.unwrap_or(f64::INFINITY), secs)
+        (!candidate.is_feasible(), candidate.burden.unwrap_or(f64::INFINITY), secs)
     };
     let mut places: Vec<usize> = (0..decision.candidates.len()).collect();
     sort_by(&mut places, |a, b| {

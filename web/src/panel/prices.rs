@@ -1,9 +1,8 @@
 //! The price sheet, to read and to edit. Prices have a date: they change, and a result keeps those it was made with.
 
-use foreglow_shared::{PriceSheet, day, format_rate, number};
+use foreglow_shared::{Preset, PriceSheet, day, format_rate, number, presets};
 use leptos::prelude::*;
 
-use crate::presets::{Preset, presets};
 use crate::state::Planner;
 
 /// One field of the sheet: how it is shown, and how a text changes it.

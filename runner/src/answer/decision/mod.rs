@@ -9,7 +9,7 @@ use foreglow_shared::{
 };
 use serde::Serialize;
 
-use super::{SCHEMA, configuration};
+use super::{SCHEMA, configuration, cost_unknown};
 use crate::exit::unusable;
 
 /// The answer to a question about a job.
@@ -28,6 +28,9 @@ pub struct DecisionAnswer {
     likeliest: Option<Row>,
     next_faster: Option<Row>,
     next_cheaper: Option<Row>,
+    /// Why no cost is known; `None` where the prices cover the hardware.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_unknown: Option<String>,
     /// Configurations; of very many only those that stand out are among the candidates.
     weighed: usize,
     candidates: Vec<Row>,
@@ -44,6 +47,9 @@ pub(super) struct Row {
     completion_time_secs: Option<f64>,
     interval: Option<Interval>,
     cost: Option<f64>,
+    /// Money, or executor-hours where it is unknown.
+    #[serde(skip)]
+    burden: Option<f64>,
     /// That it keeps the deadline and the budget both.
     success_probability: Option<f64>,
     /// The most that the samples can promise of any time.
@@ -61,7 +67,7 @@ impl DecisionAnswer {
     /// Decides the question.
     ///
     /// # Errors
-    /// A question that has no answer: no configuration to choose from, far too many, or prices that do not fit the job.
+    /// A question that has no answer: no configuration to choose from, or far too many.
     pub fn new(job: &Job, predictor: &Predictor, question: &Question) -> anyhow::Result<Self> {
         let decision = decide(predictor, job, question).map_err(|error| unusable(error.to_string()))?;
         let Decision { candidates, recommended, fastest, cheapest, likeliest, pareto, weighed } = decision;
@@ -89,6 +95,7 @@ impl DecisionAnswer {
             spark_submit,
             predictor: Predictor::NAME,
             warnings: predictor.warnings(),
+            cost_unknown: cost_unknown(&question.prices, job.context.accelerator.as_deref()),
             question: question.clone(),
             next_faster: next_faster.cloned(),
             next_cheaper: next_cheaper.cloned(),
@@ -127,6 +134,10 @@ impl DecisionAnswer {
     /// What stands between the question and a recommendation.
     fn shortfall(&self, fastest: &Row, cheapest: &Row) -> String {
         let Question { deadline_secs, budget, probability, .. } = self.question;
+        if let (Some(budget), Some(reason)) = (budget, &self.cost_unknown) {
+            let budget = self.amount(budget);
+            return format!("no configuration is known to cost at most {budget}: {reason}");
+        }
         if let Some(deadline) = deadline_secs.filter(|deadline| !fastest.takes_at_most(*deadline)) {
             return format!(
                 "no configuration is predicted to meet the deadline of {}: the fastest, {}, takes {}; allow more time, or \
@@ -202,6 +213,7 @@ fn row(candidate: Candidate, on_pareto_front: bool) -> Row {
         completion_time_secs: candidate.prediction.completion_time_secs,
         interval: candidate.prediction.interval,
         cost: candidate.cost,
+        burden: candidate.burden,
         success_probability: candidate.success_probability,
         most_probability: candidate.prediction.spread.as_ref().map(Spread::most_probability),
         meets_deadline: candidate.meets_deadline,
@@ -241,6 +253,6 @@ impl Row {
     }
 
     fn is_cheaper_than(&self, other: &Self) -> bool {
-        self.cost.zip(other.cost).is_some_and(|(mine, theirs)| mine < theirs)
+        self.burden.zip(other.burden).is_some_and(|(mine, theirs)| mine < theirs)
     }
 }
