@@ -81,6 +81,10 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "DEVICE", default_value_t = Wish::Auto)]
     pub device: Wish,
 
+    /// Let several executors share a GPU; without it each executor holds one. Runs with and without it are not comparable
+    #[arg(long)]
+    pub share_gpu: bool,
+
     /// Decides which images are in a sample, and the weights of the CNN
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
@@ -115,7 +119,10 @@ impl WorkloadArgs {
     /// # Errors
     /// As [`Self::job`].
     pub fn job_and_workloads(&self) -> anyhow::Result<(Job, Vec<Workload>)> {
-        self.job_on(|| device::choose(&self.device).context("the device could not be chosen"))
+        self.job_on(|| {
+            let chosen = device::choose(&self.device).context("the device could not be chosen")?;
+            chosen.shared(self.share_gpu)
+        })
     }
 
     /// The same for executors on a cluster, which has the images where this machine has them.
@@ -123,7 +130,7 @@ impl WorkloadArgs {
     /// # Errors
     /// As [`Self::job`].
     pub fn job_and_workloads_on_cluster(&self) -> anyhow::Result<(Job, Vec<Workload>)> {
-        self.job_on(|| device::on_cluster(&self.device))
+        self.job_on(|| device::on_cluster(&self.device)?.shared(self.share_gpu))
     }
 
     /// The CNN.
@@ -290,8 +297,8 @@ pub fn default_partition_size(job: &Job) -> u32 {
     u32::try_from(job.workload.images).unwrap_or(u32::MAX).clamp(1, size)
 }
 
-/// Refuses configurations that have more executors or larger partitions than images, and for training partitions that
-/// would cut a mini-batch.
+/// Refuses configurations that have more executors or larger partitions than images, more executors than GPUs, and for
+/// training partitions that would cut a mini-batch.
 ///
 /// # Errors
 /// One does: the sentence names it and says what it may be.
@@ -299,6 +306,7 @@ pub fn check_sizes(job: &Job, executors: &[u32], partition_sizes: &[u32]) -> any
     let Workload { images, batch_size, .. } = job.workload;
     let noun = job.workload.noun();
     let most = |counts: &[u32]| counts.iter().copied().max().unwrap_or(1);
+    job.device.check_executors(most(executors))?;
     for (option, count, what) in [
         ("--executors", most(executors), "executors".to_owned()),
         ("--partition-size", most(partition_sizes), format!("{noun} a partition")),

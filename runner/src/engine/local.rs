@@ -95,7 +95,7 @@ impl Run<'_> {
             (0..executors).map(|executor| self.job.assignment(executor, self.configuration, sampling_rate)).collect();
         let own: Vec<Vec<u32>> = assignments.iter().map(|assignment| assignment.processors.clone()).collect();
         let slots = self.configuration.executors.saturating_mul(self.configuration.cores_per_executor);
-        self.machine = Some(Machine::before(slots, processors::of_all(&own), self.job.device.pci_bus_ids()));
+        self.machine = Some(Machine::before(slots, processors::of_all(&own), &self.job.device.pci_bus_ids()));
         let submitted = Instant::now();
         let mut fleet = Fleet::start(&assignments).map_err(|error| failed(format!("{error:#}")))?;
         self.account.start(&assignments, fleet.memory_bounds());

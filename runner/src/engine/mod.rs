@@ -167,6 +167,7 @@ impl Job {
             memory_per_executor_mib: memory_mib,
             partition_size,
             accelerator: self.device.accelerator().map(str::to_owned),
+            shares_accelerators: self.device.is_shared(),
             extra: Map::new(),
         }
     }
@@ -177,6 +178,7 @@ impl Job {
             cpu: device::processor_name(),
             processors: device::processors(),
             adapter: self.device.adapter_name().map(str::to_owned),
+            accelerators: self.device.accelerators(),
             extra: Map::new(),
         }
     }
@@ -202,6 +204,7 @@ impl Job {
             images: self.workload.images,
             sampling_rate,
             seed: self.seed,
+            assigned: None,
             training: self.training.as_ref().map(|training| Training {
                 executors: configuration.executors,
                 listen: (configuration.executors > 1).then(|| "127.0.0.1".to_owned()),

@@ -64,6 +64,21 @@ impl Accelerator {
     }
 }
 
+/// Returns the memory of the accelerator at a PCI address, MiB; `None` if its driver cannot be asked.
+#[cfg_attr(not(feature = "gpu"), allow(dead_code, reason = "only a build with GPU support lists GPUs"))]
+pub fn accelerator_memory_mib(bus_id: &str) -> Option<u64> {
+    match Accelerator::open(bus_id)? {
+        Accelerator::Nvidia(bus_id) => {
+            let device = library()?.device_by_pci_bus_id(bus_id).ok()?;
+            Some(device.memory_info().ok()?.total >> 20)
+        }
+        Accelerator::Amd(folder) => {
+            let bytes = std::fs::read_to_string(folder.join("mem_info_vram_total")).ok()?;
+            Some(bytes.trim().parse::<u64>().ok()? >> 20)
+        }
+    }
+}
+
 impl AcceleratorUse {
     /// Two together: the mean use would hide one that is idle, so that the larger counts.
     pub fn with(self, other: Self) -> Self {
