@@ -8,7 +8,7 @@ use foreglow_shared::{TextInput, Workload};
 
 use crate::cnn::{Architecture, Input, USUAL_VECTOR_DIMS};
 use crate::device::{self, Chosen, Wish};
-use crate::engine::Job;
+use crate::engine::{self, Job};
 use crate::exit::unusable;
 use crate::images::Format;
 use crate::input::{Drawing, Kind, Source};
@@ -89,6 +89,10 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
 
+    /// Write once a second what a run uses (GPU, processors, memory, images per second) to this file, JSON Lines
+    #[arg(long, value_name = "FILE")]
+    pub monitor: Option<PathBuf>,
+
     /// Longest completion time of a run, seconds; a longer run is stopped and its time is a lower bound
     #[arg(long, value_name = "SECS")]
     pub timeout: Option<f64>,
@@ -130,6 +134,9 @@ impl WorkloadArgs {
     /// # Errors
     /// As [`Self::job`].
     pub fn job_and_workloads_on_cluster(&self) -> anyhow::Result<(Job, Vec<Workload>)> {
+        if self.monitor.is_some() {
+            return Err(unusable("--monitor is for runs on this machine, and not for those on a cluster"));
+        }
         self.job_on(|| device::on_cluster(&self.device)?.shared(self.share_gpu))
     }
 
@@ -173,7 +180,11 @@ impl WorkloadArgs {
         let first = workloads.first().cloned().context("there is no input size or no batch size")?;
         let device = choose()?;
         let (seed, broken_limit) = (self.seed, self.max_broken);
-        Ok((Job { workload: first, source, device, seed, timeout, broken_limit, training: None }, workloads))
+        let monitor = self.monitor.clone();
+        if let Some(path) = &monitor {
+            engine::open_monitor(path).map_err(|error| unusable(format!("{error:#}")))?;
+        }
+        Ok((Job { workload: first, source, device, seed, timeout, broken_limit, monitor, training: None }, workloads))
     }
 
     /// Refuses options for images where the CNN takes texts, and the other way round.

@@ -108,6 +108,11 @@ impl Fleet {
         self.watch.processors_in_use()
     }
 
+    /// Returns the resident memory of all executors now, MiB.
+    pub fn memory_mib(&self) -> Option<u64> {
+        self.watch.memory_mib()
+    }
+
     /// Hands a partition to an executor. One that is gone says so by its end.
     pub fn hand_out(&mut self, executor: usize, partition: Partition) {
         let _ = self.executors[executor].say(&Order::Partition(partition));

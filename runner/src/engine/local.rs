@@ -11,6 +11,7 @@ pub use self::training::Course;
 use super::account::Account;
 use super::ending::{Ending, Stop, failed, timed_out, unexpected};
 use super::fleet::{Event, Fleet};
+use super::monitor::{self, Monitor};
 use super::partitions::Partitions;
 use super::{Job, Progress, processors};
 use crate::executor::protocol::{BrokenImage, Report};
@@ -28,7 +29,7 @@ const BREATH: Duration = Duration::from_millis(500);
 /// Runs the job once on a configuration at a sampling rate. However the run ends, that is its sample.
 ///
 /// # Errors
-/// The run was interrupted.
+/// The run was interrupted, or the monitor's file cannot be opened.
 pub fn measure(
     job: &Job,
     configuration: &Configuration,
@@ -36,7 +37,20 @@ pub fn measure(
     interrupt: &Interrupt,
     progress: &mut dyn FnMut(Progress),
 ) -> anyhow::Result<Sample> {
-    let started_at = Timestamp::now();
+    let (started_at, id) = (Timestamp::now(), Uuid::now_v7());
+    let monitor = match &job.monitor {
+        None => Monitor::default(),
+        Some(path) => {
+            let Configuration { executors, cores_per_executor, .. } = *configuration;
+            let run = json!({
+                "sample": id,
+                "executors": executors,
+                "cores_per_executor": cores_per_executor,
+                "sampling_rate": sampling_rate,
+            });
+            Monitor::to_file(monitor::open(path)?, run)
+        }
+    };
     let mut run = Run {
         job,
         configuration,
@@ -47,6 +61,7 @@ pub fn measure(
         account: Account::default(),
         machine: None,
         course: Course::default(),
+        monitor,
         said: None,
     };
     let ending = match run.execute(sampling_rate) {
@@ -56,7 +71,7 @@ pub fn measure(
     };
     Ok(Sample {
         schema: SCHEMA,
-        id: Uuid::now_v7(),
+        id,
         workload: job.workload.clone(),
         configuration: configuration.clone(),
         sampling_rate,
@@ -82,6 +97,7 @@ struct Run<'a> {
     account: Account,
     machine: Option<Machine>,
     course: Course,
+    monitor: Monitor,
     /// When the progress last said what the run uses.
     said: Option<Instant>,
 }
@@ -190,6 +206,9 @@ impl Run<'_> {
             self.said = Some(Instant::now());
             self.say_use(fleet.processors_in_use());
         }
+        let accelerators = || self.machine.as_ref().map(Machine::each_accelerator_now).unwrap_or_default();
+        let look = || (fleet.processors_in_use(), fleet.memory_mib(), accelerators());
+        self.monitor.tick(clock, self.account.images_done, look);
         let longest = match self.job.timeout.map(|timeout| (timeout, timeout.saturating_sub(clock.elapsed()))) {
             Some((timeout, Duration::ZERO)) => return Err(timed_out(timeout)),
             Some((_, rest)) => rest.min(PULSE),
@@ -209,6 +228,7 @@ impl Run<'_> {
         if let Some(training) = &self.job.training {
             fields.insert("training".into(), self.course.to_json(&training.settings));
         }
+        fields.extend(self.monitor.summary().map(|summary| ("usage".to_owned(), summary)));
         if let Some(machine) = &self.machine {
             fields.insert(MACHINE.into(), machine.to_json());
             let warnings = machine.warnings();

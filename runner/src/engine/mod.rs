@@ -5,11 +5,13 @@ mod ending;
 mod fleet;
 mod local;
 mod memory_group;
+mod monitor;
 mod partitions;
 mod processors;
 pub mod spark;
 mod watch;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use foreglow_shared::{Configuration, Host, Mode, Sample, Workload};
@@ -17,6 +19,7 @@ use serde_json::{Map, Value};
 
 pub use self::account::broken_images;
 use self::account::describe_broken;
+pub use self::monitor::open as open_monitor;
 use self::spark::Spark;
 use crate::cnn::Architecture;
 use crate::device::{self, Chosen};
@@ -44,6 +47,8 @@ pub struct Job {
     pub timeout: Option<Duration>,
     /// Broken images that a run skips before it fails; `None` is one in a hundred.
     pub broken_limit: Option<u64>,
+    /// File to which each run writes once a second what it uses.
+    pub monitor: Option<PathBuf>,
     /// How the CNN is trained, and the images to judge it by; `None` for inference.
     pub training: Option<TrainingJob>,
 }

@@ -66,6 +66,11 @@ impl Machine {
         self.load = load;
     }
 
+    /// Returns the use of each accelerator that can be asked.
+    pub fn each_accelerator_now(&self) -> Vec<AcceleratorUse> {
+        self.accelerators.iter().map(Accelerator::look).collect()
+    }
+
     /// What the accelerators do now, all together; `None` where there is none that can be asked.
     pub fn accelerators_now(&self) -> Option<AcceleratorUse> {
         self.accelerators.iter().map(Accelerator::look).reduce(AcceleratorUse::with)

@@ -14,6 +14,7 @@ fn job() -> Job {
         seed: 0,
         timeout: None,
         broken_limit: None,
+        monitor: None,
         training: None,
     }
 }

@@ -70,3 +70,31 @@ fn a_collection_asks_for_as_many_executors_as_there_are_gpus() -> anyhow::Result
     }
     Ok(())
 }
+
+#[test]
+fn a_run_writes_once_a_second_what_it_uses() -> anyhow::Result<()> {
+    let Some(rig) = GpuRig::with(1, "Rig GPU")? else { return Ok(()) };
+    let home = tempfile::tempdir()?;
+    let file = home.path().join("monitor.jsonl");
+    let line = format!(
+        "run --model lenet5 --images 20000 --sampling-rate 1 --batch-size 8 --cores 1 --executors 1 --timeout 4 --format json \
+         --monitor {}",
+        file.display()
+    );
+    let answer = on(&rig, home.path(), &line);
+    let sample = foreglow_shared::parse_line(answer.stdout.trim())?;
+    let usage = &sample.extra["usage"];
+    let moments: Vec<Value> =
+        std::fs::read_to_string(&file)?.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    assert!(!moments.is_empty() && usage["moments"] == moments.len(), "{usage}, {moments:?}");
+    for moment in &moments {
+        assert_eq!(moment["sample"], sample.id.to_string());
+        assert!(moment["secs"].as_f64().unwrap() >= 1.0 && moment["memory_mib"].as_u64().unwrap() > 0, "{moment}");
+    }
+    assert!(usage["images_per_sec"]["mean"].as_f64().unwrap() > 0.0, "{usage}");
+
+    let nowhere = on(&rig, home.path(), &line.replace("monitor.jsonl", "no/such/folder/m.jsonl"));
+    assert_eq!(nowhere.code, Some(2));
+    assert!(nowhere.stderr.contains("cannot be opened for writing"), "{}", nowhere.stderr);
+    Ok(())
+}
