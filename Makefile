@@ -227,3 +227,19 @@ sweep: build
 .PHONY: bench-training
 bench-training: build
 	python3 bench/training/run.py
+
+# The CNNs on this machine's GPU, against PyTorch if PYTORCH names a Python that has it: at most 10 minutes.
+.PHONY: bench-gpu bench-gpu-archive
+bench-gpu: build
+	$(GPU_PYTHON) bench/gpu/run.py $(BENCH_GPU)
+
+# Everything that a bare machine with a GPU needs, without a network: unpack it there and run foreglow-bench-gpu/run.py.
+GPU_ARCHIVE := target/foreglow-bench-gpu.tar.xz
+bench-gpu-archive: build
+	rm -rf target/foreglow-bench-gpu && mkdir -p target/foreglow-bench-gpu
+	cp bench/gpu/run.py target/foreglow-bench-gpu/
+	strip -o target/foreglow-bench-gpu/foreglow $(FOREGLOW)
+	tar -C target -cJf $(GPU_ARCHIVE) foreglow-bench-gpu
+	@size=$$(stat -c %s $(GPU_ARCHIVE)); echo "$(GPU_ARCHIVE): $$((size >> 20)) MiB"; [ $$size -lt $$((60 << 20)) ]
+
+GPU_PYTHON ?= python3
