@@ -48,7 +48,7 @@ pub fn measure(
                 "cores_per_executor": cores_per_executor,
                 "sampling_rate": sampling_rate,
             });
-            Monitor::to_file(monitor::open(path)?, run)
+            Monitor::writing_to(monitor::open(path)?, run)
         }
     };
     let mut run = Run {

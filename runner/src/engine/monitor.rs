@@ -51,7 +51,7 @@ pub fn open(path: &Path) -> anyhow::Result<File> {
 
 impl Monitor {
     /// Writes each moment to a file as a line of JSON, together with the fields of `run`.
-    pub fn to_file(file: File, run: Value) -> Self {
+    pub fn writing_to(file: File, run: Value) -> Self {
         Self { file: Some((file, run)), ..Self::default() }
     }
 
@@ -142,7 +142,7 @@ mod tests {
     fn a_run_is_summed_up_by_means_and_maxima_and_each_moment_is_a_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("monitor.jsonl");
-        let mut monitor = Monitor::to_file(open(&path).unwrap(), json!({ "sample": "a" }));
+        let mut monitor = Monitor::writing_to(open(&path).unwrap(), json!({ "sample": "a" }));
         assert_eq!(monitor.summary(), None, "nothing was looked at");
         // The clock started 2 s ago, so that a moment is due at once, and then not again.
         let clock = Instant::now().checked_sub(Duration::from_secs(2)).unwrap();

@@ -65,7 +65,7 @@ impl Accelerator {
 }
 
 /// Returns the memory of the accelerator at a PCI address, MiB; `None` if its driver cannot be asked.
-#[cfg_attr(not(feature = "gpu"), allow(dead_code, reason = "only a build with GPU support lists GPUs"))]
+#[cfg(feature = "gpu")]
 pub fn accelerator_memory_mib(bus_id: &str) -> Option<u64> {
     match Accelerator::open(bus_id)? {
         Accelerator::Nvidia(bus_id) => {

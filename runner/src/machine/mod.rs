@@ -10,7 +10,9 @@ mod warning;
 
 use serde_json::{Value, json};
 
-pub use self::accelerator::{Accelerator, AcceleratorUse, accelerator_memory_mib};
+#[cfg(feature = "gpu")]
+pub use self::accelerator::accelerator_memory_mib;
+pub use self::accelerator::{Accelerator, AcceleratorUse};
 pub use self::load::{Load, SharedLoad};
 pub use self::warning::{Warning, warnings_of};
 
