@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::capacity::Capacity;
 use crate::learner::{Grid, Work};
-use crate::published::fitting::held_by;
-use crate::published::row::{Row, average};
+use crate::published::row::{AveragedRun, average};
 use crate::published::scaled_time::scaled_times;
 use crate::published::{Curve, Halt, Hierarchy};
 use crate::{Feature, FitError, Scenario, Setting};
@@ -41,7 +40,8 @@ impl Effects {
         let mut rows = average(observations)?;
         rows.retain(|row| scenario.trains_at(row.setting.sampling_rate));
         if let Some(capacity) = Capacity::of(context) {
-            let held = held_by(capacity, &rows);
+            let held: Vec<AveragedRun> =
+                rows.iter().filter(|row| !capacity.is_exceeded_by(row.setting)).copied().collect();
             if Self::of(scenario, &held).is_ok() {
                 rows = held;
             }
@@ -49,7 +49,7 @@ impl Effects {
         Self::of(scenario, &rows)
     }
 
-    fn of(scenario: Scenario, rows: &[Row]) -> Result<Self, FitError> {
+    fn of(scenario: Scenario, rows: &[AveragedRun]) -> Result<Self, FitError> {
         let watch = &mut |_, _| ControlFlow::Continue(());
         let work = &mut Work::new(1, watch);
         let curve = match Curve::fit(scenario, rows, Grid::Linear, work) {

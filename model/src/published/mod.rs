@@ -3,7 +3,6 @@
 
 mod curve;
 mod effects;
-mod fitting;
 mod hierarchy;
 mod place;
 mod row;
