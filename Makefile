@@ -35,6 +35,7 @@ help:
 	@echo 'make check  format, prose, lints and unit tests of what changed: seconds'
 	@echo 'make test   lints and every test, the browser tests included'
 	@echo 'make bench  every benchmark; each writes target/bench/NAME.json'
+	@echo 'make bench-gpu  the CNNs on the GPU, in at most 10 minutes; bench-gpu-archive packs it for a bare machine'
 	@echo 'make accuracy  every predictor on own, simulated and public runs (DATA), clean and with slow runs; writes target/accuracy.json and docs/accuracy.md'
 	@echo 'make accuracy-check  a quick run beside the committed figures; fails where one is worse by over a twentieth'
 	@echo 'make development  the questions on which the constants of the intervals were chosen, and contexts with few runs'
@@ -262,3 +263,19 @@ sweep: build
 .PHONY: bench-training
 bench-training: build
 	python3 bench/training/run.py
+
+# The CNNs on this machine's GPU, against PyTorch if PYTORCH names a Python that has it: at most 10 minutes.
+.PHONY: bench-gpu bench-gpu-archive
+bench-gpu: build
+	$(GPU_PYTHON) bench/gpu/run.py $(BENCH_GPU)
+
+# Everything that a bare machine with a GPU needs, without a network: unpack it there and run foreglow-bench-gpu/run.py.
+GPU_ARCHIVE := target/foreglow-bench-gpu.tar.xz
+bench-gpu-archive: build
+	rm -rf target/foreglow-bench-gpu && mkdir -p target/foreglow-bench-gpu
+	cp bench/gpu/run.py target/foreglow-bench-gpu/
+	strip -o target/foreglow-bench-gpu/foreglow $(FOREGLOW)
+	tar -C target -cJf $(GPU_ARCHIVE) foreglow-bench-gpu
+	@size=$$(stat -c %s $(GPU_ARCHIVE)); echo "$(GPU_ARCHIVE): $$((size >> 20)) MiB"; [ $$size -lt $$((60 << 20)) ]
+
+GPU_PYTHON ?= python3

@@ -5,6 +5,7 @@ use burn_wgpu::WgpuInitError;
 use wgpu::{Backends, DeviceType, Instance, InstanceDescriptor};
 
 use super::{Adapter, Limits, Place};
+use crate::machine::accelerator_memory_mib;
 
 /// The reason why this build finds no GPU on a machine that has one; `None` with GPU support.
 pub const UNSUPPORTED: Option<&str> = None;
@@ -60,7 +61,7 @@ pub fn adapters() -> Vec<Adapter> {
             name: info.name,
             backend: info.backend.to_str().to_owned(),
             kind: place.kind(),
-            memory_mib: None,
+            memory_mib: accelerator_memory_mib(&info.device_pci_bus_id).filter(|_| place.is_gpu()),
             pci_bus_id: Some(info.device_pci_bus_id).filter(|id| !id.is_empty()),
             driver: Some(format!("{} {}", info.driver, info.driver_info).trim().to_owned()),
             limits: Some(Limits {
