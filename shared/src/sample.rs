@@ -7,6 +7,10 @@ use uuid::Uuid;
 /// Version of the sample format that this code writes. It reads this version only; there is no older one.
 pub const SCHEMA: u32 = 1;
 
+/// Kinds of warnings that tell of a disturbed run. The others hold for every run of the configuration, so that the time is right.
+const DISTURBANCES: [&str; 5] =
+    ["busy_machine", "stolen_processors", "throttled", "shared_accelerator", "throttled_accelerator"];
+
 /// One run of a CNN job on one configuration: what ran, where, and how long it took.
 ///
 /// Fields that this version does not know are kept in `extra` and written back.
@@ -209,6 +213,16 @@ impl Sample {
     /// Most memory that an executor held, MiB, where the runner says it.
     pub fn peak_memory_mib(&self) -> Option<u64> {
         self.extra.get("peak_memory_mib")?.as_u64()
+    }
+
+    /// Whether one of the sample's `warnings` names something outside the job that slowed the machine during the run, so that the
+    /// time may be longer than the configuration's.
+    pub fn is_disturbed(&self) -> bool {
+        let warnings = self.extra.get("warnings").and_then(Value::as_array);
+        let is_disturbance = |warning: &Value| {
+            warning.get("kind").and_then(Value::as_str).is_some_and(|kind| DISTURBANCES.contains(&kind))
+        };
+        warnings.is_some_and(|warnings| warnings.iter().any(is_disturbance))
     }
 
     /// Checks what the types cannot say.

@@ -166,6 +166,7 @@ impl Row<'_> {
                 sampling_rate,
                 completion_time_secs: self.secs()?,
                 startup_secs: None,
+                disturbed: false,
             }),
             "out_of_memory" => job.incomplete.push(incomplete(IncompleteOutcome::OutOfMemory, None)),
             "timed_out" => job.incomplete.push(incomplete(IncompleteOutcome::TimedOut, Some(self.secs()?))),

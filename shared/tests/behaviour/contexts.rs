@@ -68,6 +68,27 @@ fn runs_that_went_over_their_memory_or_were_stopped_are_kept_apart_and_failed_on
 }
 
 #[test]
+fn a_run_beside_other_programs_is_disturbed_and_one_with_more_threads_than_processors_is_not() {
+    let warned = |number: u32, warnings: serde_json::Value| {
+        let mut sample = numbered(number);
+        sample.completion_time_secs = Some(1.0 + f64::from(number));
+        sample.extra.insert("warnings".into(), warnings);
+        sample
+    };
+    let samples = [
+        numbered(0),
+        warned(1, json!([{"kind": "more_slots_than_processors"}, {"kind": "busy_machine", "free_processors": 0}])),
+        warned(2, json!([{"kind": "more_slots_than_processors"}])),
+        warned(3, json!("busy_machine")),
+        warned(4, json!([{"kind": "throttled", "times": 2}])),
+    ];
+    let jobs = group_by_context(&samples);
+    let disturbed: Vec<(f64, bool)> =
+        jobs[0].observations.iter().map(|run| (run.completion_time_secs, run.disturbed)).collect();
+    assert_eq!(disturbed, [(2.0, true), (3.0, false), (4.0, false), (5.0, true), (12.4, false)]);
+}
+
+#[test]
 fn a_field_of_the_workload_that_is_not_known_tells_contexts_apart_in_any_order_of_its_names() {
     let mut half = numbered(1);
     half.workload.extra.insert("precision".into(), json!("f16"));
