@@ -40,9 +40,15 @@ pub fn collect_command(
         Some(text) => option("--words", text.words.to_string()),
     }
     option("--batch-size", workload.batch_size.to_string());
-    // A sample knows the names of the folder and of the file of vectors, and not where they lie.
-    if let Some(folder) = workload.extra.get("data").and_then(|name| name.as_str()) {
-        option("--data", folder.to_owned());
+    if workload.has_drawn_digits() {
+        option("--draw", "digits".to_owned());
+    }
+    if let Some(path) = workload.data_path() {
+        option("--data", path.to_owned());
+    }
+    // Texts have no other format.
+    if let Some(format) = workload.data_format().filter(|_| text.is_none()) {
+        option("--data-format", format.to_owned());
     }
     if let Some(vocabulary) = text.as_ref().and_then(|text| text.vocabulary) {
         option("--vocabulary", vocabulary.to_string());
@@ -92,7 +98,7 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TextInput;
+    use crate::{DataSet, TextInput};
 
     #[test]
     fn a_job_on_a_cluster_is_collected_there() {
@@ -138,6 +144,33 @@ mod tests {
              --vectors glove.txt --device cpu --executors 2 --cores 1 --memory 512 --partition-size 8 --sampling-rate 0.1 \
              --output a.jsonl"
         );
+    }
+
+    #[test]
+    fn the_command_names_the_data_where_they_are() {
+        let mut workload: Workload = serde_json::from_str(
+            r#"{"model":"lenet5","mode":"inference","image_px":32,"images":400,"epochs":1,"batch_size":8}"#,
+        )
+        .unwrap();
+        let command = |workload: &Workload| {
+            let context = Context {
+                workload: workload.clone(),
+                engine: Engine::Local,
+                host: Default::default(),
+                accelerator: None,
+            };
+            let configuration =
+                r#"{"executors":2,"cores_per_executor":1,"memory_per_executor_mib":600,"partition_size":8}"#;
+            collect_command(&context, &serde_json::from_str(configuration).unwrap(), 0.1, "a.jsonl").unwrap()
+        };
+        assert!(!command(&workload).contains("--data"), "{}", command(&workload));
+        workload.set_drawn_digits();
+        assert!(command(&workload).contains(" --draw digits "), "{}", command(&workload));
+        let (path, format) = ("/data/my photos".to_owned(), "folder".to_owned());
+        workload.set_data_set(&DataSet { path, format, items: 400, fingerprint: "00".into() });
+        let said = command(&workload);
+        assert!(said.contains(" --data '/data/my photos' --data-format folder "), "{said}");
+        assert!(!said.contains("--draw"), "{said}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Engine, Host, Sample, Workload};
+use crate::{Engine, Fingerprint, Host, Sample, Workload, printable};
 
 /// Everything that must be equal for two completion times to be comparable, apart from the features themselves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,7 +38,11 @@ impl Context {
     /// One line that names it to a person: `resnet18 inference, 2000 images of 32 px, batch 8, local, Some CPU`.
     pub fn title(&self) -> String {
         let Workload { model, mode, epochs, batch_size, .. } = &self.workload;
-        let mut title = format!("{model} {}, {}, batch {batch_size}", mode.as_str(), self.workload.describe_data());
+        let mut title = format!("{model} {}, {}", mode.as_str(), self.workload.describe_data());
+        if let Some(path) = self.workload.data_path() {
+            title.push_str(&format!(" from {path}"));
+        }
+        title.push_str(&format!(", batch {batch_size}"));
         if *epochs > 1 {
             title.push_str(&format!(", {epochs} epochs"));
         }
@@ -46,15 +50,14 @@ impl Context {
         for part in [&self.host.adapter, &self.host.cpu].into_iter().flatten().take(1) {
             title.push_str(&format!(", {part}"));
         }
-        title
+        printable(&title)
     }
 
     /// Names the context in 16 hexadecimal digits: FNV-1a, 64 bits, of its JSON. Equal contexts have equal fingerprints.
     pub fn fingerprint(&self) -> String {
-        const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
-        const PRIME: u64 = 0x0000_0100_0000_01b3;
-        let hash = self.key().bytes().fold(BASIS, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME));
-        format!("{hash:016x}")
+        let mut fingerprint = Fingerprint::default();
+        fingerprint.add(self.key().as_bytes());
+        fingerprint.to_string()
     }
 
     /// Orders contexts, whatever their fields are.

@@ -72,13 +72,14 @@ pub(crate) fn read_csv(text: &str) -> Result<Vec<Sample>, ReadError> {
     Ok(samples)
 }
 
-/// Writes samples as CSV with a header: the columns in the order in which they first appear.
+/// Writes samples as CSV with a header: the columns in the order in which they first appear, or without samples those that every
+/// sample has.
 ///
 /// A cell of a field that this version does not know holds its value as JSON, and text as it is where that reads back
 /// as the same text.
 pub fn write_csv(samples: &[Sample]) -> String {
     let rows: Vec<Map<String, Value>> = samples.iter().map(flatten_sample).collect();
-    let mut columns: Vec<&str> = Vec::new();
+    let mut columns: Vec<&str> = if samples.is_empty() { REQUIRED.to_vec() } else { Vec::new() };
     for name in rows.iter().flat_map(Map::keys) {
         if !columns.contains(&name.as_str()) {
             columns.push(name);

@@ -77,3 +77,22 @@ pub fn format_rate(sampling_rate: f64) -> String {
     let percent = (sampling_rate * 1e8).round() / 1e6;
     format!("{percent} %")
 }
+
+/// A text without characters that would command a terminal or turn the text around: each stands as its escape.
+///
+/// ```
+/// # use foreglow_shared::printable;
+/// assert_eq!(printable("lenet5 \u{1b}[31m\n"), r"lenet5 \u{1b}[31m\n");
+/// assert_eq!(printable("Größe 90 %"), "Größe 90 %");
+/// ```
+pub fn printable(text: &str) -> String {
+    let commands = |letter: char| {
+        letter.is_control()
+            || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut printable = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if commands(letter) { printable.extend(letter.escape_default()) } else { printable.push(letter) }
+    }
+    printable
+}

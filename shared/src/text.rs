@@ -30,7 +30,7 @@ pub struct TextInput {
     /// Place in the order of frequency of the last word that counts; `None` of texts that Foreglow drew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vocabulary: Option<u32>,
-    /// Name of the file of the vectors; `None` of texts that Foreglow drew.
+    /// Path of the file of the vectors, or of an earlier version's sample its name; `None` of texts that Foreglow drew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vectors: Option<String>,
 }

@@ -16,10 +16,19 @@ pub struct Label {
 }
 
 /// The labels that stand in a workload under the same name, beside its own fields: what else decides how long it takes.
-pub const WORKLOAD_LABELS: [&str; 5] = ["data", "optimizer", "average_every", "average_optimizer_state", "share_size"];
+pub const WORKLOAD_LABELS: [&str; 8] = [
+    "data",
+    "data_format",
+    "data_items",
+    "data_fingerprint",
+    "optimizer",
+    "average_every",
+    "average_optimizer_state",
+    "share_size",
+];
 
 /// Every label.
-pub const LABELS: [Label; 24] = [
+pub const LABELS: [Label; 27] = [
     Label { name: "model", flag: Some("--model") },
     Label { name: "mode", flag: Some("--mode") },
     Label { name: "image_px", flag: Some("--image-px") },
@@ -30,6 +39,9 @@ pub const LABELS: [Label; 24] = [
     Label { name: "sampling_rate", flag: Some("--sampling-rate") },
     Label { name: "memory_per_executor_mib", flag: Some("--memory") },
     Label { name: "data", flag: Some("--data-name") },
+    Label { name: "data_format", flag: None },
+    Label { name: "data_items", flag: None },
+    Label { name: "data_fingerprint", flag: None },
     // A `TextInput` as JSON.
     Label { name: "text", flag: None },
     Label { name: "accelerator", flag: Some("--accelerator") },

@@ -1,6 +1,8 @@
 //! Samples by context.
 
-use foreglow_shared::{Context, IncompleteOutcome, Outcome, PeakMemory, Question, Sample, TextInput, group_by_context};
+use foreglow_shared::{
+    Context, DataSet, IncompleteOutcome, Outcome, PeakMemory, Question, Sample, TextInput, group_by_context,
+};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -103,6 +105,40 @@ fn a_field_of_the_workload_that_is_not_known_tells_contexts_apart_in_any_order_o
 fn a_context_has_a_title_that_names_the_job_and_the_machine() {
     let title = Context::of(&numbered(1)).title();
     assert_eq!(title, "resnet50 inference, 200000 images of 224 px, batch 32, local, …");
+}
+
+#[test]
+fn another_data_set_is_another_job_and_its_title_says_where_it_is() {
+    let set = |path: &str, fingerprint: &str| DataSet {
+        path: path.into(),
+        format: "folder".into(),
+        items: 400,
+        fingerprint: fingerprint.into(),
+    };
+    let on = |number: u32, set: &DataSet| {
+        let mut sample = numbered(number);
+        sample.workload.set_data_set(set);
+        sample
+    };
+    let samples = [
+        on(1, &set("/a/photos", "0000000000000001")),
+        on(2, &set("/a/photos", "0000000000000001")),
+        on(3, &set("/a/photos", "0000000000000002")),
+        on(4, &set("/b/photos", "0000000000000001")),
+        numbered(5),
+    ];
+    assert_eq!(group_by_context(&samples).len(), 4);
+    let title = Context::of(&samples[0]).title();
+    assert_eq!(title, "resnet50 inference, 200000 images of 224 px from /a/photos, batch 32, local, …");
+}
+
+#[test]
+fn names_command_no_terminal() {
+    let mut sample = numbered(1);
+    sample.workload.model = "lenet5\u{1b}[2J".into();
+    sample.host.cpu = Some("A\nCPU".into());
+    let title = Context::of(&sample).title();
+    assert!(title.starts_with(r"lenet5\u{1b}[2J inference") && title.ends_with(r"A\nCPU"), "{title}");
 }
 
 #[test]

@@ -225,6 +225,7 @@ fn a_link_to_something_that_is_no_question_is_refused() {
             .contains("nothing in it")
     );
     assert!(refused(|view| view.question.deadline_secs = Some(0.0)).contains("deadline"));
+    assert!(refused(|view| view.job.observations[0].executors = u32::MAX).contains("more executors"));
     assert!(refused(|view| view.question.budget = Some(-1.0)).contains("budget"));
     assert!(refused(|view| view.question.probability = 1.0).contains("probability"));
     assert!(refused(|view| view.question.prices.core_hour = -1.0).contains("core_hour"));
