@@ -8,7 +8,7 @@ type Configuration = (u32, u32);
 type Fastest = Option<(Configuration, f64)>;
 
 /// A predictor at one sampling rate. What many configurations have in common is predicted once: those for which a machine
-/// has too few processors take as long as the fastest that it has them for.
+/// has too few processors take as long as the fastest that it has them for, unless their own runs say otherwise.
 pub(crate) struct AtRate<'a> {
     predictor: &'a Predictor,
     sampling_rate: f64,
@@ -36,6 +36,9 @@ impl<'a> AtRate<'a> {
         }
         let fitting = self.fitting(executors, cores_per_executor).unwrap_or((executors, cores_per_executor));
         let mut prediction = self.unlimited(fitting).clone();
+        if let Some(ratio) = self.predictor.measured_ratios.ratio(setting) {
+            prediction.scale(ratio);
+        }
         prediction.warnings.push(Warning::Oversubscribed { slots: setting.slots(), processors: capacity.processors });
         prediction
     }

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use foreglow_shared::{TextInput, Workload};
+use foreglow_shared::{DataSet, TextInput, Workload};
 
 use crate::cnn::{Architecture, Input, USUAL_VECTOR_DIMS};
 use crate::device::{self, Chosen, Wish};
 use crate::engine::Job;
 use crate::exit::unusable;
 use crate::images::Format;
-use crate::input::{Drawing, Kind, Source};
+use crate::input::{Drawing, Kind, Source, identity};
 use crate::machine::Warning;
 use crate::progress::Progress;
 use crate::texts::{self, Words};
@@ -149,17 +149,16 @@ impl WorkloadArgs {
         };
         self.check_input(architecture)?;
         let sizes = self.sizes(architecture)?;
-        let (source, images) = self.data(architecture)?;
+        let (source, set, images) = self.data(architecture)?;
         let text = self.text(&source)?;
-        // Times on one folder say nothing about another.
-        let data = match self.data.as_deref().and_then(|data| data.canonicalize().ok()) {
-            Some(data) => Some(data.file_name().unwrap_or(data.as_os_str()).to_string_lossy().into_owned()),
-            None => (self.draw == Some(Drawing::Digits)).then(|| "digits".to_owned()),
-        };
         let workload = |(size, batch_size)| {
             let mut workload = Job::workload(architecture, size, images, batch_size);
             text.iter().for_each(|text| workload.set_text(&TextInput { words: size, ..text.clone() }));
-            workload.extra.extend(data.iter().map(|name| ("data".to_owned(), name.clone().into())));
+            // Times on one data set say nothing about another.
+            set.iter().for_each(|set| workload.set_data_set(set));
+            if source.drawing() == Some(Drawing::Digits) {
+                workload.set_drawn_digits();
+            }
             workload
         };
         let workloads: Vec<Workload> = sizes.into_iter().map(workload).collect();
@@ -222,7 +221,8 @@ impl WorkloadArgs {
         Ok(sizes.iter().flat_map(|px| batch_sizes.iter().map(move |size| (*px, *size))).collect())
     }
 
-    fn data(&self, architecture: &Architecture) -> anyhow::Result<(Source, u64)> {
+    /// Where the data are, which they are if they are the user's, and how many of them the job has.
+    fn data(&self, architecture: &Architecture) -> anyhow::Result<(Source, Option<DataSet>, u64)> {
         let usual = match architecture.input {
             Input::Images { .. } => Drawing::Photographs,
             Input::Texts { .. } => Drawing::Texts,
@@ -231,14 +231,12 @@ impl WorkloadArgs {
             Some(path) => self.source(path)?,
             None => Source::drawn(self.draw.unwrap_or(usual), self.cache_dir.as_deref())?,
         };
-        let images = match self.images {
-            Some(images) => images,
-            None => source.count()?.unwrap_or(DEFAULT_IMAGES),
-        };
+        let set = identity(&source)?;
+        let images = self.images.or(set.as_ref().map(|set| set.items)).unwrap_or(DEFAULT_IMAGES);
         if images == 0 || images > LARGEST_JOB {
             return Err(unusable(format!("--images is {images}; give a number from 1 to {LARGEST_JOB}")));
         }
-        Ok((source, images))
+        Ok((source, set, images))
     }
 
     /// The person's images or texts at that place.
@@ -273,12 +271,16 @@ impl WorkloadArgs {
             Kind::Texts(Words { vectors, vocabulary }) => Some(TextInput {
                 vector_dims: u32::try_from(texts::dims(vectors)?).unwrap_or(u32::MAX),
                 vocabulary: Some(*vocabulary),
-                vectors: vectors.file_name().map(|name| name.to_string_lossy().into_owned()),
+                vectors: Some(absolute(vectors)),
                 ..drawn
             }),
             _ => None,
         })
     }
+}
+
+fn absolute(path: &Path) -> String {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned()).to_string_lossy().into_owned()
 }
 
 /// Images of one task where the person names no number.

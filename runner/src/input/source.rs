@@ -180,6 +180,14 @@ impl Source {
         }
     }
 
+    /// The file of the words' vectors; `None` of images and of drawn texts.
+    pub fn vectors(&self) -> Option<&Path> {
+        match &self.kind {
+            Kind::Texts(words) => Some(&words.vectors),
+            _ => None,
+        }
+    }
+
     /// What it holds, as a word for many of them.
     pub fn noun(&self) -> &'static str {
         match self.kind {

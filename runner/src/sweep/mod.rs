@@ -12,6 +12,7 @@ pub use self::forecast::{Forecast, cost};
 pub use self::grid::{Grid, by_configuration, left, of_these_machines};
 pub use self::limits::{Budget, Limits, Verdict};
 use crate::engine::{Engine, Job, Progress};
+use crate::input::images_in_sample;
 use crate::interrupt::Interrupt;
 
 /// One run of a sweep.
@@ -62,10 +63,11 @@ impl Run {
         }
     }
 
-    /// Whether a sample is of this combination.
+    /// Whether a sample is of this combination: samples of earlier versions have the rate that was asked for, and as many images.
     pub fn is_of(&self, sample: &Sample) -> bool {
-        (&self.workload, &self.configuration, self.sampling_rate)
-            == (&sample.workload, &sample.configuration, sample.sampling_rate)
+        let images = |sampling_rate| images_in_sample(self.workload.images, sampling_rate);
+        (&self.workload, &self.configuration) == (&sample.workload, &sample.configuration)
+            && images(self.sampling_rate) == images(sample.sampling_rate)
     }
 
     /// Whether another run is of the same combination.
@@ -88,8 +90,9 @@ pub fn combinations<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Vec<(R
     all
 }
 
-/// Makes the runs one after the other, as far as the limits let them. Each sample, however its run ended, is given to
-/// `on_sample` at once, with the number of its run.
+/// Makes the runs one after the other, as far as the limits let them: in their order, or where a precision is sought on this
+/// machine, always the one whose combination is known least. Each sample, however its run ended, is given to `on_sample` at once,
+/// with its run and that one's number.
 ///
 /// # Errors
 /// The sweep was interrupted, or `on_sample` failed.
@@ -100,22 +103,27 @@ pub fn sweep(
     (mut forecast, mut limits): (Forecast, Limits),
     interrupt: &Interrupt,
     on_step: &mut dyn FnMut(Step<'_>),
-    on_sample: &mut dyn FnMut(usize, Sample) -> anyhow::Result<()>,
+    on_sample: &mut dyn FnMut(usize, &Run, Sample) -> anyhow::Result<()>,
 ) -> anyhow::Result<Tally> {
     let mut tally = Tally::default();
-    for (number, run) in runs.iter().enumerate() {
+    let mut left: Vec<&Run> = runs.iter().collect();
+    // Another configuration costs a cluster the start of another application.
+    let can_choose = matches!(engine, Engine::Local);
+    while !left.is_empty() {
+        let number = runs.len() - left.len();
+        let run = left.remove(if can_choose { limits.next(&left) } else { 0 });
         match limits.verdict(run, &forecast) {
             Verdict::Precise => tally.precise += 1,
             Verdict::OverBudget => tally.over_budget += 1,
             Verdict::Make => {
-                let time_left = forecast.wall(&runs[number..]);
+                let time_left = forecast.wall(left.iter().copied().chain([run]));
                 let start = Instant::now();
                 let job = job.with(run.workload.clone());
                 let mut tell = |progress| on_step(Step { number, of: runs.len(), run, progress, time_left });
                 let sample = engine.measure(&job, &run.configuration, run.sampling_rate, interrupt, &mut tell)?;
                 forecast.add(run, start.elapsed(), &sample);
                 limits.add(run, start.elapsed(), &sample);
-                on_sample(number, sample)?;
+                on_sample(number, run, sample)?;
             }
         }
     }
