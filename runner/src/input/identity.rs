@@ -68,7 +68,10 @@ mod tests {
             std::fs::write(folder.path().join("2.png"), "two").unwrap();
         }
         let (in_a, in_b) = (of(a.path()), of(b.path()));
-        assert_eq!((in_a.fingerprint.as_str(), in_a.items, in_a.format.as_str()), (in_b.fingerprint.as_str(), 2, "folder"));
+        assert_eq!(
+            (in_a.fingerprint.as_str(), in_a.items, in_a.format.as_str()),
+            (in_b.fingerprint.as_str(), 2, "folder")
+        );
         assert_ne!(in_a.path, in_b.path);
         assert!(Path::new(&in_a.path).is_absolute());
         std::fs::write(b.path().join("2.png"), "longer").unwrap();
