@@ -2,6 +2,10 @@
 
 use std::process::ExitCode;
 
+use foreglow_shared::printable;
+
+use crate::interrupt::Interrupted;
+
 /// The input cannot be used: the person has to change it. Everything else that fails is the job's failure.
 #[derive(Debug, Clone)]
 pub struct UnusableInput(pub String);
@@ -20,13 +24,17 @@ pub fn unusable(sentence: impl Into<String>) -> anyhow::Error {
 }
 
 /// Prints the error, if there is one, as one sentence, and says how the process ends: 0 done, 1 the job failed,
-/// 2 unusable input. A reader that has gone away (`foreglow … | head`) is no failure.
+/// 2 unusable input, 128 and the signal where one ended the command. A reader that has gone away (`foreglow … | head`) is no failure.
 pub fn report(result: anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else { return ExitCode::SUCCESS };
     if error.chain().any(is_broken_pipe) {
         return ExitCode::SUCCESS;
     }
-    eprintln!("foreglow: {error:#}");
+    let lines: Vec<String> = format!("{error:#}").lines().map(printable).collect();
+    eprintln!("foreglow: {}", lines.join("\n"));
+    if error.chain().any(|cause| cause.is::<Interrupted>()) {
+        return ExitCode::from(Interrupted::exit_code());
+    }
     let is_input = error.chain().any(|cause| cause.is::<UnusableInput>());
     ExitCode::from(if is_input { 2 } else { 1 })
 }

@@ -15,11 +15,13 @@ mod evaluation;
 mod event_log;
 mod executor;
 mod exit;
+mod grammar;
 mod images;
 mod input;
 mod interrupt;
 mod machine;
 mod output;
+mod place;
 mod progress;
 mod question;
 mod sample_table;
@@ -35,6 +37,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 fn main() -> ExitCode {
-    let command = cli::Cli::parse().command;
-    exit::report(command.run())
+    let cli = cli::Cli::parse();
+    progress::be_quiet(cli.quiet);
+    exit::report(cli.command.run())
 }

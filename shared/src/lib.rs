@@ -33,7 +33,7 @@ mod sorting;
 mod spark_submit;
 mod text;
 
-pub use crate::collect_command::collect_command;
+pub use crate::collect_command::{collect_command, shell_word};
 pub use crate::context::Context;
 pub use crate::csv::write_csv;
 pub use crate::data::DataSet;
@@ -42,6 +42,7 @@ pub use crate::foreign::{Extent, Field, ForeignTable, Mapping, Place, TableError
 pub use crate::format::{format_duration, format_money, format_percent, format_probability, format_rate, printable};
 pub use crate::job::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMemory, group_by_context};
 pub use crate::jsonl::{parse_line, write_jsonl};
+pub use crate::limits::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB};
 pub use crate::link::{FRAGMENT_PREFIX, LeftOut, LinkError, View};
 pub use crate::moment::day;
 pub use crate::numbers::number;

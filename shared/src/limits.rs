@@ -3,11 +3,11 @@
 use crate::{Sample, SampleError};
 
 /// Executors of a configuration, at most. Every reader lists the numbers up to the largest.
-pub(crate) const MOST_EXECUTORS: u32 = 10_000;
+pub const MOST_EXECUTORS: u32 = 10_000;
 /// Threads of an executor, at most.
-pub(crate) const MOST_CORES: u32 = 1_000;
+pub const MOST_CORES: u32 = 1_000;
 /// Memory of an executor, at most: 16 TiB.
-pub(crate) const MOST_MEMORY_MIB: u32 = 1 << 24;
+pub const MOST_MEMORY_MIB: u32 = 1 << 24;
 /// Images of a job, at most: counts up to here are exact as `f64`.
 const MOST_IMAGES: u64 = 1 << 53;
 /// Side of an image, or words of a text, at most.

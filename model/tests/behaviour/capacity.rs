@@ -71,7 +71,9 @@ fn clusters_and_unknown_machines_have_no_limit() {
 
 #[test]
 fn an_oversubscribed_configuration_is_as_fast_as_the_fastest_smaller_one_that_fits() {
-    let runs = full(&[1, 2, 3], &[1, 2, 4], &[0.01, 0.1], multiplicative);
+    let mut runs = full(&[1, 2, 3], &[1, 2, 4], &[0.01, 0.1], multiplicative);
+    // One that was measured answers for itself.
+    runs.retain(|run| run.executors * run.cores_per_executor <= 6);
     let predictor = Predictor::fit(&context(Some(6)), &runs).unwrap();
     let fastest = |e: u32, c: u32| {
         let smaller = (1..=e.min(3)).flat_map(|e| (1..=c.min(4)).map(move |c| (e, c))).filter(|(e, c)| e * c <= 6);

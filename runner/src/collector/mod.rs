@@ -20,6 +20,7 @@ pub use self::access::Access;
 use self::events::News;
 pub use self::samples::{Receipt, Rejection};
 use crate::exit::unusable;
+use crate::interrupt::Signals;
 use crate::store::Store;
 
 /// The most that one request may send.
@@ -75,7 +76,7 @@ impl Collector {
         format!("http://{}/", self.address)
     }
 
-    /// Answers requests until the process is told to stop (Ctrl-C or SIGTERM); requests that have begun are answered.
+    /// Answers requests until the process is told to stop (SIGINT, SIGTERM or SIGHUP); requests that have begun are answered.
     ///
     /// # Errors
     /// The threads that answer cannot be started, or the socket fails.
@@ -154,27 +155,10 @@ fn refusal(status: StatusCode, sentence: impl std::fmt::Display) -> Response {
     (status, axum::Json(serde_json::json!({ "error": sentence.to_string() }))).into_response()
 }
 
-/// Ends when the process is told to stop. From this call on, not from the first wait, it is heard.
-#[cfg(unix)]
+/// Ends when a signal asks the collector to stop.
 fn told_to_stop() -> anyhow::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let hear = |kind| signal(kind).context("the signals that stop the collector cannot be heard");
-    let (mut interrupted, mut terminated) = (hear(SignalKind::interrupt())?, hear(SignalKind::terminate())?);
+    let mut signals = Signals::listen().context("the signals that stop the collector cannot be heard")?;
     Ok(async move {
-        tokio::select! {
-            _ = interrupted.recv() => (),
-            _ = terminated.recv() => (),
-        }
-    })
-}
-
-/// Ends when the process is told to stop.
-#[cfg(not(unix))]
-fn told_to_stop() -> anyhow::Result<impl Future<Output = ()>> {
-    Ok(async {
-        // Where Ctrl-C cannot be heard, the system ends the process.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
+        signals.next().await;
     })
 }

@@ -10,6 +10,7 @@ use crate::cnn::{Architecture, Input, USUAL_VECTOR_DIMS};
 use crate::device::{self, Chosen, Wish};
 use crate::engine::Job;
 use crate::exit::unusable;
+use crate::grammar::{self, Counts};
 use crate::images::Format;
 use crate::input::{Drawing, Kind, Source, identity};
 use crate::machine::Warning;
@@ -33,7 +34,7 @@ pub struct WorkloadArgs {
     pub model: String,
 
     /// Images, or texts, of the whole job [default: all of --data, or 3200]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = grammar::large_count, allow_negative_numbers = true)]
     pub images: Option<u64>,
 
     /// The images: a folder of JPEG or PNG files with its sub-folders, or TFRecord, CIFAR-10, IDX or BSON files; for a
@@ -50,11 +51,11 @@ pub struct WorkloadArgs {
     pub vectors: Option<PathBuf>,
 
     /// The texts' most frequent words, of which those after the tenth count [default: 5000]
-    #[arg(long, value_name = "N", requires = "data")]
+    #[arg(long, value_name = "N", requires = "data", value_parser = grammar::count, allow_negative_numbers = true)]
     pub vocabulary: Option<u32>,
 
     /// Broken images or texts that a run skips before it fails [default: 1 in 100]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = grammar::whole_number, allow_negative_numbers = true)]
     pub max_broken: Option<u64>,
 
     /// What Foreglow draws where there is no --data [default: photographs, or texts for a classifier of texts]
@@ -66,27 +67,27 @@ pub struct WorkloadArgs {
     pub cache_dir: Option<PathBuf>,
 
     /// Side of the square that the CNN sees, pixels; `foreglow collect` takes several [default: the CNN's]
-    #[arg(long, value_name = "PX,…", value_delimiter = ',')]
-    pub image_px: Vec<u32>,
+    #[arg(long, value_name = "PX,…", value_parser = grammar::counts, allow_negative_numbers = true)]
+    pub image_px: Option<Counts>,
 
     /// Words of each text that a classifier of texts sees; `foreglow collect` takes several [default: the classifier's]
-    #[arg(long, value_name = "N,…", value_delimiter = ',')]
-    pub words: Vec<u32>,
+    #[arg(long, value_name = "N,…", value_parser = grammar::counts, allow_negative_numbers = true)]
+    pub words: Option<Counts>,
 
     /// Images or texts that go through the CNN at once; `foreglow collect` takes several [default: 8, or 32 to train]
-    #[arg(long, value_name = "N,…", value_delimiter = ',')]
-    pub batch_size: Vec<u32>,
+    #[arg(long, value_name = "N,…", value_parser = grammar::counts, allow_negative_numbers = true)]
+    pub batch_size: Option<Counts>,
 
     /// auto, cpu, gpu, or the number or name of one that `foreglow devices` lists
     #[arg(long, value_name = "DEVICE", default_value_t = Wish::Auto)]
     pub device: Wish,
 
     /// Decides which images are in a sample, and the weights of the CNN
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = grammar::whole_number, allow_negative_numbers = true)]
     pub seed: u64,
 
-    /// Longest completion time of a run, seconds; a longer run is stopped and its time is a lower bound
-    #[arg(long, value_name = "SECS")]
+    /// Longest completion time of a run: 90s, 5m, 1h30m; a longer run is stopped and its time is a lower bound
+    #[arg(long, value_name = "TIME", value_parser = grammar::duration_secs, allow_negative_numbers = true)]
     pub timeout: Option<f64>,
 }
 
@@ -99,6 +100,7 @@ impl WorkloadArgs {
         for (option, sizes) in
             [("--image-px", &self.image_px), ("--words", &self.words), ("--batch-size", &self.batch_size)]
         {
+            let sizes = listed(sizes);
             if sizes.len() > 1 {
                 let sizes = sizes.len();
                 return Err(unusable(format!(
@@ -144,7 +146,7 @@ impl WorkloadArgs {
                 Duration::try_from_secs_f64(secs)
                     .ok()
                     .filter(|time| !time.is_zero())
-                    .ok_or_else(|| unusable(format!("--timeout is {secs}; give a number of seconds above 0")))?,
+                    .ok_or_else(|| unusable(format!("--timeout is {secs} s; write a time such as 90s, 5m or 1h30m")))?,
             ),
         };
         self.check_input(architecture)?;
@@ -175,7 +177,7 @@ impl WorkloadArgs {
                 "images",
                 "texts",
                 [
-                    ("--words", !self.words.is_empty()),
+                    ("--words", self.words.is_some()),
                     ("--vectors", self.vectors.is_some()),
                     ("--vocabulary", self.vocabulary.is_some()),
                     ("--draw texts", self.draw == Some(Drawing::Texts)),
@@ -185,7 +187,7 @@ impl WorkloadArgs {
                 "texts",
                 "images",
                 [
-                    ("--image-px", !self.image_px.is_empty()),
+                    ("--image-px", self.image_px.is_some()),
                     ("--data-format", self.data_format != Format::Auto),
                     ("--draw photographs", self.draw == Some(Drawing::Photographs)),
                     ("--draw digits", self.draw == Some(Drawing::Digits)),
@@ -208,16 +210,17 @@ impl WorkloadArgs {
             Input::Images { default_px, px, .. } => ("--image-px", &self.image_px, *default_px, px, "images", "px"),
             Input::Texts { default_words, words } => ("--words", &self.words, *default_words, words, "texts", "words"),
         };
-        let sizes = if given.is_empty() { vec![usual] } else { distinct(given) };
+        let sizes = if given.is_none() { vec![usual] } else { listed(given).to_vec() };
         if let Some(size) = sizes.iter().find(|size| !range.contains(size)) {
             let (smallest, largest) = (range.start(), range.end());
-            return Err(unusable(format!(
-                "{name} cannot take {noun} of {size} {unit}; choose {option} from {smallest} to {largest}"
-            )));
+            let choose = match smallest == largest {
+                true => format!("leave {option} out: it takes {smallest} {unit}"),
+                false => format!("choose {option} from {smallest} to {largest}"),
+            };
+            return Err(unusable(format!("{name} cannot take {noun} of {size} {unit}; {choose}")));
         }
         let batch_sizes =
-            if self.batch_size.is_empty() { vec![DEFAULT_BATCH_SIZE] } else { distinct(&self.batch_size) };
-        batch_sizes.iter().try_for_each(|size| at_least_one("--batch-size", *size))?;
+            if self.batch_size.is_none() { vec![DEFAULT_BATCH_SIZE] } else { listed(&self.batch_size).to_vec() };
         Ok(sizes.iter().flat_map(|px| batch_sizes.iter().map(move |size| (*px, *size))).collect())
     }
 
@@ -259,7 +262,6 @@ impl WorkloadArgs {
             )));
         };
         let vocabulary = self.vocabulary.unwrap_or(DEFAULT_VOCABULARY);
-        at_least_one("--vocabulary", vocabulary)?;
         Ok(Kind::Texts(Words { vectors, vocabulary }).at(path))
     }
 
@@ -331,34 +333,9 @@ pub fn prepare(job: &Job, progress: &Progress) -> anyhow::Result<()> {
     job.prepare(&mut |there, all| progress.images(what, there, all))
 }
 
-/// The values, each once, in their order.
-pub fn distinct<T: Copy + PartialEq>(values: &[T]) -> Vec<T> {
-    let mut distinct = Vec::new();
-    for value in values {
-        if !distinct.contains(value) {
-            distinct.push(*value);
-        }
-    }
-    distinct
-}
-
-/// A count that may not be zero.
-///
-/// # Errors
-/// It is.
-pub fn at_least_one(option: &str, count: u32) -> anyhow::Result<()> {
-    if count == 0 { Err(unusable(format!("{option} is 0; give 1 or more"))) } else { Ok(()) }
-}
-
-/// A sampling rate.
-///
-/// # Errors
-/// It is outside (0, 1].
-pub fn check_rate(sampling_rate: f64) -> anyhow::Result<()> {
-    if sampling_rate > 0.0 && sampling_rate <= 1.0 {
-        return Ok(());
-    }
-    Err(unusable(format!("--sampling-rate is {sampling_rate}; give a share above 0 and at most 1, such as 0.01")))
+/// The sizes that the user listed.
+fn listed(counts: &Option<Counts>) -> &[u32] {
+    counts.as_ref().map_or(&[], |Counts(sizes)| sizes)
 }
 
 /// Warns of what a configuration cannot mean on machines that have so many processors.

@@ -149,5 +149,5 @@ fn command(context: &Context, suggestion: &Suggestion) -> Option<String> {
         accelerator: context.accelerator.clone(),
         extra: serde_json::Map::new(),
     };
-    collect_command(context, &configuration, suggestion.sampling_rate, "samples.jsonl")
+    collect_command(context, &configuration, suggestion.sampling_rate, Some(("--output", "samples.jsonl")))
 }

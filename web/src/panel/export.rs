@@ -147,7 +147,12 @@ fn commands(view: &View) -> String {
             accelerator: view.job.context.accelerator.clone(),
             extra: serde_json::Map::new(),
         };
-        let command = collect_command(&view.job.context, &configuration, row.sampling_rate(), "samples.jsonl");
+        let command = collect_command(
+            &view.job.context,
+            &configuration,
+            row.sampling_rate(),
+            Some(("--output", "samples.jsonl")),
+        );
         commands.extend(command.filter(|command| !commands.contains(command)));
     }
     let what = match commands.as_slice() {

@@ -170,7 +170,7 @@ impl Spark {
                 // An application that has failed once is not asked again.
                 self.running = None;
                 match stop {
-                    Stop::Interrupted => Err(Interrupted.into()),
+                    Stop::Interrupted => Err(Interrupted::default().into()),
                     Stop::Ended(outcome, secs, reason) => Ok(run.sample(outcome, secs, Some(reason))),
                 }
             }
