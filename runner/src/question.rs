@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use foreglow_shared::{Observation, PriceSheet, Question};
+use foreglow_shared::{Observation, PriceSheet, Question, format_duration};
 
+use crate::answer::Startup;
 use crate::ask::{name, read_bytes};
 use crate::exit::unusable;
 use crate::grammar::{Counts, cores, duration_secs, executors, mib, money, probability};
+use crate::progress::note;
 
 /// What is asked of the predictor.
 #[derive(Clone, Debug, clap::Args)]
@@ -14,6 +16,10 @@ pub struct QuestionArgs {
     /// The job must be done within this time: 90s, 5m, 1h30m
     #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
     pub deadline: Option<f64>,
+
+    /// The deadline includes the start-up: the longest of the samples is taken off it
+    #[arg(long, requires = "deadline")]
+    pub with_startup: bool,
 
     /// The job may cost at most this much, in the currency of the prices: 5, 0.25
     #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
@@ -54,17 +60,17 @@ impl QuestionArgs {
     /// The price sheet cannot be read.
     pub fn about(&self, observations: &[Observation]) -> anyhow::Result<Question> {
         let mut question = Question::about(observations);
-        self.change(&mut question)?;
+        self.change(&mut question, observations)?;
         Ok(question)
     }
 
     /// Changes a question in what the user asks otherwise.
     ///
     /// # Errors
-    /// The price sheet cannot be read.
-    pub fn change(&self, question: &mut Question) -> anyhow::Result<()> {
+    /// The price sheet cannot be read, or the deadline leaves no time after the start-up.
+    pub fn change(&self, question: &mut Question, observations: &[Observation]) -> anyhow::Result<()> {
         self.bill.change(question)?;
-        question.deadline_secs = self.deadline.or(question.deadline_secs);
+        question.deadline_secs = self.deadline_secs(observations)?.or(question.deadline_secs);
         question.budget = self.budget.or(question.budget);
         question.probability = self.probability.unwrap_or(question.probability);
         if let Some(Counts(executors)) = &self.executors {
@@ -74,6 +80,28 @@ impl QuestionArgs {
             question.cores_per_executor.clone_from(cores);
         }
         Ok(())
+    }
+
+    /// The time that the job itself may take.
+    fn deadline_secs(&self, observations: &[Observation]) -> anyhow::Result<Option<f64>> {
+        let Some(deadline) = self.deadline.filter(|_| self.with_startup) else { return Ok(self.deadline) };
+        let Some(startup) = Startup::of(observations).map(|startup| startup.longest_secs()) else {
+            return Err(unusable("the samples do not say how long a start-up takes; leave --with-startup out"));
+        };
+        if startup >= deadline {
+            return Err(unusable(format!(
+                "a start-up took up to {}, which leaves nothing of the deadline of {}; allow more time",
+                format_duration(startup),
+                format_duration(deadline)
+            )));
+        }
+        note(&format!(
+            "The deadline of {} leaves {} after a start-up of {}, the longest of the samples.",
+            format_duration(deadline),
+            format_duration(deadline - startup),
+            format_duration(startup)
+        ));
+        Ok(Some(deadline - startup))
     }
 }
 

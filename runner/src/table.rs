@@ -1,9 +1,13 @@
 //! Tables for people: aligned columns under a header.
 
-use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use foreglow_shared::printable;
 
 /// One line, under the header.
 const UNDER_THE_HEADER: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+/// In fewer columns every table would be a heap of letters.
+const NARROWEST: u16 = 40;
 
 /// How a column is aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,12 +18,26 @@ pub enum Align {
     Right,
 }
 
-/// Writes rows under a header, each line ended by a newline. A row has one cell a column.
+/// Writes rows under a header, each line ended by a newline. A row has one cell a column. On a terminal that is too narrow, cells are
+/// broken into several lines; a file or another program gets them whole.
 pub fn table(columns: &[(&str, Align)], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    table_in(terminal_width(), columns, rows)
+}
+
+/// Columns of the terminal that standard output is; `None` if it is none.
+pub fn terminal_width() -> Option<u16> {
+    terminal_size::terminal_size_of(std::io::stdout()).map(|(terminal_size::Width(width), _)| width)
+}
+
+fn table_in(width: Option<u16>, columns: &[(&str, Align)], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(UNDER_THE_HEADER);
-    table.set_header(columns.iter().map(|(name, _)| *name));
-    table.add_rows(rows);
+    if let Some(width) = width {
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width.max(NARROWEST));
+    }
+    table.set_header(columns.iter().map(|(name, _)| printable(name)));
+    // Names in samples are other people's: they may hold anything.
+    table.add_rows(rows.into_iter().map(|row| row.iter().map(|cell| printable(cell)).collect::<Vec<String>>()));
     for (column, (_, align)) in table.column_iter_mut().zip(columns) {
         column.set_padding((0, 2));
         column.set_cell_alignment(match align {
@@ -60,5 +78,33 @@ mod tests {
         a           10.00 s
         long name    1.00 s
         ");
+    }
+
+    #[test]
+    fn on_a_narrow_terminal_a_table_breaks_its_cells_and_stays_within_it() {
+        let columns = [
+            ("executors", Align::Right),
+            ("cores", Align::Right),
+            ("time", Align::Right),
+            ("90 % interval", Align::Left),
+            ("cost", Align::Right),
+            ("in 30 min", Align::Right),
+            ("", Align::Left),
+        ];
+        let row = ["1", "2", "12 min 04.5 s", "11 min 48.2 s to 12 min 31.0 s", "USD 0.001234", "97 %", "recommended"];
+        let rows = || [row.map(str::to_owned).to_vec()];
+        let narrow = table_in(Some(60), &columns, rows());
+        assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
+        for word in ["executors", "recommended", "0.001234"] {
+            assert!(narrow.contains(word), "{word} is cut:\n{narrow}");
+        }
+        assert_eq!(table_in(None, &columns, rows()).lines().count(), 3, "a file gets whole lines");
+        assert_eq!(table_in(Some(200), &columns, rows()), table_in(None, &columns, rows()));
+    }
+
+    #[test]
+    fn a_cell_commands_no_terminal() {
+        let rows = [vec!["\u{1b}[2Jlenet5\n".to_owned()]];
+        assert!(table_in(None, &[("model", Align::Left)], rows).contains(r"\u{1b}[2Jlenet5\n"));
     }
 }

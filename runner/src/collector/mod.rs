@@ -124,6 +124,7 @@ fn host(listen: SocketAddr) -> String {
 fn router(shared: Shared) -> Router {
     Router::new()
         .route("/api/v1/samples", get(samples::list).post(samples::accept))
+        .route("/api/v1/samples/{id}", get(samples::one).delete(samples::remove))
         .route("/api/v1/events", get(events::events))
         .route("/api/v1/workloads", get(samples::workloads))
         .route("/healthz", get(|| async { "ok\n" }))

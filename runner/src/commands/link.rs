@@ -62,7 +62,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 fn open(link: &str, args: &Args) -> anyhow::Result<()> {
     // What was left out is no part of the answer, here as on the page.
     let View { job, mut question, .. } = View::from_link(link).map_err(|error| unusable(error.to_string()))?;
-    args.question.change(&mut question)?;
+    args.question.change(&mut question, &job.observations)?;
     let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
     output::print(&answer.render(args.format))?;
     answer.check()

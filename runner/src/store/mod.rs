@@ -274,7 +274,9 @@ impl Store {
             })
             .map_err(|error| sentence(&self.path, &error))?;
         let end = rows.last().map_or(position, |(seq, _)| *seq);
-        Ok((rows.into_iter().map(|(_, line)| line).collect(), end))
+        // One that is outside the limits of a sample would stop whoever reads the others.
+        let lines = rows.into_iter().map(|(_, line)| line).filter(|line| parse_line(line).is_ok()).collect();
+        Ok((lines, end))
     }
 
     /// The position of the sample that arrived last; 0 where there is none.
@@ -323,7 +325,7 @@ impl Store {
                 unusable.len(),
                 self.path.display(),
                 if unusable.len() == 1 { "its reason" } else { "the reason of the first" },
-                id.as_deref().unwrap_or("ID"),
+                id.map_or_else(|| "ID".to_owned(), |id| id.to_string()),
             );
         }
         samples
@@ -368,9 +370,9 @@ fn insert(transaction: &rusqlite::Transaction<'_>, samples: &[Sample]) -> rusqli
 }
 
 /// The id that a stored line names, whether or not it is a sample that can be used.
-fn id_of(line: &str) -> Option<String> {
+pub fn id_of(line: &str) -> Option<Uuid> {
     let value: serde_json::Value = serde_json::from_str(line).ok()?;
-    Some(value.get("id")?.as_str()?.to_owned())
+    value.get("id")?.as_str()?.parse().ok()
 }
 
 fn line(sample: &Sample) -> rusqlite::Result<String> {

@@ -1,6 +1,8 @@
 //! The cheapest configuration that meets the deadline, or the fastest within the budget, among all that were asked about.
 
 mod forms;
+mod inversion;
+mod startup;
 
 use foreglow_model::{Candidate, Decision, Exclusion, Interval, Predictor, Spread, Warning, decide};
 use foreglow_shared::{
@@ -9,6 +11,8 @@ use foreglow_shared::{
 };
 use serde::Serialize;
 
+use self::inversion::Inversion;
+pub use self::startup::Startup;
 use super::{SCHEMA, configuration};
 use crate::exit::unusable;
 
@@ -31,6 +35,12 @@ pub struct DecisionAnswer {
     /// Configurations; of very many only those that stand out are among the candidates.
     weighed: usize,
     candidates: Vec<Row>,
+    /// Start-up times of the samples, which the completion time does not include.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    startup: Option<Startup>,
+    /// A smaller configuration that is predicted to be faster than a larger one, where there is such a pair.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    larger_is_slower: Option<Inversion>,
     /// About the samples; those about a configuration stand with it.
     warnings: Vec<Warning>,
 }
@@ -90,6 +100,8 @@ impl DecisionAnswer {
             predictor: Predictor::NAME,
             warnings: predictor.warnings(),
             question: question.clone(),
+            startup: Startup::of(&job.observations),
+            larger_is_slower: Inversion::among(&rows),
             next_faster: next_faster.cloned(),
             next_cheaper: next_cheaper.cloned(),
             fastest: at(fastest),
