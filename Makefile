@@ -1,7 +1,14 @@
 # The commands for people: run, test, bench, accuracy. Each sets up what it needs first (setup.sh), and only what is absent.
 
+# GPU=1 builds with GPU support, GPU=0 without; by default it depends on whether this machine has a GPU.
+ifeq ($(origin GPU),undefined)
+  GPU := $(shell ./setup.sh gpu)
+  GPU_NOTE := $(if $(filter 0,$(GPU)),this machine has no GPU: building without GPU support; GPU=1 builds with it)
+endif
+export GPU
+
 # Always the whole workspace: a part of it has other features of the same dependencies, and would compile them again.
-CARGO_FLAGS := --release --locked --workspace
+CARGO_FLAGS := --release --locked --workspace $(if $(filter 0,$(GPU)),--no-default-features --features foreglow-web/page)
 WASM        := wasm32-unknown-unknown
 WASM_CARGO   = env $(shell ./setup.sh wasm-env) cargo
 # A target directory of its own: another compiler may build it, and cargo would rebuild everything at each change of compiler.
@@ -31,6 +38,7 @@ help:
 	@echo 'make parity the CNNs against PyTorch with the same weights; CNNS="vgg16 xception" for some of them'
 	@echo 'make screenshots  the pictures of the planner in docs/'
 	@echo 'make fuzz   everything that reads links and files'
+	@echo 'GPU=1 or GPU=0 after any of them: with or without GPU support, which doubles the time of the first build'
 
 run: setup-run build
 	$(FOREGLOW) demo
@@ -39,6 +47,7 @@ test: setup-test lint build unit wasm-unit
 
 .PHONY: setup-run setup-test
 setup-run setup-test: setup-%:
+	@$(if $(GPU_NOTE),echo '$(GPU_NOTE)' >&2)
 	@./setup.sh $*
 
 # The planner and the driver of the Spark engine are embedded in the binary, so they come first.

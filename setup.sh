@@ -4,7 +4,10 @@
 #   ./setup.sh run        what the main job needs
 #   ./setup.sh test       what the tests need besides
 #   ./setup.sh spark      what the Spark engine is built with and tested on; part of test
+#   ./setup.sh gpu        prints 1 where this machine has a GPU that a build should support, else 0
 #   ./setup.sh wasm-env   prints the environment in which cargo compiles for wasm32-unknown-unknown
+#
+# GPU=0 in the environment: the build has no GPU support, and no Vulkan driver is needed.
 #
 # Exit code 2: something is missing and may not be installed from here; the last lines say what to install.
 set -euo pipefail
@@ -104,11 +107,14 @@ wasm_env() { compiles_wasm rustc || echo "PATH=/usr/bin:$PATH RUSTC=$DEBIAN_RUST
 has_vulkan() { ldconfig -p 2>/dev/null | grep -q 'libvulkan\.so\.1' && compgen -G '/usr/share/vulkan/icd.d/*.json' >/dev/null; }
 has_vulkan_driver_elsewhere() { compgen -G '/etc/vulkan/icd.d/*.json' >/dev/null || [ -n "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ]; }
 
+# Mesa installs drivers for every make of GPU, so the kernel's device nodes are what tells: DRM render nodes, NVIDIA's, WSL's.
+has_gpu() { [ "$(uname)" = Darwin ] || compgen -G '/dev/dri/renderD*' >/dev/null || [ -e /dev/nvidia0 ] || [ -e /dev/dxg ]; }
+
 for_run() {
   check_rust
   have cc || install "a C compiler (for SQLite)" gcc libc6-dev
   wasm_target
-  has_vulkan || has_vulkan_driver_elsewhere || install "the Vulkan loader with a software driver" libvulkan1 mesa-vulkan-drivers
+  [ "${GPU:-1}" = 0 ] || has_vulkan || has_vulkan_driver_elsewhere || install "the Vulkan loader with a software driver" libvulkan1 mesa-vulkan-drivers
 }
 
 # axe-core checks the page's accessibility inside the browser's tests.
@@ -159,6 +165,7 @@ case "${1:-}" in
   run) for_run ;;
   test) for_test ;;
   spark) for_spark ;;
+  gpu) if has_gpu; then echo 1; else echo 0; fi ;;
   wasm-env) wasm_env ;;
-  *) fail "usage: ./setup.sh run|test|spark|wasm-env" ;;
+  *) fail "usage: ./setup.sh run|test|spark|gpu|wasm-env" ;;
 esac

@@ -4,11 +4,18 @@ use std::fmt;
 use std::process::{Command, Stdio};
 use std::str::FromStr;
 
-use burn::tensor::{Device, DeviceKind, ExecutionError, wgpu::WgpuInitError};
+use burn::tensor::{Device, ExecutionError};
 use serde::{Deserialize, Serialize};
-use wgpu::{Backends, DeviceType, Instance, InstanceDescriptor};
 
 use crate::exit::unusable;
+
+#[cfg(feature = "gpu")]
+mod graphics;
+#[cfg(not(feature = "gpu"))]
+#[path = "device/no_graphics.rs"]
+mod graphics;
+
+pub use graphics::UNSUPPORTED;
 
 /// A device, in the words of the executor's job description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,27 +153,14 @@ impl fmt::Display for Wish {
 }
 
 impl Place {
-    /// Opens it. Burn chooses the graphics interface by the same rule as [`adapters`].
+    /// Opens the device.
     ///
     /// # Errors
-    /// It is not there, or not any more.
+    /// The device is missing, or this build has no GPU support.
     pub fn open(self) -> anyhow::Result<Device> {
-        let kind = match self {
-            Self::Cpu => return Ok(Device::flex()),
-            Self::DiscreteGpu(index) => DeviceKind::DiscreteGpu(index),
-            Self::IntegratedGpu(index) => DeviceKind::IntegratedGpu(index),
-            Self::VirtualGpu(index) => DeviceKind::VirtualGpu(index),
-            Self::Software => DeviceKind::Cpu,
-        };
-        // Burn would look for another one of its kind, behind an older graphics interface too.
-        if !probe().iter().any(|adapter| adapter.place == self) {
-            anyhow::bail!("the device is not there; `foreglow devices` lists those that are");
-        }
-        match Device::wgpu_options().device_kind(kind.clone()).init() {
-            Ok(device) => Ok(device),
-            // This process has opened it before.
-            Err(WgpuInitError::Registration { .. }) => Ok(Device::wgpu(kind)),
-            Err(error) => anyhow::bail!("the device cannot be opened: {error}"),
+        match self {
+            Self::Cpu => Ok(Device::flex()),
+            place => graphics::open(place),
         }
     }
 
@@ -214,37 +208,7 @@ pub fn adapters() -> Vec<Adapter> {
 /// The adapters, as this process finds them.
 pub fn probe() -> Vec<Adapter> {
     let mut found = vec![processor()];
-    let backends = Backends::VULKAN | Backends::METAL | Backends::DX12;
-    let instance = Instance::new(InstanceDescriptor { backends, ..InstanceDescriptor::new_without_display_handle() });
-    let (mut discrete, mut integrated, mut virtual_gpus) = (0, 0, 0);
-    let next = |count: &mut usize| std::mem::replace(count, *count + 1);
-    for adapter in block_on(instance.enumerate_adapters(backends)) {
-        let info = adapter.get_info();
-        let place = match info.device_type {
-            DeviceType::DiscreteGpu => Place::DiscreteGpu(next(&mut discrete)),
-            DeviceType::IntegratedGpu => Place::IntegratedGpu(next(&mut integrated)),
-            DeviceType::VirtualGpu => Place::VirtualGpu(next(&mut virtual_gpus)),
-            DeviceType::Cpu => Place::Software,
-            DeviceType::Other => continue,
-        };
-        let limits = adapter.limits();
-        found.push(Adapter {
-            index: found.len(),
-            name: info.name,
-            backend: info.backend.to_str().to_owned(),
-            kind: place.kind(),
-            memory_mib: None,
-            pci_bus_id: Some(info.device_pci_bus_id).filter(|id| !id.is_empty()),
-            driver: Some(format!("{} {}", info.driver, info.driver_info).trim().to_owned()),
-            limits: Some(Limits {
-                buffer_mib: limits.max_buffer_size >> 20,
-                binding_mib: limits.max_storage_buffer_binding_size >> 20,
-                workgroup_invocations: limits.max_compute_invocations_per_workgroup,
-                workgroup_memory_kib: limits.max_compute_workgroup_storage_size >> 10,
-            }),
-            place,
-        });
-    }
+    found.extend(graphics::adapters());
     found
 }
 
@@ -256,7 +220,12 @@ pub fn choose(wish: &Wish) -> anyhow::Result<Chosen> {
     match wish {
         // The driver is not asked where its answer does not matter: that takes a moment.
         Wish::Cpu => Ok(Chosen { adapter: processor(), places: vec![Place::Cpu], pci_bus_ids: Vec::new() }),
-        _ => pick(wish, &adapters()),
+        _ => {
+            if let (Wish::Auto, Some(reason)) = (wish, UNSUPPORTED.filter(|_| graphics::is_gpu_out_of_reach())) {
+                eprintln!("note: {reason}; the CNN runs on the processor");
+            }
+            pick(wish, &adapters())
+        }
     }
 }
 
@@ -268,6 +237,7 @@ pub fn on_cluster(wish: &Wish) -> anyhow::Result<Chosen> {
     match wish {
         Wish::Auto | Wish::Cpu => choose(&Wish::Cpu),
         Wish::Gpu => {
+            supported()?;
             let place = Place::DiscreteGpu(0);
             let adapter = Adapter { name: "gpu".into(), kind: place.kind(), place, memory_mib: None, ..processor() };
             Ok(Chosen { adapter, places: vec![place], pci_bus_ids: Vec::new() })
@@ -283,6 +253,7 @@ pub fn on_cluster(wish: &Wish) -> anyhow::Result<Chosen> {
 /// # Errors
 /// There is no such GPU.
 pub fn assigned(address: &str) -> anyhow::Result<Place> {
+    supported()?;
     let gpus: Vec<Place> = probe().iter().map(|adapter| adapter.place).filter(|place| place.is_gpu()).collect();
     let place = address.trim().parse().ok().and_then(|index: usize| gpus.get(index));
     let found = gpus.len();
@@ -311,11 +282,16 @@ pub fn pick(wish: &Wish, adapters: &[Adapter]) -> anyhow::Result<Chosen> {
         Wish::Cpu => None,
         Wish::Auto => best_gpu(),
         Wish::Gpu => Some(best_gpu().ok_or_else(|| {
-            unusable("the graphics driver knows no GPU; use --device cpu, or install the GPU's Vulkan driver")
+            unusable(UNSUPPORTED.map_or_else(
+                || "the graphics driver knows no GPU; use --device cpu, or install the GPU's Vulkan driver".to_owned(),
+                |reason| format!("{reason}; or use --device cpu"),
+            ))
         })?),
         Wish::Entry(entry) => Some(named(entry, adapters).ok_or_else(|| {
             let names: Vec<_> = adapters.iter().map(|adapter| format!("{} {}", adapter.index, adapter.name)).collect();
-            unusable(format!("there is no device {entry}; choose auto, cpu, gpu or one of: {}", names.join(", ")))
+            let reason = UNSUPPORTED.map_or_else(String::new, |reason| format!("; {reason}"));
+            let names = names.join(", ");
+            unusable(format!("there is no device {entry}; choose auto, cpu, gpu or one of: {names}{reason}"))
         })?),
     };
     let adapter = adapter.cloned().unwrap_or_else(processor);
@@ -375,12 +351,9 @@ fn machine_memory_mib() -> Option<u64> {
     Some(kib >> 10)
 }
 
-/// Natively wgpu's futures are ready at once; the runtime only has to poll.
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread()
-        .build()
-        .expect("a runtime of the current thread without timers and sockets needs nothing from the system")
-        .block_on(future)
+/// Checks that this build can use GPUs.
+fn supported() -> anyhow::Result<()> {
+    UNSUPPORTED.map_or(Ok(()), |reason| Err(unusable(reason)))
 }
 
 #[cfg(test)]
@@ -431,6 +404,19 @@ mod tests {
     fn a_device_that_is_not_there_is_answered_with_those_that_are() {
         let error = pick(&Wish::Entry("9".into()), &list(&[Place::Software])).unwrap_err();
         assert!(error.to_string().contains("1 Adapter Software"), "{error}");
+    }
+
+    #[cfg(not(feature = "gpu"))]
+    #[test]
+    fn a_build_without_gpu_support_says_so_wherever_a_gpu_is_asked_for() {
+        for wish in [Wish::Gpu, Wish::Entry("A100".into())] {
+            let sentence = choose(&wish).unwrap_err().to_string();
+            assert!(sentence.contains("this build of foreglow has no GPU support"), "{sentence}");
+        }
+        for refused in [on_cluster(&Wish::Gpu).unwrap_err(), Place::DiscreteGpu(0).open().unwrap_err()] {
+            assert!(refused.to_string().contains("no GPU support"), "{refused}");
+        }
+        assert_eq!(choose(&Wish::Auto).unwrap().place(0), Place::Cpu);
     }
 
     #[test]

@@ -23,7 +23,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             format!("{}\n", serde_json::to_string_pretty(&answer)?)
         }
         Format::Csv => write_csv(&adapters),
-    })
+    })?;
+    if let Some(reason) = device::UNSUPPORTED {
+        eprintln!("note: {reason}");
+    }
+    Ok(())
 }
 
 fn show(adapters: &[Adapter], taken: usize) -> String {

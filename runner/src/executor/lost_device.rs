@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use burn::tensor::Device;
-use burn::tensor::wgpu::{WgpuSetup, wgpu};
+use burn_wgpu::{WgpuSetup, wgpu};
 
 use super::Reports;
 use super::data::Data;

@@ -5,6 +5,7 @@ mod bare_loop;
 mod bounds;
 mod data;
 #[cfg(test)]
+#[cfg(feature = "gpu")]
 mod lost_device;
 pub mod protocol;
 mod slot;

@@ -1,6 +1,6 @@
 //! A graphics adapter that disappears during a sweep. The adapter is Mesa's software adapter, which
 //! the Vulkan loader finds through a file: removing the file is like removing the card.
-#![cfg(target_os = "linux")]
+#![cfg(all(feature = "gpu", target_os = "linux"))]
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
