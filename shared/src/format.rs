@@ -1,13 +1,15 @@
 //! Formats numbers for users. The command line and the page share it, so that both show the same
 //! digits.
 
-/// Formats seconds: `0.347 s`, `12.35 s`, `4 min 05.2 s`, `3 h 04 min 12 s`.
+/// Formats seconds: `0.347 s`, `12.35 s`, `4 min 05.2 s`, `3 h 04 min 12 s`. Whole minutes, such as
+/// a deadline has, stand without seconds: `30 min`, `1 h 30 min`.
 ///
 /// ```
 /// # use foreglow_shared::format_duration;
 /// assert_eq!(format_duration(0.3471), "0.347 s");
 /// assert_eq!(format_duration(59.999), "1 min 00.0 s");
 /// assert_eq!(format_duration(11052.0), "3 h 04 min 12 s");
+/// assert_eq!((format_duration(1800.0), format_duration(7200.0)), ("30 min".into(), "2 h".into()));
 /// ```
 pub fn format_duration(secs: f64) -> String {
     if !secs.is_finite() {
@@ -18,6 +20,14 @@ pub fn format_duration(secs: f64) -> String {
     }
     if (secs * 100.0).round() < 6_000.0 {
         return format!("{secs:.2} s");
+    }
+    if secs % 60.0 == 0.0 {
+        let (hours, mins) = ((secs / 3600.0).floor(), secs / 60.0 % 60.0);
+        return match (hours > 0.0, mins > 0.0) {
+            (false, _) => format!("{mins} min"),
+            (true, false) => format!("{hours} h"),
+            (true, true) => format!("{hours} h {mins} min"),
+        };
     }
     let tenths = (secs * 10.0).round();
     if tenths < 36_000.0 {

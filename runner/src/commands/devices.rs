@@ -4,7 +4,7 @@ use crate::device::{self, Adapter, Wish};
 use crate::output::{self, Format};
 use crate::table::{Align, csv, table};
 
-/// List the devices that a CNN can run on, with their limits, and the one that is taken where nobody says
+/// List the devices that a CNN can run on, with their limits, and the default one
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// How the list is printed

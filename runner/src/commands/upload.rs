@@ -10,7 +10,7 @@ use crate::collector::Receipt;
 use crate::exit::unusable;
 use crate::grammar;
 use crate::output::{self, Format};
-use crate::store::Store;
+use crate::store::{Filter, Store};
 use crate::table::{Align, csv, table};
 use crate::upload::{Target, all_accepted, summary};
 
@@ -24,6 +24,10 @@ pub struct Args {
     /// Address of the collector, such as http://127.0.0.1:8787
     #[arg(long, value_name = "URL", required_unless_present_any = ["waiting", "discard"])]
     to: Option<String>,
+
+    /// Send every sample of the store
+    #[arg(long, requires = "to", conflicts_with = "files")]
+    all: bool,
 
     /// Also send what waits for the collector at this address, such as one that was mistyped
     #[arg(long, value_name = "URL", requires = "to")]
@@ -66,7 +70,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         let address = known(&store, address)?;
         store.redirect(&address, target.url())?;
     }
-    let samples = read_files(&args.files)?;
+    let samples = if args.all { store.samples(&Filter::default())? } else { read_files(&args.files)? };
     let receipt = target.send(&mut store, &samples)?;
     output::print(&render(&receipt, target.url(), args.format))?;
     all_accepted(&receipt)

@@ -149,7 +149,10 @@ impl Store {
     pub fn waiting(&self) -> anyhow::Result<Vec<(String, u64)>> {
         self.connection
             .prepare("SELECT collector, count(*) FROM pending GROUP BY collector ORDER BY collector")
-            .and_then(|mut statement| statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect())
+            .and_then(|mut statement| {
+                let count = |row: &rusqlite::Row<'_>| row.get::<_, i64>(1).map(i64::unsigned_abs);
+                statement.query_map([], |row| Ok((row.get(0)?, count(row)?)))?.collect()
+            })
             .map_err(|error| sentence(&self.path, &error))
     }
 

@@ -170,14 +170,15 @@ impl DecisionAnswer {
                 self.money(cheapest)
             );
         }
-        let asked = format_probability(probability);
         match self.likeliest.as_ref().and_then(|row| Some((row, row.success_probability?))) {
-            Some((row, most)) => format!(
-                "no configuration is {wish} with a probability of {asked}: the samples promise at most {}, for {}; ask for \
-                 less with --probability, allow more, or collect more samples (`foreglow advise` says which)",
-                format_probability(most),
-                row.configuration()
-            ),
+            Some((row, most)) => {
+                let (asked, most) = told_apart(probability, most);
+                format!(
+                    "no configuration is {wish} with a probability of {asked}: the samples promise at most {most}, for {}; ask \
+                     for less with --probability, allow more, or collect more samples (`foreglow advise` says which)",
+                    row.configuration()
+                )
+            }
             None => format!(
                 "the samples are too few to say how probable it is that a configuration is {wish}; collect more (`foreglow \
                  advise` says which), or let the predicted time decide with --probability 0.5"
@@ -204,6 +205,22 @@ impl DecisionAnswer {
     fn amount(&self, money: f64) -> String {
         format_money(money, &self.question.prices.currency)
     }
+}
+
+/// Two probabilities in as many digits as tell them apart.
+fn told_apart(one: f64, other: f64) -> (String, String) {
+    let texts = (format_probability(one), format_probability(other));
+    if texts.0 != texts.1 {
+        return texts;
+    }
+    // Cut and not rounded: a promise is never rounded up.
+    let cut = |probability: f64, decimals: usize| {
+        let unit = (0..decimals).fold(1.0, |unit: f64, _| unit * 10.0);
+        (probability * 100.0 * unit + 1e-6).floor() / unit
+    };
+    let percent = |probability: f64, decimals: usize| format!("{:.decimals$} %", cut(probability, decimals));
+    let both = |decimals| (percent(one, decimals), percent(other, decimals));
+    (1..9).map(both).find(|(one, other)| one != other).unwrap_or_else(|| both(9))
 }
 
 fn row(candidate: Candidate, on_pareto_front: bool) -> Row {
@@ -254,5 +271,17 @@ impl Row {
 
     fn is_cheaper_than(&self, other: &Self) -> bool {
         self.cost.zip(other.cost).is_some_and(|(mine, theirs)| mine < theirs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probabilities_that_print_alike_get_the_digits_that_tell_them_apart() {
+        assert_eq!(told_apart(0.99, 0.9), ("99 %".into(), "90 %".into()));
+        assert_eq!(told_apart(0.999, 0.9952), ("99.9 %".into(), "99.5 %".into()));
+        assert_eq!(told_apart(0.99999, 0.99995), ("99.999 %".into(), "99.995 %".into()));
     }
 }
