@@ -1,4 +1,4 @@
-//! Signals that end a command: the first one lets it end in order, the second one ends it at once.
+//! Signals: the first one ends the command gracefully, the second one immediately.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -15,21 +15,21 @@ const SIGNAL_BASE: u8 = 128;
 /// The signal that came first; 0 before there is one.
 static SIGNAL: AtomicU8 = AtomicU8::new(0);
 
-/// Whether a signal asked the command to end.
+/// Flag that asks the command to end.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt(Arc<AtomicBool>);
 
-/// A signal ended the command. What was finished is kept.
+/// Error of an interrupted command; finished work is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interrupted(String);
 
 impl Interrupted {
-    /// One that says what became of the work.
+    /// Returns the error with a sentence about the finished work.
     pub fn with(sentence: impl Into<String>) -> anyhow::Error {
         Self(sentence.into()).into()
     }
 
-    /// The exit code of a command that a signal ended: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP.
+    /// Returns the exit code of a command that a signal ended: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP.
     pub fn exit_code() -> u8 {
         match SIGNAL.load(Ordering::Relaxed) {
             0 => SIGNAL_BASE + INTERRUPT,
@@ -53,11 +53,11 @@ impl std::fmt::Display for Interrupted {
 impl std::error::Error for Interrupted {}
 
 impl Interrupt {
-    /// Starts to listen for SIGINT, SIGTERM and SIGHUP.
+    /// Returns a flag that SIGINT, SIGTERM and SIGHUP raise.
     pub fn on_signals() -> Self {
         let interrupt = Self::default();
         let raised = interrupt.clone();
-        // Without the thread, a signal ends the process at once, and its executors with it.
+        // Without the thread, a signal ends the process immediately, and its executors with it.
         let _ = std::thread::Builder::new().name("interrupt".into()).spawn(move || {
             let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
             runtime.block_on(async {
@@ -71,7 +71,7 @@ impl Interrupt {
         interrupt
     }
 
-    /// Whether a signal has come.
+    /// Returns whether the flag was raised.
     pub fn is_raised(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -28,8 +28,13 @@ pub struct PlaceArgs {
 pub enum Place {
     /// A file of samples.
     File(SamplesFile),
-    /// The store, with the lock of those that measure into it.
-    Store(Box<Store>, File),
+    /// The store.
+    Store {
+        /// The open store.
+        store: Box<Store>,
+        /// Lock of the commands that measure into it, held as long as the file is open.
+        _lock: File,
+    },
 }
 
 impl PlaceArgs {
@@ -46,7 +51,7 @@ impl PlaceArgs {
         let lock = lock(store.path())?;
         // Once the lock is held, nobody else adds to what is read here.
         let samples = store.samples(&Filter::default())?;
-        Ok((Place::Store(Box::new(store), lock), samples))
+        Ok((Place::Store { store: Box::new(store), _lock: lock }, samples))
     }
 
     /// Reads the samples and creates nothing.
@@ -99,7 +104,7 @@ impl Place {
     pub fn path(&self) -> &Path {
         match self {
             Self::File(file) => file.path(),
-            Self::Store(store, _) => store.path(),
+            Self::Store { store, .. } => store.path(),
         }
     }
 
@@ -110,7 +115,7 @@ impl Place {
     pub fn append(&mut self, sample: &Sample) -> anyhow::Result<()> {
         match self {
             Self::File(file) => file.append(sample),
-            Self::Store(store, _) => store.insert(std::slice::from_ref(sample)).map(drop),
+            Self::Store { store, .. } => store.insert(std::slice::from_ref(sample)).map(drop),
         }
     }
 
@@ -121,7 +126,7 @@ impl Place {
     pub fn remove(&mut self, ids: &[Uuid]) -> anyhow::Result<()> {
         match self {
             Self::File(file) => file.remove(ids),
-            Self::Store(store, _) => store.remove(ids).map(drop),
+            Self::Store { store, .. } => store.remove(ids).map(drop),
         }
     }
 }

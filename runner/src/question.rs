@@ -1,4 +1,4 @@
-//! The question of a person: a deadline, the configurations to choose from, the memory, the prices.
+//! The user's question: deadline, budget, candidate configurations, memory and prices.
 
 use std::path::{Path, PathBuf};
 
@@ -10,30 +10,30 @@ use crate::exit::unusable;
 use crate::grammar::{Counts, cores, duration_secs, executors, mib, money, probability};
 use crate::progress::note;
 
-/// What is asked of the predictor.
+/// Question to the predictor.
 #[derive(Clone, Debug, clap::Args)]
 pub struct QuestionArgs {
-    /// The job must be done within this time: 90s, 5m, 1h30m
+    /// Deadline: 90s, 5m, 1h30m
     #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
     pub deadline: Option<f64>,
 
-    /// The deadline includes the start-up: the longest of the samples is taken off it
+    /// Include the start-up in the deadline: subtracts the longest one of the samples
     #[arg(long, requires = "deadline")]
     pub with_startup: bool,
 
-    /// The job may cost at most this much, in the currency of the prices: 5, 0.25
+    /// Most that the job may cost, in the currency of the prices: 5, 0.25
     #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
     pub budget: Option<f64>,
 
-    /// How probable it has to be that the deadline and the budget are kept: 0.9 or 90% [default: 90%]
+    /// Probability with which the deadline and the budget must be met: 0.9 or 90% [default: 90%]
     #[arg(long, value_name = "P", value_parser = probability, allow_negative_numbers = true)]
     pub probability: Option<f64>,
 
-    /// Numbers of executors to choose from: 1-8 or 1,2,4 [default: 1 to the largest measured]
+    /// Candidate numbers of executors: 1-8 or 1,2,4 [default: 1 to the largest measured]
     #[arg(long, short = 'E', value_name = "LIST", value_parser = executors, allow_negative_numbers = true)]
     pub executors: Option<Counts>,
 
-    /// Numbers of cores per executor to choose from: 1-8 or 1,2,4 [default: 1 to the largest measured]
+    /// Candidate numbers of cores per executor: 1-8 or 1,2,4 [default: 1 to the largest measured]
     #[arg(long, short = 'C', value_name = "LIST", value_parser = cores, allow_negative_numbers = true)]
     pub cores: Option<Counts>,
 
@@ -48,13 +48,13 @@ pub struct Bill {
     #[arg(long, value_name = "SIZE", value_parser = mib, allow_negative_numbers = true)]
     pub memory: Option<u32>,
 
-    /// Price sheet, JSON [default: a published list price, named in the answer]
+    /// Price sheet, JSON [default: a published price list, named in the answer]
     #[arg(long, value_name = "FILE")]
     pub prices: Option<PathBuf>,
 }
 
 impl QuestionArgs {
-    /// The question about these observations.
+    /// Returns the question about these observations.
     ///
     /// # Errors
     /// The price sheet cannot be read.
@@ -106,7 +106,7 @@ impl QuestionArgs {
 }
 
 impl Bill {
-    /// The question to start from, with this memory and these prices.
+    /// Returns the default question with this memory and these prices.
     ///
     /// # Errors
     /// The price sheet cannot be read.
@@ -128,7 +128,7 @@ impl Bill {
 /// Reads and checks a price sheet.
 ///
 /// # Errors
-/// It cannot be read, or is none.
+/// The file cannot be read, or is not a valid price sheet.
 pub fn read_prices(file: &Path) -> anyhow::Result<PriceSheet> {
     let bytes = read_bytes(file)?;
     let text = String::from_utf8_lossy(&bytes);

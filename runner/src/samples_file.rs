@@ -1,4 +1,4 @@
-//! The file that samples are appended to: a finished run is on the disk before the next one starts.
+//! The file to which samples are appended; a finished run is on disk before the next one starts.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
@@ -9,7 +9,7 @@ use foreglow_shared::{Sample, Uuid, parse_line, write_jsonl};
 
 use crate::exit::unusable;
 
-/// An open file of samples, JSON Lines.
+/// An open sample file in JSON Lines.
 #[derive(Debug)]
 pub struct SamplesFile {
     path: PathBuf,
@@ -17,11 +17,10 @@ pub struct SamplesFile {
 }
 
 impl SamplesFile {
-    /// Opens a file, creates it if it is missing, and reads what it holds. A last line that a crash cut short is
-    /// dropped.
+    /// Opens or creates a file and reads its samples. A last line truncated by a crash is removed.
     ///
     /// # Errors
-    /// The file cannot be opened, or a line of it is no sample.
+    /// The file cannot be opened, or a line is not a valid sample.
     pub fn open(path: &Path) -> anyhow::Result<(Self, Vec<Sample>)> {
         let file = Self { path: path.to_owned(), file: writable(path)? };
         let samples = file.read()?;
@@ -71,7 +70,7 @@ impl SamplesFile {
         &self.path
     }
 
-    /// Appends a sample and waits until the disk has it.
+    /// Appends a sample and waits until it is on disk.
     ///
     /// # Errors
     /// The disk is full or gone.
@@ -136,7 +135,7 @@ pub fn in_use(path: &Path) -> anyhow::Error {
     ))
 }
 
-/// A pipe or a terminal has no disk to wait for.
+/// Pipes and terminals cannot be synchronised.
 fn sync(file: &File) -> io::Result<()> {
     if file.metadata()?.is_file() { file.sync_data() } else { Ok(()) }
 }

@@ -1,25 +1,25 @@
-//! Tables for people: aligned columns under a header.
+//! Human-readable tables: aligned columns under a header.
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use foreglow_shared::printable;
 
-/// One line, under the header.
+/// A single line under the header.
 const UNDER_THE_HEADER: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
-/// In fewer columns every table would be a heap of letters.
+/// Narrowest layout; a table in fewer columns is unreadable.
 const NARROWEST: u16 = 40;
 
-/// How a column is aligned.
+/// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// Words.
+    /// For text.
     Left,
-    /// Numbers.
+    /// For numbers.
     Right,
 }
 
-/// Writes rows under a header, each line ended by a newline. A row has one cell a column. On a terminal that is too narrow, cells are
-/// broken into several lines; a file or another program gets them whole.
+/// Renders rows under a header, with a newline after each line. Each row needs one cell per column.
+/// On a narrow terminal, cells are wrapped; a file or another program gets whole lines.
 pub fn table(columns: &[(&str, Align)], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     table_in(terminal_width(), columns, rows)
 }
@@ -48,7 +48,7 @@ fn table_in(width: Option<u16>, columns: &[(&str, Align)], rows: impl IntoIterat
     table.lines().flat_map(|line| [line.trim_end().to_owned(), "\n".to_owned()]).collect()
 }
 
-/// Writes rows under a header as CSV.
+/// Renders rows under a header as CSV.
 pub fn csv(columns: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let invariant = "writing CSV to memory cannot fail, and each row has one cell a column";
     let mut writer = csv::Writer::from_writer(Vec::new());
@@ -59,7 +59,7 @@ pub fn csv(columns: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Str
     String::from_utf8(writer.into_inner().expect(invariant)).expect("cells are UTF-8")
 }
 
-/// A number for CSV and for programs; an unknown one is an empty cell.
+/// Formats a number for CSV; an unknown number is an empty cell.
 pub fn number(value: Option<f64>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }

@@ -38,7 +38,7 @@ pub use crate::context::Context;
 pub use crate::csv::write_csv;
 pub use crate::data::DataSet;
 pub use crate::fingerprint::Fingerprint;
-pub use crate::foreign::{Extent, Field, ForeignTable, Mapping, Place, TableError, TimeUnit};
+pub use crate::foreign::{Extent, Field, FieldSource, ForeignTable, Mapping, TableError, TimeUnit};
 pub use crate::format::{format_duration, format_money, format_percent, format_probability, format_rate, printable};
 pub use crate::job::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMemory, group_by_context};
 pub use crate::jsonl::{parse_line, write_jsonl};

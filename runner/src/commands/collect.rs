@@ -1,4 +1,4 @@
-//! `foreglow collect`: a grid of configurations, a timing sample each.
+//! `foreglow collect`: measures a grid of configurations.
 
 use foreglow_model::Repetitions;
 use foreglow_shared::{Context, Outcome, Sample, Uuid, write_csv, write_jsonl};
@@ -19,9 +19,9 @@ use crate::sample_table;
 use crate::sweep::{self, Forecast, Grid, Limits, Run, Tally};
 use crate::upload::{Target, send_or_keep};
 
-/// Measure a CNN job on every combination of the given configurations and keep the timing samples
+/// Measure a CNN job on a grid of configurations and save the timing samples
 ///
-/// Runs whose samples are kept already are not made again, so that the same command goes on where it ended.
+/// Runs with a saved sample are not repeated, so that the same command continues where it ended.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -42,24 +42,24 @@ pub struct Args {
     #[command(flatten)]
     place: PlaceArgs,
 
-    /// Collector that each sample is sent to as well: 127.0.0.1:8787
+    /// Collector to send each sample to as well, such as 127.0.0.1:8787
     #[arg(long, value_name = "URL", value_parser = crate::grammar::url, help_heading = "Samples")]
     upload: Option<String>,
 
-    /// Measure again what is far from its repetitions or was measured beside other programs, and replace those samples
+    /// Measure outliers and disturbed runs again, and replace their samples
     #[arg(long, help_heading = "Samples")]
     redo_outliers: bool,
 
-    /// List the runs with the time and money that each is expected to take, and end
+    /// List the runs with their expected time and cost, and exit
     #[arg(long)]
     dry_run: bool,
 
-    /// How the samples, or with --dry-run the runs, are printed
+    /// Output format of the samples, or of the runs with --dry-run
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     args.engine.check()?;
     if let Some(url) = &args.upload {
@@ -92,7 +92,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let shown = place.as_ref().map_or_else(String::new, |place| place.path().display().to_string());
     say_before(args, &job, &grid, &engine, &progress);
     if runs.len() < all.len() {
-        progress.line(&format!("{} of {} runs are in {shown} already", all.len() - runs.len(), all.len()));
+        progress.line(&format!("{} of {} runs are already in {shown}", all.len() - runs.len(), all.len()));
     }
     if let Engine::Spark(spark) = &engine {
         spark.check(&job, runs.iter().map(|run| &run.configuration))?;
@@ -134,7 +134,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let tally = match result {
         Err(error) if error.is::<Interrupted>() => {
             return Err(Interrupted::with(format!(
-                "interrupted: {} of {} runs are kept in {shown}; the same command goes on with the rest",
+                "interrupted: {} of {} runs are saved in {shown}; the same command continues with the rest",
                 samples.len(),
                 runs.len()
             )));
@@ -183,21 +183,20 @@ fn say_before(args: &Args, job: &Job, grid: &Grid, engine: &Engine, progress: &P
     warn(job, engine.processors(), slots, args.grid.bounds_memory(), progress);
 }
 
-/// Says which runs were not made, and why.
+/// Reports the runs that were not made.
 fn say(Tally { precise, over_budget }: Tally) {
     if precise > 0 {
-        let are = if precise == 1 { "run was" } else { "runs were" };
-        note(&format!("{precise} {are} not needed: the medians are as precise as you asked"));
+        let runs = if precise == 1 { "run was" } else { "runs were" };
+        note(&format!("{precise} {runs} skipped: the medians of their combinations are precise enough"));
     }
     if over_budget > 0 {
-        let (runs, them) = if over_budget == 1 { ("run", "it") } else { ("runs", "them") };
-        note(&format!(
-            "the budget ended before {over_budget} {runs}; the same command with another budget makes {them}"
-        ));
+        let (runs, them) = if over_budget == 1 { ("run exceeds", "it") } else { ("runs exceed", "them") };
+        note(&format!("{over_budget} {runs} the remaining budget; the same command makes {them} with a new budget"));
     }
 }
 
-/// Sends a sample to the collector. One that is down stops no sweep: the sample is kept here.
+/// Sends a sample to the collector. A failure does not stop the sweep, because the sample is saved
+/// here.
 fn upload(url: &str, sample: &Sample, progress: &Progress) {
     if let Err(error) = send_or_keep(url, std::slice::from_ref(sample)) {
         progress.line(&format!("warning: {error:#}"));

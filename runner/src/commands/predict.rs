@@ -8,7 +8,7 @@ use crate::grammar;
 use crate::output::{self, Format};
 use crate::question::Bill;
 
-/// Predict how long, and for how much money, the job takes on one configuration.
+/// Predict the completion time and the cost of the job on one configuration.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -18,7 +18,7 @@ pub struct Args {
     #[arg(long, short = 'E', value_name = "E", value_parser = grammar::one_executors, allow_negative_numbers = true)]
     executors: u32,
 
-    /// Cores of each executor
+    /// Cores per executor
     #[arg(long, short = 'C', value_name = "C", value_parser = grammar::one_cores, allow_negative_numbers = true)]
     cores: u32,
 
@@ -29,7 +29,7 @@ pub struct Args {
     #[command(flatten)]
     bill: Bill,
 
-    /// Form of the answer
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

@@ -1,4 +1,4 @@
-//! `foreglow run`: one job, one configuration, one timing sample.
+//! `foreglow run`: measures one configuration.
 
 use std::path::PathBuf;
 
@@ -26,11 +26,11 @@ pub struct Args {
     #[command(flatten)]
     training: TrainingArgs,
 
-    /// Executor processes, E
+    /// Number of executors (processes), E
     #[arg(long, short = 'E', value_name = "E", default_value_t = 1, help_heading = "Configuration", value_parser = grammar::one_executors, allow_negative_numbers = true)]
     executors: u32,
 
-    /// Threads of an executor that process partitions at the same time, C
+    /// Threads per executor, C
     #[arg(long, short = 'C', value_name = "C", default_value_t = 1, help_heading = "Configuration", value_parser = grammar::one_cores, allow_negative_numbers = true)]
     cores: u32,
 
@@ -38,7 +38,7 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", help_heading = "Configuration", value_parser = grammar::mib, allow_negative_numbers = true)]
     memory: Option<u32>,
 
-    /// Images of one task, P [default: 8, or a mini-batch to train]
+    /// Images per task, P [default: 8, or a mini-batch for training]
     #[arg(long, value_name = "P", help_heading = "Configuration", value_parser = grammar::count, allow_negative_numbers = true)]
     partition_size: Option<u32>,
 
@@ -46,19 +46,19 @@ pub struct Args {
     #[arg(long, value_name = "SR", default_value_t = 0.1, help_heading = "Configuration", value_parser = grammar::rate, allow_negative_numbers = true)]
     sampling_rate: f64,
 
-    /// Also append the sample to this file, JSON Lines
+    /// File to append the sample to, JSON Lines
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// How the sample is printed
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Bound on an executor's memory where the person names none, MiB.
+/// Default memory limit of an executor, MiB.
 pub const DEFAULT_MEMORY_MIB: u32 = 2048;
 
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let memory_mib = args.memory.unwrap_or(DEFAULT_MEMORY_MIB);
     let job = args.training.job(args.workload.job()?, &args.workload)?;
