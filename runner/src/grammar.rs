@@ -82,12 +82,12 @@ pub fn cores(text: &str) -> Result<Counts, String> {
 
 /// Parses one number of executors.
 pub fn one_executors(text: &str) -> Result<u32, String> {
-    one(executors(text)?)
+    one(&executors(text)?)
 }
 
 /// Parses one number of cores per executor.
 pub fn one_cores(text: &str) -> Result<u32, String> {
-    one(cores(text)?)
+    one(&cores(text)?)
 }
 
 fn at_most(counts: Counts, most: u32, what: &str) -> Result<Counts, String> {
@@ -97,7 +97,7 @@ fn at_most(counts: Counts, most: u32, what: &str) -> Result<Counts, String> {
     }
 }
 
-fn one(counts: Counts) -> Result<u32, String> {
+fn one(counts: &Counts) -> Result<u32, String> {
     match counts.0.as_slice() {
         [count] => Ok(*count),
         _ => Err("this command takes one number".to_owned()),

@@ -182,7 +182,10 @@ mod tests {
         .unwrap();
         let context = Context::of(&sample);
         let quoted = format!("'{}'", output.display());
-        assert_eq!(place.next_command(&context, &[sample.clone()]), format!("foreglow advise {quoted} --deadline 30m"));
+        assert_eq!(
+            place.next_command(&context, std::slice::from_ref(&sample)),
+            format!("foreglow advise {quoted} --deadline 30m")
+        );
         let mut larger = sample.clone();
         (larger.sampling_rate, larger.completion_time_secs) = (0.2, Some(4.9));
         let mut other = sample.clone();
