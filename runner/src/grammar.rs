@@ -206,8 +206,9 @@ fn list<T: PartialEq>(text: &str, parse: fn(&str) -> Result<T, String>) -> Resul
 /// The address of a collector or planner without its end; `http://` where it has no scheme: `localhost:8787`.
 pub fn url(text: &str) -> Result<String, String> {
     let wrong = || format!("{text:?} is no address of a collector; give one such as http://127.0.0.1:8787");
-    let text = text.trim().split(['#', '?']).next().unwrap_or_default().trim_end_matches('/');
+    let text = text.trim().split(['#', '?']).next().unwrap_or_default();
     let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
+    let rest = rest.trim_end_matches('/');
     let url = format!("{scheme}://{rest}");
     let host = rest.split('/').next().unwrap_or_default();
     // A name alone is more likely a slip than a host.

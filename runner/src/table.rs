@@ -1,6 +1,6 @@
 //! Human-readable tables: aligned columns under a header.
 
-use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width};
 use foreglow_shared::printable;
 
 /// A single line under the header.
@@ -8,6 +8,8 @@ const UNDER_THE_HEADER: TableStyle = TableStyle::new().header_separator(LineStyl
 
 /// Narrowest layout; a table in fewer columns is unreadable.
 const NARROWEST: u16 = 40;
+/// Narrower terminals get narrower gaps between the columns.
+const WIDE: u16 = 80;
 
 /// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,19 +35,35 @@ fn table_in(width: Option<u16>, columns: &[(&str, Align)], rows: impl IntoIterat
     let mut table = Table::new();
     table.load_style(UNDER_THE_HEADER);
     if let Some(width) = width {
-        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width.max(NARROWEST));
+        // The line under the header is one column longer than the rest.
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width.max(NARROWEST) - 1);
     }
     table.set_header(columns.iter().map(|(name, _)| printable(name)));
-    // Names in samples are other people's: they may hold anything.
-    table.add_rows(rows.into_iter().map(|row| row.iter().map(|cell| printable(cell)).collect::<Vec<String>>()));
-    for (column, (_, align)) in table.column_iter_mut().zip(columns) {
-        column.set_padding((0, 2));
+    // Names in samples come from other users and may contain anything.
+    let rows: Vec<Vec<String>> = rows.into_iter().map(|row| row.iter().map(|cell| printable(cell)).collect()).collect();
+    let gap = if width.is_some_and(|width| width < WIDE) { 1 } else { 2 };
+    let longest_words: Vec<u16> =
+        (0..columns.len()).map(|column| longest_word(columns[column].0, &rows, column)).collect();
+    table.add_rows(rows);
+    for ((column, (_, align)), word) in table.column_iter_mut().zip(columns).zip(longest_words) {
+        column.set_padding((0, gap));
+        if width.is_some() {
+            // Cells are wrapped between words, not within them.
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(word + gap)));
+        }
         column.set_cell_alignment(match align {
             Align::Left => CellAlignment::Left,
             Align::Right => CellAlignment::Right,
         });
     }
     table.lines().flat_map(|line| [line.trim_end().to_owned(), "\n".to_owned()]).collect()
+}
+
+/// Letters of the longest word in a column.
+fn longest_word(header: &str, rows: &[Vec<String>], column: usize) -> u16 {
+    let cells = rows.iter().filter_map(|row| row.get(column)).map(String::as_str);
+    let words = cells.chain([header]).flat_map(str::split_whitespace);
+    words.map(|word| u16::try_from(word.chars().count()).unwrap_or(u16::MAX)).max().unwrap_or(1).min(NARROWEST)
 }
 
 /// Renders rows under a header as CSV.
