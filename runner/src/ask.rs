@@ -116,7 +116,9 @@ pub fn read_files(files: &[PathBuf]) -> anyhow::Result<Vec<Sample>> {
 fn before_cut_line(bytes: &[u8], line: u64) -> Option<&[u8]> {
     let end = bytes.iter().rposition(|byte| *byte == b'\n')? + 1;
     let lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
-    (line == lines + 1 && bytes.len() > end && bytes[end..].starts_with(b"{")).then(|| &bytes[..end])
+    // Anything else that is wrong with the line is the user's to correct.
+    let is_cut = serde_json::from_slice::<serde_json::Value>(&bytes[end..]).is_err_and(|error| error.is_eof());
+    (line == lines + 1 && is_cut).then(|| &bytes[..end])
 }
 
 fn read_store(path: Option<&Path>) -> anyhow::Result<Vec<Sample>> {

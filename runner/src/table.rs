@@ -35,13 +35,12 @@ fn table_in(width: Option<u16>, columns: &[(&str, Align)], rows: impl IntoIterat
     let mut table = Table::new();
     table.load_style(UNDER_THE_HEADER);
     if let Some(width) = width {
-        // The line under the header is one column longer than the rest.
-        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width.max(NARROWEST) - 1);
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width.max(NARROWEST));
     }
     table.set_header(columns.iter().map(|(name, _)| printable(name)));
     // Names in samples come from other users and may contain anything.
     let rows: Vec<Vec<String>> = rows.into_iter().map(|row| row.iter().map(|cell| printable(cell)).collect()).collect();
-    let gap = if width.is_some_and(|width| width < WIDE) { 1 } else { 2 };
+    let gap = if width.is_some_and(|width| width < WIDE) { 0 } else { 2 };
     let longest_words: Vec<u16> =
         (0..columns.len()).map(|column| longest_word(columns[column].0, &rows, column)).collect();
     table.add_rows(rows);
