@@ -70,8 +70,8 @@ impl Forecast {
     }
 
     /// Returns the wall-clock time of consecutive runs; `None` if one of them is unknown.
-    pub fn wall(&self, runs: &[Run]) -> Option<Duration> {
-        let secs = runs.iter().map(|run| self.wall_secs(run)).sum::<Option<f64>>()?;
+    pub fn wall<'a>(&self, runs: impl IntoIterator<Item = &'a Run>) -> Option<Duration> {
+        let secs = runs.into_iter().map(|run| self.wall_secs(run)).sum::<Option<f64>>()?;
         Duration::try_from_secs_f64(secs).ok()
     }
 }
