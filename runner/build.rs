@@ -1,5 +1,5 @@
-//! Rebuilds the runner when an embedded part (the planner, the driver of the Spark engine) has changed, and records what
-//! `foreglow --version` prints.
+//! Rebuilds the runner when an embedded part (the planner, the driver of the Spark engine) has
+//! changed, and records what `foreglow --version` prints.
 
 use std::env;
 use std::fs;
@@ -17,8 +17,8 @@ const ROOT: &str = "..";
 fn main() {
     let mut parts: Vec<&str> = Vec::new();
     for (name, folder, file) in EMBEDDED {
-        // Cargo treats a missing watched path as changed and would rebuild the runner each time. Where the folder cannot
-        // be created, it does just that.
+        // Cargo treats a missing watched path as changed and would rebuild the runner each time.
+        // Where the folder cannot be created, it does just that.
         let _ = fs::create_dir_all(folder);
         println!("cargo::rerun-if-changed={folder}");
         // The stamp changes when files appear or disappear, and with it the code that embeds them.
@@ -34,8 +34,9 @@ fn main() {
     println!("cargo::rustc-env=FOREGLOW_BUILD_PARTS={}", listed(&parts));
 }
 
-/// The commit of the sources: `FOREGLOW_COMMIT` where a packager sets it, else what git says, else `unknown commit`. An
-/// unpacked archive has no `.git`; a repository around it is not asked, because its commit is another project's.
+/// The commit of the sources: `FOREGLOW_COMMIT` if a packager sets it, else what git says, else
+/// `unknown commit`. An unpacked archive has no `.git`; a repository around it is not asked, because
+/// its commit is another project's.
 fn commit() -> String {
     let set = env::var("FOREGLOW_COMMIT").ok().filter(|commit| is_plain(commit));
     let of_git = || {

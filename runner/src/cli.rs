@@ -1,5 +1,8 @@
 //! The command line: one subcommand a file of `commands`.
 
+#[cfg(test)]
+mod documents;
+
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
