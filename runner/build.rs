@@ -67,7 +67,7 @@ fn listed<T: AsRef<str>>(names: &[T]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-/// A number that changes with the names, sizes and times of the files in a folder.
+/// Returns a hash of the names, sizes and modification times of the files in a folder.
 fn stamp(folder: &Path) -> u64 {
     use std::hash::{DefaultHasher, Hash as _, Hasher as _};
     let mut hasher = DefaultHasher::new();
