@@ -15,7 +15,8 @@ fail() { printf 'package: %s\n' "$*" >&2; exit 2; }
 [ -x "$FOREGLOW" ] || fail "$FOREGLOW is missing; run \`make build\` first"
 VERSION=$("$FOREGLOW" -V | cut -d' ' -f2)
 readonly VERSION
-readonly NAME=foreglow-$VERSION-$(uname -m)-linux-gnu
+NAME=foreglow-$VERSION-$(uname -m)-linux-gnu
+readonly NAME
 
 rm -rf "$STAGE"
 mkdir -p "$OUT" "$STAGE/bin" "$STAGE/share/bash-completion/completions" "$STAGE/share/zsh/vendor-completions" \
@@ -30,8 +31,10 @@ cp README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "$STAGE/"
 tar -czf "$OUT/$NAME.tar.gz" --owner=0 --group=0 --transform "s,^\.,$NAME," -C "$STAGE" .
 cargo deb --no-build --no-strip --package foreglow-runner --output "$OUT/foreglow_${VERSION}_$(dpkg --print-architecture).deb"
 if [ -z "${SKIP_SBOM:-}" ]; then
-  cargo cyclonedx --format json --manifest-path runner/Cargo.toml --override-filename foreglow.cdx
-  mv runner/foreglow.cdx.json "$OUT/$NAME.cdx.json"
+  # It writes one file for each member of the workspace; the binary's is the runner's.
+  cargo cyclonedx --format json --target "$(uname -m)-unknown-linux-gnu" --override-filename foreglow.sbom
+  mv runner/foreglow.sbom.json "$OUT/$NAME.cdx.json"
+  find . -path ./target -prune -o -name foreglow.sbom.json -exec rm {} +
 fi
 cd "$OUT"
 rm -f SHA256SUMS
