@@ -1,4 +1,4 @@
-//! The command line: one subcommand a file of `commands`.
+//! Command line; each subcommand is a file of `commands`.
 
 use clap::{Parser, Subcommand};
 
@@ -19,8 +19,8 @@ const LONG_VERSION: &str = concat!(
     env!("FOREGLOW_BUILD_PARTS"),
 );
 
-/// Run a little, know the whole: predicts from a few short runs how long and how much money a CNN job takes on every
-/// cluster configuration, and which is the cheapest that meets the deadline.
+/// Run a little, know the whole: predicts the time and the cost of a CNN job on every cluster
+/// configuration from a few short runs, and recommends the cheapest that meets the deadline.
 #[derive(Debug, Parser)]
 #[command(name = "foreglow", version = VERSION, long_version = LONG_VERSION, max_term_width = 100)]
 pub struct Cli {

@@ -1,4 +1,4 @@
-//! What the CNN can run on, and what it runs on where nobody says: a real GPU, or else the processor.
+//! Devices that can run a CNN, and the default: a real GPU, or else the CPU.
 
 use std::fmt;
 use std::process::{Command, Stdio};
@@ -17,42 +17,42 @@ mod graphics;
 
 pub use graphics::UNSUPPORTED;
 
-/// A device, in the words of the executor's job description.
+/// A device, as encoded in an executor's assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// The processor, through Burn's native device.
+    /// The CPU, through Burn's native device.
     Cpu,
-    /// A graphics card, counted among its kind.
+    /// A discrete GPU, by its index among discrete GPUs.
     DiscreteGpu(usize),
-    /// Graphics in the processor, counted among its kind.
+    /// An integrated GPU, by its index among integrated GPUs.
     IntegratedGpu(usize),
-    /// A part of a graphics card in a virtual machine, counted among its kind.
+    /// A virtual GPU, by its index among virtual GPUs.
     VirtualGpu(usize),
-    /// A driver that computes graphics on the processor.
+    /// A software driver that renders on the CPU.
     Software,
 }
 
 /// An entry of `foreglow devices`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Adapter {
-    /// Its place in the list, for `--device`.
+    /// Position in the list, for `--device`.
     pub index: usize,
-    /// What its driver calls it.
+    /// Name reported by the driver.
     pub name: String,
-    /// `native`, `vulkan`, `metal`, `dx12`.
+    /// `native`, `vulkan`, `metal` or `dx12`.
     pub backend: String,
-    /// `cpu`, `discrete_gpu`, `integrated_gpu`, `virtual_gpu`, `software`.
+    /// `cpu`, `discrete_gpu`, `integrated_gpu`, `virtual_gpu` or `software`.
     pub kind: String,
-    /// Memory of the machine for the processor, MiB; graphics interfaces do not tell that of a GPU.
+    /// Main memory for the CPU, MiB; graphics interfaces do not report the memory of a GPU.
     pub memory_mib: Option<u64>,
-    /// What its driver says of itself.
+    /// Name and version of the driver.
     pub driver: Option<String>,
-    /// Its address on the PCI bus, such as `0000:01:00.0`, where its driver says it.
+    /// PCI bus address, such as `0000:01:00.0`, if the driver reports it.
     pub pci_bus_id: Option<String>,
-    /// Limits that decide whether a CNN fits; `None` for the processor.
+    /// Limits that decide whether a CNN fits; `None` for the CPU.
     pub limits: Option<Limits>,
-    /// Where the executor finds it.
+    /// Device for the executor's assignment.
     pub place: Place,
 }
 
@@ -61,15 +61,16 @@ pub struct Adapter {
 pub struct Limits {
     /// Largest buffer, MiB.
     pub buffer_mib: u64,
-    /// Largest buffer that one kernel can be given, MiB.
+    /// Largest buffer binding of a kernel, MiB.
     pub binding_mib: u64,
-    /// Invocations of one workgroup.
+    /// Invocations per workgroup.
     pub workgroup_invocations: u32,
-    /// Memory that a workgroup shares, KiB.
+    /// Shared memory per workgroup, KiB.
     pub workgroup_memory_kib: u32,
 }
 
-/// The device that a job runs on: one adapter, and all others of its make, which executors share out among them.
+/// Device of a job: one adapter, together with all others of the same model, which are shared out
+/// among the executors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
     adapter: Adapter,
@@ -78,49 +79,49 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// Where the executor of that number finds its device.
+    /// Returns the device of an executor.
     pub fn place(&self, executor: usize) -> Place {
         self.places[executor % self.places.len()]
     }
 
-    /// What each executor holds beside the processor, if it is hardware of its own.
+    /// Returns the name of each executor's accelerator, if the device is a GPU.
     pub fn accelerator(&self) -> Option<&str> {
         self.adapter.place.is_gpu().then_some(self.adapter.name.as_str())
     }
 
-    /// The graphics adapter that runs the CNN, hardware or software.
+    /// Returns the name of the graphics adapter that runs the CNN, hardware or software.
     pub fn adapter_name(&self) -> Option<&str> {
         (self.adapter.place != Place::Cpu).then_some(self.adapter.name.as_str())
     }
 
-    /// Addresses of its accelerators on the PCI bus, where their driver says them.
+    /// Returns the PCI bus addresses of the accelerators, as far as the driver reports them.
     pub fn pci_bus_ids(&self) -> &[String] {
         &self.pci_bus_ids
     }
 
-    /// Its place in the list.
+    /// Returns the position in the list.
     pub fn index(&self) -> usize {
         self.adapter.index
     }
 
-    /// What a person calls it.
+    /// Returns the name for messages.
     pub fn name(&self) -> &str {
         &self.adapter.name
     }
 
-    /// Whether the executors can be held to their memory.
+    /// Returns whether the memory of the executors can be limited.
     pub fn bounds_memory(&self) -> bool {
         self.adapter.place.is_native()
     }
 }
 
-/// What the person asked for with `--device`.
+/// Value of `--device`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Wish {
-    /// A real GPU if there is one, else the processor.
+    /// A real GPU if there is one, otherwise the CPU.
     #[default]
     Auto,
-    /// The processor.
+    /// The CPU.
     Cpu,
     /// A real GPU.
     Gpu,
@@ -164,12 +165,13 @@ impl Place {
         }
     }
 
-    /// Whether it is a piece of hardware of its own.
+    /// Returns whether the device is a hardware accelerator.
     pub fn is_gpu(self) -> bool {
         !matches!(self, Self::Cpu | Self::Software)
     }
 
-    /// Whether all of its memory is the process's: only then can the process be held to a bound.
+    /// Returns whether the device uses only the process's own memory, so that the memory can be
+    /// limited.
     pub fn is_native(self) -> bool {
         self == Self::Cpu
     }
@@ -186,18 +188,18 @@ impl Place {
     }
 }
 
-/// What went wrong on a device.
+/// Converts an error of a device to a message.
 pub fn failure(error: ExecutionError) -> anyhow::Error {
     match error {
         ExecutionError::DevicePoisoned { reason } => {
-            anyhow::anyhow!("the device was lost ({reason}); `foreglow devices` lists those that are there")
+            anyhow::anyhow!("the device was lost ({reason}); `foreglow devices` lists the available devices")
         }
         error => anyhow::anyhow!("the device failed: {error:?}"),
     }
 }
 
-/// The processor, then every graphics adapter in the driver's order, as a process of its own finds them: graphics drivers
-/// write to standard error as they please, and some crash.
+/// Lists the CPU and then every graphics adapter in the driver's order. A child process does the
+/// listing, because some graphics drivers write to standard error or crash.
 pub fn adapters() -> Vec<Adapter> {
     let found = std::env::current_exe().and_then(|program| {
         Command::new(program).args(["executor", "--adapters"]).stdin(Stdio::null()).stderr(Stdio::null()).output()
@@ -205,20 +207,21 @@ pub fn adapters() -> Vec<Adapter> {
     found.ok().and_then(|output| serde_json::from_slice(&output.stdout).ok()).unwrap_or_else(|| vec![processor()])
 }
 
-/// The adapters, as this process finds them.
+/// Lists the adapters in this process.
 pub fn probe() -> Vec<Adapter> {
     let mut found = vec![processor()];
     found.extend(graphics::adapters());
     found
 }
 
-/// Chooses what was wished for. Where that is a GPU by kind and not by name, all GPUs of its make are shared out.
+/// Selects the requested device. If a GPU is requested by kind rather than by name, all GPUs of the
+/// same model are used.
 ///
 /// # Errors
-/// There is no such device; the sentence lists those that there are.
+/// There is no such device; the message lists the available ones.
 pub fn choose(wish: &Wish) -> anyhow::Result<Chosen> {
     match wish {
-        // The driver is not asked where its answer does not matter: that takes a moment.
+        // Listing the adapters takes a moment, which the CPU does not need.
         Wish::Cpu => Ok(Chosen { adapter: processor(), places: vec![Place::Cpu], pci_bus_ids: Vec::new() }),
         _ => {
             if let (Wish::Auto, Some(reason)) = (wish, UNSUPPORTED.filter(|_| graphics::is_gpu_out_of_reach())) {
@@ -229,10 +232,10 @@ pub fn choose(wish: &Wish) -> anyhow::Result<Chosen> {
     }
 }
 
-/// The device of executors on a cluster, which are told by the cluster which GPU is theirs.
+/// Returns the device of executors on a cluster, which assigns the GPUs itself.
 ///
 /// # Errors
-/// A device was named: it is one of this machine.
+/// A specific device of this machine was requested.
 pub fn on_cluster(wish: &Wish) -> anyhow::Result<Chosen> {
     match wish {
         Wish::Auto | Wish::Cpu => choose(&Wish::Cpu),
@@ -248,7 +251,8 @@ pub fn on_cluster(wish: &Wish) -> anyhow::Result<Chosen> {
     }
 }
 
-/// The GPU that a cluster has assigned: its address is its place among those that the driver finds.
+/// Returns the GPU that a cluster has assigned; its address is its index among the GPUs of the
+/// driver.
 ///
 /// # Errors
 /// There is no such GPU.
@@ -265,10 +269,10 @@ pub fn assigned(address: &str) -> anyhow::Result<Place> {
     })
 }
 
-/// Chooses among these; see [`choose`].
+/// Selects among these adapters; see [`choose`].
 ///
 /// # Errors
-/// What was wished for is not among them.
+/// The requested device is not among them.
 pub fn pick(wish: &Wish, adapters: &[Adapter]) -> anyhow::Result<Chosen> {
     let best_gpu = || {
         let rank = |adapter: &&Adapter| match adapter.place {
@@ -283,7 +287,7 @@ pub fn pick(wish: &Wish, adapters: &[Adapter]) -> anyhow::Result<Chosen> {
         Wish::Auto => best_gpu(),
         Wish::Gpu => Some(best_gpu().ok_or_else(|| {
             unusable(UNSUPPORTED.map_or_else(
-                || "the graphics driver knows no GPU; use --device cpu, or install the GPU's Vulkan driver".to_owned(),
+                || "the graphics driver finds no GPU; use --device cpu, or install the GPU's Vulkan driver".to_owned(),
                 |reason| format!("{reason}; or use --device cpu"),
             ))
         })?),
@@ -317,14 +321,14 @@ fn named<'a>(entry: &str, adapters: &'a [Adapter]) -> Option<&'a Adapter> {
     }
 }
 
-/// Name of the processor.
+/// Returns the CPU model.
 pub fn processor_name() -> Option<String> {
     let info = std::fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = info.lines().find(|line| line.starts_with("model name"))?;
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// Hardware threads that this process may use.
+/// Returns the hardware threads that this process may use.
 pub fn processors() -> Option<u32> {
     std::thread::available_parallelism().ok().and_then(|count| u32::try_from(count.get()).ok())
 }
@@ -370,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_real_gpu_is_taken_before_the_processor_and_a_discrete_one_first() {
+    fn a_gpu_is_preferred_to_the_cpu_and_a_discrete_gpu_to_others() {
         let both = list(&[Place::Software, Place::IntegratedGpu(0), Place::DiscreteGpu(0)]);
         assert_eq!(pick(&Wish::Auto, &both).unwrap().place(0), Place::DiscreteGpu(0));
         let integrated = list(&[Place::IntegratedGpu(0)]);
@@ -378,18 +382,18 @@ mod tests {
     }
 
     #[test]
-    fn executors_share_out_the_gpus_of_one_make() {
+    fn executors_share_the_gpus_of_one_model() {
         let mut two = list(&[Place::DiscreteGpu(0), Place::DiscreteGpu(1)]);
-        assert_eq!(pick(&Wish::Auto, &two).unwrap().places, [Place::DiscreteGpu(0)], "two makes");
+        assert_eq!(pick(&Wish::Auto, &two).unwrap().places, [Place::DiscreteGpu(0)], "two models");
         two[2].name = two[1].name.clone();
         let chosen = pick(&Wish::Auto, &two).unwrap();
         assert_eq!([0, 1, 2].map(|executor| chosen.place(executor)), [0, 1, 0].map(Place::DiscreteGpu));
         let second = pick(&Wish::Entry("2".into()), &two).unwrap();
-        assert_eq!(second.places, [Place::DiscreteGpu(1)], "a GPU that was named is meant");
+        assert_eq!(second.places, [Place::DiscreteGpu(1)], "a GPU requested by number is the only one");
     }
 
     #[test]
-    fn a_software_adapter_is_no_gpu_and_is_taken_only_when_it_is_asked_for() {
+    fn a_software_adapter_is_used_only_on_request() {
         let software = list(&[Place::Software]);
         assert_eq!(pick(&Wish::Auto, &software).unwrap().place(0), Place::Cpu);
         assert!(pick(&Wish::Gpu, &software).unwrap_err().to_string().contains("use --device cpu"));
@@ -401,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_is_not_there_is_answered_with_those_that_are() {
+    fn a_missing_device_is_rejected_with_a_list_of_the_others() {
         let error = pick(&Wish::Entry("9".into()), &list(&[Place::Software])).unwrap_err();
         assert!(error.to_string().contains("1 Adapter Software"), "{error}");
     }
@@ -420,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn the_processor_is_always_listed_first() {
+    fn the_cpu_is_always_listed_first() {
         let found = probe();
         assert_eq!((found[0].place, found[0].kind.as_str()), (Place::Cpu, "cpu"));
     }

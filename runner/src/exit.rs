@@ -1,8 +1,8 @@
-//! Exit codes, and the one place where an error is printed.
+//! Exit codes and error output.
 
 use std::process::ExitCode;
 
-/// The input cannot be used: the person has to change it. Everything else that fails is the job's failure.
+/// Error in the user's input. All other errors are failures of the job.
 #[derive(Debug, Clone)]
 pub struct UnusableInput(pub String);
 
@@ -14,13 +14,13 @@ impl std::fmt::Display for UnusableInput {
 
 impl std::error::Error for UnusableInput {}
 
-/// An error with exit code 2 and this sentence.
+/// Returns an error with exit code 2 and this message.
 pub fn unusable(sentence: impl Into<String>) -> anyhow::Error {
     UnusableInput(sentence.into()).into()
 }
 
-/// Prints the error, if there is one, as one sentence, and says how the process ends: 0 done, 1 the job failed,
-/// 2 unusable input. A reader that has gone away (`foreglow … | head`) is no failure.
+/// Prints the error, if any, and returns the exit code: 0 done, 1 the job failed, 2 unusable input.
+/// A closed pipe on standard output (`foreglow … | head`) is not a failure.
 pub fn report(result: anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else { return ExitCode::SUCCESS };
     if error.chain().any(is_broken_pipe) {

@@ -1,13 +1,13 @@
-//! Ctrl-C: the first one lets the command end in order, the second one ends it at once.
+//! Ctrl-C: the first one ends the command gracefully, the second one immediately.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether somebody wants the command to end.
+/// Flag that asks the command to end.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt(Arc<AtomicBool>);
 
-/// The command was ended from outside; what was finished is kept.
+/// Error of an interrupted command; finished work is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interrupted;
 
@@ -20,11 +20,11 @@ impl std::fmt::Display for Interrupted {
 impl std::error::Error for Interrupted {}
 
 impl Interrupt {
-    /// One that SIGINT raises.
+    /// Returns a flag that SIGINT raises.
     pub fn on_ctrl_c() -> Self {
         let interrupt = Self::default();
         let raised = interrupt.clone();
-        // Without the thread, Ctrl-C ends the process at once, and its executors with it.
+        // Without the thread, Ctrl-C ends the process immediately, and its executors with it.
         let _ = std::thread::Builder::new().name("interrupt".into()).spawn(move || {
             let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
             runtime.block_on(async {
@@ -39,7 +39,7 @@ impl Interrupt {
         interrupt
     }
 
-    /// Whether it was raised.
+    /// Returns whether the flag was raised.
     pub fn is_raised(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -1,7 +1,8 @@
-//! `foreglow`: measures CNN jobs on small samples, collects the timing samples, and answers what the whole job takes.
+//! `foreglow`: measures CNN jobs on small samples, collects timing samples, and predicts the whole
+//! job.
 //!
-//! Standard output holds the answer alone; progress and logs go to standard error. Exit codes: 0 done, 1 the job failed,
-//! 2 unusable input.
+//! Standard output holds only the answer; progress and logs go to standard error. Exit codes: 0
+//! done, 1 the job failed, 2 unusable input.
 
 mod answer;
 mod ask;

@@ -1,4 +1,4 @@
-//! The question of a person: a deadline, the configurations to choose from, the memory, the prices.
+//! The user's question: deadline, budget, candidate configurations, memory and prices.
 
 use std::path::{Path, PathBuf};
 
@@ -7,29 +7,29 @@ use foreglow_shared::{DEFAULT_PROBABILITY, Observation, PriceSheet, Question};
 use crate::ask::{name, read_bytes};
 use crate::exit::unusable;
 
-/// More numbers in one list are a slip of the hand.
+/// Longest list of counts; longer lists are probably typing errors.
 const MAX_COUNTS: usize = 10_000;
 
-/// What is asked of the predictor.
+/// Question to the predictor.
 #[derive(Clone, Debug, clap::Args)]
 pub struct QuestionArgs {
-    /// The job must be done within this time: 90s, 5m, 1h30m
+    /// Deadline: 90s, 5m, 1h30m
     #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
     pub deadline: Option<f64>,
 
-    /// The job may cost at most this much, in the currency of the prices: 5, 0.25
+    /// Budget, in the currency of the prices: 5, 0.25
     #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
     pub budget: Option<f64>,
 
-    /// How probable it has to be that the deadline and the budget are kept: 0.9 or 90%
+    /// Required probability of meeting the deadline and the budget: 0.9 or 90%
     #[arg(long, value_name = "P", default_value_t = DEFAULT_PROBABILITY, value_parser = probability, allow_negative_numbers = true)]
     pub probability: f64,
 
-    /// Numbers of executors to choose from: 1-8 or 1,2,4 [default: 1 to the largest measured]
+    /// Candidate numbers of executors: 1-8 or 1,2,4 [default: 1 to the largest measured]
     #[arg(long, value_name = "LIST", value_parser = counts)]
     pub executors: Option<Counts>,
 
-    /// Numbers of cores per executor to choose from: 1-8 or 1,2,4 [default: 1 to the largest measured]
+    /// Candidate numbers of cores per executor: 1-8 or 1,2,4 [default: 1 to the largest measured]
     #[arg(long, value_name = "LIST", value_parser = counts)]
     pub cores: Option<Counts>,
 
@@ -40,21 +40,21 @@ pub struct QuestionArgs {
 /// What a configuration is charged for.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Bill {
-    /// Memory of each executor in MiB, for its price [default: the largest measured]
+    /// Memory per executor in MiB, for the price [default: the largest measured]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..))]
     pub memory: Option<u32>,
 
-    /// Price sheet, JSON [default: a published list price, named in the answer]
+    /// Price sheet, JSON [default: a published price list, named in the answer]
     #[arg(long, value_name = "FILE")]
     pub prices: Option<PathBuf>,
 }
 
-/// Numbers to choose from, ascending, each once.
+/// Distinct counts in ascending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts(pub Vec<u32>);
 
 impl QuestionArgs {
-    /// The question about these observations.
+    /// Returns the question about these observations.
     ///
     /// # Errors
     /// The price sheet cannot be read.
@@ -74,7 +74,7 @@ impl QuestionArgs {
 }
 
 impl Bill {
-    /// The question to start from, with this memory and these prices.
+    /// Returns the default question with this memory and these prices.
     ///
     /// # Errors
     /// The price sheet cannot be read.
@@ -91,14 +91,14 @@ impl Bill {
 /// Reads and checks a price sheet.
 ///
 /// # Errors
-/// It cannot be read, or is none.
+/// The file cannot be read, or is not a valid price sheet.
 pub fn read_prices(file: &Path) -> anyhow::Result<PriceSheet> {
     let bytes = read_bytes(file)?;
     let text = String::from_utf8_lossy(&bytes);
     PriceSheet::from_json(&text).map_err(|error| unusable(format!("{}: {error}", name(file))))
 }
 
-/// Reads a time that a person writes: `90`, `90s`, `5m`, `1h30m`.
+/// Parses a duration: `90`, `90s`, `5m`, `1h30m`.
 pub fn duration_secs(text: &str) -> Result<f64, String> {
     let secs = match text.trim().parse::<f64>() {
         Ok(secs) => Some(secs),
@@ -108,18 +108,18 @@ pub fn duration_secs(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "write a time above 0, such as 90s, 5m or 1h30m".to_owned())
 }
 
-/// Reads an amount of money.
+/// Parses an amount of money.
 pub fn money(text: &str) -> Result<f64, String> {
     let money = text.trim().parse::<f64>().ok().filter(|money| money.is_finite() && *money > 0.0);
     money.ok_or_else(|| "write an amount of money above 0, such as 5 or 0.25".to_owned())
 }
 
-/// Reads a probability: `0.9` or `90%`.
+/// Parses a probability: `0.9` or `90%`.
 fn probability(text: &str) -> Result<f64, String> {
     share(text).map_err(|_| "write a probability between 0 and 1, such as 0.9 or 90%".to_owned())
 }
 
-/// Reads a share of a whole: `0.02` or `2%`.
+/// Parses a fraction: `0.02` or `2%`.
 pub fn share(text: &str) -> Result<f64, String> {
     let number = |text: &str| text.trim().parse::<f64>().ok();
     let share = match text.trim().strip_suffix('%') {
@@ -131,7 +131,7 @@ pub fn share(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "write a share between 0 and 1, such as 0.02 or 2%".to_owned())
 }
 
-/// Reads numbers that a person lists: `1-8`, `1,2,4`, `1-4,8`.
+/// Parses a list of counts: `1-8`, `1,2,4`, `1-4,8`.
 pub fn counts(text: &str) -> Result<Counts, String> {
     let wrong = || "write numbers of 1 or more, such as 1-8 or 1,2,4".to_owned();
     let number = |text: &str| text.trim().parse::<u32>().ok().filter(|count| *count > 0).ok_or_else(wrong);
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_read_as_people_write_it() {
+    fn durations_are_parsed() {
         let times = [("90", 90.0), ("90s", 90.0), ("5m", 300.0), ("1h30m", 5400.0), ("1.5h", 5400.0), ("250ms", 0.25)];
         for (text, secs) in times {
             assert_eq!(duration_secs(text), Ok(secs), "{text}");
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probability_is_a_share_or_a_percentage() {
+    fn a_probability_is_a_fraction_or_a_percentage() {
         assert_eq!((probability("0.9"), probability("90%"), probability(" 97.5 %")), (Ok(0.9), Ok(0.9), Ok(0.975)));
         for text in ["", "0", "1", "100%", "90", "-0.1", "NaN", "sure"] {
             assert!(probability(text).is_err(), "{text}");
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_read_as_people_list_them() {
+    fn lists_of_counts_are_parsed() {
         assert_eq!(counts("1-4,8, 2"), Ok(Counts(vec![1, 2, 3, 4, 8])));
         for text in ["", "0", "4-1", "a", "1-", "1,,2", "-1", "1-4294967295"] {
             assert!(counts(text).is_err(), "{text}");

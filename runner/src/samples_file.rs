@@ -1,4 +1,4 @@
-//! The file that samples are appended to: a finished run is on the disk before the next one starts.
+//! The file to which samples are appended; a finished run is on disk before the next one starts.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -9,18 +9,17 @@ use foreglow_shared::{Sample, parse_line, write_jsonl};
 
 use crate::exit::unusable;
 
-/// An open file of samples, JSON Lines.
+/// An open sample file in JSON Lines.
 pub struct SamplesFile {
     path: PathBuf,
     file: File,
 }
 
 impl SamplesFile {
-    /// Opens a file, makes it where there is none, and reads what it holds. A last line that a crash cut short is
-    /// dropped.
+    /// Opens or creates a file and reads its samples. A last line truncated by a crash is removed.
     ///
     /// # Errors
-    /// The file cannot be opened, or a line of it is no sample.
+    /// The file cannot be opened, or a line is not a valid sample.
     pub fn open(path: &Path) -> anyhow::Result<(Self, Vec<Sample>)> {
         let shown = path.display();
         let file = OpenOptions::new()
@@ -52,7 +51,7 @@ impl SamplesFile {
         Ok((Self { path: path.to_owned(), file }, samples))
     }
 
-    /// Appends a sample and waits until the disk has it.
+    /// Appends a sample and waits until it is on disk.
     ///
     /// # Errors
     /// The disk is full or gone.
@@ -63,7 +62,7 @@ impl SamplesFile {
     }
 }
 
-/// A pipe or a terminal has no disk to wait for.
+/// Pipes and terminals cannot be synchronised.
 fn sync(file: &File) -> io::Result<()> {
     if file.metadata()?.is_file() { file.sync_data() } else { Ok(()) }
 }

@@ -1,20 +1,20 @@
-//! Tables for people: aligned columns under a header.
+//! Human-readable tables: aligned columns under a header.
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 
-/// One line, under the header.
+/// A single line under the header.
 const UNDER_THE_HEADER: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
-/// How a column is aligned.
+/// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// Words.
+    /// For text.
     Left,
-    /// Numbers.
+    /// For numbers.
     Right,
 }
 
-/// Writes rows under a header, each line ended by a newline. A row has one cell a column.
+/// Renders rows under a header, with a newline after each line. Each row needs one cell per column.
 pub fn table(columns: &[(&str, Align)], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(UNDER_THE_HEADER);
@@ -30,7 +30,7 @@ pub fn table(columns: &[(&str, Align)], rows: impl IntoIterator<Item = Vec<Strin
     table.lines().flat_map(|line| [line.trim_end().to_owned(), "\n".to_owned()]).collect()
 }
 
-/// Writes rows under a header as CSV.
+/// Renders rows under a header as CSV.
 pub fn csv(columns: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let invariant = "writing CSV to memory cannot fail, and each row has one cell a column";
     let mut writer = csv::Writer::from_writer(Vec::new());
@@ -41,7 +41,7 @@ pub fn csv(columns: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Str
     String::from_utf8(writer.into_inner().expect(invariant)).expect("cells are UTF-8")
 }
 
-/// A number for CSV and for programs; an unknown one is an empty cell.
+/// Formats a number for CSV; an unknown number is an empty cell.
 pub fn number(value: Option<f64>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }

@@ -124,7 +124,7 @@ fn a_too_large_request_is_rejected_before_its_body_is_sent() {
     let mut answer = Vec::new();
     std::io::BufReader::new(stream).read_until(b'}', &mut answer).unwrap();
     let answer = String::from_utf8_lossy(&answer);
-    assert!(answer.starts_with("HTTP/1.1 413 ") && answer.contains("one request may send 16 MiB"), "{answer}");
+    assert!(answer.starts_with("HTTP/1.1 413 ") && answer.contains("a request may have at most 16 MiB"), "{answer}");
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_port_in_use_is_reported_with_advice() {
     let answer = home.run(&["serve", "--listen", &address]);
     assert_eq!(answer.code, 2);
     let expected = format!(
-        "foreglow: {address} is in use by another program; end that one, or take a free port with --listen 127.0.0.1:0\n"
+        "foreglow: {address} is in use by another program; stop that program, or use a free port with --listen 127.0.0.1:0\n"
     );
     assert_eq!((answer.stdout.as_str(), answer.stderr), ("", expected));
 }
@@ -268,7 +268,7 @@ fn a_full_disk_rejects_samples_and_keeps_acknowledged_ones() {
     let many: String = (10..2000).map(|number| line(number) + "\n").collect();
     let (status, answer) = post(&server.url, &many);
     assert_eq!(status, 503, "{answer}");
-    assert!(answer.contains("nothing of this was stored"), "{answer}");
+    assert!(answer.contains("nothing was stored"), "{answer}");
     assert_eq!(get(&server.url, "/api/v1/samples"), (200, line(1) + "\n"));
     server.stop();
     let roomy = Serving::start(&home);
@@ -331,7 +331,11 @@ fn events_arrive_live_and_reconnecting_misses_none() {
     post(&server.url, &line(1));
     let mut live = listen(&server.url, "", "");
     post(&server.url, &[line(1), line(2), line(3)].join("\n"));
-    assert_eq!(read_events(&mut live, 2), [foreglow::id(2), foreglow::id(3)], "what was known is no news");
+    assert_eq!(
+        read_events(&mut live, 2),
+        [foreglow::id(2), foreglow::id(3)],
+        "samples before the connection are not sent"
+    );
     // Samples that another process writes into the same store are announced as well.
     let other = home.run(&["upload", SAMPLES, "--to", &Serving::start(&home).url]);
     assert_eq!(other.code, 0, "{}", other.stderr);

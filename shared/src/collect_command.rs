@@ -167,7 +167,7 @@ mod tests {
         said(r#","optimizer":"sgd""#, "--optimizer sgd --momentum 0");
         let adam = r#","optimizer":"adam","average_every":20,"average_optimizer_state":true"#;
         said(adam, "--optimizer adam --average-every 20 --average-optimizer-state");
-        assert_eq!(command(&context(3, "training", "")), None, "another program's");
+        assert_eq!(command(&context(3, "training", "")), None, "its optimiser is unknown");
         assert_eq!(command(&context(3, "inference", "")), None);
     }
 

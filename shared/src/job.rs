@@ -50,7 +50,7 @@ impl From<PeakMemory> for (u32, u32, u32) {
 /// One completed run, as the predictor sees it. A link stores it as an array of seven values, in
 /// the order of the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Row", into = "Row")]
+#[serde(from = "CompletedRow", into = "CompletedRow")]
 pub struct Observation {
     /// Executor processes, E.
     pub executors: u32,
@@ -68,10 +68,10 @@ pub struct Observation {
     pub startup_secs: Option<f64>,
 }
 
-type Row = (u32, u32, u32, u32, f64, f64, Option<f64>);
+type CompletedRow = (u32, u32, u32, u32, f64, f64, Option<f64>);
 
-impl From<Row> for Observation {
-    fn from(row: Row) -> Self {
+impl From<CompletedRow> for Observation {
+    fn from(row: CompletedRow) -> Self {
         Self {
             executors: row.0,
             cores_per_executor: row.1,
@@ -84,7 +84,7 @@ impl From<Row> for Observation {
     }
 }
 
-impl From<Observation> for Row {
+impl From<Observation> for CompletedRow {
     fn from(run: Observation) -> Self {
         (
             run.executors,

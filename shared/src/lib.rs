@@ -33,7 +33,7 @@ mod text;
 pub use crate::collect_command::collect_command;
 pub use crate::context::Context;
 pub use crate::csv::write_csv;
-pub use crate::foreign::{Extent, Field, ForeignTable, Mapping, Place, TableError, TimeUnit};
+pub use crate::foreign::{Extent, Field, FieldSource, ForeignTable, Mapping, TableError, TimeUnit};
 pub use crate::format::{format_duration, format_money, format_percent, format_probability, format_rate};
 pub use crate::job::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMemory, group_by_context};
 pub use crate::jsonl::{parse_line, write_jsonl};

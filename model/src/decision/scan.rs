@@ -163,7 +163,7 @@ struct Goal {
 }
 
 /// A block of a row.
-struct Part<'a> {
+struct Block<'a> {
     logs: &'a mut [f64],
     secs: &'a mut [f64],
     costs: &'a mut [f64],
@@ -171,7 +171,7 @@ struct Part<'a> {
 }
 
 /// Buffers for one row of a region.
-struct Row {
+struct RowBuffers {
     logs: Vec<f64>,
     secs: Vec<f64>,
     costs: Vec<f64>,
@@ -182,7 +182,7 @@ impl Scan<'_> {
     /// Scans every `step`-th row of a region.
     fn region(&mut self, region: &Region, step: usize) {
         let columns = region.columns.clone();
-        let mut row = Row::of(columns.len());
+        let mut row = RowBuffers::of(columns.len());
         let probability = self.question.probability;
         // The predicted time is the median, so probabilities up to 1/2 need no margin.
         let margin = (probability > 0.5).then(|| region.margin(probability));
@@ -219,7 +219,7 @@ impl Scan<'_> {
         (index, executors): (usize, u32),
         (block, places): (Range<usize>, Range<usize>),
         margin: Option<Margin>,
-        row: &mut Row,
+        row: &mut RowBuffers,
     ) {
         let mut part = row.part(block.clone());
         part.secs.copy_from_slice(part.logs);
@@ -244,8 +244,8 @@ impl Scan<'_> {
 
     /// Computes the goals of a block; infinite where a limit is missed. `logs` are ln of the times
     /// that must meet the limits, margin included.
-    fn goals(&self, executors: u32, columns: Range<usize>, part: &mut Part) {
-        let Part { secs, costs, goals, logs } = part;
+    fn goals(&self, executors: u32, columns: Range<usize>, part: &mut Block) {
+        let Block { secs, costs, goals, logs } = part;
         let (deadline, budget) = (self.question.deadline_secs, self.question.budget);
         goals.copy_from_slice(if self.is_by_time() { secs } else { costs });
         if let Some(deadline) = deadline {
@@ -259,14 +259,14 @@ impl Scan<'_> {
     }
 }
 
-impl Row {
+impl RowBuffers {
     fn of(width: usize) -> Self {
         let room = || vec![0.0; width];
         Self { logs: room(), secs: room(), costs: room(), goals: room() }
     }
 
-    fn part(&mut self, block: Range<usize>) -> Part<'_> {
-        Part {
+    fn part(&mut self, block: Range<usize>) -> Block<'_> {
+        Block {
             logs: &mut self.logs[block.clone()],
             secs: &mut self.secs[block.clone()],
             costs: &mut self.costs[block.clone()],
@@ -331,7 +331,7 @@ impl Stairs {
     }
 
     /// Keeps the points of a block that nothing in an earlier bin dominates.
-    fn keep(&mut self, executors: u32, cores: &[u32], part: &Part) {
+    fn keep(&mut self, executors: u32, cores: &[u32], part: &Block) {
         for (j, cores) in cores.iter().enumerate() {
             let (step, cost) = (self.step(part.logs[j]), part.costs[j]);
             if cost < self.least[step] {
@@ -353,7 +353,7 @@ impl Best<'_> {
         self.near.first().map_or(f64::MAX, |best| best.goal * (1.0 + SAME_MONEY))
     }
 
-    fn keep(&mut self, executors: u32, cores: &[u32], part: &Part) {
+    fn keep(&mut self, executors: u32, cores: &[u32], part: &Block) {
         let bound = self.bound();
         for (j, goal) in part.goals.iter().enumerate().filter(|(_, goal)| **goal <= bound) {
             let (goal, secs, configuration) = (*goal, part.secs[j], (executors, cores[j]));

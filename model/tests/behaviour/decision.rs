@@ -228,11 +228,11 @@ fn configurations_out_of_memory_are_never_recommended() {
         change(&mut job.incomplete[0]);
         job
     };
-    assert!(none(&with(|run| run.memory_per_executor_mib = 512)), "less memory than is asked about says nothing");
-    assert!(none(&with(|run| run.partition_size = 16)), "nor do larger partitions than those that complete");
-    assert!(none(&with(|run| run.cores_per_executor = 5)), "nor more cores");
-    assert!(!none(&with(|run| run.memory_per_executor_mib = 2048)), "more memory that was too little says all");
-    assert!(!none(&with(|run| run.sampling_rate = 1.0)), "whatever the sampling rate");
+    assert!(none(&with(|run| run.memory_per_executor_mib = 512)), "a run with less memory excludes nothing");
+    assert!(none(&with(|run| run.partition_size = 16)), "nor does one with larger partitions");
+    assert!(none(&with(|run| run.cores_per_executor = 5)), "nor one with more cores");
+    assert!(!none(&with(|run| run.memory_per_executor_mib = 2048)), "a run with more memory excludes all");
+    assert!(!none(&with(|run| run.sampling_rate = 1.0)), "at any sampling rate");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Which samples to collect next, and the command that collects them.
+//! Advice on which samples to collect next, with the commands.
 
 use std::path::Path;
 
@@ -15,10 +15,10 @@ use crate::exit::unusable;
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 
-/// Suggestions that a person still reads.
+/// Most suggestions in a table.
 const FEW: usize = 8;
 
-/// What to collect next.
+/// Samples to collect next.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AdviceAnswer {
     schema: u32,
@@ -34,7 +34,7 @@ pub struct AdviceAnswer {
 struct Row {
     #[serde(flatten)]
     suggestion: Suggestion,
-    /// `None` where this version cannot collect it.
+    /// `None` if this version cannot collect it.
     command: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl AdviceAnswer {
     /// Advises on a question about a job; `output` is the file that the commands collect into.
     ///
     /// # Errors
-    /// A question that has no answer.
+    /// The question has no answer.
     pub fn new(job: &Job, question: &Question, output: &Path) -> anyhow::Result<Self> {
         let advice = advise(job, question).map_err(|error| unusable(error.to_string()))?;
         let Advice { verdict, expected_saving, suggestions } = advice;
@@ -52,7 +52,7 @@ impl AdviceAnswer {
         Ok(Self { schema: SCHEMA, context, question, verdict, expected_saving, suggestions })
     }
 
-    /// The answer in a form.
+    /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
         match format {
             Format::Table => self.table(),
@@ -77,9 +77,7 @@ impl AdviceAnswer {
         }
         let left = self.suggestions.len().saturating_sub(FEW);
         if left > 0 {
-            text.push_str(&format!(
-                "… and {left} more that narrow it less for their time (--format csv has them all)\n"
-            ));
+            text.push_str(&format!("… and {left} more that narrow it less for their time (--format csv lists all)\n"));
         }
         let wanted = match self.verdict {
             Verdict::First { .. } => FEW,
@@ -89,7 +87,10 @@ impl AdviceAnswer {
         let commands: Vec<&str> = rows.take(wanted).filter_map(|row| row.command.as_deref()).collect();
         match commands.as_slice() {
             [] if wanted > 0 && !self.suggestions.is_empty() => {
-                text.push_str("\nForeglow cannot measure this job itself: run it so, and import the sample.\n");
+                text.push_str(
+                    "\nForeglow cannot measure this job itself: run it with this configuration, and import \
+                    the sample.\n",
+                );
             }
             [] => {}
             [command] => text.push_str(&format!("\nCollect the first, then ask again:\n  {command}\n")),
@@ -97,13 +98,14 @@ impl AdviceAnswer {
         }
         if !commands.is_empty() && self.context.engine == Engine::Spark {
             text.push_str(
-                "\nIf the samples are of a program of your own, run that so instead, and import its event log.\n",
+                "\nIf the samples are from your own program, run it with this configuration instead, and import its \
+                event log.\n",
             );
         }
         text
     }
 
-    /// Stop or go on, and why.
+    /// Returns whether to stop or go on, and why.
     fn headline(&self) -> String {
         let saving = self.expected_saving.map(|share| format_percent(share * 100.0));
         let what = if self.question.wants_speed() { "time" } else { "money" };
@@ -170,7 +172,7 @@ impl AdviceAnswer {
     }
 }
 
-/// The command that collects a sample; `None` of a job that `foreglow collect` cannot measure.
+/// Returns the command that collects a sample; `None` if `foreglow collect` cannot measure the job.
 fn command(context: &Context, suggestion: &Suggestion, output: &Path) -> Option<String> {
     let workload = &context.workload;
     let architecture = Architecture::named(&workload.model)?;

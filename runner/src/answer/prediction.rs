@@ -1,4 +1,4 @@
-//! The completion time of one configuration.
+//! Predicted completion time of one configuration.
 
 use foreglow_model::{Exclusion, Interval, Prediction, Predictor, Setting, Warning};
 use foreglow_shared::{Context, Job, PriceSheet, Question, Resources, format_duration, format_money, format_rate};
@@ -9,7 +9,7 @@ use crate::exit::unusable;
 use crate::output::Format;
 use crate::table::{csv, number};
 
-/// What a job takes on one configuration.
+/// Prediction for a job on one configuration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PredictionAnswer {
     schema: u32,
@@ -59,16 +59,16 @@ impl PredictionAnswer {
         })
     }
 
-    /// Why there is no time, where there is none.
+    /// Fails with the reason if no time is known.
     pub fn check(&self) -> anyhow::Result<()> {
         if self.completion_time_secs.is_some() {
             return Ok(());
         }
         let reasons: Vec<String> = self.warnings.iter().map(ToString::to_string).collect();
-        anyhow::bail!("the samples cannot say how long this takes: {}", reasons.join("; "))
+        anyhow::bail!("the samples are not enough to predict this time: {}", reasons.join("; "))
     }
 
-    /// The answer in a form.
+    /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
         match format {
             Format::Table => self.table(),
@@ -91,7 +91,7 @@ impl PredictionAnswer {
         let memory = self.memory_per_executor_mib;
         line(
             "configuration",
-            format!("{}, {memory} MiB for each executor", configuration(self.executors, self.cores_per_executor)),
+            format!("{}, {memory} MiB per executor", configuration(self.executors, self.cores_per_executor)),
         );
         line("sampling rate", format_rate(self.sampling_rate));
         line("predicted by", "Foreglow's own predictor".to_owned());

@@ -1,4 +1,4 @@
-//! `foreglow advise`: which samples to collect next.
+//! `foreglow advise`: advice on which samples to collect next.
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +7,8 @@ use crate::ask::Source;
 use crate::output::{self, Format};
 use crate::question::QuestionArgs;
 
-/// Find out which samples to collect next, by how much each would narrow the decision for the time it takes, and when to
-/// stop.
+/// Recommend which samples to collect next, by how much each narrows the decision for the time it
+/// takes, and when to stop.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -17,12 +17,12 @@ pub struct Args {
     #[command(flatten)]
     question: QuestionArgs,
 
-    /// File that the printed command collects into [default: the file of samples where it is one of JSON Lines, or
-    /// samples.jsonl]
+    /// File that the printed command collects into [default: the sample file if it is JSON Lines,
+    /// otherwise samples.jsonl]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Form of the answer
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

@@ -1,4 +1,4 @@
-//! `foreglow collect`: a grid of configurations, a timing sample each.
+//! `foreglow collect`: measures a grid of configurations.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,10 +25,10 @@ use crate::samples_file::SamplesFile;
 use crate::sweep::{self, Budget, Forecast, Grid, Limits, Tally};
 use crate::upload::send_or_keep;
 
-/// Runs of a combination that a precision is sought with, where the person names no number.
+/// Default of `--repeat` with `--precision`.
 const MOST_REPEATS: u32 = 20;
 
-/// Measure a CNN job on every combination of the given configurations and keep the timing samples
+/// Measure a CNN job on a grid of configurations and save the timing samples
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -46,71 +46,71 @@ pub struct Args {
     #[command(flatten)]
     budget: BudgetArgs,
 
-    /// File that each sample is appended to as soon as its run ends, JSON Lines. Runs that it holds already are not
-    /// repeated
+    /// File to append each sample to as soon as its run ends, JSON Lines. Runs already in the file
+    /// are not repeated
     #[arg(long, value_name = "FILE", default_value = "samples.jsonl")]
     output: PathBuf,
 
-    /// Collector that each sample is sent to as well, such as http://127.0.0.1:8787
+    /// Collector to send each sample to as well, such as http://127.0.0.1:8787
     #[arg(long, value_name = "URL")]
     upload: Option<String>,
 
-    /// List the runs with the time and money that each is expected to take, and end
+    /// List the runs with their expected time and cost, and exit
     #[arg(long)]
     dry_run: bool,
 
-    /// How the samples, or with --dry-run the runs, are printed
+    /// Output format of the samples, or of the runs with --dry-run
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// The grid.
+/// Dimensions of the grid.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Configurations")]
 struct GridArgs {
-    /// Executor processes, E
+    /// Numbers of executors (processes), E
     #[arg(long, value_name = "E,…", value_delimiter = ',', default_value = "1,2")]
     executors: Vec<u32>,
 
-    /// Threads of an executor, C
+    /// Threads per executor, C
     #[arg(long, value_name = "C,…", value_delimiter = ',', default_value = "1,2")]
     cores: Vec<u32>,
 
-    /// Upper bounds on an executor's memory, MiB [default: 2048]
+    /// Memory limits of an executor, MiB [default: 2048]
     #[arg(long, value_name = "MIB,…", value_delimiter = ',')]
     memory: Vec<u32>,
 
-    /// Images of one task, P [default: 8, or a mini-batch to train]
+    /// Images per task, P [default: 8, or a mini-batch for training]
     #[arg(long, value_name = "P,…", value_delimiter = ',')]
     partition_size: Vec<u32>,
 
-    /// Shares of the images, above 0 and at most 1
+    /// Sampling rates, above 0 and at most 1
     #[arg(long, value_name = "SR,…", value_delimiter = ',', default_value = "0.01,0.1")]
     sampling_rate: Vec<f64>,
 
-    /// Runs of each combination; with --precision at most so many [default: 1, with --precision 20]
+    /// Runs of each combination; with --precision the maximum [default: 1, with --precision 20]
     #[arg(long, value_name = "N")]
     repeat: Option<u32>,
 
-    /// Repeat each combination until its median is known to so much: 2%. It lies in the interval with a probability of 95 %,
-    /// which takes 6 runs or more
+    /// Repeat each combination until the 95 % confidence half-width is below this share of the
+    /// median, such as 2%; this takes at least 6 runs
     #[arg(long, value_name = "SHARE", value_parser = share, allow_negative_numbers = true)]
     precision: Option<f64>,
 }
 
-/// What the sweep may take.
+/// Budget of the sweep.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Budget")]
 struct BudgetArgs {
-    /// Make no run that would not end within this time from the start: 90s, 10m, 1h30m
+    /// Skip runs that would not end within this time from the start: 90s, 10m, 1h30m
     #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
     budget_time: Option<f64>,
 
-    /// Make no run that would cost more than is left of this, in the currency of the prices: 0.5
+    /// Skip runs that would exceed this budget, in the currency of the prices: 0.5
     #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
     budget_money: Option<f64>,
 
-    /// Price sheet, JSON [default: a published list price]
+    /// Price sheet, JSON [default: a published price list]
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
 }
@@ -167,7 +167,7 @@ impl GridArgs {
     }
 }
 
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let (job, workloads) = args.engine.job_and_workloads(&args.workload)?;
     let (job, workloads) = args.training.job_and_workloads(job, workloads, &args.workload)?;
@@ -189,7 +189,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     warn(&job, engine.processors(), slots, !args.grid.memory.is_empty(), &progress);
     if runs.len() < all.len() {
         let (done, of, file) = (all.len() - runs.len(), all.len(), args.output.display());
-        progress.line(&format!("{done} of {of} runs are in {file} already"));
+        progress.line(&format!("{done} of {of} runs are already in {file}"));
     }
     if let Engine::Spark(spark) = &engine {
         spark.check(&job, runs.iter().map(|run| &run.configuration))?;
@@ -228,7 +228,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Err(error) if error.is::<Interrupted>() => {
             let (kept, of) = (samples.len(), runs.len());
             anyhow::bail!(
-                "interrupted: {kept} of {of} runs are kept in {shown}; the same command goes on with the rest"
+                "interrupted: {kept} of {of} runs are saved in {shown}; the same command continues with the rest"
             )
         }
         other => other?,
@@ -247,19 +247,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs that were not made, and why.
+/// Reports the runs that were not made.
 fn say(Tally { precise, over_budget }: Tally) {
     if precise > 0 {
-        eprintln!("{precise} runs were not needed: the medians of their combinations are known well enough");
+        eprintln!("{precise} runs were skipped: the medians of their combinations are precise enough");
     }
     if over_budget > 0 {
-        eprintln!(
-            "{over_budget} runs do not fit into what is left of the budget; the same command goes on with them in another one"
-        );
+        eprintln!("{over_budget} runs exceed the remaining budget; the same command makes them with a new budget");
     }
 }
 
-/// The sample file and what it holds. A dry run makes no file.
+/// Opens the sample file and reads its samples. A dry run creates no file.
 fn open(args: &Args) -> anyhow::Result<(Option<SamplesFile>, Vec<Sample>)> {
     if args.dry_run && !args.output.exists() {
         return Ok((None, Vec::new()));
@@ -268,7 +266,8 @@ fn open(args: &Args) -> anyhow::Result<(Option<SamplesFile>, Vec<Sample>)> {
     Ok((Some(file), known))
 }
 
-/// Sends a sample to the collector. One that is down stops no sweep: the sample is in the file.
+/// Sends a sample to the collector. A failure does not stop the sweep, because the sample is in the
+/// file.
 fn upload(url: &str, sample: &Sample, progress: &Progress) {
     if let Err(error) = send_or_keep(url, std::slice::from_ref(sample)) {
         progress.line(&format!("warning: {error:#}"));

@@ -1,4 +1,4 @@
-//! `foreglow demo`: the main job, with no arguments.
+//! `foreglow demo`: the main job, without arguments.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -22,53 +22,55 @@ use crate::question::{Bill, duration_secs};
 use crate::store::{Filter, Store};
 use crate::sweep::{self, Forecast, Limits, Run};
 
-/// What is measured on small samples: executors and cores per executor.
+/// Executors and cores per executor that are measured on small samples.
 const GRID: [(u32, u32); 3] = [(1, 1), (1, 2), (2, 1)];
-/// What is predicted only, and measured afterwards to see how well.
+/// Configuration held out of the fit, predicted, and measured to check the prediction.
 const LEFT_OUT: (u32, u32) = (2, 2);
 const SMALL_RATES: [f64; 2] = [0.01, 0.1];
 const REPEAT: u32 = 3;
-/// The deadline where the person names none, between what the fastest configuration keeps (0) and one core's time (1).
+/// Default deadline, as a position between the fastest configuration's time (0) and one core's time
+/// (1).
 const DEADLINE_PLACE: f64 = 0.5;
 
-/// Measure a real CNN here on small samples, predict the whole job, check the prediction, and open the planner on it
+/// Measure a real CNN here on small samples, predict the whole job, check the prediction, and open
+/// the planner
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     workload: WorkloadArgs,
 
-    /// Images of one task, P
+    /// Images per task, P
     #[arg(long, value_name = "P", default_value_t = 8)]
     partition_size: u32,
 
-    /// The job must be done within this time: 90s, 5m, 1h30m [default: half-way from the fastest to one core]
+    /// Deadline: 90s, 5m, 1h30m [default: half-way between the fastest configuration and one core]
     #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
     deadline: Option<f64>,
 
     #[command(flatten)]
     bill: Bill,
 
-    /// End after the answer instead of serving the planner
+    /// Exit after the answer instead of serving the planner
     #[arg(long)]
     once: bool,
 
-    /// Address of the planner [default: 127.0.0.1:8787, or a free port where that is taken]
+    /// Address of the planner [default: 127.0.0.1:8787, or a free port if that is in use]
     #[arg(long, value_name = "ADDRESS", value_parser = serve::address)]
     listen: Option<SocketAddr>,
 
-    /// Store that keeps the samples [default: one file in the user's data folder]
+    /// Store for the samples [default: a file in the user's data folder]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
 
-    /// Form of the answer
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Measures, predicts, checks, answers, and serves.
+/// Measures, predicts, checks, answers and serves.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     at_least_one("--partition-size", args.partition_size)?;
-    // The address first: a port in use is better known before the measuring than after it.
+    // Binds the address first, so that a port in use is reported before the measurement.
     let collector = if args.once { None } else { Some(listen(args.listen)?) };
     let job = args.workload.job()?;
     check_sizes(&job, &[LEFT_OUT.0], &[args.partition_size])?;
@@ -88,7 +90,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let predicted = fit(&without(bench.known()?, LEFT_OUT))?.predict(whole);
     let checked = bench.measure("The whole job, to check the prediction", &bench.whole())?;
 
-    // The answer knows all that the planner knows.
+    // The answer uses the same samples as the planner.
     let known = bench.known()?;
     let predictor = fit(&known)?;
     let mut question = args.bill.about(&known.observations)?;
@@ -97,7 +99,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     question.what_if = decision.what_if().unwrap_or(question.what_if);
     let planner = collector.as_ref().map_or_else(|| serve::DEFAULT_PLANNER.to_owned(), Collector::url);
     let samples = bench.samples(&known.context)?;
-    // The whole grid of `evaluate` takes longer than all else here.
+    // The full grid of `evaluate` would take longer than the rest of the demo.
     let scenarios = ScenarioTableAnswer::new(&known, Grid::Linear, &|_, _| {})?;
     let link = link(known, question, &planner);
     let answer = DemoAnswer::new(samples, scenarios, decision, Check::new(&predicted, &checked), link);
@@ -117,7 +119,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// The place where the job is measured and its samples are kept.
+/// The job to measure, and the store for its samples.
 struct Bench<'a> {
     job: &'a engine::Job,
     partition_size: u32,
@@ -134,7 +136,7 @@ impl Bench<'_> {
         prepare(self.job, &self.progress)
     }
 
-    /// The runs from which the predictor learns, cheap ones first.
+    /// Returns the runs to learn from, in ascending order of work.
     fn small(&self) -> Vec<Run> {
         let mut runs = Vec::new();
         for sampling_rate in SMALL_RATES {
@@ -145,7 +147,8 @@ impl Bench<'_> {
         runs
     }
 
-    /// The whole job: first on the configuration that was left out, then on the others for the scenario table.
+    /// Returns the runs of the whole job: the held-out configuration first, then the others for the
+    /// scenario table.
     fn whole(&self) -> Vec<Run> {
         let mut configurations = vec![LEFT_OUT];
         configurations.extend(GRID);
@@ -157,7 +160,7 @@ impl Bench<'_> {
         Run { workload: self.job.workload.clone(), configuration, sampling_rate, repetition }
     }
 
-    /// Measures the runs and keeps each sample at once; gives the first of them.
+    /// Makes the runs, saves each sample at once, and returns the first.
     fn measure(&mut self, what: &str, runs: &[Run]) -> anyhow::Result<Sample> {
         self.progress.line(&format!("\n{what}: {} runs", runs.len()));
         let mut first = None;
@@ -174,7 +177,7 @@ impl Bench<'_> {
         let mut engine = Engine::Local;
         match sweep::sweep(&mut engine, job, runs, plan, interrupt, &mut |step| progress.step(&step), &mut keep) {
             Err(error) if error.is::<Interrupted>() => anyhow::bail!(
-                "interrupted: what was measured is kept in {}; `foreglow demo` measures anew",
+                "interrupted: finished runs are saved in {}; `foreglow demo` starts again",
                 store.path().display()
             ),
             other => drop(other?),
@@ -182,7 +185,8 @@ impl Bench<'_> {
         first.context("there was nothing to measure")
     }
 
-    /// What the store knows of this job, today's runs and earlier ones: the same that the planner shows.
+    /// Returns all runs of this job in the store, including earlier ones, as the planner shows
+    /// them.
     fn known(&self) -> anyhow::Result<Job> {
         let host = self.job.host();
         let mut jobs = group_by_context(&self.store.samples(&Filter::default())?).into_iter();
@@ -191,7 +195,7 @@ impl Bench<'_> {
                 && job.context.host == host
                 && job.context.accelerator.as_deref() == self.job.device.accelerator()
         };
-        jobs.find(is_this_job).context("the store lost what was measured")
+        jobs.find(is_this_job).context("the measured samples are missing in the store")
     }
 
     fn samples(&self, context: &Context) -> anyhow::Result<Vec<Sample>> {
@@ -214,7 +218,7 @@ fn listen(wanted: Option<SocketAddr>) -> anyhow::Result<Collector> {
     }
 }
 
-/// The job as if a configuration had never run, in an earlier demo either.
+/// Returns the job without the runs of a configuration, including those of earlier demos.
 fn without(job: Job, (executors, cores): (u32, u32)) -> Job {
     let other = |run: &Observation| (run.executors, run.cores_per_executor) != (executors, cores);
     Job { observations: job.observations.into_iter().filter(other).collect(), ..job }
@@ -224,8 +228,8 @@ fn link(job: Job, question: Question, planner: &str) -> String {
     View { job, question, pins: Vec::new(), left_out: LeftOut::default() }.to_link(planner)
 }
 
-/// A deadline that the fastest configuration keeps with this probability and slower ones miss, where they are that much
-/// slower; in whole seconds where there are some.
+/// Returns a deadline that the fastest configuration meets with this probability and slower ones
+/// miss, if the difference is large enough. Rounded up to whole seconds from 10 s on.
 fn usual_deadline_secs(predictor: &Predictor, probability: f64) -> Option<f64> {
     let predict = |(executors, cores_per_executor)| {
         predictor.predict(Setting { executors, cores_per_executor, sampling_rate: 1.0 })

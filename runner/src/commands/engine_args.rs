@@ -1,4 +1,4 @@
-//! What runs the executors, as arguments.
+//! Arguments that select the engine.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::sweep::{Run, by_configuration};
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Engine")]
 pub struct EngineArgs {
-    /// What runs the executors: processes on this machine, or an Apache Spark cluster
+    /// Engine that runs the executors: processes on this machine, or an Apache Spark cluster
     #[arg(long, value_enum, default_value_t)]
     engine: Kind,
 
@@ -22,24 +22,25 @@ pub struct EngineArgs {
     #[arg(long, value_name = "URL", required_if_eq("engine", "spark"))]
     master: Option<Master>,
 
-    /// Address of the page of a standalone master, which tells its capacity; none for no check [default: port 8080 of the
-    /// master]
+    /// Web UI of a standalone master, for the capacity check; none to skip the check [default: port
+    /// 8080 of the master]
     #[arg(long, value_name = "URL", requires = "master")]
     master_ui: Option<String>,
 
-    /// Spark's folder [default: SPARK_HOME, or that of spark-submit or of the Python package pyspark]
+    /// Spark's folder [default: SPARK_HOME, or that of spark-submit or of the Python package
+    /// pyspark]
     #[arg(long, value_name = "DIR", requires = "master")]
     spark_home: Option<PathBuf>,
 
-    /// One more of Spark's properties, such as spark.yarn.queue=research; repeat for several
+    /// Additional Spark property, such as spark.yarn.queue=research; may be repeated
     #[arg(long, value_name = "KEY=VALUE", requires = "master", value_parser = property)]
     spark_conf: Vec<(String, String)>,
 
-    /// Where the workers have foreglow [default: Spark sends it to them]
+    /// Path of foreglow on the workers [default: Spark ships it]
     #[arg(long, value_name = "PATH", requires = "master")]
     worker_program: Option<PathBuf>,
 
-    /// Folder in which Spark's event logs are kept
+    /// Folder in which to keep Spark's event logs
     #[arg(long, value_name = "DIR", requires = "master")]
     event_logs: Option<PathBuf>,
 }
@@ -52,10 +53,11 @@ enum Kind {
 }
 
 impl EngineArgs {
-    /// The job, for the machines of this engine, with every combination of the image sizes and batch sizes.
+    /// Returns the job for the machines of this engine, with every combination of image size and
+    /// batch size.
     ///
     /// # Errors
-    /// An argument is unusable, or the machines of a cluster do not see the images.
+    /// An argument is invalid, or the machines of a cluster cannot access the images.
     pub fn job_and_workloads(&self, workload: &WorkloadArgs) -> anyhow::Result<(Job, Vec<Workload>)> {
         let Some(master) = self.spark_master() else { return workload.job_and_workloads() };
         let (job, workloads) = workload.job_and_workloads_on_cluster()?;
@@ -63,14 +65,14 @@ impl EngineArgs {
         if only_here && !master.is_loopback() {
             let noun = job.source.noun();
             return Err(unusable(format!(
-                "the drawn {noun} are on this machine only; give --data, or --cache-dir, a folder that every worker sees under \
-                 the same path"
+                "the generated {noun} are on this machine only; give --data, or a --cache-dir that every worker has \
+                at the same path"
             )));
         }
         Ok((job, workloads))
     }
 
-    /// The engine, ready to be asked.
+    /// Creates the engine.
     ///
     /// # Errors
     /// Spark or Java is missing.
@@ -87,7 +89,8 @@ impl EngineArgs {
         Ok(Engine::Spark(Box::new(spark)))
     }
 
-    /// The order in which the runs cost least: the start of a Spark application takes longer than many a run.
+    /// Returns the runs in the order that costs least: starting a Spark application takes longer
+    /// than many runs.
     pub fn order(&self, runs: Vec<Run>) -> Vec<Run> {
         match self.engine {
             Kind::Local => runs,

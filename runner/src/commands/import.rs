@@ -1,4 +1,4 @@
-//! `foreglow import`: timing samples from Spark's event logs and from other files of samples.
+//! `foreglow import`: timing samples from Spark event logs and other sample files.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,26 +14,27 @@ use crate::output::{self, Format};
 use crate::sample_table;
 use crate::samples_file::SamplesFile;
 
-/// Turn Spark's event logs, CSV or JSON Lines into timing samples.
+/// Convert Spark event logs, CSV or JSON Lines to timing samples.
 ///
-/// A log says what ran where and for how long. Which CNN, how many images and what share of them it does not say: runs of
-/// Foreglow's own carry that as properties `spark.foreglow.*`, and for others the flags below say it.
+/// A log records what ran where and for how long, but not the CNN, the number of images and the
+/// sampling rate. Foreglow's own runs record these as properties `spark.foreglow.*`; for other
+/// runs, give them with the options below.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Event logs, plain or compressed, folders of them, samples as CSV or JSON Lines, `-` for standard input, or the
-    /// address of a history server, such as http://host:18080
+    /// Event logs, plain or compressed, or folders of them; samples as CSV or JSON Lines; `-` for
+    /// standard input; or the URL of a history server, such as http://host:18080
     #[arg(value_name = "FILE|FOLDER|URL", required = true)]
     inputs: Vec<String>,
 
-    /// Which application of a history server, by its ID; `all` for all of them
+    /// Application of a history server, by its ID; `all` for all applications
     #[arg(long, value_name = "ID")]
     application: Vec<String>,
 
-    /// File that the samples are appended to, JSON Lines. Those that it holds already are not repeated
+    /// File to append the samples to, JSON Lines. Samples already in the file are not repeated
     #[arg(long, value_name = "FILE", default_value = "samples.jsonl")]
     output: PathBuf,
 
-    /// How the samples are printed
+    /// Output format of the samples
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 
@@ -41,19 +42,19 @@ pub struct Args {
     labels: LabelArgs,
 }
 
-/// What an event log does not say.
+/// Values that an event log does not contain.
 #[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "What a log does not say")]
+#[command(next_help_heading = "Values missing in a log")]
 struct LabelArgs {
-    /// The CNN, such as resnet50
+    /// Name of the CNN, such as resnet50
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
 
-    /// What it did with the images
+    /// Mode of the job
     #[arg(long, value_name = "MODE", value_parser = ["inference", "training"])]
     mode: Option<String>,
 
-    /// Side of the square that the CNN sees, pixels
+    /// Side of the CNN's square input, pixels
     #[arg(long, value_name = "PX", value_parser = clap::value_parser!(u32).range(1..))]
     image_px: Option<u32>,
 
@@ -65,11 +66,11 @@ struct LabelArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     epochs: Option<u32>,
 
-    /// Images that go through the CNN at once
+    /// Images per mini-batch
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     batch_size: Option<u32>,
 
-    /// Images of one task
+    /// Images per task
     #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..))]
     partition_size: Option<u32>,
 
@@ -77,19 +78,19 @@ struct LabelArgs {
     #[arg(long, value_name = "SR")]
     sampling_rate: Option<f64>,
 
-    /// Memory of each executor, MiB, where the log does not say it
+    /// Memory per executor, MiB, if it is not in the log
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..))]
     memory: Option<u32>,
 
-    /// Name of the images: times on others are not comparable
+    /// Name of the data set: times on different data sets are not comparable
     #[arg(long, value_name = "NAME")]
     data_name: Option<String>,
 
-    /// Accelerator that each executor held
+    /// Accelerator of each executor
     #[arg(long, value_name = "NAME")]
     accelerator: Option<String>,
 
-    /// Processor of the machines: times on others are not comparable
+    /// CPU model of the machines: times on different models are not comparable
     #[arg(long, value_name = "NAME")]
     cpu: Option<String>,
 
@@ -123,10 +124,11 @@ impl LabelArgs {
     }
 }
 
-/// Reads everything, keeps and prints the samples. What cannot be used is named, and stops nothing else.
+/// Reads all inputs, saves and prints the samples. An invalid input is reported and does not stop
+/// the others.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let labels = args.labels.labels()?;
-    let folder = tempfile::tempdir().context("a temporary folder could not be made")?;
+    let folder = tempfile::tempdir().context("a temporary folder could not be created")?;
     let (mut file, known) = SamplesFile::open(&args.output)?;
     let mut kept: BTreeSet<Uuid> = known.iter().map(|sample| sample.id).collect();
     let mut seen = BTreeSet::new();
@@ -162,20 +164,21 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     })?;
     match unused {
         0 => Ok(()),
-        1 => Err(unusable("one of the logs or files gave no sample, or not all; the reason stands above")),
-        _ => {
-            Err(unusable(format!("{unused} of the logs or files gave no sample, or not all; the reasons stand above")))
-        }
+        1 => Err(unusable("one of the logs or files could not be imported completely; see the reason above")),
+        _ => Err(unusable(format!(
+            "{unused} of the logs or files could not be imported completely; see the reasons \
+            above"
+        ))),
     }
 }
 
-/// Whether it is the file to which the samples go, which may lie in a folder that is read.
+/// Returns whether a log is the output file, which may be in an input folder.
 fn is_output(log: &LogFiles, output: &Path) -> bool {
     let is_it = |output: &PathBuf| log.files.iter().all(|file| file.canonicalize().is_ok_and(|file| file == *output));
     output.canonicalize().is_ok_and(|output| is_it(&output))
 }
 
-/// Hands out the samples of one log, or of a file of samples.
+/// Passes the samples of a log, or of a sample file, to `take`.
 fn take_samples(
     log: &LogFiles,
     labels: &Labels,
@@ -204,7 +207,6 @@ fn take_samples(
 }
 
 fn samples_in(file: &Path, name: &str) -> anyhow::Result<Vec<Sample>> {
-    read_samples(&read_bytes(file)?).map_err(|error| {
-        unusable(format!("{name}: it is not a Spark event log, and as a file of samples it cannot be used: {error}"))
-    })
+    read_samples(&read_bytes(file)?)
+        .map_err(|error| unusable(format!("{name}: it is neither a Spark event log nor a usable sample file: {error}")))
 }

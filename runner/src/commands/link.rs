@@ -1,4 +1,4 @@
-//! `foreglow link`: writes and opens share links.
+//! `foreglow link`: creates and opens share links.
 
 use foreglow_shared::{LeftOut, View};
 use serde_json::json;
@@ -11,7 +11,7 @@ use crate::output::{self, Format};
 use crate::question::QuestionArgs;
 use crate::table::csv;
 
-/// Write a link that shows the same numbers to whoever opens it, or open one.
+/// Create a link that shows the same numbers to everyone who opens it, or open one.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -24,16 +24,16 @@ pub struct Args {
     #[arg(long, value_name = "URL", default_value = serve::DEFAULT_PLANNER)]
     planner: String,
 
-    /// Open this link instead and answer its question here
+    /// Open this link and answer its question here
     #[arg(long, value_name = "LINK", conflicts_with_all = ["files", "store", "model", "context", "deadline", "budget", "executors", "cores", "memory", "prices"])]
     open: Option<String>,
 
-    /// Form of the answer
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Prints the link, or the answer that a link holds.
+/// Prints the link, or the answer of a link.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(link) = &args.open {
         return open(link, args.format);
@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn open(link: &str, format: Format) -> anyhow::Result<()> {
-    // What was left out is no part of the answer, here as on the page.
+    // Excluded runs are not part of the answer, as on the page.
     let View { job, question, .. } = View::from_link(link).map_err(|error| unusable(error.to_string()))?;
     let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
     output::print(&answer.render(format))?;

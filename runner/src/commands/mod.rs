@@ -1,4 +1,4 @@
-//! One file a command: its arguments, and the story of what it does.
+//! Commands: each file has the arguments and the implementation of one.
 
 pub mod advise;
 pub mod collect;

@@ -7,7 +7,7 @@ use crate::ask::Source;
 use crate::output::{self, Format};
 use crate::question::Bill;
 
-/// Predict how long, and for how much money, the job takes on one configuration.
+/// Predict the completion time and the cost of the job on one configuration.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -17,7 +17,7 @@ pub struct Args {
     #[arg(long, short = 'E', value_name = "E", value_parser = clap::value_parser!(u32).range(1..))]
     executors: u32,
 
-    /// Cores of each executor
+    /// Cores per executor
     #[arg(long, short = 'C', value_name = "C", value_parser = clap::value_parser!(u32).range(1..))]
     cores: u32,
 
@@ -28,7 +28,7 @@ pub struct Args {
     #[command(flatten)]
     bill: Bill,
 
-    /// Form of the answer
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

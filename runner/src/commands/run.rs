@@ -1,4 +1,4 @@
-//! `foreglow run`: one job, one configuration, one timing sample.
+//! `foreglow run`: measures one configuration.
 
 use std::path::PathBuf;
 
@@ -27,19 +27,19 @@ pub struct Args {
     #[command(flatten)]
     training: TrainingArgs,
 
-    /// Executor processes, E
+    /// Number of executors (processes), E
     #[arg(long, value_name = "E", default_value_t = 1, help_heading = "Configuration")]
     executors: u32,
 
-    /// Threads of an executor that process partitions at the same time, C
+    /// Threads per executor, C
     #[arg(long, value_name = "C", default_value_t = 1, help_heading = "Configuration")]
     cores: u32,
 
-    /// Upper bound on an executor's memory, MiB [default: 2048]
+    /// Memory limit of an executor, MiB [default: 2048]
     #[arg(long, value_name = "MIB", help_heading = "Configuration")]
     memory: Option<u32>,
 
-    /// Images of one task, P [default: 8, or a mini-batch to train]
+    /// Images per task, P [default: 8, or a mini-batch for training]
     #[arg(long, value_name = "P", help_heading = "Configuration")]
     partition_size: Option<u32>,
 
@@ -47,19 +47,19 @@ pub struct Args {
     #[arg(long, value_name = "SR", default_value_t = 0.1, help_heading = "Configuration")]
     sampling_rate: f64,
 
-    /// Also append the sample to this file, JSON Lines
+    /// File to append the sample to, JSON Lines
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// How the sample is printed
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Bound on an executor's memory where the person names none, MiB.
+/// Default memory limit of an executor, MiB.
 pub const DEFAULT_MEMORY_MIB: u32 = 2048;
 
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     at_least_one("--executors", args.executors)?;
     at_least_one("--cores", args.cores)?;

@@ -12,10 +12,10 @@ use crate::store::Store;
 use crate::table::csv;
 use crate::upload::{Target, all_accepted, summary};
 
-/// Send samples to a collector. What cannot be sent is kept, and goes along with the next upload.
+/// Send samples to a collector. Samples that cannot be sent are kept for the next upload.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Files of samples, JSON Lines or CSV; `-` is standard input [default: the samples that wait]
+    /// Sample files, JSON Lines or CSV; `-` for standard input [default: the samples that wait]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -23,20 +23,21 @@ pub struct Args {
     #[arg(long, value_name = "URL")]
     to: String,
 
-    /// Store that keeps what cannot be sent [default: the one that `foreglow demo` and `foreglow collect` fill]
+    /// Store that keeps unsent samples [default: the store of `foreglow demo` and
+    /// `foreglow collect`]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
 
-    /// Token that the collector asks for
+    /// Token of the collector
     #[arg(long, value_name = "TOKEN", env = "FOREGLOW_TOKEN", hide_env_values = true)]
     token: Option<String>,
 
-    /// Form of the answer
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Sends the files' samples, and those that wait, and prints what became of them.
+/// Sends the samples of the files and those that wait, and prints the result.
 pub fn run(args: Args) -> anyhow::Result<()> {
     let target = Target::new(&args.to, args.token)?;
     let samples = read_files(&args.files)?;

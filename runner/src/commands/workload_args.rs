@@ -1,4 +1,4 @@
-//! The job that `run`, `collect` and `demo` measure, as arguments.
+//! Arguments for the job of `run`, `collect` and `demo`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,28 +16,28 @@ use crate::machine::Warning;
 use crate::progress::Progress;
 use crate::texts::{self, Words};
 
-/// Images that go through the CNN at once where the person names no number.
+/// Default mini-batch size for inference.
 const DEFAULT_BATCH_SIZE: u32 = 8;
-/// Images of a job where neither the person nor a folder says how many.
+/// Default number of images with generated data.
 const DEFAULT_IMAGES: u64 = 3200;
 const LARGEST_JOB: u64 = 1 << 32;
-/// The most frequent words that count where the person names no number: BigDL's.
+/// Default frequency rank of the last word in the vocabulary, that of BigDL.
 const DEFAULT_VOCABULARY: u32 = 5000;
 
 /// The job.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Job")]
 pub struct WorkloadArgs {
-    /// The CNN; `foreglow models` lists them
+    /// Name of the CNN; `foreglow models` lists them
     #[arg(long, value_name = "NAME", default_value = "resnet18")]
     pub model: String,
 
-    /// Images, or texts, of the whole job [default: all of --data, or 3200]
+    /// Images or texts of the whole job [default: all of --data, or 3200]
     #[arg(long, value_name = "N")]
     pub images: Option<u64>,
 
-    /// The images: a folder of JPEG or PNG files with its sub-folders, or TFRecord, CIFAR-10, IDX or BSON files; for a
-    /// classifier of texts a folder of text files [default: what Foreglow draws]
+    /// Images: a folder of JPEG or PNG files with sub-folders, or TFRecord, CIFAR-10, IDX or BSON
+    /// files. For a text classifier, a folder of text files [default: generated data]
     #[arg(long, value_name = "PATH")]
     pub data: Option<PathBuf>,
 
@@ -45,11 +45,12 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub data_format: Format,
 
-    /// Vectors of the words, where --data has texts: a GloVe file, such as glove.6B.200d.txt
+    /// Word vectors for texts in --data: a GloVe file, such as glove.6B.200d.txt
     #[arg(long, value_name = "FILE", requires = "data")]
     pub vectors: Option<PathBuf>,
 
-    /// The texts' most frequent words, of which those after the tenth count [default: 5000]
+    /// Frequency rank of the last word in the vocabulary, which omits the ten most frequent words
+    /// [default: 5000]
     #[arg(long, value_name = "N", requires = "data")]
     pub vocabulary: Option<u32>,
 
@@ -57,44 +58,48 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "N")]
     pub max_broken: Option<u64>,
 
-    /// What Foreglow draws where there is no --data [default: photographs, or texts for a classifier of texts]
+    /// Kind of data to generate without --data [default: photographs, or texts for a text
+    /// classifier]
     #[arg(long, value_enum, conflicts_with = "data")]
     pub draw: Option<Drawing>,
 
-    /// Where drawn data are kept [default: the user's cache directory; FOREGLOW_CACHE]
+    /// Cache directory for generated data [default: the user's cache directory, or FOREGLOW_CACHE]
     #[arg(long, value_name = "DIR")]
     pub cache_dir: Option<PathBuf>,
 
-    /// Side of the square that the CNN sees, pixels; `foreglow collect` takes several [default: the CNN's]
+    /// Side of the CNN's square input, pixels; `foreglow collect` takes several [default: that of
+    /// the CNN]
     #[arg(long, value_name = "PX,…", value_delimiter = ',')]
     pub image_px: Vec<u32>,
 
-    /// Words of each text that a classifier of texts sees; `foreglow collect` takes several [default: the classifier's]
+    /// Words per text; `foreglow collect` takes several [default: that of the classifier]
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     pub words: Vec<u32>,
 
-    /// Images or texts that go through the CNN at once; `foreglow collect` takes several [default: 8, or 32 to train]
+    /// Images or texts per mini-batch; `foreglow collect` takes several [default: 8, or 32 for
+    /// training]
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     pub batch_size: Vec<u32>,
 
-    /// auto, cpu, gpu, or the number or name of one that `foreglow devices` lists
+    /// Device: auto, cpu, gpu, or the number or name of an entry of `foreglow devices`
     #[arg(long, value_name = "DEVICE", default_value_t = Wish::Auto)]
     pub device: Wish,
 
-    /// Decides which images are in a sample, and the weights of the CNN
+    /// Seed of the sample of images and of the CNN's weights
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
 
-    /// Longest completion time of a run, seconds; a longer run is stopped and its time is a lower bound
+    /// Limit on the completion time of a run, seconds; a longer run is stopped and gives a lower
+    /// bound
     #[arg(long, value_name = "SECS")]
     pub timeout: Option<f64>,
 }
 
 impl WorkloadArgs {
-    /// Checks the arguments and finds the device and the images; draws none yet.
+    /// Checks the arguments and finds the device and the images, without generating any.
     ///
     /// # Errors
-    /// An argument is unusable: the sentence names it and says what it may be.
+    /// An argument is invalid; the message says what is valid.
     pub fn job(&self) -> anyhow::Result<Job> {
         for (option, sizes) in
             [("--image-px", &self.image_px), ("--words", &self.words), ("--batch-size", &self.batch_size)]
@@ -102,7 +107,7 @@ impl WorkloadArgs {
             if sizes.len() > 1 {
                 let sizes = sizes.len();
                 return Err(unusable(format!(
-                    "{option} names {sizes} sizes; this command measures one, `foreglow collect` several"
+                    "{option} has {sizes} sizes; this command takes one, `foreglow collect` several"
                 )));
             }
         }
@@ -110,26 +115,28 @@ impl WorkloadArgs {
         Ok(job)
     }
 
-    /// The same with every combination of the image sizes and batch sizes; the job has the first of them.
+    /// Does the same with every combination of image size and batch size; the job has the first of
+    /// them.
     ///
     /// # Errors
-    /// As [`Self::job`].
+    /// As for [`Self::job`].
     pub fn job_and_workloads(&self) -> anyhow::Result<(Job, Vec<Workload>)> {
         self.job_on(|| device::choose(&self.device).context("the device could not be chosen"))
     }
 
-    /// The same for executors on a cluster, which has the images where this machine has them.
+    /// Does the same for executors on a cluster, which must have the images at the same path as
+    /// this machine.
     ///
     /// # Errors
-    /// As [`Self::job`].
+    /// As for [`Self::job`].
     pub fn job_and_workloads_on_cluster(&self) -> anyhow::Result<(Job, Vec<Workload>)> {
         self.job_on(|| device::on_cluster(&self.device))
     }
 
-    /// The CNN.
+    /// Returns the CNN.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// The name is unknown.
     pub fn architecture(&self) -> anyhow::Result<&'static Architecture> {
         Architecture::named(&self.model).ok_or_else(|| {
             unusable(format!("there is no CNN {}; choose one of: {}", self.model, Architecture::names()))
@@ -151,7 +158,7 @@ impl WorkloadArgs {
         let sizes = self.sizes(architecture)?;
         let (source, images) = self.data(architecture)?;
         let text = self.text(&source)?;
-        // Times on one folder say nothing about another.
+        // Times on different data sets are not comparable, so the name is part of the workload.
         let data = match self.data.as_deref().and_then(|data| data.canonicalize().ok()) {
             Some(data) => Some(data.file_name().unwrap_or(data.as_os_str()).to_string_lossy().into_owned()),
             None => (self.draw == Some(Drawing::Digits)).then(|| "digits".to_owned()),
@@ -169,7 +176,7 @@ impl WorkloadArgs {
         Ok((Job { workload: first, source, device, seed, timeout, broken_limit, training: None }, workloads))
     }
 
-    /// Refuses options for images where the CNN takes texts, and the other way round.
+    /// Rejects image options for a CNN that takes texts, and vice versa.
     fn check_input(&self, architecture: &Architecture) -> anyhow::Result<()> {
         let (takes, other, given) = match architecture.input {
             Input::Images { .. } => (
@@ -202,7 +209,7 @@ impl WorkloadArgs {
         }
     }
 
-    /// Every size of an input, pixels or words, with every batch size, each pair once.
+    /// Returns the distinct combinations of input size, pixels or words, and batch size.
     fn sizes(&self, architecture: &Architecture) -> anyhow::Result<Vec<(u32, u32)>> {
         let name = architecture.name;
         let (option, given, usual, range, noun, unit) = match &architecture.input {
@@ -241,10 +248,10 @@ impl WorkloadArgs {
         Ok((source, images))
     }
 
-    /// The person's images or texts at that place.
+    /// Returns the user's data set at a path.
     ///
     /// # Errors
-    /// There is nothing that the CNN could take, or the vectors of the words are missing.
+    /// There is no data set that the CNN takes, or the word vectors are missing.
     pub fn source(&self, path: &Path) -> anyhow::Result<Source> {
         let architecture = self.architecture()?;
         if let Input::Images { .. } = architecture.input {
@@ -252,12 +259,12 @@ impl WorkloadArgs {
         }
         if !path.exists() {
             let shown = path.display();
-            return Err(unusable(format!("{shown} does not exist; name a folder of texts that does with --data")));
+            return Err(unusable(format!("{shown} does not exist; give an existing folder of texts with --data")));
         }
         let Some(vectors) = self.vectors.clone() else {
             let name = architecture.name;
             return Err(unusable(format!(
-                "{name} needs a vector for each word of the texts; name a GloVe file, such as glove.6B.200d.txt, with --vectors"
+                "{name} needs word vectors; give a GloVe file, such as glove.6B.200d.txt, with --vectors"
             )));
         };
         let vocabulary = self.vocabulary.unwrap_or(DEFAULT_VOCABULARY);
@@ -265,7 +272,7 @@ impl WorkloadArgs {
         Ok(Kind::Texts(Words { vectors, vocabulary }).at(path))
     }
 
-    /// What a workload says of its texts, the number of their words left open; `None` of images.
+    /// Returns the text part of a workload with the number of words left open; `None` for images.
     fn text(&self, source: &Source) -> anyhow::Result<Option<TextInput>> {
         let drawn = TextInput { words: 0, vector_dims: USUAL_VECTOR_DIMS as u32, vocabulary: None, vectors: None };
         Ok(match &source.kind {
@@ -281,27 +288,27 @@ impl WorkloadArgs {
     }
 }
 
-/// Images of one task where the person names no number.
+/// Default number of images per task.
 const DEFAULT_PARTITION_SIZE: u32 = 8;
 
-/// The partition size where the person names none: no more than there are images, and for training a mini-batch.
+/// Returns the default partition size: at most the number of images, and for training a mini-batch.
 pub fn default_partition_size(job: &Job) -> u32 {
     let size = if job.training.is_some() { job.workload.batch_size } else { DEFAULT_PARTITION_SIZE };
     u32::try_from(job.workload.images).unwrap_or(u32::MAX).clamp(1, size)
 }
 
-/// Refuses configurations that have more executors or larger partitions than images, and for training partitions that
-/// would cut a mini-batch.
+/// Rejects more executors or larger partitions than there are images, and for training partitions
+/// that would split a mini-batch.
 ///
 /// # Errors
-/// One does: the sentence names it and says what it may be.
+/// A size is invalid; the message says what is valid.
 pub fn check_sizes(job: &Job, executors: &[u32], partition_sizes: &[u32]) -> anyhow::Result<()> {
     let Workload { images, batch_size, .. } = job.workload;
     let noun = job.workload.noun();
     let most = |counts: &[u32]| counts.iter().copied().max().unwrap_or(1);
     for (option, count, what) in [
         ("--executors", most(executors), "executors".to_owned()),
-        ("--partition-size", most(partition_sizes), format!("{noun} a partition")),
+        ("--partition-size", most(partition_sizes), format!("{noun} per partition")),
     ] {
         if u64::from(count) > images {
             return Err(unusable(format!(
@@ -312,16 +319,17 @@ pub fn check_sizes(job: &Job, executors: &[u32], partition_sizes: &[u32]) -> any
     let cuts = |size: &&u32| job.training.is_some() && !size.is_multiple_of(batch_size);
     if let Some(size) = partition_sizes.iter().find(cuts) {
         return Err(unusable(format!(
-            "a partition of {size} {noun} would cut a mini-batch; give --partition-size {batch_size} or a multiple of it"
+            "a partition of {size} {noun} would split a mini-batch; give --partition-size {batch_size} or a multiple \
+            of it"
         )));
     }
     Ok(())
 }
 
-/// Puts the images or texts in place, with a bar while they are drawn.
+/// Ensures that the images or texts exist, with a progress bar while they are generated.
 ///
 /// # Errors
-/// They cannot be.
+/// They cannot be generated or are missing.
 pub fn prepare(job: &Job, progress: &Progress) -> anyhow::Result<()> {
     let noun = job.workload.noun();
     progress.counts(noun);
@@ -329,7 +337,7 @@ pub fn prepare(job: &Job, progress: &Progress) -> anyhow::Result<()> {
     job.prepare(&mut |there, all| progress.images(what, there, all))
 }
 
-/// The values, each once, in their order.
+/// Returns the distinct values in their order.
 pub fn distinct<T: Copy + PartialEq>(values: &[T]) -> Vec<T> {
     let mut distinct = Vec::new();
     for value in values {
@@ -340,18 +348,18 @@ pub fn distinct<T: Copy + PartialEq>(values: &[T]) -> Vec<T> {
     distinct
 }
 
-/// A count that may not be zero.
+/// Checks that a count is not zero.
 ///
 /// # Errors
-/// It is.
+/// The count is zero.
 pub fn at_least_one(option: &str, count: u32) -> anyhow::Result<()> {
     if count == 0 { Err(unusable(format!("{option} is 0; give 1 or more"))) } else { Ok(()) }
 }
 
-/// A sampling rate.
+/// Checks a sampling rate.
 ///
 /// # Errors
-/// It is outside (0, 1].
+/// The rate is outside (0, 1].
 pub fn check_rate(sampling_rate: f64) -> anyhow::Result<()> {
     if sampling_rate > 0.0 && sampling_rate <= 1.0 {
         return Ok(());
@@ -359,12 +367,12 @@ pub fn check_rate(sampling_rate: f64) -> anyhow::Result<()> {
     Err(unusable(format!("--sampling-rate is {sampling_rate}; give a share above 0 and at most 1, such as 0.01")))
 }
 
-/// Warns of what a configuration cannot mean on machines that have so many processors.
+/// Warns about settings that have no effect on a machine with `processors` processors.
 pub fn warn(job: &Job, processors: Option<u32>, slots: u32, is_memory_asked: bool, progress: &Progress) {
     if let Some(processors) = processors.filter(|processors| slots > *processors) {
         progress.warn(Warning::MoreSlotsThanProcessors { slots, processors });
     }
     if is_memory_asked && !job.bounds_memory() {
-        progress.line(&format!("warning: --memory is noted but not enforced on {}", job.device.name()));
+        progress.line(&format!("warning: --memory is recorded but not enforced on {}", job.device.name()));
     }
 }

@@ -25,13 +25,14 @@ pub fn open(place: Place) -> anyhow::Result<Device> {
         Place::IntegratedGpu(index) => DeviceKind::IntegratedGpu(index),
         Place::VirtualGpu(index) => DeviceKind::VirtualGpu(index),
     };
-    // Burn would take another adapter of the same kind, behind an older graphics interface too.
+    // Burn would fall back to another device of the same kind, also through an older graphics
+    // interface.
     if !adapters().iter().any(|adapter| adapter.place == place) {
-        anyhow::bail!("the device is not there; `foreglow devices` lists those that are");
+        anyhow::bail!("the device does not exist; `foreglow devices` lists the available devices");
     }
     match Device::wgpu_options().device_kind(kind.clone()).init() {
         Ok(device) => Ok(device),
-        // This process has opened it before.
+        // This process has already opened the device.
         Err(WgpuInitError::Registration { .. }) => Ok(Device::wgpu(kind)),
         Err(error) => anyhow::bail!("the device cannot be opened: {error}"),
     }

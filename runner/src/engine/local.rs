@@ -1,4 +1,4 @@
-//! The local engine: E executor processes on this machine, one queue of partitions.
+//! The local engine: E executor processes on this machine and one queue of partitions.
 
 mod training;
 
@@ -18,14 +18,15 @@ use crate::input::images_in_sample;
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::machine::{MACHINE, Machine, Use, WARNINGS};
 
-/// An executor that is not ready by then never will be. The first start on a GPU compiles and tunes for minutes.
+/// Start-up timeout of an executor. The first start on a GPU compiles and tunes for minutes.
 const LONGEST_STARTUP: Duration = Duration::from_secs(900);
-/// How soon an interrupt is noticed.
+/// Interval for checking interrupts.
 const PULSE: Duration = Duration::from_millis(50);
-/// How often the progress says what the run uses.
+/// Interval for reporting resource use.
 const BREATH: Duration = Duration::from_millis(500);
 
-/// Runs the job once on a configuration at a sampling rate. However the run ends, that is its sample.
+/// Runs the job once on a configuration at a sampling rate. Every outcome of the run gives a
+/// sample.
 ///
 /// # Errors
 /// The run was interrupted.
@@ -82,12 +83,13 @@ struct Run<'a> {
     account: Account,
     machine: Option<Machine>,
     course: Course,
-    /// When the progress last said what the run uses.
+    /// Time of the last report on resource use.
     said: Option<Instant>,
 }
 
 impl Run<'_> {
-    /// Starts the executors, hands out the partitions, and gives the completion time, seconds.
+    /// Starts the executors, distributes the partitions, and returns the completion time in
+    /// seconds.
     fn execute(&mut self, sampling_rate: f64) -> Result<f64, Stop> {
         (self.progress)(Progress::Starting);
         let executors = self.configuration.executors as usize;
@@ -107,7 +109,8 @@ impl Run<'_> {
         completion_time
     }
 
-    /// From the start of the executors to the last result: the completion time, seconds.
+    /// Runs from the start of the executors to the last result, and returns the completion time in
+    /// seconds.
     fn drive(&mut self, fleet: &mut Fleet, submitted: Instant) -> Result<f64, Stop> {
         self.wait_until_ready(fleet, submitted)?;
         self.connect(fleet, submitted)?;
@@ -127,7 +130,7 @@ impl Run<'_> {
         }
         result?;
         self.evaluate(fleet)?;
-        // A clock of the system may stand still between two readings; a completion time may not be zero.
+        // The system's clock may have a coarse resolution, and a completion time must not be zero.
         Ok(micros(completion_time).max(1e-6))
     }
 
@@ -155,7 +158,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Each free slot gets the next partition, until every result is back.
+    /// Gives each free slot the next partition until all results have arrived.
     fn hand_out(&mut self, fleet: &mut Fleet, clock: Instant) -> Result<(), Stop> {
         let mut left = self.partitions.total();
         for _slot in 0..self.configuration.cores_per_executor {
@@ -183,7 +186,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Waits a little for the next event, unless the run is interrupted or takes too long.
+    /// Waits briefly for the next event, and checks for interrupts and the timeout.
     fn next(&mut self, fleet: &mut Fleet, clock: Instant) -> Result<Option<(usize, Event)>, Stop> {
         self.check_interrupt()?;
         if self.said.is_none_or(|said| said.elapsed() >= BREATH) {
@@ -203,7 +206,7 @@ impl Run<'_> {
         (self.progress)(Progress::Using(Use { processors, accelerator }));
     }
 
-    /// What the sample says beyond its time.
+    /// Returns the additional fields of the sample.
     fn fields(&self) -> Map<String, Value> {
         let mut fields = self.account.fields(self.job.seed);
         if let Some(training) = &self.job.training {
@@ -219,7 +222,7 @@ impl Run<'_> {
         fields
     }
 
-    /// Counts images or texts that cannot be used, and ends a run that has too many of them.
+    /// Records unusable items, and ends a run that has too many of them.
     fn skip(&mut self, broken: Vec<BrokenImage>) -> Result<(), Stop> {
         let all = &mut self.account.broken;
         all.extend(broken);

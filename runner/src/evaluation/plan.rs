@@ -15,7 +15,7 @@ const MAX_SETTINGS: usize = 10_000;
 
 /// How rows are split
 #[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "What is fitted, what is tested [default: each setting is left out in turn]")]
+#[command(next_help_heading = "Fitted and tested rows [default: leave out each setting in turn]")]
 pub struct SplitArgs {
     /// Fit the rows that meet this condition, such as 'machines<=8' (= != < <= > >=), and test the
     /// others; may be repeated
@@ -116,7 +116,7 @@ impl SplitArgs {
         let count = settings.len();
         if count < 2 {
             return Err(unusable(
-                "all rows are of one setting, so there is no other to test; give rows of two or more",
+                "all rows have the same setting, so there is no other to test; give rows of two or more settings",
             ));
         }
         let (splits, split) = if !self.leave_out.is_empty() {
@@ -150,14 +150,14 @@ impl SplitArgs {
             let split = format!("{} random parts of {count} settings, each predicted from the others", splits.len());
             (splits, split)
         } else if count > MAX_LEFT_OUT {
-            notes.push(format!("{count} settings are many to leave each out: {FOLDS} parts are left out instead"));
+            notes.push(format!("{count} settings are too many to leave each out: {FOLDS} parts are left out instead"));
             let split = format!("{FOLDS} random parts of {count} settings, each predicted from the others");
             (Split::folds(count, FOLDS, self.seed), split)
         } else {
             (Split::leave_one_out(count), format!("each of {count} settings left out in turn"))
         };
         if splits.is_empty() {
-            return Err(unusable("the rows have one value of --leave-out, so there is no other to learn from"));
+            return Err(unusable("the --leave-out column has a single value, so there is nothing to fit"));
         }
         let trials = splits.iter().map(|split| settings.trial(split, self.repeats())).collect();
         Ok(Plan { trials, split, notes })
@@ -193,5 +193,5 @@ pub fn is_feature(name: &str, features: &Features, option: &str) -> anyhow::Resu
     if names.contains(&name) {
         return Ok(());
     }
-    Err(unusable(format!("{option} names {name:?}, which is no --feature; the features are {}", names.join(", "))))
+    Err(unusable(format!("{option} names {name:?}, which is not a --feature; the features are {}", names.join(", "))))
 }

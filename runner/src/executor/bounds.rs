@@ -34,7 +34,7 @@ pub fn pin(processors: &[u32]) -> anyhow::Result<()> {
             set.set(*processor as usize);
         }
         rustix::thread::sched_setaffinity(None, &set)
-            .with_context(|| format!("the system refuses to keep the executor to the processors {processors:?}"))?;
+            .with_context(|| format!("the executor cannot be pinned to the processors {processors:?}"))?;
     }
     #[cfg(not(target_os = "linux"))]
     let _ = processors;
@@ -67,7 +67,7 @@ pub fn bound_memory(memory_mib: u32) -> anyhow::Result<()> {
         let bytes = Some(u64::from(memory_mib) << 20);
         let limit = rustix::process::Rlimit { current: bytes, maximum: bytes };
         rustix::process::setrlimit(rustix::process::Resource::Data, limit).with_context(|| {
-            format!("the system refuses to bound the executor's memory to {memory_mib} MiB; choose a smaller --memory")
+            format!("the executor's memory cannot be limited to {memory_mib} MiB; choose a smaller --memory")
         })?;
     }
     #[cfg(not(unix))]

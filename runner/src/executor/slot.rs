@@ -178,7 +178,7 @@ fn receive(sent: InFlight, phases: &mut Phases) -> anyhow::Result<()> {
     let Some(classes) = sent.classes else { return Ok(()) };
     let start = Instant::now();
     let classes = classes.try_into_data().map_err(failure).context("the answer of the CNN could not be read")?;
-    anyhow::ensure!(classes.num_elements() == sent.images, "the CNN answered for another number of images");
+    anyhow::ensure!(classes.num_elements() == sent.images, "the CNN gave a wrong number of answers");
     phases.forward_secs += start.elapsed().as_secs_f64();
     Ok(())
 }

@@ -198,7 +198,7 @@ fn cache_root(cache_dir: Option<&Path>) -> anyhow::Result<PathBuf> {
     }
     directories::ProjectDirs::from("", "", "foreglow")
         .map(|dirs| dirs.cache_dir().to_owned())
-        .context("there is no home directory to keep drawn data in; name a directory with --cache-dir")
+        .context("there is no home directory for generated data; name a directory with --cache-dir")
 }
 
 #[cfg(test)]

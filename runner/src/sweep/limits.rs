@@ -1,4 +1,4 @@
-//! When a run of a sweep is not worth making: its combination is known well enough, or the budget is spent.
+//! Stopping rules of a sweep: sufficient precision, and the budget.
 
 use std::time::{Duration, Instant};
 
@@ -7,50 +7,50 @@ use foreglow_shared::{PriceSheet, Sample};
 
 use super::{Forecast, Run, combinations, cost};
 
-/// What a sweep may take.
+/// Budget of a sweep.
 #[derive(Clone, Debug, Default)]
 pub struct Budget {
-    /// Wall clock of the sweep.
+    /// Wall-clock time of the sweep.
     pub time: Option<Duration>,
-    /// Money for its runs, at these prices.
+    /// Money for its runs, with the prices.
     pub money: Option<(f64, PriceSheet)>,
 }
 
-/// Decides about each run before it starts.
+/// Decides before each run whether to make it.
 pub struct Limits {
-    /// Half the width of the interval of the median, as a share of it, that is narrow enough.
+    /// Target for the half-width of the median's interval, relative to the median.
     precision: Option<f64>,
     budget: Budget,
     started: Instant,
     spent: f64,
-    /// The times of each combination so far, seconds.
+    /// Times of each combination so far, seconds.
     times: Vec<(Run, Vec<f64>)>,
 }
 
-/// What becomes of a run.
+/// Decision about a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is made.
+    /// The run is made.
     Make,
-    /// Its combination is known well enough.
+    /// The median of its combination is precise enough.
     Precise,
-    /// It does not fit into what is left of the budget.
+    /// The run exceeds the remaining budget.
     OverBudget,
 }
 
 impl Limits {
-    /// Limits of a sweep that starts now, where these samples are known.
+    /// Creates the limits of a sweep that starts now, given the known samples.
     pub fn new(precision: Option<f64>, budget: Budget, known: &[&Sample]) -> Self {
         let times = if precision.is_some() { combinations(known.iter().copied()) } else { Vec::new() };
         Self { precision, budget, started: Instant::now(), spent: 0.0, times }
     }
 
-    /// No limits.
+    /// Creates limits that never apply.
     pub fn none() -> Self {
         Self::new(None, Budget::default(), &[])
     }
 
-    /// What becomes of a run. One of which nothing is known is made as long as anything of the budget is left.
+    /// Decides about a run. A run without a forecast is made as long as any budget is left.
     pub fn verdict(&self, run: &Run, forecast: &Forecast) -> Verdict {
         if self.is_precise(run) {
             return Verdict::Precise;
@@ -65,7 +65,7 @@ impl Limits {
         if over_time || over_money { Verdict::OverBudget } else { Verdict::Make }
     }
 
-    /// Learns from a run that took `wall` in all.
+    /// Adds a run that took `wall` in total.
     pub fn add(&mut self, run: &Run, wall: Duration, sample: &Sample) {
         if let Some((_, prices)) = &self.budget.money {
             self.spent += cost(prices, run, sample.completion_time_secs.unwrap_or(wall.as_secs_f64()));

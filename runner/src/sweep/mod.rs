@@ -1,4 +1,4 @@
-//! Many runs of one job: which, in what order, which of them are done already, and how long the rest takes.
+//! Sweeps: many runs of one job, with their order, resumption, limits and forecast.
 
 mod forecast;
 mod grid;
@@ -17,42 +17,42 @@ use crate::interrupt::Interrupt;
 /// One run of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// What runs.
+    /// Workload to run.
     pub workload: Workload,
-    /// What it runs on.
+    /// Configuration to run on.
     pub configuration: Configuration,
-    /// Share of the images that it processes.
+    /// Sampling rate.
     pub sampling_rate: f64,
-    /// Its number among the runs that are equal otherwise, from 0.
+    /// Index among runs that are otherwise equal, from 0.
     pub repetition: u32,
 }
 
-/// Told while a sweep goes on.
+/// Progress of a sweep.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
-    /// The run, counted from 0.
+    /// Index of the run, from 0.
     pub number: usize,
-    /// All runs of the sweep.
+    /// Number of runs in the sweep.
     pub of: usize,
-    /// What runs.
+    /// The run.
     pub run: &'a Run,
-    /// How far it is.
+    /// Progress of the run.
     pub progress: Progress,
-    /// Until the last run ends, as the runs so far say; `None` before the first.
+    /// Forecast time until the last run ends; `None` before the first run.
     pub time_left: Option<Duration>,
 }
 
-/// What became of the runs of a sweep.
+/// Runs of a sweep that were not made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Runs that were not needed, since the median of their combination is known well enough.
+    /// Runs skipped because the median of their combination is precise enough.
     pub precise: usize,
-    /// Runs that did not fit into the budget.
+    /// Runs skipped because they exceed the budget.
     pub over_budget: usize,
 }
 
 impl Run {
-    /// The run that made a sample.
+    /// Returns the run that produced a sample.
     pub fn of(sample: &Sample) -> Self {
         Self {
             workload: sample.workload.clone(),
@@ -62,20 +62,20 @@ impl Run {
         }
     }
 
-    /// Whether a sample is of this combination.
+    /// Returns whether a sample is of this combination.
     pub fn is_of(&self, sample: &Sample) -> bool {
         (&self.workload, &self.configuration, self.sampling_rate)
             == (&sample.workload, &sample.configuration, sample.sampling_rate)
     }
 
-    /// Whether another run is of the same combination.
+    /// Returns whether another run is of the same combination.
     fn is_like(&self, other: &Self) -> bool {
         (&self.workload, &self.configuration, self.sampling_rate)
             == (&other.workload, &other.configuration, other.sampling_rate)
     }
 }
 
-/// The times of the completed runs of each combination, seconds, in the order of their first samples.
+/// Returns the completion times of each combination, seconds, in order of their first samples.
 pub fn combinations<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Vec<(Run, Vec<f64>)> {
     let mut all: Vec<(Run, Vec<f64>)> = Vec::new();
     for sample in samples {
@@ -88,8 +88,8 @@ pub fn combinations<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Vec<(R
     all
 }
 
-/// Makes the runs one after the other, as far as the limits let them. Each sample, however its run ended, is given to
-/// `on_sample` at once, with the number of its run.
+/// Makes the runs one after the other within the limits. Each sample, whatever its outcome, is
+/// passed to `on_sample` at once, with the index of its run.
 ///
 /// # Errors
 /// The sweep was interrupted, or `on_sample` failed.

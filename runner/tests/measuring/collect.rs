@@ -54,11 +54,11 @@ fn a_second_collect_resumes_where_the_first_one_stopped() {
 
     let (code, out, err) = answer(&arguments);
     assert_eq!((code, out.lines().count()), (0, 2), "{err}");
-    assert!(err.contains("2 of 4 runs are in"), "{err}");
+    assert!(err.contains("2 of 4 runs are already in"), "{err}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), format!("{two}{out}"));
 
     let (code, out, _) = answer(&arguments);
-    assert_eq!((code, out.as_str()), (0, ""), "nothing is left");
+    assert_eq!((code, out.as_str()), (0, ""), "all runs are finished");
     assert_eq!(kept(&file).len(), 4);
 }
 
@@ -104,7 +104,7 @@ fn a_dry_run_lists_the_runs_and_touches_nothing() {
     assert!(!file.exists());
     let arguments = [&GRID[..], &[text(&file), "--data", text(folder.path()), "--dry-run"]].concat();
     let (_, out, _) = answer(&arguments);
-    assert!(out.contains("4 runs; of 4 nothing is known yet"), "{out}");
+    assert!(out.contains("4 runs; 4 of them have no forecast yet"), "{out}");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn image_sizes_and_batch_sizes_are_grid_dimensions() {
     assert_eq!(order, [(32, 2), (32, 4), (64, 2), (64, 4)]);
     let (code, _, err) = answer(&["run", "--model", "lenet5", "--batch-size", "2,4"]);
     assert_eq!(code, 2);
-    assert!(err.contains("--batch-size names 2 sizes; this command measures one, `foreglow collect` several"), "{err}");
+    assert!(err.contains("--batch-size has 2 sizes; this command takes one, `foreglow collect` several"), "{err}");
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn a_budget_ends_a_sweep_and_the_same_command_resumes_it() {
         let (code, out, err) = answer(&[&arguments[..], &budget].concat());
         assert_eq!((code, out.lines().count()), (0, made), "{err}");
         let rest = 4 - made;
-        assert!(err.contains(&format!("{rest} runs do not fit into what is left of the budget")), "{err}");
+        assert!(err.contains(&format!("{rest} runs exceed the remaining budget")), "{err}");
     }
     let (code, out, err) = answer(&[&arguments[..], &["--budget-time", "10m"]].concat());
     assert_eq!((code, out.lines().count()), (0, 3), "{err}");
@@ -175,7 +175,7 @@ fn runs_are_repeated_until_the_median_is_known() {
     let runs = kept(&file).len();
     assert!((6..=9).contains(&runs), "{runs} runs");
     assert!(out.contains("95 % interval of the median"), "{out}");
-    assert_eq!(err.contains("runs were not needed"), runs < 9, "{err}");
+    assert_eq!(err.contains("runs were skipped"), runs < 9, "{err}");
     let (code, _, err) = answer(&[&arguments[..], &grid, &["--precision", "2"]].concat());
     assert_eq!(code, 2);
     assert!(err.contains("write a share between 0 and 1"), "{err}");
@@ -230,7 +230,7 @@ fn a_killed_sweep_resumes_where_it_was() {
     assert_eq!(kept(&file).len(), 1);
     let output = long_sweep(&folder, &file, &[]).output().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success() && err.contains("1 of 2 runs are in"), "{err}");
+    assert!(output.status.success() && err.contains("1 of 2 runs are already in"), "{err}");
     assert!(std::fs::read_to_string(&file).unwrap().starts_with(&first), "the finished run is as it was");
     assert_eq!(kept(&file).iter().map(|sample| sample.sampling_rate).collect::<Vec<_>>(), [0.025, 1.0]);
 }
@@ -278,8 +278,8 @@ fn ctrl_c_during_training_keeps_earlier_runs_and_the_same_command_resumes() {
     let mut rest = String::new();
     errors.read_to_string(&mut rest).unwrap();
     assert_eq!(collect.wait().unwrap().code(), Some(1));
-    assert!(rest.contains("interrupted: 1 of 2 runs are kept in"), "{rest}");
-    assert!(rest.contains("the same command goes on with the rest"), "{rest}");
+    assert!(rest.contains("interrupted: 1 of 2 runs are saved in"), "{rest}");
+    assert!(rest.contains("the same command continues with the rest"), "{rest}");
     let samples = kept(&file);
     let [sample] = &samples[..] else { panic!("{samples:?}") };
     assert_eq!((sample.outcome, sample.sampling_rate), (Outcome::Completed, 0.08));
@@ -288,8 +288,8 @@ fn ctrl_c_during_training_keeps_earlier_runs_and_the_same_command_resumes() {
     let list = sweep(&["--dry-run", "--format", "csv"]).output().unwrap();
     assert!(list.status.success());
     let list = String::from_utf8(list.stdout).unwrap();
-    assert_eq!(list.lines().count(), 2, "a heading, and the run that is left: {list}");
-    assert_eq!(kept(&file), samples, "what was kept is as it was");
+    assert_eq!(list.lines().count(), 2, "the header and the remaining run: {list}");
+    assert_eq!(kept(&file), samples, "finished samples are unchanged");
 }
 
 #[cfg(target_os = "linux")]
@@ -320,7 +320,7 @@ fn ctrl_c_keeps_and_uploads_finished_runs_and_says_how_to_resume() {
     let mut rest = String::new();
     errors.read_to_string(&mut rest).unwrap();
     assert_eq!(collect.wait().unwrap().code(), Some(1));
-    assert!(rest.contains("interrupted: 1 of 2 runs are kept in"), "{rest}");
+    assert!(rest.contains("interrupted: 1 of 2 runs are saved in"), "{rest}");
     let agent = ureq::Agent::config_builder().proxy(None).build().new_agent();
     let url = format!("{}/api/v1/samples", url.trim_end_matches('/'));
     let there = agent.get(url).call().unwrap().body_mut().read_to_string().unwrap();

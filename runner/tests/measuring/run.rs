@@ -219,16 +219,16 @@ fn invalid_input_exits_with_code_2_and_one_sentence() {
     let notes = text(&elsewhere.path().join("notes.txt")).to_owned();
     std::fs::write(&notes, "shopping list\n").unwrap();
     let cases: &[(&[&str], &str)] = &[
-        (&["--data", "/no/such/folder"], "/no/such/folder does not exist; name a folder or a file of images"),
+        (&["--data", "/no/such/folder"], "/no/such/folder does not exist; give an existing folder or file of images"),
         (&["--data", text(empty.path())], "holds no image; put .jpg"),
         (&["--data", data, "--images", "3"], "holds 2 images and the job has 3; ask for --images 2 or less"),
         (
             &["--data", data, "--executors", "3"],
             "3 executors are more than the job's 2 images; give --executors 2 or less",
         ),
-        (&["--data", data, "--partition-size", "3"], "3 images a partition are more than the job's 2 images"),
+        (&["--data", data, "--partition-size", "3"], "3 images per partition are more than the job's 2 images"),
         (&["--data", &one], "is one image; name the folder"),
-        (&["--data", &notes], "notes.txt is no TFRecord, CIFAR-10, IDX or BSON file"),
+        (&["--data", &notes], "notes.txt is not a TFRecord, CIFAR-10, IDX or BSON file"),
         (&["--data", &notes, "--data-format", "bson"], "product 0 of "),
         (&["--model", "alexnet"], "there is no CNN alexnet; choose one of: lenet5, cnn11, vgg16, resnet18"),
         (&["--model", "lenet5", "--image-px", "64"], "lenet5 cannot take images of 64 px"),

@@ -6,7 +6,7 @@ mod mapping;
 use std::collections::BTreeMap;
 
 pub use self::field::Field;
-pub use self::mapping::{Extent, Mapping, Place, TimeUnit};
+pub use self::mapping::{Extent, FieldSource, Mapping, TimeUnit};
 use crate::encoding::decode;
 use crate::separated::{delimiter, with_point};
 use crate::{Context, Host, IncompleteOutcome, IncompleteRun, Job, Mode, Observation, Workload, number};
@@ -96,7 +96,7 @@ impl ForeignTable {
         for row in self.reader().into_records() {
             let row = row.map_err(|error| broken(&error))?;
             let line = row.position().map_or(1, csv::Position::line);
-            Row { cells: &row, line, mapping, delimiter: self.delimiter }.add_to(&mut jobs)?;
+            TableRow { cells: &row, line, mapping, delimiter: self.delimiter }.add_to(&mut jobs)?;
         }
         let mut jobs: Vec<Job> = jobs.into_values().collect();
         jobs.iter_mut().for_each(Job::sort_runs);
@@ -113,14 +113,14 @@ fn broken(error: &csv::Error) -> TableError {
 }
 
 /// One row of the table with its mapping.
-struct Row<'a> {
+struct TableRow<'a> {
     cells: &'a csv::StringRecord,
     line: u64,
     mapping: &'a Mapping,
     delimiter: u8,
 }
 
-impl Row<'_> {
+impl TableRow<'_> {
     fn add_to(&self, jobs: &mut BTreeMap<String, Job>) -> Result<(), TableError> {
         let context = self.context()?;
         let images = self.count(Field::Images)?;
@@ -199,8 +199,8 @@ impl Row<'_> {
 
     fn text(&self, field: Field) -> &str {
         match self.mapping.places.get(&field) {
-            Some(Place::Column(column)) => self.cells.get(*column).unwrap_or_default(),
-            Some(Place::Fixed(text)) => text.trim(),
+            Some(FieldSource::Column(column)) => self.cells.get(*column).unwrap_or_default(),
+            Some(FieldSource::Fixed(text)) => text.trim(),
             None => "",
         }
     }

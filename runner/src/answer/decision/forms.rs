@@ -1,4 +1,4 @@
-//! The decision in the forms in which people and programs read it.
+//! Output formats of a decision.
 
 use foreglow_shared::{format_duration, format_probability};
 
@@ -8,7 +8,7 @@ use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 
 impl DecisionAnswer {
-    /// The answer in a form.
+    /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
         match format {
             Format::Table => self.table(),
@@ -35,11 +35,14 @@ impl DecisionAnswer {
         ];
         text.push_str(&table(&columns, self.candidates.iter().map(|row| self.cells(row))));
         if self.weighed > self.candidates.len() {
-            text.push_str(&format!("\n{} configurations were weighed; these stand out.\n", self.weighed));
+            text.push_str(&format!(
+                "\n{} configurations were considered; the table has the notable ones.\n",
+                self.weighed
+            ));
         }
         text.push_str(&format!(
             "\nOn the front: no other configuration is both as fast and as cheap.\n\
-             Prices: {}, {}{}; {} MiB for each executor.\nPredicted by Foreglow's own predictor.\n",
+            Prices: {}, {}{}; {} MiB per executor.\nPredicted by Foreglow's own predictor.\n",
             prices.name,
             prices.date,
             if prices.discount > 0.0 { format!(", {:.4} % off", prices.discount * 100.0) } else { String::new() },
@@ -58,7 +61,8 @@ impl DecisionAnswer {
         text + &remarks
     }
 
-    /// The recommended configuration, large and first, and what a little more money or time would change.
+    /// Returns the verdict with the recommended configuration first, and its faster and cheaper
+    /// alternatives.
     fn headline(&self) -> String {
         let probability = format_probability(self.question.probability);
         let best = match (self.question.deadline_secs, self.question.budget) {
@@ -92,7 +96,8 @@ impl DecisionAnswer {
         text
     }
 
-    /// The head of the column of probabilities: what has to be kept. `None` where nothing has.
+    /// Returns the heading of the probability column: the limits in the question, or `None` without
+    /// any.
     fn limit(&self) -> Option<String> {
         let deadline = self.question.deadline_secs.map(|secs| format!("in {}", format_duration(secs)));
         let budget = self.question.budget.map(|money| format!("for {}", self.amount(money)));
@@ -123,7 +128,8 @@ impl DecisionAnswer {
         ]
     }
 
-    /// How probable it is that a configuration keeps what is asked; without a spread the predicted time is the median.
+    /// Formats the probability of meeting the limits. Without a spread, the predicted time counts
+    /// as the median.
     fn success(&self, row: &Row) -> String {
         match row.success_probability {
             _ if self.question.deadline_secs.is_none() && self.question.budget.is_none() => String::new(),
@@ -175,7 +181,7 @@ impl DecisionAnswer {
     }
 }
 
-/// A probability; beyond the largest error that was made it is only known to be larger, or smaller, than this.
+/// Formats a probability. Beyond the largest held-out error it is only bounded from one side.
 fn bounded(probability: f64, most: Option<f64>) -> String {
     let text = format_probability(probability);
     match most.filter(|most| *most < 0.99) {

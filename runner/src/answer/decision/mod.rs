@@ -1,4 +1,5 @@
-//! The cheapest configuration that meets the deadline, or the fastest within the budget, among all that were asked about.
+//! The decision: the cheapest configuration that meets the deadline, or the fastest within the
+//! budget.
 
 mod forms;
 
@@ -12,7 +13,7 @@ use serde::Serialize;
 use super::{SCHEMA, configuration};
 use crate::exit::unusable;
 
-/// The answer to a question about a job.
+/// Answer to a question about a job.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DecisionAnswer {
     schema: u32,
@@ -20,7 +21,7 @@ pub struct DecisionAnswer {
     predictor: &'static str,
     question: Question,
     pub(super) recommended: Option<Row>,
-    /// The recommended configuration as arguments of `spark-submit`, of a job that Spark ran.
+    /// `spark-submit` arguments of the recommended configuration, for jobs run by Spark.
     #[serde(skip_serializing_if = "Option::is_none")]
     spark_submit: Option<String>,
     fastest: Option<Row>,
@@ -28,14 +29,15 @@ pub struct DecisionAnswer {
     likeliest: Option<Row>,
     next_faster: Option<Row>,
     next_cheaper: Option<Row>,
-    /// Configurations; of very many only those that stand out are among the candidates.
+    /// Number of configurations considered; if there are very many, `candidates` has only the
+    /// notable ones.
     weighed: usize,
     candidates: Vec<Row>,
-    /// About the samples; those about a configuration stand with it.
+    /// Warnings about the samples; warnings about a configuration are in its row.
     warnings: Vec<Warning>,
 }
 
-/// A configuration with what it would take.
+/// A configuration with its prediction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Row {
     executors: u32,
@@ -44,15 +46,15 @@ pub(super) struct Row {
     completion_time_secs: Option<f64>,
     interval: Option<Interval>,
     cost: Option<f64>,
-    /// That it keeps the deadline and the budget both.
+    /// Probability of meeting both the deadline and the budget.
     success_probability: Option<f64>,
-    /// The most that the samples can promise of any time.
+    /// Largest probability that the samples can support for any time.
     #[serde(skip)]
     most_probability: Option<f64>,
     meets_deadline: bool,
     within_budget: bool,
     exclusion: Option<Exclusion>,
-    /// No other configuration is both as fast and as cheap.
+    /// Whether no other configuration is both as fast and as cheap.
     on_pareto_front: bool,
     warnings: Vec<Warning>,
 }
@@ -61,7 +63,8 @@ impl DecisionAnswer {
     /// Decides the question.
     ///
     /// # Errors
-    /// A question that has no answer: no configuration to choose from, far too many, or prices that do not fit the job.
+    /// The question has no answer: there is no candidate, there are far too many, or the prices do
+    /// not fit the job.
     pub fn new(job: &Job, predictor: &Predictor, question: &Question) -> anyhow::Result<Self> {
         let decision = decide(predictor, job, question).map_err(|error| unusable(error.to_string()))?;
         let Decision { candidates, recommended, fastest, cheapest, likeliest, pareto, weighed } = decision;
@@ -71,7 +74,7 @@ impl DecisionAnswer {
             candidates.into_iter().zip(on_front).map(|(candidate, front)| row(candidate, front)).collect();
         let at = |index: Option<usize>| index.map(|index| rows[index].clone());
         let recommended = at(recommended);
-        // The front runs from the fastest to the cheapest.
+        // The front is ordered from the fastest to the cheapest.
         let front = || pareto.iter().map(|index| &rows[*index]);
         let next_faster = recommended.as_ref().and_then(|row| front().rfind(|other| other.is_faster_than(row)));
         let next_cheaper = recommended.as_ref().and_then(|row| front().find(|other| other.is_cheaper_than(row)));
@@ -101,30 +104,31 @@ impl DecisionAnswer {
         })
     }
 
-    /// The configuration to look at first: the recommended one, or else the fastest.
+    /// Returns the configuration to look at first: the recommended one, or else the fastest.
     pub fn what_if(&self) -> Option<WhatIf> {
         let Row { executors, cores_per_executor, .. } = *self.recommended.as_ref().or(self.fastest.as_ref())?;
         Some(WhatIf { executors, cores_per_executor })
     }
 
-    /// Why nothing is recommended, where nothing is.
+    /// Fails with the reason if nothing is recommended.
     ///
     /// # Errors
-    /// No configuration keeps the deadline and the budget, none fits into its memory, or no time is known.
+    /// No configuration meets the deadline and the budget, none fits into its memory, or no time is
+    /// known.
     pub fn check(&self) -> anyhow::Result<()> {
         match (&self.recommended, &self.fastest, &self.cheapest) {
             (Some(_), ..) => Ok(()),
             (None, Some(fastest), Some(cheapest)) => anyhow::bail!("{}", self.shortfall(fastest, cheapest)),
             _ => match self.candidates.iter().find_map(|row| row.exclusion) {
                 Some(exclusion) => anyhow::bail!("no configuration is known to fit into its memory: {exclusion}"),
-                None => anyhow::bail!(
-                    "the samples cannot say how long any of the configurations takes; collect more of them"
-                ),
+                None => {
+                    anyhow::bail!("the samples are not enough to predict the time of any configuration; collect more")
+                }
             },
         }
     }
 
-    /// What stands between the question and a recommendation.
+    /// Explains why no configuration is recommended.
     fn shortfall(&self, fastest: &Row, cheapest: &Row) -> String {
         let Question { deadline_secs, budget, probability, .. } = self.question;
         if let Some(deadline) = deadline_secs.filter(|deadline| !fastest.takes_at_most(*deadline)) {
@@ -161,19 +165,20 @@ impl DecisionAnswer {
         let asked = format_probability(probability);
         match self.likeliest.as_ref().and_then(|row| Some((row, row.success_probability?))) {
             Some((row, most)) => format!(
-                "no configuration is {wish} with a probability of {asked}: the samples promise at most {}, for {}; ask for \
-                 less with --probability, allow more, or collect more samples (`foreglow advise` says which)",
+                "no configuration is {wish} with a probability of {asked}: the samples support at most {}, for {}; \
+                lower --probability, relax the limits, or collect more samples (`foreglow advise` says which)",
                 format_probability(most),
                 row.configuration()
             ),
             None => format!(
-                "the samples are too few to say how probable it is that a configuration is {wish}; collect more (`foreglow \
-                 advise` says which), or let the predicted time decide with --probability 0.5"
+                "there are too few samples for the probability that a configuration is {wish}; collect more (`foreglow \
+                advise` says which), or decide by the predicted time with --probability 0.5"
             ),
         }
     }
 
-    /// `done within 15.00 s for at most USD 5.00`; `None` where neither is asked.
+    /// Returns the limits in the question, such as `done within 15.00 s for at most USD 5.00`;
+    /// `None` without any.
     fn wish(&self) -> Option<String> {
         let deadline = self.question.deadline_secs.map(|secs| format!("done within {}", format_duration(secs)));
         let budget = self.question.budget.map(|money| format!("at most {}", self.amount(money)));
@@ -229,7 +234,8 @@ impl Row {
         self.cost.is_some_and(|own| own <= money)
     }
 
-    /// Whether the predicted time keeps the deadline and the budget, however probable that is.
+    /// Returns whether the predicted time meets the deadline and the budget, regardless of its
+    /// probability.
     fn is_predicted_to_keep(&self, question: &Question) -> bool {
         self.exclusion.is_none()
             && question.deadline_secs.is_none_or(|deadline| self.takes_at_most(deadline))

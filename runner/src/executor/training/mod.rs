@@ -68,7 +68,7 @@ pub fn serve(
 }
 
 fn listen(host: &str, reports: &Reports) -> anyhow::Result<TcpListener> {
-    let listener = TcpListener::bind((host, 0)).with_context(|| format!("nothing can listen on the address {host}"))?;
+    let listener = TcpListener::bind((host, 0)).with_context(|| format!("cannot listen on the address {host}"))?;
     let port = listener.local_addr().context("the listening socket has no address")?.port();
     reports.send(&Report::Listening { port })?;
     Ok(listener)
