@@ -240,7 +240,6 @@ pub fn on_cluster(wish: &Wish) -> anyhow::Result<Chosen> {
     match wish {
         Wish::Auto | Wish::Cpu => choose(&Wish::Cpu),
         Wish::Gpu => {
-            supported()?;
             let place = Place::DiscreteGpu(0);
             let adapter = Adapter { name: "gpu".into(), kind: place.kind(), place, memory_mib: None, ..processor() };
             Ok(Chosen { adapter, places: vec![place], pci_bus_ids: Vec::new() })
@@ -257,7 +256,9 @@ pub fn on_cluster(wish: &Wish) -> anyhow::Result<Chosen> {
 /// # Errors
 /// There is no such GPU.
 pub fn assigned(address: &str) -> anyhow::Result<Place> {
-    supported()?;
+    if let Some(reason) = UNSUPPORTED {
+        anyhow::bail!(reason);
+    }
     let gpus: Vec<Place> = probe().iter().map(|adapter| adapter.place).filter(|place| place.is_gpu()).collect();
     let place = address.trim().parse().ok().and_then(|index: usize| gpus.get(index));
     let found = gpus.len();
@@ -355,11 +356,6 @@ fn machine_memory_mib() -> Option<u64> {
     Some(kib >> 10)
 }
 
-/// Checks that this build can use GPUs.
-fn supported() -> anyhow::Result<()> {
-    UNSUPPORTED.map_or(Ok(()), |reason| Err(unusable(reason)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -417,7 +413,7 @@ mod tests {
             let sentence = choose(&wish).unwrap_err().to_string();
             assert!(sentence.contains("this build of foreglow has no GPU support"), "{sentence}");
         }
-        for refused in [on_cluster(&Wish::Gpu).unwrap_err(), Place::DiscreteGpu(0).open().unwrap_err()] {
+        for refused in [assigned("0").unwrap_err(), Place::DiscreteGpu(0).open().unwrap_err()] {
             assert!(refused.to_string().contains("no GPU support"), "{refused}");
         }
         assert_eq!(choose(&Wish::Auto).unwrap().place(0), Place::Cpu);

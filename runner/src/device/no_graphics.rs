@@ -1,4 +1,4 @@
-//! Stands in for `graphics` in a build without the cargo feature `gpu`: the processor is the only device.
+//! Replaces `graphics` in a build without the cargo feature `gpu`: the processor is the only device.
 
 use std::fs;
 use std::path::Path;
