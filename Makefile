@@ -1,6 +1,6 @@
 # The commands for people: run, test, bench, accuracy. Each sets up what it needs first (setup.sh), and only what is absent.
 
-# GPU=1 builds with GPU support, GPU=0 without; the default depends on whether this machine has a GPU.
+# GPU=1 builds with GPU support, GPU=0 without; the default depends on the machine.
 ifeq ($(origin GPU),undefined)
   GPU := $(shell ./setup.sh gpu)
   GPU_NOTE := $(if $(filter 0,$(GPU)),this machine has no GPU: building without GPU support; GPU=1 builds with it)

@@ -1,4 +1,4 @@
-//! Replaces `graphics` in a build without the cargo feature `gpu`: the processor is the only device.
+//! Replaces `graphics` in a build without the cargo feature `gpu`: the CPU is the only device.
 
 use std::fs;
 use std::path::Path;
