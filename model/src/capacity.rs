@@ -65,3 +65,4 @@ impl Capacity {
         (most > fewest).then_some(fewest).into_iter().chain((most >= fewest).then_some(most))
     }
 }
+// one line
