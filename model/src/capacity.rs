@@ -65,4 +65,3 @@ impl Capacity {
         (most > fewest).then_some(fewest).into_iter().chain((most >= fewest).then_some(most))
     }
 }
-// one line
