@@ -35,7 +35,9 @@ help:
 	@echo 'make check  format, prose, lints and unit tests of what changed: seconds'
 	@echo 'make test   lints and every test, the browser tests included'
 	@echo 'make bench  every benchmark; each writes target/bench/NAME.json'
-	@echo 'make accuracy  every predictor on the public data sets in DATA; writes target/accuracy.json and docs/accuracy.md'
+	@echo 'make bench-gpu  the CNNs on the GPU, in at most 10 minutes; bench-gpu-archive packs it for a bare machine'
+	@echo 'make accuracy  every predictor on own, simulated and public runs (DATA), clean and with slow runs; writes target/accuracy.json and docs/accuracy.md'
+	@echo 'make accuracy-check  a quick run beside the committed figures; fails where one is worse by over a twentieth'
 	@echo 'make development  the questions on which the constants of the intervals were chosen, and contexts with few runs'
 	@echo 'make sweep  two CNNs, inference and training, on 1 %, 10 % and all of the images: the built-in example, half an hour'
 	@echo 'make parity the CNNs against PyTorch with the same weights; CNNS="vgg16 xception" for some of them'
@@ -182,13 +184,23 @@ $(SKLEARN):
 # The folder of the public data sets, which are no part of the project (docs/accuracy.md says what they are).
 DATA := ../shared/data
 
-accuracy: build
-	cargo build $(CARGO_FLAGS) --example accuracy
-	target/release/examples/accuracy $(DATA) --page docs/accuracy.md
+# By itself: it needs neither Burn nor the page. ARGS are options of the program (--only TEXT, --quick, --predictor TEXT; --help),
+# without which every figure is measured and written into the page.
+ACCURACY := cargo build --release --locked -p foreglow-accuracy && target/release/accuracy
+accuracy:
+	$(ACCURACY) $(DATA) $(or $(ARGS),--page docs/accuracy.md)
+
+# A quick run beside tests/accuracy/reference.csv, which accuracy-reference writes anew.
+.PHONY: accuracy-check accuracy-reference
+accuracy-check:
+	$(ACCURACY) $(DATA) --check
+
+accuracy-reference:
+	$(ACCURACY) $(DATA) --refresh
 
 # What the constants of the intervals were chosen on, and what a context with few runs gains from others.
 development:
-	cargo build $(CARGO_FLAGS) --example development
+	cargo build --release --locked -p foreglow-accuracy --example development
 	target/release/examples/development $(DATA)
 
 # Our CNNs and the reference implementations with the same weights; not in CI.
@@ -251,3 +263,19 @@ sweep: build
 .PHONY: bench-training
 bench-training: build
 	python3 bench/training/run.py
+
+# The CNNs on this machine's GPU, against PyTorch if PYTORCH names a Python that has it: at most 10 minutes.
+.PHONY: bench-gpu bench-gpu-archive
+bench-gpu: build
+	$(GPU_PYTHON) bench/gpu/run.py $(BENCH_GPU)
+
+# Everything that a bare machine with a GPU needs, without a network: unpack it there and run foreglow-bench-gpu/run.py.
+GPU_ARCHIVE := target/foreglow-bench-gpu.tar.xz
+bench-gpu-archive: build
+	rm -rf target/foreglow-bench-gpu && mkdir -p target/foreglow-bench-gpu
+	cp bench/gpu/run.py target/foreglow-bench-gpu/
+	strip -o target/foreglow-bench-gpu/foreglow $(FOREGLOW)
+	tar -C target -cJf $(GPU_ARCHIVE) foreglow-bench-gpu
+	@size=$$(stat -c %s $(GPU_ARCHIVE)); echo "$(GPU_ARCHIVE): $$((size >> 20)) MiB"; [ $$size -lt $$((60 << 20)) ]
+
+GPU_PYTHON ?= python3

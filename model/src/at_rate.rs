@@ -36,7 +36,7 @@ impl<'a> AtRate<'a> {
         }
         let fitting = self.fitting(executors, cores_per_executor).unwrap_or((executors, cores_per_executor));
         let mut prediction = self.unlimited(fitting).clone();
-        prediction.warnings.push(Warning::Oversubscribed { slots: setting.slots(), processors: capacity.processors });
+        prediction.warnings.push(capacity.warning(setting));
         prediction
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use foreglow_shared::{DEFAULT_PROBABILITY, Observation, PriceSheet, Question};
+use foreglow_shared::{DEFAULT_PROBABILITY, Job, PriceSheet, Question};
 
 use crate::ask::{name, read_bytes};
 use crate::exit::unusable;
@@ -44,7 +44,7 @@ pub struct Bill {
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..))]
     pub memory: Option<u32>,
 
-    /// Price sheet, JSON [default: a published price list, named in the answer]
+    /// Price sheet, JSON [default: a published list price for the job's hardware, named in the answer]
     #[arg(long, value_name = "FILE")]
     pub prices: Option<PathBuf>,
 }
@@ -54,12 +54,12 @@ pub struct Bill {
 pub struct Counts(pub Vec<u32>);
 
 impl QuestionArgs {
-    /// Returns the question about these observations.
+    /// The question about a job.
     ///
     /// # Errors
     /// The price sheet cannot be read.
-    pub fn about(&self, observations: &[Observation]) -> anyhow::Result<Question> {
-        let mut question = self.bill.about(observations)?;
+    pub fn about(&self, job: &Job) -> anyhow::Result<Question> {
+        let mut question = self.bill.about(job)?;
         question.deadline_secs = self.deadline;
         question.budget = self.budget;
         question.probability = self.probability;
@@ -78,8 +78,8 @@ impl Bill {
     ///
     /// # Errors
     /// The price sheet cannot be read.
-    pub fn about(&self, observations: &[Observation]) -> anyhow::Result<Question> {
-        let mut question = Question::about(observations);
+    pub fn about(&self, job: &Job) -> anyhow::Result<Question> {
+        let mut question = Question::about_job(job);
         question.memory_per_executor_mib = self.memory.unwrap_or(question.memory_per_executor_mib);
         if let Some(file) = &self.prices {
             question.prices = read_prices(file)?;

@@ -53,13 +53,24 @@ pub fn collect_command(
     if let Some(vectors) = text.and_then(|text| text.vectors) {
         option("--vectors", vectors);
     }
-    option("--device", configuration.accelerator.clone().unwrap_or_else(|| "cpu".into()));
+    let is_on_cluster = context.engine == Engine::Spark;
+    option(
+        "--device",
+        match &configuration.accelerator {
+            None => "cpu".into(),
+            Some(_) if is_on_cluster => "gpu".into(),
+            Some(name) => name.clone(),
+        },
+    );
     option("--executors", configuration.executors.to_string());
     option("--cores", configuration.cores_per_executor.to_string());
     option("--memory", configuration.memory_per_executor_mib.to_string());
     option("--partition-size", configuration.partition_size.to_string());
     option("--sampling-rate", sampling_rate.to_string());
     option("--output", output.to_owned());
+    if context.shares_accelerators {
+        words.push("--share-gpu".to_owned());
+    }
     Some(words.join(" "))
 }
 

@@ -20,6 +20,7 @@ mod jsonl;
 mod link;
 mod moment;
 mod numbers;
+mod preset;
 mod price;
 mod question;
 mod read;
@@ -40,10 +41,13 @@ pub use crate::jsonl::{parse_line, write_jsonl};
 pub use crate::link::{FRAGMENT_PREFIX, LeftOut, LinkError, View};
 pub use crate::moment::day;
 pub use crate::numbers::number;
+pub use crate::preset::{Preset, presets};
 pub use crate::price::{PriceError, PriceSheet, Resources};
 pub use crate::question::{DEFAULT_PROBABILITY, Question, WhatIf};
 pub use crate::read::{ReadError, SampleFormat, read_json_lines, read_samples};
-pub use crate::sample::{Configuration, Engine, Host, Mode, Outcome, SCHEMA, Sample, SampleError, Workload};
+pub use crate::sample::{
+    Accelerator, Configuration, Engine, Host, Mode, Outcome, SCHEMA, Sample, SampleError, Workload,
+};
 pub use crate::short_link::{SHORT_PREFIX, ShortLink};
 pub use crate::sorting::{map_of, sort, sort_by};
 pub use crate::spark_submit::{spark_properties, spark_submit_arguments};

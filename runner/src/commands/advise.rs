@@ -30,7 +30,7 @@ pub struct Args {
 /// Prints the advice.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let job = args.source.job()?;
-    let question = args.question.about(&job.observations)?;
+    let question = args.question.about(&job)?;
     let output = args.output.as_deref().unwrap_or_else(|| same_file(&args.source.files));
     output::print(&AdviceAnswer::new(&job, &question, output)?.render(args.format))
 }

@@ -68,8 +68,8 @@ pub struct Args {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Configurations")]
 struct GridArgs {
-    /// Numbers of executors (processes), E
-    #[arg(long, value_name = "E,…", value_delimiter = ',', default_value = "1,2")]
+    /// Executor processes, E [default: 1,2, but at most one for each GPU]
+    #[arg(long, value_name = "E,…", value_delimiter = ',')]
     executors: Vec<u32>,
 
     /// Threads per executor, C
@@ -110,14 +110,14 @@ struct BudgetArgs {
     #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
     budget_money: Option<f64>,
 
-    /// Price sheet, JSON [default: a published price list]
+    /// Price sheet, JSON [default: a published list price for the hardware]
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
 }
 
 impl BudgetArgs {
-    fn prices(&self) -> anyhow::Result<PriceSheet> {
-        self.prices.as_deref().map_or_else(|| Ok(PriceSheet::example()), read_prices)
+    fn prices(&self, job: &Job) -> anyhow::Result<PriceSheet> {
+        self.prices.as_deref().map_or_else(|| Ok(PriceSheet::usual_for(job.device.accelerator())), read_prices)
     }
 
     fn budget(&self, prices: PriceSheet, job: &Job) -> anyhow::Result<Budget> {
@@ -135,7 +135,7 @@ impl GridArgs {
     fn grid(&self, job: &Job, workloads: Vec<Workload>) -> anyhow::Result<Grid> {
         let grid = Grid {
             workloads,
-            executors: distinct(&self.executors),
+            executors: if self.executors.is_empty() { default_executors(job) } else { distinct(&self.executors) },
             cores: distinct(&self.cores),
             memory_mib: if self.memory.is_empty() { vec![DEFAULT_MEMORY_MIB] } else { distinct(&self.memory) },
             partition_sizes: if self.partition_size.is_empty() {
@@ -173,7 +173,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let (job, workloads) = args.training.job_and_workloads(job, workloads, &args.workload)?;
     let grid = args.grid.grid(&job, workloads)?;
     let mut engine = args.engine.engine()?;
-    let prices = args.budget.prices()?;
+    let prices = args.budget.prices(&job)?;
     let budget = args.budget.budget(prices.clone(), &job)?;
     let all = args.engine.order(grid.runs(&job));
     let (mut file, known) = open(args)?;
@@ -245,6 +245,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let failed = samples.iter().filter(|sample| sample.outcome == Outcome::Failed).count();
     anyhow::ensure!(failed == 0, "{failed} of {} runs failed; their reasons are in {shown}", samples.len());
     Ok(())
+}
+
+/// Numbers of executors if the user names none: as many as there are GPUs for.
+fn default_executors(job: &Job) -> Vec<u32> {
+    let most = job.device.most_executors().unwrap_or(u32::MAX);
+    [1, 2].into_iter().filter(|executors| *executors <= most).collect()
 }
 
 /// Reports the runs that were not made.

@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         return open(link, args.format);
     }
     let job = args.source.job()?;
-    let mut question = args.question.about(&job.observations)?;
+    let mut question = args.question.about(&job)?;
     let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
     question.what_if = answer.what_if().unwrap_or(question.what_if);
     let view = View { job, question, pins: Vec::new(), left_out: LeftOut::default() };

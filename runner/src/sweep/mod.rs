@@ -11,6 +11,7 @@ use foreglow_shared::{Configuration, Sample, Workload};
 pub use self::forecast::{Forecast, cost};
 pub use self::grid::{Grid, by_configuration, left, of_these_machines};
 pub use self::limits::{Budget, Limits, Verdict};
+use crate::device::UNNAMED_GPU;
 use crate::engine::{Engine, Job, Progress};
 use crate::interrupt::Interrupt;
 
@@ -64,8 +65,12 @@ impl Run {
 
     /// Returns whether a sample is of this combination.
     pub fn is_of(&self, sample: &Sample) -> bool {
-        (&self.workload, &self.configuration, self.sampling_rate)
-            == (&sample.workload, &sample.configuration, sample.sampling_rate)
+        let mut own = self.configuration.clone();
+        // The executors of a cluster tell the name of their GPU only when they run.
+        if own.accelerator.as_deref() == Some(UNNAMED_GPU) && sample.configuration.accelerator.is_some() {
+            own.accelerator.clone_from(&sample.configuration.accelerator);
+        }
+        (&self.workload, &own, self.sampling_rate) == (&sample.workload, &sample.configuration, sample.sampling_rate)
     }
 
     /// Returns whether another run is of the same combination.

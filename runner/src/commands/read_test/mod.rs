@@ -165,7 +165,9 @@ impl Args {
             words: Vec::new(),
             batch_size: Vec::new(),
             device: self.device.clone(),
+            share_gpu: false,
             seed: self.seed,
+            monitor: None,
             timeout: None,
         };
         let architecture = workload.architecture()?;
