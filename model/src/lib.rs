@@ -26,6 +26,7 @@ mod evaluation;
 mod explain;
 mod learner;
 mod line;
+mod measured_ratios;
 mod metric;
 mod prediction;
 mod predictor;

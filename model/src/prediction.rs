@@ -88,7 +88,7 @@ pub enum Warning {
         at: String,
         /// Its time, seconds.
         secs: f64,
-        /// The time that the others speak for, seconds.
+        /// The time that the other samples predict, seconds.
         expected_secs: f64,
     },
     /// There are more distinct samples than a fit takes.
@@ -170,7 +170,7 @@ impl fmt::Display for Warning {
                 let (secs, expected) = (format_duration(*secs), format_duration(*expected_secs));
                 write!(
                     f,
-                    "the sample with {at} took {secs} where the others speak for {expected}; measure it again, or remove it"
+                    "the sample with {at} took {secs}, and the other samples predict {expected}; measure it again, or remove it"
                 )
             }
             Self::Subsampled { distinct, fitted } => write!(

@@ -4,9 +4,10 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use foreglow_shared::{Job, Sample, group_by_context, read_samples};
+use foreglow_shared::{Job, ReadError, Sample, group_by_context, read_samples};
 
 use crate::exit::unusable;
+use crate::grammar::place;
 use crate::store::{Filter, Store};
 
 /// Source of the samples, and the job to select.
@@ -25,7 +26,7 @@ pub struct Source {
     pub model: Option<String>,
 
     /// Number of the job, from the list printed if the samples contain several jobs
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = place, allow_negative_numbers = true)]
     pub context: Option<usize>,
 }
 
@@ -97,11 +98,27 @@ pub fn read_files(files: &[PathBuf]) -> anyhow::Result<Vec<Sample>> {
     let mut samples = Vec::new();
     let mut seen = std::collections::BTreeSet::new();
     for file in files {
-        let read = read_samples(&read_bytes(file)?);
+        let bytes = read_bytes(file)?;
+        let read = match read_samples(&bytes) {
+            Err(ReadError::Line { line, .. }) if let Some(whole) = before_cut_line(&bytes, line) => {
+                eprintln!("note: line {line} of {} was cut short, as by a crash, and is left out", name(file));
+                read_samples(whole)
+            }
+            other => other,
+        };
         let read = read.map_err(|error| unusable(format!("{}: {error}", name(file))))?;
         samples.extend(read.into_iter().filter(|sample| seen.insert(sample.id)));
     }
     Ok(samples)
+}
+
+/// What stands before a last line of JSON that has no end; `None` if `line` is not that.
+fn before_cut_line(bytes: &[u8], line: u64) -> Option<&[u8]> {
+    let end = bytes.iter().rposition(|byte| *byte == b'\n')? + 1;
+    let lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+    // Anything else that is wrong with the line is the user's to correct.
+    let is_cut = serde_json::from_slice::<serde_json::Value>(&bytes[end..]).is_err_and(|error| error.is_eof());
+    (line == lines + 1 && is_cut).then(|| &bytes[..end])
 }
 
 fn read_store(path: Option<&Path>) -> anyhow::Result<Vec<Sample>> {

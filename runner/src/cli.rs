@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     advise, collect, completions, demo, devices, evaluate, executor, import, link, man, models, pack, plan, predict,
-    read_test, run, serve, simulate, upload,
+    read_test, run, samples, serve, simulate, upload,
 };
 
 /// Version and commit. The build script finds the commit and the rest of what `--version` prints.
@@ -26,6 +26,10 @@ const LONG_VERSION: &str = concat!(
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
+
+    /// Print the answer and errors alone: no progress, notes or warnings
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -38,6 +42,7 @@ pub enum Command {
     Run(Box<run::Args>),
     Collect(Box<collect::Args>),
     Import(import::Args),
+    Samples(samples::Args),
     Evaluate(evaluate::Args),
     Predict(predict::Args),
     Plan(plan::Args),
@@ -64,6 +69,7 @@ impl Command {
             Self::Run(args) => run::run(&args),
             Self::Collect(args) => collect::run(&args),
             Self::Import(args) => import::run(&args),
+            Self::Samples(args) => samples::run(&args),
             Self::Evaluate(args) => evaluate::run(&args),
             Self::Predict(args) => predict::run(&args),
             Self::Plan(args) => plan::run(&args),

@@ -18,7 +18,7 @@ mod graphics;
 
 pub use graphics::UNSUPPORTED;
 
-/// Name of a GPU on a cluster before its executors have told its real name.
+/// Name of a GPU on a cluster before its executors have reported its real name.
 pub const UNNAMED_GPU: &str = "gpu";
 
 /// A device, as encoded in an executor's assignment.
@@ -237,7 +237,7 @@ impl Place {
     /// Opens the device.
     ///
     /// # Errors
-    /// The device is missing, or this build has no GPU support.
+    /// The device does not exist, no longer exists, or this build has no GPU support.
     pub fn open(self) -> anyhow::Result<Device> {
         match self {
             Self::Cpu => Ok(Device::flex()),
@@ -305,7 +305,7 @@ pub fn choose(wish: &Wish) -> anyhow::Result<Chosen> {
         Wish::Cpu => Ok(Chosen::one(processor())),
         _ => {
             if let (Wish::Auto, Some(reason)) = (wish, UNSUPPORTED.filter(|_| graphics::is_gpu_out_of_reach())) {
-                eprintln!("note: {reason}; the CNN runs on the processor");
+                eprintln!("note: {reason}; the CNN runs on the CPU");
             }
             pick(wish, &adapters())
         }

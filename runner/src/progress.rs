@@ -4,14 +4,35 @@
 use std::cell::{Cell, RefCell};
 use std::io::IsTerminal as _;
 use std::mem::discriminant;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use foreglow_shared::{Outcome, Sample, format_duration, format_rate};
+use foreglow_shared::{Outcome, Sample, format_duration, format_rate, printable};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::engine;
 use crate::machine::{AcceleratorUse, Use, Warning};
 use crate::sweep::{Run, Step};
+
+/// Whether the user wants the answer alone.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Decides whether progress, notes and warnings are printed.
+pub fn be_quiet(is_quiet: bool) {
+    IS_QUIET.store(is_quiet, Ordering::Relaxed);
+}
+
+/// Prints a line for the user on standard error.
+pub fn note(text: &str) {
+    if !IS_QUIET.load(Ordering::Relaxed) {
+        eprintln!("{}", plain(text));
+    }
+}
+
+/// The text without characters that command a terminal; its line breaks stay.
+fn plain(text: &str) -> String {
+    text.split('\n').map(printable).collect::<Vec<String>>().join("\n")
+}
 
 /// A progress bar on standard error.
 pub struct Progress {
@@ -35,7 +56,9 @@ struct Going {
 impl Progress {
     /// Creates an empty bar.
     pub fn new() -> Self {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let is_quiet = IS_QUIET.load(Ordering::Relaxed);
+        let target = if is_quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let bar = ProgressBar::with_draw_target(None, target);
         let style = ProgressStyle::with_template("{spinner} {prefix} {bar:24} {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.enable_steady_tick(Duration::from_millis(200));
@@ -113,9 +136,9 @@ impl Progress {
     /// Prints a permanent line above the bar.
     pub fn line(&self, text: &str) {
         if self.is_terminal {
-            self.bar.println(text);
+            self.bar.println(plain(text));
         } else {
-            eprintln!("{text}");
+            note(text);
         }
     }
 

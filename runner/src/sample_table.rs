@@ -114,7 +114,7 @@ fn accuracy(sample: &Sample) -> Vec<(&'static str, String)> {
     last.into_iter().chain(held_out).collect()
 }
 
-fn completion_time(sample: &Sample) -> String {
+pub fn completion_time(sample: &Sample) -> String {
     match (sample.outcome, sample.completion_time_secs) {
         (Outcome::TimedOut, Some(secs)) => format!("more than {}", format_duration(secs)),
         (_, Some(secs)) => format_duration(secs),

@@ -8,6 +8,7 @@ use foreglow_shared::{Sample, write_jsonl};
 
 use crate::collector::{MAX_BODY_BYTES, Receipt};
 use crate::exit::unusable;
+use crate::grammar::{self, is_loopback};
 use crate::store::Store;
 
 /// A sample has about half a KiB, so this stays far below the size limit of a request.
@@ -29,14 +30,8 @@ impl Target {
     /// # Errors
     /// The URL is invalid.
     pub fn new(url: &str, token: Option<String>) -> anyhow::Result<Self> {
-        let url = url.trim().split(['#', '?']).next().unwrap_or_default().trim_end_matches('/');
-        let host = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")).unwrap_or_default();
-        if host.is_empty() || url.parse::<ureq::http::Uri>().is_err() {
-            return Err(unusable(format!(
-                "{url:?} is not the address of a collector; give one such as http://127.0.0.1:8787"
-            )));
-        }
-        Ok(Self { url: url.to_owned(), token: token.filter(|token| !token.is_empty()) })
+        let url = grammar::url(url).map_err(unusable)?;
+        Ok(Self { url, token: token.filter(|token| !token.is_empty()) })
     }
 
     /// Sends these samples and those still waiting for this collector. They stay in the store until
@@ -52,8 +47,8 @@ impl Target {
         for batch in batches(&waiting) {
             let receipt = self.post(batch).with_context(|| {
                 format!(
-                    "{} of {} samples were not sent; they are kept in {} and sent by the next `foreglow upload --to \
-                    {}`",
+                    "{} of {} samples were not sent; they are kept in {} and sent by the next `foreglow upload --to {}` \
+                     (`foreglow upload --waiting` lists such samples)",
                     waiting.len() - sent,
                     waiting.len(),
                     store.path().display(),
@@ -72,6 +67,11 @@ impl Target {
             sent += batch.len();
         }
         Ok(total)
+    }
+
+    /// Address of the collector, as the store knows it.
+    pub fn url(&self) -> &str {
+        &self.url
     }
 
     fn post(&self, samples: &[Sample]) -> anyhow::Result<Receipt> {
@@ -107,11 +107,7 @@ impl Target {
     }
 
     fn is_loopback(&self) -> bool {
-        let host = self.url.parse::<ureq::http::Uri>().ok().and_then(|uri| uri.host().map(str::to_owned));
-        host.is_some_and(|host| {
-            let address = host.trim_start_matches('[').trim_end_matches(']');
-            address == "localhost" || address.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
-        })
+        is_loopback(&self.url)
     }
 }
 
@@ -149,7 +145,10 @@ pub fn send_or_keep(url: &str, samples: &[Sample]) -> anyhow::Result<()> {
 /// Returns a line with the result of an upload.
 pub fn summary(receipt: &Receipt, url: &str) -> String {
     let rejected = receipt.rejected.len() + receipt.rejected_more;
-    format!("{url} has the samples: {} new, {} known, {rejected} rejected", receipt.new, receipt.known)
+    match receipt.new + receipt.known + rejected {
+        0 => format!("nothing was sent: no samples wait for {url}"),
+        _ => format!("{url} has the samples: {} new, {} known, {rejected} rejected", receipt.new, receipt.known),
+    }
 }
 
 /// Fails if the collector rejected a sample.
@@ -173,10 +172,10 @@ mod tests {
 
     #[test]
     fn urls_are_normalised_and_invalid_ones_rejected() {
-        for url in ["http://127.0.0.1:8787", "http://127.0.0.1:8787/", " http://127.0.0.1:8787/#v1.abc"] {
+        for url in ["http://127.0.0.1:8787", "127.0.0.1:8787/", " http://127.0.0.1:8787/#v1.abc"] {
             assert_eq!(Target::new(url, None).unwrap().url, "http://127.0.0.1:8787");
         }
-        for url in ["", "127.0.0.1:8787", "http://", "ftp://a", "http://a b"] {
+        for url in ["", "nonsense", "http://", "ftp://a", "http://a b"] {
             let error = Target::new(url, None).unwrap_err().to_string();
             assert!(error.contains("is not the address of a collector"), "{url}: {error}");
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Engine, Host, Sample, Workload};
+use crate::{Engine, Fingerprint, Host, Sample, Workload, printable};
 
 /// Everything besides the features that must be equal for two completion times to be comparable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,7 +43,11 @@ impl Context {
     /// `resnet18 inference, 2000 images of 32 px, batch 8, local, Some CPU`.
     pub fn title(&self) -> String {
         let Workload { model, mode, epochs, batch_size, .. } = &self.workload;
-        let mut title = format!("{model} {}, {}, batch {batch_size}", mode.as_str(), self.workload.describe_data());
+        let mut title = format!("{model} {}, {}", mode.as_str(), self.workload.describe_data());
+        if let Some(path) = self.workload.data_path() {
+            title.push_str(&format!(" from {path}"));
+        }
+        title.push_str(&format!(", batch {batch_size}"));
         if *epochs > 1 {
             title.push_str(&format!(", {epochs} epochs"));
         }
@@ -57,15 +61,14 @@ impl Context {
         if self.shares_accelerators {
             title.push_str(", shared");
         }
-        title
+        printable(&title)
     }
 
     /// Returns 16 hexadecimal digits that identify the context: the 64-bit FNV-1a hash of its JSON.
     pub fn fingerprint(&self) -> String {
-        const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
-        const PRIME: u64 = 0x0000_0100_0000_01b3;
-        let hash = self.key().bytes().fold(BASIS, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME));
-        format!("{hash:016x}")
+        let mut fingerprint = Fingerprint::default();
+        fingerprint.add(self.key().as_bytes());
+        fingerprint.to_string()
     }
 
     /// Returns a key by which contexts are grouped and sorted: their JSON.

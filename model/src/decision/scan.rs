@@ -91,7 +91,9 @@ pub(super) fn scan(
     let times: Vec<(f64, f64)> = points.iter().map(|point| (point.secs, point.cost)).collect();
     let front = pareto_front(&times).into_iter().map(|index| points[index]).collect();
     let oversubscribed = oversubscribed(predictor, executors, cores, &stopped);
-    let passed_over = [stopped, oversubscribed].concat();
+    let is_asked = |(e, c): &(u32, u32)| executors.binary_search(e).is_ok() && cores.binary_search(c).is_ok();
+    let measured = predictor.measured_ratios.configurations().filter(is_asked).collect();
+    let passed_over = [stopped, oversubscribed, measured].concat();
     Some(Scanned { front, best, passed_over })
 }
 

@@ -42,14 +42,14 @@ struct Row {
 }
 
 impl AdviceAnswer {
-    /// Advises on a question about a job; `output` is the file that the commands collect into.
+    /// Advises on a question about a job; `place` is where the commands keep their samples.
     ///
     /// # Errors
     /// The question has no answer.
-    pub fn new(job: &Job, question: &Question, output: &Path) -> anyhow::Result<Self> {
+    pub fn new(job: &Job, question: &Question, place: Option<(&str, &str)>) -> anyhow::Result<Self> {
         let advice = advise(job, question).map_err(|error| unusable(error.to_string()))?;
         let Advice { verdict, expected_saving, suggestions } = advice;
-        let row = |suggestion| Row { command: command(&job.context, &suggestion, output), suggestion };
+        let row = |suggestion| Row { command: command(&job.context, &suggestion, place), suggestion };
         let suggestions = suggestions.into_iter().map(row).collect();
         let cost_unknown = cost_unknown(&question.prices, job.context.accelerator.as_deref());
         let (context, question) = (job.context.clone(), question.clone());
@@ -99,6 +99,12 @@ impl AdviceAnswer {
             [] => {}
             [command] => text.push_str(&format!("\nCollect the first, then ask again:\n  {command}\n")),
             several => text.push_str(&format!("\nCollect these, then ask again:\n  {}\n", several.join("\n  "))),
+        }
+        if let Some(folder) = self.context.workload.data_path().filter(|path| !Path::new(path).is_absolute()) {
+            text.push_str(&format!(
+                "\nThe samples name their data {folder} without its path: run the command where that is, or write its path after \
+                 --data.\n"
+            ));
         }
         if !commands.is_empty() && self.context.engine == Engine::Spark {
             text.push_str(
@@ -181,7 +187,7 @@ impl AdviceAnswer {
 }
 
 /// Returns the command that collects a sample; `None` if `foreglow collect` cannot measure the job.
-fn command(context: &Context, suggestion: &Suggestion, output: &Path) -> Option<String> {
+fn command(context: &Context, suggestion: &Suggestion, place: Option<(&str, &str)>) -> Option<String> {
     let workload = &context.workload;
     let architecture = Architecture::named(&workload.model)?;
     let is_taken = match (&architecture.input, workload.text()) {
@@ -202,5 +208,5 @@ fn command(context: &Context, suggestion: &Suggestion, output: &Path) -> Option<
         shares_accelerators: context.shares_accelerators,
         extra: serde_json::Map::new(),
     };
-    collect_command(context, &configuration, suggestion.sampling_rate, &output.display().to_string())
+    collect_command(context, &configuration, suggestion.sampling_rate, place)
 }

@@ -55,8 +55,8 @@ impl Check {
     fn table(&self) -> String {
         let time = |secs: Option<f64>| secs.map_or_else(|| "unknown".into(), format_duration);
         format!(
-            "CHECK: the whole job on {}, a configuration that was left out of the fit\n  \
-             predicted {}, measured {}: {} off\n",
+            "CHECK: the whole job on {}, predicted before any run of it\n  \
+             predicted {}, measured {}: {} off. The table above has learned from that run since.\n",
             configuration(self.executors, self.cores_per_executor),
             time(self.predicted_secs),
             time(self.measured_secs),

@@ -12,7 +12,7 @@ use foreglow_model::{FitError, Interval, Predictor, Warning};
 use foreglow_shared::{Job, PriceSheet, format_duration};
 
 pub use self::advice::AdviceAnswer;
-pub use self::decision::DecisionAnswer;
+pub use self::decision::{DecisionAnswer, Startup};
 pub use self::demo::{Check, DemoAnswer};
 pub use self::evaluation::EvaluationAnswer;
 pub use self::prediction::PredictionAnswer;

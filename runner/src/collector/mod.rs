@@ -21,6 +21,7 @@ pub use self::access::Access;
 use self::events::News;
 pub use self::samples::{Receipt, Rejection};
 use crate::exit::unusable;
+use crate::interrupt::Signals;
 use crate::store::Store;
 
 /// Maximum size of a request body.
@@ -77,8 +78,8 @@ impl Collector {
         format!("http://{}/", self.address)
     }
 
-    /// Answers requests until the process receives Ctrl-C or SIGTERM, then finishes the requests in
-    /// progress.
+    /// Answers requests until the process receives SIGINT, SIGTERM or SIGHUP, then finishes the requests
+    /// in progress.
     ///
     /// # Errors
     /// The worker threads cannot be started, or the socket fails.
@@ -126,6 +127,7 @@ fn host(listen: SocketAddr) -> String {
 fn router(shared: Shared) -> Router {
     Router::new()
         .route("/api/v1/samples", get(samples::list).post(samples::accept))
+        .route("/api/v1/samples/{id}", get(samples::one).delete(samples::remove))
         .route("/api/v1/events", get(events::events))
         .route("/api/v1/workloads", get(samples::workloads))
         .route("/healthz", get(|| async { "ok\n" }))
@@ -157,28 +159,11 @@ fn refusal(status: StatusCode, sentence: impl std::fmt::Display) -> Response {
     (status, axum::Json(serde_json::json!({ "error": sentence.to_string() }))).into_response()
 }
 
-/// Returns a future that completes on Ctrl-C or SIGTERM. The handlers are installed by this call,
-/// not by the first poll.
-#[cfg(unix)]
+/// Returns a future that completes on SIGINT, SIGTERM or SIGHUP. The handlers are installed by this
+/// call, not by the first poll.
 fn told_to_stop() -> anyhow::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let hear = |kind| signal(kind).context("the signal handlers of the collector cannot be installed");
-    let (mut interrupted, mut terminated) = (hear(SignalKind::interrupt())?, hear(SignalKind::terminate())?);
+    let mut signals = Signals::listen().context("the signal handlers of the collector cannot be installed")?;
     Ok(async move {
-        tokio::select! {
-            _ = interrupted.recv() => (),
-            _ = terminated.recv() => (),
-        }
-    })
-}
-
-/// Returns a future that completes on Ctrl-C.
-#[cfg(not(unix))]
-fn told_to_stop() -> anyhow::Result<impl Future<Output = ()>> {
-    Ok(async {
-        // If no handler can be installed, Ctrl-C ends the process directly.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
+        signals.next().await;
     })
 }

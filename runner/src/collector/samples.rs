@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{FromRequest as _, Query, Request, State};
+use axum::extract::{FromRequest as _, Path, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use foreglow_shared::{Engine, Mode, Outcome, Sample, Timestamp, Uuid, parse_line, write_csv};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Shared, refusal};
 use crate::exit::UnusableInput;
-use crate::store::{Filter, Store};
+use crate::store::{Filter, Store, id_of};
 
 /// Default and maximum number of samples in an answer.
 const DEFAULT_LIMIT: usize = 10_000;
@@ -165,6 +165,34 @@ pub(super) async fn list(
     }
 }
 
+/// `GET /api/v1/samples/ID`: one sample as JSON.
+pub(super) async fn one(State(shared): State<Shared>, Path(id): Path<String>) -> Response {
+    let Ok(id) = id.parse::<Uuid>() else { return no_id(&id) };
+    match shared.with_store(move |store| store.sample_line(id)).await {
+        Ok(Some(line)) => ([(header::CONTENT_TYPE, "application/json")], line + "\n").into_response(),
+        Ok(None) => not_there(id),
+        Err(error) => refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")),
+    }
+}
+
+/// `DELETE /api/v1/samples/ID`: removes one sample. Planners that are open keep it until they are opened again.
+pub(super) async fn remove(State(shared): State<Shared>, Path(id): Path<String>) -> Response {
+    let Ok(id) = id.parse::<Uuid>() else { return no_id(&id) };
+    match shared.with_store(move |store| store.remove(&[id])).await {
+        Ok(0) => not_there(id),
+        Ok(removed) => Json(serde_json::json!({ "removed": removed })).into_response(),
+        Err(error) => refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")),
+    }
+}
+
+fn no_id(text: &str) -> Response {
+    refusal(StatusCode::BAD_REQUEST, format!("{text:?} is no id of a sample; it is a UUID"))
+}
+
+fn not_there(id: Uuid) -> Response {
+    refusal(StatusCode::NOT_FOUND, format!("there is no sample with the id {id}"))
+}
+
 struct Page {
     text: String,
     format: ListFormat,
@@ -176,15 +204,17 @@ fn page(store: &Store, filter: &Filter, limit: usize, format: ListFormat) -> any
     let mut lines = store.sample_lines(filter)?;
     let more = lines.len() > limit;
     lines.truncate(limit);
-    let last = if more { lines.last().map(|line| parse_line(line)).transpose()? } else { None };
+    let last = if more { lines.last().and_then(|line| id_of(line)) } else { None };
+    // One that is outside the limits of a sample would stop whoever reads the page.
+    lines.retain(|line| parse_line(line).is_ok());
     let text = match format {
         ListFormat::Jsonl => lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect(),
         ListFormat::Csv => {
             let samples: Vec<Sample> = lines.iter().map(|line| parse_line(line)).collect::<Result<_, _>>()?;
-            if samples.is_empty() { String::new() } else { write_csv(&samples) }
+            write_csv(&samples)
         }
     };
-    Ok(Page { text, format, last: last.map(|sample| sample.id) })
+    Ok(Page { text, format, last })
 }
 
 impl Page {

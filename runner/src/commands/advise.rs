@@ -17,8 +17,8 @@ pub struct Args {
     #[command(flatten)]
     question: QuestionArgs,
 
-    /// File that the printed command collects into [default: the sample file if it is JSON Lines,
-    /// otherwise samples.jsonl]
+    /// File that the printed command collects into [default: where the samples are read from; of several files, or of CSV,
+    /// samples.jsonl]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -31,13 +31,21 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let job = args.source.job()?;
     let question = args.question.about(&job)?;
-    let output = args.output.as_deref().unwrap_or_else(|| same_file(&args.source.files));
-    output::print(&AdviceAnswer::new(&job, &question, output)?.render(args.format))
+    let place = place(args);
+    let place = place.as_ref().map(|(option, path)| (*option, path.as_str()));
+    output::print(&AdviceAnswer::new(&job, &question, place)?.render(args.format))
 }
 
-fn same_file(files: &[PathBuf]) -> &Path {
-    match files {
-        [file] if file.extension().is_some_and(|extension| extension == "jsonl") => file,
-        _ => Path::new("samples.jsonl"),
+/// Where the printed command keeps its sample, as an option with its value; `None` is the default store.
+fn place(args: &Args) -> Option<(&'static str, String)> {
+    let text = |path: &Path| path.display().to_string();
+    match (&args.output, args.source.files.as_slice(), &args.source.store) {
+        (Some(output), _, _) => Some(("--output", text(output))),
+        (None, [], None) => None,
+        (None, [], Some(store)) => Some(("--store", text(store))),
+        (None, [file], _) if file.extension().is_some_and(|extension| extension == "jsonl") => {
+            Some(("--output", text(file)))
+        }
+        (None, _, _) => Some(("--output", "samples.jsonl".to_owned())),
     }
 }

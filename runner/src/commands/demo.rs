@@ -9,16 +9,17 @@ use foreglow_shared::{Context, Job, LeftOut, Observation, Outcome, Question, Sam
 
 use super::run::DEFAULT_MEMORY_MIB;
 use super::serve;
-use super::workload_args::{WorkloadArgs, at_least_one, check_sizes, prepare, warn};
+use super::workload_args::{WorkloadArgs, check_sizes, prepare, warn};
 use crate::answer::{Check, DecisionAnswer, DemoAnswer, ScenarioTableAnswer, fit};
 use crate::collector::{Access, Collector};
 use crate::device;
 use crate::engine::{self, Engine};
+use crate::grammar::{self, duration_secs};
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::machine::warnings_of;
 use crate::output::{self, Format};
 use crate::progress::{Progress, result};
-use crate::question::{Bill, duration_secs};
+use crate::question::Bill;
 use crate::store::{Filter, Store};
 use crate::sweep::{self, Forecast, Limits, Run};
 
@@ -49,7 +50,7 @@ pub struct Args {
     workload: WorkloadArgs,
 
     /// Images per task, P
-    #[arg(long, value_name = "P", default_value_t = 8)]
+    #[arg(long, value_name = "P", default_value_t = 8, value_parser = grammar::count, allow_negative_numbers = true)]
     partition_size: u32,
 
     /// Deadline: 90s, 5m, 1h30m [default: half-way between the fastest configuration and one core]
@@ -78,7 +79,6 @@ pub struct Args {
 
 /// Measures, predicts, checks, answers and serves.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    at_least_one("--partition-size", args.partition_size)?;
     // Binds the address first, so that a port in use is reported before the measurement.
     let collector = if args.once { None } else { Some(listen(args.listen)?) };
     let job = args.workload.job()?;
@@ -91,7 +91,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         partition_size: args.partition_size,
         store,
         progress: Progress::new(),
-        interrupt: Interrupt::on_ctrl_c(),
+        interrupt: Interrupt::on_signals(),
     };
 
     bench.prepare()?;
@@ -178,9 +178,9 @@ impl Bench<'_> {
         let mut first = None;
         let Self { job, store, progress, interrupt, .. } = self;
         let plan = (Forecast::of(&Engine::Local, job, &[]), Limits::none());
-        let mut keep = |number: usize, sample: Sample| {
+        let mut keep = |number: usize, run: &Run, sample: Sample| {
             store.insert(std::slice::from_ref(&sample))?;
-            progress.finished(number + 1, runs.len(), &runs[number], &sample);
+            progress.finished(number + 1, runs.len(), run, &sample);
             warnings_of(&sample).into_iter().for_each(|warning| progress.warn(warning));
             anyhow::ensure!(sample.outcome == Outcome::Completed, "a run did not complete: {}", result(&sample));
             first.get_or_insert(sample);
@@ -188,10 +188,12 @@ impl Bench<'_> {
         };
         let mut engine = Engine::Local;
         match sweep::sweep(&mut engine, job, runs, plan, interrupt, &mut |step| progress.step(&step), &mut keep) {
-            Err(error) if error.is::<Interrupted>() => anyhow::bail!(
-                "interrupted: finished runs are saved in {}; `foreglow demo` starts again",
-                store.path().display()
-            ),
+            Err(error) if error.is::<Interrupted>() => {
+                return Err(Interrupted::with(format!(
+                    "interrupted: finished runs are saved in {}; `foreglow demo` starts again",
+                    store.path().display()
+                )));
+            }
             other => drop(other?),
         }
         first.context("there was nothing to measure")

@@ -14,9 +14,9 @@ use crate::sweep::{Run, by_configuration};
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Engine")]
 pub struct EngineArgs {
-    /// Engine that runs the executors: processes on this machine, or an Apache Spark cluster
-    #[arg(long, value_enum, default_value_t)]
-    engine: Kind,
+    /// What runs the executors: processes on this machine, or an Apache Spark cluster [default: local, or spark with --master]
+    #[arg(long, value_enum)]
+    engine: Option<Kind>,
 
     /// Master of the Spark cluster: spark://HOST:PORT, yarn, or k8s://URL
     #[arg(long, value_name = "URL", required_if_eq("engine", "spark"))]
@@ -45,9 +45,8 @@ pub struct EngineArgs {
     event_logs: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Kind {
-    #[default]
     Local,
     Spark,
 }
@@ -89,17 +88,29 @@ impl EngineArgs {
         Ok(Engine::Spark(Box::new(spark)))
     }
 
-    /// Returns the runs in the order that costs least: starting a Spark application takes longer
-    /// than many runs.
-    pub fn order(&self, runs: Vec<Run>) -> Vec<Run> {
-        match self.engine {
-            Kind::Local => runs,
-            Kind::Spark => by_configuration(runs),
+    /// Refuses a master for processes on this machine.
+    ///
+    /// # Errors
+    /// Both are given.
+    pub fn check(&self) -> anyhow::Result<()> {
+        if self.engine == Some(Kind::Local) && self.master.is_some() {
+            return Err(unusable("--engine local has no --master; leave one of the two out"));
         }
+        Ok(())
+    }
+
+    /// The order in which the runs cost least: the start of a Spark application takes longer than many a run. Where the sweep may
+    /// end early (`has_limit`), one run of each combination comes first nonetheless.
+    pub fn order(&self, runs: Vec<Run>, has_limit: bool) -> Vec<Run> {
+        if self.master.is_none() {
+            return runs;
+        }
+        let (first, repeats) = runs.into_iter().partition(|run| run.repetition == 0 || !has_limit);
+        [by_configuration(first), by_configuration(repeats)].concat()
     }
 
     fn spark_master(&self) -> Option<&Master> {
-        self.master.as_ref().filter(|_| self.engine == Kind::Spark)
+        self.master.as_ref()
     }
 }
 

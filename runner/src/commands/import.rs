@@ -5,14 +5,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use foreglow_shared::event_log::Labels;
-use foreglow_shared::{Sample, Uuid, read_samples, write_csv, write_jsonl};
+use foreglow_shared::{Context, Sample, Uuid, read_samples, write_csv, write_jsonl};
 
 use crate::ask::read_bytes;
 use crate::event_log::{LogFiles, begins_as_log, find, read};
 use crate::exit::{UnusableInput, unusable};
+use crate::grammar;
 use crate::output::{self, Format};
+use crate::place::PlaceArgs;
+use crate::progress::note;
 use crate::sample_table;
-use crate::samples_file::SamplesFile;
 
 /// Convert Spark event logs, CSV or JSON Lines to timing samples.
 ///
@@ -30,9 +32,8 @@ pub struct Args {
     #[arg(long, value_name = "ID")]
     application: Vec<String>,
 
-    /// File to append the samples to, JSON Lines. Samples already in the file are not repeated
-    #[arg(long, value_name = "FILE", default_value = "samples.jsonl")]
-    output: PathBuf,
+    #[command(flatten)]
+    place: PlaceArgs,
 
     /// Output format of the samples
     #[arg(long, value_enum, default_value_t)]
@@ -55,31 +56,31 @@ struct LabelArgs {
     mode: Option<String>,
 
     /// Side of the CNN's square input, pixels
-    #[arg(long, value_name = "PX", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "PX", value_parser = grammar::count, allow_negative_numbers = true)]
     image_px: Option<u32>,
 
     /// Images of the whole job
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = grammar::large_count, allow_negative_numbers = true)]
     images: Option<u64>,
 
     /// Passes over the images, for training
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = grammar::count, allow_negative_numbers = true)]
     epochs: Option<u32>,
 
     /// Images per mini-batch
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = grammar::count, allow_negative_numbers = true)]
     batch_size: Option<u32>,
 
     /// Images per task
-    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "P", value_parser = grammar::count, allow_negative_numbers = true)]
     partition_size: Option<u32>,
 
     /// Share of the images that the run processed, above 0 and at most 1
-    #[arg(long, value_name = "SR")]
+    #[arg(long, value_name = "SR", value_parser = grammar::rate, allow_negative_numbers = true)]
     sampling_rate: Option<f64>,
 
-    /// Memory per executor, MiB, if it is not in the log
-    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Memory of each executor where the log does not say it: 2048 (MiB), 512m, 2g
+    #[arg(long, value_name = "SIZE", value_parser = grammar::mib, allow_negative_numbers = true)]
     memory: Option<u32>,
 
     /// Name of the data set: times on different data sets are not comparable
@@ -100,8 +101,7 @@ struct LabelArgs {
 }
 
 impl LabelArgs {
-    fn labels(&self) -> anyhow::Result<Labels> {
-        self.sampling_rate.map_or(Ok(()), super::workload_args::check_rate)?;
+    fn labels(&self) -> Labels {
         let number = |count: Option<u32>| count.map(|count| count.to_string());
         let given = [
             ("model", self.model.clone()),
@@ -120,26 +120,27 @@ impl LabelArgs {
         ];
         let mut labels = Labels::default();
         given.into_iter().for_each(|(name, value)| labels.set(name, value.unwrap_or_default()));
-        Ok(labels)
+        labels
     }
 }
 
 /// Reads all inputs, saves and prints the samples. An invalid input is reported and does not stop
 /// the others.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let labels = args.labels.labels()?;
+    let labels = args.labels.labels();
     let folder = tempfile::tempdir().context("a temporary folder could not be created")?;
-    let (mut file, known) = SamplesFile::open(&args.output)?;
+    let (mut place, known) = args.place.open()?;
     let mut kept: BTreeSet<Uuid> = known.iter().map(|sample| sample.id).collect();
     let mut seen = BTreeSet::new();
     let mut samples: Vec<Sample> = Vec::new();
     let (mut new, mut unused) = (0, 0);
+    let output = place.path().to_owned();
     for input in &args.inputs {
-        for log in find(input, &args.application, folder.path())?.iter().filter(|log| !is_output(log, &args.output)) {
+        for log in find(input, &args.application, folder.path())?.iter().filter(|log| !is_output(log, &output)) {
             let read = take_samples(log, &labels, &mut |sample| {
                 if seen.insert(sample.id) {
                     if kept.insert(sample.id) {
-                        file.append(&sample)?;
+                        place.append(&sample)?;
                         new += 1;
                     }
                     samples.push(sample);
@@ -155,7 +156,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             }
         }
     }
-    eprintln!("{} samples, {new} of them new in {}", samples.len(), args.output.display());
+    note(&format!("{}, {new} new in {}", count(samples.len()), output.display()));
+    if let Some(sample) = samples.last() {
+        let kept: Vec<Sample> = known.iter().chain(&samples).cloned().collect();
+        note(&format!("Next: {}", args.place.next_command(&Context::of(sample), &kept)));
+    }
     output::print(&match args.format {
         Format::Table if samples.is_empty() => String::new(),
         Format::Table => sample_table::many(&samples),
@@ -176,6 +181,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 fn is_output(log: &LogFiles, output: &Path) -> bool {
     let is_it = |output: &PathBuf| log.files.iter().all(|file| file.canonicalize().is_ok_and(|file| file == *output));
     output.canonicalize().is_ok_and(|output| is_it(&output))
+}
+
+fn count(samples: usize) -> String {
+    if samples == 1 { "1 sample".to_owned() } else { format!("{samples} samples") }
 }
 
 /// Passes the samples of a log, or of a sample file, to `take`.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::exit::unusable;
+use crate::grammar;
 use crate::images::{Format, Packing, Split, pack};
 use crate::output;
 use crate::progress::Progress;
@@ -24,11 +25,11 @@ pub struct Args {
     data_format: Format,
 
     /// Number of shards
-    #[arg(long, value_name = "N", conflicts_with = "shard_mib")]
+    #[arg(long, value_name = "N", conflicts_with = "shard_mib", value_parser = grammar::large_count, allow_negative_numbers = true)]
     shards: Option<u64>,
 
     /// Size of a shard, MiB [default: 128]
-    #[arg(long, value_name = "MIB")]
+    #[arg(long, value_name = "MIB", value_parser = grammar::large_count, allow_negative_numbers = true)]
     shard_mib: Option<u64>,
 
     /// Prefix of the shards' names
@@ -36,11 +37,11 @@ pub struct Args {
     name: String,
 
     /// Seed of the image order
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = grammar::whole_number, allow_negative_numbers = true)]
     seed: u64,
 
     /// Broken images to skip before packing fails
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = grammar::whole_number, allow_negative_numbers = true)]
     max_broken: u64,
 
     /// Output format
@@ -54,8 +55,6 @@ const DEFAULT_SHARD_MIB: u64 = 128;
 impl Args {
     fn packing(&self) -> anyhow::Result<Packing> {
         let split = match (self.shards, self.shard_mib.unwrap_or(DEFAULT_SHARD_MIB)) {
-            (Some(0), _) => return Err(unusable("--shards is 0; give 1 or more")),
-            (_, 0) => return Err(unusable("--shard-mib is 0; give 1 or more")),
             (Some(shards), _) => Split::Shards(shards),
             (None, mib) => Split::Bytes(mib.saturating_mul(1 << 20)),
         };

@@ -41,6 +41,13 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     collector.run(store)
 }
 
+/// Parses the address of a planner, with a slash at its end.
+pub fn planner(text: &str) -> Result<String, String> {
+    let is_page = text.split(['#', '?']).next().unwrap_or_default().ends_with(".html");
+    crate::grammar::url(text).map(|url| if is_page { url } else { url + "/" })
+}
+
+/// Parses an address to listen on.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     let text = text.replace("localhost:", "127.0.0.1:");
     text.parse().map_err(|_| "give an IP address and a port, such as 127.0.0.1:8787".to_owned())

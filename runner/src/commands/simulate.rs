@@ -8,8 +8,8 @@ use crate::answer::{Asked, SimulationAnswer, fit};
 use crate::ask::Source;
 use crate::event_log::{find, read};
 use crate::exit::unusable;
+use crate::grammar::{self, Counts, duration_secs};
 use crate::output::{self, Format};
-use crate::question::{Counts, counts, duration_secs};
 
 /// Simulate a Spark application on other numbers of executors and cores, from the event log of one
 /// run.
@@ -29,15 +29,15 @@ pub struct Args {
     application: Option<String>,
 
     /// Number of the run, from the list printed if the log contains several runs
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = grammar::place, allow_negative_numbers = true)]
     run: Option<usize>,
 
     /// Numbers of executors: 1-8 or 1,2,4 [default: 1 to twice the logged number]
-    #[arg(long, value_name = "LIST", value_parser = counts)]
+    #[arg(long, short = 'E', value_name = "LIST", value_parser = grammar::executors, allow_negative_numbers = true)]
     executors: Option<Counts>,
 
     /// Numbers of cores per executor: 1-8 or 1,2,4 [default: the logged number]
-    #[arg(long, value_name = "LIST", value_parser = counts)]
+    #[arg(long, short = 'C', value_name = "LIST", value_parser = grammar::cores, allow_negative_numbers = true)]
     cores: Option<Counts>,
 
     /// Deadline: 90s, 5m, 1h30m
@@ -49,11 +49,11 @@ pub struct Args {
     samples: Vec<std::path::PathBuf>,
 
     /// Number of the job, from the list printed if the samples contain several jobs
-    #[arg(long, value_name = "N", requires = "samples")]
+    #[arg(long, value_name = "N", requires = "samples", value_parser = grammar::place, allow_negative_numbers = true)]
     context: Option<usize>,
 
     /// Share of the images that the run processed, for the predictor [default: from the log, or 1]
-    #[arg(long, value_name = "SR", requires = "samples")]
+    #[arg(long, value_name = "SR", requires = "samples", value_parser = grammar::rate, allow_negative_numbers = true)]
     sampling_rate: Option<f64>,
 
     /// Output format
@@ -91,7 +91,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             None => labels.get("sampling_rate").and_then(|rate| rate.parse().ok()).unwrap_or(1.0),
         },
     };
-    super::workload_args::check_rate(asked.sampling_rate)?;
     let predictor = if args.samples.is_empty() {
         None
     } else {

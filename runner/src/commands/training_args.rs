@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use foreglow_shared::{Mode, Workload};
 
-use super::workload_args::{WorkloadArgs, at_least_one};
+use super::workload_args::WorkloadArgs;
 use crate::engine::{Job, SHARE_SIZE, TrainingJob};
 use crate::executor::protocol::Evaluation;
 use crate::executor::training::{Optimizer, Schedule, Training};
 use crate::exit::unusable;
+use crate::grammar;
 
 /// Usual learning rates, as defaults.
 const SGD_RATE: f64 = 0.01;
@@ -34,7 +35,7 @@ pub struct TrainingArgs {
     mode: ModeArg,
 
     /// Passes over the sample [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = grammar::count, allow_negative_numbers = true)]
     epochs: Option<u32>,
 
     /// Optimiser [default: sgd]
@@ -42,11 +43,11 @@ pub struct TrainingArgs {
     optimizer: Option<OptimizerArg>,
 
     /// Initial learning rate [default: 0.01 with sgd, 0.001 with adam]
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
     learning_rate: Option<f64>,
 
     /// Momentum of sgd [default: 0.9]
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     momentum: Option<f64>,
 
     /// Learning rate schedule [default: constant]
@@ -54,16 +55,16 @@ pub struct TrainingArgs {
     schedule: Option<ScheduleArg>,
 
     /// Epochs between two changes, with --schedule step [default: a third of all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = grammar::count, allow_negative_numbers = true)]
     step_epochs: Option<u32>,
 
     /// Factor of each change, with --schedule step [default: 0.1]
-    #[arg(long, value_name = "FACTOR")]
+    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
     step_factor: Option<f64>,
 
     /// Mini-batches of an executor between two averages, K: with 1 the executors average gradients,
     /// otherwise parameters [default: 1]
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", value_parser = grammar::count, allow_negative_numbers = true)]
     average_every: Option<u32>,
 
     /// Average the optimiser's state with the parameters instead of keeping it local to each
@@ -73,7 +74,7 @@ pub struct TrainingArgs {
 
     /// Images of a mini-batch that a thread learns at once, which is all that batch normalisation
     /// sees [default: an eighth of the mini-batch, but at least 8; on a GPU all of it]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = grammar::count, allow_negative_numbers = true)]
     share_size: Option<u32>,
 
     /// Held-out images or texts on which to evaluate the CNN after the clock has stopped, in the
@@ -82,7 +83,7 @@ pub struct TrainingArgs {
     test_data: Option<PathBuf>,
 
     /// Number of held-out items [default: all of --test-data; for generated data none]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = grammar::large_count, allow_negative_numbers = true)]
     test_images: Option<u64>,
 }
 
@@ -124,7 +125,7 @@ impl TrainingArgs {
         }
         let images = job.workload.images;
         let usual = BATCH_SIZE.min(u32::try_from(images).unwrap_or(BATCH_SIZE));
-        if workload.batch_size.is_empty() {
+        if workload.batch_size.is_none() {
             job.workload.batch_size = usual;
         }
         let batch_size = job.workload.batch_size;
@@ -175,9 +176,6 @@ impl TrainingArgs {
         let whole =
             if job.device.bounds_memory() { batch_size.div_ceil(SHARES).max(SMALLEST_SHARE) } else { batch_size };
         let share_size = self.share_size.unwrap_or(whole);
-        at_least_one("--epochs", epochs)?;
-        at_least_one("--average-every", average_every)?;
-        at_least_one("--share-size", share_size)?;
         if self.average_optimizer_state && average_every == 1 {
             return Err(unusable(
                 "with --average-every 1 the gradients are averaged, so that all optimisers have the same state; \
@@ -221,7 +219,6 @@ impl TrainingArgs {
             ScheduleArg::Cosine => Schedule::Cosine,
             ScheduleArg::Step => {
                 let epochs = self.step_epochs.unwrap_or(epochs.div_ceil(STEPS));
-                at_least_one("--step-epochs", epochs)?;
                 let factor = above_zero("--step-factor", self.step_factor.unwrap_or(STEP_FACTOR))?;
                 Schedule::Step { epochs, factor }
             }
@@ -229,9 +226,6 @@ impl TrainingArgs {
     }
 
     fn held_out(&self, job: &Job, workload: &WorkloadArgs) -> anyhow::Result<Option<Evaluation>> {
-        if self.test_images == Some(0) {
-            return Err(unusable("--test-images is 0; give 1 or more, or leave it out"));
-        }
         if let Some(path) = &self.test_data {
             let source = workload.source(path)?;
             let there = source.count()?.unwrap_or(0);

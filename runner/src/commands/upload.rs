@@ -7,9 +7,11 @@ use serde_json::json;
 use crate::answer::SCHEMA;
 use crate::ask::read_files;
 use crate::collector::Receipt;
+use crate::exit::unusable;
+use crate::grammar;
 use crate::output::{self, Format};
-use crate::store::Store;
-use crate::table::csv;
+use crate::store::{Filter, Store};
+use crate::table::{Align, csv, table};
 use crate::upload::{Target, all_accepted, summary};
 
 /// Send samples to a collector. Samples that cannot be sent are kept for the next upload.
@@ -20,8 +22,24 @@ pub struct Args {
     files: Vec<PathBuf>,
 
     /// Address of the collector, such as http://127.0.0.1:8787
-    #[arg(long, value_name = "URL")]
-    to: String,
+    #[arg(long, value_name = "URL", required_unless_present_any = ["waiting", "discard"])]
+    to: Option<String>,
+
+    /// Send every sample of the store
+    #[arg(long, requires = "to", conflicts_with = "files")]
+    all: bool,
+
+    /// Also send what waits for the collector at this address, such as one that was mistyped
+    #[arg(long, value_name = "URL", requires = "to")]
+    instead_of: Option<String>,
+
+    /// List the collectors that samples wait for, and end
+    #[arg(long, conflicts_with_all = ["files", "to", "discard"])]
+    waiting: bool,
+
+    /// Discard what waits for the collector at this address, and end
+    #[arg(long, value_name = "URL", conflicts_with_all = ["files", "to"])]
+    discard: Option<String>,
 
     /// Store that keeps unsent samples [default: the store of `foreglow demo` and
     /// `foreglow collect`]
@@ -39,12 +57,55 @@ pub struct Args {
 
 /// Sends the samples of the files and those that wait, and prints the result.
 pub fn run(args: Args) -> anyhow::Result<()> {
-    let target = Target::new(&args.to, args.token)?;
-    let samples = read_files(&args.files)?;
     let mut store = Store::open(args.store.as_deref())?;
+    if let Some(address) = &args.discard {
+        let address = known(&store, address)?;
+        let count = store.discard(&address)?;
+        eprintln!("{count} samples that waited for {address} are discarded");
+        return Ok(());
+    }
+    // Clap asks for --to unless one of the other two is given.
+    let Some(to) = &args.to else { return output::print(&waiting(&store.waiting()?, args.format)) };
+    let target = Target::new(to, args.token)?;
+    if let Some(address) = &args.instead_of {
+        let address = known(&store, address)?;
+        store.redirect(&address, target.url())?;
+    }
+    let samples = if args.all { store.samples(&Filter::default())? } else { read_files(&args.files)? };
     let receipt = target.send(&mut store, &samples)?;
-    output::print(&render(&receipt, &args.to, args.format))?;
+    output::print(&render(&receipt, target.url(), args.format))?;
     all_accepted(&receipt)
+}
+
+/// The address as the store has it.
+///
+/// # Errors
+/// Nothing waits for it.
+fn known(store: &Store, address: &str) -> anyhow::Result<String> {
+    let waiting = store.waiting()?;
+    // As it was written, for addresses that an earlier version took.
+    let written = [address.trim().to_owned(), grammar::url(address).unwrap_or_default()];
+    waiting.into_iter().map(|(url, _)| url).find(|url| written.contains(url)).ok_or_else(|| {
+        unusable(format!("no samples wait for {address}; `foreglow upload --waiting` lists the collectors"))
+    })
+}
+
+fn waiting(collectors: &[(String, u64)], format: Format) -> String {
+    match format {
+        Format::Table if collectors.is_empty() => "no samples wait for a collector\n".to_owned(),
+        Format::Table => {
+            let rows = collectors.iter().map(|(url, count)| vec![url.clone(), count.to_string()]);
+            table(&[("collector", Align::Left), ("samples that wait", Align::Right)], rows)
+        }
+        Format::Json => {
+            let waiting: Vec<_> =
+                collectors.iter().map(|(url, count)| json!({ "collector": url, "samples": count })).collect();
+            format!("{:#}\n", json!({ "schema": SCHEMA, "waiting": waiting }))
+        }
+        Format::Csv => {
+            csv(&["collector", "samples"], collectors.iter().map(|(url, count)| vec![url.clone(), count.to_string()]))
+        }
+    }
 }
 
 fn render(receipt: &Receipt, url: &str, format: Format) -> String {

@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use foreglow_shared::{TextInput, Workload};
+use foreglow_shared::{DataSet, TextInput, Workload};
 
 use crate::cnn::{Architecture, Input, USUAL_VECTOR_DIMS};
 use crate::device::{self, Chosen, Wish};
 use crate::engine::{self, Job};
 use crate::exit::unusable;
+use crate::grammar::{self, Counts};
 use crate::images::Format;
-use crate::input::{Drawing, Kind, Source};
+use crate::input::{Drawing, Kind, Source, identity};
 use crate::machine::Warning;
 use crate::progress::Progress;
 use crate::texts::{self, Words};
@@ -33,7 +34,7 @@ pub struct WorkloadArgs {
     pub model: String,
 
     /// Images or texts of the whole job [default: all of --data, or 3200]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = grammar::large_count, allow_negative_numbers = true)]
     pub images: Option<u64>,
 
     /// Images: a folder of JPEG or PNG files with sub-folders, or TFRecord, CIFAR-10, IDX or BSON
@@ -51,11 +52,11 @@ pub struct WorkloadArgs {
 
     /// Frequency rank of the last word in the vocabulary, which omits the ten most frequent words
     /// [default: 5000]
-    #[arg(long, value_name = "N", requires = "data")]
+    #[arg(long, value_name = "N", requires = "data", value_parser = grammar::count, allow_negative_numbers = true)]
     pub vocabulary: Option<u32>,
 
     /// Broken images or texts that a run skips before it fails [default: 1 in 100]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = grammar::whole_number, allow_negative_numbers = true)]
     pub max_broken: Option<u64>,
 
     /// Kind of data to generate without --data [default: photographs, or texts for a text
@@ -69,17 +70,17 @@ pub struct WorkloadArgs {
 
     /// Side of the CNN's square input, pixels; `foreglow collect` takes several [default: that of
     /// the CNN]
-    #[arg(long, value_name = "PX,…", value_delimiter = ',')]
-    pub image_px: Vec<u32>,
+    #[arg(long, value_name = "PX,…", value_parser = grammar::counts, allow_negative_numbers = true)]
+    pub image_px: Option<Counts>,
 
     /// Words per text; `foreglow collect` takes several [default: that of the classifier]
-    #[arg(long, value_name = "N,…", value_delimiter = ',')]
-    pub words: Vec<u32>,
+    #[arg(long, value_name = "N,…", value_parser = grammar::counts, allow_negative_numbers = true)]
+    pub words: Option<Counts>,
 
     /// Images or texts per mini-batch; `foreglow collect` takes several [default: 8, or 32 for
     /// training]
-    #[arg(long, value_name = "N,…", value_delimiter = ',')]
-    pub batch_size: Vec<u32>,
+    #[arg(long, value_name = "N,…", value_parser = grammar::counts, allow_negative_numbers = true)]
+    pub batch_size: Option<Counts>,
 
     /// Device: auto, cpu, gpu, or the number or name of an entry of `foreglow devices`
     #[arg(long, value_name = "DEVICE", default_value_t = Wish::Auto)]
@@ -90,16 +91,16 @@ pub struct WorkloadArgs {
     pub share_gpu: bool,
 
     /// Seed of the sample of images and of the CNN's weights
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = grammar::whole_number, allow_negative_numbers = true)]
     pub seed: u64,
 
     /// Write once a second what a run uses (GPU, processors, memory, images per second) to this file, JSON Lines
     #[arg(long, value_name = "FILE")]
     pub monitor: Option<PathBuf>,
 
-    /// Limit on the completion time of a run, seconds; a longer run is stopped and gives a lower
-    /// bound
-    #[arg(long, value_name = "SECS")]
+    /// Limit on the completion time of a run: 90s, 5m, 1h30m; a longer run is stopped and gives a
+    /// lower bound
+    #[arg(long, value_name = "TIME", value_parser = grammar::duration_secs, allow_negative_numbers = true)]
     pub timeout: Option<f64>,
 }
 
@@ -112,6 +113,7 @@ impl WorkloadArgs {
         for (option, sizes) in
             [("--image-px", &self.image_px), ("--words", &self.words), ("--batch-size", &self.batch_size)]
         {
+            let sizes = listed(sizes);
             if sizes.len() > 1 {
                 let sizes = sizes.len();
                 return Err(unusable(format!(
@@ -165,22 +167,21 @@ impl WorkloadArgs {
                 Duration::try_from_secs_f64(secs)
                     .ok()
                     .filter(|time| !time.is_zero())
-                    .ok_or_else(|| unusable(format!("--timeout is {secs}; give a number of seconds above 0")))?,
+                    .ok_or_else(|| unusable(format!("--timeout is {secs} s; write a time such as 90s, 5m or 1h30m")))?,
             ),
         };
         self.check_input(architecture)?;
         let sizes = self.sizes(architecture)?;
-        let (source, images) = self.data(architecture)?;
+        let (source, set, images) = self.data(architecture)?;
         let text = self.text(&source)?;
-        // Times on different data sets are not comparable, so the name is part of the workload.
-        let data = match self.data.as_deref().and_then(|data| data.canonicalize().ok()) {
-            Some(data) => Some(data.file_name().unwrap_or(data.as_os_str()).to_string_lossy().into_owned()),
-            None => (self.draw == Some(Drawing::Digits)).then(|| "digits".to_owned()),
-        };
         let workload = |(size, batch_size)| {
             let mut workload = Job::workload(architecture, size, images, batch_size);
             text.iter().for_each(|text| workload.set_text(&TextInput { words: size, ..text.clone() }));
-            workload.extra.extend(data.iter().map(|name| ("data".to_owned(), name.clone().into())));
+            // Times on one data set say nothing about another.
+            set.iter().for_each(|set| workload.set_data_set(set));
+            if source.drawing() == Some(Drawing::Digits) {
+                workload.set_drawn_digits();
+            }
             workload
         };
         let workloads: Vec<Workload> = sizes.into_iter().map(workload).collect();
@@ -201,7 +202,7 @@ impl WorkloadArgs {
                 "images",
                 "texts",
                 [
-                    ("--words", !self.words.is_empty()),
+                    ("--words", self.words.is_some()),
                     ("--vectors", self.vectors.is_some()),
                     ("--vocabulary", self.vocabulary.is_some()),
                     ("--draw texts", self.draw == Some(Drawing::Texts)),
@@ -211,7 +212,7 @@ impl WorkloadArgs {
                 "texts",
                 "images",
                 [
-                    ("--image-px", !self.image_px.is_empty()),
+                    ("--image-px", self.image_px.is_some()),
                     ("--data-format", self.data_format != Format::Auto),
                     ("--draw photographs", self.draw == Some(Drawing::Photographs)),
                     ("--draw digits", self.draw == Some(Drawing::Digits)),
@@ -234,20 +235,22 @@ impl WorkloadArgs {
             Input::Images { default_px, px, .. } => ("--image-px", &self.image_px, *default_px, px, "images", "px"),
             Input::Texts { default_words, words } => ("--words", &self.words, *default_words, words, "texts", "words"),
         };
-        let sizes = if given.is_empty() { vec![usual] } else { distinct(given) };
+        let sizes = if given.is_none() { vec![usual] } else { listed(given).to_vec() };
         if let Some(size) = sizes.iter().find(|size| !range.contains(size)) {
             let (smallest, largest) = (range.start(), range.end());
-            return Err(unusable(format!(
-                "{name} cannot take {noun} of {size} {unit}; choose {option} from {smallest} to {largest}"
-            )));
+            let choose = match smallest == largest {
+                true => format!("leave {option} out: it takes {smallest} {unit}"),
+                false => format!("choose {option} from {smallest} to {largest}"),
+            };
+            return Err(unusable(format!("{name} cannot take {noun} of {size} {unit}; {choose}")));
         }
         let batch_sizes =
-            if self.batch_size.is_empty() { vec![DEFAULT_BATCH_SIZE] } else { distinct(&self.batch_size) };
-        batch_sizes.iter().try_for_each(|size| at_least_one("--batch-size", *size))?;
+            if self.batch_size.is_none() { vec![DEFAULT_BATCH_SIZE] } else { listed(&self.batch_size).to_vec() };
         Ok(sizes.iter().flat_map(|px| batch_sizes.iter().map(move |size| (*px, *size))).collect())
     }
 
-    fn data(&self, architecture: &Architecture) -> anyhow::Result<(Source, u64)> {
+    /// Where the data are, which they are if they are the user's, and how many of them the job has.
+    fn data(&self, architecture: &Architecture) -> anyhow::Result<(Source, Option<DataSet>, u64)> {
         let usual = match architecture.input {
             Input::Images { .. } => Drawing::Photographs,
             Input::Texts { .. } => Drawing::Texts,
@@ -256,14 +259,12 @@ impl WorkloadArgs {
             Some(path) => self.source(path)?,
             None => Source::drawn(self.draw.unwrap_or(usual), self.cache_dir.as_deref())?,
         };
-        let images = match self.images {
-            Some(images) => images,
-            None => source.count()?.unwrap_or(DEFAULT_IMAGES),
-        };
+        let set = identity(&source)?;
+        let images = self.images.or(set.as_ref().map(|set| set.items)).unwrap_or(DEFAULT_IMAGES);
         if images == 0 || images > LARGEST_JOB {
             return Err(unusable(format!("--images is {images}; give a number from 1 to {LARGEST_JOB}")));
         }
-        Ok((source, images))
+        Ok((source, set, images))
     }
 
     /// Returns the user's data set at a path.
@@ -286,7 +287,6 @@ impl WorkloadArgs {
             )));
         };
         let vocabulary = self.vocabulary.unwrap_or(DEFAULT_VOCABULARY);
-        at_least_one("--vocabulary", vocabulary)?;
         Ok(Kind::Texts(Words { vectors, vocabulary }).at(path))
     }
 
@@ -298,12 +298,16 @@ impl WorkloadArgs {
             Kind::Texts(Words { vectors, vocabulary }) => Some(TextInput {
                 vector_dims: u32::try_from(texts::dims(vectors)?).unwrap_or(u32::MAX),
                 vocabulary: Some(*vocabulary),
-                vectors: vectors.file_name().map(|name| name.to_string_lossy().into_owned()),
+                vectors: Some(absolute(vectors)),
                 ..drawn
             }),
             _ => None,
         })
     }
+}
+
+fn absolute(path: &Path) -> String {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned()).to_string_lossy().into_owned()
 }
 
 /// Default number of images per task.
@@ -356,34 +360,9 @@ pub fn prepare(job: &Job, progress: &Progress) -> anyhow::Result<()> {
     job.prepare(&mut |there, all| progress.images(what, there, all))
 }
 
-/// Returns the distinct values in their order.
-pub fn distinct<T: Copy + PartialEq>(values: &[T]) -> Vec<T> {
-    let mut distinct = Vec::new();
-    for value in values {
-        if !distinct.contains(value) {
-            distinct.push(*value);
-        }
-    }
-    distinct
-}
-
-/// Checks that a count is not zero.
-///
-/// # Errors
-/// The count is zero.
-pub fn at_least_one(option: &str, count: u32) -> anyhow::Result<()> {
-    if count == 0 { Err(unusable(format!("{option} is 0; give 1 or more"))) } else { Ok(()) }
-}
-
-/// Checks a sampling rate.
-///
-/// # Errors
-/// The rate is outside (0, 1].
-pub fn check_rate(sampling_rate: f64) -> anyhow::Result<()> {
-    if sampling_rate > 0.0 && sampling_rate <= 1.0 {
-        return Ok(());
-    }
-    Err(unusable(format!("--sampling-rate is {sampling_rate}; give a share above 0 and at most 1, such as 0.01")))
+/// Returns the listed sizes.
+fn listed(counts: &Option<Counts>) -> &[u32] {
+    counts.as_ref().map_or(&[], |Counts(sizes)| sizes)
 }
 
 /// Warns about settings that have no effect on a machine with `processors` processors.

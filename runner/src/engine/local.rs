@@ -67,7 +67,7 @@ pub fn measure(
     };
     let ending = match run.execute(sampling_rate) {
         Ok(secs) => Ending { outcome: Outcome::Completed, completion_time_secs: Some(secs), reason: None },
-        Err(Stop::Interrupted) => return Err(Interrupted.into()),
+        Err(Stop::Interrupted) => return Err(Interrupted::default().into()),
         Err(Stop::Ended(ending)) => ending,
     };
     Ok(Sample {

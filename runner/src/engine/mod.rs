@@ -26,7 +26,7 @@ use crate::cnn::Architecture;
 use crate::device::{self, Chosen};
 use crate::executor::protocol::{Assignment, Evaluation};
 use crate::executor::training::Training;
-use crate::input::{Progress as DrawingProgress, Source};
+use crate::input::{Progress as DrawingProgress, Source, true_rate};
 use crate::interrupt::Interrupt;
 use crate::machine::Use;
 
@@ -73,7 +73,7 @@ pub enum Engine {
 
 impl Engine {
     /// Runs the job once on a configuration at a sampling rate. Every outcome of the run gives a
-    /// sample.
+    /// sample, with the share of the images that was really processed.
     ///
     /// # Errors
     /// The run was interrupted.
@@ -85,6 +85,7 @@ impl Engine {
         interrupt: &Interrupt,
         progress: &mut dyn FnMut(Progress),
     ) -> anyhow::Result<Sample> {
+        let sampling_rate = true_rate(job.workload.images, sampling_rate);
         match self {
             Self::Local => local::measure(job, configuration, sampling_rate, interrupt, progress),
             Self::Spark(spark) => spark.measure(job, configuration, sampling_rate, interrupt, progress),

@@ -5,6 +5,7 @@ use foreglow_model::{Dataset, Features, Repeats, Settings, Split, Trial, draw};
 use crate::evaluation::condition::Condition;
 use crate::evaluation::input::{Input, Sides};
 use crate::exit::unusable;
+use crate::grammar;
 
 /// Most settings for leave-one-out; with more, folds are used.
 const MAX_LEFT_OUT: usize = 100;
@@ -27,15 +28,15 @@ pub struct SplitArgs {
     pub test_on: Vec<Condition>,
 
     /// Cross-validate with N random folds
-    #[arg(long, value_name = "N", requires = "input", value_parser = clap::value_parser!(u32).range(2..), conflicts_with_all = ["random_splits", "leave_out"])]
+    #[arg(long, value_name = "N", requires = "input", value_parser = folds, allow_negative_numbers = true, conflicts_with_all = ["random_splits", "leave_out"])]
     pub folds: Option<u32>,
 
     /// Hold out a random tenth, N times
-    #[arg(long, value_name = "N", requires = "input", value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with = "leave_out")]
+    #[arg(long, value_name = "N", requires = "input", value_parser = random_splits, allow_negative_numbers = true, conflicts_with = "leave_out")]
     pub random_splits: Option<u32>,
 
     /// With --random-splits, fit N random settings and test all others
-    #[arg(long, value_name = "N", requires = "random_splits", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", requires = "random_splits", value_parser = grammar::count, allow_negative_numbers = true)]
     pub fit_settings: Option<u32>,
 
     /// Leave out each value of this feature in turn; given twice, each pair of values
@@ -43,7 +44,7 @@ pub struct SplitArgs {
     pub leave_out: Vec<String>,
 
     /// Seed of the folds and random splits
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = grammar::whole_number, allow_negative_numbers = true)]
     pub seed: u64,
 
     /// Test a setting with several runs against their median or each of them; it is always fitted
@@ -70,6 +71,17 @@ pub struct Plan {
     pub split: String,
     /// Deviations from the requested split, with the reason.
     pub notes: Vec<String>,
+}
+
+/// Parses a number of folds.
+fn folds(text: &str) -> Result<u32, String> {
+    grammar::count(text).ok().filter(|folds| *folds > 1).ok_or_else(|| "write a whole number, 2 or more".to_owned())
+}
+
+/// Parses a number of random splits.
+fn random_splits(text: &str) -> Result<u32, String> {
+    let splits = grammar::count(text).ok().filter(|splits| *splits <= 10_000);
+    splits.ok_or_else(|| "write a whole number from 1 to 10000".to_owned())
 }
 
 impl SplitArgs {

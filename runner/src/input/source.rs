@@ -180,6 +180,14 @@ impl Source {
         }
     }
 
+    /// The file of the words' vectors; `None` of images and of drawn texts.
+    pub fn vectors(&self) -> Option<&Path> {
+        match &self.kind {
+            Kind::Texts(words) => Some(&words.vectors),
+            _ => None,
+        }
+    }
+
     /// Returns the plural noun for the items.
     pub fn noun(&self) -> &'static str {
         match self.kind {

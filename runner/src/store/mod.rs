@@ -142,7 +142,72 @@ impl Store {
     /// The store cannot be read.
     pub fn waiting_for(&self, url: &str) -> anyhow::Result<Vec<Sample>> {
         let lines = self.lines("SELECT line FROM pending WHERE collector = ?1 ORDER BY seq", params![url])?;
-        self.parse(&lines)
+        Ok(self.parse(&lines))
+    }
+
+    /// The collectors that samples wait for, with how many do, in the order of their addresses.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn waiting(&self) -> anyhow::Result<Vec<(String, u64)>> {
+        self.connection
+            .prepare("SELECT collector, count(*) FROM pending GROUP BY collector ORDER BY collector")
+            .and_then(|mut statement| {
+                let count = |row: &rusqlite::Row<'_>| row.get::<_, i64>(1).map(i64::unsigned_abs);
+                statement.query_map([], |row| Ok((row.get(0)?, count(row)?)))?.collect()
+            })
+            .map_err(|error| sentence(&self.path, &error))
+    }
+
+    /// Lets the samples that wait for the collector at `from` wait for the one at `to` instead; returns how many.
+    ///
+    /// # Errors
+    /// As [`Store::insert`].
+    pub fn redirect(&mut self, from: &str, to: &str) -> anyhow::Result<usize> {
+        self.write(|transaction| {
+            transaction.execute(
+                "INSERT OR IGNORE INTO pending (collector, id, line)
+                 SELECT ?2, id, line FROM pending WHERE collector = ?1 ORDER BY seq",
+                params![from, to],
+            )?;
+            transaction.execute("DELETE FROM pending WHERE collector = ?1", params![from])
+        })
+    }
+
+    /// Discards the samples that wait for the collector at `url`; returns how many. The store's own samples stay.
+    ///
+    /// # Errors
+    /// As [`Store::insert`].
+    pub fn discard(&mut self, url: &str) -> anyhow::Result<usize> {
+        self.write(|transaction| transaction.execute("DELETE FROM pending WHERE collector = ?1", params![url]))
+    }
+
+    /// Removes the samples with these ids; returns how many there were.
+    ///
+    /// # Errors
+    /// As [`Store::insert`].
+    pub fn remove(&mut self, ids: &[Uuid]) -> anyhow::Result<usize> {
+        self.write(|transaction| {
+            let mut remove = transaction.prepare("DELETE FROM samples WHERE id = ?1")?;
+            ids.iter().try_fold(0, |removed, id| Ok(removed + remove.execute([id.to_string()])?))
+        })
+    }
+
+    /// The ids of all samples, of those that cannot be used too, in the order of their arrival.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn ids(&self) -> anyhow::Result<Vec<Uuid>> {
+        let ids = self.lines("SELECT id FROM samples ORDER BY seq", &[])?;
+        Ok(ids.iter().filter_map(|id| id.parse().ok()).collect())
+    }
+
+    /// The sample with that id.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn sample_line(&self, id: Uuid) -> anyhow::Result<Option<String>> {
+        Ok(self.lines("SELECT line FROM samples WHERE id = ?1", params![id.to_string()])?.pop())
     }
 
     /// Records that the collector at `url` has these samples.
@@ -161,7 +226,7 @@ impl Store {
     /// # Errors
     /// The store cannot be read, or [`Filter::after`] is unknown.
     pub fn samples(&self, filter: &Filter) -> anyhow::Result<Vec<Sample>> {
-        self.parse(&self.sample_lines(filter)?)
+        Ok(self.parse(&self.sample_lines(filter)?))
     }
 
     /// Returns the samples that match the filter as lines of JSON, as they were stored.
@@ -215,7 +280,9 @@ impl Store {
             })
             .map_err(|error| sentence(&self.path, &error))?;
         let end = rows.last().map_or(position, |(seq, _)| *seq);
-        Ok((rows.into_iter().map(|(_, line)| line).collect(), end))
+        // One that is outside the limits of a sample would stop whoever reads the others.
+        let lines = rows.into_iter().map(|(_, line)| line).filter(|line| parse_line(line).is_ok()).collect();
+        Ok((lines, end))
     }
 
     /// Returns the position of the latest sample, or 0 if the store is empty.
@@ -247,11 +314,27 @@ impl Store {
             .map_err(|error| sentence(&self.path, &error))
     }
 
-    fn parse(&self, lines: &[String]) -> anyhow::Result<Vec<Sample>> {
-        let parse = |line: &String| {
-            parse_line(line).with_context(|| format!("the store {} holds a damaged sample", self.path.display()))
-        };
-        lines.iter().map(parse).collect()
+    /// Parses stored lines. Those that cannot be used, as one from before the limits of a sample were checked, are left out with a
+    /// note: they must not keep the user from the others.
+    fn parse(&self, lines: &[String]) -> Vec<Sample> {
+        let mut samples = Vec::with_capacity(lines.len());
+        let mut unusable = Vec::new();
+        for line in lines {
+            match parse_line(line) {
+                Ok(sample) => samples.push(sample),
+                Err(error) => unusable.push((id_of(line), error)),
+            }
+        }
+        if let Some((id, error)) = unusable.first() {
+            eprintln!(
+                "note: {} of the samples in {} cannot be used and are left out: {} ({error}); remove it with `foreglow samples remove {}`",
+                unusable.len(),
+                self.path.display(),
+                if unusable.len() == 1 { "its reason" } else { "the reason of the first" },
+                id.map_or_else(|| "ID".to_owned(), |id| id.to_string()),
+            );
+        }
+        samples
     }
 
     fn write<T>(
@@ -290,6 +373,12 @@ fn insert(transaction: &rusqlite::Transaction<'_>, samples: &[Sample]) -> rusqli
         inserted.known += 1 - new;
     }
     Ok(inserted)
+}
+
+/// The id that a stored line names, whether or not it is a sample that can be used.
+pub fn id_of(line: &str) -> Option<Uuid> {
+    let value: serde_json::Value = serde_json::from_str(line).ok()?;
+    value.get("id")?.as_str()?.parse().ok()
 }
 
 fn line(sample: &Sample) -> rusqlite::Result<String> {

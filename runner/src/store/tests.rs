@@ -119,3 +119,31 @@ fn opening_a_missing_store_gives_advice() {
     let error = Store::open_existing(Some(&folder.path().join("none"))).unwrap_err();
     assert!(error.to_string().contains("measure something first with `foreglow demo`"), "{error}");
 }
+
+#[test]
+fn a_sample_from_before_the_limits_is_left_out_and_can_be_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    let mut huge = sample(1);
+    huge.configuration.executors = u32::MAX;
+    // As an earlier version stored it.
+    store.insert(&[huge, sample(2)]).unwrap();
+    assert_eq!(store.samples(&Filter::default()).unwrap(), [sample(2)]);
+    assert_eq!(store.ids().unwrap(), [sample(1).id, sample(2).id]);
+    assert_eq!(store.remove(&[sample(1).id, sample(9).id]).unwrap(), 1);
+    assert_eq!(store.ids().unwrap(), [sample(2).id]);
+}
+
+#[test]
+fn samples_that_wait_are_listed_sent_elsewhere_or_discarded() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    store.keep_for("http://a", &[sample(1), sample(2)]).unwrap();
+    store.keep_for("http://b", &[sample(2), sample(3)]).unwrap();
+    assert_eq!(store.waiting().unwrap(), [("http://a".to_owned(), 2), ("http://b".to_owned(), 2)]);
+    assert_eq!(store.redirect("http://a", "http://b").unwrap(), 2);
+    assert_eq!(store.waiting().unwrap(), [("http://b".to_owned(), 3)], "one of them waited there already");
+    assert_eq!(store.discard("http://nobody").unwrap(), 0);
+    assert_eq!(store.discard("http://b").unwrap(), 3);
+    assert_eq!(store.waiting().unwrap(), []);
+}

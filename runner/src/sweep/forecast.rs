@@ -70,8 +70,8 @@ impl Forecast {
     }
 
     /// Returns the wall-clock time of consecutive runs; `None` if one of them is unknown.
-    pub fn wall(&self, runs: &[Run]) -> Option<Duration> {
-        let secs = runs.iter().map(|run| self.wall_secs(run)).sum::<Option<f64>>()?;
+    pub fn wall<'a>(&self, runs: impl IntoIterator<Item = &'a Run>) -> Option<Duration> {
+        let secs = runs.into_iter().map(|run| self.wall_secs(run)).sum::<Option<f64>>()?;
         Duration::try_from_secs_f64(secs).ok()
     }
 }
@@ -98,7 +98,8 @@ impl Pace {
     }
 }
 
-/// Money for a run that takes so long, in the currency of the prices; `None` where they do not cover the hardware.
+/// Cost of a run of this length, in the currency of the prices; `None` if they do not cover the
+/// hardware.
 pub fn cost(prices: &PriceSheet, run: &Run, secs: f64) -> Option<f64> {
     let configuration = &run.configuration;
     let resources = Resources {

@@ -4,6 +4,7 @@ use foreglow_shared::{Outcome, Sample, Workload};
 
 use super::Run;
 use crate::engine::{Engine, Job};
+use crate::input::true_rate;
 
 /// All combinations of these values, each repeated.
 #[derive(Clone, Debug)]
@@ -25,14 +26,15 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Returns the runs in ascending order of work. Each repetition covers all configurations
-    /// before the next one starts, so that a temporary load of the machine does not affect a single
-    /// configuration only.
+    /// Returns the runs in ascending order of work. Each repetition covers all combinations before
+    /// the next one starts, so that a budget that ends early leaves none out, and a temporary load of
+    /// the machine does not affect a single configuration only.
     pub fn runs(&self, job: &Job) -> Vec<Run> {
         let mut runs = Vec::new();
-        for (sampling_rate, workloads) in self.scales() {
-            for repetition in 0..self.repeat {
-                for workload in &workloads {
+        let scales = self.scales();
+        for repetition in 0..self.repeat {
+            for (sampling_rate, workloads) in &scales {
+                for workload in workloads {
                     for &executors in &self.executors {
                         for &cores in &self.cores {
                             for &memory_mib in &self.memory_mib {
@@ -40,7 +42,7 @@ impl Grid {
                                     runs.push(Run {
                                         workload: (*workload).clone(),
                                         configuration: job.configuration(executors, cores, memory_mib, partition_size),
-                                        sampling_rate,
+                                        sampling_rate: *sampling_rate,
                                         repetition,
                                     });
                                 }
@@ -53,13 +55,16 @@ impl Grid {
         runs
     }
 
-    /// Returns sampling rates with their workloads, in ascending order of work.
+    /// Returns sampling rates with their workloads, in ascending order of work. The rates are shares
+    /// of whole images.
     fn scales(&self) -> Vec<(f64, Vec<&Workload>)> {
         let mut scales: Vec<(f64, f64, Vec<&Workload>)> = Vec::new();
         for &rate in &self.sampling_rates {
             for workload in &self.workloads {
+                let rate = true_rate(workload.images, rate);
                 let work = rate * input_work(workload);
                 match scales.iter_mut().find(|(other, at, _)| (*other, *at) == (work, rate)) {
+                    Some((_, _, workloads)) if workloads.contains(&workload) => {}
                     Some((_, _, workloads)) => workloads.push(workload),
                     None => scales.push((work, rate, vec![workload])),
                 }

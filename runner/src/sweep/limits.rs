@@ -25,6 +25,8 @@ pub struct Limits {
     spent: f64,
     /// Times of each combination so far, seconds.
     times: Vec<(Run, Vec<f64>)>,
+    /// The combinations of the runs that did not complete, one a run.
+    incomplete: Vec<Run>,
 }
 
 /// Decision about a run.
@@ -42,7 +44,7 @@ impl Limits {
     /// Creates the limits of a sweep that starts now, given the known samples.
     pub fn new(precision: Option<f64>, budget: Budget, known: &[&Sample]) -> Self {
         let times = if precision.is_some() { combinations(known.iter().copied()) } else { Vec::new() };
-        Self { precision, budget, started: Instant::now(), spent: 0.0, times }
+        Self { precision, budget, started: Instant::now(), spent: 0.0, times, incomplete: Vec::new() }
     }
 
     /// Creates limits that never apply.
@@ -71,17 +73,52 @@ impl Limits {
             let secs = sample.completion_time_secs.unwrap_or(wall.as_secs_f64());
             self.spent += cost(prices, run, secs).unwrap_or(0.0);
         }
-        let Some(secs) = sample.completed_secs().filter(|_| self.precision.is_some()) else { return };
+        if self.precision.is_none() {
+            return;
+        }
+        let Some(secs) = sample.completed_secs() else {
+            self.incomplete.push(run.clone());
+            return;
+        };
         match self.times.iter_mut().find(|(other, _)| other.is_like(run)) {
             Some((_, times)) => times.push(secs),
             None => self.times.push((run.clone(), vec![secs])),
         }
     }
 
+    /// The place of the run to make next. Where a precision is sought, that is one of a combination that has not run yet, then one
+    /// whose median has the widest interval; without an interval, one of the combination with the fewest runs.
+    pub fn next(&self, left: &[&Run]) -> usize {
+        if self.precision.is_none() {
+            return 0;
+        }
+        // A combination that never completes has no median to narrow: it comes last.
+        let is_hopeless = |run: &Run| self.times_of(run).is_empty() && self.count(run) > 0;
+        let width = |run: &Run| if is_hopeless(run) { 0.0 } else { self.half_width(run).unwrap_or(f64::INFINITY) };
+        let known = |run: &Run| (self.count(run), width(run));
+        let ranks: Vec<(usize, f64)> = left.iter().map(|run| known(run)).collect();
+        let by_rank = |(a, wide_a): &(usize, f64), (b, wide_b): &(usize, f64)| {
+            (*a > 0).cmp(&(*b > 0)).then(wide_b.total_cmp(wide_a)).then(a.cmp(b))
+        };
+        (0..left.len()).min_by(|a, b| by_rank(&ranks[*a], &ranks[*b])).unwrap_or(0)
+    }
+
     fn is_precise(&self, run: &Run) -> bool {
-        let Some(precision) = self.precision else { return false };
-        let times = self.times.iter().find(|(other, _)| other.is_like(run));
-        let repetitions = times.and_then(|(_, times)| Repetitions::of(times));
-        repetitions.and_then(|repetitions| repetitions.half_width()).is_some_and(|width| width <= precision)
+        let width = self.half_width(run);
+        self.precision.is_some_and(|precision| width.is_some_and(|width| width <= precision))
+    }
+
+    /// Half the width of the interval of a combination's median, as a share of it.
+    fn half_width(&self, run: &Run) -> Option<f64> {
+        Repetitions::of(self.times_of(run))?.half_width()
+    }
+
+    /// Runs of a combination so far.
+    fn count(&self, run: &Run) -> usize {
+        self.times_of(run).len() + self.incomplete.iter().filter(|other| other.is_like(run)).count()
+    }
+
+    fn times_of(&self, run: &Run) -> &[f64] {
+        self.times.iter().find(|(other, _)| other.is_like(run)).map_or(&[], |(_, times)| times)
     }
 }

@@ -13,6 +13,7 @@ pub use self::grid::{Grid, by_configuration, left, of_these_machines};
 pub use self::limits::{Budget, Limits, Verdict};
 use crate::device::UNNAMED_GPU;
 use crate::engine::{Engine, Job, Progress};
+use crate::input::images_in_sample;
 use crate::interrupt::Interrupt;
 
 /// One run of a sweep.
@@ -63,14 +64,17 @@ impl Run {
         }
     }
 
-    /// Returns whether a sample is of this combination.
+    /// Returns whether a sample is of this combination. Samples of earlier versions have the requested
+    /// sampling rate and as many images.
     pub fn is_of(&self, sample: &Sample) -> bool {
         let mut own = self.configuration.clone();
         // The executors of a cluster tell the name of their GPU only when they run.
         if own.accelerator.as_deref() == Some(UNNAMED_GPU) && sample.configuration.accelerator.is_some() {
             own.accelerator.clone_from(&sample.configuration.accelerator);
         }
-        (&self.workload, &own, self.sampling_rate) == (&sample.workload, &sample.configuration, sample.sampling_rate)
+        let images = |sampling_rate| images_in_sample(self.workload.images, sampling_rate);
+        (&self.workload, &own) == (&sample.workload, &sample.configuration)
+            && images(self.sampling_rate) == images(sample.sampling_rate)
     }
 
     /// Returns whether another run is of the same combination.
@@ -93,7 +97,8 @@ pub fn combinations<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Vec<(R
     all
 }
 
-/// Makes the runs one after the other within the limits. Each sample, whatever its outcome, is
+/// Makes the runs one after the other within the limits: in their order or, with a precision on this
+/// machine, always the run whose combination is known least. Each sample, whatever its outcome, is
 /// passed to `on_sample` at once, with the index of its run.
 ///
 /// # Errors
@@ -105,22 +110,27 @@ pub fn sweep(
     (mut forecast, mut limits): (Forecast, Limits),
     interrupt: &Interrupt,
     on_step: &mut dyn FnMut(Step<'_>),
-    on_sample: &mut dyn FnMut(usize, Sample) -> anyhow::Result<()>,
+    on_sample: &mut dyn FnMut(usize, &Run, Sample) -> anyhow::Result<()>,
 ) -> anyhow::Result<Tally> {
     let mut tally = Tally::default();
-    for (number, run) in runs.iter().enumerate() {
+    let mut left: Vec<&Run> = runs.iter().collect();
+    // Another configuration costs a cluster the start of another application.
+    let can_choose = matches!(engine, Engine::Local);
+    while !left.is_empty() {
+        let number = runs.len() - left.len();
+        let run = left.remove(if can_choose { limits.next(&left) } else { 0 });
         match limits.verdict(run, &forecast) {
             Verdict::Precise => tally.precise += 1,
             Verdict::OverBudget => tally.over_budget += 1,
             Verdict::Make => {
-                let time_left = forecast.wall(&runs[number..]);
+                let time_left = forecast.wall(left.iter().copied().chain([run]));
                 let start = Instant::now();
                 let job = job.with(run.workload.clone());
                 let mut tell = |progress| on_step(Step { number, of: runs.len(), run, progress, time_left });
                 let sample = engine.measure(&job, &run.configuration, run.sampling_rate, interrupt, &mut tell)?;
                 forecast.add(run, start.elapsed(), &sample);
                 limits.add(run, start.elapsed(), &sample);
-                on_sample(number, sample)?;
+                on_sample(number, run, sample)?;
             }
         }
     }

@@ -58,8 +58,45 @@ fn small_samples_come_first_and_repetitions_cover_all_configurations() {
         .map(|run| (run.sampling_rate, run.repetition, run.configuration.executors))
         .collect();
     let expected =
-        [(0.01, 0, 1), (0.01, 0, 2), (0.01, 1, 1), (0.01, 1, 2), (0.1, 0, 1), (0.1, 0, 2), (0.1, 1, 1), (0.1, 1, 2)];
+        [(0.01, 0, 1), (0.01, 0, 2), (0.1, 0, 1), (0.1, 0, 2), (0.01, 1, 1), (0.01, 1, 2), (0.1, 1, 1), (0.1, 1, 2)];
     assert_eq!(order, expected);
+}
+
+#[test]
+fn rates_that_come_to_the_same_images_are_one_and_are_shares_of_whole_images() {
+    let grid = Grid { executors: vec![1], sampling_rates: vec![1e-9, 0.001, 0.0333, 1.0], ..grid(1) };
+    let rates: Vec<f64> = grid.runs(&job()).iter().map(|run| run.sampling_rate).collect();
+    assert_eq!(rates, [0.001, 0.033, 1.0]);
+    let mut run = grid.runs(&job()).remove(1);
+    let mut earlier = sample(&job(), &run, Outcome::Completed, 1.0);
+    earlier.sampling_rate = 0.0333;
+    assert!(run.is_of(&earlier), "a sample of an earlier version");
+    run.sampling_rate = 0.034;
+    assert!(!run.is_of(&earlier));
+}
+
+#[test]
+fn where_a_precision_is_sought_every_combination_runs_once_and_then_the_least_known_one() {
+    let job = job();
+    let runs = grid(20).runs(&job);
+    let left: Vec<&Run> = runs.iter().collect();
+    assert_eq!(Limits::none().next(&left), 0, "in their order");
+    let mut limits = Limits::new(Some(0.02), Budget::default(), &[]);
+    let mut made = Vec::new();
+    let mut left = left;
+    for _ in 0..25 {
+        let run = left.remove(limits.next(&left));
+        // The second configuration at the larger rate is the noisy one, and the first at the smaller one never completes.
+        let place = runs[..4].iter().position(|first| first.is_like(run)).unwrap();
+        let noise = if place == 3 { 0.3 * (made.len() % 2) as f64 } else { 0.0 };
+        let outcome = if place == 0 { Outcome::OutOfMemory } else { Outcome::Completed };
+        limits.add(run, Duration::from_secs(1), &sample(&job, run, outcome, 1.0 + noise));
+        made.push(place);
+    }
+    assert_eq!(made[..10], [0, 1, 2, 3, 1, 2, 3, 1, 2, 3], "each once, then those that have no interval yet in turn");
+    let of_noisy = made.iter().filter(|place| **place == 3).count();
+    let of_quiet = made.iter().filter(|place| **place == 1).count();
+    assert!(of_noisy > of_quiet && of_quiet == 6, "{made:?}");
 }
 
 #[test]
@@ -68,7 +105,7 @@ fn runs_can_be_grouped_by_configuration() {
         .iter()
         .map(|run| (run.configuration.executors, run.sampling_rate, run.repetition))
         .collect();
-    let one = [(1, 0.01, 0), (1, 0.01, 1), (1, 0.1, 0), (1, 0.1, 1)];
+    let one = [(1, 0.01, 0), (1, 0.1, 0), (1, 0.01, 1), (1, 0.1, 1)];
     assert_eq!(order[..4], one);
     assert_eq!(order[4..], one.map(|(_, rate, repetition)| (2, rate, repetition)));
 }
@@ -91,7 +128,7 @@ fn finished_runs_are_not_repeated_and_failed_ones_are() {
     let mut job = job();
     let runs = grid(2).runs(&job);
     let ended = [Outcome::Completed, Outcome::Failed, Outcome::OutOfMemory, Outcome::TimedOut];
-    // Outcomes of the first four runs, two of each of two configurations.
+    // Outcomes of the first four runs: each of two configurations at both rates.
     let samples: Vec<_> = runs.iter().zip(ended).map(|(run, outcome)| sample(&job, run, outcome, 2.0)).collect();
     let rest = left(runs.clone(), &Engine::Local, &job, &samples);
     assert_eq!(rest.len(), 6, "two runs of the first configuration are finished");

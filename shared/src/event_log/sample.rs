@@ -155,7 +155,7 @@ fn workload(labels: &Labels) -> Result<Workload, LabelError> {
     for name in WORKLOAD_LABELS {
         let Some(text) = labels.get(name) else { continue };
         let value = match name {
-            "data" | "optimizer" => text.into(),
+            "data" | "data_format" | "data_fingerprint" | "optimizer" => text.into(),
             _ => labels.value::<Value>(name, "a number, true or false")?,
         };
         extra.insert(name.to_owned(), value);

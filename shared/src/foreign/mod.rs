@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 pub use self::field::Field;
 pub use self::mapping::{Extent, FieldSource, Mapping, TimeUnit};
 use crate::encoding::decode;
+use crate::limits::{MOST_CORES, MOST_EXECUTORS};
 use crate::separated::{delimiter, with_point};
 use crate::{Context, Host, IncompleteOutcome, IncompleteRun, Job, Mode, Observation, Workload, number};
 
@@ -139,7 +140,14 @@ impl TableRow<'_> {
             };
             return Err(self.cell(Field::Extent, must));
         }
-        let (executors, cores_per_executor) = (self.whole(Field::Executors)?, self.whole(Field::CoresPerExecutor)?);
+        let executors = self.whole(Field::Executors)?;
+        let cores_per_executor = self.whole(Field::CoresPerExecutor)?;
+        if executors > MOST_EXECUTORS {
+            return Err(self.cell(Field::Executors, "at most 10000"));
+        }
+        if cores_per_executor > MOST_CORES {
+            return Err(self.cell(Field::CoresPerExecutor, "at most 1000"));
+        }
         let memory_per_executor_mib = self.whole(Field::MemoryPerExecutorMib)?;
         let partition_size = self.whole(Field::PartitionSize)?;
         let job = jobs.entry(context.key()).or_insert_with(|| Job {
@@ -166,6 +174,7 @@ impl TableRow<'_> {
                 sampling_rate,
                 completion_time_secs: self.secs()?,
                 startup_secs: None,
+                disturbed: false,
             }),
             "out_of_memory" => job.incomplete.push(incomplete(IncompleteOutcome::OutOfMemory, None)),
             "timed_out" => job.incomplete.push(incomplete(IncompleteOutcome::TimedOut, Some(self.secs()?))),

@@ -63,6 +63,7 @@ fn the_first_invalid_cell_is_reported_with_its_line() {
     for (row, expected) in [
         ("2,x,10,1", r#"line 3: cores per executor is "x"; it must be a number above 0"#),
         ("2.5,1,10,1", r#"executors is "2.5"; it must be a whole number, 1 or more"#),
+        ("4294967295,1,10,1", r#"executors is "4294967295"; it must be at most 10000"#),
         ("2,1,101,1", r#"how much of the job ran is "101"; it must be at most 100"#),
         ("2,1,10,0", r#"completion time is "0"; it must be a number above 0"#),
         ("2,1,10,inf", r#"completion time is "inf""#),

@@ -150,5 +150,5 @@ fn command(context: &Context, suggestion: &Suggestion) -> Option<String> {
         shares_accelerators: context.shares_accelerators,
         extra: serde_json::Map::new(),
     };
-    collect_command(context, &configuration, suggestion.sampling_rate, "samples.jsonl")
+    collect_command(context, &configuration, suggestion.sampling_rate, Some(("--output", "samples.jsonl")))
 }

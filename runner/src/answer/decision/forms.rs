@@ -51,12 +51,19 @@ impl DecisionAnswer {
             self.question.memory_per_executor_mib,
         ));
         text.push_str(&self.cost_unknown.as_deref().map_or_else(String::new, cost_note));
+        if let Some(startup) = &self.startup {
+            text.push_str(&format!("{}\n", startup.describe()));
+        }
         if let Some(arguments) = &self.spark_submit {
             text.push_str(&format!("\nThe recommended one for spark-submit:\n  {arguments}\n"));
         }
         let shown = self.recommended.as_ref().or(self.fastest.as_ref());
         let of_configuration = shown.map_or(&[][..], |row| &row.warnings);
         let mut remarks = notes(&[of_configuration, &self.warnings].concat());
+        if let Some(inversion) = &self.larger_is_slower {
+            remarks = if remarks.is_empty() { "\n".into() } else { remarks };
+            remarks.push_str(&format!("Note: {}\n", inversion.describe()));
+        }
         if let Some(exclusion) = self.candidates.iter().find_map(|row| row.exclusion) {
             remarks = if remarks.is_empty() { "\n".into() } else { remarks };
             remarks.push_str(&format!("Out of memory: {exclusion}.\n"));

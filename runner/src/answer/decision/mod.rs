@@ -2,6 +2,8 @@
 //! budget.
 
 mod forms;
+mod inversion;
+mod startup;
 
 use foreglow_model::{Candidate, Decision, Exclusion, Interval, Predictor, Spread, Warning, decide};
 use foreglow_shared::{
@@ -10,6 +12,8 @@ use foreglow_shared::{
 };
 use serde::Serialize;
 
+use self::inversion::Inversion;
+pub use self::startup::Startup;
 use super::{SCHEMA, configuration, cost_unknown};
 use crate::exit::unusable;
 
@@ -36,6 +40,12 @@ pub struct DecisionAnswer {
     /// notable ones.
     weighed: usize,
     candidates: Vec<Row>,
+    /// Start-up times of the samples, which the completion time does not include.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    startup: Option<Startup>,
+    /// A smaller configuration that is predicted to be faster than a larger one, where there is such a pair.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    larger_is_slower: Option<Inversion>,
     /// Warnings about the samples; warnings about a configuration are in its row.
     warnings: Vec<Warning>,
 }
@@ -99,6 +109,8 @@ impl DecisionAnswer {
             warnings: predictor.warnings(),
             cost_unknown: cost_unknown(&question.prices, job.context.accelerator.as_deref()),
             question: question.clone(),
+            startup: Startup::of(&job.observations),
+            larger_is_slower: Inversion::among(&rows),
             next_faster: next_faster.cloned(),
             next_cheaper: next_cheaper.cloned(),
             fastest: at(fastest),
@@ -172,14 +184,15 @@ impl DecisionAnswer {
                 self.money(cheapest)
             );
         }
-        let asked = format_probability(probability);
         match self.likeliest.as_ref().and_then(|row| Some((row, row.success_probability?))) {
-            Some((row, most)) => format!(
-                "no configuration is {wish} with a probability of {asked}: the samples support at most {}, for {}; \
-                lower --probability, relax the limits, or collect more samples (`foreglow advise` says which)",
-                format_probability(most),
-                row.configuration()
-            ),
+            Some((row, most)) => {
+                let (asked, most) = told_apart(probability, most);
+                format!(
+                    "no configuration is {wish} with a probability of {asked}: the samples support at most {most}, for {}; \
+                     lower --probability, relax the limits, or collect more samples (`foreglow advise` says which)",
+                    row.configuration()
+                )
+            }
             None => format!(
                 "there are too few samples for the probability that a configuration is {wish}; collect more (`foreglow \
                 advise` says which), or decide by the predicted time with --probability 0.5"
@@ -207,6 +220,22 @@ impl DecisionAnswer {
     fn amount(&self, money: f64) -> String {
         format_money(money, &self.question.prices.currency)
     }
+}
+
+/// Two probabilities in as many digits as tell them apart.
+fn told_apart(one: f64, other: f64) -> (String, String) {
+    let texts = (format_probability(one), format_probability(other));
+    if texts.0 != texts.1 {
+        return texts;
+    }
+    // Cut and not rounded: a promise is never rounded up.
+    let cut = |probability: f64, decimals: usize| {
+        let unit = (0..decimals).fold(1.0, |unit: f64, _| unit * 10.0);
+        (probability * 100.0 * unit + 1e-6).floor() / unit
+    };
+    let percent = |probability: f64, decimals: usize| format!("{:.decimals$} %", cut(probability, decimals));
+    let both = |decimals| (percent(one, decimals), percent(other, decimals));
+    (1..9).map(both).find(|(one, other)| one != other).unwrap_or_else(|| both(9))
 }
 
 fn row(candidate: Candidate, on_pareto_front: bool) -> Row {
@@ -259,5 +288,17 @@ impl Row {
 
     fn is_cheaper_than(&self, other: &Self) -> bool {
         self.burden.zip(other.burden).is_some_and(|(mine, theirs)| mine < theirs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probabilities_that_print_alike_get_the_digits_that_tell_them_apart() {
+        assert_eq!(told_apart(0.99, 0.9), ("99 %".into(), "90 %".into()));
+        assert_eq!(told_apart(0.999, 0.9952), ("99.9 %".into(), "99.5 %".into()));
+        assert_eq!(told_apart(0.99999, 0.99995), ("99.999 %".into(), "99.995 %".into()));
     }
 }

@@ -15,6 +15,7 @@ use crate::cnn::{Architecture, Colour, Input};
 use crate::device::Wish;
 use crate::engine::{Engine, Job};
 use crate::exit::unusable;
+use crate::grammar::{self, Counts};
 use crate::images::{Format, Packing, Shape, Split, pack, read_speed};
 use crate::input::{DataSet, Drawing, Kind, Source, draw, forget, images_in_sample};
 use crate::interrupt::{Interrupt, Interrupted};
@@ -48,7 +49,7 @@ pub struct Args {
     batches: Vec<NonZeroUsize>,
 
     /// Repetitions of each test
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = grammar::count, allow_negative_numbers = true)]
     repeat: u32,
 
     /// Whether the files are in the system's page cache before a test
@@ -68,7 +69,7 @@ pub struct Args {
     without_cnn: bool,
 
     /// Side of the CNN's square input, pixels [default: that of the CNN]
-    #[arg(long, value_name = "PX")]
+    #[arg(long, value_name = "PX", value_parser = grammar::count, allow_negative_numbers = true)]
     image_px: Option<u32>,
 
     /// Device of the CNN: auto, cpu, gpu, or the number or name of an entry of `foreglow devices`
@@ -76,7 +77,7 @@ pub struct Args {
     device: Wish,
 
     /// Seed of the order of the tests and of the images they read
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = grammar::whole_number, allow_negative_numbers = true)]
     seed: u64,
 
     /// Cache directory for generated images [default: the user's cache directory, or
@@ -110,21 +111,18 @@ struct Tested {
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    if args.repeat == 0 {
-        return Err(unusable("--repeat is 0; give 1 or more"));
-    }
     let job = args.cnn_job()?;
     let progress = Progress::new();
     let packed = tempfile::tempdir().context("a folder for the packed images could not be created")?;
     let sets = args.data_sets(&packed, &progress)?;
-    let interrupt = Interrupt::on_ctrl_c();
+    let interrupt = Interrupt::on_signals();
     let cnn = if args.without_cnn { None } else { Some(cnn_speed(&job, &interrupt, &progress)?) };
 
     let plan = args.plan(&sets)?;
     let mut tests = Vec::with_capacity(plan.len());
     for (done, place) in draw(plan.len() as u64, 1.0, args.seed).into_iter().enumerate() {
         if interrupt.is_raised() {
-            return Err(Interrupted.into());
+            return Err(Interrupted::default().into());
         }
         progress.images("reading, test", done as u64, plan.len() as u64);
         let planned = &plan[place as usize];
@@ -161,9 +159,9 @@ impl Args {
             cache_dir: self.cache_dir.clone(),
             vectors: None,
             vocabulary: None,
-            image_px: self.image_px.into_iter().collect(),
-            words: Vec::new(),
-            batch_size: Vec::new(),
+            image_px: self.image_px.map(|px| Counts(vec![px])),
+            words: None,
+            batch_size: None,
             device: self.device.clone(),
             share_gpu: false,
             seed: self.seed,

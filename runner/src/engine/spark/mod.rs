@@ -171,7 +171,7 @@ impl Spark {
                 // A failed application is not reused.
                 self.running = None;
                 match stop {
-                    Stop::Interrupted => Err(Interrupted.into()),
+                    Stop::Interrupted => Err(Interrupted::default().into()),
                     Stop::Ended(outcome, secs, reason) => Ok(run.sample(outcome, secs, Some(reason))),
                 }
             }
