@@ -1,5 +1,5 @@
-//! GPUs as a user has them. A Vulkan layer makes Mesa's software adapter look like one or two discrete
-//! GPUs; everything above the driver is what runs on real hardware.
+//! End-to-end tests on GPUs. A Vulkan layer makes Mesa's software adapter look like one or two
+//! discrete GPUs; everything above the driver is the same as on real hardware.
 #![cfg(target_os = "linux")]
 
 mod answers;
