@@ -18,12 +18,12 @@ const SMALL: &str = "--model lenet5 --images 64 --sampling-rate 1 --batch-size 8
 /// Runs `foreglow` on a rig.
 fn on(rig: &GpuRig, home: &Path, line: &str) -> Answer {
     let args: Vec<&str> = line.split_whitespace().collect();
-    Answer::with(home, &args, rig.variables()).unwrap()
+    Answer::with(home, &args, rig.variables()).expect("foreglow starts")
 }
 
 /// Measures one run on a rig.
 fn measured(rig: &GpuRig, home: &Path, arguments: &str) -> Sample {
     let answer = on(rig, home, &format!("run {SMALL} --format json {arguments}"));
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
-    parse_line(answer.stdout.trim()).unwrap()
+    parse_line(answer.stdout.trim()).expect("standard output is a sample")
 }

@@ -21,11 +21,11 @@ fn losses(rig: &GpuRig, home: &Path, model: &str, device: &str, more: &str) -> V
     );
     let answer = on(rig, home, &line);
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
-    let sample: Sample = parse_line(answer.stdout.trim()).unwrap();
+    let sample: Sample = parse_line(answer.stdout.trim()).expect("standard output is a sample");
     assert_eq!(sample.outcome, Outcome::Completed, "{:?}", sample.reason);
     assert_eq!(sample.configuration.accelerator.is_some(), device == "gpu");
-    let epochs = sample.extra["training"]["epochs"].as_array().unwrap();
-    epochs.iter().map(|epoch| epoch["loss"].as_f64().unwrap()).collect()
+    let epochs = sample.extra["training"]["epochs"].as_array().expect("a training run has epochs");
+    epochs.iter().map(|epoch| epoch["loss"].as_f64().expect("an epoch has a loss")).collect()
 }
 
 fn assert_alike(ours: &[f64], theirs: &[f64], what: &str) {
