@@ -107,7 +107,8 @@ wasm_env() { compiles_wasm rustc || echo "PATH=/usr/bin:$PATH RUSTC=$DEBIAN_RUST
 has_vulkan() { ldconfig -p 2>/dev/null | grep -q 'libvulkan\.so\.1' && compgen -G '/usr/share/vulkan/icd.d/*.json' >/dev/null; }
 has_vulkan_driver_elsewhere() { compgen -G '/etc/vulkan/icd.d/*.json' >/dev/null || [ -n "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ]; }
 
-# Mesa installs drivers for every make of GPU, so the kernel's device nodes are what tells: DRM render nodes, NVIDIA's, WSL's.
+# Mesa installs drivers for GPUs that are not there, so this looks for the kernel's device nodes:
+# DRM render nodes, NVIDIA's, WSL's.
 has_gpu() { [ "$(uname)" = Darwin ] || compgen -G '/dev/dri/renderD*' >/dev/null || [ -e /dev/nvidia0 ] || [ -e /dev/dxg ]; }
 
 for_run() {
@@ -156,6 +157,8 @@ for_test() {
     if rustup_may_download; then say "clippy is missing; adding it with rustup"; rustup component add clippy rustfmt >&2
     else fail "clippy is missing. Install it (rustup component add clippy), then run the same command again."; fi
   fi
+  # A Vulkan layer makes the software driver look like GPUs for some tests, which are left out without the headers.
+  [ -e /usr/include/vulkan/vk_layer.h ] || ! may_install || install "the Vulkan headers (for the tests of GPUs)" libvulkan-dev
   axe
   # The page is linted with the toolchain that compiles it.
   if ! compiles_wasm rustc && [ ! -x /usr/bin/clippy-driver ]; then install "clippy for $WASM" rust-web-clippy; fi

@@ -39,7 +39,7 @@ impl<'a> AtRate<'a> {
         if let Some(ratio) = self.predictor.measured_ratios.ratio(setting) {
             prediction.scale(ratio);
         }
-        prediction.warnings.push(Warning::Oversubscribed { slots: setting.slots(), processors: capacity.processors });
+        prediction.warnings.push(capacity.warning(setting));
         prediction
     }
 

@@ -106,6 +106,14 @@ pub enum Warning {
         /// Hardware threads of the host.
         processors: u32,
     },
+    /// More executors than the host has accelerators, of which each executor holds one: the time is that of the fastest
+    /// configuration that fits, as for [`Warning::Oversubscribed`].
+    TooFewAccelerators {
+        /// Executor processes, E.
+        executors: u32,
+        /// Accelerators of the host.
+        accelerators: u32,
+    },
     /// The prediction is no number of seconds above zero, so that the time is unknown.
     NotPositive,
     /// No job can run so.
@@ -174,6 +182,11 @@ impl fmt::Display for Warning {
                 f,
                 "{slots} task threads take turns on the {processors} processors of this machine and gain nothing over \
                  the fastest configuration that fits; choose one with at most {processors} threads"
+            ),
+            Self::TooFewAccelerators { executors, accelerators } => write!(
+                f,
+                "{executors} executors are more than the {accelerators} GPUs of this machine, of which each holds one; \
+                 choose at most {accelerators}, or measure with --share-gpu how several share one"
             ),
             Self::NotPositive => f.write_str(
                 "the prediction is no number of seconds above zero here, so the time is unknown; collect a sample nearer \

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::str::FromStr;
 
 use burn::tensor::{Device, ExecutionError};
+use foreglow_shared::Accelerator;
 use serde::{Deserialize, Serialize};
 
 use crate::exit::unusable;
@@ -16,6 +17,9 @@ mod graphics;
 mod graphics;
 
 pub use graphics::UNSUPPORTED;
+
+/// Name of a GPU on a cluster before its executors have reported its real name.
+pub const UNNAMED_GPU: &str = "gpu";
 
 /// A device, as encoded in an executor's assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +48,7 @@ pub struct Adapter {
     pub backend: String,
     /// `cpu`, `discrete_gpu`, `integrated_gpu`, `virtual_gpu` or `software`.
     pub kind: String,
-    /// Main memory for the CPU, MiB; graphics interfaces do not report the memory of a GPU.
+    /// Memory of the machine for the processor; that of a GPU if its driver can be asked, MiB.
     pub memory_mib: Option<u64>,
     /// Name and version of the driver.
     pub driver: Option<String>,
@@ -69,19 +73,95 @@ pub struct Limits {
     pub workgroup_memory_kib: u32,
 }
 
-/// Device of a job: one adapter, together with all others of the same model, which are shared out
-/// among the executors.
+/// Device of a job: one adapter and, if it is a GPU, all GPUs of the same make, over which the
+/// executors are spread.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
     adapter: Adapter,
-    places: Vec<Place>,
-    pci_bus_ids: Vec<String>,
+    /// In the driver's order, but starting with the chosen one.
+    alike: Vec<Adapter>,
+    /// Whether several executors may share a GPU.
+    is_shared: bool,
+    /// Whether a cluster assigns the GPUs.
+    is_assigned: bool,
 }
 
 impl Chosen {
-    /// Returns the device of an executor.
+    fn one(adapter: Adapter) -> Self {
+        Self { alike: vec![adapter.clone()], adapter, is_shared: false, is_assigned: false }
+    }
+
+    /// The same device, whose GPUs several executors may share.
+    ///
+    /// # Errors
+    /// A cluster assigns the GPUs.
+    pub fn shared(mut self, is_shared: bool) -> anyhow::Result<Self> {
+        if is_shared && self.is_assigned {
+            return Err(unusable("--share-gpu is for the GPUs of this machine; a cluster assigns its own"));
+        }
+        self.is_shared = is_shared && self.adapter.place.is_gpu();
+        Ok(self)
+    }
+
+    /// Returns the device of an executor, counted from 0.
     pub fn place(&self, executor: usize) -> Place {
-        self.places[executor % self.places.len()]
+        self.alike[executor % self.alike.len()].place
+    }
+
+    /// Whether several executors may share a GPU.
+    pub fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    /// Returns the most executors that the device can hold: one per GPU of this machine; `None` on
+    /// the processor, on a cluster, and if executors may share a GPU.
+    pub fn most_executors(&self) -> Option<u32> {
+        let is_counted = self.adapter.place.is_gpu() && !self.is_shared && !self.is_assigned;
+        is_counted.then(|| u32::try_from(self.alike.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Checks that there is a GPU for each executor.
+    ///
+    /// # Errors
+    /// There are more executors than GPUs, and they may not share them.
+    pub fn check_executors(&self, executors: u32) -> anyhow::Result<()> {
+        match self.most_executors() {
+            Some(most) if executors > most => {
+                let gpus = if most == 1 { "1 GPU".to_owned() } else { format!("{most} GPUs") };
+                Err(unusable(format!(
+                    "--executors {executors} is more than the {gpus} ({}) of this machine, and each executor holds one; \
+                     choose at most {most}, or let several share a GPU with --share-gpu",
+                    self.adapter.name
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the GPUs that the executors are spread over, in the driver's order; empty on the
+    /// processor and on a cluster, which assigns its own.
+    pub fn accelerators(&self) -> Vec<Accelerator> {
+        if !self.adapter.place.is_gpu() || self.is_assigned {
+            return Vec::new();
+        }
+        let mut alike = self.alike.clone();
+        alike.sort_by_key(|adapter| adapter.index);
+        let accelerator = |adapter: Adapter| Accelerator {
+            name: adapter.name,
+            memory_mib: adapter.memory_mib,
+            pci_bus_id: adapter.pci_bus_id,
+            extra: serde_json::Map::new(),
+        };
+        alike.into_iter().map(accelerator).collect()
+    }
+
+    /// Whether executors on this device may have the accelerator of a sample. On a cluster its name is
+    /// known only once they run.
+    pub fn may_have(&self, accelerator: Option<&str>) -> bool {
+        match self.is_assigned {
+            true => accelerator.is_some() == self.accelerator().is_some(),
+            false => accelerator == self.accelerator(),
+        }
     }
 
     /// Returns the name of each executor's accelerator, if the device is a GPU.
@@ -95,8 +175,8 @@ impl Chosen {
     }
 
     /// Returns the PCI bus addresses of the accelerators, as far as the driver reports them.
-    pub fn pci_bus_ids(&self) -> &[String] {
-        &self.pci_bus_ids
+    pub fn pci_bus_ids(&self) -> Vec<String> {
+        self.alike.iter().filter_map(|adapter| adapter.pci_bus_id.clone()).collect()
     }
 
     /// Returns the position in the list.
@@ -157,7 +237,7 @@ impl Place {
     /// Opens the device.
     ///
     /// # Errors
-    /// The device is missing, or this build has no GPU support.
+    /// The device does not exist, no longer exists, or this build has no GPU support.
     pub fn open(self) -> anyhow::Result<Device> {
         match self {
             Self::Cpu => Ok(Device::flex()),
@@ -214,18 +294,18 @@ pub fn probe() -> Vec<Adapter> {
     found
 }
 
-/// Selects the requested device. If a GPU is requested by kind rather than by name, all GPUs of the
-/// same model are used.
+/// Chooses the requested device. If that is a GPU, by whatever name, the executors are spread over all
+/// GPUs of the same make.
 ///
 /// # Errors
 /// There is no such device; the message lists the available ones.
 pub fn choose(wish: &Wish) -> anyhow::Result<Chosen> {
     match wish {
         // Listing the adapters takes a moment, which the CPU does not need.
-        Wish::Cpu => Ok(Chosen { adapter: processor(), places: vec![Place::Cpu], pci_bus_ids: Vec::new() }),
+        Wish::Cpu => Ok(Chosen::one(processor())),
         _ => {
             if let (Wish::Auto, Some(reason)) = (wish, UNSUPPORTED.filter(|_| graphics::is_gpu_out_of_reach())) {
-                eprintln!("note: {reason}; the CNN runs on the processor");
+                eprintln!("note: {reason}; the CNN runs on the CPU");
             }
             pick(wish, &adapters())
         }
@@ -240,10 +320,10 @@ pub fn on_cluster(wish: &Wish) -> anyhow::Result<Chosen> {
     match wish {
         Wish::Auto | Wish::Cpu => choose(&Wish::Cpu),
         Wish::Gpu => {
-            supported()?;
             let place = Place::DiscreteGpu(0);
-            let adapter = Adapter { name: "gpu".into(), kind: place.kind(), place, memory_mib: None, ..processor() };
-            Ok(Chosen { adapter, places: vec![place], pci_bus_ids: Vec::new() })
+            let adapter =
+                Adapter { name: UNNAMED_GPU.into(), kind: place.kind(), place, memory_mib: None, ..processor() };
+            Ok(Chosen { is_assigned: true, ..Chosen::one(adapter) })
         }
         Wish::Entry(entry) => Err(unusable(format!(
             "--device {entry} is a device of this machine; on a cluster choose cpu, or gpu, which the cluster then assigns"
@@ -251,17 +331,17 @@ pub fn on_cluster(wish: &Wish) -> anyhow::Result<Chosen> {
     }
 }
 
-/// Returns the GPU that a cluster has assigned; its address is its index among the GPUs of the
-/// driver.
+/// Returns the GPU that a cluster has assigned: its address is its index among those that the driver
+/// finds.
 ///
 /// # Errors
 /// There is no such GPU.
-pub fn assigned(address: &str) -> anyhow::Result<Place> {
+pub fn assigned(address: &str) -> anyhow::Result<Adapter> {
     supported()?;
-    let gpus: Vec<Place> = probe().iter().map(|adapter| adapter.place).filter(|place| place.is_gpu()).collect();
-    let place = address.trim().parse().ok().and_then(|index: usize| gpus.get(index));
+    let gpus: Vec<Adapter> = probe().into_iter().filter(|adapter| adapter.place.is_gpu()).collect();
+    let gpu = address.trim().parse().ok().and_then(|index: usize| gpus.get(index));
     let found = gpus.len();
-    place.copied().ok_or_else(|| {
+    gpu.cloned().ok_or_else(|| {
         anyhow::anyhow!(
             "the cluster has assigned GPU {address}, and the graphics driver finds {found} GPUs; install the GPU's Vulkan driver on \
              every worker, and have the discovery script count from 0"
@@ -299,16 +379,14 @@ pub fn pick(wish: &Wish, adapters: &[Adapter]) -> anyhow::Result<Chosen> {
         })?),
     };
     let adapter = adapter.cloned().unwrap_or_else(processor);
-    let alike: Vec<&Adapter> = match wish {
-        Wish::Auto | Wish::Gpu if adapter.place.is_gpu() => {
-            let alike = |other: &&Adapter| (&other.name, &other.kind) == (&adapter.name, &adapter.kind);
-            adapters.iter().filter(alike).collect()
-        }
-        _ => vec![&adapter],
-    };
-    let places = alike.iter().map(|alike| alike.place).collect();
-    let pci_bus_ids = alike.iter().filter_map(|alike| alike.pci_bus_id.clone()).collect();
-    Ok(Chosen { adapter, places, pci_bus_ids })
+    if !adapter.place.is_gpu() {
+        return Ok(Chosen::one(adapter));
+    }
+    let is_alike = |other: &&Adapter| (&other.name, &other.kind) == (&adapter.name, &adapter.kind);
+    let mut alike: Vec<Adapter> = adapters.iter().filter(is_alike).cloned().collect();
+    let first = alike.iter().position(|other| other.index == adapter.index).unwrap_or(0);
+    alike.rotate_left(first);
+    Ok(Chosen { alike, ..Chosen::one(adapter) })
 }
 
 fn named<'a>(entry: &str, adapters: &'a [Adapter]) -> Option<&'a Adapter> {
@@ -384,12 +462,38 @@ mod tests {
     #[test]
     fn executors_share_the_gpus_of_one_model() {
         let mut two = list(&[Place::DiscreteGpu(0), Place::DiscreteGpu(1)]);
-        assert_eq!(pick(&Wish::Auto, &two).unwrap().places, [Place::DiscreteGpu(0)], "two models");
+        let places = |wish: &Wish, all: &[Adapter]| {
+            pick(wish, all).unwrap().alike.iter().map(|adapter| adapter.place).collect::<Vec<Place>>()
+        };
+        assert_eq!(places(&Wish::Auto, &two), [Place::DiscreteGpu(0)], "two models");
         two[2].name = two[1].name.clone();
         let chosen = pick(&Wish::Auto, &two).unwrap();
         assert_eq!([0, 1, 2].map(|executor| chosen.place(executor)), [0, 1, 0].map(Place::DiscreteGpu));
-        let second = pick(&Wish::Entry("2".into()), &two).unwrap();
-        assert_eq!(second.places, [Place::DiscreteGpu(1)], "a GPU requested by number is the only one");
+        let second = Wish::Entry("2".into());
+        assert_eq!(places(&second, &two), [1, 0].map(Place::DiscreteGpu), "the one that was asked for comes first");
+        let named = Wish::Entry(two[1].name.clone());
+        for wish in [Wish::Auto, Wish::Gpu, Wish::Entry("1".into()), second, named] {
+            let same = pick(&wish, &two).unwrap();
+            assert_eq!(same.accelerators(), chosen.accelerators(), "{wish}");
+            assert_eq!((same.accelerator(), same.adapter_name()), (chosen.accelerator(), chosen.adapter_name()));
+        }
+    }
+
+    #[test]
+    fn each_executor_holds_a_gpu_unless_they_may_share() {
+        let mut two = list(&[Place::DiscreteGpu(0), Place::DiscreteGpu(1)]);
+        two[2].name = two[1].name.clone();
+        let chosen = pick(&Wish::Auto, &two).unwrap();
+        assert_eq!(chosen.most_executors(), Some(2));
+        assert!(chosen.check_executors(2).is_ok());
+        let refused = chosen.check_executors(3).unwrap_err().to_string();
+        assert!(
+            refused.contains("the 2 GPUs (Adapter DiscreteGpu(0))") && refused.contains("--share-gpu"),
+            "{refused}"
+        );
+        assert!(chosen.shared(true).unwrap().check_executors(3).is_ok());
+        let processor = pick(&Wish::Cpu, &two).unwrap().shared(true).unwrap();
+        assert_eq!((processor.most_executors(), processor.is_shared()), (None, false));
     }
 
     #[test]
@@ -417,7 +521,7 @@ mod tests {
             let sentence = choose(&wish).unwrap_err().to_string();
             assert!(sentence.contains("this build of foreglow has no GPU support"), "{sentence}");
         }
-        for refused in [on_cluster(&Wish::Gpu).unwrap_err(), Place::DiscreteGpu(0).open().unwrap_err()] {
+        for refused in [assigned("0").unwrap_err(), Place::DiscreteGpu(0).open().unwrap_err()] {
             assert!(refused.to_string().contains("no GPU support"), "{refused}");
         }
         assert_eq!(choose(&Wish::Auto).unwrap().place(0), Place::Cpu);

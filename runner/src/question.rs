@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use foreglow_shared::{Observation, PriceSheet, Question, format_duration};
+use foreglow_shared::{Job, Observation, PriceSheet, Question, format_duration};
 
 use crate::answer::Startup;
 use crate::ask::{name, read_bytes};
@@ -48,29 +48,29 @@ pub struct Bill {
     #[arg(long, value_name = "SIZE", value_parser = mib, allow_negative_numbers = true)]
     pub memory: Option<u32>,
 
-    /// Price sheet, JSON [default: a published price list, named in the answer]
+    /// Price sheet, JSON [default: a published list price for the job's hardware, named in the answer]
     #[arg(long, value_name = "FILE")]
     pub prices: Option<PathBuf>,
 }
 
 impl QuestionArgs {
-    /// Returns the question about these observations.
+    /// The question about a job.
     ///
     /// # Errors
     /// The price sheet cannot be read.
-    pub fn about(&self, observations: &[Observation]) -> anyhow::Result<Question> {
-        let mut question = Question::about(observations);
-        self.change(&mut question, observations)?;
+    pub fn about(&self, job: &Job) -> anyhow::Result<Question> {
+        let mut question = Question::about_job(job);
+        self.change(&mut question, job)?;
         Ok(question)
     }
 
-    /// Changes a question in what the user asks otherwise.
+    /// Applies the given options to a question.
     ///
     /// # Errors
-    /// The price sheet cannot be read, or the deadline leaves no time after the start-up.
-    pub fn change(&self, question: &mut Question, observations: &[Observation]) -> anyhow::Result<()> {
+    /// The price sheet cannot be read, or the start-up is longer than the deadline.
+    pub fn change(&self, question: &mut Question, job: &Job) -> anyhow::Result<()> {
         self.bill.change(question)?;
-        question.deadline_secs = self.deadline_secs(observations)?.or(question.deadline_secs);
+        question.deadline_secs = self.deadline_secs(&job.observations)?.or(question.deadline_secs);
         question.budget = self.budget.or(question.budget);
         question.probability = self.probability.unwrap_or(question.probability);
         if let Some(Counts(executors)) = &self.executors {
@@ -110,8 +110,8 @@ impl Bill {
     ///
     /// # Errors
     /// The price sheet cannot be read.
-    pub fn about(&self, observations: &[Observation]) -> anyhow::Result<Question> {
-        let mut question = Question::about(observations);
+    pub fn about(&self, job: &Job) -> anyhow::Result<Question> {
+        let mut question = Question::about_job(job);
         self.change(&mut question)?;
         Ok(question)
     }

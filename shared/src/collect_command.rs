@@ -59,7 +59,15 @@ pub fn collect_command(
     if let Some(vectors) = text.and_then(|text| text.vectors) {
         option("--vectors", vectors);
     }
-    option("--device", configuration.accelerator.clone().unwrap_or_else(|| "cpu".into()));
+    let is_on_cluster = context.engine == Engine::Spark;
+    option(
+        "--device",
+        match &configuration.accelerator {
+            None => "cpu".into(),
+            Some(_) if is_on_cluster => "gpu".into(),
+            Some(name) => name.clone(),
+        },
+    );
     option("--executors", configuration.executors.to_string());
     option("--cores", configuration.cores_per_executor.to_string());
     option("--memory", configuration.memory_per_executor_mib.to_string());
@@ -67,6 +75,9 @@ pub fn collect_command(
     option("--sampling-rate", sampling_rate.to_string());
     if let Some((name, path)) = place {
         option(name, path.to_owned());
+    }
+    if context.shares_accelerators {
+        words.push("--share-gpu".to_owned());
     }
     Some(words.join(" "))
 }
@@ -165,6 +176,7 @@ mod tests {
                 engine: Engine::Local,
                 host: Default::default(),
                 accelerator: None,
+                shares_accelerators: false,
             };
             let configuration =
                 r#"{"executors":2,"cores_per_executor":1,"memory_per_executor_mib":600,"partition_size":8}"#;

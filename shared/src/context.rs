@@ -16,6 +16,9 @@ pub struct Context {
     /// Accelerator of each executor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accelerator: Option<String>,
+    /// Whether executors may share an accelerator.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shares_accelerators: bool,
 }
 
 impl Context {
@@ -25,8 +28,9 @@ impl Context {
         let mut context = Self {
             workload: sample.workload.clone(),
             engine: sample.engine,
-            host: sample.host.clone(),
+            host: sample.host.without_addresses(),
             accelerator: sample.configuration.accelerator.clone(),
+            shares_accelerators: sample.configuration.shares_accelerators,
         };
         for extra in [&mut context.workload.extra, &mut context.host.extra] {
             extra.sort_keys();
@@ -48,8 +52,14 @@ impl Context {
             title.push_str(&format!(", {epochs} epochs"));
         }
         title.push_str(&format!(", {}", self.engine.as_str()));
-        for part in [&self.host.adapter, &self.host.cpu].into_iter().flatten().take(1) {
+        for part in [&self.host.adapter, &self.accelerator, &self.host.cpu].into_iter().flatten().take(1) {
             title.push_str(&format!(", {part}"));
+        }
+        if self.host.accelerators.len() > 1 {
+            title.push_str(&format!(" × {}", self.host.accelerators.len()));
+        }
+        if self.shares_accelerators {
+            title.push_str(", shared");
         }
         printable(&title)
     }

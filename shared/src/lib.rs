@@ -23,6 +23,7 @@ mod limits;
 mod link;
 mod moment;
 mod numbers;
+mod preset;
 mod price;
 mod question;
 mod read;
@@ -46,10 +47,13 @@ pub use crate::limits::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB};
 pub use crate::link::{FRAGMENT_PREFIX, LeftOut, LinkError, View};
 pub use crate::moment::day;
 pub use crate::numbers::number;
+pub use crate::preset::{Preset, presets};
 pub use crate::price::{PriceError, PriceSheet, Resources};
 pub use crate::question::{DEFAULT_PROBABILITY, Question, WhatIf};
 pub use crate::read::{ReadError, SampleFormat, read_json_lines, read_samples};
-pub use crate::sample::{Configuration, Engine, Host, Mode, Outcome, SCHEMA, Sample, SampleError, Workload};
+pub use crate::sample::{
+    Accelerator, Configuration, Engine, Host, Mode, Outcome, SCHEMA, Sample, SampleError, Workload,
+};
 pub use crate::short_link::{SHORT_PREFIX, ShortLink};
 pub use crate::sorting::{map_of, sort, sort_by};
 pub use crate::spark_submit::{spark_properties, spark_submit_arguments};

@@ -88,6 +88,9 @@ pub struct Configuration {
     /// Accelerator of each executor; `None` on CPUs.
     #[serde(default)]
     pub accelerator: Option<String>,
+    /// Whether executors may share an accelerator.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shares_accelerators: bool,
     /// Fields of later versions, kept unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
@@ -105,9 +108,38 @@ pub struct Host {
     /// Name of the graphics adapter that ran the CNN; `None` on CPUs.
     #[serde(default)]
     pub adapter: Option<String>,
+    /// Accelerators that the executors are spread over; empty on CPUs or if unknown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accelerators: Vec<Accelerator>,
     /// Fields of later versions, kept unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+/// An accelerator of a machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Accelerator {
+    /// Name that its driver gives.
+    pub name: String,
+    /// Memory, MiB; `None` if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_mib: Option<u64>,
+    /// Address on the PCI bus, such as `0000:01:00.0`; `None` if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pci_bus_id: Option<String>,
+    /// Fields of later versions, kept unchanged.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+impl Host {
+    /// Returns the machine without the addresses of its accelerators, so that two machines of the
+    /// same make compare equal.
+    pub fn without_addresses(&self) -> Self {
+        let mut host = self.clone();
+        host.accelerators.iter_mut().for_each(|accelerator| accelerator.pci_bus_id = None);
+        host
+    }
 }
 
 /// Mode of a job.

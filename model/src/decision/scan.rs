@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use foreglow_shared::{Job, Question, Resources};
 
+use super::candidate::ranking;
 use super::front::pareto_front;
 use super::{Exclusion, SAME_MONEY};
 use crate::Predictor;
@@ -70,12 +71,15 @@ pub(super) fn scan(
 ) -> Option<Scanned> {
     let surface = predictor.kept_surface(executors, cores)?;
     let bills = Bills::of(job, question, cores);
+    // Without prices the ranking is in executor-hours, which cannot be compared with a budget.
+    let is_priced = question.prices.covers(job.context.accelerator.is_some());
+    let budget = if is_priced { question.budget } else { question.budget.map(|_| 0.0) };
     // An incomplete run overrides the prediction of its configuration.
     let mut stopped: Vec<(u32, u32)> =
         job.incomplete.iter().map(|run| (run.executors, run.cores_per_executor)).collect();
     stopped.retain(|(e, c)| executors.binary_search(e).is_ok() && cores.binary_search(c).is_ok());
     let best = Best { near: Vec::new(), passed_over: &stopped };
-    let mut scan = Scan { question, bills, executors, cores, stairs: Stairs::of(&surface), best };
+    let mut scan = Scan { question, budget, bills, executors, cores, stairs: Stairs::of(&surface), best };
     for step in [FIRST_LOOK, 1] {
         scan.stairs.kept.clear();
         surface.regions.iter().for_each(|region| scan.region(region, step));
@@ -123,6 +127,8 @@ fn oversubscribed(predictor: &Predictor, executors: &[u32], cores: &[u32], stopp
 /// State of a scan.
 struct Scan<'a> {
     question: &'a Question,
+    /// The most that a configuration may cost.
+    budget: Option<f64>,
     bills: Bills,
     executors: &'a [u32],
     cores: &'a [u32],
@@ -248,7 +254,7 @@ impl Scan<'_> {
     /// that must meet the limits, margin included.
     fn goals(&self, executors: u32, columns: Range<usize>, part: &mut Block) {
         let Block { secs, costs, goals, logs } = part;
-        let (deadline, budget) = (self.question.deadline_secs, self.question.budget);
+        let (deadline, budget) = (self.question.deadline_secs, self.budget);
         goals.copy_from_slice(if self.is_by_time() { secs } else { costs });
         if let Some(deadline) = deadline {
             forbid_above(libm::log(deadline), logs, goals);
@@ -279,7 +285,7 @@ impl RowBuffers {
 
 impl Bills {
     fn of(job: &Job, question: &Question, cores: &[u32]) -> Self {
-        let prices = &question.prices;
+        let prices = &ranking(job, question);
         let memory = question.memory_per_executor_mib;
         let executor = |cores: &u32| Resources {
             executors: 1,

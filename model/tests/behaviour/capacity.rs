@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use foreglow_model::{Grid, Predictor, Scenario, Setting, Warning, scenario_table};
-use foreglow_shared::{Mode, Observation};
+use foreglow_model::{Grid, Predictor, Scenario, Setting, Warning, advise, decide, scenario_table};
+use foreglow_shared::{Accelerator, Context, Job, Mode, Observation, Question};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -66,6 +66,61 @@ fn clusters_and_unknown_machines_have_no_limit() {
         assert_eq!(prediction.warnings, []);
         let expected = multiplicative(2.0, 2.0, 1.0);
         assert!((prediction.completion_time_secs.unwrap() - expected).abs() < 0.05 * expected);
+    }
+}
+
+/// A machine with 32 processors and `gpus` GPUs.
+fn with_gpus(gpus: usize) -> Context {
+    let mut context = context(Some(32));
+    context.accelerator = Some("Some GPU".into());
+    context.host.accelerators = vec![Accelerator { name: "Some GPU".into(), ..Accelerator::default() }; gpus];
+    context
+}
+
+#[test]
+fn more_executors_than_gpus_take_as_long_as_one_for_each() {
+    let runs = full(&[1, 2], &[1, 2], &[0.01, 0.1], multiplicative);
+    let predictor = Predictor::fit(&with_gpus(2), &runs).unwrap();
+    assert_eq!(predictor.predict(whole(2, 2)).warnings, []);
+    for executors in [3, 8, 32] {
+        let beyond = predictor.predict(whole(executors, 1));
+        assert_eq!(beyond.completion_time_secs, predictor.predict(whole(2, 1)).completion_time_secs);
+        assert_eq!(beyond.warnings, [Warning::TooFewAccelerators { executors, accelerators: 2 }]);
+        assert!(beyond.warnings[0].to_string().contains("--share-gpu"));
+    }
+    let times = predictor.times(&[1, 2, 3, 4], &[1, 2]);
+    for (beyond, most) in times[2].iter().zip(&times[1]) {
+        // A grid and a single prediction add up in another order.
+        let (beyond, most) = (beyond.unwrap(), most.unwrap());
+        assert!((beyond - most).abs() < 1e-9 * most, "a grid is held to the same limit: {beyond} and {most}");
+    }
+    assert_eq!(predictor.predict(whole(2, 20)).warnings, [Warning::Oversubscribed { slots: 40, processors: 32 }]);
+}
+
+#[test]
+fn where_gpus_are_shared_or_unknown_they_bound_nothing() {
+    let runs = full(&[1, 2], &[1, 2], &[0.01, 0.1], multiplicative);
+    let shared = Context { shares_accelerators: true, ..with_gpus(1) };
+    for context in [shared, with_gpus(0)] {
+        let warnings = Predictor::fit(&context, &runs).unwrap().predict(whole(2, 2)).warnings;
+        assert_eq!(warnings, []);
+    }
+}
+
+#[test]
+fn no_configuration_beyond_the_gpus_is_recommended_or_advised() {
+    let runs = full(&[1, 2], &[1, 2], &[0.01, 0.1], multiplicative);
+    let job = Job { context: with_gpus(2), observations: runs, incomplete: Vec::new(), peaks: Vec::new() };
+    let predictor = Predictor::fit_job(&job).unwrap();
+    for deadline_secs in [None, Some(1e6)] {
+        let executors = (1..=16).collect();
+        let question = Question { executors, deadline_secs, probability: 0.5, ..Question::about_job(&job) };
+        let decision = decide(&predictor, &job, &question).unwrap();
+        for place in [decision.recommended, decision.fastest].into_iter().flatten() {
+            assert!(decision.candidates[place].executors <= 2, "{:?}", decision.candidates[place]);
+        }
+        let advice = advise(&job, &question).unwrap();
+        assert!(advice.suggestions.iter().all(|suggestion| suggestion.executors <= 2));
     }
 }
 

@@ -9,7 +9,7 @@ use foreglow_shared::{
 };
 use serde::Serialize;
 
-use super::{SCHEMA, json};
+use super::{SCHEMA, cost_note, cost_unknown, json};
 use crate::cnn::{Architecture, Input};
 use crate::exit::unusable;
 use crate::output::Format;
@@ -27,6 +27,9 @@ pub struct AdviceAnswer {
     verdict: Verdict,
     expected_saving: Option<f64>,
     suggestions: Vec<Row>,
+    /// Why no cost is known; `None` where the prices cover the hardware.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_unknown: Option<String>,
 }
 
 /// A sample that could be collected.
@@ -48,8 +51,9 @@ impl AdviceAnswer {
         let Advice { verdict, expected_saving, suggestions } = advice;
         let row = |suggestion| Row { command: command(&job.context, &suggestion, place), suggestion };
         let suggestions = suggestions.into_iter().map(row).collect();
+        let cost_unknown = cost_unknown(&question.prices, job.context.accelerator.as_deref());
         let (context, question) = (job.context.clone(), question.clone());
-        Ok(Self { schema: SCHEMA, context, question, verdict, expected_saving, suggestions })
+        Ok(Self { schema: SCHEMA, context, question, verdict, expected_saving, suggestions, cost_unknown })
     }
 
     /// Renders the answer in a format.
@@ -108,13 +112,17 @@ impl AdviceAnswer {
                 event log.\n",
             );
         }
-        text
+        text + &self.cost_unknown.as_deref().map_or_else(String::new, cost_note)
     }
 
     /// Returns whether to stop or go on, and why.
     fn headline(&self) -> String {
         let saving = self.expected_saving.map(|share| format_percent(share * 100.0));
-        let what = if self.question.wants_speed() { "time" } else { "money" };
+        let what = match (self.question.wants_speed(), &self.cost_unknown) {
+            (true, _) => "time",
+            (false, None) => "money",
+            (false, Some(_)) => "executor-hours",
+        };
         match (&self.verdict, saving) {
             (Verdict::First { reason }, _) => format!("FIRST SAMPLES: nothing can be predicted yet: {reason}."),
             (Verdict::Enough, Some(saving)) => format!(
@@ -197,6 +205,7 @@ fn command(context: &Context, suggestion: &Suggestion, place: Option<(&str, &str
         memory_per_executor_mib,
         partition_size,
         accelerator: context.accelerator.clone(),
+        shares_accelerators: context.shares_accelerators,
         extra: serde_json::Map::new(),
     };
     collect_command(context, &configuration, suggestion.sampling_rate, place)

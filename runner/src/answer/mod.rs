@@ -9,7 +9,7 @@ mod scenario_table;
 mod simulation;
 
 use foreglow_model::{FitError, Interval, Predictor, Warning};
-use foreglow_shared::{Job, format_duration};
+use foreglow_shared::{Job, PriceSheet, format_duration};
 
 pub use self::advice::AdviceAnswer;
 pub use self::decision::{DecisionAnswer, Startup};
@@ -52,6 +52,16 @@ fn range(interval: &Interval) -> String {
 /// Formats the probability of an interval, such as `90 %`.
 fn probability(interval: &Interval) -> String {
     format!("{:.0} %", interval.probability * 100.0)
+}
+
+/// Why no cost is known, and how to give a price; `None` where the prices cover the hardware.
+fn cost_unknown(prices: &PriceSheet, accelerator: Option<&str>) -> Option<String> {
+    prices.check_for(accelerator).err().map(|error| format!("{error}, in a file for --prices"))
+}
+
+/// The line that says so, after an empty one.
+fn cost_note(reason: &str) -> String {
+    format!("\nCost unknown: {reason}.\n")
 }
 
 /// Returns an empty line and one line per warning, or nothing without warnings.

@@ -4,8 +4,7 @@ use foreglow_model::{Exclusion, Interval, Prediction, Predictor, Setting, Warnin
 use foreglow_shared::{Context, Job, PriceSheet, Question, Resources, format_duration, format_money, format_rate};
 use serde::Serialize;
 
-use super::{SCHEMA, configuration, json, notes, probability, range};
-use crate::exit::unusable;
+use super::{SCHEMA, configuration, cost_note, cost_unknown, json, notes, probability, range};
 use crate::output::Format;
 use crate::table::{csv, number};
 
@@ -22,6 +21,9 @@ pub struct PredictionAnswer {
     completion_time_secs: Option<f64>,
     interval: Option<Interval>,
     cost: Option<f64>,
+    /// Why no cost is known; `None` where the prices cover the hardware.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_unknown: Option<String>,
     prices: PriceSheet,
     exclusion: Option<Exclusion>,
     warnings: Vec<Warning>,
@@ -29,20 +31,16 @@ pub struct PredictionAnswer {
 
 impl PredictionAnswer {
     /// Predicts a job at `setting`, with the memory and the prices of a question.
-    ///
-    /// # Errors
-    /// The prices do not fit the job.
-    pub fn new(job: &Job, predictor: &Predictor, setting: Setting, question: &Question) -> anyhow::Result<Self> {
+    pub fn new(job: &Job, predictor: &Predictor, setting: Setting, question: &Question) -> Self {
         let Question { memory_per_executor_mib, ref prices, .. } = *question;
         let accelerator = job.context.accelerator.as_deref();
-        prices.check_for(accelerator).map_err(|error| unusable(error.to_string()))?;
         let Setting { executors, cores_per_executor, sampling_rate } = setting;
         let Prediction { completion_time_secs, interval, mut warnings, .. } = predictor.predict(setting);
         warnings.extend(predictor.warnings());
         let accelerated = accelerator.is_some();
         let resources = Resources { executors, cores_per_executor, memory_per_executor_mib, accelerated };
-        let cost = completion_time_secs.map(|secs| prices.cost(resources, secs)).filter(|cost| cost.is_finite());
-        Ok(Self {
+        let cost = completion_time_secs.and_then(|secs| prices.cost(resources, secs));
+        Self {
             schema: SCHEMA,
             context: job.context.clone(),
             predictor: Predictor::NAME,
@@ -53,10 +51,11 @@ impl PredictionAnswer {
             completion_time_secs,
             interval,
             cost,
+            cost_unknown: cost_unknown(prices, accelerator),
             prices: prices.clone(),
             exclusion: Exclusion::of(job, cores_per_executor, memory_per_executor_mib, sampling_rate),
             warnings,
-        })
+        }
     }
 
     /// Fails with the reason if no time is known.
@@ -87,6 +86,8 @@ impl PredictionAnswer {
         if let Some(cost) = self.cost {
             let prices = &self.prices;
             line("cost", format!("{} ({}, {})", format_money(cost, &prices.currency), prices.name, prices.date));
+        } else if self.cost_unknown.is_some() {
+            line("cost", "unknown".into());
         }
         let memory = self.memory_per_executor_mib;
         line(
@@ -98,7 +99,7 @@ impl PredictionAnswer {
         if let Some(exclusion) = self.exclusion {
             text.push_str(&format!("\nOut of memory: {exclusion}.\n"));
         }
-        text + &notes(&self.warnings)
+        text + &self.cost_unknown.as_deref().map_or_else(String::new, cost_note) + &notes(&self.warnings)
     }
 
     fn csv(&self) -> String {

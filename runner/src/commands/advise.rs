@@ -30,7 +30,7 @@ pub struct Args {
 /// Prints the advice.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let job = args.source.job()?;
-    let question = args.question.about(&job.observations)?;
+    let question = args.question.about(&job)?;
     let place = place(args);
     let place = place.as_ref().map(|(option, path)| (*option, path.as_str()));
     output::print(&AdviceAnswer::new(&job, &question, place)?.render(args.format))

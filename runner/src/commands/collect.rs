@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let (job, workloads) = args.training.job_and_workloads(job, workloads, &args.workload)?;
     let grid = args.grid.grid(&job, workloads)?;
     let mut engine = args.engine.engine()?;
-    let prices = args.budget.prices()?;
+    let prices = args.budget.prices(&job)?;
     let budget = args.budget.budget(prices.clone(), &job)?;
     let has_limit = args.budget.is_limited() || args.grid.precision().is_some();
     let all = args.engine.order(grid.runs(&job), has_limit);

@@ -23,10 +23,19 @@ use crate::question::Bill;
 use crate::store::{Filter, Store};
 use crate::sweep::{self, Forecast, Limits, Run};
 
-/// Executors and cores per executor that are measured on small samples.
-const GRID: [(u32, u32); 3] = [(1, 1), (1, 2), (2, 1)];
-/// Configuration held out of the fit, predicted, and measured to check the prediction.
-const LEFT_OUT: (u32, u32) = (2, 2);
+/// Configurations of the demo, as executors and cores per executor.
+#[derive(Clone, Copy)]
+struct Plan {
+    /// Measured on small samples.
+    grid: [(u32, u32); 3],
+    /// Predicted first, and measured afterwards to check the prediction.
+    left_out: (u32, u32),
+}
+
+/// The usual plan.
+const PLAN: Plan = Plan { grid: [(1, 1), (1, 2), (2, 1)], left_out: (2, 2) };
+/// The plan for a machine with one GPU, which only one executor can hold.
+const PLAN_OF_ONE_EXECUTOR: Plan = Plan { grid: [(1, 1), (1, 2), (1, 4)], left_out: (1, 3) };
 const SMALL_RATES: [f64; 2] = [0.01, 0.1];
 const REPEAT: u32 = 3;
 /// Default deadline, as a position between the fastest configuration's time (0) and one core's time
@@ -73,10 +82,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     // Binds the address first, so that a port in use is reported before the measurement.
     let collector = if args.once { None } else { Some(listen(args.listen)?) };
     let job = args.workload.job()?;
-    check_sizes(&job, &[LEFT_OUT.0], &[args.partition_size])?;
+    let plan = if job.device.most_executors() == Some(1) { PLAN_OF_ONE_EXECUTOR } else { PLAN };
+    check_sizes(&job, &[plan.left_out.0], &[args.partition_size])?;
     let store = Store::open(args.store.as_deref())?;
     let mut bench = Bench {
         job: &job,
+        plan,
         partition_size: args.partition_size,
         store,
         progress: Progress::new(),
@@ -85,16 +96,16 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
     bench.prepare()?;
     bench.measure("Small samples", &bench.small())?;
-    let (executors, cores_per_executor) = LEFT_OUT;
+    let (executors, cores_per_executor) = plan.left_out;
     let whole = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
-    let predicted = fit(&without(bench.known()?, LEFT_OUT))?.predict(whole);
+    let predicted = fit(&without(bench.known()?, plan.left_out))?.predict(whole);
     let checked = bench.measure("The whole job, to check the prediction", &bench.whole())?;
 
     // The answer uses the same samples as the planner.
     let known = bench.known()?;
     let predictor = fit(&known)?;
-    let mut question = args.bill.about(&known.observations)?;
-    question.deadline_secs = args.deadline.or_else(|| usual_deadline_secs(&predictor, question.probability));
+    let mut question = args.bill.about(&known)?;
+    question.deadline_secs = args.deadline.or_else(|| usual_deadline_secs(plan, &predictor, question.probability));
     let decision = DecisionAnswer::new(&known, &predictor, &question)?;
     question.what_if = decision.what_if().unwrap_or(question.what_if);
     let planner = collector.as_ref().map_or_else(|| serve::DEFAULT_PLANNER.to_owned(), Collector::url);
@@ -122,6 +133,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 /// The job to measure, and the store for its samples.
 struct Bench<'a> {
     job: &'a engine::Job,
+    plan: Plan,
     partition_size: u32,
     store: Store,
     progress: Progress,
@@ -141,7 +153,7 @@ impl Bench<'_> {
         let mut runs = Vec::new();
         for sampling_rate in SMALL_RATES {
             for repetition in 0..REPEAT {
-                runs.extend(GRID.map(|configuration| self.run(configuration, sampling_rate, repetition)));
+                runs.extend(self.plan.grid.map(|configuration| self.run(configuration, sampling_rate, repetition)));
             }
         }
         runs
@@ -150,8 +162,8 @@ impl Bench<'_> {
     /// Returns the runs of the whole job: the held-out configuration first, then the others for the
     /// scenario table.
     fn whole(&self) -> Vec<Run> {
-        let mut configurations = vec![LEFT_OUT];
-        configurations.extend(GRID);
+        let mut configurations = vec![self.plan.left_out];
+        configurations.extend(self.plan.grid);
         configurations.into_iter().map(|configuration| self.run(configuration, 1.0, 0)).collect()
     }
 
@@ -190,12 +202,13 @@ impl Bench<'_> {
     /// Returns all runs of this job in the store, including earlier ones, as the planner shows
     /// them.
     fn known(&self) -> anyhow::Result<Job> {
-        let host = self.job.host();
+        let host = self.job.host().without_addresses();
         let mut jobs = group_by_context(&self.store.samples(&Filter::default())?).into_iter();
         let is_this_job = |job: &Job| {
             job.context.workload == self.job.workload
                 && job.context.host == host
                 && job.context.accelerator.as_deref() == self.job.device.accelerator()
+                && job.context.shares_accelerators == self.job.device.is_shared()
         };
         jobs.find(is_this_job).context("the measured samples are missing in the store")
     }
@@ -232,16 +245,16 @@ fn link(job: Job, question: Question, planner: &str) -> String {
 
 /// Returns a deadline that the fastest configuration meets with this probability and slower ones
 /// miss, if the difference is large enough. Rounded up to whole seconds from 10 s on.
-fn usual_deadline_secs(predictor: &Predictor, probability: f64) -> Option<f64> {
+fn usual_deadline_secs(plan: Plan, predictor: &Predictor, probability: f64) -> Option<f64> {
     let predict = |(executors, cores_per_executor)| {
         predictor.predict(Setting { executors, cores_per_executor, sampling_rate: 1.0 })
     };
-    let slowest = predict(GRID[0]).completion_time_secs?;
+    let slowest = predict(plan.grid[0]).completion_time_secs?;
     let kept = |prediction: Prediction| {
         let ratio = prediction.spread.map_or(1.0, |spread| spread.quantile(probability));
         Some(prediction.completion_time_secs? * if ratio.is_finite() { ratio } else { 1.0 })
     };
-    let fastest = GRID.into_iter().chain([LEFT_OUT]).map(predict).filter_map(kept).min_by(f64::total_cmp)?;
+    let fastest = plan.grid.into_iter().chain([plan.left_out]).map(predict).filter_map(kept).min_by(f64::total_cmp)?;
     let secs = fastest.max(fastest + (slowest - fastest) * DEADLINE_PLACE);
     Some(if secs >= 10.0 { secs.ceil() } else { (secs * 100.0).ceil() / 100.0 })
 }

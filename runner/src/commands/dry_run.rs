@@ -64,13 +64,11 @@ pub fn list(runs: &[Run], forecast: &Forecast, prices: &PriceSheet, format: Form
 
 impl<'a> Planned<'a> {
     fn of(run: &'a Run, forecast: &Forecast, prices: &PriceSheet) -> Self {
-        let accelerator = run.configuration.accelerator.as_deref();
-        let completion_secs = forecast.completion_secs(run).filter(|_| prices.check_for(accelerator).is_ok());
         Self {
             run,
             images: images_in_sample(run.workload.images, run.sampling_rate),
             secs: forecast.wall_secs(run),
-            cost: completion_secs.map(|secs| cost(prices, run, secs)),
+            cost: forecast.completion_secs(run).and_then(|secs| cost(prices, run, secs)),
         }
     }
 
@@ -121,12 +119,15 @@ impl<'a> Planned<'a> {
 /// Returns the expected totals, as far as they are known.
 fn sum(planned: &[Planned], prices: &PriceSheet) -> String {
     let secs: Vec<f64> = planned.iter().filter_map(|planned| planned.secs).collect();
-    let money: f64 = planned.iter().filter_map(|planned| planned.cost).sum();
+    let costs: Vec<f64> = planned.iter().filter_map(|planned| planned.cost).collect();
     let unknown = planned.len() - secs.len();
     let mut text = format!("{} runs", planned.len());
     if !secs.is_empty() {
-        let (secs, currency) = (format_duration(secs.iter().sum()), &prices.currency);
-        text.push_str(&format!(", about {secs} in all and {currency} {money:.4} ({}, {})", prices.name, prices.date));
+        let money = match costs.iter().sum::<f64>() {
+            _ if costs.is_empty() => "money unknown: the prices do not cover the hardware".to_owned(),
+            money => format!("{} {money:.4} ({}, {})", prices.currency, prices.name, prices.date),
+        };
+        text.push_str(&format!(", about {} in all and {money}", format_duration(secs.iter().sum())));
     }
     if unknown > 0 {
         text.push_str(&format!(

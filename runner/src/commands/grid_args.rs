@@ -20,9 +20,9 @@ const MOST_REPEATS: u32 = 20;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Configurations")]
 pub struct GridArgs {
-    /// Executor processes, E: 1,2,4 or 1-4
-    #[arg(long, short = 'E', value_name = "LIST", value_parser = grammar::executors, default_value = "1,2", allow_negative_numbers = true)]
-    executors: Counts,
+    /// Executor processes, E: 1,2,4 or 1-4 [default: 1,2, but at most one for each GPU]
+    #[arg(long, short = 'E', value_name = "LIST", value_parser = grammar::executors, allow_negative_numbers = true)]
+    executors: Option<Counts>,
 
     /// Threads of an executor, C: 1,2,4 or 1-4
     #[arg(long, short = 'C', value_name = "LIST", value_parser = grammar::cores, default_value = "1,2", allow_negative_numbers = true)]
@@ -62,7 +62,7 @@ pub struct BudgetArgs {
     #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
     budget_money: Option<f64>,
 
-    /// Price sheet, JSON [default: a published list price]
+    /// Price sheet, JSON [default: a published list price for the hardware]
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
 }
@@ -77,8 +77,8 @@ impl BudgetArgs {
     ///
     /// # Errors
     /// The price sheet cannot be read.
-    pub fn prices(&self) -> anyhow::Result<PriceSheet> {
-        self.prices.as_deref().map_or_else(|| Ok(PriceSheet::example()), read_prices)
+    pub fn prices(&self, job: &Job) -> anyhow::Result<PriceSheet> {
+        self.prices.as_deref().map_or_else(|| Ok(PriceSheet::usual_for(job.device.accelerator())), read_prices)
     }
 
     /// What the sweep may take.
@@ -102,12 +102,13 @@ impl GridArgs {
     /// # Errors
     /// There are more executors or images of a task than images.
     pub fn grid(&self, job: &Job, workloads: Vec<Workload>) -> anyhow::Result<Grid> {
-        let Self { executors: Counts(executors), cores: Counts(cores), sampling_rate: Rates(rates), .. } = self;
+        let Self { cores: Counts(cores), sampling_rate: Rates(rates), .. } = self;
+        let executors = self.executors.as_ref().map(|Counts(executors)| executors.clone());
         let memory_mib = self.memory.as_ref().map_or_else(|| vec![DEFAULT_MEMORY_MIB], |Mibs(mibs)| mibs.clone());
         let sizes = self.partition_size.as_ref().map(|Counts(sizes)| sizes.clone());
         let grid = Grid {
             workloads,
-            executors: executors.clone(),
+            executors: executors.unwrap_or_else(|| default_executors(job)),
             cores: cores.clone(),
             memory_mib,
             partition_sizes: sizes.unwrap_or_else(|| vec![default_partition_size(job)]),
@@ -129,4 +130,10 @@ impl GridArgs {
     pub fn bounds_memory(&self) -> bool {
         self.memory.is_some()
     }
+}
+
+/// Numbers of executors if the user names none: as many as there are GPUs for.
+fn default_executors(job: &Job) -> Vec<u32> {
+    let most = job.device.most_executors().unwrap_or(u32::MAX);
+    [1, 2].into_iter().filter(|executors| *executors <= most).collect()
 }

@@ -41,7 +41,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         return open(link, args);
     }
     let job = args.source.job()?;
-    let mut question = args.question.about(&job.observations)?;
+    let mut question = args.question.about(&job)?;
     let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
     question.what_if = answer.what_if().unwrap_or(question.what_if);
     let view = View { job, question, pins: Vec::new(), left_out: LeftOut::default() };
@@ -62,7 +62,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 fn open(link: &str, args: &Args) -> anyhow::Result<()> {
     // Excluded runs are not part of the answer, as on the page.
     let View { job, mut question, .. } = View::from_link(link).map_err(|error| unusable(error.to_string()))?;
-    args.question.change(&mut question, &job.observations)?;
+    args.question.change(&mut question, &job)?;
     let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
     output::print(&answer.render(args.format))?;
     answer.check()

@@ -23,7 +23,7 @@ pub struct Args {
 /// Prints the decision; fails if no configuration meets the deadline.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let job = args.source.job()?;
-    let question = args.question.about(&job.observations)?;
+    let question = args.question.about(&job)?;
     let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
     output::print(&answer.render(args.format))?;
     answer.check()

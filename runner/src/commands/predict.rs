@@ -37,10 +37,10 @@ pub struct Args {
 /// Prints the prediction.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let job = args.source.job()?;
-    let question = args.bill.about(&job.observations)?;
+    let question = args.bill.about(&job)?;
     let setting =
         Setting { executors: args.executors, cores_per_executor: args.cores, sampling_rate: args.sampling_rate };
-    let answer = PredictionAnswer::new(&job, &fit(&job)?, setting, &question)?;
+    let answer = PredictionAnswer::new(&job, &fit(&job)?, setting, &question);
     output::print(&answer.render(args.format))?;
     answer.check()
 }

@@ -8,7 +8,7 @@ use foreglow_shared::{DataSet, TextInput, Workload};
 
 use crate::cnn::{Architecture, Input, USUAL_VECTOR_DIMS};
 use crate::device::{self, Chosen, Wish};
-use crate::engine::Job;
+use crate::engine::{self, Job};
 use crate::exit::unusable;
 use crate::grammar::{self, Counts};
 use crate::images::Format;
@@ -86,11 +86,20 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "DEVICE", default_value_t = Wish::Auto)]
     pub device: Wish,
 
+    /// Let several executors share a GPU; without it each executor holds one. Runs with and without it are not comparable
+    #[arg(long)]
+    pub share_gpu: bool,
+
     /// Seed of the sample of images and of the CNN's weights
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = grammar::whole_number, allow_negative_numbers = true)]
     pub seed: u64,
 
-    /// Longest completion time of a run: 90s, 5m, 1h30m; a longer run is stopped and its time is a lower bound
+    /// Write once a second what a run uses (GPU, processors, memory, images per second) to this file, JSON Lines
+    #[arg(long, value_name = "FILE")]
+    pub monitor: Option<PathBuf>,
+
+    /// Limit on the completion time of a run: 90s, 5m, 1h30m; a longer run is stopped and gives a
+    /// lower bound
     #[arg(long, value_name = "TIME", value_parser = grammar::duration_secs, allow_negative_numbers = true)]
     pub timeout: Option<f64>,
 }
@@ -122,7 +131,10 @@ impl WorkloadArgs {
     /// # Errors
     /// As for [`Self::job`].
     pub fn job_and_workloads(&self) -> anyhow::Result<(Job, Vec<Workload>)> {
-        self.job_on(|| device::choose(&self.device).context("the device could not be chosen"))
+        self.job_on(|| {
+            let chosen = device::choose(&self.device).context("the device could not be chosen")?;
+            chosen.shared(self.share_gpu)
+        })
     }
 
     /// Does the same for executors on a cluster, which must have the images at the same path as
@@ -131,7 +143,10 @@ impl WorkloadArgs {
     /// # Errors
     /// As for [`Self::job`].
     pub fn job_and_workloads_on_cluster(&self) -> anyhow::Result<(Job, Vec<Workload>)> {
-        self.job_on(|| device::on_cluster(&self.device))
+        if self.monitor.is_some() {
+            return Err(unusable("--monitor is for runs on this machine, and not for those on a cluster"));
+        }
+        self.job_on(|| device::on_cluster(&self.device)?.shared(self.share_gpu))
     }
 
     /// Returns the CNN.
@@ -173,7 +188,11 @@ impl WorkloadArgs {
         let first = workloads.first().cloned().context("there is no input size or no batch size")?;
         let device = choose()?;
         let (seed, broken_limit) = (self.seed, self.max_broken);
-        Ok((Job { workload: first, source, device, seed, timeout, broken_limit, training: None }, workloads))
+        let monitor = self.monitor.clone();
+        if let Some(path) = &monitor {
+            engine::open_monitor(path).map_err(|error| unusable(format!("{error:#}")))?;
+        }
+        Ok((Job { workload: first, source, device, seed, timeout, broken_limit, monitor, training: None }, workloads))
     }
 
     /// Rejects image options for a CNN that takes texts, and vice versa.
@@ -300,8 +319,8 @@ pub fn default_partition_size(job: &Job) -> u32 {
     u32::try_from(job.workload.images).unwrap_or(u32::MAX).clamp(1, size)
 }
 
-/// Rejects more executors or larger partitions than there are images, and for training partitions
-/// that would split a mini-batch.
+/// Refuses configurations that have more executors or larger partitions than images, more executors than GPUs, and for
+/// training partitions that would cut a mini-batch.
 ///
 /// # Errors
 /// A size is invalid; the message says what is valid.
@@ -309,6 +328,7 @@ pub fn check_sizes(job: &Job, executors: &[u32], partition_sizes: &[u32]) -> any
     let Workload { images, batch_size, .. } = job.workload;
     let noun = job.workload.noun();
     let most = |counts: &[u32]| counts.iter().copied().max().unwrap_or(1);
+    job.device.check_executors(most(executors))?;
     for (option, count, what) in [
         ("--executors", most(executors), "executors".to_owned()),
         ("--partition-size", most(partition_sizes), format!("{noun} per partition")),

@@ -1,23 +1,24 @@
-//! Graphics adapters, through wgpu: listing them, and opening one for Burn.
+//! Graphics adapters, through wgpu: lists them and opens one for Burn.
 
 use burn::tensor::{Device, DeviceKind};
 use burn_wgpu::WgpuInitError;
 use wgpu::{Backends, DeviceType, Instance, InstanceDescriptor};
 
 use super::{Adapter, Limits, Place};
+use crate::machine::accelerator_memory_mib;
 
-/// Why this build finds no GPU where the machine has one.
+/// The reason why this build finds no GPU on a machine that has one; `None` with GPU support.
 pub const UNSUPPORTED: Option<&str> = None;
 
-/// Whether the machine seems to have a GPU that this build cannot use.
+/// Tells whether the machine seems to have a GPU that this build cannot use.
 pub fn is_gpu_out_of_reach() -> bool {
     false
 }
 
-/// Opens a device. Burn chooses the graphics interface by the same rule as [`adapters`].
+/// Opens a device. Burn selects the graphics interface by the same rule as [`adapters`].
 ///
 /// # Errors
-/// The device is missing or cannot be opened.
+/// The device does not exist or cannot be opened.
 pub fn open(place: Place) -> anyhow::Result<Device> {
     let kind = match place {
         Place::Cpu | Place::Software => DeviceKind::Cpu,
@@ -25,13 +26,14 @@ pub fn open(place: Place) -> anyhow::Result<Device> {
         Place::IntegratedGpu(index) => DeviceKind::IntegratedGpu(index),
         Place::VirtualGpu(index) => DeviceKind::VirtualGpu(index),
     };
-    // Burn would take another adapter of the same kind, behind an older graphics interface too.
+    // Burn would fall back to another device of the same kind, also through an older graphics
+    // interface.
     if !adapters().iter().any(|adapter| adapter.place == place) {
-        anyhow::bail!("the device is not there; `foreglow devices` lists those that are");
+        anyhow::bail!("the device does not exist; `foreglow devices` lists the available devices");
     }
     match Device::wgpu_options().device_kind(kind.clone()).init() {
         Ok(device) => Ok(device),
-        // This process has opened it before.
+        // This process has already opened the device.
         Err(WgpuInitError::Registration { .. }) => Ok(Device::wgpu(kind)),
         Err(error) => anyhow::bail!("the device cannot be opened: {error}"),
     }
@@ -59,7 +61,7 @@ pub fn adapters() -> Vec<Adapter> {
             name: info.name,
             backend: info.backend.to_str().to_owned(),
             kind: place.kind(),
-            memory_mib: None,
+            memory_mib: accelerator_memory_mib(&info.device_pci_bus_id).filter(|_| place.is_gpu()),
             pci_bus_id: Some(info.device_pci_bus_id).filter(|id| !id.is_empty()),
             driver: Some(format!("{} {}", info.driver, info.driver_info).trim().to_owned()),
             limits: Some(Limits {
@@ -74,7 +76,7 @@ pub fn adapters() -> Vec<Adapter> {
     found
 }
 
-/// Natively wgpu's futures are ready at once; the runtime only has to poll.
+/// On native platforms wgpu's futures are ready at once, so a single-threaded runtime is enough.
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread()
         .build()

@@ -1,4 +1,4 @@
-//! Stands in for `graphics` in a build without the cargo feature `gpu`: the processor is the only device.
+//! Replaces `graphics` in a build without the cargo feature `gpu`: the CPU is the only device.
 
 use std::fs;
 use std::path::Path;
@@ -9,10 +9,10 @@ use super::{Adapter, Place};
 
 const SENTENCE: &str = "this build of foreglow has no GPU support; `make build GPU=1` builds one that has";
 
-/// Why this build finds no GPU where the machine has one.
+/// The reason why this build finds no GPU on a machine that has one.
 pub const UNSUPPORTED: Option<&str> = Some(SENTENCE);
 
-/// Whether the machine seems to have a GPU that this build cannot use.
+/// Tells whether the machine seems to have a GPU that this build cannot use.
 pub fn is_gpu_out_of_reach() -> bool {
     let has_render_node = fs::read_dir("/dev/dri")
         .is_ok_and(|nodes| nodes.flatten().any(|node| node.file_name().as_encoded_bytes().starts_with(b"renderD")));

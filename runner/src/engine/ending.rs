@@ -44,26 +44,33 @@ pub fn unexpected(configuration: &Configuration, fleet: &mut Fleet, executor: us
     let named = format!("executor {} of {}", executor + 1, configuration.executors);
     match event {
         Event::Report(Report::Failed { reason, .. }) if is_out_of_memory(&reason) => {
-            out_of_memory(configuration, &reason)
+            out_of_memory(configuration, &reason, false)
         }
         Event::Report(Report::Failed { reason, .. }) => failed(reason),
         Event::Gone => {
             let end = fleet.end_of(executor);
             let reason = format!("{named} {}", describe(&end));
             let is_out_of_memory = end.is_out_of_memory || is_out_of_memory(&reason);
-            if is_out_of_memory { out_of_memory(configuration, &reason) } else { failed(reason) }
+            if is_out_of_memory { out_of_memory(configuration, &reason, end.is_out_of_memory) } else { failed(reason) }
         }
         Event::Report(other) => failed(format!("{named} sent an unexpected message: {other:?}")),
         Event::Garbled(line) => failed(format!("{named} sent an invalid report: {line}")),
     }
 }
 
-fn out_of_memory(configuration: &Configuration, reason: &str) -> Stop {
+/// An executor ran out of its own memory or, unless the system ended it for that, of its GPU's.
+fn out_of_memory(configuration: &Configuration, reason: &str, by_system: bool) -> Stop {
     let memory_mib = configuration.memory_per_executor_mib;
+    let whose = match &configuration.accelerator {
+        Some(name) if !by_system => {
+            format!("the memory of the GPU ({name}) is not enough; use a smaller --batch-size or fewer --cores")
+        }
+        _ => format!("an executor needs more than its {memory_mib} MiB"),
+    };
     Stop::Ended(Ending {
         outcome: Outcome::OutOfMemory,
         completion_time_secs: None,
-        reason: Some(format!("an executor needs more than its {memory_mib} MiB: {reason}")),
+        reason: Some(format!("{whose}: {reason}")),
     })
 }
 

@@ -108,6 +108,11 @@ impl Fleet {
         self.watch.processors_in_use()
     }
 
+    /// Returns the resident memory of all executors now, MiB.
+    pub fn memory_mib(&self) -> Option<u64> {
+        self.watch.memory_mib()
+    }
+
     /// Sends a partition to an executor. An executor that has ended is reported as an event.
     pub fn hand_out(&mut self, executor: usize, partition: Partition) {
         let _ = self.executors[executor].say(&Order::Partition(partition));

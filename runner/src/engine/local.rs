@@ -11,6 +11,7 @@ pub use self::training::Course;
 use super::account::Account;
 use super::ending::{Ending, Stop, failed, timed_out, unexpected};
 use super::fleet::{Event, Fleet};
+use super::monitor::{self, Monitor};
 use super::partitions::Partitions;
 use super::{Job, Progress, processors};
 use crate::executor::protocol::{BrokenImage, Report};
@@ -29,7 +30,7 @@ const BREATH: Duration = Duration::from_millis(500);
 /// sample.
 ///
 /// # Errors
-/// The run was interrupted.
+/// The run was interrupted, or the monitor's file cannot be opened.
 pub fn measure(
     job: &Job,
     configuration: &Configuration,
@@ -37,7 +38,20 @@ pub fn measure(
     interrupt: &Interrupt,
     progress: &mut dyn FnMut(Progress),
 ) -> anyhow::Result<Sample> {
-    let started_at = Timestamp::now();
+    let (started_at, id) = (Timestamp::now(), Uuid::now_v7());
+    let monitor = match &job.monitor {
+        None => Monitor::default(),
+        Some(path) => {
+            let Configuration { executors, cores_per_executor, .. } = *configuration;
+            let run = json!({
+                "sample": id,
+                "executors": executors,
+                "cores_per_executor": cores_per_executor,
+                "sampling_rate": sampling_rate,
+            });
+            Monitor::writing_to(monitor::open(path)?, run)
+        }
+    };
     let mut run = Run {
         job,
         configuration,
@@ -48,6 +62,7 @@ pub fn measure(
         account: Account::default(),
         machine: None,
         course: Course::default(),
+        monitor,
         said: None,
     };
     let ending = match run.execute(sampling_rate) {
@@ -57,7 +72,7 @@ pub fn measure(
     };
     Ok(Sample {
         schema: SCHEMA,
-        id: Uuid::now_v7(),
+        id,
         workload: job.workload.clone(),
         configuration: configuration.clone(),
         sampling_rate,
@@ -83,6 +98,7 @@ struct Run<'a> {
     account: Account,
     machine: Option<Machine>,
     course: Course,
+    monitor: Monitor,
     /// Time of the last report on resource use.
     said: Option<Instant>,
 }
@@ -97,7 +113,7 @@ impl Run<'_> {
             (0..executors).map(|executor| self.job.assignment(executor, self.configuration, sampling_rate)).collect();
         let own: Vec<Vec<u32>> = assignments.iter().map(|assignment| assignment.processors.clone()).collect();
         let slots = self.configuration.executors.saturating_mul(self.configuration.cores_per_executor);
-        self.machine = Some(Machine::before(slots, processors::of_all(&own), self.job.device.pci_bus_ids()));
+        self.machine = Some(Machine::before(slots, processors::of_all(&own), &self.job.device.pci_bus_ids()));
         let submitted = Instant::now();
         let mut fleet = Fleet::start(&assignments).map_err(|error| failed(format!("{error:#}")))?;
         self.account.start(&assignments, fleet.memory_bounds());
@@ -193,6 +209,9 @@ impl Run<'_> {
             self.said = Some(Instant::now());
             self.say_use(fleet.processors_in_use());
         }
+        let accelerators = || self.machine.as_ref().map(Machine::each_accelerator_now).unwrap_or_default();
+        let look = || (fleet.processors_in_use(), fleet.memory_mib(), accelerators());
+        self.monitor.tick(clock, self.account.images_done, look);
         let longest = match self.job.timeout.map(|timeout| (timeout, timeout.saturating_sub(clock.elapsed()))) {
             Some((timeout, Duration::ZERO)) => return Err(timed_out(timeout)),
             Some((_, rest)) => rest.min(PULSE),
@@ -212,6 +231,7 @@ impl Run<'_> {
         if let Some(training) = &self.job.training {
             fields.insert("training".into(), self.course.to_json(&training.settings));
         }
+        fields.extend(self.monitor.summary().map(|summary| ("usage".to_owned(), summary)));
         if let Some(machine) = &self.machine {
             fields.insert(MACHINE.into(), machine.to_json());
             let warnings = machine.warnings();

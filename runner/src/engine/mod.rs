@@ -6,11 +6,13 @@ mod ending;
 mod fleet;
 mod local;
 mod memory_group;
+mod monitor;
 mod partitions;
 mod processors;
 pub mod spark;
 mod watch;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use foreglow_shared::{Configuration, Host, Mode, Sample, Workload};
@@ -18,6 +20,7 @@ use serde_json::{Map, Value};
 
 pub use self::account::broken_images;
 use self::account::describe_broken;
+pub use self::monitor::open as open_monitor;
 use self::spark::Spark;
 use crate::cnn::Architecture;
 use crate::device::{self, Chosen};
@@ -45,6 +48,8 @@ pub struct Job {
     pub timeout: Option<Duration>,
     /// Broken images that a run skips before it fails; `None` for one in a hundred.
     pub broken_limit: Option<u64>,
+    /// File to which each run writes once a second what it uses.
+    pub monitor: Option<PathBuf>,
     /// Training settings and held-out images; `None` for inference.
     pub training: Option<TrainingJob>,
 }
@@ -171,6 +176,7 @@ impl Job {
             memory_per_executor_mib: memory_mib,
             partition_size,
             accelerator: self.device.accelerator().map(str::to_owned),
+            shares_accelerators: self.device.is_shared(),
             extra: Map::new(),
         }
     }
@@ -181,6 +187,7 @@ impl Job {
             cpu: device::processor_name(),
             processors: device::processors(),
             adapter: self.device.adapter_name().map(str::to_owned),
+            accelerators: self.device.accelerators(),
             extra: Map::new(),
         }
     }
@@ -207,6 +214,7 @@ impl Job {
             images: self.workload.images,
             sampling_rate,
             seed: self.seed,
+            assigned: None,
             training: self.training.as_ref().map(|training| Training {
                 executors: configuration.executors,
                 listen: (configuration.executors > 1).then(|| "127.0.0.1".to_owned()),

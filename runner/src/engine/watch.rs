@@ -60,6 +60,11 @@ impl Watch {
         self.processors_in_use
     }
 
+    /// Returns the resident memory of all processes now, MiB; `None` if the system does not tell it.
+    pub fn memory_mib(&self) -> Option<u64> {
+        self.processes.iter().filter_map(|process| resident_memory_mib(*process)).reduce(|a, b| a + b)
+    }
+
     /// Records the peak memory that a process reports itself, MiB.
     pub fn note(&mut self, process: usize, peak_memory_mib: Option<u64>) {
         self.usages[process].peak_memory_mib = self.usages[process].peak_memory_mib.max(peak_memory_mib);
@@ -73,6 +78,12 @@ impl Watch {
 
 fn peak_memory_mib(process: u32) -> Option<u64> {
     crate::executor::peak_memory_mib(&process.to_string())
+}
+
+fn resident_memory_mib(process: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? >> 10)
 }
 
 /// Returns the CPU time of a process and its threads, seconds: fields 14 and 15 of `/proc/PID/stat`
@@ -106,6 +117,7 @@ mod tests {
         assert_eq!(watch.usages()[1], Usage::default(), "there is no such process");
         assert_eq!(watch.processor_secs(), usage.processor_secs);
         assert!(watch.processors_in_use() > 0.0);
+        assert!(watch.memory_mib() > Some(0), "of the process that is there");
         watch.note(1, Some(7));
         watch.note(1, Some(3));
         watch.look();

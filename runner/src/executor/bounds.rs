@@ -76,9 +76,10 @@ pub fn bound_memory(memory_mib: u32) -> anyhow::Result<()> {
 }
 
 /// Returns whether the last output of a process says that it ran out of memory, in the words of
-/// Rust's allocator, of its threads, or of libc.
+/// Rust's allocator, of its threads, of libc, or of a graphics driver.
 pub fn is_out_of_memory(words: &str) -> bool {
-    ["memory allocation of", "Cannot allocate memory", "out of memory", "OutOfMemory"]
+    let words = words.to_ascii_lowercase();
+    ["memory allocation of", "cannot allocate memory", "out of memory", "outofmemory"]
         .iter()
         .any(|sign| words.contains(sign))
 }

@@ -73,6 +73,7 @@ fn a_lost_device_fails_every_later_partition_with_the_reason() {
         images: 8,
         sampling_rate: 1.0,
         seed: 0,
+        assigned: None,
         training: None,
     };
     let architecture = Architecture::named("lenet5").unwrap();

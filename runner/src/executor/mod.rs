@@ -42,8 +42,9 @@ pub fn serve(
     )?;
     let reports = Reports(Arc::new(Mutex::new(output)));
     let assigned = accelerator.map(device::assigned).transpose();
-    let started = assigned.and_then(|place| {
-        job.place = place.unwrap_or(job.place);
+    let started = assigned.and_then(|gpu| {
+        job.place = gpu.as_ref().map_or(job.place, |gpu| gpu.place);
+        job.assigned = gpu.map(|gpu| gpu.name);
         start(&job, input, &reports)
     });
     if let Err(error) = started {

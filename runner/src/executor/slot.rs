@@ -29,6 +29,8 @@ pub struct Slot {
     decoder: Decoder,
     batch_size: usize,
     warm_up_sizes: Vec<usize>,
+    /// Name of the GPU that a cluster has assigned.
+    assigned: Option<String>,
 }
 
 impl Slot {
@@ -42,6 +44,7 @@ impl Slot {
             data,
             batch_size: job.batch_size as usize,
             warm_up_sizes: mini_batches(images, u64::from(job.partition_size), u64::from(job.batch_size)),
+            assigned: job.assigned.clone(),
         }
     }
 
@@ -109,7 +112,8 @@ impl Slot {
         phases.forward_secs += idle.elapsed().as_secs_f64();
         let images = partition.len - broken.len() as u64;
         let peak_memory_mib = peak_memory_mib("self");
-        Ok(Report::Done { partition: partition.index, images, broken, phases, peak_memory_mib })
+        let accelerator = self.assigned.clone();
+        Ok(Report::Done { partition: partition.index, images, broken, phases, peak_memory_mib, accelerator })
     }
 
     fn expect(&self, places: Range<u64>, phases: &mut Phases) {

@@ -65,6 +65,21 @@ impl Accelerator {
     }
 }
 
+/// Returns the memory of the accelerator at a PCI address, MiB; `None` if its driver cannot be asked.
+#[cfg(feature = "gpu")]
+pub fn accelerator_memory_mib(bus_id: &str) -> Option<u64> {
+    match Accelerator::open(bus_id)? {
+        Accelerator::Nvidia(bus_id) => {
+            let device = library()?.device_by_pci_bus_id(bus_id).ok()?;
+            Some(device.memory_info().ok()?.total >> 20)
+        }
+        Accelerator::Amd(folder) => {
+            let bytes = std::fs::read_to_string(folder.join("mem_info_vram_total")).ok()?;
+            Some(bytes.trim().parse::<u64>().ok()? >> 20)
+        }
+    }
+}
+
 impl AcceleratorUse {
     /// Combines two accelerators. Utilisation is the maximum, because a mean would hide a busy one.
     pub fn with(self, other: Self) -> Self {

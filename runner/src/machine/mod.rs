@@ -10,6 +10,8 @@ mod warning;
 
 use serde_json::{Value, json};
 
+#[cfg(feature = "gpu")]
+pub use self::accelerator::accelerator_memory_mib;
 pub use self::accelerator::{Accelerator, AcceleratorUse};
 pub use self::load::{Load, SharedLoad};
 pub use self::warning::{Warning, warnings_of};
@@ -65,6 +67,11 @@ impl Machine {
     /// Records the other load during the measurement.
     pub fn note(&mut self, load: Option<SharedLoad>) {
         self.load = load;
+    }
+
+    /// Returns the use of each accelerator that can be asked.
+    pub fn each_accelerator_now(&self) -> Vec<AcceleratorUse> {
+        self.accelerators.iter().map(Accelerator::look).collect()
     }
 
     /// Returns the combined state of the accelerators; `None` if none can be read.

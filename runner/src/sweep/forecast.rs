@@ -34,7 +34,7 @@ impl Forecast {
     pub fn of(engine: &Engine, job: &Job, samples: &[Sample]) -> Self {
         let of_job = |sample: &&Sample| {
             let same = (&sample.workload.model, sample.workload.mode) == (&job.workload.model, job.workload.mode);
-            same && sample.configuration.accelerator.as_deref() == job.device.accelerator()
+            same && job.device.may_have(sample.configuration.accelerator.as_deref())
         };
         let samples: Vec<Sample> =
             of_these_machines(engine, job, samples).into_iter().filter(of_job).cloned().collect();
@@ -98,8 +98,9 @@ impl Pace {
     }
 }
 
-/// Returns the cost of a run of this duration, in the currency of the prices.
-pub fn cost(prices: &PriceSheet, run: &Run, secs: f64) -> f64 {
+/// Cost of a run of this length, in the currency of the prices; `None` if they do not cover the
+/// hardware.
+pub fn cost(prices: &PriceSheet, run: &Run, secs: f64) -> Option<f64> {
     let configuration = &run.configuration;
     let resources = Resources {
         executors: configuration.executors,

@@ -62,7 +62,7 @@ impl Limits {
             forecast.wall_secs(run).unwrap_or(0.0) >= left
         });
         let over_money = self.budget.money.as_ref().is_some_and(|(most, prices)| {
-            cost(prices, run, forecast.completion_secs(run).unwrap_or(0.0)) > most - self.spent
+            cost(prices, run, forecast.completion_secs(run).unwrap_or(0.0)).is_none_or(|cost| cost > most - self.spent)
         });
         if over_time || over_money { Verdict::OverBudget } else { Verdict::Make }
     }
@@ -70,7 +70,8 @@ impl Limits {
     /// Adds a run that took `wall` in total.
     pub fn add(&mut self, run: &Run, wall: Duration, sample: &Sample) {
         if let Some((_, prices)) = &self.budget.money {
-            self.spent += cost(prices, run, sample.completion_time_secs.unwrap_or(wall.as_secs_f64()));
+            let secs = sample.completion_time_secs.unwrap_or(wall.as_secs_f64());
+            self.spent += cost(prices, run, secs).unwrap_or(0.0);
         }
         if self.precision.is_none() {
             return;

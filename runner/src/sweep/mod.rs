@@ -11,6 +11,7 @@ use foreglow_shared::{Configuration, Sample, Workload};
 pub use self::forecast::{Forecast, cost};
 pub use self::grid::{Grid, by_configuration, left, of_these_machines};
 pub use self::limits::{Budget, Limits, Verdict};
+use crate::device::UNNAMED_GPU;
 use crate::engine::{Engine, Job, Progress};
 use crate::input::images_in_sample;
 use crate::interrupt::Interrupt;
@@ -66,8 +67,13 @@ impl Run {
     /// Returns whether a sample is of this combination. Samples of earlier versions have the requested
     /// sampling rate and as many images.
     pub fn is_of(&self, sample: &Sample) -> bool {
+        let mut own = self.configuration.clone();
+        // The executors of a cluster tell the name of their GPU only when they run.
+        if own.accelerator.as_deref() == Some(UNNAMED_GPU) && sample.configuration.accelerator.is_some() {
+            own.accelerator.clone_from(&sample.configuration.accelerator);
+        }
         let images = |sampling_rate| images_in_sample(self.workload.images, sampling_rate);
-        (&self.workload, &self.configuration) == (&sample.workload, &sample.configuration)
+        (&self.workload, &own) == (&sample.workload, &sample.configuration)
             && images(self.sampling_rate) == images(sample.sampling_rate)
     }
 

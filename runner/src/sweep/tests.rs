@@ -14,6 +14,7 @@ fn job() -> Job {
         seed: 0,
         timeout: None,
         broken_limit: None,
+        monitor: None,
         training: None,
     }
 }
@@ -186,7 +187,7 @@ fn a_budget_excludes_runs_that_do_not_fit_and_admits_unknown_ones() {
     assert_eq!(limits(10, f64::INFINITY).verdict(&runs[2], &known), Verdict::OverBudget, "it takes 21 s");
     assert_eq!(limits(10, f64::INFINITY).verdict(&runs[0], &known), Verdict::Make, "it takes 3 s");
 
-    let price = cost(&PriceSheet::example(), &runs[2], 20.0);
+    let price = cost(&PriceSheet::example(), &runs[2], 20.0).unwrap();
     assert_eq!(limits(100, price * 1.01).verdict(&runs[2], &known), Verdict::Make);
     assert_eq!(limits(100, price * 0.99).verdict(&runs[2], &known), Verdict::OverBudget);
     let mut spent = limits(100, price * 1.01);

@@ -67,6 +67,7 @@ impl Run<'_> {
                 memory_per_executor_mib,
                 partition_size: labels.value("partition_size", COUNT)?,
                 accelerator: text("accelerator").or_else(|| self.accelerator()),
+                shares_accelerators: false,
                 extra: Map::new(),
             },
             sampling_rate: labels.read("sampling_rate", "a share above 0 and at most 1", number)?,

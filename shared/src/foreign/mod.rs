@@ -203,7 +203,13 @@ impl TableRow<'_> {
             batch_size: self.whole(Field::BatchSize)?,
             extra: serde_json::Map::new(),
         };
-        Ok(Context { workload, engine: self.mapping.engine, host: Host::default(), accelerator: None })
+        Ok(Context {
+            workload,
+            engine: self.mapping.engine,
+            host: Host::default(),
+            accelerator: None,
+            shares_accelerators: false,
+        })
     }
 
     fn text(&self, field: Field) -> &str {

@@ -145,6 +145,7 @@ fn commands(view: &View) -> String {
             memory_per_executor_mib,
             partition_size,
             accelerator: view.job.context.accelerator.clone(),
+            shares_accelerators: view.job.context.shares_accelerators,
             extra: serde_json::Map::new(),
         };
         let command = collect_command(

@@ -3,7 +3,7 @@
 use foreglow_shared::{format_duration, format_probability};
 
 use super::{DecisionAnswer, Row};
-use crate::answer::{json, notes, probability, range};
+use crate::answer::{cost_note, json, notes, probability, range};
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 
@@ -40,14 +40,17 @@ impl DecisionAnswer {
                 self.weighed
             ));
         }
+        let off = if prices.discount > 0.0 { format!(", {:.4} % off", prices.discount * 100.0) } else { String::new() };
+        let (as_cheap, whose) = match self.cost_unknown {
+            None => ("as cheap", format!("Prices: {}, {}{off}", prices.name, prices.date)),
+            Some(_) => ("of as few executor-hours", "Prices: unknown".to_owned()),
+        };
         text.push_str(&format!(
-            "\nOn the front: no other configuration is both as fast and as cheap.\n\
-            Prices: {}, {}{}; {} MiB per executor.\nPredicted by Foreglow's own predictor.\n",
-            prices.name,
-            prices.date,
-            if prices.discount > 0.0 { format!(", {:.4} % off", prices.discount * 100.0) } else { String::new() },
+            "\nOn the front: no other configuration is both as fast and {as_cheap}.\n\
+             {whose}; {} MiB per executor.\nPredicted by Foreglow's own predictor.\n",
             self.question.memory_per_executor_mib,
         ));
+        text.push_str(&self.cost_unknown.as_deref().map_or_else(String::new, cost_note));
         if let Some(startup) = &self.startup {
             text.push_str(&format!("{}\n", startup.describe()));
         }
@@ -72,15 +75,17 @@ impl DecisionAnswer {
     /// alternatives.
     fn headline(&self) -> String {
         let probability = format_probability(self.question.probability);
+        let is_priced = self.cost_unknown.is_none();
         let best = match (self.question.deadline_secs, self.question.budget) {
-            (None, Some(_)) => "fastest",
-            _ => "cheapest",
+            (None, Some(_)) => "fastest configuration",
+            _ if is_priced => "cheapest configuration",
+            _ => "configuration of the fewest executor-hours",
         };
         let verdict = match (&self.recommended, self.wish()) {
             (Some(_), Some(wish)) => {
-                format!("The {best} configuration that is {wish} with a probability of at least {probability}:")
+                format!("The {best} that is {wish} with a probability of at least {probability}:")
             }
-            (Some(_), None) => "The cheapest configuration, at any speed:".to_owned(),
+            (Some(_), None) => format!("The {best}, at any speed:"),
             (None, Some(wish)) => format!("No configuration is {wish} with a probability of {probability}."),
             (None, None) => "No configuration has a known time.".to_owned(),
         };
@@ -88,9 +93,12 @@ impl DecisionAnswer {
             ("RECOMMENDED", &self.recommended),
             ("next faster", &self.next_faster),
             ("fastest", &self.fastest),
-            ("next cheaper", &self.next_cheaper),
+            (if is_priced { "next cheaper" } else { "fewer hours" }, &self.next_cheaper),
             ("likeliest", if self.recommended.is_none() { &self.likeliest } else { &None }),
-            ("cheapest", if self.recommended.is_none() { &self.cheapest } else { &None }),
+            (
+                if is_priced { "cheapest" } else { "fewest hours" },
+                if self.recommended.is_none() { &self.cheapest } else { &None },
+            ),
         ];
         let mut shown: Vec<&Row> = Vec::new();
         let mut text = format!("{verdict}\n\n");
@@ -141,7 +149,8 @@ impl DecisionAnswer {
         match row.success_probability {
             _ if self.question.deadline_secs.is_none() && self.question.budget.is_none() => String::new(),
             Some(probability) => bounded(probability, row.most_probability),
-            None if row.cost.is_none() => "unknown".into(),
+            None if row.burden.is_none() => "unknown".into(),
+            None if self.cost_unknown.is_some() && self.question.budget.is_some() => "unknown".into(),
             None if row.is_predicted_to_keep(&self.question) => "≥ 50 %".into(),
             None => "< 50 %".into(),
         }

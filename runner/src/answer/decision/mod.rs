@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use self::inversion::Inversion;
 pub use self::startup::Startup;
-use super::{SCHEMA, configuration};
+use super::{SCHEMA, configuration, cost_unknown};
 use crate::exit::unusable;
 
 /// Answer to a question about a job.
@@ -33,6 +33,9 @@ pub struct DecisionAnswer {
     likeliest: Option<Row>,
     next_faster: Option<Row>,
     next_cheaper: Option<Row>,
+    /// Why no cost is known; `None` where the prices cover the hardware.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_unknown: Option<String>,
     /// Number of configurations considered; if there are very many, `candidates` has only the
     /// notable ones.
     weighed: usize,
@@ -56,6 +59,9 @@ pub(super) struct Row {
     completion_time_secs: Option<f64>,
     interval: Option<Interval>,
     cost: Option<f64>,
+    /// Money, or executor-hours where it is unknown.
+    #[serde(skip)]
+    burden: Option<f64>,
     /// Probability of meeting both the deadline and the budget.
     success_probability: Option<f64>,
     /// Largest probability that the samples can support for any time.
@@ -73,8 +79,7 @@ impl DecisionAnswer {
     /// Decides the question.
     ///
     /// # Errors
-    /// The question has no answer: there is no candidate, there are far too many, or the prices do
-    /// not fit the job.
+    /// A question that has no answer: no configuration to choose from, or far too many.
     pub fn new(job: &Job, predictor: &Predictor, question: &Question) -> anyhow::Result<Self> {
         let decision = decide(predictor, job, question).map_err(|error| unusable(error.to_string()))?;
         let Decision { candidates, recommended, fastest, cheapest, likeliest, pareto, weighed } = decision;
@@ -102,6 +107,7 @@ impl DecisionAnswer {
             spark_submit,
             predictor: Predictor::NAME,
             warnings: predictor.warnings(),
+            cost_unknown: cost_unknown(&question.prices, job.context.accelerator.as_deref()),
             question: question.clone(),
             startup: Startup::of(&job.observations),
             larger_is_slower: Inversion::among(&rows),
@@ -143,6 +149,10 @@ impl DecisionAnswer {
     /// Explains why no configuration is recommended.
     fn shortfall(&self, fastest: &Row, cheapest: &Row) -> String {
         let Question { deadline_secs, budget, probability, .. } = self.question;
+        if let (Some(budget), Some(reason)) = (budget, &self.cost_unknown) {
+            let budget = self.amount(budget);
+            return format!("no configuration is known to cost at most {budget}: {reason}");
+        }
         if let Some(deadline) = deadline_secs.filter(|deadline| !fastest.takes_at_most(*deadline)) {
             return format!(
                 "no configuration is predicted to meet the deadline of {}: the fastest, {}, takes {}; allow more time, or \
@@ -236,6 +246,7 @@ fn row(candidate: Candidate, on_pareto_front: bool) -> Row {
         completion_time_secs: candidate.prediction.completion_time_secs,
         interval: candidate.prediction.interval,
         cost: candidate.cost,
+        burden: candidate.burden,
         success_probability: candidate.success_probability,
         most_probability: candidate.prediction.spread.as_ref().map(Spread::most_probability),
         meets_deadline: candidate.meets_deadline,
@@ -276,7 +287,7 @@ impl Row {
     }
 
     fn is_cheaper_than(&self, other: &Self) -> bool {
-        self.cost.zip(other.cost).is_some_and(|(mine, theirs)| mine < theirs)
+        self.burden.zip(other.burden).is_some_and(|(mine, theirs)| mine < theirs)
     }
 }
 

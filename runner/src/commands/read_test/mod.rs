@@ -163,7 +163,9 @@ impl Args {
             words: None,
             batch_size: None,
             device: self.device.clone(),
+            share_gpu: false,
             seed: self.seed,
+            monitor: None,
             timeout: None,
         };
         let architecture = workload.architecture()?;

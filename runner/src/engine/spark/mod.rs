@@ -151,6 +151,7 @@ impl Spark {
     pub fn may_be(&self, host: &Host) -> bool {
         let mut said = self.host();
         said.cpu = said.cpu.or_else(|| host.cpu.clone());
+        said.adapter = said.adapter.or_else(|| host.adapter.clone());
         said == *host
     }
 

@@ -1,5 +1,7 @@
 //! Results of a timed job, counted so that no result is lost or counted twice.
 
+use std::collections::BTreeSet;
+
 use foreglow_shared::Configuration;
 use serde_json::{Map, json};
 
@@ -23,6 +25,8 @@ pub struct Results {
     /// Time from the first step of each round to its last, summed over executors and rounds.
     pub learning_secs: f64,
     course: Course,
+    /// Names of the GPUs that the cluster has assigned.
+    accelerators: BTreeSet<String>,
     /// Images that could not be used.
     pub broken: Vec<BrokenImage>,
 }
@@ -50,7 +54,8 @@ impl Results {
     /// The report is for a partition that does not exist or is already finished, or is unexpected.
     pub fn add(&mut self, report: Report) -> Result<(), String> {
         match report {
-            Report::Done { partition, images, broken, phases, peak_memory_mib } => {
+            Report::Done { partition, images, broken, phases, peak_memory_mib, accelerator } => {
+                self.accelerators.extend(accelerator);
                 match usize::try_from(partition).ok().and_then(|index| self.seen.get_mut(index)) {
                     Some(seen) if !*seen => *seen = true,
                     Some(_) => return Err(format!("partition {partition} has two results")),
@@ -63,14 +68,17 @@ impl Results {
                 self.course.learn(epoch, tally);
                 self.count(tally.images, broken, phases);
             }
-            Report::Trained { secs, peak_memory_mib, .. } => match self.seen.iter_mut().find(|seen| !**seen) {
-                Some(seen) => {
-                    *seen = true;
-                    self.peak_memory_mib = self.peak_memory_mib.max(peak_memory_mib);
-                    self.learning_secs += secs;
+            Report::Trained { secs, peak_memory_mib, accelerator, .. } => {
+                match self.seen.iter_mut().find(|seen| !**seen) {
+                    Some(seen) => {
+                        *seen = true;
+                        self.peak_memory_mib = self.peak_memory_mib.max(peak_memory_mib);
+                        self.learning_secs += secs;
+                        self.accelerators.extend(accelerator);
+                    }
+                    None => return Err("more executors have trained than were requested".to_owned()),
                 }
-                None => return Err("more executors have trained than were requested".to_owned()),
-            },
+            }
             Report::Evaluated { tally, broken } => {
                 self.course.judge(tally);
                 self.skip(broken);
@@ -78,6 +86,12 @@ impl Results {
             other => return Err(format!("an executor sent an unexpected answer: {other:?}")),
         }
         Ok(())
+    }
+
+    /// Returns the name of the assigned GPUs, all of their names if they differ; `None` without any.
+    pub fn accelerator(&self) -> Option<String> {
+        let names: Vec<&str> = self.accelerators.iter().map(String::as_str).collect();
+        (!names.is_empty()).then(|| names.join(" and "))
     }
 
     fn count(&mut self, images: u64, broken: Vec<BrokenImage>, phases: Phases) {
@@ -139,7 +153,8 @@ mod tests {
 
     fn done(partition: u64, images: u64) -> Report {
         let peak_memory_mib = Some(100 + partition);
-        Report::Done { partition, images, broken: Vec::new(), phases: Phases::default(), peak_memory_mib }
+        let (broken, phases) = (Vec::new(), Phases::default());
+        Report::Done { partition, images, broken, phases, peak_memory_mib, accelerator: Some("A GPU".into()) }
     }
 
     #[test]
@@ -151,6 +166,7 @@ mod tests {
         results.add(done(1, 8)).unwrap();
         results.check().unwrap();
         assert_eq!(results.peak_memory_mib, Some(102), "the largest of all");
+        assert_eq!(results.accelerator().as_deref(), Some("A GPU"), "each name once");
     }
 
     #[test]

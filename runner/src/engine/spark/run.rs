@@ -252,6 +252,11 @@ impl<'a> Run<'a> {
     pub(super) fn sample(self, outcome: Outcome, completion_time_secs: Option<f64>, reason: Option<String>) -> Sample {
         let mut extra = Map::new();
         extra.insert("seed".into(), json!(self.job.seed));
+        let (mut configuration, mut host) = (self.configuration.clone(), self.host);
+        if let Some(name) = self.results.accelerator() {
+            host.adapter.get_or_insert_with(|| name.clone());
+            configuration.accelerator = Some(name);
+        }
         self.results.describe(self.job, &mut extra);
         if !self.provenance.is_empty() {
             extra.insert("spark".into(), Value::Object(self.provenance));
@@ -260,7 +265,7 @@ impl<'a> Run<'a> {
             schema: SCHEMA,
             id: self.request.id,
             workload: self.job.workload.clone(),
-            configuration: self.configuration.clone(),
+            configuration,
             sampling_rate: self.request.sampling_rate,
             outcome,
             completion_time_secs,
@@ -268,7 +273,7 @@ impl<'a> Run<'a> {
             reason,
             engine: Engine::Spark,
             runner_version: env!("CARGO_PKG_VERSION").to_owned(),
-            host: self.host,
+            host,
             started_at: self.started_at,
             extra,
         }

@@ -149,6 +149,7 @@ mod tests {
             seed: 7,
             timeout: None,
             broken_limit: None,
+            monitor: None,
             training: None,
         }
     }

@@ -1,0 +1,142 @@
+//! The options of the command line.
+
+use std::path::PathBuf;
+
+use crate::contestant::FOREGLOW;
+
+/// What is to be measured, and where the figures go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The folder of the public data sets.
+    pub data: Option<PathBuf>,
+    /// Parts of a protocol's name with its set; a protocol that has any of them is measured.
+    pub only: Vec<String>,
+    /// Parts of a predictor's name.
+    pub predictors: Vec<String>,
+    /// Few trials of each protocol.
+    pub is_quick: bool,
+    /// No slow runs.
+    pub is_clean: bool,
+    /// Figures of an earlier run, which are shown in place of new ones.
+    pub from: Option<PathBuf>,
+    /// The page whose tables are replaced.
+    pub page: Option<PathBuf>,
+    /// The file of the figures.
+    pub json: Option<PathBuf>,
+    /// What is done with the figures.
+    pub task: Task,
+}
+
+/// What is done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Task {
+    /// Every figure is measured and shown.
+    #[default]
+    Measure,
+    /// A quick run is compared with the committed reference.
+    Check,
+    /// A quick run becomes the reference.
+    Refresh,
+    /// One answer is printed; for processes that this program starts itself.
+    Bout(Bout),
+}
+
+/// One predictor on one trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bout {
+    /// The set and the protocol, as `set: protocol`.
+    pub protocol: String,
+    /// The place among the protocol's trials, those with slow runs included.
+    pub slot: usize,
+    /// The predictor's name.
+    pub predictor: String,
+}
+
+/// What `--help` prints.
+pub const HELP: &str = "\
+Measures the default predictor and its rivals: every protocol, clean and with slow runs.
+
+accuracy [DATA] [options]
+  DATA                  folder of the public data sets [default: ../shared/data]
+  --only TEXT           protocols with TEXT in `set: protocol`; again for more
+  --predictor TEXT      predictors with TEXT in their name; again for more
+  --quick               few trials of each protocol
+  --clean               no slow runs
+  --json FILE           where the figures go [default: target/accuracy.json, of a part target/accuracy-part.json]
+  --from FILE           shows the figures of an earlier run and measures none
+  --page FILE           page whose tables are replaced
+  --check               compares a quick run with tests/accuracy/reference.csv; fails where a figure is worse by over a twentieth
+  --refresh             writes that reference
+";
+
+impl Options {
+    /// Reads the arguments; `None` asks for help.
+    ///
+    /// # Errors
+    /// An argument is unknown or lacks its value.
+    pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
+        let mut options = Self::default();
+        let mut arguments = arguments;
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().ok_or_else(|| format!("{argument} lacks its value"));
+            match argument.as_str() {
+                "--help" | "-h" => return Ok(None),
+                "--only" => options.only.push(value()?),
+                "--predictor" => options.predictors.push(value()?),
+                "--bout" => {
+                    let (protocol, slot, predictor) = (value()?, value()?, value()?);
+                    let slot = slot.parse().map_err(|_| format!("{slot:?} is not the number of a trial"))?;
+                    options.task = Task::Bout(Bout { protocol, slot, predictor });
+                }
+                "--quick" => options.is_quick = true,
+                "--check" => options.gate(Task::Check),
+                "--refresh" => options.gate(Task::Refresh),
+                "--clean" => options.is_clean = true,
+                "--json" => options.json = Some(value()?.into()),
+                "--from" => options.from = Some(value()?.into()),
+                "--page" => options.page = Some(value()?.into()),
+                unknown if unknown.starts_with('-') => return Err(format!("there is no option {unknown}; see --help")),
+                data if options.data.is_none() => options.data = Some(data.into()),
+                extra => return Err(format!("{extra:?} is one folder too many; see --help")),
+            }
+        }
+        Ok(Some(options))
+    }
+
+    /// The gate compares the default predictor alone, on few trials.
+    fn gate(&mut self, task: Task) {
+        self.task = task;
+        self.is_quick = true;
+        self.predictors = vec![FOREGLOW.to_owned()];
+    }
+
+    /// The arguments that ask a process of this program for one bout.
+    pub fn arguments_of(&self, bout: &Bout) -> Vec<std::ffi::OsString> {
+        let mut words: Vec<std::ffi::OsString> = self.data.iter().map(|data| data.clone().into()).collect();
+        let flags = [("--quick", self.is_quick), ("--clean", self.is_clean)];
+        words.extend(flags.iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| flag.into()));
+        let Bout { protocol, slot, predictor } = bout;
+        words.extend(["--bout", protocol, &slot.to_string(), predictor].map(Into::into));
+        words
+    }
+
+    /// Whether every figure is measured in full.
+    pub fn is_full(&self) -> bool {
+        self.only.is_empty() && self.predictors.is_empty() && !self.is_quick && !self.is_clean
+    }
+
+    /// Whether a protocol is to be measured.
+    pub fn wants(&self, title: &str) -> bool {
+        has_any(&self.only, title)
+    }
+
+    /// Whether a predictor is to be measured.
+    pub fn wants_predictor(&self, name: &str) -> bool {
+        has_any(&self.predictors, name)
+    }
+}
+
+fn has_any(parts: &[String], text: &str) -> bool {
+    let text = text.to_lowercase();
+    parts.is_empty() || parts.iter().any(|part| text.contains(&part.to_lowercase()))
+}
