@@ -184,8 +184,9 @@ $(SKLEARN):
 # The folder of the public data sets, which are no part of the project (docs/accuracy.md says what they are).
 DATA := ../shared/data
 
-# By itself: it needs neither Burn nor the page. ARGS are options of the program (--only TEXT, --quick, --predictor TEXT; --help),
-# without which every figure is measured and written into the page.
+# By itself: it needs neither Burn nor the page. ARGS are options of the program (--only TEXT,
+# --quick, --predictor TEXT; --help), without which every figure is measured and written into the
+# page.
 ACCURACY := cargo build --release --locked -p foreglow-accuracy && target/release/accuracy
 accuracy:
 	$(ACCURACY) $(DATA) $(or $(ARGS),--page docs/accuracy.md)
@@ -264,12 +265,14 @@ sweep: build
 bench-training: build
 	python3 bench/training/run.py
 
-# The CNNs on this machine's GPU, against PyTorch if PYTORCH names a Python that has it: at most 10 minutes.
+# The CNNs on this machine's GPU, against PyTorch if PYTORCH names a Python that has it: at most 10
+# minutes.
 .PHONY: bench-gpu bench-gpu-archive
 bench-gpu: build
 	$(GPU_PYTHON) bench/gpu/run.py $(BENCH_GPU)
 
-# Everything that a bare machine with a GPU needs, without a network: unpack it there and run foreglow-bench-gpu/run.py.
+# Everything that a bare machine with a GPU needs, without a network: unpack it there and run
+# foreglow-bench-gpu/run.py.
 GPU_ARCHIVE := target/foreglow-bench-gpu.tar.xz
 bench-gpu-archive: build
 	rm -rf target/foreglow-bench-gpu && mkdir -p target/foreglow-bench-gpu

@@ -157,7 +157,8 @@ for_test() {
     if rustup_may_download; then say "clippy is missing; adding it with rustup"; rustup component add clippy rustfmt >&2
     else fail "clippy is missing. Install it (rustup component add clippy), then run the same command again."; fi
   fi
-  # A Vulkan layer makes the software driver look like GPUs for some tests, which are left out without the headers.
+  # A Vulkan layer makes the software driver look like GPUs for some tests, which are left out
+  # without the headers.
   [ -e /usr/include/vulkan/vk_layer.h ] || ! may_install || install "the Vulkan headers (for the tests of GPUs)" libvulkan-dev
   axe
   # The page is linted with the toolchain that compiles it.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Packs the built binary (make build) for release into OUT (target/dist): a .tar.gz, a .deb, an SBOM and SHA256SUMS.
+# Packs the built binary (make build) for release into OUT (target/dist): a .tar.gz, a .deb, an SBOM
+# and SHA256SUMS.
 #
 #   packaging/package.sh [OUT]
 #

@@ -23,8 +23,8 @@ const MAX_EXECUTORS: u32 = 1 << 16;
 pub(crate) struct Capacity {
     /// Hardware threads; `None` if unknown.
     pub(crate) processors: Option<u32>,
-    /// Accelerators, one for each executor; `None` on CPUs, if executors may share them, or if their
-    /// number is unknown.
+    /// Accelerators, one for each executor; `None` on CPUs, if executors may share them, or if
+    /// their number is unknown.
     #[serde(default)]
     pub(crate) accelerators: Option<u32>,
     /// Whether the executors average gradients or parameters: fewer of them then do a different

@@ -294,8 +294,8 @@ pub fn probe() -> Vec<Adapter> {
     found
 }
 
-/// Chooses the requested device. If that is a GPU, by whatever name, the executors are spread over all
-/// GPUs of the same make.
+/// Chooses the requested device. If that is a GPU, by whatever name, the executors are spread over
+/// all GPUs of the same make.
 ///
 /// # Errors
 /// There is no such device; the message lists the available ones.
@@ -331,8 +331,8 @@ pub fn on_cluster(wish: &Wish) -> anyhow::Result<Chosen> {
     }
 }
 
-/// Returns the GPU that a cluster has assigned: its address is its index among those that the driver
-/// finds.
+/// Returns the GPU that a cluster has assigned: its address is its index among those that the
+/// driver finds.
 ///
 /// # Errors
 /// There is no such GPU.

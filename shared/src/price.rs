@@ -196,8 +196,8 @@ impl PriceSheet {
         }
     }
 
-    /// Returns the cost of a job that runs for `secs` seconds, in the sheet's currency; `None` if the
-    /// sheet does not cover the hardware or the sum is not finite.
+    /// Returns the cost of a job that runs for `secs` seconds, in the sheet's currency; `None` if
+    /// the sheet does not cover the hardware or the sum is not finite.
     ///
     /// Each executor is billed for the run and its start-up, at least for the minimum; the discount
     /// applies to the sum.

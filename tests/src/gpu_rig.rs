@@ -20,8 +20,8 @@ pub struct GpuRig {
 }
 
 impl GpuRig {
-    /// Compiles the layer; `count` GPUs have this name. `None` if this machine has no software adapter,
-    /// C compiler or Vulkan headers: the test is then skipped, with a line that says so.
+    /// Compiles the layer; `count` GPUs have this name. `None` if this machine has no software
+    /// adapter, C compiler or Vulkan headers: the test is then skipped, with a line that says so.
     ///
     /// # Errors
     /// The layer cannot be compiled.

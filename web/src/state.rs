@@ -335,8 +335,8 @@ impl Planner {
     }
 
     /// Selects a job. Deadline, budget, what-if and pins belong to a job and are reset; probability
-    /// and the user's own prices stay. Published prices for other hardware are replaced by those for
-    /// the job's.
+    /// and the user's own prices stay. Published prices for other hardware are replaced by those
+    /// for the job's.
     pub fn select(&self, selected: usize) {
         address::begin_scenario();
         self.selected.set(selected);

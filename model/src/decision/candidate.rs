@@ -26,8 +26,8 @@ pub struct Candidate {
     pub memory_per_executor_mib: u32,
     /// Prediction for the whole job (sampling rate 1).
     pub prediction: Prediction,
-    /// Cost of the predicted time, in the price sheet's currency; `None` if the time is unknown or the
-    /// sheet does not cover the hardware.
+    /// Cost of the predicted time, in the price sheet's currency; `None` if the time is unknown or
+    /// the sheet does not cover the hardware.
     pub cost: Option<f64>,
     /// What ranks the candidates: the cost, or executor-hours if the price sheet does not cover the
     /// hardware. `None` if the time is unknown.

@@ -55,9 +55,9 @@ pub struct Decision {
 /// number of configurations.
 ///
 /// Limits that no configuration meets are not an error: `recommended` is then `None`, and
-/// `fastest`, `cheapest` and `likeliest` show how far off they are. A price sheet that does not cover
-/// the hardware is not an error either: costs are then unknown, executor-hours rank the candidates,
-/// and no budget is met.
+/// `fastest`, `cheapest` and `likeliest` show how far off they are. A price sheet that does not
+/// cover the hardware is not an error either: costs are then unknown, executor-hours rank the
+/// candidates, and no budget is met.
 ///
 /// # Errors
 /// [`DecideError`]: there are no configurations or more than a million, a count is zero, a limit or

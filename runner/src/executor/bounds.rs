@@ -106,8 +106,8 @@ pub fn has_room_for_thread() -> bool {
     true
 }
 
-/// The peak in a `/proc/PID/status`, MiB. Mapped files count as resident memory, the program's own text among them, but no bound
-/// counts them: the system gives them back whenever it needs to.
+/// Returns the peak resident memory in a `/proc/PID/status`, MiB, without mapped files such as the
+/// program itself: the system can reclaim them, so no bound counts them.
 fn peak_of(status: &str) -> Option<u64> {
     Some(kib_of(status, "VmHWM")?.saturating_sub(kib_of(status, "RssFile").unwrap_or(0)).div_ceil(1024))
 }

@@ -27,8 +27,8 @@ pub struct Grid {
 
 impl Grid {
     /// Returns the runs in ascending order of work. Each repetition covers all combinations before
-    /// the next one starts, so that a budget that ends early leaves none out, and a temporary load of
-    /// the machine does not affect a single configuration only.
+    /// the next one starts, so that a budget that ends early leaves none out, and a temporary load
+    /// of the machine does not affect a single configuration only.
     pub fn runs(&self, job: &Job) -> Vec<Run> {
         let mut runs = Vec::new();
         let scales = self.scales();
@@ -55,8 +55,8 @@ impl Grid {
         runs
     }
 
-    /// Returns sampling rates with their workloads, in ascending order of work. The rates are shares
-    /// of whole images.
+    /// Returns sampling rates with their workloads, in ascending order of work. The rates are
+    /// shares of whole images.
     fn scales(&self) -> Vec<(f64, Vec<&Workload>)> {
         let mut scales: Vec<(f64, f64, Vec<&Workload>)> = Vec::new();
         for &rate in &self.sampling_rates {

@@ -64,8 +64,8 @@ impl Run {
         }
     }
 
-    /// Returns whether a sample is of this combination. Samples of earlier versions have the requested
-    /// sampling rate and as many images.
+    /// Returns whether a sample is of this combination. Samples of earlier versions have the
+    /// requested sampling rate and as many images.
     pub fn is_of(&self, sample: &Sample) -> bool {
         let mut own = self.configuration.clone();
         // Executors on a cluster report the name of their GPU only when they run.
@@ -97,9 +97,9 @@ pub fn combinations<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Vec<(R
     all
 }
 
-/// Makes the runs one after the other within the limits: in their order or, with a precision on this
-/// machine, always the run whose combination is known least. Each sample, whatever its outcome, is
-/// passed to `on_sample` at once, with the index of its run.
+/// Makes the runs one after the other within the limits: in their order or, with a precision on
+/// this machine, always the run whose combination is known least. Each sample, whatever its
+/// outcome, is passed to `on_sample` at once, with the index of its run.
 ///
 /// # Errors
 /// The sweep was interrupted, or `on_sample` failed.
