@@ -24,6 +24,7 @@ mod evaluation;
 mod explain;
 mod learner;
 mod line;
+mod meaning;
 mod metric;
 mod prediction;
 mod predictor;
@@ -50,6 +51,7 @@ pub use crate::evaluation::{
 pub use crate::explain::{Factors, HeldOut, shared_processors};
 pub use crate::learner::{Activation, Cancelled, Grid, MaxFeatures, Solver, Technique};
 pub use crate::line::{Line, line_through};
+pub use crate::meaning::Meaning;
 pub use crate::metric::mape;
 pub use crate::prediction::{Interval, Prediction, Warning};
 pub use crate::predictor::Predictor;

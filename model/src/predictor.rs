@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::at_rate::AtRate;
 use crate::capacity::Capacity;
-use crate::ensemble::{Along, Direction, Ensemble, Grid, Surface};
+use crate::ensemble::{Along, Ensemble, Grid, Surface};
 use crate::range::Range;
 use crate::rates::Rates;
 use crate::runs::{Items, Run, runs};
-use crate::{Feature, FitError, Prediction, Setting, Warning};
+use crate::{Feature, FitError, Meaning, Prediction, Setting, Warning};
 
 /// Distinct settings that must be left for runs with more task threads than processors to be passed over.
 const ENOUGH_SETTINGS: usize = 3;
@@ -80,8 +80,12 @@ impl Predictor {
         let kept = within(capacity, &all);
         let items = Items::of(&kept);
         let table = items.table(&kept)?;
-        let known = [(Feature::SamplingRate.noun(), Direction::Rises)];
-        let ensemble = Ensemble::fit_directed(&table, &known)?;
+        let known = [
+            (Feature::SamplingRate.noun(), Meaning::Work),
+            (Feature::InverseExecutors.noun(), Meaning::Workers),
+            (Feature::InverseCores.noun(), Meaning::Workers),
+        ];
+        let ensemble = Ensemble::fit_known(&table, &known)?;
         let rates = Rates::of(kept.iter().map(|run| run.setting.sampling_rate));
         let range = Range::of(kept.iter().map(|run| run.setting)).ok_or(FitError::NoObservations)?;
         Ok(Self { ensemble, items, rates, range, capacity })

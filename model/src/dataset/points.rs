@@ -22,6 +22,8 @@ pub(crate) struct Training {
     pub(crate) points: Points,
     /// Natural logarithm of each time in seconds, less a constant that the caller keeps.
     pub(crate) logs: Vec<f64>,
+    /// Weight of each row: the variance of its noise is that of an ordinary row divided by it.
+    pub(crate) weights: Vec<f64>,
 }
 
 impl Points {
@@ -53,9 +55,19 @@ impl Points {
 }
 
 impl Training {
+    /// Rows of equal weight.
+    pub(crate) fn new(points: Points, logs: Vec<f64>) -> Self {
+        let weights = vec![1.0; logs.len()];
+        Self { points, logs, weights }
+    }
+
     /// Some of the rows, in the order of the indices.
     pub(crate) fn select(&self, rows: &[usize]) -> Self {
-        Self { points: self.points.select(rows), logs: rows.iter().map(|row| self.logs[*row]).collect() }
+        Self {
+            points: self.points.select(rows),
+            logs: rows.iter().map(|row| self.logs[*row]).collect(),
+            weights: rows.iter().map(|row| self.weights[*row]).collect(),
+        }
     }
 }
 

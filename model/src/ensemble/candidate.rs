@@ -2,16 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Meaning;
 use crate::dataset::Training;
 use crate::ensemble::Direction;
 use crate::ensemble::folds::has_forward;
 use crate::ensemble::shape::{Extent, Shape};
 use crate::regression::Regression;
 use crate::regression::detrended::Detrended;
-use crate::regression::gaussian_process::GaussianProcess;
+use crate::regression::evidence::Beliefs;
+use crate::regression::gaussian_process::{GaussianProcess, RESIDUAL, WHOLE};
 use crate::regression::log_additive::LogAdditive;
 use crate::regression::plane::{Factored, Plane};
-use crate::regression::posynomial::{Posynomial, Prior, Problem, Sign};
+use crate::regression::posynomial::law::{self, Costs};
+use crate::regression::posynomial::{self, Posynomial, Prior, Problem, Sign};
 
 /// A way to learn the logarithm of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -27,6 +30,10 @@ pub(super) enum Kind {
     ThreeTerms,
     /// A log-additive line.
     LogAdditive,
+    /// The scaling laws of columns with a meaning, and a smooth function of what they leave.
+    Law,
+    /// Time in proportion to the work, and a smooth function of the configuration.
+    Proportional,
 }
 
 /// A fitted candidate.
@@ -46,11 +53,23 @@ pub(super) struct Request<'a> {
     pub(super) ties: &'a [usize],
     /// One a numeric feature.
     pub(super) directions: &'a [Option<Direction>],
+    /// One a numeric feature.
+    pub(super) meanings: &'a [Option<Meaning>],
+    /// Standard deviation of the noise in ln t.
+    pub(super) noise: f64,
     /// Whether some rows are held out: a fold that is left with two values of a feature does not tie it.
     pub(super) validates: bool,
 }
 
 impl Kind {
+    /// Its weight before anything is held out: what is known of jobs comes first.
+    pub(super) fn prior(self) -> f64 {
+        match self {
+            Self::Law | Self::Proportional => 1.0,
+            _ => 0.3,
+        }
+    }
+
     /// Whether it depends on which exponents are tied.
     pub(super) fn is_tied(self) -> bool {
         matches!(self, Self::TwoTerms | Self::ThreeTerms)
@@ -59,7 +78,22 @@ impl Kind {
 
 /// What competes. Beyond a range a process that returns to the mean and a line that cannot bend are left out; where
 /// a feature has too few values to hold one out beyond the others, only what extrapolates by whole powers is trusted.
-pub(super) fn kinds(extent: &Extent, shape: &Shape) -> Vec<Kind> {
+pub(super) fn kinds(extent: &Extent, shape: &Shape, meanings: &[Option<Meaning>]) -> Vec<Kind> {
+    let varies = |meaning: Meaning| {
+        meanings.iter().zip(&extent.numeric).any(|(of, axis)| *of == Some(meaning) && axis.varies() && axis.log)
+    };
+    let mut kinds = flexible(extent, shape);
+    if varies(Meaning::Work) || varies(Meaning::Workers) {
+        kinds.push(Kind::Law);
+    }
+    if varies(Meaning::Work) {
+        kinds.push(Kind::Proportional);
+    }
+    if let Ok(v) = std::env::var("FG_KINDS") { let k: Vec<Kind> = kinds.iter().copied().filter(|k| v.split(',').any(|n| n == format!("{k:?}"))).collect(); if !k.is_empty() { return k; } }
+    kinds
+}
+
+fn flexible(extent: &Extent, shape: &Shape) -> Vec<Kind> {
     match shape {
         Shape::Beyond(_) if !has_forward(extent, shape) => vec![Kind::TwoTerms, Kind::ThreeTerms],
         Shape::Beyond(_) => vec![Kind::Far, Kind::TwoTerms, Kind::ThreeTerms],
@@ -84,12 +118,28 @@ const FEW_LEVELS: usize = 3;
 
 /// Fits candidates, one a kind, in their order.
 pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
+    let most = request.meanings.iter().map(|meaning| (*meaning == Some(Meaning::Work)).then_some(1.0)).collect();
     let prior = Prior {
         beyond: request.ties.to_vec(),
         tie_two_levels: !request.validates,
         directions: signs(request.directions),
+        most,
+        noise: Some(request.noise),
     };
+    let noise = request.noise;
     let problem = Problem::new(training, &prior);
+    // What a law leaves depends on the configuration alone, so that its growth with the work is not bent.
+    let configurations = || {
+        let mut points = training.points.clone();
+        for row in &mut points.numeric {
+            for (x, meaning) in row.iter_mut().zip(request.meanings) {
+                if *meaning == Some(Meaning::Work) {
+                    *x = 1.0;
+                }
+            }
+        }
+        points
+    };
     let mut terms = Vec::new();
     let mut member = |kind: &Kind| {
         if kind.is_tied() && terms.is_empty() {
@@ -98,9 +148,21 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
         match kind {
             Kind::Near => Member::Smooth(GaussianProcess::fit(training, 1.0)),
             Kind::Far => Member::Smooth(GaussianProcess::fit(training, 2.0)),
-            Kind::TwoTerms => Member::Detrended(Detrended::fit(training, &problem, &terms[1])),
-            Kind::ThreeTerms => Member::Detrended(Detrended::fit(training, &problem, &terms[2])),
+            Kind::TwoTerms => Member::Detrended(Detrended::fit(training, &problem, &terms[1], noise)),
+            Kind::ThreeTerms => Member::Detrended(Detrended::fit(training, &problem, &terms[2], noise)),
             Kind::LogAdditive => Member::LogAdditive(LogAdditive::fit(training)),
+            Kind::Law => {
+                let terms = law::terms(request.meanings, Costs::All).unwrap_or_default();
+                let law = problem.fit_law(&terms).law;
+                let beliefs = Beliefs { noise, ..RESIDUAL };
+                Member::Detrended(Detrended::over(training, &configurations(), law, &beliefs))
+            }
+            Kind::Proportional => {
+                let terms = law::terms(request.meanings, Costs::Proportional).unwrap_or_default();
+                let law = problem.fit_law(&terms).law;
+                let beliefs = Beliefs { noise, ..WHOLE };
+                Member::Detrended(Detrended::over(training, &configurations(), law, &beliefs))
+            }
         }
     };
     request.kinds.iter().map(&mut member).collect()

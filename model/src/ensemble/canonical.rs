@@ -107,7 +107,7 @@ impl Table {
     pub(crate) fn new(schema: Schema, points: Points, logs: &[f64], observed: Vec<bool>) -> Self {
         let mean_log = logs.iter().sum::<f64>() / logs.len() as f64;
         let logs = logs.iter().map(|log| libm::round((log - mean_log) * STEPS_PER_UNIT) / STEPS_PER_UNIT).collect();
-        Self { schema, training: Training { points, logs }, mean_log, observed }
+        Self { schema, training: Training::new(points, logs), mean_log, observed }
     }
 
     /// Distinct rows.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use foreglow_shared::map_of;
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::Points;
+use crate::dataset::{Points, Training};
 use crate::ensemble::blend::{Blend, Trial};
 use crate::ensemble::candidate::{Kind, Member, Request};
 use crate::ensemble::canonical::Table;
@@ -52,10 +52,10 @@ impl Fitted {
     }
 
     fn fit(&mut self, state: &State, shape: &Shape) -> Blend {
-        let State { table, extent, directions, .. } = state;
-        let kinds = candidate::kinds(extent, shape);
+        let State { table, extent, directions, meanings, noise, .. } = state;
+        let kinds = candidate::kinds(extent, shape, meanings);
         let ties = candidate::ties(extent, shape);
-        let request = |kinds, validates| Request { kinds, ties: &ties, directions, validates };
+        let request = |kinds, validates| Request { kinds, ties: &ties, directions, meanings, noise: *noise, validates };
         let trial = |fold: &Fold| {
             let fits = candidate::fit(&table.training.select(&fold.fit), &request(&kinds, true));
             let test = table.training.select(&fold.test);
@@ -64,6 +64,7 @@ impl Fitted {
                 predicted: fits.iter().map(|member| member.logs(&test.points)).collect(),
                 distances: extent.distances(table, &fold.fit, &fold.test),
                 fitted: fold.fit.len() as f64 / table.rows() as f64,
+                weights: test.weights,
                 logs: test.logs,
             }
         };
@@ -76,8 +77,9 @@ impl Fitted {
         }
         let error = |kind: &Kind| {
             let logs = self.members.get(&key(*kind, &ties)).map(|member| member.logs(&table.training.points));
-            let errors = logs.iter().flatten().zip(&table.training.logs).map(|(guess, log)| (guess - log).abs());
-            errors.sum::<f64>() / table.rows() as f64
+            let Training { logs: measured, weights, .. } = &table.training;
+            let errors = logs.iter().flatten().zip(measured).zip(weights);
+            errors.map(|((guess, log), weight)| weight * (guess - log).abs()).sum::<f64>() / weights.iter().sum::<f64>()
         };
         let fitted: Vec<f64> = kinds.iter().map(error).collect();
         let situation = Situation {

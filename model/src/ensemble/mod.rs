@@ -23,6 +23,7 @@ mod fitted;
 mod folds;
 pub(crate) mod outliers;
 mod permutation;
+mod robust;
 mod schema;
 mod shape;
 mod surface;
@@ -38,12 +39,13 @@ pub(crate) use crate::ensemble::errors::Margin;
 pub(crate) use crate::ensemble::explain::HeldOutRow;
 pub use crate::ensemble::explain::{Explanation, Part};
 use crate::ensemble::fitted::Fitted;
+use crate::ensemble::robust::Reliability;
 pub(crate) use crate::ensemble::schema::Schema;
 use crate::ensemble::shape::{Extent, Shape};
 use crate::ensemble::surface::Kept;
 pub(crate) use crate::ensemble::surface::{Along, Grid, Region, Surface};
 use crate::regression::Regression;
-use crate::{FitError, Interval, Prediction, Warning};
+use crate::{FitError, Interval, Meaning, Prediction, Warning};
 
 /// Nominal probability of an interval.
 const PROBABILITY: f64 = 0.9;
@@ -89,6 +91,10 @@ struct State {
     extent: Extent,
     /// One a numeric feature.
     directions: Vec<Option<Direction>>,
+    /// One a numeric feature.
+    meanings: Vec<Option<Meaning>>,
+    /// Standard deviation of the noise in ln t.
+    noise: f64,
     /// Numeric features that never vary apart.
     together: Vec<(usize, usize)>,
     /// Runs that do not belong to their repeats.
@@ -103,29 +109,31 @@ impl Ensemble {
     /// # Errors
     /// Every run is a lower bound.
     pub fn fit(dataset: &Dataset) -> Result<Self, FitError> {
-        Self::fit_directed(dataset, &[])
+        Self::fit_known(dataset, &[])
     }
 
-    /// Learns from runs where the direction of some features is known, by the name of the column.
+    /// Learns from runs where the meaning of some numeric features is known, by the name of the column.
     ///
     /// # Errors
     /// Every run is a lower bound.
-    pub fn fit_directed(dataset: &Dataset, known: &[(&str, Direction)]) -> Result<Self, FitError> {
+    pub fn fit_known(dataset: &Dataset, known: &[(&str, Meaning)]) -> Result<Self, FitError> {
         let schema = Schema::of(dataset.features());
         let all = groups(&schema, dataset);
         let disagreeing = caution::disagreeing_repeats(&schema, &all);
         let distinct = all.len();
         let groups = subsample(all);
         let subsampled_of = (groups.len() < distinct).then_some(distinct);
-        let directions: Vec<Option<Direction>> = schema
-            .numeric()
-            .map(|name| known.iter().find(|(column, _)| *column == name).map(|(_, direction)| *direction))
-            .collect();
-        let table =
+        let meaning = |name: &str| known.iter().find(|(column, _)| *column == name).map(|(_, meaning)| *meaning);
+        let meanings: Vec<Option<Meaning>> = schema.numeric().map(meaning).collect();
+        let directions: Vec<Option<Direction>> =
+            meanings.iter().map(|meaning| (*meaning == Some(Meaning::Work)).then_some(Direction::Rises)).collect();
+        let mut table =
             complete(&schema, &groups, &directions).ok_or(FitError::AllStopped { runs: dataset.secs().len() })?;
+        let Reliability { weights, noise } = robust::reliability(&table.training, &meanings);
+        table.training.weights = weights;
         let extent = Extent::of(&table);
         let together = caution::together(&extent, &table);
-        let state = State { table, extent, directions, together, disagreeing, subsampled_of };
+        let state = State { table, extent, directions, meanings, noise, together, disagreeing, subsampled_of };
         Ok(Self { state, fitted: Mutex::default(), kept: Mutex::default() })
     }
 

@@ -29,7 +29,7 @@ pub(super) fn table(rows: &[(&[f64], &[u32])], law: impl Fn(&[f64], &[u32]) -> f
         category: rows.iter().map(|(_, category)| category.to_vec()).collect(),
     };
     let logs = rows.iter().map(|(numeric, category)| libm::log(law(numeric, category))).collect();
-    Training { points, logs }
+    Training::new(points, logs)
 }
 
 /// Every pair of a number of executors and a size, without names.

@@ -26,7 +26,7 @@ fn sampled(rates: &[f64], seed: u64) -> Training {
             }
         }
     }
-    training
+    Training::new(training.points, training.logs)
 }
 
 fn job(x: &[f64]) -> f64 {
@@ -129,7 +129,7 @@ fn a_combination_of_names_may_differ_from_the_product_of_their_factors() {
 #[test]
 fn what_is_written_reads_back_as_the_same_function() {
     let points = Points { numeric: vec![vec![1.0], vec![2.0], vec![4.0]], category: vec![vec![0], vec![1], vec![1]] };
-    let training = Training { points, logs: vec![0.3, 0.1, 0.7] };
+    let training = Training::new(points, vec![0.3, 0.1, 0.7]);
     for fitted in fit(&training, &Prior::default()) {
         let read: Posynomial = serde_json::from_str(&serde_json::to_string(&fitted).unwrap()).unwrap();
         assert_eq!(read, fitted);
