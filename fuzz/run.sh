@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Fuzzes every target for SECS seconds each (300 unless told), from the corpus that is kept beside this file:
-#   fuzz/run.sh [SECS]
-# and takes into that corpus what reached more of the code than it does:
-#   fuzz/run.sh keep
-# The same binaries run under `cargo fuzz run TARGET` where cargo-fuzz and a nightly compiler are installed; here libFuzzer's
-# counters are asked of the stable compiler, without a sanitizer: safe Rust reports a mistake as a panic.
+# Fuzzes every target for SECS seconds each (300 by default), starting from the committed corpus:
+#     fuzz/run.sh [SECS]
+# Adds to the corpus what increased coverage:
+#     fuzz/run.sh keep
+# The same binaries run under `cargo fuzz run TARGET` with cargo-fuzz and a nightly compiler. This
+# script enables libFuzzer's counters with the stable compiler, without a sanitizer: in safe Rust,
+# errors surface as panics.
 set -euo pipefail
 cd "$(dirname "$0")"
 secs=${1:-300}
@@ -13,12 +14,12 @@ flags="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-leve
 flags+=" -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table"
 flags+=" -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1"
 host=$(rustc -vV | sed -n 's/^host: //p')
-# With a target named, build scripts and macros are compiled without the counters.
+# With an explicit target, build scripts and macros are compiled without the counters.
 RUSTFLAGS="$flags" cargo build --locked --release --target "$host" --target-dir "$target"
 mkdir -p "$target/found"
 for name in link samples event_log table; do
   binary=$target/$host/release/$name
-  # What is found goes to the first folder; what is committed is only read.
+  # New inputs go to the first folder; the committed corpus is only read.
   mkdir -p "$target/corpus/$name"
   if [ "$secs" = keep ]; then
     "$binary" -merge=1 -max_len=8192 "corpus/$name" "$target/corpus/$name"

@@ -1,4 +1,5 @@
-//! Builds the runner again when what it embeds was built anew: the planner, the driver of the Spark engine.
+//! Rebuilds the runner when the files that it embeds have changed: the planner and the Spark
+//! driver.
 
 use std::fs;
 use std::path::Path;
@@ -8,16 +9,16 @@ const EMBEDDED: [(&str, &str); 2] = [("PLANNER", "../target/planner"), ("SPARK",
 
 fn main() {
     for (name, folder) in EMBEDDED {
-        // Cargo takes a watched path that is missing for a change and would build the runner each time. Where the folder
-        // cannot be made, it does just that.
+        // Cargo treats a missing watched path as changed and would rebuild every time. If the
+        // folder cannot be created, it does so.
         let _ = fs::create_dir_all(folder);
         println!("cargo::rerun-if-changed={folder}");
-        // Files that are new or gone change this number, and with it the code that embeds them.
+        // Added and removed files change this number, and with it the code that embeds them.
         println!("cargo::rustc-env=FOREGLOW_{name}_STAMP={}", stamp(Path::new(folder)));
     }
 }
 
-/// A number that changes with the names, sizes and times of the files in a folder.
+/// Returns a hash of the names, sizes and modification times of the files in a folder.
 fn stamp(folder: &Path) -> u64 {
     use std::hash::{DefaultHasher, Hash as _, Hasher as _};
     let mut hasher = DefaultHasher::new();

@@ -1,14 +1,16 @@
-"""The CNNs on the processor: images per second of Foreglow and of PyTorch, fp32, with the same number of threads.
+"""Throughput of the CNNs on the processor: Foreglow against PyTorch, fp32, same number of threads.
 
     make bench-cnns
 
-Training is `foreglow run --mode training`: reading, decoding, the gradients, the step of the optimiser; T threads share each
-mini-batch. Inference is the forward passes alone (`foreglow executor --forward-passes`), T threads with a mini-batch each,
-as an executor of T cores works. PyTorch has its mini-batch in memory and T threads inside its operators
-(`torch.set_num_threads`), in eager mode, with `torch.inference_mode` where nothing is learned; both memory formats are tried and
-the better one is the peer. They take turns in every round. Writes target/bench/cnns.json.
+Training is `foreglow run --mode training`, which includes reading, decoding, gradients and the
+optimiser; T threads share each mini-batch. Inference is the forward passes alone (`foreglow
+executor --forward-passes`); each of T threads has a mini-batch of its own, as in an executor of T
+cores. PyTorch runs in eager mode on a mini-batch in memory, with T intra-op threads
+(`torch.set_num_threads`) and with `torch.inference_mode` for inference. The peer is the faster of
+its two memory formats. Both programs alternate within each round; the medians over the rounds are
+compared. Writes target/bench/cnns.json.
 
-ROUNDS, THREADS="1 2" and CASES="resnet50 …" choose less or more.
+The environment variables ROUNDS, THREADS="1 2" and CASES="resnet50 …" select what to run.
 """
 
 import json
@@ -28,10 +30,10 @@ FOLDER = ROOT / "target/bench"
 CACHE = FOLDER / "cnns-cache"
 ROUNDS = int(os.environ.get("ROUNDS", 7))
 THREADS = [int(threads) for threads in os.environ.get("THREADS", "1 2").split()]
-# CNN, side of the image, images at once, whether it learns, mini-batches of a round on each thread.
+# CNN, image side in pixels, mini-batch size, whether to train, mini-batches per round and thread.
 CASES = [("resnet18", 32, 64, True, 6), ("resnet50", 224, 8, False, 3), ("mobilenet_v2", 224, 8, False, 6)]
 CASES = [case for case in CASES if case[0] in os.environ.get("CASES", case[0]).split()]
-# Mini-batches of PyTorch before the clock starts.
+# PyTorch's mini-batches before the clock starts.
 WARM_UP = 3
 
 
@@ -104,7 +106,7 @@ def compare(model, px, batch, learns, count, threads):
 
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
-    # The images of the bare loop: drawn by a run, and read from its folder.
+    # Generates the images of the bare loop: a run writes them to the cache.
     drawn = ["run", "--model", "lenet5", "--images", "64", "--sampling-rate", "1", "--device", "cpu", "--cache-dir", str(CACHE)]
     subprocess.run([FOREGLOW, *drawn], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     entries = [compare(*case, threads) for case in CASES for threads in THREADS]

@@ -1,14 +1,14 @@
-"""Spark's event logs: how fast they are read, in how much memory, and how near the simulation is to what happened.
+"""Spark event logs: import speed, peak memory, and accuracy of the simulation.
 
     make bench-event-log
 
-The logs that are read are made of real lines, those of runner's committed log of Spark 3.5.9, with other numbers: jobs of
-2,000 tasks. Each is imported by the program as a user would. The rate is that of processor time, one core's: the program
-reads on one thread, and other programs of this machine do not count. The peer is a loop over the lines with Python's json,
-which is how people read these logs otherwise, in turns with Foreglow; the median of the rounds counts.
+The logs are generated from the lines of the committed log of Spark 3.5.9 with other numbers: jobs
+of 2,000 tasks. Each is imported with `foreglow import`. The rate is bytes by processor time, so
+that it does not depend on other load; the program reads with one thread. The peer is a loop over
+the lines with Python's json. Both alternate; the medians over the rounds are compared.
 
-The simulation is of the committed logs on the executors and cores that they ran on, against what they say.
-Writes target/bench/event-log.json.
+The simulation is compared with the measured times in the committed logs, on the configurations they
+ran on. Writes target/bench/event-log.json.
 """
 
 import json
@@ -28,12 +28,12 @@ FOLDER = ROOT / "target/bench"
 ROUNDS = int(os.environ.get("ROUNDS", 3))
 TASKS = 2000
 SIZES = {"10 MB": 10_000_000, "100 MB": 100_000_000, "1 GB": 1_000_000_000}
-# Simulated on their own configuration, with the run that is taken.
+# Logs to simulate on their own configuration, with the number of the run if there are several.
 SIMULATED = [("3.5-measured", 2), ("4.1-measured", 2), ("4.1-stages.zstd", 1), ("4.1-parallel.zstd", 1), ("4.1-short.zstd", 1)]
 
 
 def template(line, *fields):
-    """A line with places for the numbers of these fields, in this order, to fill in with %."""
+    """A %-template of a line, with placeholders for the numbers of these fields, in order."""
     line = line.replace(b"%", b"%%")
     for field in fields:
         line = re.sub(rf'("{field}":\[?)-?\d+'.encode(), rf"\1%({field})d".encode(), line)
@@ -41,15 +41,17 @@ def template(line, *fields):
 
 
 def write_log(path, size):
-    """A log of about so many bytes: the real one's beginning, then jobs of one stage whose tasks end in waves of four."""
+    """Writes a log of about `size` bytes: the real log's header, then jobs of one stage whose tasks
+    end in waves of four. Returns the number of jobs.
+    """
     lines = (LOGS / "3.5-measured").read_bytes().splitlines(keepends=True)
     kind = lambda line: line[10 : line.index(b'"', 10)].decode().removeprefix("SparkListener")
     first = next(index for index, line in enumerate(lines) if kind(line) == "JobStart")
-    # The executors came when the first job waited already.
+    # The executors registered after the submission of the first job.
     header, job = lines[:first] + [line for line in lines[first:] if kind(line) == "ExecutorAdded"], {}
     for line in lines[first:]:
         job[kind(line)] = line
-    # One run of all jobs, instead of a sample for each.
+    # Without the description, all jobs form one run instead of one sample each.
     start = job["JobStart"].replace(b'"spark.job.description":"foreglow measured",', b"")
     now = int(re.search(rb'"Submission Time":(\d+)', start)[1])
     stage = "Stage ID", "Stage IDs", "Number of Tasks", "Job ID", "Submission Time", "Completion Time"
@@ -77,7 +79,7 @@ def write_log(path, size):
 
 
 def measured(command):
-    """Processor time in seconds and peak memory in MiB of a command that ends well."""
+    """Processor time in seconds and peak memory in MiB of a command that must succeed."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     error = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)

@@ -1,11 +1,12 @@
-"""From a folder of JPEG files to normalised tensors: Foreglow against PyTorch's DataLoader, with the same number of workers.
+"""From a folder of JPEG files to normalised tensors: Foreglow against PyTorch's DataLoader.
 
     make bench-input
 
-Both decode, resize the shorter side with an antialiased bilinear filter, crop the middle, normalise with ImageNet's
-statistics, and hand over batches. The files are in the system's memory. They take turns in every round, so that a machine that
-is busy for a while slows both; the median of the rounds counts. What starts a process (Python's workers, Foreglow's
-program) lies outside the clock. Writes target/bench/input.json.
+Both decode, resize the shorter side with an antialiased bilinear filter, crop the centre, normalise
+with ImageNet's statistics, and produce batches, with the same number of workers. The files are in
+the page cache. Both alternate within each round, so that a temporary load slows both; the medians
+over the rounds are compared. Starting processes (Python's workers, Foreglow's program) is not
+timed. Writes target/bench/input.json.
 """
 
 import json
@@ -37,7 +38,7 @@ MEAN, DEVIATION = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 
 
 def drawn():
-    """The JPEG files of 128 px that Foreglow draws."""
+    """Generates Foreglow's synthetic JPEG files of 128 px and returns their paths."""
     cache = FOLDER / "input-cache"
     subprocess.run(
         [FOREGLOW, "read-test", "--without-cnn", "--cache-dir", cache, "--repeat", "1", "--cache", "on", "--format", "json"],
@@ -46,7 +47,9 @@ def drawn():
 
 
 def photos(small):
-    """Files of the size of ImageNet's, 500 × 375 px and about 100 KB: the drawn ones, enlarged, with a camera's noise."""
+    """Creates files of ImageNet's typical size, 500 × 375 px and about 100 KB, by enlarging the
+    synthetic images and adding noise.
+    """
     folder = FOLDER / "input-photos"
     random = np.random.default_rng(0)
     for number, path in enumerate(small[:IMAGES]):

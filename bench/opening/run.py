@@ -1,15 +1,16 @@
-"""How long a task of the page's thread takes while a link is opened and fitted, by the thread's own time and by the clock.
+"""Longest task of the page's main thread while a link is opened and fitted.
 
     make bench-opening
 
-Headless Chromium is started for each round, opens a link until its answer and every picture are there, and tells its trace, in which
-each task of a thread has its duration and the time that the thread worked in it. The clock also counts the wait for a processor, and the
-browser's start. The runs are the built-in example's. Pages that ask about so many configurations as were measured, about as many as are
-listed, and about far more take turns; each of the large ones as of one machine of two processors and as of a cluster, where every
-configuration is predicted by itself. A file of 4,032 runs, which no link holds, is opened in an empty page. Writes
-target/bench/opening.json.
+Each round starts headless Chromium, opens a link until its answer and all charts are complete, and
+reads the trace, which has the thread time and the wall time of every task. Wall time includes
+waiting for a processor and the browser's start-up. The runs are the built-in example's. The links
+ask about as many configurations as were measured, about as many as are listed, and about far more;
+the large ones both for a machine with two processors and for a cluster, where every configuration
+is predicted individually. In addition, a file of 4,032 runs, too many for a link, is opened on an
+empty page. All of these alternate. Writes target/bench/opening.json.
 
-ROUNDS and DRIVER choose others.
+The environment variables ROUNDS and DRIVER override the defaults.
 """
 
 import functools
@@ -31,15 +32,15 @@ FOREGLOW = os.environ.get("FOREGLOW", ROOT / "target/release/foreglow")
 DRIVER = os.environ.get("DRIVER", "chromedriver")
 ROUNDS = int(os.environ.get("ROUNDS", 3))
 EXAMPLE = ROOT / "web/assets/example.jsonl"
-# Which job of the example.
+# Number of the example's job (`--context`).
 CONTEXT = 3
-# So often each run of the job stands in a large file, with times that differ by some percent.
+# How often the large file repeats each run of the job, with times that vary by a few percent.
 REPEATS = 42
 SIZES = {"4,096": ["--executors", "1-64", "--cores", "1-64"], "102,400": ["--executors", "1-512", "--cores", "1-200"]}
 LIMIT_MS = 50.0
 PATIENCE_SECS = 30
 CATEGORIES = "toplevel,v8.wasm,disabled-by-default-v8.wasm.detailed"
-# The answer, and what is put on the page last.
+# Test ids of the answer and of the panel that is drawn last.
 COMPLETE = "return ['recommended-time', 'print'].every((id) => document.querySelector(`[data-testid=${id}]`))"
 
 
@@ -49,7 +50,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 def on_a_cluster(folder):
-    """The runs of the example as if a cluster had made them."""
+    """Writes the example's runs as if they came from a cluster."""
     lines = [json.loads(line) for line in EXAMPLE.read_text().splitlines()]
     path = Path(folder) / "cluster.jsonl"
     path.write_text("".join(json.dumps({**line, "engine": "spark"}) + "\n" for line in lines))
@@ -57,7 +58,7 @@ def on_a_cluster(folder):
 
 
 def many_runs(folder):
-    """The runs of the job as often as an operator has them after a year."""
+    """Writes a file with many repeats of the job's runs."""
     lines = [json.loads(line) for line in EXAMPLE.read_text().splitlines()]
     job = [line for line in lines if line["workload"] == lines[0]["workload"]]
     runs = []
@@ -71,14 +72,14 @@ def many_runs(folder):
 
 
 def fragment(samples, choice):
-    """What stands behind the address of the planner."""
+    """Returns the fragment of the link that `foreglow link` creates."""
     link = [FOREGLOW, "link", samples, "--context", CONTEXT, "--deadline", "20s", *choice]
     answer = subprocess.run(list(map(str, link)), check=True, capture_output=True, text=True)
     return re.search(r"#v1\S*", answer.stdout)[0]
 
 
 class Driver:
-    """A browser that chromedriver starts and that is traced."""
+    """A traced browser, driven by chromedriver."""
 
     def __init__(self, folder):
         with socket.socket() as free:
@@ -101,7 +102,7 @@ class Driver:
         self.process.terminate()
 
     def events(self):
-        """What was traced so far."""
+        """Returns the trace events collected so far."""
         messages = [json.loads(entry["message"])["message"] for entry in self.ask("se/log", {"type": "performance"})]
         return [message["params"] for message in messages if message["method"] == "Tracing.dataCollected"]
 
@@ -110,7 +111,7 @@ class Driver:
 
 
 def wait(is_there, what):
-    """Asks until something is there."""
+    """Polls until `is_there()` is true."""
     for _ in range(10 * PATIENCE_SECS):
         try:
             if is_there():
@@ -122,8 +123,9 @@ def wait(is_there, what):
 
 
 def tasks(address, file=None):
-    """Milliseconds of the thread and of the clock of every task of the page's main thread, until the last picture is there; of
-    what an address shows, or of a file that is opened there."""
+    """Thread time and wall time in milliseconds of each task of the page's main thread, until the
+    page at an address is complete, or a file that is opened there.
+    """
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         driver = Driver(folder)
         try:
@@ -139,7 +141,7 @@ def tasks(address, file=None):
     threads = {(event["pid"], event["tid"]) for event in events
                if event["name"] == "thread_name" and event["args"].get("name") == "CrRendererMain"}
     on_main = [event for event in events if (event["pid"], event["tid"]) in threads]
-    # Of the browser's own pages none has a module.
+    # Only the planner's process has wasm events; Chromium's own pages have none.
     page = {event["pid"] for event in on_main if "wasm" in event["name"]}
     found = [(event.get("tdur", 0) / 1000, event["dur"] / 1000) for event in on_main
              if event["pid"] in page and event["ph"] == "X" and event["name"].endswith("RunTask")]

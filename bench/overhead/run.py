@@ -1,13 +1,13 @@
-"""What Foreglow's own scheduling costs: a run at P = 32 against the bare loop of forward passes in one process.
+"""Overhead of Foreglow's scheduling: a run at P = 32 against a bare loop of forward passes.
 
     make bench-overhead
 
-Both send the same number of mini-batches through the same CNN on one thread that keeps to one processor. The run is `foreglow
-run`: an engine, an executor process, partitions of 32 images. Its own account says how long its thread read and decoded,
-which the bare loop does not, so that this is taken off; what is left over the loop is scheduling. The same account also
-says how long the thread had no partition at all, which other work of the machine disturbs less. They take turns in every
-round, so that a machine that is busy for a while slows both; the median of the rounds' ratios counts. Start-up lies outside
-both clocks. Writes target/bench/overhead.json.
+Both send the same number of mini-batches through the same CNN on one thread that is pinned to one
+processor. The run is `foreglow run`: an engine, an executor process, partitions of 32 images. The
+run reports the time its thread spent on reading and decoding, which the bare loop does not do; it
+is subtracted. The remaining difference is scheduling. The run also reports how long the thread had
+no partition, which is less sensitive to other load. Both alternate within each round; the median of
+the rounds' ratios is used. Start-up is not timed. Writes target/bench/overhead.json.
 """
 
 import json
@@ -22,7 +22,7 @@ FOREGLOW = os.environ.get("FOREGLOW", ROOT / "target/release/foreglow")
 FOLDER = ROOT / "target/bench"
 ROUNDS = int(os.environ.get("ROUNDS", 9))
 PARTITION = 32
-# CNN, side of the image, images at once, images of a round.
+# CNN, image side in pixels, mini-batch size, images per round.
 WORK = [("resnet18", 64, 8, 320), ("resnet18", 64, 32, 320), ("mobilenet_v2", 224, 8, 64)]
 
 

@@ -1,7 +1,8 @@
-"""Makes samples.csv: the published grid of samples, with noise.
+"""Generates samples.csv: the published grid of samples, with noise.
 
-3 executors at most by 2, 4, 6 and 8 cores, at the sampling rates 0.01 and 0.1 (to learn from) and 1 (to test on). The times are a
-start-up and work that scales with the images, by what executors and cores bring, and 2 % of noise.
+Up to 3 executors by 2, 4, 6 and 8 cores, at the sampling rates 0.01 and 0.1 (training) and 1
+(test). The times are a start-up plus work proportional to the images, scaled by executors and
+cores, with 2 % of noise.
 
 Run in this folder with Python 3 and numpy: python make_samples.py
 """

@@ -1,6 +1,6 @@
-"""Scenario 4-2 by scikit-learn: the whole published grid at every place, by GridSearchCV with leave-one-out.
+"""Scenario 4-2 with scikit-learn: GridSearchCV with leave-one-out over the whole published grid.
 
-python peer.py samples.csv JOBS -> JSON: seconds, MAPE on sampling rate 1, and what was chosen at each place.
+python peer.py samples.csv JOBS -> JSON: seconds, MAPE at sampling rate 1, and the chosen models.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A standalone cluster on the loopback address, and programs that are compiled for it."""
+"""A standalone cluster on the loopback address, and compilation of programs for it."""
 
 import contextlib
 import json
@@ -25,7 +25,7 @@ def free_port():
 
 
 def compiled(folder, source):
-    """The jar of a Java program of this folder that uses Foreglow's driver."""
+    """Compiles a Java program of this folder against Foreglow's driver and returns its jar."""
     classes = folder / "classes"
     classes.mkdir()
     path = f"{spark_home()}/jars/*:{DRIVER}"
@@ -36,7 +36,7 @@ def compiled(folder, source):
 
 
 class Cluster:
-    """A master, and a worker that believes in so many cores."""
+    """A master, and a worker that offers `cores` cores."""
 
     def __init__(self, folder, cores, memory="2g"):
         self.home = spark_home()
@@ -64,7 +64,7 @@ class Cluster:
         raise SystemExit("the cluster does not come up; run it again, and read what spark-class says")
 
     def submit(self, program, jar, properties, *arguments):
-        """What a program prints, once every other one has ended."""
+        """Runs a program once the cluster is idle, and returns its output."""
         self.wait()
         options = [word for property in properties for word in ("--conf", property)]
         command = [self.home / "bin/spark-submit", "--master", self.master, "--class", f"foreglow.{program}", "--jars", DRIVER,

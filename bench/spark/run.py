@@ -1,9 +1,9 @@
-"""What Foreglow adds to a Spark task: handing a partition to a warm executor, against the same job with a task that does nothing.
+"""Overhead per Spark task: handing a partition to a warm executor, against a no-op task.
 
     make bench-spark
 
-A standalone cluster on the loopback address, one executor of one core. The two jobs take turns in one application; the median
-of the rounds counts. Writes target/bench/spark.json.
+A standalone cluster on the loopback address with one executor of one core. The two jobs alternate
+in one application; the medians over the rounds are compared. Writes target/bench/spark.json.
 """
 
 import json
@@ -21,10 +21,10 @@ LIMIT_MS = 3.0
 
 
 def measure(folder):
-    """Milliseconds a task of each round: of the job that does nothing, and of the one through the executor."""
+    """Milliseconds per task of each round, for the no-op job and the job through the executor."""
     images = folder / "images"
     images.mkdir()
-    # One pixel: the executor warms up with it, and no partition holds it.
+    # One pixel, for the executor's warm-up; the partitions contain no image.
     (images / "1.png").write_bytes(bytes.fromhex(
         "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c49444154789c63f8ffff3f0005fe02fe0def46b8"
         "0000000049454e44ae426082"))

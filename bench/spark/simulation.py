@@ -1,14 +1,15 @@
-"""How near `foreglow simulate` is on other executors and cores than those of the log, against real runs there.
+"""Accuracy of `foreglow simulate` on configurations other than the log's, against real runs there.
 
     make bench-simulation
 
-A standalone cluster on the loopback address whose worker believes in eight cores. The tasks sleep instead of computing. The same
-application runs on every configuration, and every one of its event logs is asked for every other configuration. The peer divides the
-log's time evenly by the slots.
+A standalone cluster on the loopback address whose worker offers eight cores. The tasks sleep
+instead of computing. The same application runs on every configuration, and each of its event logs
+is simulated on every other configuration. The peer scales the log's time by the number of slots.
 
-Spark itself computes all the same: it starts and ends each task. What is simulated is the scheduling of the tasks, and not how they
-get in each other's way; so the configurations that have a processor for each slot are compared apart from the others, and of each
-run it is said how much longer its tasks took than the same ones elsewhere. Writes target/bench/simulation.json. Some four minutes.
+Spark's own work per task takes processor time, and the simulation models the scheduling of tasks
+but not contention between them. Configurations with a processor per slot are therefore reported
+apart from the others, and each run's slow-down of its tasks is printed. Writes
+target/bench/simulation.json. Takes about four minutes.
 """
 
 import json
@@ -26,12 +27,12 @@ PROCESSORS = len(os.sched_getaffinity(0))
 CONFIGURATIONS = [(1, 1), (1, 2), (2, 1), (2, 2), (3, 2), (4, 2)]
 # The runs of bench/spark/foreglow/Sleep.java.
 FORMS = ["one stage of 48 uneven tasks", "24 tasks, a shuffle, 8 tasks of which one is long", "4 jobs of 12 tasks, the driver between them"]
-# Compilers that work beside the tasks take the processors that these need to start and end.
+# Fewer JVM threads beside the tasks, which need processors to start and end.
 QUIET_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def make_logs(folder):
-    """The event log of each configuration."""
+    """Returns the path of each configuration's event log."""
     jar, logs = compiled(folder, "Sleep.java"), {}
     with Cluster(folder, cores=8, memory="8g") as cluster:
         for executors, cores in CONFIGURATIONS:
@@ -49,7 +50,7 @@ def make_logs(folder):
 
 
 def task_times(log):
-    """Milliseconds that each task of each run took: a list for each run, in the order of its stages and tasks."""
+    """Task times in milliseconds: a list per run, ordered by stage and task."""
     runs, of_stage = {}, {}
     for line in log.open():
         event = json.loads(line)
@@ -65,7 +66,7 @@ def task_times(log):
 
 
 def simulate(log, run):
-    """What the log says it took, and what it would have taken on each configuration, seconds."""
+    """Measured seconds of a log, and simulated seconds on each configuration."""
     most = [max(counts) for counts in zip(*CONFIGURATIONS)]
     command = [FOREGLOW, "simulate", log, "--run", str(run), "--executors", f"1-{most[0]}", "--cores", f"1-{most[1]}", "--format", "json"]
     answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
@@ -81,7 +82,7 @@ def slots(configuration):
 
 
 def compare(form, asked, longer):
-    """Prints the errors of a form, and gives the figures of each group of configurations."""
+    """Prints the errors of a form and returns the figures of each group of configurations."""
     print(f"\n{form}\nlog of   tasks longer by   measured   off by, simulated on " + "".join(f"{e} x {c:<6}" for e, c in CONFIGURATIONS))
     errors = {}
     for log, (measured, simulated) in asked.items():
@@ -111,7 +112,7 @@ def main():
         logs = make_logs(Path(folder))
         took = {configuration: task_times(log) for configuration, log in logs.items()}
         for run, form in enumerate(FORMS):
-            # The least that each task took anywhere.
+            # The shortest time of each task over all configurations.
             least = sum(map(min, zip(*(times[run] for times in took.values()))))
             longer = {configuration: (sum(times[run]) / least - 1) * 100 for configuration, times in took.items()}
             rows += compare(form, {configuration: simulate(log, run + 1) for configuration, log in logs.items()}, longer)

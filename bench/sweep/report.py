@@ -1,9 +1,10 @@
-"""What becomes of the sweep's samples: the planner's built-in example, and the tables of docs/accuracy.md.
+"""Turns the sweep's samples into the planner's example and the tables of docs/accuracy.md.
 
     python3 bench/sweep/report.py FOLDER
 
-Writes FOLDER/example.jsonl and FOLDER/tables.md, from the samples NAME.jsonl of each job and from NAME.json, what `foreglow evaluate`
-says of them. The example has what the planner reads of each sample, and times of five digits: half of its bytes when it travels.
+Writes FOLDER/example.jsonl and FOLDER/tables.md from each job's samples NAME.jsonl and from
+NAME.json, the output of `foreglow evaluate`. The example keeps only what the planner reads and five
+digits of each time, which halves its compressed size.
 """
 
 import json
@@ -21,7 +22,7 @@ JOBS = {
 KEPT = ["schema", "id", "workload", "configuration", "sampling_rate", "outcome", "completion_time_secs", "startup_secs", "engine",
         "runner_version", "host", "started_at", "peak_memory_mib"]
 PREDICTORS = {"foreglow": "`foreglow`", "linear-scaling": "linear scaling", "ernest": "Ernest"}
-# Times the noise: what predictions of the whole job are to be within.
+# The goal for the error of whole-job predictions, as a multiple of the noise.
 GOAL = 1.5
 
 
@@ -30,7 +31,7 @@ def digits(number, count):
 
 
 def brief(sample):
-    """A sample as the example has it."""
+    """Formats a sample for the example."""
     kept = {name: sample[name] for name in KEPT if name in sample}
     kept["completion_time_secs"] = digits(kept["completion_time_secs"], 5)
     kept["startup_secs"] = digits(kept["startup_secs"], 3)
@@ -39,7 +40,7 @@ def brief(sample):
 
 
 def of_whole_jobs(samples):
-    """The times on each configuration, seconds."""
+    """Times of the whole job on each configuration, seconds."""
     times = {}
     for sample in samples:
         if sample["sampling_rate"] == 1:
@@ -49,7 +50,7 @@ def of_whole_jobs(samples):
 
 
 def noise(times):
-    """Standard deviation by mean of each configuration's times, the root of their mean square, percent."""
+    """Root mean square of the configurations' coefficients of variation, percent."""
     shares = [statistics.stdev(secs) / statistics.mean(secs) for secs in times.values()]
     return 100 * math.sqrt(statistics.mean(share * share for share in shares))
 

@@ -1,27 +1,31 @@
 #!/bin/sh
-# Measures the planner's built-in example: ResNet-18 and MobileNet-v2, inference and training, E and C of 1 and 2, on 1 %, 10 %
-# and all of the images, on an otherwise idle machine (half an hour on 2 cores).
+# Measures the planner's built-in example: ResNet-18 and MobileNet-v2, inference and training, E and
+# C of 1 and 2, on 1 %, 10 % and all of the images. Takes half an hour on an otherwise idle machine
+# with 2 cores.
 #
 #     make sweep            # or: bench/sweep/run.sh FOLDER
 #
-# A file of samples for each job, all of them in samples.jsonl, what `foreglow evaluate` says of each job beside it, and of all of
-# them the tables of docs/accuracy.md (tables.md) and the planner's example (example.jsonl, to be laid into web/assets).
-# Interrupted, it goes on where it stopped. The sizes: a whole job takes half a minute or so on one core, and its hundredth part still has a
-# partition for each of the four slots, or to train a whole mini-batch for each of two executors; IMAGES=3200 on a slower machine.
+# Writes one file of samples per job, all of them in samples.jsonl, the output of `foreglow
+# evaluate` per job, the tables of docs/accuracy.md (tables.md), and the planner's example
+# (example.jsonl, to be copied to web/assets). An interrupted sweep resumes where it stopped. The
+# sizes are chosen so that a whole job takes about half a minute on one core, and 1 % of it still
+# has a partition for each of the four slots, or a whole mini-batch for each of two training
+# executors. Set IMAGES=3200 on a slower machine.
 set -eu
 out=${1:-target/sweep}
 foreglow=${FOREGLOW:-target/release/foreglow}
 images=${IMAGES:-6400}
 mkdir -p "$out"
 
-# measure NAME ARGUMENT…: 1 % of the images twelve times, 10 % nine times, all of them three times, in three rounds through all
-# sampling rates: a machine that becomes slower meets all of them, and what disturbs a short run is made up for by more of them.
+# measure NAME ARGUMENT…: 1 % of the images twelve times, 10 % nine times, and all of them three
+# times, in three rounds over all sampling rates, so that a slow-down of the machine affects all of
+# them. Short runs have more repeats because they are noisier.
 measure() {
   name=$1
   shift
   for round in 1 2 3; do
     for rates in "0.01 --repeat $((4 * round))" "0.1 --repeat $((3 * round))" "1 --repeat $round"; do
-      # $rates is an option's value and another option on purpose.
+      # $rates is the option's value followed by another option.
       # shellcheck disable=SC2086
       "$foreglow" collect "$@" --executors 1,2 --cores 1,2 --device cpu --sampling-rate $rates ${DRY_RUN:+--dry-run} \
         --output "$out/$name.jsonl"

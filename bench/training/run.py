@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What distributing the training costs in accuracy, as the BigDL study asks (Matteussi et al.): LeNet-5 on drawn digits with
-1, 2 and 4 executors, the same epochs and the same mini-batch for each executor, side by side.
+"""Accuracy lost by distributed training: LeNet-5 on synthetic digits with 1, 2 and 4 executors.
 
     make bench-training
 
-Each figure is the mean of as many seeds as SEEDS says. Prints a table and writes target/bench/training.json.
+The comparison follows the BigDL study (Matteussi et al.): the same number of epochs, and the same
+mini-batch size per executor. Each figure is the mean over SEEDS seeds. Prints a table and writes
+target/bench/training.json.
 """
 
 import json
@@ -45,7 +46,7 @@ def show(row: list[str]) -> None:
 
 def main() -> None:
     rows = []
-    # One executor averages with nobody: every way is the same run.
+    # With one executor there is no averaging, so that all strategies are the same run.
     alone = samples(next(iter(STRATEGIES.values())), 1)
     show(["averaged", *[f"E = {executors}" for executors in EXECUTORS], "4 against 1", "waiting and averaging, E = 4"])
     for name, strategy in STRATEGIES.items():

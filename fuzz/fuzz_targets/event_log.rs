@@ -1,4 +1,5 @@
-//! Event logs: any bytes, in pieces of any size, are read or refused, and a run of them is a sample that passes its check.
+//! Event logs: any bytes, in chunks of any size, are parsed or rejected, and every resulting sample
+//! is valid.
 #![no_main]
 
 use foreglow_shared::event_log::{EventLogReader, Labels};

@@ -1,6 +1,6 @@
-//! Links: any text opens or is refused, and what opens is written as a link that opens to the same.
+//! Links: any text is parsed or rejected, and a parsed link round-trips.
 //!
-//! Few random texts pass the checksum of a link, so that the input is also taken as what the payload unpacks to.
+//! Random texts rarely pass a link's checksum, so the input is also used as the unpacked payload.
 #![no_main]
 
 use foreglow_shared::{FRAGMENT_PREFIX, SHORT_PREFIX, ShortLink, View};
@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(text) = std::str::from_utf8(bytes) {
         check(text);
-        // As a value of a link.
+        // The input as the payload of a link.
         if let Ok(view) = serde_json::from_str::<View>(text) {
             check(&view.to_fragment());
         }

@@ -1,4 +1,4 @@
-//! Tables of other tools: any bytes become runs that a link may carry, or are refused.
+//! Tables of other tools: any bytes are rejected or converted into valid runs.
 #![no_main]
 
 use foreglow_shared::{Field, ForeignTable, Mapping, Place};

@@ -1,21 +1,21 @@
-//! Predictions of many configurations at one sampling rate, each of them made once.
+//! Predictions of many configurations at one sampling rate, with a cache.
 
 use crate::{Prediction, Predictor, Setting, Warning};
 
-/// Executors and cores of each.
+/// Executors and cores per executor.
 type Configuration = (u32, u32);
-/// A configuration with its time, seconds; `None` where no time is known.
+/// A configuration with its predicted time, seconds; `None` if no time is known.
 type Fastest = Option<(Configuration, f64)>;
 
-/// A predictor at one sampling rate. What many configurations have in common is predicted once: those for which a machine
-/// has too few processors take as long as the fastest that it has them for.
+/// A predictor at one sampling rate that caches what configurations share: all oversubscribed ones
+/// take as long as the fastest that fits the machine's processors.
 pub(crate) struct AtRate<'a> {
     predictor: &'a Predictor,
     sampling_rate: f64,
-    /// As if a machine had processors for all, by configuration.
+    /// Predictions without a limit on processors, sorted by configuration.
     unlimited: Vec<(Configuration, Prediction)>,
-    /// By the cores that are asked, no more than were measured: the fastest that fits of the first number of executors, of
-    /// the first two, and so on.
+    /// For each number of cores, capped at the measured range: the fastest fitting configuration of
+    /// the first competing number of executors, of the first two, and so on.
     fastest: Vec<(u32, Vec<Fastest>)>,
 }
 
@@ -24,7 +24,7 @@ impl<'a> AtRate<'a> {
         Self { predictor, sampling_rate, unlimited: Vec::new(), fastest: Vec::new() }
     }
 
-    /// What [`Predictor::predict`] says of the configuration.
+    /// Predicts a configuration, like [`Predictor::predict`].
     pub(crate) fn predict(&mut self, executors: u32, cores_per_executor: u32) -> Prediction {
         let setting = self.setting((executors, cores_per_executor));
         if !setting.is_possible() {
@@ -40,9 +40,10 @@ impl<'a> AtRate<'a> {
         prediction
     }
 
-    /// Where a machine has too few processors for a configuration, the fastest of the measured range that it has them for
-    /// and that has at most as many executors and cores. Of each number of executors the fewest cores compete and the most
-    /// that fit; of a job that trains only the most executors.
+    /// Returns the configuration that is predicted in place of an oversubscribed one: the fastest
+    /// in the measured range that fits the processors and has at most as many executors and cores.
+    /// For each number of executors, only the fewest cores and the most that fit are compared.
+    /// Training uses only the largest number of executors.
     pub(crate) fn fitting(&mut self, executors: u32, cores_per_executor: u32) -> Option<Configuration> {
         let setting = self.setting((executors, cores_per_executor));
         let capacity = self.predictor.capacity.filter(|capacity| capacity.is_exceeded_by(setting))?;
@@ -65,7 +66,7 @@ impl<'a> AtRate<'a> {
         self.fastest[place].1[last].map(|(fastest, _)| fastest)
     }
 
-    /// The fastest of so many executors, with its time.
+    /// Returns the fastest fitting configuration with this number of executors.
     fn fastest_of(&mut self, executors: u32, cores: u32) -> Fastest {
         let capacity = self.predictor.capacity?;
         capacity.cores(&self.predictor.range, executors, cores).fold(None, |fastest, cores| {
@@ -92,7 +93,7 @@ impl<'a> AtRate<'a> {
     }
 }
 
-/// The first of two where the second is not faster.
+/// Returns the faster one, and the first of equals.
 fn quicker(first: Fastest, second: Fastest) -> Fastest {
     match (first, second) {
         (Some(first), Some(second)) if first.1.total_cmp(&second.1).is_le() => Some(first),

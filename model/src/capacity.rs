@@ -1,11 +1,13 @@
-//! What a machine can hold: task threads beyond its processors speed nothing up.
+//! Limit of a machine's processors: oversubscribed configurations do not get faster.
 //!
-//! The local engine runs all executors on one machine. A task thread computes without waiting, so that N hardware threads
-//! run at most N task threads at a time, and E·C > N of them take turns: the whole is no faster than the fastest
-//! configuration that fits. Where a job trains, its executors wait for each other's averages however many threads they
-//! have, so that only configurations of as many executors count. A line in 1/E and 1/C knows nothing of that and promises
-//! time that is not there; nor can it learn from runs beyond the limit, where an executor more brings nothing, without
-//! bending where an executor more does bring something.
+//! The local engine runs all executors on one machine. Task threads never wait, so N hardware
+//! threads run at most N tasks at a time. A configuration with E·C > N is oversubscribed: it is no
+//! faster than the fastest one that fits. Training is an exception: the executors wait for each
+//! other when they average, so only configurations with the same number of executors are
+//! comparable.
+//!
+//! A regression in 1/E and 1/C does not know this limit and would predict a speed-up beyond it. Nor
+//! should it learn from oversubscribed runs, which would bend its fit below the limit.
 
 use foreglow_shared::{Context, Engine, Mode};
 use serde::{Deserialize, Serialize};
@@ -13,40 +15,42 @@ use serde::{Deserialize, Serialize};
 use crate::Setting;
 use crate::range::Range;
 
-/// Numbers of executors to look through at most; no machine has more processors.
+/// Limit on the numbers of executors to compare; no machine has more processors.
 const MAX_EXECUTORS: u32 = 1 << 16;
 
-/// Hardware threads that all executors share.
+/// Hardware threads shared by all executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Capacity {
     pub(crate) processors: u32,
-    /// Whether fewer executors are another job: they average less.
+    /// Whether the executors average gradients or parameters: fewer of them then do a different
+    /// job.
     pub(crate) averages: bool,
 }
 
 impl Capacity {
-    /// The limit of a context; `None` on a cluster, or where the number of processors is unknown.
+    /// Returns the limit of a context; `None` on a cluster, or if the number of processors is
+    /// unknown.
     pub(crate) fn of(context: &Context) -> Option<Self> {
         let processors = context.host.processors.filter(|count| *count > 0)?;
         let averages = context.workload.mode == Mode::Training;
         (context.engine == Engine::Local).then_some(Self { processors, averages })
     }
 
-    /// Whether a configuration has more task threads than there are processors.
+    /// Whether the setting is oversubscribed.
     pub(crate) fn is_exceeded_by(self, setting: Setting) -> bool {
         setting.slots() > self.processors
     }
 
-    /// Whether something of the measured range takes the place of such a configuration: has at most as many executors and
-    /// cores, and fits.
+    /// Whether the measured range has a configuration that can replace an oversubscribed one: with
+    /// at most as many executors and cores, and within the limit.
     pub(crate) fn has_fitting(self, range: &Range, setting: Setting) -> bool {
         self.numbers_of_executors(range, setting.executors)
             .next()
             .is_some_and(|executors| self.cores(range, executors, setting.cores_per_executor).next().is_some())
     }
 
-    /// The numbers of executors that compete to take the place of a configuration, ascending: the measured ones up to its
-    /// own, and of a job that trains the last of these alone.
+    /// Returns the numbers of executors that may replace an oversubscribed configuration,
+    /// ascending: the measured ones up to its own. For training, only the last of these.
     pub(crate) fn numbers_of_executors(self, range: &Range, executors: u32) -> std::ops::Range<u32> {
         let most = range.executors.1.min(executors).min(self.processors);
         let fewest = if self.averages { most } else { 1 };
@@ -54,7 +58,8 @@ impl Capacity {
         first..most.saturating_add(1).min(first.saturating_add(MAX_EXECUTORS))
     }
 
-    /// Of a number of executors the cores that compete: the fewest measured, and the most that fit and are asked.
+    /// Returns the numbers of cores to compare for a number of executors: the fewest measured, and
+    /// the most that fit and do not exceed `asked`.
     pub(crate) fn cores(self, range: &Range, executors: u32, asked: u32) -> impl Iterator<Item = u32> + use<> {
         let (fewest, most) = (range.cores.0, range.cores.1.min(asked).min(self.processors / executors));
         (most > fewest).then_some(fewest).into_iter().chain((most >= fewest).then_some(most))

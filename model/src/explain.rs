@@ -1,4 +1,4 @@
-//! What stands behind the answers of a predictor: parts, weights, held-out runs, and a grid of times at once.
+//! Explanations of a predictor's answers: parts, weights, held-out runs, and times of a whole grid.
 
 use foreglow_shared::Context;
 
@@ -6,37 +6,43 @@ use crate::capacity::Capacity;
 use crate::ensemble::HeldOutRow;
 use crate::{Explanation, Feature, Predictor, Setting};
 
-/// A setting whose measured time was held out.
+/// A setting that was held out, with its measured and predicted time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HeldOut {
-    /// The setting of the runs.
+    /// The setting.
     pub setting: Setting,
-    /// Their median completion time, seconds.
+    /// Median of the measured completion times, seconds.
     pub measured_secs: f64,
-    /// What a fit without them predicts, seconds.
+    /// Prediction of a fit without these runs, seconds.
     pub predicted_secs: f64,
 }
 
 impl Predictor {
-    /// How [`Predictor::predict`] comes to its answer; `None` where the samples cannot say. Where a machine has too few
-    /// processors for a setting, the second part is the setting that is predicted in its place.
+    /// Explains how [`Predictor::predict`] computes its answer; `None` if there is no prediction.
+    /// The second part is the setting that is predicted instead if the machine has too few
+    /// processors for the requested one.
     ///
     /// ```
     /// # use foreglow_model::{Predictor, Setting};
     /// # use foreglow_shared::{Context, Observation};
-    /// # let context: Context = serde_json::from_str(r#"{"workload":{"model":"lenet5","mode":"inference","image_px":28,
-    /// # "images":1000,"epochs":1,"batch_size":8},"engine":"local","host":{}}"#).unwrap();
+    /// # let context: Context = serde_json::from_str(r#"{"workload":{"model":"lenet5",
+    /// # "mode":"inference","image_px":28,"images":1000,"epochs":1,"batch_size":8},
+    /// # "engine":"local","host":{}}"#).unwrap();
     /// # let observations: Vec<Observation> = serde_json::from_str(
-    /// #     "[[1,1,1024,8,0.01,2.0,null],[1,1,1024,8,0.1,11.0,null],[2,1,1024,8,0.01,1.0,null],[2,1,1024,8,0.1,5.5,null]]",
+    /// # "[[1,1,1024,8,0.01,2.0,null],[1,1,1024,8,0.1,11.0,null],
+    /// # [2,1,1024,8,0.01,1.0,null],[2,1,1024,8,0.1,5.5,null]]",
     /// # ).unwrap();
     /// let predictor = Predictor::fit(&context, &observations).unwrap();
     /// let whole = Setting { executors: 2, cores_per_executor: 1, sampling_rate: 1.0 };
     /// let (explanation, instead) = predictor.explain(whole).unwrap();
-    /// assert_eq!((explanation.fitted, explanation.beyond.as_slice()), (4, ["sampling rate".to_owned()].as_slice()));
+    /// assert_eq!(explanation.fitted, 4);
+    /// assert_eq!(explanation.beyond, ["sampling rate"]);
     /// let weights: f64 = explanation.parts.iter().map(|part| part.weight).sum();
     /// assert!((weights - 1.0).abs() < 1e-12);
+    /// // The prediction is the weighted geometric mean of the parts.
     /// let log: f64 = explanation.parts.iter().map(|part| part.weight * part.secs.ln()).sum();
-    /// assert!((log.exp() / predictor.predict(whole).completion_time_secs.unwrap() - 1.0).abs() < 1e-9);
+    /// let predicted = predictor.predict(whole).completion_time_secs.unwrap();
+    /// assert!((log.exp() / predicted - 1.0).abs() < 1e-9);
     /// assert_eq!(instead, None);
     /// ```
     pub fn explain(&self, setting: Setting) -> Option<(Explanation, Option<Setting>)> {
@@ -49,7 +55,7 @@ impl Predictor {
         Some((self.ensemble.explain(&questions).ok()??, instead))
     }
 
-    /// Every setting that was held out to judge predictions inside what was measured.
+    /// Returns every setting that was held out to estimate the error within the measured range.
     pub fn held_out(&self) -> Vec<HeldOut> {
         let row = |row: HeldOutRow| {
             Some(HeldOut {
@@ -61,9 +67,12 @@ impl Predictor {
         self.ensemble.held_out().into_iter().filter_map(row).collect()
     }
 
-    /// The completion times of the whole job, seconds, one row a number of executors and one column a number of cores, each
-    /// ascending and 1 or more; `None` of one that the samples cannot say. It is [`Predictor::predict`] of each but for the
-    /// rounding of its sums, and much faster where the predictor knows a whole grid at once.
+    /// Returns the completion times of the whole job, seconds: one row per number of executors, one
+    /// column per number of cores. Both lists must be ascending and at least 1; unknown times are
+    /// `None`.
+    ///
+    /// The times equal [`Predictor::predict`] up to rounding, and are computed much faster if the
+    /// predictor can evaluate a whole grid at once.
     pub fn times(&self, executors: &[u32], cores: &[u32]) -> Vec<Vec<Option<f64>>> {
         let mut whole_job = self.at_rate(1.0);
         let mut times = vec![vec![None; cores.len()]; executors.len()];
@@ -89,23 +98,24 @@ impl Predictor {
     }
 }
 
-/// Processors that all executors of a job share; `None` where each has its own, or their number is unknown.
+/// Returns the number of processors that all executors of a job share; `None` if every executor has
+/// its own machine or the number is unknown.
 pub fn shared_processors(context: &Context) -> Option<u32> {
     Capacity::of(context).map(|capacity| capacity.processors)
 }
 
-/// How a time follows from that of the smallest configuration, by a factor for each resource: t(E, C) = t(1, 1) ·
-/// t(E, 1)/t(1, 1) · t(E, C)/t(E, 1), all of the whole job.
+/// Factors of a completion time relative to the smallest configuration, one per resource: t(E, C) =
+/// t(1, 1) · t(E, 1)/t(1, 1) · t(E, C)/t(E, 1), for the whole job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factors {
-    /// Completion time on one executor of one core, seconds.
+    /// Completion time on one executor with one core, seconds.
     pub smallest_secs: f64,
-    /// The factors, in the order in which they multiply.
+    /// The factors, in the order of the product.
     pub factors: [(Feature, f64); 2],
 }
 
 impl Predictor {
-    /// The factors of a time; `None` where one of the times is unknown.
+    /// Returns the factors of a predicted time; `None` if one of the times is unknown.
     pub fn factors(&self, executors: u32, cores_per_executor: u32) -> Option<Factors> {
         let secs = |executors: u32, cores_per_executor: u32| {
             self.predict(Setting { executors, cores_per_executor, sampling_rate: 1.0 }).completion_time_secs

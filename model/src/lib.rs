@@ -1,17 +1,19 @@
-//! The mathematics of Foreglow: from a few short runs to the completion time, and the money, of every configuration.
+//! Foreglow's mathematics: predicts the completion time and cost of every configuration from a few
+//! short runs.
 //!
-//! [`Predictor::fit`] learns from [`Observation`](foreglow_shared::Observation)s that share one
-//! [`Context`](foreglow_shared::Context); [`Predictor::predict`] answers for any [`Setting`]; [`Ensemble`] does the same
-//! for any table of runs, a [`Dataset`]; [`decide`] weighs every
-//! configuration of a [`Question`](foreglow_shared::Question); [`scenario_table`] says how accurate the published
-//! scenarios are on what was measured.
+//! [`Predictor::fit`] learns from [`Observation`](foreglow_shared::Observation)s of one
+//! [`Context`](foreglow_shared::Context), and [`Predictor::predict`] answers for any [`Setting`].
+//! [`Ensemble`] does the same for any table of runs, a [`Dataset`]. [`decide`] compares all
+//! configurations of a [`Question`](foreglow_shared::Question). [`scenario_table`] evaluates the
+//! published scenarios on measured runs.
 //!
-//! Source, where no other is named: Myung and Yu, "Performance Prediction for Convolutional Neural Network on Spark
-//! Cluster", Electronics 9(9):1340, 2020 ("the paper" below).
+//! Where no other source is named: Myung and Yu, "Performance Prediction for Convolutional Neural
+//! Network on Spark Cluster", Electronics 9(9):1340, 2020 ("the paper" below).
 //!
-//! This crate must never read a file, a clock or a source of randomness. It calculates with `+ − × ÷ √`, which IEEE 754
-//! fixes to the last digit, and takes exponentials and logarithms from `libm`, which is made of these: the same
-//! observations, in any order, give the same bytes natively and in the browser.
+//! This crate must never read a file, a clock or a source of randomness. It uses `+ − × ÷ √`, which
+//! IEEE 754 defines to the last digit, and exponentials and logarithms from `libm`, which uses only
+//! these. The same observations, in any order, therefore give the same bytes natively and in the
+//! browser.
 
 mod advise;
 mod at_rate;

@@ -1,17 +1,19 @@
-//! The straight line through points, for telling how much one thing goes with another.
+//! Simple linear regression.
 
-/// `y ≈ intercept + slope · x`, by ordinary least squares, with Pearson's correlation coefficient.
+/// The line y ≈ intercept + slope · x, by ordinary least squares, with Pearson's correlation
+/// coefficient.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
-    /// Units of y for each unit of x.
+    /// Slope, in units of y per unit of x.
     pub slope: f64,
-    /// Units of y.
+    /// Intercept, in units of y.
     pub intercept: f64,
-    /// From −1 to 1; its square is the share of y's variance that x explains.
+    /// Correlation coefficient, from −1 to 1; its square is the share of y's variance that x
+    /// explains.
     pub r: f64,
 }
 
-/// The line through the points `(x, y)`; `None` where all x or all y are equal, so that no line is better than another.
+/// Fits the line through the points `(x, y)`; `None` if all x or all y are equal.
 ///
 /// ```
 /// let line = foreglow_model::line_through(&[(1.0, 3.0), (2.0, 5.0), (3.0, 7.0)]).unwrap();
@@ -41,9 +43,10 @@ pub fn line_through(points: &[(f64, f64)]) -> Option<Line> {
 mod tests {
     use super::*;
 
-    /// Anscombe's first data set (The American Statistician 27:17, 1973): y = 3.00 + 0.500 x, r = 0.816.
+    /// Anscombe's first data set (The American Statistician 27:17, 1973): y = 3.00 + 0.500 x, r =
+    /// 0.816.
     #[test]
-    fn a_published_line_is_found() {
+    fn a_published_regression_is_reproduced() {
         let x = [10.0, 8.0, 13.0, 9.0, 11.0, 14.0, 6.0, 4.0, 12.0, 7.0, 5.0];
         let y = [8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68];
         let points: Vec<_> = x.into_iter().zip(y).collect();
@@ -53,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_varies_there_is_no_line() {
+    fn without_variation_there_is_no_line() {
         assert_eq!(line_through(&[]), None);
         assert_eq!(line_through(&[(1.0, 2.0)]), None);
         assert_eq!(line_through(&[(1.0, 2.0), (1.0, 3.0)]), None);

@@ -1,14 +1,15 @@
-//! How far predictions are from what was measured.
+//! Error measures of predictions.
 
 use crate::MetricError;
 
-/// Mean absolute percentage error, 100/N · Σ|t − t̂|/t, in percent (the paper, §5.5). Accuracy is 100 − MAPE.
+/// Returns the mean absolute percentage error, 100/N · Σ|t − t̂|/t, in percent (the paper, §5.5).
+/// Accuracy is 100 − MAPE.
 ///
-/// `actual` and `predicted` are completion times in one unit, one prediction for each measured time.
+/// `actual` and `predicted` are completion times in the same unit and order.
 ///
 /// # Errors
-/// Nothing to compare, lists of different lengths, a measured time that is not above 0, or a prediction that is not
-/// finite.
+/// [`MetricError`]: the lists are empty or differ in length, a measured time is not above 0, or a
+/// prediction is not finite.
 ///
 /// ```
 /// assert_eq!(foreglow_model::mape(&[100.0, 200.0], &[90.0, 200.0]), Ok(5.0));
@@ -26,7 +27,7 @@ pub fn mape(actual: &[f64], predicted: &[f64]) -> Result<f64, MetricError> {
     if let Some(time) = predicted.iter().find(|time| !time.is_finite()) {
         return Err(MetricError::Predicted(*time));
     }
-    // Summed in ascending order, so that the order of the rows changes no digit.
+    // Sums in ascending order, so that the order of the rows does not change the result.
     let mut errors: Vec<f64> = actual.iter().zip(predicted).map(|(t, p)| (t - p).abs() / t).collect();
     errors.sort_by(f64::total_cmp);
     Ok(100.0 * errors.iter().sum::<f64>() / actual.len() as f64)

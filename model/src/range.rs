@@ -1,10 +1,10 @@
-//! The configurations that were measured.
+//! The range of measured configurations.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Setting;
 
-/// Fewest and most executors and cores.
+/// Smallest and largest measured numbers of executors and of cores per executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Range {
     pub(crate) executors: (u32, u32),
@@ -12,7 +12,7 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// The range of settings; `None` of no setting.
+    /// Returns the range of the settings; `None` if there are none.
     pub(crate) fn of(settings: impl IntoIterator<Item = Setting>) -> Option<Self> {
         let one = |setting: Setting| Self {
             executors: (setting.executors, setting.executors),

@@ -1,23 +1,23 @@
-//! More images never take less time: predictions made to rise with the sampling rate.
+//! Makes predictions monotone in the sampling rate: more images never take less time.
 
 use serde::{Deserialize, Serialize};
 
-/// Places a decade at which predictions are asked for, beside the measured rates.
+/// Grid points per decade of the sampling rate, in addition to the measured rates.
 const PLACES_PER_DECADE: f64 = 4.0;
-/// Measured rates that are places, at most.
+/// Limit on the measured rates among the grid points.
 const MOST_MEASURED: usize = 12;
-/// Places nearer than this factor are one.
+/// Grid points closer than this factor are merged.
 const SAME: f64 = 1.05;
 
-/// Sampling rates at which predictions are asked for; in between they are a line in logarithms.
+/// Grid of sampling rates; predictions in between are interpolated linearly in logarithms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Rates {
-    /// Ascending; the last is 1. Empty where the sampling rate never varied.
+    /// Ascending, ending with 1; empty if all runs have the same sampling rate.
     places: Vec<f64>,
 }
 
 impl Rates {
-    /// Places between the smallest measured rate and 1.
+    /// Creates the grid from the smallest measured rate to 1.
     pub(crate) fn of(rates: impl Iterator<Item = f64>) -> Self {
         let mut measured: Vec<f64> = rates.collect();
         measured.sort_by(f64::total_cmp);
@@ -41,19 +41,21 @@ impl Rates {
         Self { places }
     }
 
-    /// The places that a prediction at a rate depends on: the last one up to it and all above. None where the rate is 1,
-    /// the last place.
+    /// Returns the grid points that a prediction at `rate` depends on: the last one not above it
+    /// and all larger ones. Empty at rate 1, which needs no correction.
     pub(crate) fn places(&self, rate: f64) -> Vec<f64> {
         if rate >= 1.0 || self.places.is_empty() {
             return Vec::new();
         }
         let above = self.places.partition_point(|place| *place <= rate);
-        // Below the first place the line between the first two goes on.
+        // Below the first point, the line through the first two is extrapolated.
         self.places[above.saturating_sub(1)..].to_vec()
     }
 
-    /// The time at a rate, from the times at its places: the largest function that is no larger than any of these and
-    /// never falls. The last place, which is the whole job, keeps its time. `own` is the time where there are no places.
+    /// Returns the monotone time at `rate`, seconds, from the predicted `times` at `places`.
+    ///
+    /// It is the largest non-decreasing function below all predictions, so the whole job, the last
+    /// point, keeps its time. Returns `own` if there are no points.
     pub(crate) fn rising(&self, rate: f64, places: &[f64], times: &[f64], own: f64) -> f64 {
         let logs: Vec<f64> = times
             .iter()

@@ -1,19 +1,19 @@
-//! Runs of one job as a table: checked, with the features that tell them apart.
+//! Converts the runs of a job to a table of features.
 
 use foreglow_shared::{IncompleteRun, Job, Observation, sort_by};
 use serde::{Deserialize, Serialize};
 
 use crate::{Column, Dataset, DatasetError, Feature, Features, FitError, Setting};
 
-/// What a run was, beside how long it took.
+/// A run: its features, its time, and whether the time is a lower bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Run {
     pub(crate) setting: Setting,
     partition_size: u32,
     memory_per_executor_mib: u32,
-    /// Seconds.
+    /// Completion time or lower bound, seconds.
     secs: f64,
-    /// Whether it was stopped after so long.
+    /// Whether the run was stopped, so that `secs` is a lower bound.
     stopped: bool,
 }
 
@@ -28,19 +28,20 @@ enum Item {
     Memory,
 }
 
-/// The features of a table of runs.
+/// The features of a job's table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Items {
-    /// E, C and SR.
+    /// Features that a question specifies: E, C and SR.
     asked: Vec<Item>,
-    /// The others that matter, with the value that a question has, which names none: the commonest.
+    /// Other features that matter, with the value assumed for questions, which do not specify them:
+    /// the most frequent one.
     usual: Vec<(Item, f64)>,
 }
 
-/// The completed runs and the lower bounds of a job.
+/// Collects the completed runs and lower bounds of a job.
 ///
 /// # Errors
-/// A run that cannot be.
+/// [`FitError`]: a completed run has an invalid value.
 pub(crate) fn runs(job: &Job) -> Result<Vec<Run>, FitError> {
     job.observations.iter().try_for_each(check)?;
     let completed = job.observations.iter().map(|run| Run {
@@ -63,7 +64,7 @@ pub(crate) fn runs(job: &Job) -> Result<Vec<Run>, FitError> {
     Ok(completed.chain(job.incomplete.iter().filter_map(bound)).collect())
 }
 
-/// Whether a completed run can be.
+/// Checks the values of a completed run.
 pub(crate) fn check(run: &Observation) -> Result<(), FitError> {
     let Observation { executors, cores_per_executor, sampling_rate, completion_time_secs, startup_secs, .. } = *run;
     if executors == 0 || cores_per_executor == 0 {
@@ -88,8 +89,8 @@ impl Run {
 }
 
 impl Items {
-    /// E, C and SR, and of partition size and memory what two runs differ in that are equal in these: one that only
-    /// follows the others tells nothing that they do not.
+    /// Selects the features: E, C and SR, and partition size or memory if they differ between runs
+    /// that agree in E, C and SR. Otherwise they are determined by the others and add nothing.
     pub(crate) fn of(runs: &[Run]) -> Self {
         let mut sorted = runs.to_vec();
         sort_by(&mut sorted, |a, b| a.setting.order(&b.setting));
@@ -104,7 +105,7 @@ impl Items {
         }
     }
 
-    /// The runs as a table.
+    /// Builds the table of the runs.
     pub(crate) fn table(&self, runs: &[Run]) -> Result<Dataset, DatasetError> {
         let items = self.asked.iter().copied().chain(self.usual.iter().map(|(item, _)| *item));
         let column = |item: Item| Column::numeric(item.name(), runs.iter().map(|run| item.of(run)).collect(), None);
@@ -113,7 +114,7 @@ impl Items {
         Dataset::new(features, secs, runs.iter().map(|run| run.stopped).collect())
     }
 
-    /// Settings as questions.
+    /// Builds the features of settings to predict.
     pub(crate) fn questions(&self, settings: &[Setting]) -> Result<Features, DatasetError> {
         let asked = self.asked.iter().map(|item| {
             Column::numeric(item.name(), settings.iter().map(|setting| item.asked(*setting)).collect(), None)
@@ -125,7 +126,7 @@ impl Items {
 }
 
 impl Items {
-    /// The setting of a row of the table; `None` of a row that is none of its.
+    /// Returns the setting of a row of the table; `None` if the row has too few columns.
     pub(crate) fn setting(&self, numeric: &[f64]) -> Option<Setting> {
         let value = |item: Item| {
             let place = self.asked.iter().position(|asked| *asked == item)?;
@@ -158,7 +159,7 @@ impl Item {
         }
     }
 
-    /// What a setting says of it; NaN where it says nothing.
+    /// Returns the value in a setting; NaN for features that a setting lacks.
     fn asked(self, setting: Setting) -> f64 {
         match self {
             Self::Executors => f64::from(setting.executors),
@@ -169,7 +170,7 @@ impl Item {
     }
 }
 
-/// The value that comes most often; of several the smallest.
+/// Returns the most frequent value; the smallest of several.
 fn commonest(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let mut best = (0, 0.0);

@@ -1,4 +1,4 @@
-//! What a prediction is asked for, and how the learners see it.
+//! The point at which a prediction is made, and its features.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -6,57 +6,58 @@ use std::fmt;
 use foreglow_shared::Observation;
 use serde::{Deserialize, Serialize};
 
-/// A configuration and the share of the images that runs on it.
+/// A configuration and a sampling rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
     /// Executor processes, E; 1 or more.
     pub executors: u32,
     /// Task threads of an executor, C; 1 or more.
     pub cores_per_executor: u32,
-    /// Share of the images, SR, in (0, 1].
+    /// Sampling rate, SR, in (0, 1].
     pub sampling_rate: f64,
 }
 
-/// A feature of the predictor, with the transform that its learner sees (the paper, Table 8).
+/// A feature of the published predictor, with its transform (the paper, Table 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Feature {
-    /// 1/E, of the executors.
+    /// 1/E, the inverse number of executors.
     InverseExecutors,
-    /// 1/C, of the cores per executor.
+    /// 1/C, the inverse number of cores per executor.
     InverseCores,
-    /// SR as it is.
+    /// SR, untransformed.
     SamplingRate,
 }
 
 impl Setting {
-    /// The setting of a run.
+    /// Returns the setting of a run.
     pub fn of(run: &Observation) -> Self {
         Self { executors: run.executors, cores_per_executor: run.cores_per_executor, sampling_rate: run.sampling_rate }
     }
 
-    /// Task threads that work at the same time, E·C.
+    /// Returns the number of parallel task threads, E·C.
     pub fn slots(&self) -> u32 {
         self.executors.saturating_mul(self.cores_per_executor)
     }
 
-    /// Orders settings by E, C and SR.
+    /// Compares settings by E, C and SR.
     pub(crate) fn order(&self, other: &Self) -> Ordering {
         let counts = |setting: &Self| (setting.executors, setting.cores_per_executor);
         counts(self).cmp(&counts(other)).then(self.sampling_rate.total_cmp(&other.sampling_rate))
     }
 
-    /// Whether a job could run so: at least one executor, one core, and a sampling rate in (0, 1].
+    /// Whether the setting is valid: at least one executor and one core, and a sampling rate in (0,
+    /// 1].
     pub fn is_possible(&self) -> bool {
         self.executors > 0 && self.cores_per_executor > 0 && self.sampling_rate > 0.0 && self.sampling_rate <= 1.0
     }
 }
 
 impl Feature {
-    /// Every feature, in the order in which places are listed.
+    /// All features, in the order in which [`Place`](crate::Place)s list them.
     pub const ALL: [Self; 3] = [Self::InverseExecutors, Self::InverseCores, Self::SamplingRate];
 
-    /// Its symbol: `1/E`, `1/C` or `SR`.
+    /// Returns the symbol: `1/E`, `1/C` or `SR`.
     pub fn name(self) -> &'static str {
         match self {
             Self::InverseExecutors => "1/E",
@@ -65,7 +66,7 @@ impl Feature {
         }
     }
 
-    /// What a person calls the resource behind it.
+    /// Returns the name of the resource, as shown to users.
     pub fn noun(self) -> &'static str {
         match self {
             Self::InverseExecutors => "executors",
@@ -74,7 +75,7 @@ impl Feature {
         }
     }
 
-    /// The value before the transform: E, C or SR.
+    /// Returns the value before the transform: E, C or SR.
     pub fn value(self, setting: Setting) -> f64 {
         match self {
             Self::InverseExecutors => f64::from(setting.executors),
@@ -83,7 +84,7 @@ impl Feature {
         }
     }
 
-    /// The value that the learner sees: 1/E, 1/C or SR.
+    /// Returns the transformed value: 1/E, 1/C or SR.
     ///
     /// ```
     /// # use foreglow_model::{Feature, Setting};

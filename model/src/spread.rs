@@ -1,4 +1,4 @@
-//! How far the true time lies from a predicted one: its distribution, symmetric in log time.
+//! Distribution of the true time around the predicted one, symmetric in log time.
 
 use std::sync::Arc;
 
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::student_t;
 
-/// Rounding of a probability moves no rank by more than this share of a run.
+/// Tolerance of ranks against the rounding of probabilities.
 const ROUNDING: f64 = 1e-9;
 
-/// The distribution of ln(true time / predicted time), symmetric about 0. Cheap to clone.
+/// Distribution of ln(true time / predicted time), symmetric about 0. Cheap to clone.
 ///
 /// ```
 /// # use foreglow_model::Spread;
 /// let spread = Spread::conformal([0.1, 0.02, 0.05, 0.03]).unwrap();
-/// // Four errors promise at most 1/2 + 4/(2·5) = 0.9.
+/// // With four errors, probabilities up to 1/2 + 4/(2·5) = 0.9 are available.
 /// assert!((spread.quantile(0.9) - 1.1052).abs() < 1e-4);
 /// assert!(spread.quantile(0.95).is_infinite());
 /// assert!((spread.probability_below(1.5) - 0.9).abs() < 1e-12);
@@ -23,18 +23,19 @@ const ROUNDING: f64 = 1e-9;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Spread {
-    /// The errors that the predictor made on runs that it was not fitted on.
+    /// Empirical distribution of held-out errors (split conformal prediction).
     ///
-    /// Of n errors that are exchangeable with the next one, the next is at most the k-th smallest with probability
-    /// k/(n + 1) (Vovk, Gammerman and Shafer, Algorithmic Learning in a Random World, 2005, §2.2; Lei et al.,
-    /// "Distribution-free predictive inference for regression", JASA 113(523), 2018, §2.1). Between ranks the
-    /// distribution is a line in log time. Beyond the largest error nothing is known: no probability above
-    /// 1/2 + n/(2(n + 1)) is promised, and the quantile there is infinite.
+    /// If n errors are exchangeable with the next one, the next is at most the k-th smallest with
+    /// probability k/(n + 1) (Vovk, Gammerman and Shafer, Algorithmic Learning in a Random World,
+    /// 2005, §2.2; Lei et al., "Distribution-free predictive inference for regression", JASA
+    /// 113(523), 2018, §2.1). Between ranks the distribution is interpolated linearly in log time.
+    /// Beyond the largest error the distribution is unknown: no probability above 1/2 + n/(2(n +
+    /// 1)) is available, and the quantile is infinite.
     Conformal {
-        /// Absolute log errors.
+        /// Absolute log errors of held-out runs.
         errors: HeldOutErrors,
     },
-    /// Student's t distribution, scaled.
+    /// Scaled Student's t distribution.
     StudentT {
         /// Scale of the log error, 0 or more.
         scale: f64,
@@ -43,40 +44,42 @@ pub enum Spread {
     },
 }
 
-/// Absolute log errors |ln(true/predicted)| of runs that were held out, ascending. One that is infinite is a run whose
-/// time could not be predicted without it; JSON has `null` for it.
+/// Absolute log errors |ln(true/predicted)| of held-out runs, ascending. An infinite error, stored
+/// as `null` in JSON, belongs to a run that could not be predicted without itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Option<f64>>", into = "Vec<Option<f64>>")]
 pub struct HeldOutErrors(Arc<[f64]>);
 
-/// Why there is no spread.
+/// Why a spread is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpreadError {
-    /// An error that is negative or not a number.
+    /// An error is negative or NaN.
     #[error("a held-out error is {0}; it must be a number, 0 or more")]
     Error(f64),
-    /// A scale that is negative or not finite.
+    /// The scale is negative or not finite.
     #[error("the scale is {0}; it must be a number, 0 or more")]
     Scale(f64),
-    /// Degrees of freedom that are not above 0.
+    /// The degrees of freedom are not above 0.
     #[error("there are {0} degrees of freedom; there must be more than 0")]
     Degrees(f64),
 }
 
 impl Spread {
-    /// The spread of held-out absolute log errors, in any order. Of no errors it promises no more than the median.
+    /// Creates a spread from held-out absolute log errors, in any order. Without errors only the
+    /// median is known.
     ///
     /// # Errors
-    /// An error that is negative or NaN.
+    /// [`SpreadError::Error`]: an error is negative or NaN.
     pub fn conformal(errors: impl IntoIterator<Item = f64>) -> Result<Self, SpreadError> {
         HeldOutErrors::new(errors.into_iter().collect()).map(|errors| Self::Conformal { errors })
     }
 
-    /// The spread of a scaled t distribution.
+    /// Creates a scaled t distribution.
     ///
     /// # Errors
-    /// A scale below 0, or degrees of freedom that are not above 0.
+    /// [`SpreadError`]: the scale is negative or not finite, or the degrees of freedom are not
+    /// above 0.
     pub fn student_t(scale: f64, degrees_of_freedom: f64) -> Result<Self, SpreadError> {
         if !(scale.is_finite() && scale >= 0.0) {
             return Err(SpreadError::Scale(scale));
@@ -87,8 +90,9 @@ impl Spread {
         Ok(Self::StudentT { scale, degrees_of_freedom })
     }
 
-    /// Ratio of the true to the predicted time that is not exceeded with this probability: 1 at 1/2, the inverse at
-    /// 1 − p. Where the probability is more than can be promised it is infinite (and 0 at the other end). NaN of NaN.
+    /// Returns the quantile of the ratio of true to predicted time: 1 at probability 1/2, and q(1 −
+    /// p) = 1/q(p). Infinite (or 0 at the other end) for probabilities beyond
+    /// [`most_probability`](Self::most_probability); NaN for NaN.
     pub fn quantile(&self, probability: f64) -> f64 {
         if probability < 0.5 {
             return 1.0 / self.quantile(1.0 - probability);
@@ -106,8 +110,8 @@ impl Spread {
         libm::exp(log)
     }
 
-    /// Probability that the true time is at most `ratio` times the predicted one: 1/2 at 1. NaN where `ratio` is
-    /// negative or NaN.
+    /// Returns the probability that the true time is at most `ratio` times the predicted one: 1/2
+    /// at 1. NaN if `ratio` is negative or NaN.
     pub fn probability_below(&self, ratio: f64) -> f64 {
         if ratio.is_nan() || ratio < 0.0 {
             return f64::NAN;
@@ -119,7 +123,7 @@ impl Spread {
                 if log < 0.0 { 0.5 - half } else { 0.5 + half }
             }
             Self::StudentT { scale, degrees_of_freedom } => {
-                // An error of exactly 0 is at most 0 wherever there is no scale.
+                // With scale 0, log / scale would be NaN for an error of exactly 0.
                 let deviations = if log == 0.0 { 0.0 } else { log / scale };
                 match deviations {
                     below if below < 0.0 => student_t::probability_above(-below, *degrees_of_freedom),
@@ -129,7 +133,7 @@ impl Spread {
         }
     }
 
-    /// The largest probability that it can promise.
+    /// Returns the largest probability with a finite quantile.
     pub fn most_probability(&self) -> f64 {
         self.probability_below(f64::INFINITY)
     }
@@ -144,12 +148,12 @@ impl HeldOutErrors {
         Ok(Self(errors.into()))
     }
 
-    /// The errors, ascending.
+    /// Returns the errors, ascending.
     pub fn as_slice(&self) -> &[f64] {
         &self.0
     }
 
-    /// The error at a rank from 0 to n, in between on a line; infinite beyond.
+    /// Returns the error at a rank from 0 to n, interpolated linearly; infinite beyond n.
     fn at_rank(&self, rank: f64) -> f64 {
         let errors = &self.0;
         let floor = (rank + ROUNDING).floor();
@@ -163,7 +167,8 @@ impl HeldOutErrors {
         }
     }
 
-    /// The rank at which an absolute error stands: the inverse of `at_rank`. Of equal errors the highest.
+    /// Returns the rank of an absolute error, the inverse of `at_rank`; the highest rank of equal
+    /// errors.
     fn rank_of(&self, error: f64) -> f64 {
         let errors = &self.0;
         let below = errors.partition_point(|other| *other <= error && other.is_finite());

@@ -1,25 +1,26 @@
 //! Student's t distribution.
 //!
-//! Source: NIST Digital Library of Mathematical Functions, §8.17 (incomplete beta function: its continued fraction is
-//! 8.17.22) and §5.11 (ratio of gamma functions); the continued fraction is evaluated by Lentz's method, as in Press
-//! et al., Numerical Recipes, 3rd edition, §6.4.
+//! Source: NIST Digital Library of Mathematical Functions, §8.17 (incomplete beta function: its
+//! continued fraction is 8.17.22) and §5.11 (ratio of gamma functions). The continued fraction is
+//! evaluated by Lentz's method, as in Press et al., Numerical Recipes, 3rd edition, §6.4.
 
 use std::f64::consts::PI;
 
-/// Beyond so many degrees of freedom the distribution differs from the normal one by less than a millionth, and more are
-/// taken as these, so that the continued fraction stays short.
+/// Limit on the degrees of freedom: larger ones are replaced by it to keep the continued fraction
+/// short, which changes probabilities by less than 10⁻⁶.
 const MOST_DEGREES: f64 = 1e6;
-/// From here on the ratio of gamma functions is taken from its series, which is then exact to the last digits.
+/// From here on the series of the ratio of gamma functions is exact to the last digits.
 const LARGE: f64 = 100.0;
-/// Terms of the continued fraction at most; it needs about the root of its largest parameter.
+/// Limit on the terms of the continued fraction, which needs about the square root of its largest
+/// parameter.
 const MAX_TERMS: u32 = 5_000;
-/// Stands for zero in Lentz's method.
+/// Replaces zero in Lentz's method.
 const TINY: f64 = 1e-300;
-/// Steps of Newton's method at most: each either halves the bracket or doubles the digits.
+/// Limit on Newton steps, each of which halves the bracket or doubles the number of correct digits.
 const MAX_STEPS: u32 = 200;
 
-/// Probability that a t-distributed number with `degrees` degrees of freedom is larger than `t`. NaN where `degrees` is
-/// not above 0 or anything is NaN.
+/// Returns P(T > t) for Student's t with `degrees` degrees of freedom. NaN if `degrees` is not
+/// above 0 or an argument is NaN.
 pub(crate) fn probability_above(t: f64, degrees: f64) -> f64 {
     if t.is_nan() || degrees.is_nan() || degrees <= 0.0 {
         return f64::NAN;
@@ -34,7 +35,7 @@ pub(crate) fn probability_above(t: f64, degrees: f64) -> f64 {
         return two_degrees_above(t);
     }
     let degrees = degrees.min(MOST_DEGREES);
-    // P(T > t) = I_x(ν/2, 1/2) / 2 with x = ν/(ν + t²): DLMF 8.17 with the density's substitution.
+    // P(T > t) = I_x(ν/2, 1/2) / 2 with x = ν/(ν + t²), DLMF 8.17.
     let ratio = t / degrees.sqrt();
     let square = ratio * ratio;
     let x = if square.is_finite() { 1.0 / (1.0 + square) } else { 0.0 };
@@ -42,8 +43,7 @@ pub(crate) fn probability_above(t: f64, degrees: f64) -> f64 {
     0.5 * incomplete_beta(x, rest, degrees / 2.0)
 }
 
-/// The t that is exceeded with probability `above`, which lies in (0, 1/2]; infinite where it is too large to be
-/// written.
+/// Returns the t with P(T > t) = `above`, for `above` in (0, 1/2]; infinite if t overflows.
 pub(crate) fn exceeded_with(above: f64, degrees: f64) -> f64 {
     if above >= 0.5 {
         return 0.0;
@@ -69,7 +69,8 @@ pub(crate) fn exceeded_with(above: f64, degrees: f64) -> f64 {
         } else {
             high = t;
         }
-        // The tail is convex and its slope is the density, so that Newton's step from the left falls short.
+        // The tail is convex and its slope is minus the density, so a Newton step from the left
+        // never overshoots.
         let newton = t + excess / density(t, degrees);
         let next = if newton > low && newton < high { newton } else { low + (high - low) / 2.0 };
         if (next - t).abs() <= f64::EPSILON * t {
@@ -80,14 +81,14 @@ pub(crate) fn exceeded_with(above: f64, degrees: f64) -> f64 {
     t
 }
 
-/// The integral of the density for two degrees of freedom, (1 − t/√(2 + t²))/2, without its difference of like numbers; t is 0
-/// or more.
+/// Returns P(T > t) = (1 − t/√(2 + t²))/2 for two degrees of freedom and t ≥ 0, rearranged to avoid
+/// cancellation.
 fn two_degrees_above(t: f64) -> f64 {
     let square = 2.0 + t * t;
     1.0 / (square * (1.0 + t / square.sqrt()))
 }
 
-/// Γ((ν+1)/2) / (√(νπ) Γ(ν/2)) · (1 + t²/ν)^(−(ν+1)/2).
+/// Density: Γ((ν+1)/2) / (√(νπ) Γ(ν/2)) · (1 + t²/ν)^(−(ν+1)/2).
 fn density(t: f64, degrees: f64) -> f64 {
     let log = log_gamma_step(degrees / 2.0)
         - 0.5 * libm::log(degrees * PI)
@@ -95,18 +96,18 @@ fn density(t: f64, degrees: f64) -> f64 {
     libm::exp(log)
 }
 
-/// ln Γ(a + 1/2) − ln Γ(a).
+/// Returns ln Γ(a + 1/2) − ln Γ(a).
 fn log_gamma_step(a: f64) -> f64 {
     if a < LARGE {
         return libm::lgamma(a + 0.5) - libm::lgamma(a);
     }
-    // DLMF 5.11.13 in logarithms; the next term is 17/(14336 a⁷).
+    // Logarithm of DLMF 5.11.13; the next term is 17/(14336 a⁷).
     let inverse = 1.0 / a;
     let square = inverse * inverse;
     0.5 * libm::log(a) - inverse * (0.125 - square * (1.0 / 192.0 - square / 640.0))
 }
 
-/// I_x(a, 1/2), with `rest` = 1 − x.
+/// Regularised incomplete beta function I_x(a, 1/2), with `rest` = 1 − x.
 fn incomplete_beta(x: f64, rest: f64, a: f64) -> f64 {
     let b = 0.5;
     if x <= 0.0 {
@@ -115,10 +116,12 @@ fn incomplete_beta(x: f64, rest: f64, a: f64) -> f64 {
     if rest <= 0.0 {
         return 1.0;
     }
-    // x^a (1−x)^b / B(a, b), where B(a, 1/2) = √π Γ(a)/Γ(a + 1/2). The logarithm of a number near 1 is taken of its rest.
+    // x^a (1−x)^b / B(a, b), where B(a, 1/2) = √π Γ(a)/Γ(a + 1/2). For x near 1, ln x is computed
+    // from 1 − x.
     let log_x = if rest < 0.5 { libm::log1p(-rest) } else { libm::log(x) };
     let front = libm::exp(log_gamma_step(a) - 0.5 * libm::log(PI) + a * log_x) * rest.sqrt();
-    // DLMF 8.17.22 converges fast below (a + 1)/(a + b + 2); beyond it the other tail does (8.17.4).
+    // DLMF 8.17.22 converges fast for x below (a + 1)/(a + b + 2); beyond it, DLMF 8.17.4 swaps the
+    // tails.
     if x < (a + 1.0) / (a + b + 2.0) {
         front * continued_fraction(x, a, b) / a
     } else {

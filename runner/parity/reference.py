@@ -1,4 +1,4 @@
-"""Runs the reference implementations on the weights and images of `foreglow-parity`, compares, prints the table.
+"""Runs the reference implementations on the weights and images of `foreglow-parity` and compares.
 
     python reference.py FOLDER
 
@@ -15,9 +15,10 @@ import torchvision
 from safetensors import safe_open
 from torch import nn
 
-# The scores in float32; in float64 the training and every gradient too. In float32 no two programs train alike: batch
-# normalisation over a few images enlarges rounding, and an activation that rounding lifts over the kink of a ReLU lets another
-# gradient through. The table says how far PyTorch is from its own float64.
+# The scores are compared in float32, and in float64 also the training and every gradient. In float32
+# no two programs train alike: batch normalisation over a few images amplifies rounding errors, and
+# an activation that rounding moves across the kink of a ReLU changes the gradient. The table shows
+# the difference between PyTorch's float32 and its own float64.
 SCORES_LIMIT = 1e-4
 EXACT_LIMIT = 1e-8
 
@@ -50,7 +51,7 @@ def text_cnn():
 
 
 class LastOfLstm(nn.Module):
-    """PyTorch's own LSTM and its last output; its weights lie in linear layers, as ours do."""
+    """The last output of PyTorch's LSTM, with the weights in linear layers as in the runner."""
 
     def __init__(self):
         super().__init__()
@@ -58,7 +59,8 @@ class LastOfLstm(nn.Module):
         self.hidden = nn.Linear(256, 4 * 256, bias=False)
 
     def forward(self, texts):
-        # Ours: input, forget, output, candidate. PyTorch's: input, forget, candidate, output; and a second bias.
+        # Gate order of the runner: input, forget, output, candidate; of PyTorch: input, forget,
+        # candidate, output. PyTorch also has a second bias.
         rows = torch.tensor([0, 1, 3, 2]).repeat_interleave(256) * 256 + torch.arange(256).repeat(4)
         weights = [self.input.weight[rows], self.hidden.weight[rows], self.input.bias[rows]]
         weights.append(torch.zeros_like(self.input.bias))
@@ -82,7 +84,7 @@ REFERENCES = {
 
 
 def load(model, path):
-    """Puts our weights into the reference, layer by layer: both list them in the order of their layers."""
+    """Loads the weights into the reference; both list them in the order of the layers."""
     with safe_open(path, "pt") as file:
         order = json.loads(file.metadata()["order"])
         weights = [file.get_tensor(name) for name in order]
@@ -95,7 +97,7 @@ def load(model, path):
 
 
 def run(model, names, given):
-    """What the reference gives for the same images: by name, as `foreglow-parity` writes it."""
+    """Returns the reference's results for the same images, with the names of `foreglow-parity`."""
     dtype = next(model.parameters()).dtype
     images = given["images"].to(dtype).detach().requires_grad_()
     with torch.no_grad():
@@ -108,7 +110,7 @@ def run(model, names, given):
     (scores * given["share"].to(dtype)).sum().backward()
     result |= {"training_scores": scores.detach(), "input_gradient": images.grad}
     for place, (name, parameter) in enumerate(zip(names, model.parameters(), strict=True)):
-        # Burn stores the weights of a fully connected layer the other way round.
+        # Burn stores the transposed weights of a fully connected layer.
         result[f"gradient.{place}"] = parameter.grad.T if parameter.dim() == 2 else parameter.grad
     return result
 
@@ -119,10 +121,10 @@ def read(path):
 
 
 def deviations(ours, theirs):
-    """Largest difference in each tensor, as a share of its largest number.
+    """Returns the largest difference in each tensor relative to its largest number.
 
-    A bias before batch normalisation has the gradient 0 but for rounding: no gradient counts as smaller than a thousandth
-    of the largest one.
+    A bias before batch normalisation has a gradient of 0 apart from rounding, so differences of
+    gradients are taken relative to at least a thousandth of the largest gradient.
     """
     largest = {key: value.abs().max().item() for key, value in theirs.items()}
     floor = max(size for key, size in largest.items() if key.startswith("gradient.")) / 1000

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Compiles the driver of the Spark engine into target/spark/foreglow-spark.jar, which the binary embeds. Where a JDK or Spark
-# is missing it says so and changes nothing: the binary then has every command but `collect --engine spark`.
+# Compiles the driver of the Spark engine into target/spark/foreglow-spark.jar, which the binary
+# embeds. Without a JDK or Spark it prints a note and changes nothing: the binary then has every
+# command except `collect --engine spark`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -24,7 +25,7 @@ fi
 
 classes=$(mktemp -d)
 trap 'rm -rf "$classes"' EXIT
-# Spark 3 runs on Java 8, and what is compiled for it runs on every later one. Spark 4's own classes are Java 17's.
+# Spark 3 runs on Java 8, and later versions run the same classes. Spark 4's classes need Java 17.
 release=8
 compgen -G "$SPARK/spark-core_*-3.*.jar" >/dev/null || release=17
 javac -Xlint:all,-options,-classfile,-path,-processing,-deprecation -Werror --release $release -cp "$SPARK/*" -d "$classes" "${SOURCES[@]}"

@@ -1,4 +1,4 @@
-//! What the answering commands print, by the real binary: the golden files are what people and programs read.
+//! Output of the answering commands of the real binary, compared with golden files.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -6,7 +6,7 @@ mod foreglow;
 
 use foreglow::{Answer, Foreglow, SAMPLES};
 
-/// The golden file that has the test's answer: standard output, standard error and the exit code.
+/// Compares standard output, standard error and exit code with a golden file.
 fn golden(name: &str, answer: &Answer) {
     let Answer { code, stdout, stderr } = answer;
     let mut settings = insta::Settings::clone_current();
@@ -22,7 +22,7 @@ fn lenet5(command: &[&str]) -> Answer {
 }
 
 #[test]
-fn a_prediction_reads_well_in_every_form() {
+fn a_prediction_is_readable_in_every_format() {
     let ask = |format| lenet5(&["predict", "--executors", "2", "--cores", "1", "--format", format]);
     golden("predict-table", &ask("table"));
     golden("predict-json", &ask("json"));
@@ -35,7 +35,7 @@ fn a_prediction_outside_the_samples_carries_a_note() {
 }
 
 #[test]
-fn a_plan_reads_well_in_every_form() {
+fn a_plan_is_readable_in_every_format() {
     let ask = |format| lenet5(&["plan", "--deadline", "15s", "--format", format]);
     golden("plan-table", &ask("table"));
     golden("plan-json", &ask("json"));
@@ -44,14 +44,14 @@ fn a_plan_reads_well_in_every_form() {
 }
 
 #[test]
-fn a_budget_alone_or_with_a_deadline_reads_well() {
+fn a_plan_for_a_budget_is_readable() {
     golden("plan-budget", &lenet5(&["plan", "--budget", "0.000303"]));
     golden("plan-budget-and-deadline", &lenet5(&["plan", "--deadline", "15s", "--budget", "0.00028"]));
     golden("plan-too-sure", &lenet5(&["plan", "--deadline", "15s", "--probability", "99%"]));
     golden("plan-small-budget", &lenet5(&["plan", "--budget", "0.0001"]));
 }
 
-/// The samples, of which each run with two cores or more went over its memory.
+/// Writes the samples with every run on two or more cores out of memory.
 fn out_of_memory(home: &Foreglow) -> String {
     let over = |line: &str| match line.contains(r#""cores_per_executor":1"#) {
         true => format!("{line}\n"),
@@ -61,7 +61,7 @@ fn out_of_memory(home: &Foreglow) -> String {
 }
 
 #[test]
-fn what_runs_out_of_memory_is_marked_and_not_recommended() {
+fn configurations_out_of_memory_are_marked_and_not_recommended() {
     let home = Foreglow::new();
     let samples = out_of_memory(&home);
     let ask = |more: &[&str]| home.run(&[&["plan", &samples, "--model", "lenet5"], more].concat());
@@ -76,9 +76,9 @@ fn what_runs_out_of_memory_is_marked_and_not_recommended() {
 }
 
 #[test]
-fn advice_reads_well_in_every_form_and_its_command_runs() {
+fn advice_is_readable_in_every_format_and_its_command_runs() {
     let home = Foreglow::new();
-    // Three runs, of a size that this LeNet-5 takes.
+    // Three runs of LeNet-5.
     let wanted = [r#""executors":1,"cores_per_executor":1"#, r#""executors":2,"cores_per_executor":1"#];
     let is_wanted = |line: &&str| {
         line.contains("lenet5")
@@ -115,7 +115,7 @@ fn advice_reads_well_in_every_form_and_its_command_runs() {
 }
 
 #[test]
-fn with_too_few_samples_the_first_ones_are_advised() {
+fn with_too_few_samples_the_advice_is_the_first_runs() {
     let home = Foreglow::new();
     let one = std::fs::read_to_string(SAMPLES).unwrap().lines().next().unwrap().to_owned();
     let one = home.write("one.jsonl", &one.replace(r#""image_px":28"#, r#""image_px":32"#));
@@ -124,7 +124,7 @@ fn with_too_few_samples_the_first_ones_are_advised() {
 }
 
 #[test]
-fn a_negative_number_is_answered_with_what_to_write() {
+fn a_negative_number_is_rejected_with_advice() {
     let wrong = [("--deadline", "a time above 0"), ("--budget", "money above 0"), ("--probability", "between 0 and 1")];
     for (option, sentence) in wrong {
         let answer = lenet5(&["plan", option, "-5"]);
@@ -139,7 +139,7 @@ fn an_impossible_deadline_names_the_fastest() {
 }
 
 #[test]
-fn own_prices_and_choices_are_taken() {
+fn own_prices_and_ranges_are_used() {
     let home = Foreglow::new();
     let prices = r#"{"name":"ours","date":"2026-01-31","currency":"EUR","executor_hour":1.5}"#;
     let prices = home.write("prices.json", prices);
@@ -154,9 +154,9 @@ fn own_prices_and_choices_are_taken() {
 }
 
 #[test]
-fn the_scenario_table_reads_well() {
+fn the_scenario_table_is_readable() {
     let mut answer = lenet5(&["evaluate"]);
-    // Training takes a few milliseconds, never the same: the times after t1 are cut off.
+    // Cuts off the times after t1, because training takes a few milliseconds that vary.
     let header = answer.stdout.lines().find(|line| line.starts_with("scenario")).unwrap();
     let end_of_t1 = header.find("t1 collecting").unwrap() + "t1 collecting".len();
     let cut = |line: &str| match line.strip_suffix(" s") {
@@ -180,7 +180,7 @@ fn the_scenario_table_reads_well() {
 }
 
 #[test]
-fn a_link_opens_to_the_answer_that_it_was_made_from() {
+fn a_link_opens_the_answer_it_was_made_from() {
     let planned = lenet5(&["plan", "--deadline", "15s", "--format", "json"]).stdout;
     let link = lenet5(&["link", "--deadline", "15s", "--planner", "https://example.org/planner/"]);
     assert_eq!(link.code, 0, "{}", link.stderr);
@@ -189,7 +189,7 @@ fn a_link_opens_to_the_answer_that_it_was_made_from() {
     let opened = Foreglow::new().run(&["link", "--open", link, "--format", "json"]);
     let (mut planned, opened): (serde_json::Value, serde_json::Value) =
         (serde_json::from_str(&planned).unwrap(), serde_json::from_str(&opened.stdout).unwrap());
-    // The link looks at the recommended configuration first.
+    // The link opens at the recommended configuration.
     let recommended = &planned["recommended"];
     let (executors, cores) = (recommended["executors"].clone(), recommended["cores_per_executor"].clone());
     planned["question"]["what_if"] = serde_json::json!({ "executors": executors, "cores_per_executor": cores });
@@ -197,7 +197,7 @@ fn a_link_opens_to_the_answer_that_it_was_made_from() {
 }
 
 #[test]
-fn a_link_that_is_damaged_newer_or_none_says_so() {
+fn damaged_newer_and_invalid_links_are_rejected() {
     let link = lenet5(&["link"]).stdout;
     let open = |link: &str| {
         let answer = Foreglow::new().run(&["link", "--open", link]);
@@ -210,7 +210,7 @@ fn a_link_that_is_damaged_newer_or_none_says_so() {
 }
 
 #[test]
-fn samples_come_from_files_standard_input_or_a_store_and_the_answer_is_the_same() {
+fn files_standard_input_and_a_store_give_the_same_answer() {
     let home = Foreglow::new();
     let question = ["--model", "resnet18", "--executors", "2", "--cores", "2", "--format", "json"];
     let ask = |source: &[&str], input: &str| {
@@ -230,7 +230,7 @@ fn samples_come_from_files_standard_input_or_a_store_and_the_answer_is_the_same(
 }
 
 #[test]
-fn several_jobs_are_listed_to_choose_from() {
+fn several_jobs_are_listed_for_selection() {
     let ask = |choice: &[&str]| Foreglow::new().run(&[&["plan", SAMPLES, "--format", "csv"], choice].concat());
     golden("several-jobs", &ask(&[]));
     assert_eq!(ask(&["--context", "2"]).stdout, ask(&["--model", "resnet18"]).stdout);
@@ -242,7 +242,7 @@ fn several_jobs_are_listed_to_choose_from() {
 }
 
 #[test]
-fn samples_that_cannot_be_used_are_refused_in_one_sentence() {
+fn invalid_samples_are_rejected_with_one_sentence() {
     let home = Foreglow::new();
     let line = foreglow::line;
     let with = |from: &str, to: &str| format!("{}\n{}\n", line(1), line(2).replace(from, to));
@@ -294,7 +294,7 @@ fn a_full_disk_under_the_answer_is_a_failure() {
 }
 
 #[test]
-fn arguments_that_make_no_sense_are_refused() {
+fn invalid_arguments_are_rejected() {
     let refused = |arguments: &[&str]| {
         let answer = lenet5(arguments);
         assert_eq!((answer.code, answer.stdout.as_str()), (2, ""), "{arguments:?}");
@@ -311,7 +311,7 @@ fn arguments_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn the_help_of_each_command_reads_well() {
+fn the_help_of_each_command_is_readable() {
     for command in ["advise", "evaluate", "import", "link", "plan", "predict", "serve", "simulate", "upload"] {
         golden(&format!("help-{command}"), &Foreglow::new().run(&[command, "-h"]));
     }

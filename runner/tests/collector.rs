@@ -1,4 +1,4 @@
-//! The collector as people run it: the real binary, on the loopback address, on free ports.
+//! The collector as users run it: the real binary on free ports of the loopback address.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -32,7 +32,7 @@ fn a_kill_amid_many_senders_loses_nothing_that_was_acknowledged() {
         let senders: Vec<_> = (0..4u32)
             .map(|sender| {
                 let url = &url;
-                // Each sends until nobody answers.
+                // Each sends until the collector no longer answers.
                 scope.spawn(move || {
                     let numbers = (0..).map(|number| 1_000_000 * sender + number);
                     numbers
@@ -71,7 +71,7 @@ fn samples_of_many_senders_at_once_are_all_stored() {
             let url = &server.url;
             scope.spawn(move || {
                 for number in 0..10 {
-                    // Every sender sends its own ten samples and the same ten as all others.
+                    // Every sender sends ten samples of its own, and ten that all senders share.
                     let (status, _) = post(url, &format!("{}\n{}", line(100 + 10 * sender + number), line(number)));
                     assert_eq!(status, 200);
                 }
@@ -85,7 +85,7 @@ fn samples_of_many_senders_at_once_are_all_stored() {
 }
 
 #[test]
-fn rejected_lines_are_named_and_the_others_are_stored() {
+fn rejected_lines_are_reported_and_the_others_stored() {
     let home = Foreglow::new();
     let server = Serving::start(&home);
     let negative = line(2).replace(r#""completion_time_secs":2.5"#, r#""completion_time_secs":-1"#);
@@ -113,7 +113,7 @@ fn rejected_lines_are_named_and_the_others_are_stored() {
 }
 
 #[test]
-fn a_request_that_is_too_large_is_refused_before_it_is_sent() {
+fn a_too_large_request_is_rejected_before_its_body_is_sent() {
     let home = Foreglow::new();
     let server = Serving::start(&home);
     let mut stream = TcpStream::connect(authority(&server.url)).unwrap();
@@ -128,7 +128,7 @@ fn a_request_that_is_too_large_is_refused_before_it_is_sent() {
 }
 
 #[test]
-fn samples_are_filtered_paged_and_given_as_csv() {
+fn samples_are_filtered_paged_and_exported_as_csv() {
     let home = Foreglow::new();
     let server = Serving::start(&home);
     let failed = line(3).replace(r#""outcome":"completed""#, r#""outcome":"failed""#);
@@ -153,7 +153,7 @@ fn samples_are_filtered_paged_and_given_as_csv() {
 }
 
 #[test]
-fn the_root_is_the_planner_or_says_how_to_build_it() {
+fn the_root_serves_the_planner_or_says_how_to_build_it() {
     let home = Foreglow::new();
     let server = Serving::start(&home);
     assert_eq!(get(&server.url, "/healthz"), (200, "ok\n".to_owned()));
@@ -165,7 +165,7 @@ fn the_root_is_the_planner_or_says_how_to_build_it() {
 }
 
 #[test]
-fn a_page_of_another_site_can_neither_read_nor_write() {
+fn a_page_of_another_origin_can_neither_read_nor_write() {
     let home = Foreglow::new();
     let server = Serving::start(&home);
     let url = format!("{}api/v1/samples", server.url);
@@ -178,7 +178,7 @@ fn a_page_of_another_site_can_neither_read_nor_write() {
 }
 
 #[test]
-fn a_port_in_use_is_named_with_what_to_do() {
+fn a_port_in_use_is_reported_with_advice() {
     let home = Foreglow::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
@@ -191,7 +191,7 @@ fn a_port_in_use_is_named_with_what_to_do() {
 }
 
 #[test]
-fn an_address_that_others_reach_needs_a_token_or_permission() {
+fn a_public_address_needs_a_token_or_permission() {
     let home = Foreglow::new();
     let answer = home.run(&["serve", "--listen", "0.0.0.0:0"]);
     assert_eq!(answer.code, 2);
@@ -209,7 +209,7 @@ fn an_address_that_others_reach_needs_a_token_or_permission() {
 }
 
 #[test]
-fn samples_for_a_collector_that_is_down_are_kept_and_sent_by_the_next_upload() {
+fn samples_are_kept_while_the_collector_is_down_and_sent_by_the_next_upload() {
     let sender = Foreglow::new();
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let url = format!("http://{free}");
@@ -240,7 +240,7 @@ fn samples_for_a_collector_that_is_down_are_kept_and_sent_by_the_next_upload() {
 }
 
 #[test]
-fn a_server_that_is_no_collector_loses_no_sample() {
+fn uploading_to_another_kind_of_server_loses_no_sample() {
     let sender = Foreglow::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -258,12 +258,12 @@ fn a_server_that_is_no_collector_loses_no_sample() {
 
 #[cfg(unix)]
 #[test]
-fn a_full_disk_refuses_samples_in_a_sentence_and_keeps_what_was_acknowledged() {
+fn a_full_disk_rejects_samples_and_keeps_acknowledged_ones() {
     let home = Foreglow::new();
     let first = Serving::start(&home);
     assert_eq!(post(&first.url, &line(1)).0, 200);
     first.stop();
-    // 512 blocks of 512 bytes: the store opens, but has no room for two thousand samples.
+    // 512 blocks of 512 bytes: enough to open the store, but not for two thousand samples.
     let server = Serving::start_in_little_space(&home, 512);
     let many: String = (10..2000).map(|number| line(number) + "\n").collect();
     let (status, answer) = post(&server.url, &many);
@@ -277,11 +277,11 @@ fn a_full_disk_refuses_samples_in_a_sentence_and_keeps_what_was_acknowledged() {
 
 #[cfg(unix)]
 #[test]
-fn a_collector_stops_when_it_is_told_to() {
+fn a_collector_stops_on_sigterm() {
     let home = Foreglow::new();
     let server = Serving::start(&home);
     assert_eq!(get(&server.url, "/healthz").0, 200);
-    // A connection that says nothing must not keep it.
+    // An idle connection must not delay the stop.
     let _silent = TcpStream::connect(authority(&server.url)).unwrap();
     assert_eq!(server.stop(), Some(0));
 }
@@ -294,7 +294,7 @@ fn pretty(json: &str) -> String {
     serde_json::to_string_pretty(&serde_json::from_str::<serde_json::Value>(json).unwrap()).unwrap()
 }
 
-/// Reads the stream of samples until `count` of them came; their ids.
+/// Reads the event stream until `count` samples arrived and returns their IDs.
 fn read_events(reader: &mut impl std::io::BufRead, count: usize) -> Vec<String> {
     let mut ids = Vec::new();
     let mut line = String::new();
@@ -315,7 +315,7 @@ fn listen(url: &str, query: &str, last_event_id: &str) -> std::io::BufReader<Tcp
     stream.write_all(head.as_bytes()).unwrap();
     stream.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
     let mut reader = std::io::BufReader::new(stream);
-    // The greeting: from here on nothing that arrives is missed.
+    // After the greeting no event is missed.
     let mut line = String::new();
     while !line.starts_with(": samples follow") {
         line.clear();
@@ -325,14 +325,14 @@ fn listen(url: &str, query: &str, last_event_id: &str) -> std::io::BufReader<Tcp
 }
 
 #[test]
-fn samples_are_told_as_they_arrive_and_who_comes_back_misses_none() {
+fn events_arrive_live_and_reconnecting_misses_none() {
     let home = Foreglow::new();
     let server = Serving::start(&home);
     post(&server.url, &line(1));
     let mut live = listen(&server.url, "", "");
     post(&server.url, &[line(1), line(2), line(3)].join("\n"));
     assert_eq!(read_events(&mut live, 2), [foreglow::id(2), foreglow::id(3)], "what was known is no news");
-    // Another program that writes into the same store is heard too.
+    // Samples that another process writes into the same store are announced as well.
     let other = home.run(&["upload", SAMPLES, "--to", &Serving::start(&home).url]);
     assert_eq!(other.code, 0, "{}", other.stderr);
     assert_eq!(read_events(&mut live, 21).len(), 21);
@@ -344,7 +344,7 @@ fn samples_are_told_as_they_arrive_and_who_comes_back_misses_none() {
 
 #[cfg(unix)]
 #[test]
-fn one_who_listens_does_not_keep_a_collector_from_stopping() {
+fn an_open_event_stream_does_not_delay_the_stop() {
     let home = Foreglow::new();
     let server = Serving::start(&home);
     let _live = listen(&server.url, "", "");
@@ -354,12 +354,12 @@ fn one_who_listens_does_not_keep_a_collector_from_stopping() {
 }
 
 #[test]
-fn the_planner_comes_with_a_policy_that_lets_nothing_else_in() {
+fn the_planner_has_a_strict_content_security_policy() {
     let home = Foreglow::new();
     let server = Serving::start(&home);
     let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
     let page = agent.get(&server.url).call().unwrap();
-    // A binary that was built without the planner has no page to guard.
+    // A binary built without the planner has no page.
     if page.status() == 200 {
         let policy = page.headers()["content-security-policy"].to_str().unwrap();
         assert!(policy.contains("default-src 'none'") && policy.contains("script-src 'self' 'wasm-unsafe-eval';"));

@@ -1,4 +1,5 @@
-//! `foreglow evaluate --input`, by the real binary, on a made-up table that `fixtures/make_table.py` writes.
+//! `foreglow evaluate --input` by the real binary, on a synthetic table from
+//! `fixtures/make_table.py`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -16,7 +17,7 @@ fn evaluate(file: &str, arguments: &[&str]) -> Answer {
     Foreglow::new().run(&[&["evaluate", "--input", file], &FEATURES[..], arguments].concat())
 }
 
-/// The predictors of an answer as JSON.
+/// Returns the predictors of a JSON answer.
 fn predictors(file: &str, arguments: &[&str]) -> Vec<Value> {
     let answer = evaluate(file, &[arguments, &["--format", "json"]].concat());
     assert_eq!(answer.code, 0, "{}", answer.stderr);
@@ -29,7 +30,7 @@ fn of<'a>(predictors: &'a [Value], name: &str) -> &'a Value {
     predictors.iter().find(|predictor| predictor["name"] == name).unwrap()
 }
 
-/// The golden file that has the answer; how long a fit took, which is never the same, is cut off.
+/// Compares an answer with its golden file, without the fit times, which vary.
 fn golden(name: &str, Answer { code, stdout, stderr }: Answer) {
     let width = stdout.lines().find(|line| line.starts_with("predictor")).and_then(|line| line.find("tested"));
     let cut = |line: &str| match (width, line.ends_with(" s")) {
@@ -44,7 +45,7 @@ fn golden(name: &str, Answer { code, stdout, stderr }: Answer) {
 }
 
 #[test]
-fn the_predictors_side_by_side_read_well() {
+fn the_table_of_predictors_is_readable() {
     let roles = ["--data-size", "gb", "--censored", "stopped"];
     golden("table", evaluate(TABLE, &[&SPLIT[..], &roles].concat()));
     let csv = evaluate(TABLE, &[&SPLIT[..], &roles, &["--format", "csv"]].concat()).stdout;
@@ -53,7 +54,7 @@ fn the_predictors_side_by_side_read_well() {
 }
 
 #[test]
-fn programs_read_the_figures_of_every_predictor() {
+fn json_has_the_figures_of_every_predictor() {
     let predictors = predictors(TABLE, &[&SPLIT[..], &["--data-size", "gb"]].concat());
     let foreglow = &predictors[0];
     assert_eq!(
@@ -73,7 +74,7 @@ fn programs_read_the_figures_of_every_predictor() {
 }
 
 #[test]
-fn repeats_stay_together_and_the_seed_decides_the_parts() {
+fn repeats_stay_together_and_the_seed_determines_the_folds() {
     for (arguments, tested) in [
         (&[][..], 24),
         (&["--repeats", "each"], 72),
@@ -92,7 +93,7 @@ fn repeats_stay_together_and_the_seed_decides_the_parts() {
 }
 
 #[test]
-fn every_form_of_a_table_gives_the_same_figures() {
+fn every_table_format_gives_the_same_figures() {
     let home = Foreglow::new();
     let csv = std::fs::read_to_string(TABLE).unwrap();
     let figures = |file: &str| {
@@ -118,7 +119,7 @@ fn every_form_of_a_table_gives_the_same_figures() {
 }
 
 #[test]
-fn what_cannot_be_used_is_refused_in_one_sentence() {
+fn invalid_tables_are_rejected_with_one_sentence() {
     let home = Foreglow::new();
     let with = |from: &str, to: &str| std::fs::read_to_string(TABLE).unwrap().replacen(from, to, 1);
     let header = "machine,machines,gb,run,secs,stopped\n";
@@ -173,14 +174,14 @@ fn what_cannot_be_used_is_refused_in_one_sentence() {
     assert_eq!(answer.code, 2, "a table is named with --input");
 }
 
-/// Linux says how much memory a running process has taken at most.
+/// Linux reports the peak memory of a running process.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_million_rows_are_streamed() {
     let home = Foreglow::new();
     let mut text = String::from("id,machine,machines,gb,secs\n");
     for id in 0..1_000_000_u32 {
-        // An odd factor gives every row a number of its own.
+        // Multiplying by an odd number modulo 2³² gives every row a distinct value.
         let (machines, gb) = (1 + id % 64, 1.0 + f64::from(id.wrapping_mul(2_654_435_761)) / 1e6);
         text.push_str(&format!("{id},m{},{machines},{gb},{}\n", id % 7, 1.0 + gb / f64::from(machines)));
     }

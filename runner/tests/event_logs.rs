@@ -1,5 +1,5 @@
-//! `foreglow import` and `foreglow simulate`, by the real binary, on logs that real Sparks wrote
-//! (`shared/tests/event-logs/make.sh` makes them).
+//! `foreglow import` and `foreglow simulate` by the real binary, on logs written by real Spark
+//! versions (made by `shared/tests/event-logs/make.sh`).
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -26,7 +26,7 @@ fn samples(answer: &Answer) -> Vec<Value> {
     answer.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The samples without what tells one application from another.
+/// Removes the fields that differ between applications.
 fn alike(answer: &Answer) -> Vec<Value> {
     let mut samples = samples(answer);
     for sample in &mut samples {
@@ -39,7 +39,7 @@ fn alike(answer: &Answer) -> Vec<Value> {
 }
 
 #[test]
-fn a_log_becomes_samples_whatever_it_is_compressed_with() {
+fn a_log_becomes_samples_with_any_compression() {
     let plain = import(&Foreglow::new(), &[&log("3.5-measured")]);
     assert_eq!(plain.code, 0, "{}", plain.stderr);
     let read = samples(&plain);
@@ -58,7 +58,7 @@ fn a_log_becomes_samples_whatever_it_is_compressed_with() {
         assert_eq!(sample["spark"]["version"], "3.5.9");
         assert!(sample["spark"]["gc_secs"].is_f64(), "{sample}");
     }
-    // The first run has started the application for the second.
+    // The application was started for the first run and reused for the second.
     assert!(read[0]["startup_secs"].as_f64().unwrap() > 0.0 && read[1]["startup_secs"].is_null(), "{}", plain.stdout);
     // 12 tasks that sleep for 0.3 to 0.4 s, on 4 slots.
     assert!(read[1]["completion_time_secs"].as_f64().unwrap() > 0.9, "{}", read[1]);
@@ -72,7 +72,7 @@ fn a_log_becomes_samples_whatever_it_is_compressed_with() {
 }
 
 #[test]
-fn the_same_log_gives_the_same_samples_and_they_are_kept_once() {
+fn importing_the_same_log_twice_keeps_its_samples_once() {
     let home = Foreglow::new();
     let first = import(&home, &[&log("3.5-measured")]);
     let again = import(&home, &[&log("3.5-measured")]);
@@ -103,7 +103,7 @@ fn a_folder_of_logs_and_a_rolling_log_in_many_files_are_read_in_order() {
 }
 
 #[test]
-fn the_file_of_samples_may_lie_among_the_logs() {
+fn the_sample_file_may_be_in_the_log_folder() {
     let home = Foreglow::new();
     std::fs::create_dir(home.path("events")).unwrap();
     std::fs::copy(log("3.5-measured"), home.path("events/app-1")).unwrap();
@@ -116,11 +116,11 @@ fn the_file_of_samples_may_lie_among_the_logs() {
 }
 
 #[test]
-fn what_a_log_does_not_say_is_asked_for_and_never_made_up() {
+fn values_missing_in_a_log_are_asked_for() {
     let home = Foreglow::new();
     let none = import(&home, &[&log("4.1-stages.zstd")]);
     assert_eq!(none.code, 2);
-    let sentence = "the log does not say sampling_rate; give --sampling-rate";
+    let sentence = "the log lacks sampling_rate; give --sampling-rate";
     assert!(none.stderr.contains(sentence), "{}", none.stderr);
     let given = import(&home, &[&log("4.1-stages.zstd"), "--sampling-rate", "0.5"]);
     assert_eq!(given.code, 0, "{}", given.stderr);
@@ -132,14 +132,14 @@ fn what_a_log_does_not_say_is_asked_for_and_never_made_up() {
 }
 
 #[test]
-fn what_was_asked_is_what_ran_or_the_run_failed_and_says_why() {
+fn a_run_that_deviates_from_its_configuration_fails_with_the_reason() {
     let killed = import(&Foreglow::new(), &[&log("4.1-killed.zstd"), "--sampling-rate", "1"]);
     assert_eq!(killed.code, 0, "{}", killed.stderr);
     let sample = &samples(&killed)[0];
     assert_eq!(sample["outcome"], "failed");
     let reason = sample["reason"].as_str().unwrap();
-    // Somebody killed it: that is not to say that its memory was too small.
-    assert!(reason.contains("went while it ran: Command exited with code 137"), "{reason}");
+    // The executor was killed from outside, which does not imply that it ran out of memory.
+    assert!(reason.contains("was lost during the run: Command exited with code 137"), "{reason}");
     assert!(reason.contains("task attempts failed"), "{reason}");
 
     let failed = import(&Foreglow::new(), &[&log("4.1-failed.zstd"), "--sampling-rate", "1"]);
@@ -152,12 +152,12 @@ fn what_was_asked_is_what_ran_or_the_run_failed_and_says_why() {
         other.replacen("\"spark.foreglow.model\"", "\"spark.foreglow.executors\":\"3\",\"spark.foreglow.model\"", 1);
     let home = Foreglow::new();
     let answer = import(&home, &[&home.write("asked", &other)]);
-    let reason = "3 executors of 2 cores were asked for, and 2 of 2 ran";
+    let reason = "3 executors with 2 cores each were requested, and 2 with 2 ran";
     assert_eq!(samples(&answer)[0]["reason"], reason, "{}", answer.stdout);
 }
 
 #[test]
-fn samples_of_other_files_are_taken_as_they_are() {
+fn sample_files_are_imported_unchanged() {
     let home = Foreglow::new();
     let lines = import(&home, &[foreglow::SAMPLES]);
     assert_eq!(lines.code, 0, "{}", lines.stderr);
@@ -167,7 +167,7 @@ fn samples_of_other_files_are_taken_as_they_are() {
 }
 
 #[test]
-fn what_is_no_log_or_ends_too_early_is_named_in_a_sentence() {
+fn invalid_and_truncated_logs_are_reported() {
     let home = Foreglow::new();
     let refused = |file: &str, sentence: &str| {
         let answer = import(&home, &[file]);
@@ -175,16 +175,16 @@ fn what_is_no_log_or_ends_too_early_is_named_in_a_sentence() {
         assert!(answer.stderr.contains(sentence), "{}", answer.stderr);
     };
     refused(&home.write("empty", ""), "there are no samples in it");
-    refused(&home.write("binary", "\u{0}\u{1}\u{2}"), "it is no Spark event log");
+    refused(&home.write("binary", "\u{0}\u{1}\u{2}"), "it is not a Spark event log");
     refused(&home.path("nowhere"), "there is no file");
     let plain = std::fs::read_to_string(log("3.5-measured")).unwrap();
     let until = |event: &str| &plain[..plain.find(&format!("{{\"Event\":\"{event}\"")).unwrap()];
-    refused(&home.write("started", until("SparkListenerJobStart")), "it has no job");
+    refused(&home.write("started", until("SparkListenerJobStart")), "the log has no jobs");
     refused(&home.write("warming", until("SparkListenerJobEnd")), "only warm the executors up");
     let measured = plain.find("foreglow measured").unwrap();
     refused(&home.write("running", &plain[..measured + 2000]), "none of its 1 jobs has an end in the log");
 
-    // A compressed log that is cut in the middle of its second run: the first is there, and the person is told.
+    // A compressed log truncated in its second run: the first run is imported, with a note.
     let packed = std::fs::read(log("3.5-measured.lz4")).unwrap();
     let cut = home.path("cut.lz4.inprogress");
     std::fs::write(&cut, &packed[..packed.len() - 3000]).unwrap();
@@ -193,7 +193,7 @@ fn what_is_no_log_or_ends_too_early_is_named_in_a_sentence() {
     assert!(answer.stderr.contains("is read as far as it goes"), "{}", answer.stderr);
 }
 
-/// Answers as a history server does, with real logs zipped as it zips them.
+/// Serves real logs as a zip file, as a history server does.
 fn serve(zip: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -217,7 +217,7 @@ fn serve(zip: Vec<u8>) -> String {
 }
 
 #[test]
-fn a_history_server_hands_out_the_log_of_an_application() {
+fn an_application_is_imported_from_a_history_server() {
     let home = Foreglow::new();
     let zip = home.path("logs.zip");
     let made = std::process::Command::new("python3")
@@ -247,7 +247,7 @@ fn simulate(name: &str, arguments: &[&str]) -> (Answer, Value) {
 }
 
 #[test]
-fn the_simulation_of_the_logs_own_configuration_is_within_5_percent_of_the_log() {
+fn simulating_the_logged_configuration_is_within_5_percent() {
     let runs = [
         ("3.5-measured", "1"),
         ("3.5-measured", "2"),
@@ -267,7 +267,7 @@ fn the_simulation_of_the_logs_own_configuration_is_within_5_percent_of_the_log()
 }
 
 #[test]
-fn other_configurations_are_simulated_beside_what_the_predictor_says() {
+fn other_configurations_are_simulated_next_to_the_prediction() {
     let (answer, json) = simulate("4.1-stages.zstd", &["--executors", "1,2,4", "--cores", "1,2", "--deadline", "1h"]);
     assert_eq!(answer.code, 0, "{}", answer.stderr);
     let candidates = json["candidates"].as_array().unwrap();
@@ -288,7 +288,7 @@ fn other_configurations_are_simulated_beside_what_the_predictor_says() {
 }
 
 #[test]
-fn what_cannot_run_or_is_not_chosen_is_said() {
+fn impossible_configurations_and_missing_choices_are_reported() {
     let (several, _) = simulate("3.5-measured", &[]);
     assert_eq!(several.code, 2);
     assert!(several.stderr.contains("the log has 2 runs; choose one with --run N"), "{}", several.stderr);
@@ -299,7 +299,7 @@ fn what_cannot_run_or_is_not_chosen_is_said() {
 }
 
 #[test]
-fn a_simulation_reads_well() {
+fn a_simulation_is_readable() {
     let answer = Foreglow::new().run(&["simulate", &log("4.1-stages.zstd"), "--cores", "1,2", "--deadline", "2m"]);
     let mut settings = insta::Settings::clone_current();
     settings.set_omit_expression(true);

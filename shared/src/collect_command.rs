@@ -1,14 +1,17 @@
-//! The command that collects a sample.
+//! Builds the command line that collects a sample.
 
 use crate::event_log::LABEL_PREFIX;
 use crate::{Configuration, Context, Engine, Mode, Workload};
 
-/// Stands for the address that no sample knows.
+/// Placeholder for the master's address, which samples do not record.
 const MASTER: &str = "spark://HOST:7077";
 
-/// `foreglow collect …` for one run of a job, appended to the file `output`, as a shell reads it; `None` of a job that it does not
-/// measure: several passes of inference, and a training that another program made. Of a job on a Spark cluster the master's address
-/// is the person's to fill in: `spark://HOST:7077` stands there. The learning rate, which changes no time, is left to its default.
+/// Returns the `foreglow collect …` command that measures one run of a job and appends it to the
+/// file `output`, quoted for a shell.
+///
+/// Returns `None` for jobs that Foreglow does not measure: inference with several epochs, and
+/// training whose optimiser is unknown. For a Spark cluster the user must replace the placeholder
+/// `spark://HOST:7077`. The learning rate is omitted because it does not change the time.
 pub fn collect_command(
     context: &Context,
     configuration: &Configuration,
@@ -24,7 +27,7 @@ pub fn collect_command(
     let mut words = vec!["foreglow".to_owned(), "collect".to_owned()];
     if context.engine == Engine::Spark {
         words.extend(["--engine", "spark", "--master", MASTER].map(str::to_owned));
-        // The machines' names came from there.
+        // The names of the hardware came from these properties, and the context must stay the same.
         for (label, name) in [("cpu", &context.host.cpu), ("adapter", &context.host.adapter)] {
             let property = name.as_ref().map(|name| quoted(&format!("{LABEL_PREFIX}{label}={name}")));
             words.extend(property.into_iter().flat_map(|property| ["--spark-conf".to_owned(), property]));
@@ -40,7 +43,7 @@ pub fn collect_command(
         Some(text) => option("--words", text.words.to_string()),
     }
     option("--batch-size", workload.batch_size.to_string());
-    // A sample knows the names of the folder and of the file of vectors, and not where they lie.
+    // A sample records the names of the data folder and the vector file, not their paths.
     if let Some(folder) = workload.extra.get("data").and_then(|name| name.as_str()) {
         option("--data", folder.to_owned());
     }
@@ -60,7 +63,7 @@ pub fn collect_command(
     Some(words.join(" "))
 }
 
-/// How a job trains, as arguments; `None` where its optimiser is not said.
+/// Returns the options of a training job; `None` if its optimiser is unknown.
 fn training_options(workload: &Workload) -> Option<Vec<String>> {
     let said = |name: &str| workload.extra.get(name);
     let optimizer = match said("optimizer")?.as_str()? {
@@ -80,7 +83,7 @@ fn training_options(workload: &Workload) -> Option<Vec<String>> {
     Some(options.split(' ').map(quoted).collect())
 }
 
-/// A word as a shell reads it.
+/// Quotes a word for a POSIX shell.
 fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./,:".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -95,7 +98,7 @@ mod tests {
     use crate::TextInput;
 
     #[test]
-    fn a_job_on_a_cluster_is_collected_there() {
+    fn a_job_on_a_cluster_is_collected_with_spark() {
         let context = |engine: &str, host: &str| -> Context {
             serde_json::from_str(&format!(
                 r#"{{"workload":{{"model":"lenet5","mode":"inference","image_px":32,"images":400,"epochs":1,"batch_size":8}},
@@ -120,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workload_of_texts_says_its_words_and_vectors_and_no_pixels() {
+    fn a_text_workload_names_words_and_vectors_instead_of_pixels() {
         let mut context: Context = serde_json::from_str(
             r#"{"workload":{"model":"text_lstm","mode":"inference","image_px":9,"images":20,"epochs":1,"batch_size":8,"data":"news"},
                 "engine":"local","host":{}}"#,
@@ -141,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_training_job_is_trained_in_the_same_way() {
+    fn a_training_job_keeps_its_training_options() {
         let context = |epochs: u32, mode: &str, more: &str| -> Context {
             serde_json::from_str(&format!(
                 r#"{{"workload":{{"model":"lenet5","mode":"{mode}","image_px":32,"images":400,"epochs":{epochs},"batch_size":8{more}}},
@@ -169,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_reaches_the_shell_as_it_is() {
+    fn words_are_quoted_for_the_shell() {
         assert_eq!(quoted("runs/samples.jsonl"), "runs/samples.jsonl");
         assert_eq!(quoted("my runs.jsonl"), "'my runs.jsonl'");
         assert_eq!(quoted("it's"), r"'it'\''s'");

@@ -4,23 +4,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Engine, Host, Sample, Workload};
 
-/// Everything that must be equal for two completion times to be comparable, apart from the features themselves.
+/// Everything besides the features that must be equal for two completion times to be comparable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Context {
     /// The CNN job.
     pub workload: Workload,
-    /// What ran the executors.
+    /// The engine that ran the executors.
     pub engine: Engine,
-    /// The machine that measured.
+    /// The machine that ran the job.
     pub host: Host,
-    /// Accelerator that each executor holds.
+    /// Accelerator of each executor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accelerator: Option<String>,
 }
 
 impl Context {
-    /// The context of a sample. Fields that this version does not know come in the order of their names, so that the
-    /// order in which a tool wrote them tells no contexts apart.
+    /// Returns the context of a sample. Unknown fields are sorted by name, because the order in
+    /// which a tool writes them must not make contexts differ.
     pub fn of(sample: &Sample) -> Self {
         let mut context = Self {
             workload: sample.workload.clone(),
@@ -35,7 +35,8 @@ impl Context {
         context
     }
 
-    /// One line that names it to a person: `resnet18 inference, 2000 images of 32 px, batch 8, local, Some CPU`.
+    /// Returns a one-line title:
+    /// `resnet18 inference, 2000 images of 32 px, batch 8, local, Some CPU`.
     pub fn title(&self) -> String {
         let Workload { model, mode, epochs, batch_size, .. } = &self.workload;
         let mut title = format!("{model} {}, {}, batch {batch_size}", mode.as_str(), self.workload.describe_data());
@@ -49,7 +50,7 @@ impl Context {
         title
     }
 
-    /// Names the context in 16 hexadecimal digits: FNV-1a, 64 bits, of its JSON. Equal contexts have equal fingerprints.
+    /// Returns 16 hexadecimal digits that identify the context: the 64-bit FNV-1a hash of its JSON.
     pub fn fingerprint(&self) -> String {
         const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
         const PRIME: u64 = 0x0000_0100_0000_01b3;
@@ -57,7 +58,7 @@ impl Context {
         format!("{hash:016x}")
     }
 
-    /// Orders contexts, whatever their fields are.
+    /// Returns a key by which contexts are grouped and sorted: their JSON.
     pub(crate) fn key(&self) -> String {
         serde_json::to_string(self).expect("a context holds only strings, numbers and maps with string keys")
     }

@@ -1,11 +1,11 @@
-//! Samples as CSV: the names of the JSON form, nested ones joined by dots.
+//! Reads and writes samples as CSV; columns are the names of the JSON form, joined by dots.
 
 use serde_json::{Map, Value};
 
 use crate::separated::{delimiter, with_point};
 use crate::{ReadError, Sample, SampleError};
 
-/// Columns that hold text even where it looks like a number.
+/// Columns that are text even if the value looks like a number.
 const TEXT: &[&str] = &[
     "id",
     "workload.model",
@@ -20,10 +20,10 @@ const TEXT: &[&str] = &[
     "started_at",
 ];
 
-/// Columns of seconds that a sample may lack.
+/// Optional columns of seconds.
 const SECS: &[&str] = &["completion_time_secs", "startup_secs"];
 
-/// Columns without which no row is a sample.
+/// Columns that every file must have.
 const REQUIRED: &[&str] = &[
     "schema",
     "id",
@@ -44,10 +44,11 @@ const REQUIRED: &[&str] = &[
     "started_at",
 ];
 
-/// Reads CSV with a header. Cells may be parted by semicolons or tabs too, and numbers have a decimal comma.
+/// Reads CSV with a header. The delimiter may also be a semicolon or a tab, and numbers may have a
+/// decimal comma.
 ///
 /// # Errors
-/// A missing column, or the line of the first row that is no sample.
+/// A missing column, or the line of the first row that is not a sample.
 pub(crate) fn read_csv(text: &str) -> Result<Vec<Sample>, ReadError> {
     let delimiter = delimiter(text);
     let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::All).from_reader(text.as_bytes());
@@ -63,7 +64,8 @@ pub(crate) fn read_csv(text: &str) -> Result<Vec<Sample>, ReadError> {
         let row = row.map_err(|error| form(error.position().map_or(1, csv::Position::line), &error))?;
         let line = row.position().map_or(1, csv::Position::line);
         let object = nest(headers.iter().zip(row.iter()), delimiter);
-        // As text: what reads a sample from lines of JSON reads it here, and is not compiled a second time for values.
+        // Deserializes from text, like JSON Lines: deserializing from a `Value` would compile the
+        // code a second time into the page.
         let sample: Sample = serde_json::from_str(&object.to_string())
             .map_err(|error| ReadError::Line { line, error: SampleError::Form(without_place(&error)) })?;
         sample.check().map_err(|error| ReadError::Line { line, error })?;
@@ -72,10 +74,10 @@ pub(crate) fn read_csv(text: &str) -> Result<Vec<Sample>, ReadError> {
     Ok(samples)
 }
 
-/// Writes samples as CSV with a header: the columns in the order in which they first appear.
+/// Writes samples as CSV with a header. Columns are in the order of their first appearance.
 ///
-/// A cell of a field that this version does not know holds its value as JSON, and text as it is where that reads back
-/// as the same text.
+/// Fields unknown to this version are written as JSON, or as plain text if that reads back
+/// unchanged.
 pub fn write_csv(samples: &[Sample]) -> String {
     let rows: Vec<Map<String, Value>> = samples.iter().map(flatten_sample).collect();
     let mut columns: Vec<&str> = Vec::new();
@@ -99,13 +101,13 @@ fn form(line: u64, error: &csv::Error) -> ReadError {
     ReadError::Line { line, error: SampleError::Form(error.to_string()) }
 }
 
-/// What is wrong, without the place in a text that nobody has seen.
+/// Returns the message without its position, which refers to JSON that the user never saw.
 fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what).to_owned()
 }
 
-/// Builds the nested object of one row; an empty cell is an absent field.
+/// Builds the nested JSON object of one row; empty cells become absent fields.
 fn nest<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>, delimiter: u8) -> Value {
     let mut root = Map::new();
     for (name, text) in cells.filter(|(_, text)| !text.is_empty()) {
@@ -125,7 +127,8 @@ fn nest<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>, delimiter: u8) -> V
     Value::Object(root)
 }
 
-/// The value of a cell. A column of numbers may have decimal commas; one that this version does not know is not guessed at.
+/// Converts a cell to JSON. Known numeric columns may have decimal commas; other columns are not
+/// guessed at.
 fn number_or_value(name: &str, text: &str, delimiter: u8) -> Value {
     let is_number = REQUIRED.contains(&name) || SECS.contains(&name);
     let number = if is_number && !TEXT.contains(&name) { with_point(text, delimiter) } else { None };
@@ -168,7 +171,7 @@ fn cell(name: &str, value: &Value) -> String {
     }
 }
 
-/// Whether a cell with this text is read as this text: not as a number, an absent field or without its white space.
+/// Whether the cell reads back as the same text: not as a number, an absent field, or trimmed.
 fn reads_back(name: &str, text: &str) -> bool {
     TEXT.contains(&name) || (!text.is_empty() && text.trim() == text && value_of(name, text) == *text)
 }

@@ -1,22 +1,24 @@
-//! Bytes of a text file as text: UTF-8 and UTF-16 with or without a byte order mark, and Windows-1252, which spreadsheets of
-//! western Europe still write.
+//! Decodes text files: UTF-8 and UTF-16, with or without a byte order mark, and Windows-1252, which
+//! some spreadsheets still write.
 
-/// Windows-1252, 0x80 to 0x9f; the rest is Latin-1. A byte that it leaves undefined is no text.
+/// Characters 0x80 to 0x9f of Windows-1252; the other bytes are Latin-1. `\0` marks an undefined
+/// byte.
 const WINDOWS_1252: [char; 32] = [
     '€', '\0', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\0', 'Ž', '\0', '\0', '‘', '’', '“', '”', '•',
     '–', '—', '˜', '™', 'š', '›', 'œ', '\0', 'ž', 'Ÿ',
 ];
 
-/// The text of a file, or the position of the first byte that no text has.
+/// Decodes the bytes of a text file.
 ///
 /// # Errors
-/// Control characters, or half a character: a picture, an archive, a file that was cut.
+/// The position of the first byte that is a control character, undefined, or half of a UTF-16
+/// character, as in images, archives and truncated files.
 pub(crate) fn decode(bytes: &[u8]) -> Result<String, usize> {
     let text = match bytes {
         [0xef, 0xbb, 0xbf, rest @ ..] => utf8_or_western(rest).map_err(|place| place + 3)?,
         [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes).map_err(|place| place + 2)?,
         [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes).map_err(|place| place + 2)?,
-        // Every format of ours begins with a letter of ASCII, which has one zero byte in UTF-16.
+        // Every supported format begins with an ASCII character, which has one zero byte in UTF-16.
         [1..=255, 0, 1..=255, 0, ..] => utf16(bytes, u16::from_le_bytes)?,
         [0, 1..=255, 0, 1..=255, ..] => utf16(bytes, u16::from_be_bytes)?,
         _ => utf8_or_western(bytes)?,
@@ -58,7 +60,7 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, usize> {
     Ok(text.trim_start_matches('\u{feff}').to_owned())
 }
 
-/// Whether no text holds this code: a control character other than white space.
+/// Whether the code is a control character other than white space.
 fn is_control(code: u32) -> bool {
     code < 0x20 && !matches!(code, 0x09..=0x0d) || code == 0x7f
 }
@@ -68,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_text_is_the_same_in_every_encoding() {
+    fn a_text_decodes_to_the_same_string_from_every_encoding() {
         let text = "modèle;durée\nresnet18;12,5\n";
         let utf16 = |unit: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(unit).collect::<Vec<u8>>();
         let western: Vec<u8> = text.chars().map(|letter| u8::try_from(u32::from(letter)).unwrap()).collect();
@@ -88,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_told_by_its_first_such_byte() {
+    fn the_first_byte_that_is_not_text_is_reported() {
         assert_eq!(decode(&[0xff, 0xd8, 0xff, 0xe0, 0x00]), Err(4), "a JPEG file");
         assert_eq!(decode(b"PK\x03\x04"), Err(2), "an archive");
         assert_eq!(decode(&[0xff, 0xfe, b'a']), Err(2), "UTF-16 that was cut");

@@ -1,6 +1,7 @@
-//! How numbers are printed for people: once, so that the command line and the page print the same digits.
+//! Formats numbers for users. The command line and the page share it, so that both show the same
+//! digits.
 
-/// Seconds as people read them: `0.347 s`, `12.35 s`, `4 min 05.2 s`, `3 h 04 min 12 s`.
+/// Formats seconds: `0.347 s`, `12.35 s`, `4 min 05.2 s`, `3 h 04 min 12 s`.
 ///
 /// ```
 /// # use foreglow_shared::format_duration;
@@ -29,7 +30,8 @@ pub fn format_duration(secs: f64) -> String {
     format!("{hours} h {mins:02} min {:02} s", secs - hours * 3600.0 - mins * 60.0)
 }
 
-/// Money with its currency: two decimals from 1 on, four digits that count below: `USD 12.40`, `USD 0.001234`.
+/// Formats money: two decimals from 1 upwards, four significant digits below: `USD 12.40`,
+/// `USD 0.001234`.
 ///
 /// ```
 /// # use foreglow_shared::format_money;
@@ -51,18 +53,19 @@ pub fn format_money(amount: f64, currency: &str) -> String {
     format!("{currency} {amount:.decimals$}")
 }
 
-/// A percentage with two decimals: `99.80 %`.
+/// Formats a percentage with two decimals: `99.80 %`.
 pub fn format_percent(percent: f64) -> String {
     if percent.is_finite() { format!("{percent:.2} %") } else { "unknown".into() }
 }
 
-/// A probability in whole percent, never rounded up: `90 %`, `< 1 %`, `> 99 %`.
+/// Formats a probability in whole percent, rounded down: `90 %`, `< 1 %`, `> 99 %`.
 ///
 /// ```
 /// # use foreglow_shared::format_probability;
 /// assert_eq!(format_probability(0.8999), "89 %");
 /// assert_eq!(format_probability(0.9), "90 %");
-/// assert_eq!((format_probability(0.001), format_probability(0.9999)), ("< 1 %".into(), "> 99 %".into()));
+/// assert_eq!(format_probability(0.001), "< 1 %");
+/// assert_eq!(format_probability(0.9999), "> 99 %");
 /// ```
 pub fn format_probability(probability: f64) -> String {
     match (probability * 100.0 + 1e-9).floor() {
@@ -72,7 +75,7 @@ pub fn format_probability(probability: f64) -> String {
     }
 }
 
-/// A sampling rate as a percentage without idle zeros: `1 %`, `12.5 %`, `100 %`.
+/// Formats a sampling rate as a percentage without trailing zeros: `1 %`, `12.5 %`, `100 %`.
 pub fn format_rate(sampling_rate: f64) -> String {
     let percent = (sampling_rate * 1e8).round() / 1e6;
     format!("{percent} %")

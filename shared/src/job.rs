@@ -1,4 +1,4 @@
-//! What was measured of one job: the runs that completed, and those that did not.
+//! The measurements of one job: completed and incomplete runs.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
@@ -10,20 +10,20 @@ use crate::{Context, Outcome, Sample, sort_by};
 /// The measurements of one job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// What the runs have in common.
+    /// What all runs have in common.
     pub context: Context,
     /// The runs that completed.
     pub observations: Vec<Observation>,
-    /// The runs that say something without having completed.
+    /// Runs that ran out of memory or were stopped at a limit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub incomplete: Vec<IncompleteRun>,
-    /// Most memory that executors held in the runs that completed, by cores and partition size, ascending.
+    /// Peak memory of executors in completed runs, by cores and partition size, ascending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub peaks: Vec<PeakMemory>,
 }
 
-/// Most memory that an executor held, of the completed runs with as many cores and partitions as large. In a link it is a row
-/// of three numbers, in the order of the fields.
+/// Peak memory of an executor over the completed runs with the same cores and partition size. A
+/// link stores it as an array of three numbers, in the order of the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(u32, u32, u32)", into = "(u32, u32, u32)")]
 pub struct PeakMemory {
@@ -31,7 +31,7 @@ pub struct PeakMemory {
     pub cores_per_executor: u32,
     /// Images of one task, P.
     pub partition_size: u32,
-    /// Most memory, MiB, above 0.
+    /// Peak memory, MiB, above 0.
     pub peak_mib: u32,
 }
 
@@ -47,7 +47,8 @@ impl From<PeakMemory> for (u32, u32, u32) {
     }
 }
 
-/// One completed run, as the predictor sees it. In a link it is a row of seven numbers, in the order of the fields.
+/// One completed run, as the predictor sees it. A link stores it as an array of seven values, in
+/// the order of the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Row", into = "Row")]
 pub struct Observation {
@@ -59,11 +60,11 @@ pub struct Observation {
     pub memory_per_executor_mib: u32,
     /// Images of one task, P.
     pub partition_size: u32,
-    /// Share of the images, in (0, 1].
+    /// Sampling rate, in (0, 1].
     pub sampling_rate: f64,
-    /// Wall clock from submission to the last result, seconds, above 0.
+    /// Completion time: wall clock from submission to the last result, seconds, above 0.
     pub completion_time_secs: f64,
-    /// Start-up, seconds; `None` where it was not measured.
+    /// Start-up time, seconds; `None` if it was not measured.
     pub startup_secs: Option<f64>,
 }
 
@@ -97,8 +98,8 @@ impl From<Observation> for Row {
     }
 }
 
-/// A run that went over its memory or was stopped at a limit, as the predictor and the decision see it. In a link it is a
-/// row, in the order of the fields.
+/// A run that ran out of memory or was stopped at a limit. A link stores it as an array, in the
+/// order of the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "IncompleteRow", into = "IncompleteRow")]
 pub struct IncompleteRun {
@@ -110,12 +111,12 @@ pub struct IncompleteRun {
     pub memory_per_executor_mib: u32,
     /// Images of one task, P.
     pub partition_size: u32,
-    /// Share of the images, in (0, 1].
+    /// Sampling rate, in (0, 1].
     pub sampling_rate: f64,
-    /// Why it did not complete.
+    /// Why the run did not complete.
     pub outcome: IncompleteOutcome,
-    /// The completion time is longer than so many seconds; `None` where the run says nothing of its time, as one that
-    /// went over its memory does not.
+    /// Lower bound of the completion time, seconds; `None` for runs out of memory, which give no
+    /// bound.
     pub at_least_secs: Option<f64>,
 }
 
@@ -123,9 +124,9 @@ pub struct IncompleteRun {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IncompleteOutcome {
-    /// An executor went over its memory.
+    /// An executor exceeded its memory.
     OutOfMemory,
-    /// Stopped at a limit.
+    /// The run was stopped at a time limit.
     TimedOut,
 }
 
@@ -160,11 +161,11 @@ impl From<IncompleteRun> for IncompleteRow {
 }
 
 impl Job {
-    /// Puts the runs into the order of their features, in which [`group_by_context`] gives them.
+    /// Sorts the runs by their features, in the order of [`group_by_context`].
     pub fn sort_runs(&mut self) {
         sort_by(&mut self.observations, Observation::cmp_features);
         sort_by(&mut self.incomplete, IncompleteRun::cmp_features);
-        // Of equal cores and partitions the largest comes first, and stays.
+        // The largest peak of equal keys comes first, and `dedup` keeps the first.
         let key = |peak: &PeakMemory| (peak.cores_per_executor, peak.partition_size, Reverse(peak.peak_mib));
         sort_by(&mut self.peaks, |a, b| key(a).cmp(&key(b)));
         self.peaks.dedup_by_key(|peak| (peak.cores_per_executor, peak.partition_size));
@@ -172,7 +173,7 @@ impl Job {
 }
 
 impl Observation {
-    /// What the predictor sees of a sample; `None` unless the run completed.
+    /// Converts a sample; `None` unless its run completed.
     pub fn of(sample: &Sample) -> Option<Self> {
         let configuration = &sample.configuration;
         Some(Self {
@@ -198,8 +199,8 @@ impl Observation {
 }
 
 impl IncompleteRun {
-    /// What a sample says without having completed; `None` of a completed run, and of one that failed for reasons that
-    /// say nothing of its configuration.
+    /// Converts a sample; `None` for completed runs, and for failed ones, whose failure says
+    /// nothing about the configuration.
     pub fn of(sample: &Sample) -> Option<Self> {
         let (outcome, at_least_secs) = match sample.outcome {
             Outcome::OutOfMemory => (IncompleteOutcome::OutOfMemory, None),
@@ -230,7 +231,7 @@ impl IncompleteRun {
 }
 
 impl PeakMemory {
-    /// The most memory that an executor of a completed run held; `None` where the sample does not say.
+    /// Extracts the peak memory of a completed run; `None` if the sample does not hold it.
     pub fn of(sample: &Sample) -> Option<Self> {
         sample.completed_secs()?;
         let configuration = &sample.configuration;
@@ -242,8 +243,9 @@ impl PeakMemory {
     }
 }
 
-/// Sorts samples into the jobs that they measured. The order of the samples changes nothing: jobs come in the order of
-/// their contexts' JSON, runs in the order of their features. A job whose runs all failed is there without runs.
+/// Groups samples into jobs. The result does not depend on the order of the samples: jobs are
+/// sorted by the JSON of their contexts, runs by their features. A job whose runs all failed has no
+/// runs.
 pub fn group_by_context(samples: &[Sample]) -> Vec<Job> {
     let mut jobs: BTreeMap<String, Job> = BTreeMap::new();
     for sample in samples {

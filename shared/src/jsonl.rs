@@ -1,18 +1,18 @@
-//! Samples as JSON Lines: one object a line.
+//! Reads and writes samples as JSON Lines: one object per line.
 
 use crate::{Sample, SampleError};
 
 /// Parses and checks one line.
 ///
 /// # Errors
-/// [`SampleError`] says what is wrong with it.
+/// [`SampleError`]: the line is not a sample, or a field is out of range.
 pub fn parse_line(line: &str) -> Result<Sample, SampleError> {
     let sample: Sample = serde_json::from_str(line).map_err(|error| SampleError::Form(error.to_string()))?;
     sample.check()?;
     Ok(sample)
 }
 
-/// Writes samples as JSON Lines, each line ended by a newline.
+/// Writes samples as JSON Lines; every line ends with a newline.
 pub fn write_jsonl<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> String {
     let mut text = String::new();
     for sample in samples {

@@ -1,11 +1,12 @@
-//! The words of Foreglow as types: what crosses a boundary between its parts and between people.
+//! Foreglow's terms as types: what is exchanged between its parts and with users.
 //!
-//! A timing [`Sample`] is one run; a [`Context`] is everything that samples must have in common to be comparable; an
-//! [`Observation`] is the part of a sample that the predictor sees, a [`Job`] all of them in one context; a [`PriceSheet`] turns time into money; a [`View`]
-//! is a shared page; its link is the address of that page.
+//! A timing [`Sample`] describes one run. A [`Context`] is everything that samples must have in
+//! common to be comparable. An [`Observation`] is the part of a sample that the predictor sees, and
+//! a [`Job`] holds all observations of one context. A [`PriceSheet`] turns time into money. A
+//! [`View`] is a page that can be shared as a link.
 //!
-//! This crate must never read a file, a clock, the network or a source of randomness: the same input gives the same
-//! bytes on every machine and in the browser.
+//! This crate must never read a file, a clock, the network or a source of randomness: the same
+//! input gives the same bytes on every machine and in the browser.
 
 mod collect_command;
 mod context;

@@ -1,37 +1,38 @@
-//! Share links: `<planner>#v1.<payload>`, everything the reader needs to see the same numbers with no server.
+//! Share links: `<planner>#v1.<payload>`, everything the reader needs to see the same numbers
+//! without a server.
 //!
-//! The payload is the [`View`] as JSON, compressed with zlib (whose checksum tells a damaged link) and written in
-//! URL-safe base64 without padding. A browser never sends the fragment to a server.
+//! The payload is the [`View`] as JSON, compressed with zlib, whose checksum detects damaged links,
+//! and encoded in URL-safe base64 without padding. Browsers never send the fragment to a server.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 
 use crate::{Context, IncompleteRun, Job, Observation, PeakMemory, Question, WhatIf};
 
-/// How the fragment of this version begins.
+/// Prefix of the fragment in this version of the format.
 pub const FRAGMENT_PREFIX: &str = "v1.";
-/// A payload that unpacks to more is refused: no link that people share comes near.
+/// Size limit of an unpacked payload, against decompression bombs; real links are far smaller.
 const MAX_JSON_BYTES: usize = 16 << 20;
 const COMPRESSION_LEVEL: u8 = 9;
 
-/// A page as it can be shared: what was measured and what is asked.
+/// A page that can be shared: measurements and question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Fields", into = "Fields")]
 pub struct View {
-    /// What was measured.
+    /// The measurements.
     pub job: Job,
-    /// What is asked.
+    /// The question.
     pub question: Question,
-    /// Configurations that the person compares, in their order.
+    /// Configurations that the user compares, in display order.
     pub pins: Vec<WhatIf>,
-    /// The runs that the person left out. They are no part of the job, so that a version that does not know them answers
-    /// from the same runs.
+    /// Runs that the user excluded. They are kept outside the job, so that a version that does not
+    /// know this field answers from the same runs.
     pub left_out: LeftOut,
 }
 
-/// The fields of a link. Those of the job stand beside the question, named here one by one: with `serde(flatten)` the page
-/// would carry the code that reads a job twice. What is empty is not there, so that links of either kind open in each
-/// other's version.
+/// The JSON fields of a link. The job's fields are repeated here instead of `serde(flatten)`, which
+/// would compile the code that reads a job into the page twice. Empty fields are omitted, so that
+/// older and newer versions open each other's links.
 #[derive(Clone, Serialize, Deserialize)]
 struct Fields {
     context: Context,
@@ -61,19 +62,19 @@ impl From<View> for Fields {
     }
 }
 
-/// Runs that were measured and are not asked.
+/// Measured runs that the user excluded from the fit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// Of those that completed.
+    /// Excluded completed runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observations: Vec<Observation>,
-    /// Of those that did not.
+    /// Excluded incomplete runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub incomplete: Vec<IncompleteRun>,
 }
 
 impl LeftOut {
-    /// Whether nothing was left out.
+    /// Whether no run is excluded.
     pub fn is_empty(&self) -> bool {
         self.observations.is_empty() && self.incomplete.is_empty()
     }
@@ -83,48 +84,51 @@ impl LeftOut {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinkError {
-    /// No fragment of ours.
-    #[error("it is not a Foreglow link; a link ends in #v1. and letters")]
+    /// The text is not a Foreglow link.
+    #[error("it is not a Foreglow link; a link ends with #v1. followed by letters and digits")]
     NotALink,
-    /// Written by a later version.
+    /// The link was written by a newer version.
     #[error("this link is from a newer Foreglow (format v{0}); open it with that version")]
     Newer(u32),
-    /// Cut off or changed on the way.
+    /// The link was truncated or changed.
     #[error("this link is damaged ({0}); copy the whole link again")]
     Damaged(&'static str),
-    /// It unpacks, but to nothing that this version understands.
-    #[error("this link holds no view ({0}); make a new one with Share or `foreglow link`")]
+    /// The link unpacks to content that this version does not understand.
+    #[error("this link cannot be used ({0}); make a new one with Share or `foreglow link`")]
     Form(String),
 }
 
 impl View {
-    /// The fragment, without `#`.
+    /// Returns the fragment, without `#`.
     ///
     /// ```
     /// # use foreglow_shared::{View, FRAGMENT_PREFIX};
-    /// # let view: View = serde_json::from_str(r#"{"context":{"workload":{"model":"lenet5","mode":"inference","image_px":28,
-    /// # "images":1000,"epochs":1,"batch_size":8},"engine":"local","host":{}},"observations":[[1,1,1024,8,0.1,2.5,null]],
-    /// # "question":{"deadline_secs":null,"executors":[1],"cores_per_executor":[1],"memory_per_executor_mib":1024,
+    /// # let view: View = serde_json::from_str(r#"{"context":{"workload":{"model":"lenet5",
+    /// # "mode":"inference","image_px":28,"images":1000,"epochs":1,"batch_size":8},
+    /// # "engine":"local","host":{}},"observations":[[1,1,1024,8,0.1,2.5,null]],
+    /// # "question":{"deadline_secs":null,"executors":[1],"cores_per_executor":[1],
+    /// # "memory_per_executor_mib":1024,
     /// # "prices":{"name":"mine","date":"2026-01-31","currency":"EUR","core_hour":0.05},
     /// # "what_if":{"executors":1,"cores_per_executor":1}}}"#).unwrap();
     /// let fragment = view.to_fragment();
     /// assert!(fragment.starts_with(FRAGMENT_PREFIX));
-    /// assert_eq!(View::from_link(&format!("https://example.org/planner/#{fragment}")).unwrap(), view);
+    /// let link = format!("https://example.org/planner/#{fragment}");
+    /// assert_eq!(View::from_link(&link).unwrap(), view);
     /// ```
     pub fn to_fragment(&self) -> String {
         format!("{FRAGMENT_PREFIX}{}", pack(self))
     }
 
-    /// The whole link to a planner at `planner`.
+    /// Returns the whole link for the planner at the URL `planner`.
     pub fn to_link(&self, planner: &str) -> String {
         let base = planner.split('#').next().unwrap_or_default();
         format!("{base}#{}", self.to_fragment())
     }
 
-    /// Opens a link, a fragment with `#`, or one without.
+    /// Opens a link or a fragment, with or without `#`.
     ///
     /// # Errors
-    /// [`LinkError`]: no link, a newer one, or a damaged one.
+    /// [`LinkError`]: not a link, a newer format, or a damaged payload.
     pub fn from_link(link: &str) -> Result<Self, LinkError> {
         let fragment = link.trim().rsplit('#').next().unwrap_or_default();
         let view: Self = unpack(payload(fragment)?)?;
@@ -136,7 +140,7 @@ impl View {
         let form = |what: &str| Err(LinkError::Form(what.to_owned()));
         check_question(&self.question)?;
         if self.has_zero_configuration() {
-            return form(NOTHING_IN_IT);
+            return form(ZERO_CONFIGURATION);
         }
         let sound = |run: &Observation| {
             run.completion_time_secs.is_finite()
@@ -146,7 +150,7 @@ impl View {
                 && run.startup_secs.is_none_or(|secs| secs.is_finite() && secs >= 0.0)
         };
         if !self.job.observations.iter().chain(&self.left_out.observations).all(sound) {
-            return form("it has a time or a sampling rate that is none");
+            return form("a run has an invalid time or sampling rate");
         }
         let sound = |run: &IncompleteRun| {
             run.sampling_rate > 0.0
@@ -154,11 +158,11 @@ impl View {
                 && run.at_least_secs.is_none_or(|secs| secs.is_finite() && secs > 0.0)
         };
         if !self.job.incomplete.iter().chain(&self.left_out.incomplete).all(sound) {
-            return form("it has a run without a time or a sampling rate that is one");
+            return form("an incomplete run has an invalid time or sampling rate");
         }
         if self.job.peaks.iter().any(|peak| [peak.cores_per_executor, peak.partition_size, peak.peak_mib].contains(&0))
         {
-            return form("it has an executor that held nothing");
+            return form("a peak memory entry contains a zero");
         }
         Ok(())
     }
@@ -174,16 +178,16 @@ impl View {
     }
 }
 
-const NOTHING_IN_IT: &str = "it has a configuration with nothing in it";
+const ZERO_CONFIGURATION: &str = "a configuration has zero executors, cores or memory";
 
-/// Checks what the types of a question cannot say.
+/// Checks the ranges that the types of a question do not enforce.
 pub(crate) fn check_question(question: &Question) -> Result<(), LinkError> {
     let form = |what: &str| Err(LinkError::Form(what.to_owned()));
     if let Err(error) = question.prices.check() {
         return Err(LinkError::Form(error.to_string()));
     }
     if question.executors.is_empty() || question.cores_per_executor.is_empty() {
-        return form("it names no configuration to choose from");
+        return form("the question has no configurations to choose from");
     }
     let what_if = question.what_if;
     let counts = [&question.executors, &question.cores_per_executor].into_iter().flatten();
@@ -191,27 +195,27 @@ pub(crate) fn check_question(question: &Question) -> Result<(), LinkError> {
         .chain([&question.memory_per_executor_mib, &what_if.executors, &what_if.cores_per_executor])
         .any(|n| *n == 0)
     {
-        return form(NOTHING_IN_IT);
+        return form(ZERO_CONFIGURATION);
     }
     if question.deadline_secs.is_some_and(|secs| !(secs.is_finite() && secs > 0.0)) {
-        return form("its deadline is no time");
+        return form("its deadline is not a number of seconds above 0");
     }
     if question.budget.is_some_and(|money| !(money.is_finite() && money > 0.0)) {
-        return form("its budget is no money");
+        return form("its budget is not an amount above 0");
     }
     if !(question.probability > 0.0 && question.probability < 1.0) {
-        return form("its probability is none");
+        return form("its probability is not between 0 and 1");
     }
     Ok(())
 }
 
-/// A value as the payload of a link.
+/// Encodes a value as the payload of a link.
 pub(crate) fn pack(value: &impl Serialize) -> String {
     let json = serde_json::to_vec(value).expect("a link holds only strings, numbers and maps with string keys");
     URL_SAFE_NO_PAD.encode(miniz_oxide::deflate::compress_to_vec_zlib(&json, COMPRESSION_LEVEL))
 }
 
-/// The value of a payload.
+/// Decodes the payload of a link.
 ///
 /// # Errors
 /// [`LinkError::Damaged`] or [`LinkError::Form`].
@@ -223,7 +227,7 @@ pub(crate) fn unpack<T: serde::de::DeserializeOwned>(payload: &str) -> Result<T,
     serde_json::from_str(&json).map_err(|error| LinkError::Form(error.to_string()))
 }
 
-/// What stands behind the version of a fragment.
+/// Returns the part of the fragment after the version.
 fn payload(fragment: &str) -> Result<&str, LinkError> {
     if let Some(payload) = fragment.strip_prefix(FRAGMENT_PREFIX) {
         return Ok(payload);

@@ -1,7 +1,10 @@
-//! Reading numbers that people and other tools write.
+//! Parses numbers written by users and other tools.
 
-/// A number: what `str::parse` reads as one that is finite, by the code that reads JSON. The standard library's own would be
-/// a fortieth of the page.
+/// Parses a finite decimal number; `None` if the text is not one.
+///
+/// Accepts the finite numbers that `str::parse::<f64>` accepts. It goes through the JSON parser,
+/// which the page links anyway: the float parser of the standard library would add 2.5 % to the
+/// page.
 ///
 /// ```
 /// assert_eq!(foreglow_shared::number("+.5"), Some(0.5));
@@ -12,7 +15,7 @@ pub fn number(text: &str) -> Option<f64> {
         Some(digits) => ("-", digits),
         None => ("", text.strip_prefix('+').unwrap_or(text)),
     };
-    // JSON has digits on either side of the point, and no zeros before others.
+    // JSON requires a digit on both sides of the point and forbids leading zeros.
     let (mantissa, exponent) = digits.find(['e', 'E']).map_or((digits, ""), |place| digits.split_at(place));
     let (whole, decimals) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
@@ -35,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_no_finite_number_is_none() {
+    fn text_that_is_not_a_finite_number_is_rejected() {
         for text in
             ["", "-", ".", "e5", "1e", "inf", "NaN", "1 2", "1,5", "0x10", "1e999", "--1", "+-1", "1.2.3", "1e5.5"]
         {
@@ -45,14 +48,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_number_is_read_as_the_standard_library_reads_it(bits in any::<u64>()) {
+        fn every_number_is_parsed_like_the_standard_library_does(bits in any::<u64>()) {
             let value = f64::from_bits(bits);
             prop_assert_eq!(number(&value.to_string()), Some(value).filter(|value| value.is_finite()));
             prop_assert_eq!(number(&format!("{value:e}")), Some(value).filter(|value| value.is_finite()));
         }
 
         #[test]
-        fn every_text_of_digits_is_read_as_the_standard_library_reads_it(text in "[+-]?0{0,2}[0-9]{0,20}(\\.[0-9]{0,20})?([eE][+-]?[0-9]{1,3})?") {
+        fn every_text_of_digits_is_parsed_like_the_standard_library_does(text in "[+-]?0{0,2}[0-9]{0,20}(\\.[0-9]{0,20})?([eE][+-]?[0-9]{1,3})?") {
             prop_assert_eq!(number(&text), parsed(&text));
         }
     }

@@ -1,4 +1,4 @@
-//! Price sheets: what an hour costs, with a date and a currency.
+//! Price sheets: prices per hour, with a date and a currency.
 
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -6,48 +6,49 @@ use serde::{Deserialize, Serialize};
 const SECS_PER_HOUR: f64 = 3600.0;
 const MIB_PER_GIB: f64 = 1024.0;
 
-/// What an hour of each resource costs. Prices change: a sheet has a date, and a result keeps the sheet that it was made with.
+/// Prices per hour of each resource, with the date on which they were valid.
 ///
-/// A price of a name that is not known is refused: passing it over would make the cluster cheaper than it is.
+/// Unknown fields are rejected: to ignore a misspelt price would make the cluster look cheaper than
+/// it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceSheet {
-    /// Whose prices they are.
+    /// Name of the price list.
     pub name: String,
-    /// The day on which they held.
+    /// Date on which the prices were valid.
     #[serde(deserialize_with = "crate::moment::date")]
     pub date: Date,
     /// ISO 4217 code, such as `USD`.
     pub currency: String,
-    /// Per executor and hour, whatever its size.
+    /// Price per executor and hour, whatever its size.
     #[serde(default)]
     pub executor_hour: f64,
-    /// Per core and hour.
+    /// Price per core and hour.
     #[serde(default)]
     pub core_hour: f64,
-    /// Per GiB of executor memory and hour.
+    /// Price per GiB of executor memory and hour.
     #[serde(default)]
     pub gib_hour: f64,
-    /// Per accelerator and hour. A sheet without it prices a job on accelerators only where it prices whole executors:
-    /// `executor_hour` alone, as for rented machines, has the accelerator in it.
+    /// Price per accelerator and hour. A sheet without it can price a job on accelerators only if
+    /// `executor_hour` alone is set, as for rented machines: that price includes the accelerator.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub accelerator_hour: f64,
-    /// Money for each executor that is started, whatever it does then.
+    /// Fixed charge per started executor.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub executor_start: f64,
-    /// Seconds that each executor is billed for before the job's clock starts: clouds bill a machine from its boot, and
-    /// the completion time leaves start-up out.
+    /// Start-up time that each executor is billed for, seconds. Clouds bill a machine from its
+    /// boot, and the completion time excludes start-up.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub startup_secs: f64,
-    /// Each executor is billed for at least so many seconds, start-up included; 60 is usual.
+    /// Minimum billed time per executor, start-up included, seconds; clouds often use 60.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub minimum_secs: f64,
-    /// Share taken off the whole bill: 0.3 of a commitment that saves 30 %.
+    /// Share taken off the whole bill, in [0, 1): 0.3 for a commitment that saves 30 %.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub discount: f64,
 }
 
-/// What a job occupies, and is billed for.
+/// Resources of a job that are billed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resources {
     /// Executor processes, E.
@@ -68,44 +69,44 @@ fn is_zero(value: &f64) -> bool {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PriceError {
-    /// Not a price sheet.
+    /// The text is not a price sheet.
     #[error(
         "it is not a price sheet ({0}); write {{\"name\":…,\"date\":\"2026-01-31\",\"currency\":\"USD\",\"core_hour\":0.04,\"gib_hour\":0.004}}"
     )]
     Form(String),
-    /// A price that is negative or not a number.
+    /// A price is negative or not a number.
     #[error("{field} is {value}; a price is a number, 0 or more")]
     Range {
-        /// Name of the price.
+        /// Name of the price field.
         field: &'static str,
-        /// What it holds.
+        /// Its value.
         value: f64,
     },
-    /// No hour costs anything.
+    /// Every hourly price is zero.
     #[error(
         "every price is zero; a cluster that costs nothing would always win, so give executor_hour, core_hour or gib_hour"
     )]
     AllZero,
-    /// A discount that takes nothing, everything or more.
+    /// The discount is outside [0, 1).
     #[error("discount is {0}; it is the share taken off, 0 or more and below 1, such as 0.3 for 30 %")]
     Discount(f64),
-    /// The job runs on accelerators, which the sheet does not price.
+    /// The job runs on accelerators, for which the sheet has no price.
     #[error(
         "the job runs on {0}, and the sheet has no accelerator_hour; a resource that costs nothing would always win, so \
          give accelerator_hour, or executor_hour alone where it is the price of a whole machine"
     )]
     NoAcceleratorHour(String),
-    /// The sheet prices accelerators alone and the job has none.
+    /// The sheet prices accelerators only, and the job has none.
     #[error("the job runs on CPUs, and the sheet prices accelerators alone; give executor_hour, core_hour or gib_hour")]
     OnlyAccelerators,
-    /// Not a currency code.
+    /// The currency is not an ISO 4217 code.
     #[error("the currency is {0:?}; give a code of three capital letters, such as USD")]
     Currency(String),
 }
 
 impl PriceSheet {
-    /// A published price list to start from: AWS Fargate, Linux on x86, us-east-1, on demand, per vCPU and GB of memory,
-    /// as it stood on 17 June 2026. A GB there is taken as a GiB.
+    /// Returns a published price list to start from: AWS Fargate, Linux on x86, us-east-1, on
+    /// demand, per vCPU and GB of memory, of 17 June 2026. A GB is taken as a GiB.
     pub fn example() -> Self {
         Self {
             name: "AWS Fargate Linux/x86 us-east-1, on demand".into(),
@@ -122,20 +123,21 @@ impl PriceSheet {
         }
     }
 
-    /// Reads and checks a sheet from JSON.
+    /// Parses and checks a sheet in JSON.
     ///
     /// # Errors
-    /// [`PriceError`] says what is wrong with it.
+    /// [`PriceError`]: the text is not a sheet, or a value is out of range.
     pub fn from_json(text: &str) -> Result<Self, PriceError> {
         let sheet: Self = serde_json::from_str(text).map_err(|error| PriceError::Form(error.to_string()))?;
         sheet.check()?;
         Ok(sheet)
     }
 
-    /// Checks that the prices are prices.
+    /// Checks the ranges of all values.
     ///
     /// # Errors
-    /// A negative or missing number, no hourly price above zero, a discount that is none, or a currency that is no code.
+    /// A negative or non-finite price, no hourly price above zero, a discount outside [0, 1), or an
+    /// invalid currency code.
     pub fn check(&self) -> Result<(), PriceError> {
         let prices = [
             ("executor_hour", self.executor_hour),
@@ -165,10 +167,11 @@ impl PriceSheet {
         Ok(())
     }
 
-    /// Checks that what a job occupies has a price: `accelerator` is what each of its executors holds.
+    /// Checks that the sheet can price a job whose executors each hold `accelerator`.
     ///
     /// # Errors
-    /// The sheet itself, or accelerators without a price.
+    /// The errors of [`check`](Self::check), an accelerator without a price, or a job on CPUs when
+    /// only accelerators have a price.
     pub fn check_for(&self, accelerator: Option<&str>) -> Result<(), PriceError> {
         self.check()?;
         let prices_parts = self.core_hour > 0.0 || self.gib_hour > 0.0;
@@ -182,16 +185,18 @@ impl PriceSheet {
         }
     }
 
-    /// Money, in the sheet's currency, for a job that runs for `secs` seconds: each executor is billed for these and for
-    /// its start-up, at least for the minimum, and the discount is taken off the whole.
+    /// Returns the cost of a job that runs for `secs` seconds, in the sheet's currency.
+    ///
+    /// Each executor is billed for the run and its start-up, at least for the minimum; the discount
+    /// applies to the sum.
     pub fn cost(&self, resources: Resources, secs: f64) -> f64 {
         let billed_secs = (secs + self.startup_secs).max(self.minimum_secs);
         let executor = self.executor_start + self.hour(resources) * billed_secs / SECS_PER_HOUR;
         f64::from(resources.executors) * executor * (1.0 - self.discount)
     }
 
-    /// The longest that a job may run for so much money, seconds; `None` where the money does not even pay for the
-    /// start and the minimum.
+    /// Returns the longest run that `money` pays for, seconds; `None` if it does not even cover the
+    /// start-up and the minimum.
     pub fn affordable_secs(&self, resources: Resources, money: f64) -> Option<f64> {
         let executor = money / (f64::from(resources.executors) * (1.0 - self.discount)) - self.executor_start;
         let billed_secs = executor / self.hour(resources) * SECS_PER_HOUR;
@@ -199,12 +204,12 @@ impl PriceSheet {
         (billed_secs >= self.minimum_secs && secs > 0.0).then_some(secs)
     }
 
-    /// Money for each second that one executor is billed for, the discount taken off.
+    /// Price of one billed second of one executor, after the discount.
     pub fn executor_second(&self, resources: Resources) -> f64 {
         self.hour(resources) / SECS_PER_HOUR * (1.0 - self.discount)
     }
 
-    /// What an executor costs an hour.
+    /// Price of one executor for an hour, before the discount.
     fn hour(&self, resources: Resources) -> f64 {
         let accelerator = if resources.accelerated { self.accelerator_hour } else { 0.0 };
         self.executor_hour

@@ -1,15 +1,18 @@
-//! What a person asks of the predictor: a deadline, prices, the configurations to choose from, and one to look at.
+//! The question a user asks the predictor: deadline, budget, prices and the configurations to
+//! choose from.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Observation, PriceSheet};
 
-/// The probability with which a deadline or a budget is to be kept, where nobody says: the recommendation then holds nine
-/// times in ten, as the interval that is shown beside it does. A higher one needs more samples before anything can be
-/// promised, a lower one is missed more often than a person who names a deadline expects.
+/// Default probability with which a deadline or budget must be met.
+///
+/// 0.9 matches the coverage of the interval that is shown. A higher probability needs more samples
+/// before any configuration qualifies; a lower one misses deadlines more often than users expect.
 pub const DEFAULT_PROBABILITY: f64 = 0.9;
 
-/// What a question asked for before it named a probability: that the predicted time itself is within the deadline.
+/// Probability assumed for links that lack the field: the predicted (median) time meets the
+/// deadline.
 fn median() -> f64 {
     0.5
 }
@@ -17,28 +20,28 @@ fn median() -> f64 {
 /// A question about one job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Question {
-    /// The job must be done within so many seconds; `None` asks for the cheapest at any speed.
+    /// Deadline, seconds; `None` asks for the cheapest configuration at any speed.
     pub deadline_secs: Option<f64>,
-    /// The job may cost so much, in the currency of the prices; `None` asks for the cheapest whatever it costs.
+    /// Largest cost, in the currency of the prices; `None` means no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<f64>,
-    /// Probability with which the deadline and the budget are to be kept, above 0 and below 1. At 1/2 and below the
-    /// predicted time itself decides.
+    /// Probability with which the deadline and the budget must be met, in (0, 1). At 1/2 and below,
+    /// the predicted time itself is compared.
     #[serde(default = "median")]
     pub probability: f64,
-    /// Numbers of executors to choose from, ascending.
+    /// Candidate numbers of executors, ascending.
     pub executors: Vec<u32>,
-    /// Numbers of cores per executor to choose from, ascending.
+    /// Candidate numbers of cores per executor, ascending.
     pub cores_per_executor: Vec<u32>,
-    /// Memory that each executor gets, MiB.
+    /// Memory of each executor, MiB.
     pub memory_per_executor_mib: u32,
-    /// What an hour costs.
+    /// Prices per hour.
     pub prices: PriceSheet,
-    /// The configuration that the person looks at.
+    /// The configuration under the user's slider.
     pub what_if: WhatIf,
 }
 
-/// A configuration that a person moves by hand.
+/// A configuration that the user explores by hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WhatIf {
     /// Executor processes, E.
@@ -48,8 +51,9 @@ pub struct WhatIf {
 }
 
 impl Question {
-    /// The question to start from: every configuration up to the largest that was measured, the largest memory that
-    /// was measured, no deadline, the example prices, and the smallest configuration to look at.
+    /// Returns the default question about measured runs: every configuration up to the largest
+    /// measured one, the largest measured memory, no deadline, the example prices, and the smallest
+    /// configuration as the what-if.
     pub fn about(observations: &[Observation]) -> Self {
         let largest = |count: fn(&Observation) -> u32| observations.iter().map(count).max().unwrap_or(1);
         Self {
@@ -64,7 +68,7 @@ impl Question {
         }
     }
 
-    /// Whether the fastest configuration is asked for, and not the cheapest: there is a budget and no deadline.
+    /// Whether the question asks for the fastest configuration: it has a budget and no deadline.
     pub fn wants_speed(&self) -> bool {
         self.budget.is_some() && self.deadline_secs.is_none()
     }

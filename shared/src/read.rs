@@ -1,14 +1,14 @@
-//! Reading a file of samples, JSON Lines or CSV, with the line of the first mistake.
+//! Reads sample files, JSON Lines or CSV, and reports the line of the first error.
 
 use crate::encoding::decode;
 use crate::{Sample, SampleError, csv, jsonl};
 
-/// How a file of samples is written.
+/// Format of a sample file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SampleFormat {
-    /// One JSON object a line.
+    /// One JSON object per line.
     JsonLines,
-    /// A header and one row a sample, nested names joined by dots.
+    /// A header and one row per sample; nested names are joined by dots.
     Csv,
 }
 
@@ -16,29 +16,29 @@ pub enum SampleFormat {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// There is nothing in it.
+    /// The file holds no samples.
     #[error("there are no samples in it; collect some with `foreglow collect`")]
     Empty,
-    /// It is not text.
+    /// The file is not text.
     #[error("it is not text (byte {0}); give a file of samples as JSON Lines or CSV")]
     NotText(usize),
-    /// The header of a CSV file lacks a column.
+    /// A required column is missing from the CSV header.
     #[error(
-        "line 1: the column {0} is missing; the CSV has the sample's names joined by dots, such as configuration.executors"
+        "line 1: the column {0} is missing; CSV columns are the names of the sample format joined by dots, such as configuration.executors"
     )]
     Header(&'static str),
-    /// One line is wrong.
+    /// A line cannot be read.
     #[error("line {line}: {error}")]
     Line {
-        /// Counted from 1.
+        /// Line number, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// What is wrong with the line.
         error: SampleError,
     },
 }
 
 impl SampleFormat {
-    /// Tells the format from the first character that is not white space: an object opens with a brace.
+    /// Detects the format from the first non-blank character: JSON Lines start with a brace.
     pub fn detect(text: &str) -> Self {
         if text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).starts_with('{') {
             Self::JsonLines
@@ -48,12 +48,12 @@ impl SampleFormat {
     }
 }
 
-/// Reads every sample of a file, JSON Lines or CSV, in UTF-8, UTF-16 or Windows-1252.
+/// Reads every sample of a file: JSON Lines or CSV, in UTF-8, UTF-16 or Windows-1252.
 ///
-/// Blank lines are passed over, and a sample whose `id` came before is the same sample and is read once.
+/// Skips blank lines and samples whose `id` occurred before.
 ///
 /// # Errors
-/// [`ReadError`] with the line of the first sample that cannot be used.
+/// [`ReadError`]: no samples, or the line of the first sample that cannot be used.
 pub fn read_samples(bytes: &[u8]) -> Result<Vec<Sample>, ReadError> {
     let text = decode(bytes).map_err(ReadError::NotText)?;
     match SampleFormat::detect(&text) {
@@ -62,10 +62,10 @@ pub fn read_samples(bytes: &[u8]) -> Result<Vec<Sample>, ReadError> {
     }
 }
 
-/// Reads every sample of a text of JSON Lines, as Foreglow itself writes them; otherwise as [`read_samples`].
+/// Reads every sample of a JSON Lines text; otherwise like [`read_samples`].
 ///
 /// # Errors
-/// [`ReadError`] with the line of the first sample that cannot be used.
+/// [`ReadError`]: no samples, or the line of the first sample that cannot be used.
 pub fn read_json_lines(text: &str) -> Result<Vec<Sample>, ReadError> {
     let lines = (1..).zip(text.lines()).filter(|(_, content)| !content.trim().is_empty());
     let sample = |(line, content)| jsonl::parse_line(content).map_err(|error| ReadError::Line { line, error });

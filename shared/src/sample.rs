@@ -1,68 +1,69 @@
-//! Timing samples: one run each.
+//! Timing samples, one per run.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// Version of the sample format that this code writes. It reads this version only; there is no older one.
+/// Version of the sample format; no other version is read.
 pub const SCHEMA: u32 = 1;
 
 /// One run of a CNN job on one configuration: what ran, where, and how long it took.
 ///
-/// Fields that this version does not know are kept in `extra` and written back.
+/// Unknown fields are kept in `extra` and written back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Version of the format, [`SCHEMA`].
+    /// Format version, [`SCHEMA`].
     pub schema: u32,
-    /// Identity of the run (UUID version 7); a sample that is sent twice is the same sample.
+    /// Identifier of the run (UUID version 7); samples with the same id are duplicates.
     pub id: Uuid,
-    /// What ran.
+    /// The job.
     pub workload: Workload,
-    /// What it ran on.
+    /// The cluster configuration.
     pub configuration: Configuration,
-    /// Share of the workload's images that the run processed, in (0, 1].
+    /// Share of the workload's images that was processed, in (0, 1].
     pub sampling_rate: f64,
     /// How the run ended.
     pub outcome: Outcome,
-    /// Wall clock from submission to the last result, seconds, start-up excluded. For `timed_out` it is a lower bound.
+    /// Wall clock from submission to the last result, without start-up, seconds. A lower bound if
+    /// the outcome is `timed_out`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_time_secs: Option<f64>,
     /// Time until every executor was ready (process, model, warm-up), seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub startup_secs: Option<f64>,
-    /// Why the run did not complete; absent when it did.
+    /// Why the run did not complete; absent if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What ran the executors.
+    /// The engine that ran the executors.
     pub engine: Engine,
-    /// Version of the runner that measured.
+    /// Version of the runner.
     pub runner_version: String,
-    /// The machine that measured.
+    /// The machine.
     pub host: Host,
     /// When the run was submitted.
     #[serde(deserialize_with = "crate::moment::timestamp")]
     pub started_at: jiff::Timestamp,
-    /// Fields of later versions and of other tools, kept as they are.
+    /// Fields of later versions and other tools, kept unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// A CNN job: the model and the data that it works through.
+/// A CNN job: the model and its data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
     /// Name of the CNN, such as `resnet18`.
     pub model: String,
     /// Inference or training.
     pub mode: Mode,
-    /// Side of the square input image, pixels; 1 where there are texts and no images ([`Workload::text`]).
+    /// Side of the square input image, pixels; 1 if the inputs are texts ([`Workload::text`]).
     pub image_px: u32,
-    /// Images, or texts, of the whole job (sampling rate 1).
+    /// Number of images, or texts, of the whole job (sampling rate 1).
     pub images: u64,
     /// Passes over the images.
     pub epochs: u32,
-    /// Images that go through the CNN at once.
+    /// Images per forward pass.
     pub batch_size: u32,
-    /// Fields of later versions, kept as they are.
+    /// Fields of later versions, kept unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -72,38 +73,38 @@ pub struct Workload {
 pub struct Configuration {
     /// Executor processes, E.
     pub executors: u32,
-    /// Threads of an executor that process partitions at the same time, C.
+    /// Task threads of an executor, which process partitions in parallel, C.
     pub cores_per_executor: u32,
     /// Upper bound on an executor's memory, MiB.
     pub memory_per_executor_mib: u32,
     /// Images of one task, P.
     pub partition_size: u32,
-    /// Accelerator that each executor holds; `None` on CPUs.
+    /// Accelerator of each executor; `None` on CPUs.
     #[serde(default)]
     pub accelerator: Option<String>,
-    /// Fields of later versions, kept as they are.
+    /// Fields of later versions, kept unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// The machine that measured.
+/// The machine that ran the job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Host {
     /// Name of the processor.
     #[serde(default)]
     pub cpu: Option<String>,
-    /// Hardware threads that the runner may use; `None` where unknown.
+    /// Hardware threads available to the runner; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<u32>,
     /// Name of the graphics adapter that ran the CNN; `None` on CPUs.
     #[serde(default)]
     pub adapter: Option<String>,
-    /// Fields of later versions, kept as they are.
+    /// Fields of later versions, kept unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// What the CNN does with an image.
+/// Mode of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -119,15 +120,15 @@ pub enum Mode {
 pub enum Outcome {
     /// Every image was processed.
     Completed,
-    /// An executor went over its memory.
+    /// An executor exceeded its memory.
     OutOfMemory,
-    /// Stopped at a limit: the time is a lower bound, never a completion time.
+    /// Stopped at a time limit: the time is a lower bound.
     TimedOut,
-    /// Anything else.
+    /// Failed for any other reason.
     Failed,
 }
 
-/// What ran the executors.
+/// The engine that ran the executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Engine {
@@ -141,32 +142,32 @@ pub enum Engine {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SampleError {
-    /// Not JSON, or JSON of another form.
+    /// The text is not JSON of the sample format.
     #[error("it is not a sample ({0}); write one JSON object of Foreglow's sample format")]
     Form(String),
-    /// Written by a version with another format.
+    /// The sample has another format version.
     #[error("its schema is {0} and this version reads {SCHEMA}; use the Foreglow that wrote it")]
     Schema(u32),
-    /// A number outside its range.
+    /// A value is out of range.
     #[error("{field} is {value}; it must be {must}")]
     Range {
-        /// Name of the field, with dots.
+        /// Dotted name of the field.
         field: &'static str,
-        /// What it holds.
+        /// Its value.
         value: String,
-        /// What it may hold.
+        /// The values it may have.
         must: &'static str,
     },
-    /// The outcome needs a time.
-    #[error("the outcome {outcome} needs completion_time_secs, and there is none")]
+    /// The outcome requires a time, which is missing.
+    #[error("completion_time_secs is missing; the outcome {outcome} requires it")]
     MissingTime {
-        /// The outcome as written.
+        /// The outcome, in the word of the format.
         outcome: &'static str,
     },
 }
 
 impl Outcome {
-    /// The word in the sample format.
+    /// Returns the word of the sample format.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Completed => "completed",
@@ -178,7 +179,7 @@ impl Outcome {
 }
 
 impl Mode {
-    /// The word in the sample format.
+    /// Returns the word of the sample format.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Inference => "inference",
@@ -188,7 +189,7 @@ impl Mode {
 }
 
 impl Engine {
-    /// The word in the sample format.
+    /// Returns the word of the sample format.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Local => "local",
@@ -198,7 +199,7 @@ impl Engine {
 }
 
 impl Sample {
-    /// The completion time in seconds if the run completed; a lower bound or a failed run has none.
+    /// Returns the completion time, seconds; `None` unless the run completed.
     pub fn completed_secs(&self) -> Option<f64> {
         match self.outcome {
             Outcome::Completed => self.completion_time_secs,
@@ -206,15 +207,15 @@ impl Sample {
         }
     }
 
-    /// Most memory that an executor held, MiB, where the runner says it.
+    /// Returns the peak memory of an executor, MiB, if the runner recorded it.
     pub fn peak_memory_mib(&self) -> Option<u64> {
         self.extra.get("peak_memory_mib")?.as_u64()
     }
 
-    /// Checks what the types cannot say.
+    /// Checks the ranges that the types do not enforce.
     ///
     /// # Errors
-    /// The first field that is outside its range, named, with what it must be.
+    /// [`SampleError`] with the first field that is out of range.
     pub fn check(&self) -> Result<(), SampleError> {
         if self.schema != SCHEMA {
             return Err(SampleError::Schema(self.schema));

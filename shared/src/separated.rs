@@ -1,9 +1,9 @@
-//! Separated values as people's tools write them: commas, semicolons or tabs between cells, a point or a comma in numbers.
+//! Delimiters and decimal commas of CSV files: cells separated by commas, semicolons or tabs.
 
-/// What may stand between two cells.
+/// Supported delimiters.
 const DELIMITERS: [u8; 3] = [b',', b';', b'\t'];
 
-/// The character between the cells: of those that may be, the one that the first line has most often outside quotes.
+/// Returns the delimiter that occurs most often in the first line, outside quotes.
 pub(crate) fn delimiter(text: &str) -> u8 {
     let mut counts = [0; DELIMITERS.len()];
     let mut quoted = false;
@@ -24,8 +24,10 @@ pub(crate) fn delimiter(text: &str) -> u8 {
     DELIMITERS[place]
 }
 
-/// A number with a decimal comma, written with a point: `12,5` and `1.234,5`. `None` where it has none, or where the comma may
-/// as well part the thousands: `1,234` beside commas.
+/// Rewrites a number with a decimal comma to use a point: `12,5`, `1.234,5`.
+///
+/// Returns `None` if the text is not such a number, or if the comma may separate thousands: `1,234`
+/// in a file delimited by commas.
 pub(crate) fn with_point(text: &str, delimiter: u8) -> Option<String> {
     let (whole, decimals) = text.split_once(',')?;
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -49,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_delimiter_is_the_one_that_the_header_has_most_often() {
+    fn the_delimiter_is_the_most_frequent_one_in_the_header() {
         assert_eq!(delimiter("a,b,c\n1;2;3;4;5"), b',');
         assert_eq!(delimiter("a;b;\"c,d,e,f\"\n"), b';');
         assert_eq!(delimiter("a\tb\n"), b'\t');
@@ -57,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decimal_comma_is_read_where_it_can_be_nothing_else() {
+    fn a_decimal_comma_is_read_unless_it_is_ambiguous() {
         assert_eq!(with_point("12,5", b';').as_deref(), Some("12.5"));
         assert_eq!(with_point("-0,001", b',').as_deref(), Some("-0.001"));
         assert_eq!(with_point("1.234,5", b';').as_deref(), Some("1234.5"));

@@ -1,10 +1,10 @@
-//! Sorting that is compiled once, for lists that are no inner loop's: each order that `slice::sort_by` is given is several
-//! KB of the page, of which sorting was a tenth.
+//! Sorting that is instantiated once, for code that is not performance critical: every comparator
+//! passed to `slice::sort_by` adds several KB of wasm to the page.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// Sorts as `slice::sort_by` does: equal ones keep their order.
+/// Sorts stably, like `slice::sort_by`.
 ///
 /// ```
 /// let mut names = ["Foreglow", "is", "a", "planner"];
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// ```
 pub fn sort_by<T>(items: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
     let mut places = sorted(items.len(), &|a, b| order(&items[a], &items[b]));
-    // Along each cycle of the permutation; a place that holds its own number is done.
+    // Applies the permutation cycle by cycle; a place that holds its own index is done.
     for start in 0..places.len() {
         let mut at = start;
         while places[at] != start {
@@ -26,19 +26,19 @@ pub fn sort_by<T>(items: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
     }
 }
 
-/// Sorts as `slice::sort` does.
+/// Sorts stably, like `slice::sort`.
 pub fn sort<T: Ord>(items: &mut [T]) {
     sort_by(items, T::cmp);
 }
 
-/// Collects a map, one entry after the other: `collect` sorts them first.
+/// Collects a map by single insertions; `collect` would instantiate a sort for each type.
 pub fn map_of<K: Ord, V>(entries: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, V> {
     let mut map = BTreeMap::new();
     map.extend(entries);
     map
 }
 
-/// The places of a list's items in their order.
+/// Returns the indices of the items in sorted order.
 fn sorted(count: usize, order: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let mut places: Vec<usize> = (0..count).collect();
     places.sort_by(|a, b| order(*a, *b));
@@ -53,7 +53,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_sorted_is_as_the_standard_library_sorts_it(items in prop::collection::vec((0..9_u8, any::<u16>()), 0..200)) {
+        fn sorting_equals_the_standard_library(items in prop::collection::vec((0..9_u8, any::<u16>()), 0..200)) {
             let (mut ours, mut theirs) = (items.clone(), items.clone());
             sort_by(&mut ours, |a, b| b.0.cmp(&a.0));
             theirs.sort_by_key(|item| std::cmp::Reverse(item.0));

@@ -1,18 +1,24 @@
-//! A configuration in Spark's words.
+//! Spark properties of a configuration.
 
 use crate::Resources;
 
-/// Spark's properties that give an application exactly these executors, on every kind of cluster: a standalone one takes E
-/// from `spark.cores.max`, YARN and Kubernetes from `spark.executor.instances`, and each of them passes over the other's.
+/// Returns the Spark properties that give an application exactly these executors on every cluster
+/// manager. A standalone master takes E from `spark.cores.max`, YARN and Kubernetes take it from
+/// `spark.executor.instances`, and each ignores the other property.
 ///
 /// An executor has one accelerator, which its tasks share.
 ///
-/// Source: "Configuration", "Spark Standalone Mode" and "Custom Resource Scheduling" of Spark 3.5's documentation.
+/// Source: "Configuration", "Spark Standalone Mode" and "Custom Resource Scheduling" in the
+/// documentation of Spark 3.5.
 ///
 /// ```
 /// # use foreglow_shared::{Resources, spark_properties};
-/// let resources =
-///     Resources { executors: 3, cores_per_executor: 2, memory_per_executor_mib: 2048, accelerated: false };
+/// let resources = Resources {
+///     executors: 3,
+///     cores_per_executor: 2,
+///     memory_per_executor_mib: 2048,
+///     accelerated: false,
+/// };
 /// let properties = spark_properties(resources);
 /// assert!(properties.contains(&("spark.cores.max", "6".to_owned())));
 /// assert!(properties.contains(&("spark.executor.instances", "3".to_owned())));
@@ -33,16 +39,20 @@ pub fn spark_properties(resources: Resources) -> Vec<(&'static str, String)> {
     properties
 }
 
-/// The same as arguments of `spark-submit`.
+/// Returns the properties as arguments of `spark-submit`.
 ///
 /// ```
 /// # use foreglow_shared::{Resources, spark_submit_arguments};
-/// let resources =
-///     Resources { executors: 3, cores_per_executor: 2, memory_per_executor_mib: 2048, accelerated: false };
+/// let resources = Resources {
+///     executors: 3,
+///     cores_per_executor: 2,
+///     memory_per_executor_mib: 2048,
+///     accelerated: false,
+/// };
 /// assert_eq!(
 ///     spark_submit_arguments(resources),
-///     "--conf spark.dynamicAllocation.enabled=false --conf spark.executor.instances=3 --conf spark.cores.max=6 \
-///      --conf spark.executor.cores=2 --conf spark.executor.memory=2048m"
+///     "--conf spark.dynamicAllocation.enabled=false --conf spark.executor.instances=3 \
+///      --conf spark.cores.max=6 --conf spark.executor.cores=2 --conf spark.executor.memory=2048m"
 /// );
 /// ```
 pub fn spark_submit_arguments(resources: Resources) -> String {
@@ -51,8 +61,8 @@ pub fn spark_submit_arguments(resources: Resources) -> String {
     arguments.join(" ")
 }
 
-/// The share of an accelerator that each of so many tasks takes. Rounded down: a task more that fits is held back by the
-/// cores, a task less would not be.
+/// Returns the share of an accelerator per task, rounded down: the cores already limit the number
+/// of tasks, and rounding up would admit one too few.
 fn share(tasks: u32) -> String {
     match 1_000_000 / tasks.max(1) {
         1_000_000 => "1".to_owned(),
@@ -65,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_tasks_share_an_accelerator_as_the_executor_has_cores() {
+    fn every_core_of_an_executor_gets_a_share_of_its_accelerator() {
         assert_eq!([1, 2, 3, 4, 8].map(share), ["1", "0.5", "0.333333", "0.25", "0.125"]);
         for cores in 1..=256 {
             let share: f64 = share(cores).parse().unwrap();

@@ -1,5 +1,6 @@
-//! What one decision and one prediction take natively, on a machine with few processors and on a cluster: `make bench-decide`
-//! prints the figures and writes `target/bench/decide.json`. The runs are simulated: a law with five percent of noise.
+//! Benchmark of native decisions and predictions, for a machine with few processors and for
+//! clusters. `make bench-decide` prints the figures and writes `target/bench/decide.json`. The runs
+//! are simulated: a formula with five percent of noise.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -10,12 +11,12 @@ use foreglow_shared::{Context, Job, Observation, Question};
 use foreglow_tests::workspace_dir;
 use serde_json::{Value, json};
 
-/// A page stands still for no longer, milliseconds.
+/// Upper limit for a task on the page's main thread, milliseconds.
 const LIMIT_MS: f64 = 50.0;
 const ROUNDS: usize = 5;
 const PREDICTIONS: u32 = 2_000;
 
-/// Runs of every configuration of some counts that has a processor for each of its threads; no processors are a cluster's.
+/// Runs of all configurations that fit the processors; `None` is a cluster, which fits all.
 fn job(processors: Option<u32>, (executors, cores): (&[u32], &[u32]), rates: &[f64]) -> anyhow::Result<Job> {
     let engine = if processors.is_some() { "local" } else { "spark" };
     let context: Context = serde_json::from_value(json!({
@@ -59,11 +60,11 @@ fn main() -> anyhow::Result<()> {
         question.cores_per_executor = (1..=cores).collect();
         question.deadline_secs = Some(20.0);
         let far = Setting { executors, cores_per_executor: cores, sampling_rate: 1.0 };
-        // What it needs is fitted by the first one.
+        // The first decision fits what the later ones reuse.
         decide(&predictor, &job, &question)?;
         let mut taken = Vec::new();
         for _ in 0..ROUNDS {
-            // A copy knows what was fitted, and no grid.
+            // A clone keeps the fits, but not the cached grid.
             let fresh = predictor.clone();
             let began = Instant::now();
             black_box(decide(&fresh, &job, &question)?);

@@ -1,9 +1,10 @@
-//! Times the published grid of scenario 4-2 in the planner beside the native program:
-//! `make bench-grid-page`
+//! Benchmark of the published grid of scenario 4-2 in the planner and in the native program: `make
+//! bench-grid-page`
 //!
-//! The page is the one that people get, in a real browser, with the 24 samples of `bench/scenario-grid`; its button "Compare
-//! all learners" runs the scenarios in a worker, and its table says what each took. The native program evaluates the same
-//! file, on one core and on two. Writes `target/bench/scenario_grid_page.json`.
+//! The page runs in a real browser with the 24 samples of `bench/scenario-grid`: its button
+//! "Compare all learners" runs the scenarios in a worker, and its table reports their times. The
+//! native program evaluates the same file on one core and on two. Writes
+//! `target/bench/scenario_grid_page.json`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +19,7 @@ const ROUNDS: usize = 3;
 const SCENARIO: &str = "4-2";
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// t2 in seconds and the accuracy, as the page or the program wrote them.
+/// t2 in seconds, and the accuracy as it was printed.
 type Took = (f64, String);
 
 #[tokio::main]
@@ -50,7 +51,7 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The samples below the whole job, and the first whole job, on which the scenarios are tested.
+/// The samples below the whole job, and one of the whole job to test the scenarios on.
 fn samples(path: &Path) -> anyhow::Result<String> {
     let text = std::fs::read_to_string(path)?;
     let rows: Vec<Vec<f64>> =
@@ -75,7 +76,7 @@ fn samples(path: &Path) -> anyhow::Result<String> {
     Ok(lines.join("\n") + "\n")
 }
 
-/// A fresh browser, so that nothing is compiled yet.
+/// Runs the comparison in a fresh browser, which has compiled nothing yet.
 async fn in_page(file: &Path) -> anyhow::Result<Took> {
     let host = FileHost::start().await?;
     let browser = Browser::start().await?;
@@ -100,7 +101,7 @@ async fn in_page(file: &Path) -> anyhow::Result<Took> {
     Ok((secs.parse()?, accuracy))
 }
 
-/// The program on these cores alone.
+/// Runs the native program on the given cores.
 fn native(file: &Path, cores: &str) -> anyhow::Result<Took> {
     let program: PathBuf = foreglow()?;
     let mut command = Command::new("taskset");

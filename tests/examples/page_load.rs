@@ -1,7 +1,9 @@
-//! What a first visit to the planner transfers, and how long it takes until there is something to see and something to move, in real
-//! headless Chromium from the loopback address: `make bench-page`, which writes `target/bench/page-load.json`.
+//! Benchmark of a first visit to the planner: bytes transferred, time to the first useful paint and
+//! to interactive, in headless Chromium over the loopback address. `make bench-page` writes
+//! `target/bench/page-load.json`.
 //!
-//! The files travel as a good file host sends them: with brotli, compressed beforehand at its highest quality.
+//! The server sends files precompressed with brotli at the highest quality, as a good file host
+//! does.
 
 use std::{collections::BTreeMap, fs, io::Write as _, sync::Arc, time::Duration};
 
@@ -14,13 +16,13 @@ use foreglow_tests::{Browser, planner_dir, workspace_dir};
 use serde_json::{Value, json};
 
 const VISITS: usize = 9;
-/// Quality and window of brotli.
+/// Quality and window size (log2) of brotli.
 const BROTLI: (u32, u32) = (11, 24);
-/// What is fetched when a file is opened or advice is asked for; the service worker keeps it once the page has loaded.
+/// The module for files and advice, which the service worker fetches after the page has loaded.
 const READER: &str = "foreglow-reader";
-/// What is fetched when somebody asks for the comparison of all learners.
+/// The module for the comparison, which is fetched on demand.
 const COMPARISON: &str = "foreglow-comparison";
-/// What a first visit is to stay within.
+/// The targets of a first visit.
 const BOUNDS: [(&str, &str, f64); 3] =
     [("transfer", "KB", 500.0), ("first useful paint", "ms", 1000.0), ("interactive", "ms", 1500.0)];
 
@@ -77,12 +79,13 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One first visit with a fresh profile, to the built-in example.
+/// Visits the page with a fresh profile.
 async fn visit(url: &str) -> anyhow::Result<Value> {
     let browser = Browser::start().await?;
     browser.page.goto(url).await?;
     browser.element("example").await?;
-    // The page's first useful paint is the question it puts; interactive is when the program has drawn it and listens.
+    // The first useful paint is the largest contentful paint, that of the headline. The page itself
+    // marks when it is interactive.
     let seen = browser
         .page
         .execute_async(

@@ -1,11 +1,11 @@
-//! Takes the pictures of the planner that stand in docs/, on its built-in example: `make screenshots`.
+//! Takes the screenshots of the planner for docs/, on its built-in example: `make screenshots`.
 
 use std::{fs, path::PathBuf, time::Duration};
 
 use anyhow::Context as _;
 use foreglow_tests::{Browser, FileHost};
 
-/// Name, colours, width and height.
+/// Name, colour scheme, width and height.
 const PICTURES: [(&str, &str, u32, u32); 3] =
     [("light", "light", 1280, 1600), ("dark", "dark", 1280, 1600), ("phone", "light", 320, 1200)];
 
@@ -22,7 +22,7 @@ async fn main() -> anyhow::Result<()> {
     for (name, scheme, width, height) in PICTURES {
         browser.prefer(scheme).await?;
         browser.screen(width, height).await?;
-        // The last transition has come to rest.
+        // Waits for transitions to end.
         tokio::time::sleep(Duration::from_secs(1)).await;
         browser.page.screenshot(&folder.join(format!("planner-{name}.png"))).await?;
     }

@@ -1,8 +1,8 @@
-//! The sweep on a real Spark cluster, from the runs to the scenario table, in one command: `make sweep-spark`.
+//! A sweep on a real Spark cluster, from the runs to the scenario table: `make sweep-spark`.
 //!
-//! One to three executors of one and two cores, on 1 %, 10 % and all of the images, on a standalone cluster of this machine; then
-//! the event logs of these runs are imported, held against the samples, and evaluated. What it makes stays in
-//! `target/bench/spark-sweep`.
+//! One to three executors of one and two cores, on 1 %, 10 % and all of the images, on a standalone
+//! cluster on this machine. The event logs of these runs are then imported, compared with the
+//! samples, and evaluated. The files are kept in `target/bench/spark-sweep`.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +16,7 @@ const JOB: &str =
     "--model resnet18 --image-px 64 --images 3200 --batch-size 8 --partition-size 8 --memory 700 --device cpu";
 const GRID: &str = "--executors 1,2,3 --cores 1,2 --sampling-rate 0.01,0.1,1";
 const RUNS: usize = 18;
-/// What only the executors can say.
+/// The fields that only executors report.
 const EXECUTORS_WORDS: [&str; 3] = ["images_processed", "phases", "peak_memory_mib"];
 
 fn main() -> anyhow::Result<()> {
@@ -49,7 +49,7 @@ fn run(arguments: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// By their identity, without what an event log cannot know.
+/// Reads samples, sorted by id, without the fields that event logs do not have.
 fn samples(file: &str) -> anyhow::Result<Vec<Sample>> {
     let mut samples: Vec<Sample> =
         std::fs::read_to_string(Path::new(file))?.lines().map(parse_line).collect::<Result<_, _>>()?;

@@ -1,4 +1,4 @@
-//! A real headless Chromium with a profile of its own.
+//! A headless Chromium with a profile of its own.
 
 use std::{
     process::{Child, Command, Stdio},
@@ -21,22 +21,22 @@ const FLAGS: [&str; 9] = [
 ];
 const WAIT: Duration = Duration::from_secs(20);
 
-/// One browser with a fresh profile: nothing of an earlier visit is in it.
+/// A browser with a fresh profile.
 #[derive(Debug)]
 pub struct Browser {
-    /// The page.
+    /// The open page.
     pub page: WebDriver,
-    // Dropped in this order: the page says goodbye to its driver first.
+    // Drop order: the page closes its session before the driver ends.
     _driver: Driver,
     _profile: tempfile::TempDir,
 }
 
-/// The browser's driver, ended when it is dropped.
+/// A chromedriver process, killed on drop.
 #[derive(Debug)]
 struct Driver(Child);
 
 impl Browser {
-    /// Starts the browser's driver on a free port, and a browser.
+    /// Starts chromedriver on a free port, and a browser.
     ///
     /// # Errors
     /// chromedriver or Chromium is not installed (`./setup.sh test` installs both).
@@ -44,7 +44,7 @@ impl Browser {
         Self::start_with(serde_json::json!({})).await
     }
 
-    /// The same with settings of Chromium, by their names.
+    /// As [`Browser::start`], with Chromium preferences.
     ///
     /// # Errors
     /// As [`Browser::start`].
@@ -68,18 +68,18 @@ impl Browser {
         Ok(Self { page, _driver: driver, _profile: profile })
     }
 
-    /// The element with this `data-testid`, once it is there.
+    /// The element with this `data-testid`, once it exists.
     ///
     /// # Errors
-    /// It does not come.
+    /// The element does not appear in time.
     pub async fn element(&self, test_id: &str) -> anyhow::Result<WebElement> {
         self.find(By::Testid(test_id)).await.with_context(|| format!("the page shows no {test_id}"))
     }
 
-    /// Where a person chooses a file, once it is there.
+    /// The file input, once it exists.
     ///
     /// # Errors
-    /// It does not come.
+    /// The element does not appear in time.
     pub async fn file_input(&self) -> anyhow::Result<WebElement> {
         self.find(By::Css("input[type=file]")).await.context("the page takes no file")
     }
@@ -88,10 +88,11 @@ impl Browser {
         self.page.query(by).wait(WAIT, Duration::from_millis(50)).first().await
     }
 
-    /// Waits until the page has answered and is complete: what explains the answer comes after it, piece by piece.
+    /// Waits until the page has an answer and is complete: the panels below the answer follow piece
+    /// by piece.
     ///
     /// # Errors
-    /// There is no answer.
+    /// There is no answer in time.
     pub async fn answered(&self) -> anyhow::Result<()> {
         self.element("recommended-time").await?;
         self.element("print").await?;
@@ -101,21 +102,21 @@ impl Browser {
     /// The text of an element.
     ///
     /// # Errors
-    /// It does not come.
+    /// The element does not appear in time.
     pub async fn text(&self, test_id: &str) -> anyhow::Result<String> {
         Ok(self.element(test_id).await?.text().await?)
     }
 
-    /// The number in an element's `data-secs`, as the page wrote it: every digit of it.
+    /// The number in an element's `data-secs`, with all digits as the page wrote it.
     ///
     /// # Errors
-    /// The element does not come or has no such number.
+    /// The element does not appear in time or has no `data-secs`.
     pub async fn secs(&self, test_id: &str) -> anyhow::Result<String> {
         let element = self.element(test_id).await?;
         element.attr("data-secs").await?.with_context(|| format!("{test_id} has no data-secs"))
     }
 
-    /// Waits until `check` holds of the page.
+    /// Waits until `check` holds.
     ///
     /// # Errors
     /// It does not hold in time.
@@ -130,13 +131,13 @@ impl Browser {
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        anyhow::bail!("{what} did not come to hold within {WAIT:?}")
+        anyhow::bail!("waited {WAIT:?} for {what}")
     }
 
-    /// Sets an input to a value as a person's hand does: the page hears `input` and `change`.
+    /// Sets an input as a user would: dispatches `input` and `change`.
     ///
     /// # Errors
-    /// The element does not come.
+    /// The element does not appear in time.
     pub async fn set(&self, test_id: &str, value: &str) -> anyhow::Result<()> {
         let element = self.element(test_id).await?.to_json()?;
         let script = "const [element, value] = arguments; element.focus(); element.value = value;
@@ -145,7 +146,7 @@ impl Browser {
         Ok(())
     }
 
-    /// What the page wrote to its console as an error, such as a panic or a refused script.
+    /// Errors in the browser's console, such as a panic or a blocked script.
     ///
     /// # Errors
     /// The driver does not answer.
@@ -154,7 +155,7 @@ impl Browser {
         Ok(log.into_iter().filter(|entry| entry.level == "SEVERE").map(|entry| entry.message).collect())
     }
 
-    /// Ends the browser.
+    /// Closes the browser.
     ///
     /// # Errors
     /// The driver does not answer.
@@ -170,7 +171,7 @@ impl Drop for Driver {
     }
 }
 
-/// A new session, once the driver listens.
+/// Opens a session, once chromedriver listens.
 async fn connect(server: &str, capabilities: thirtyfour::ChromeCapabilities) -> anyhow::Result<WebDriver> {
     let mut last = None;
     for _ in 0..100 {

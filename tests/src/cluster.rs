@@ -1,12 +1,13 @@
-//! A job on a cluster, as somebody sends it in a link.
+//! A simulated job on a cluster.
 
 use foreglow_model::{Decision, Predictor, decide};
 use foreglow_shared::{Job, LeftOut, Observation, Question, View, WhatIf};
 
-/// Runs of a CNN job on 1 to 8 executors of 1 to 4 cores, on 1 % and 10 % of its images, and some whole ones.
+/// Runs of a CNN job on 1 to 8 executors of 1 to 4 cores, on 1 % and 10 % of its images, and two on
+/// all of them.
 ///
 /// # Panics
-/// Never: its text is a job.
+/// Never: the text is a valid context.
 pub fn cluster_job() -> Job {
     let context = serde_json::from_str(
         r#"{"workload":{"model":"resnet50","mode":"inference","image_px":224,"images":200000,"epochs":1,"batch_size":32},
@@ -15,7 +16,7 @@ pub fn cluster_job() -> Job {
     .expect("the text is a context");
     let run = |(executors, cores_per_executor, sampling_rate): (u32, u32, f64)| {
         let (e, c) = (f64::from(executors), f64::from(cores_per_executor));
-        // A few per cent to either side, as clocks have it.
+        // Deterministic noise of up to 2 %.
         let noise = 1.0 + 0.02 * ((e * 7.3 + c * 3.1 + sampling_rate * 91.0).sin());
         Observation {
             executors,
@@ -33,7 +34,8 @@ pub fn cluster_job() -> Job {
     Job { context, observations: shares.chain(whole).map(run).collect(), incomplete: Vec::new(), peaks: Vec::new() }
 }
 
-/// A view of that job with every configuration up to this one, a deadline of ten minutes and a what-if inside.
+/// A view of that job with all configurations up to the given counts, a deadline of ten minutes and
+/// a what-if.
 pub fn cluster_view(executors: u32, cores: u32) -> View {
     let job = cluster_job();
     let question = Question {
@@ -46,7 +48,7 @@ pub fn cluster_view(executors: u32, cores: u32) -> View {
     View { job, question, pins: Vec::new(), left_out: LeftOut::default() }
 }
 
-/// What the command line answers to a view.
+/// The predictor and the decision that the command line computes for a view.
 ///
 /// # Errors
 /// There is no predictor, or no decision.

@@ -1,20 +1,20 @@
-//! What WebDriver has no words for: Chromium's own protocol, through its driver.
+//! Features that WebDriver lacks, over the Chrome DevTools Protocol.
 
 use serde_json::{Value, json};
 
 use crate::Browser;
 
 impl Browser {
-    /// One command of the protocol, such as `Emulation.setEmulatedMedia`.
+    /// Sends a command of the protocol, such as `Emulation.setEmulatedMedia`.
     ///
     /// # Errors
-    /// The browser refuses it.
+    /// The browser rejects the command.
     pub async fn devtools(&self, name: &'static str, parameters: Value) -> anyhow::Result<()> {
         self.page.cdp().send_raw(name, parameters).await?;
         Ok(())
     }
 
-    /// `light` or `dark`, as the person's system asks for it.
+    /// Sets the preferred colour scheme, `light` or `dark`.
     ///
     /// # Errors
     /// As [`Browser::devtools`].
@@ -23,7 +23,7 @@ impl Browser {
         self.devtools("Emulation.setEmulatedMedia", features).await
     }
 
-    /// A screen of so many pixels.
+    /// Sets the size of the screen, pixels.
     ///
     /// # Errors
     /// As [`Browser::devtools`].

@@ -1,22 +1,22 @@
-//! The example that comes with the page, as the command line reads it.
+//! The example that comes with the page, read in the same way as by the command line.
 
 use std::path::PathBuf;
 
 use anyhow::Context as _;
 use foreglow_shared::{Context, Job, Sample, group_by_context, parse_line, read_samples};
 
-/// What the page shows first of it.
+/// The CNN of the job that the page shows first.
 const FIRST: &str = "resnet18";
 
-/// The file.
+/// Path of the example.
 pub fn example() -> PathBuf {
     crate::workspace_dir().join("web/assets/example.jsonl")
 }
 
-/// Its jobs, as the command line numbers them from 1 (`--context`).
+/// The example's jobs, in the order in which the command line numbers them from 1 (`--context`).
 ///
 /// # Errors
-/// The file is missing or holds something else.
+/// The file is missing or invalid.
 pub fn example_jobs() -> anyhow::Result<Vec<Job>> {
     Ok(group_by_context(&read_samples(&std::fs::read(example())?)?))
 }
@@ -26,7 +26,7 @@ pub fn example_jobs() -> anyhow::Result<Vec<Job>> {
 pub struct Shown {
     /// Its number on the command line.
     pub number: String,
-    /// What was measured.
+    /// The job.
     pub job: Job,
     /// Its lines of the file.
     pub lines: Vec<String>,
@@ -34,7 +34,7 @@ pub struct Shown {
     pub samples: Vec<Sample>,
 }
 
-/// That job with its samples.
+/// Reads the job that the page shows first, with its samples.
 ///
 /// # Errors
 /// As [`example_jobs`].

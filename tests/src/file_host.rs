@@ -1,14 +1,15 @@
-//! A file host with nothing of Foreglow behind it: the planner has to work from any.
+//! A static file host without a collector: the planner must work from any.
 
 use axum::Router;
 use tower_http::services::ServeDir;
 
-/// Serves the planner's static files and nothing else.
+/// A server of the planner's static files.
 #[derive(Debug)]
 pub struct FileHost {
-    /// Where the planner is.
+    /// URL of the planner.
     pub url: String,
-    /// Of its own, so that its connections end with it too: a page that is kept open must not reach it any more.
+    /// A runtime of its own, so that shutting it down also closes open connections: a page that is
+    /// still open must not reach the host any more.
     runtime: Option<tokio::runtime::Runtime>,
 }
 
@@ -27,7 +28,7 @@ impl FileHost {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         runtime.spawn(async move {
             let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
-            // It ends when the test drops it.
+            // Serves until the runtime is shut down.
             let _ = axum::serve(listener, app).await;
         });
         Ok(Self { url, runtime: Some(runtime) })

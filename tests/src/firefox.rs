@@ -1,4 +1,4 @@
-//! A real headless Firefox, driven by the protocol that is built into it: no driver has to be installed beside it.
+//! A headless Firefox, driven by its built-in Marionette protocol, so that no driver is needed.
 
 use std::{
     io::{Read as _, Write as _},
@@ -12,9 +12,9 @@ use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
 const PROGRAMS: [&str; 2] = ["firefox-esr", "firefox"];
-/// Where Firefox says on which port it listens.
+/// The profile's file to which Firefox writes its Marionette port.
 const PORT_FILE: &str = "MarionetteActivePort";
-/// A free port of its own; nothing is asked of or told to anybody else.
+/// Preferences: a free Marionette port, and no connections to Mozilla.
 const SETTINGS: &str = r#"user_pref("marionette.port", 0);
 user_pref("app.update.disabledForTesting", true);
 user_pref("browser.shell.checkDefaultBrowser", false);
@@ -22,28 +22,28 @@ user_pref("datareporting.policy.dataSubmissionEnabled", false);
 user_pref("network.captive-portal-service.enabled", false);
 user_pref("network.connectivity-service.enabled", false);
 "#;
-/// A first start on a busy machine takes its time.
+/// Generous, because a first start is slow on a busy machine.
 const WAIT: Duration = Duration::from_secs(180);
 
-/// One Firefox with a fresh profile.
+/// A Firefox with a fresh profile.
 #[derive(Debug)]
 pub struct Firefox {
     wire: TcpStream,
     asked: u64,
-    // Dropped in this order: the browser ends before its profile is deleted.
+    // Drop order: the browser ends before its profile is deleted.
     _program: Running,
     _profile: tempfile::TempDir,
 }
 
-/// The browser, ended when it is dropped.
+/// The browser's process, killed on drop.
 #[derive(Debug)]
 struct Running(Child);
 
 impl Firefox {
-    /// Starts Firefox; `None` where there is none on this machine.
+    /// Starts Firefox; returns `None` if it is not installed.
     ///
     /// # Errors
-    /// It is there and does not come up.
+    /// Firefox is installed but does not start.
     pub fn start() -> anyhow::Result<Option<Self>> {
         let profile = tempfile::tempdir()?;
         std::fs::write(profile.path().join("user.js"), SETTINGS)?;
@@ -62,15 +62,15 @@ impl Firefox {
         Ok(Some(firefox))
     }
 
-    /// Opens an address and waits until it is loaded.
+    /// Opens a URL and waits until it has loaded.
     ///
     /// # Errors
-    /// It cannot be loaded.
+    /// The page cannot be loaded.
     pub fn goto(&mut self, url: &str) -> anyhow::Result<()> {
         self.ask("WebDriver:Navigate", &json!({ "url": url })).map(|_| ())
     }
 
-    /// What a script on the page returns.
+    /// Runs a script on the page and returns its result.
     ///
     /// # Errors
     /// The script throws.
@@ -79,10 +79,10 @@ impl Firefox {
         Ok(answer["value"].clone())
     }
 
-    /// What a script on the page returns, once it is something.
+    /// Runs a script repeatedly until its result is not `null`.
     ///
     /// # Errors
-    /// It stays `null`.
+    /// The result stays `null`.
     pub fn wait_for(&mut self, what: &str, script: &str, arguments: &[Value]) -> anyhow::Result<Value> {
         wait_for(what, || self.evaluate(script, arguments).ok().filter(|value| !value.is_null()))
     }
@@ -98,7 +98,7 @@ impl Firefox {
         Ok(answer[3].clone())
     }
 
-    /// One message: its length in bytes, a colon, JSON.
+    /// Receives a message: its length in bytes, a colon, JSON.
     fn hear(&mut self) -> anyhow::Result<Value> {
         let mut length = String::new();
         loop {
@@ -109,7 +109,7 @@ impl Firefox {
                 digit => length.push(char::from(digit)),
             }
         }
-        let mut message = vec![0; length.parse().with_context(|| format!("{length:?} is no length"))?];
+        let mut message = vec![0; length.parse().with_context(|| format!("{length:?} is not a length"))?];
         self.wire.read_exact(&mut message)?;
         Ok(serde_json::from_slice(&message)?)
     }
@@ -126,7 +126,7 @@ fn spawn(program: &str, profile: &Path) -> Option<Child> {
     Command::new(program)
         .args(["--headless", "--marionette", "--no-remote", "--profile"])
         .arg(profile)
-        // Its caches and its crash reports are of this run alone.
+        // Keeps caches and crash reports out of the user's home directory.
         .env("HOME", profile)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

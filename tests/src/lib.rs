@@ -1,7 +1,7 @@
-//! What the end-to-end tests share: the built binary as a process, a real browser, a real Spark cluster, and
-//! a plain file host.
+//! Shared parts of the end-to-end tests: the built binary as a process, real browsers, a real Spark
+//! cluster, and a static file host.
 //!
-//! Nothing here stands in for a part of Foreglow: the tests see the program as a person does.
+//! Nothing of Foreglow is mocked: the tests use the program as a user does.
 
 mod browser;
 mod cluster;

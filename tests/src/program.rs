@@ -15,15 +15,15 @@ pub fn workspace_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(PathBuf::new, Path::to_path_buf)
 }
 
-/// The planner's static files, as `make planner` built them.
+/// The folder of the planner's static files, built by `make planner`.
 pub fn planner_dir() -> PathBuf {
     workspace_dir().join("target/planner")
 }
 
-/// The binary that was built beside this test.
+/// Path of the binary that was built together with this test.
 ///
 /// # Errors
-/// It was not built.
+/// The binary is not built.
 pub fn foreglow() -> anyhow::Result<PathBuf> {
     let test = std::env::current_exe()?;
     let binary = test.ancestors().nth(2).context("a test lies in target/PROFILE/deps")?.join("foreglow");
@@ -33,10 +33,10 @@ pub fn foreglow() -> anyhow::Result<PathBuf> {
     Ok(binary)
 }
 
-/// How a run of the binary ended.
+/// Exit status and output of a finished run.
 #[derive(Debug)]
 pub struct Answer {
-    /// Exit code; `None` where a signal ended it.
+    /// Exit code; `None` if a signal ended the process.
     pub code: Option<i32>,
     /// Standard output.
     pub stdout: String,
@@ -45,10 +45,10 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Runs `foreglow` with these arguments to its end, its cache and its data in `home`.
+    /// Runs `foreglow` with these arguments until it exits, with its data folder in `home`.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// The binary cannot be started.
     pub fn of(home: &Path, args: &[&str]) -> anyhow::Result<Self> {
         let output = command(home, args)?.output()?;
         Ok(Self {
@@ -58,27 +58,28 @@ impl Answer {
         })
     }
 
-    /// Standard output as JSON, if the run went well.
+    /// Parses standard output as JSON.
     ///
     /// # Errors
-    /// Another exit code than 0, or no JSON.
+    /// The exit code is not 0, or the output is not JSON.
     pub fn json(&self) -> anyhow::Result<serde_json::Value> {
         if self.code != Some(0) {
             bail!("exit code {:?}: {}", self.code, self.stderr);
         }
-        serde_json::from_str(&self.stdout).with_context(|| format!("no JSON: {}", self.stdout))
+        serde_json::from_str(&self.stdout).with_context(|| format!("not JSON: {}", self.stdout))
     }
 }
 
 fn command(home: &Path, args: &[&str]) -> anyhow::Result<Command> {
     let mut command = Command::new(foreglow()?);
     command.args(args).env("FOREGLOW_DATA", home.join("data"));
-    // Generated images are the same on every run: they are written once for all tests.
+    // A shared cache: generated images are the same in every run, and are written once for all
+    // tests.
     command.env("FOREGLOW_CACHE", workspace_dir().join("target/test-cache")).stdin(Stdio::null());
     Ok(command)
 }
 
-/// A running `foreglow`, ended when it is dropped.
+/// A running `foreglow`, killed on drop.
 #[derive(Debug)]
 pub struct Program {
     child: Child,
@@ -86,10 +87,10 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts `foreglow` with these arguments, its cache and its data in `home`.
+    /// Starts `foreglow` with these arguments, with its data folder in `home`.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// The binary cannot be started.
     pub fn start(home: &Path, args: &[&str]) -> anyhow::Result<Self> {
         let mut child = command(home, args)?.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let (sender, lines) = mpsc::channel();
@@ -108,10 +109,10 @@ impl Program {
         Ok(Self { child, lines })
     }
 
-    /// Waits for a line that holds `text`, on either output.
+    /// Waits for a line that contains `text`, on either output.
     ///
     /// # Errors
-    /// None came in time; what came instead stands in the message.
+    /// No such line arrived in time; the message quotes the lines that did.
     pub fn wait_for_line(&self, text: &str, within: Duration) -> anyhow::Result<String> {
         let deadline = std::time::Instant::now() + within;
         let mut seen = String::new();
@@ -120,7 +121,7 @@ impl Program {
             match self.lines.recv_timeout(left) {
                 Ok(line) if line.contains(text) => return Ok(line),
                 Ok(line) => seen = format!("{seen}{line}\n"),
-                Err(_) => bail!("no line with {text:?} within {within:?}; there was:\n{seen}"),
+                Err(_) => bail!("no line with {text:?} within {within:?}; the output was:\n{seen}"),
             }
         }
     }
@@ -128,7 +129,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // It may have ended by itself; either way it is gone afterwards.
+        // Killing fails if it has already exited, which is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,5 @@
-//! A real Spark cluster on the loopback address: a standalone master and workers, which believe in more cores than there are.
+//! A Spark standalone cluster on the loopback address. Its workers may offer more cores than the
+//! machine has.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -12,10 +13,10 @@ use serde_json::Value;
 const WAIT: Duration = Duration::from_secs(300);
 const PULSE: Duration = Duration::from_millis(100);
 
-/// Spark's folder, as `./setup.sh spark` installs it.
+/// Spark's folder, as installed by `./setup.sh spark`.
 ///
 /// # Errors
-/// It is not installed.
+/// Spark is not installed.
 pub fn spark_home() -> anyhow::Result<PathBuf> {
     let lib = crate::workspace_dir().join("target/pyspark/lib");
     let pythons = std::fs::read_dir(&lib)
@@ -26,22 +27,23 @@ pub fn spark_home() -> anyhow::Result<PathBuf> {
         .context("target/pyspark holds no pyspark; ./setup.sh spark installs it")
 }
 
-/// The master and its workers; all of them, and whatever runs on them, end when it is dropped.
+/// A master and its workers; dropping it ends them and everything that runs on them.
 #[derive(Debug)]
 pub struct Cluster {
-    /// `spark://127.0.0.1:…`.
+    /// Master URL, `spark://127.0.0.1:…`.
     pub master: String,
-    /// Address of the master's page.
+    /// URL of the master's web UI.
     pub ui: String,
     folder: tempfile::TempDir,
     processes: Vec<Child>,
 }
 
 impl Cluster {
-    /// Starts a master, and workers of so many cores and 8 GiB each, with more of Java's options (`-Dspark.worker.…`).
+    /// Starts a master, and workers with `cores` cores and 8 GiB each. `options` are Java options
+    /// of the workers (`-Dspark.worker.…`).
     ///
     /// # Errors
-    /// Spark or Java is missing, or the cluster does not come up.
+    /// Spark or Java is missing, or the cluster does not start in time.
     pub fn start(workers: usize, cores: u32, options: &str) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
         let (port, ui_port) = (free_port()?, free_port()?);
@@ -74,15 +76,15 @@ impl Cluster {
         Ok(())
     }
 
-    /// What the master says of itself.
+    /// The master's state, from its web UI.
     ///
     /// # Errors
-    /// It does not answer.
+    /// The master does not answer.
     pub fn state(&self) -> anyhow::Result<Value> {
         get(&self.ui, "/json/")
     }
 
-    /// Ends the master at once.
+    /// Kills the master.
     ///
     /// # Errors
     /// The system refuses.
@@ -90,10 +92,10 @@ impl Cluster {
         self.kill(0)
     }
 
-    /// Ends the worker of an executor's process at once, and with it its executors.
+    /// Kills the worker of an executor's process, and its executors with it.
     ///
     /// # Errors
-    /// The process is none of this cluster, or the system refuses.
+    /// The process is not on this cluster, or the system refuses.
     pub fn kill_worker_of(&mut self, process: u32) -> anyhow::Result<()> {
         let cwd = std::fs::read_link(format!("/proc/{process}/cwd"))?;
         let is_of = |worker: &usize| cwd.starts_with(self.folder.path().join(format!("worker-{worker}")));
@@ -107,12 +109,13 @@ impl Cluster {
         Ok(())
     }
 
-    /// Process numbers of the `foreglow executor`s that run on this cluster: Spark has sent their program into its folder.
+    /// Process ids of the `foreglow executor`s on this cluster, identified by their working
+    /// directory in the cluster's folder.
     pub fn executor_processes(&self) -> Vec<u32> {
         self.processes_with(|command| command.iter().any(|word| word == "executor"))
     }
 
-    /// Process numbers of the Java processes of its executors.
+    /// Process ids of the executors' JVMs.
     pub fn executor_jvms(&self) -> Vec<u32> {
         self.processes_with(|command| command.iter().any(|word| word.contains("CoarseGrainedExecutorBackend")))
     }
@@ -148,19 +151,20 @@ impl Drop for Cluster {
     }
 }
 
-/// Spark's history server; it ends when it is dropped.
+/// Spark's history server, killed on drop.
 #[derive(Debug)]
 pub struct HistoryServer {
-    /// `http://127.0.0.1:…`.
+    /// URL, `http://127.0.0.1:…`.
     pub address: String,
     process: Child,
 }
 
 impl HistoryServer {
-    /// Starts one on a folder of event logs, and waits until it lists so many applications.
+    /// Starts a history server on a folder of event logs, and waits until it lists all
+    /// `applications`.
     ///
     /// # Errors
-    /// Spark or Java is missing, or the applications are not there in time.
+    /// Spark or Java is missing, or the applications are not listed in time.
     pub fn start(logs: &Path, applications: usize) -> anyhow::Result<Self> {
         let port = free_port()?;
         let options =
@@ -183,7 +187,8 @@ impl Drop for HistoryServer {
     }
 }
 
-/// Starts one of Spark's own programs, with Java's options in a variable of the environment, its words in a file.
+/// Starts one of Spark's daemons, with Java options in an environment variable, and its output in a
+/// log file.
 fn spawn(class: &str, arguments: &[&str], (variable, options): (&str, &str), log: &Path) -> anyhow::Result<Child> {
     let home = spark_home()?;
     let log = std::fs::File::create(log)?;
@@ -192,7 +197,7 @@ fn spawn(class: &str, arguments: &[&str], (variable, options): (&str, &str), log
         .args(arguments)
         .envs([("SPARK_HOME", home.as_os_str()), ("SPARK_LOCAL_IP", "127.0.0.1".as_ref())])
         .env(variable, options)
-        // Compiling less saves a processor that the executors need.
+        // C1 only: the C2 compiler threads would take processors from the executors.
         .env("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
         .stdin(Stdio::null())
         .stdout(log.try_clone()?)
@@ -201,7 +206,7 @@ fn spawn(class: &str, arguments: &[&str], (variable, options): (&str, &str), log
         .context("Spark cannot be started; ./setup.sh spark installs it")
 }
 
-/// What a page of Spark's says, JSON.
+/// Fetches JSON from one of Spark's web servers.
 fn get(server: &str, page: &str) -> anyhow::Result<Value> {
     let address = server.trim_start_matches("http://");
     let mut stream = TcpStream::connect(address)?;
@@ -220,10 +225,10 @@ fn wait_until(what: &str, check: impl Fn() -> anyhow::Result<bool>) -> anyhow::R
         }
         std::thread::sleep(PULSE);
     }
-    anyhow::bail!("waited {WAIT:?} in vain for {what}")
+    anyhow::bail!("waited {WAIT:?} for {what}")
 }
 
-/// A port that nothing listens on.
+/// A free port.
 ///
 /// # Errors
 /// The system has none.

@@ -1,4 +1,5 @@
-//! How samples come into the planner, lie there, and leave it: in a real browser, with a real collector.
+//! Samples in the planner: loading, listing, excluding and exporting them, in a real browser with a
+//! real collector.
 
 use std::{fs, io::Write as _, path::Path, time::Duration};
 
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 
 const START: Duration = Duration::from_secs(60);
 
-/// How many runs the page says of the job that it shows of the example.
+/// The run count that the page shows for the example's first job.
 fn runs() -> anyhow::Result<String> {
     Ok(format!("{} runs", example_shown()?.samples.len()))
 }
@@ -88,7 +89,7 @@ async fn every_job_of_the_example_gives_the_same_digits_as_the_command_line() ->
 }
 
 #[tokio::test]
-async fn samples_that_a_collector_gets_appear_at_once_and_its_going_and_coming_is_said() -> anyhow::Result<()> {
+async fn samples_from_a_collector_appear_live_and_its_outages_are_shown() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let lines = example_shown()?.lines;
     let (first, second) = (lines.len() - 4, lines.len() - 2);
@@ -117,16 +118,16 @@ async fn samples_that_a_collector_gets_appear_at_once_and_its_going_and_coming_i
     upload(&part("first.jsonl", &lines[..first])?)?;
     browser.answered().await?;
     says(&browser, "samples-count", &format!("{first} runs")).await?;
-    // The question stays as the person put it.
+    // New samples must not change the user's question.
     browser.set("deadline", "20s").await?;
     upload(&part("rest.jsonl", &lines[first..second])?)?;
     says(&browser, "samples-count", &format!("{second} runs")).await?;
-    says(&browser, "live", &format!("{second} samples came")).await?;
+    says(&browser, "live", &format!("{second} samples have arrived")).await?;
     assert_eq!(browser.element("deadline").await?.value().await?.as_deref(), Some("20s"));
 
     drop(collector);
-    says(&browser, "live", "went away").await?;
-    assert!(browser.text("samples-count").await?.contains(&format!("{second} runs")), "what was on the page stays");
+    says(&browser, "live", "unreachable").await?;
+    assert!(browser.text("samples-count").await?.contains(&format!("{second} runs")), "the page keeps its data");
     let collector = serve()?;
     says(&browser, "live", "Live").await?;
     upload(&part("last.jsonl", &lines[second..])?)?;
@@ -163,7 +164,8 @@ async fn a_file_in_any_encoding_is_read_and_a_table_of_another_tool_asks_for_its
     pick(&browser, &path).await?;
     says(&browser, "samples-count", &runs()?).await?;
 
-    // A spreadsheet of the same runs: semicolons, decimal commas, names of its own, Windows-1252.
+    // A spreadsheet of the same runs: semicolons, decimal commas, foreign column names,
+    // Windows-1252.
     let mut table = b"Nodes;Cores;Percent;Dur\xe9e runtime (ms)\n".to_vec();
     let small: Vec<_> = samples.iter().filter(|sample| sample.sampling_rate < 1.0).collect();
     for sample in &small {
@@ -176,7 +178,7 @@ async fn a_file_in_any_encoding_is_read_and_a_table_of_another_tool_asks_for_its
     fs::write(&path, &table)?;
     pick(&browser, &path).await?;
     browser.element("import").await?;
-    assert!(browser.text("samples-count").await?.contains(&runs()?), "the page below stays");
+    assert!(browser.text("samples-count").await?.contains(&runs()?), "the page below is unchanged");
     click(&browser, "import-use").await?;
     says(&browser, "import-mistake", "images of the whole job").await?;
     let images = samples[0].workload.images.to_string();
@@ -193,11 +195,11 @@ async fn a_file_in_any_encoding_is_read_and_a_table_of_another_tool_asks_for_its
 }
 
 #[tokio::test]
-async fn a_file_that_is_too_large_or_no_text_leaves_the_page_as_it_was() -> anyhow::Result<()> {
+async fn a_file_that_is_too_large_or_not_text_leaves_the_page_unchanged() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let (_host, browser) = open_example().await?;
     let secs = browser.secs("recommended-time").await?;
-    // 500 MB that take no room on the disk.
+    // A sparse file of 500 MB.
     let path = home.path().join("huge.jsonl");
     fs::File::create(&path)?.set_len(500_000_000)?;
     pick(&browser, &path).await?;
@@ -212,7 +214,7 @@ async fn a_file_that_is_too_large_or_no_text_leaves_the_page_as_it_was() -> anyh
 }
 
 #[tokio::test]
-async fn a_run_that_is_left_out_changes_the_answer_and_travels_with_the_link() -> anyhow::Result<()> {
+async fn an_excluded_run_changes_the_answer_and_is_kept_in_the_link() -> anyhow::Result<()> {
     let (host, browser) = open_example().await?;
     let runs = example_shown()?.job.observations;
     let is_meant = |run: &&Observation| (run.executors, run.cores_per_executor, run.sampling_rate) == (1, 1, 1.0);
@@ -223,7 +225,7 @@ async fn a_run_that_is_left_out_changes_the_answer_and_travels_with_the_link() -
     says(&browser, "samples-count", &format!("{meant} of {all}")).await?;
     script(&browser, "document.querySelector('[data-testid=run] input').click()").await?;
     browser.wait_until("another answer", async |page| Ok(page.secs("what-if-time").await? != whole)).await?;
-    says(&browser, "samples-count", "1 left out").await?;
+    says(&browser, "samples-count", "1 excluded").await?;
     let without = browser.secs("what-if-time").await?;
     let link = address_changes_from(&browser, &before).await?;
 
@@ -231,8 +233,8 @@ async fn a_run_that_is_left_out_changes_the_answer_and_travels_with_the_link() -
     let (_, fragment) = link.split_once('#').context("a link has a fragment")?;
     reader.page.goto(format!("{}#{fragment}", host.url)).await?;
     reader.wait_until("the answer without it", async |page| Ok(page.secs("what-if-time").await? == without)).await?;
-    says(&reader, "samples-count", &format!("{all} runs, 1 left out")).await?;
-    reader.set("samples-filter", "left out").await?;
+    says(&reader, "samples-count", &format!("{all} runs, 1 excluded")).await?;
+    reader.set("samples-filter", "excluded").await?;
     says(&reader, "samples-count", &format!("1 of {all}")).await?;
     script(&reader, "document.querySelector('[data-testid=run] input').click()").await?;
     reader.wait_until("the whole answer", async |page| Ok(page.secs("what-if-time").await? == whole)).await?;
@@ -254,7 +256,7 @@ async fn a_hundred_thousand_runs_scroll_with_few_rows_in_the_page() -> anyhow::R
     pick(&browser, &path).await?;
     click(&browser, "import-use").await?;
     says(&browser, "samples-count", "100000 runs").await?;
-    // The longest that the page took between two frames while it scrolled from end to end, a screen at a time.
+    // Scrolls from end to end in 120 steps and measures the longest time between two frames.
     let longest = browser
         .page
         .execute_async(
@@ -279,7 +281,7 @@ async fn a_hundred_thousand_runs_scroll_with_few_rows_in_the_page() -> anyhow::R
 }
 
 #[tokio::test]
-async fn what_to_measure_next_is_as_the_command_line_advises() -> anyhow::Result<()> {
+async fn the_page_advises_the_same_samples_as_the_command_line() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let (_host, browser) = open_example().await?;
     click(&browser, "next-samples").await?;
@@ -297,7 +299,7 @@ async fn what_to_measure_next_is_as_the_command_line_advises() -> anyhow::Result
 }
 
 #[tokio::test]
-async fn back_and_forward_go_between_scenarios_and_names_survive_a_reload() -> anyhow::Result<()> {
+async fn back_and_forward_switch_scenarios_and_names_survive_a_reload() -> anyhow::Result<()> {
     let (_host, browser) = open_example().await?;
     browser.wait_until("a link", async |page| Ok(url(page).await?.contains("#v1."))).await?;
     let first = url(&browser).await?;
@@ -309,7 +311,7 @@ async fn back_and_forward_go_between_scenarios_and_names_survive_a_reload() -> a
     says(&browser, "saved-open", "In a hurry").await?;
     browser.set("deadline", "40s").await?;
     let third = address_changes_from(&browser, &second).await?;
-    // Opening a scenario is a step that can be taken back; an edit is none.
+    // Opening a scenario adds a history entry; an edit replaces the current one.
     click(&browser, "saved-open").await?;
     address_changes_from(&browser, &third).await?;
     let deadline = async |value: &'static str| {
@@ -331,7 +333,7 @@ async fn back_and_forward_go_between_scenarios_and_names_survive_a_reload() -> a
 #[tokio::test]
 async fn the_exports_hold_what_the_page_shows() -> anyhow::Result<()> {
     let (_host, browser) = open_example().await?;
-    // What a download would write, caught where the page hands it to the browser.
+    // Records the contents of downloads.
     script(&browser, "window.taken = []; const make = URL.createObjectURL; URL.createObjectURL = (blob) => { taken.push(blob.text()); return make(blob); };").await?;
     for button in ["export-runs", "export-configurations", "export-json", "export-commands"] {
         click(&browser, button).await?;
@@ -353,7 +355,7 @@ async fn the_exports_hold_what_the_page_shows() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
-async fn a_question_mark_tells_the_keys_and_they_can_be_switched_off() -> anyhow::Result<()> {
+async fn a_question_mark_lists_the_shortcuts_and_they_can_be_switched_off() -> anyhow::Result<()> {
     let (_host, browser) = open_example().await?;
     let press = async |key: &str| {
         let code = "document.body.dispatchEvent(new KeyboardEvent('keydown', { key: arguments[0], bubbles: true, cancelable: true }))";
@@ -375,7 +377,7 @@ async fn a_question_mark_tells_the_keys_and_they_can_be_switched_off() -> anyhow
 }
 
 #[tokio::test]
-async fn where_storage_is_denied_the_page_works_and_says_what_it_cannot_keep() -> anyhow::Result<()> {
+async fn without_storage_the_page_works_and_says_what_it_cannot_keep() -> anyhow::Result<()> {
     let host = FileHost::start().await?;
     let browser = Browser::start_with(json!({ "profile.default_content_setting_values.cookies": 2 })).await?;
     browser.page.goto(&host.url).await?;
@@ -386,12 +388,12 @@ async fn where_storage_is_denied_the_page_works_and_says_what_it_cannot_keep() -
     click(&browser, "share").await?;
     browser.set("saved-name", "In vain").await?;
     click(&browser, "saved-save").await?;
-    says(&browser, "saved-mistake", "keeps nothing").await?;
+    says(&browser, "saved-mistake", "does not store").await?;
     browser.close().await
 }
 
 #[tokio::test]
-async fn a_collector_that_asks_for_its_token_serves_the_page_which_says_so_and_opens_files() -> anyhow::Result<()> {
+async fn with_a_collector_that_requires_a_token_the_page_says_so_and_opens_files() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let collector = Program::start(home.path(), &["serve", "--listen", "127.0.0.1:0", "--token", "abc"])?;
     let line = collector.wait_for_line("http://127.0.0.1:", START)?;
@@ -399,7 +401,7 @@ async fn a_collector_that_asks_for_its_token_serves_the_page_which_says_so_and_o
         line.split_whitespace().find(|word| word.starts_with("http://")).context("the line has the address")?;
     let browser = Browser::start().await?;
     browser.page.goto(address).await?;
-    says(&browser, "alert", "asks for its token").await?;
+    says(&browser, "alert", "requires its token").await?;
     pick(&browser, &example()).await?;
     browser.answered().await?;
     browser.close().await

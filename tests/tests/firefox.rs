@@ -1,4 +1,5 @@
-//! The planner's main path in a real Firefox, where there is one (`./setup.sh test` installs it where Debian has it).
+//! The planner's main path in Firefox, if it is installed (`./setup.sh test` does so where Debian
+//! packages it).
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use foreglow_shared::View;
 use foreglow_tests::{Answer, FileHost, Firefox, example, example_shown};
 use serde_json::{Value, json};
 
-/// Every digit of the what-if's time, once the page shows that configuration.
+/// Returns the what-if's time with all digits, once the page shows that configuration.
 const SECS: &str = "const [executors, cores] = arguments;
     const shown = (name) => document.querySelector(`[data-testid=${name}]`);
     const is_shown = shown('what-if-executors')?.value === executors && shown('what-if-cores')?.value === cores;
@@ -22,8 +23,7 @@ const SET: &str = "const [name, value] = arguments;
     for (const event of ['input', 'change']) input.dispatchEvent(new Event(event, { bubbles: true }))";
 
 #[tokio::test]
-async fn firefox_shows_the_answer_of_the_command_line_follows_the_slider_and_opens_its_link_again() -> anyhow::Result<()>
-{
+async fn firefox_predicts_like_the_command_line_follows_the_slider_and_reopens_its_link() -> anyhow::Result<()> {
     let host = FileHost::start().await?;
     let url = host.url.clone();
     tokio::task::spawn_blocking(move || visit(&url)).await?
@@ -51,7 +51,7 @@ fn visit(url: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The address, once it has followed the sliders: it is written a moment after them.
+/// The address of the page, once it has followed the sliders with its delay.
 fn current_link(firefox: &mut Firefox) -> anyhow::Result<String> {
     for _ in 0..100 {
         let link = firefox.evaluate("return location.href", &[])?;
@@ -65,7 +65,7 @@ fn current_link(firefox: &mut Firefox) -> anyhow::Result<String> {
     anyhow::bail!("the address does not follow the sliders")
 }
 
-/// What `foreglow predict` says of the example that comes with the page, every digit of it.
+/// The time that `foreglow predict` prints for the page's example, with all digits.
 fn predicted(executors: &str, cores: &str) -> anyhow::Result<String> {
     let home = tempfile::tempdir()?;
     let (file, number) = (example().display().to_string(), example_shown()?.number);

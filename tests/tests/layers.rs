@@ -1,4 +1,4 @@
-//! Dependencies point one way: shared ← model ← web, runner; tests see all.
+//! The direction of dependencies: shared ← model ← web, runner; tests sees all.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use foreglow_tests::workspace_dir;
 use serde_json::Value;
 
-/// Which packages of the workspace each may depend on.
+/// The workspace's packages that each package may depend on.
 const ALLOWED: [(&str, &[&str]); 5] = [
     ("foreglow-shared", &[]),
     ("foreglow-model", &["foreglow-shared"]),
@@ -15,7 +15,7 @@ const ALLOWED: [(&str, &[&str]); 5] = [
     ("foreglow-tests", &["foreglow-shared", "foreglow-model"]),
 ];
 
-/// Packages with which `shared` and `model` could reach a file, a socket, a clock or chance.
+/// Packages that would give `shared` and `model` access to files, sockets, clocks or randomness.
 const AMBIENT: [&str; 8] = ["tokio", "ureq", "rusqlite", "getrandom", "rand", "web-sys", "rustix", "instant"];
 
 fn packages() -> anyhow::Result<Vec<Value>> {
@@ -28,8 +28,8 @@ fn packages() -> anyhow::Result<Vec<Value>> {
     Ok(metadata["packages"].as_array().context("cargo lists the packages")?.clone())
 }
 
-/// Names of a package's dependencies, those for tests apart, and those that are for one target alone: a browser gives
-/// Burn's dependencies what every other platform gives them unasked.
+/// Names of a package's dependencies, except those for tests and those for a single target: on
+/// wasm, Burn needs explicit dependencies that other platforms provide implicitly.
 fn dependencies(package: &Value) -> Vec<&str> {
     let all = package["dependencies"].as_array().into_iter().flatten();
     all.filter(|dependency| dependency["kind"] != "dev" && dependency["target"].is_null())
@@ -52,7 +52,7 @@ fn dependencies_between_the_crates_point_one_way() {
 }
 
 #[test]
-fn shared_and_model_depend_on_nothing_that_reaches_the_outside() {
+fn shared_and_model_have_no_dependency_that_does_io() {
     for package in &packages().unwrap() {
         let name = package["name"].as_str().unwrap();
         if ["foreglow-shared", "foreglow-model"].contains(&name) {

@@ -1,4 +1,4 @@
-//! The main job as a newcomer runs it.
+//! The main job as a new user runs it.
 
 use foreglow_shared::{Outcome, View, parse_line};
 use foreglow_tests::Answer;
@@ -22,7 +22,7 @@ fn the_demo_measures_predicts_recommends_and_checks_itself() -> anyhow::Result<(
     );
     assert!(scenarios.iter().any(|row| row["scenario"] == "baseline"), "{scenarios:?}");
 
-    // The checked run's configuration is in no sample that the predictor was fitted on.
+    // The predictor must not have been fitted on the checked configuration.
     let check = &answer["check"];
     let left_out = |sample: &&Value| {
         let configuration = &sample["configuration"];

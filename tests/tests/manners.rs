@@ -1,4 +1,4 @@
-//! How the planner behaves towards everybody: assistive technology, small and large screens, other colours, no script.
+//! Accessibility, responsive layout, behaviour without scripts, and the content security policy.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use foreglow_tests::{Browser, FileHost, workspace_dir};
 use serde_json::{Value, json};
 
 const AXE: &str = "target/axe/package/axe.min.js";
-/// The success criteria of WCAG 2.2, levels A and AA.
+/// The axe tags of the success criteria of WCAG 2.2, levels A and AA.
 const RULES: [&str; 5] = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
 async fn open_example() -> anyhow::Result<(FileHost, Browser)> {
@@ -25,7 +25,7 @@ async fn click(browser: &Browser, test_id: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What axe finds on the page as it stands, one line a violation.
+/// The violations that axe finds on the current page, one per line.
 async fn violations(browser: &Browser) -> anyhow::Result<Vec<String>> {
     let axe = fs::read_to_string(workspace_dir().join(AXE)).context("axe-core is missing; run ./setup.sh test")?;
     let known = browser.page.execute("return typeof axe !== 'undefined'", vec![]).await?.json().clone();
@@ -36,7 +36,7 @@ async fn violations(browser: &Browser) -> anyhow::Result<Vec<String>> {
         .page
         .execute_async(
             "const [values, done] = arguments;
-             // A colour that is still on its way to another is neither.
+             // Colours must be compared after their transitions.
              Promise.allSettled(document.getAnimations().map((animation) => animation.finished)).then(() =>
                axe.run(document, { runOnly: { type: 'tag', values } })).then(
                (results) => done(results.violations.flatMap((rule) => rule.nodes.map((node) =>
@@ -52,8 +52,7 @@ async fn violations(browser: &Browser) -> anyhow::Result<Vec<String>> {
 }
 
 #[tokio::test]
-async fn axe_finds_no_violation_in_light_and_dark_on_the_empty_page_the_answer_and_what_it_opens() -> anyhow::Result<()>
-{
+async fn axe_finds_no_violation_in_light_and_dark_on_any_part_of_the_page() -> anyhow::Result<()> {
     let host = FileHost::start().await?;
     let browser = Browser::start().await?;
     browser.page.goto(&host.url).await?;
@@ -71,7 +70,7 @@ async fn axe_finds_no_violation_in_light_and_dark_on_the_empty_page_the_answer_a
     click(&browser, "keys-button").await?;
     found.extend(violations(&browser).await?);
     assert!(found.is_empty(), "{}", found.join("\n"));
-    // The silence means something.
+    // Checks that axe reports violations at all.
     browser
         .page
         .execute("document.querySelector('dialog.keys').close(); document.body.append(new Image())", vec![])
@@ -81,7 +80,7 @@ async fn axe_finds_no_violation_in_light_and_dark_on_the_empty_page_the_answer_a
 }
 
 #[tokio::test]
-async fn the_page_fits_from_320_pixels_to_4k_and_nothing_jumps_once_it_is_there() -> anyhow::Result<()> {
+async fn the_page_fits_from_320_pixels_to_4k_and_its_layout_is_stable() -> anyhow::Result<()> {
     let (_host, browser) = open_example().await?;
     for (width, height) in [(320, 640), (768, 1024), (1280, 800), (3840, 2160)] {
         browser.screen(width, height).await?;
@@ -89,7 +88,8 @@ async fn the_page_fits_from_320_pixels_to_4k_and_nothing_jumps_once_it_is_there(
         let beyond = browser.page.execute(wide, vec![]).await?.json().clone();
         assert_eq!(beyond, json!(0), "at {width} pixels the page is wider than the screen");
     }
-    // Layout shifts that no hand caused, from the first paint to the answer, as Chromium scores them: 0.1 is its "good".
+    // Layout shifts without recent input, from the first paint to the answer, as Chromium scores
+    // them; below 0.1 is "good".
     browser.screen(1280, 800).await?;
     browser.page.refresh().await?;
     browser.answered().await?;
@@ -110,7 +110,7 @@ async fn the_page_fits_from_320_pixels_to_4k_and_nothing_jumps_once_it_is_there(
 }
 
 #[tokio::test]
-async fn without_a_script_the_page_says_what_it_needs_and_its_policy_lets_nothing_else_in() -> anyhow::Result<()> {
+async fn without_scripts_the_page_says_what_it_needs_and_its_policy_blocks_everything_else() -> anyhow::Result<()> {
     let host = FileHost::start().await?;
     let browser = Browser::start_with(json!({ "profile.default_content_setting_values.javascript": 2 })).await?;
     browser.page.goto(&host.url).await?;

@@ -1,4 +1,4 @@
-//! The planner in a real browser, on samples that were really measured.
+//! The planner in a real browser, on samples that the test measures.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -7,11 +7,12 @@ use foreglow_tests::{Answer, Browser, FileHost, Program};
 use serde_json::Value;
 use thirtyfour::By;
 
-/// A small job that is measured within seconds: the way is the same for a large one.
+/// A small job that takes seconds to measure.
 const JOB: [&str; 6] = ["--model", "lenet5", "--images", "2000", "--partition-size", "10"];
 const START: Duration = Duration::from_secs(60);
 
-/// Measures the small job on a grid with a hole, as the demo does, and returns the file of samples.
+/// Measures the small job on a grid with one configuration missing, as the demo does, and returns
+/// the path of the samples.
 fn measure(home: &Path) -> anyhow::Result<String> {
     let file = home.join("samples.jsonl").display().to_string();
     for (executors, cores) in [("1,2", "1"), ("1", "2")] {
@@ -23,7 +24,7 @@ fn measure(home: &Path) -> anyhow::Result<String> {
     Ok(file)
 }
 
-/// A collector on a free port that holds the samples of a file; the address of its planner.
+/// Starts a collector on a free port with the samples of a file, and returns it with its URL.
 fn serve(home: &Path, file: &str) -> anyhow::Result<(Program, String)> {
     let collector = Program::start(home, &["serve", "--listen", "127.0.0.1:0"])?;
     let line = collector.wait_for_line("http://127.0.0.1:", START)?;
@@ -34,7 +35,7 @@ fn serve(home: &Path, file: &str) -> anyhow::Result<(Program, String)> {
     Ok((collector, url))
 }
 
-/// What `foreglow predict` says of a configuration, every digit of it.
+/// The time that `foreglow predict` prints for a configuration, with all digits.
 fn predicted_secs(home: &Path, file: &str, executors: u32, cores: u32) -> anyhow::Result<String> {
     let (executors, cores) = (executors.to_string(), cores.to_string());
     let args = ["predict", file, "--executors", &executors, "--cores", &cores, "--format", "json"];
@@ -42,7 +43,7 @@ fn predicted_secs(home: &Path, file: &str, executors: u32, cores: u32) -> anyhow
     Ok(find(&answer, "completion_time_secs").context("a prediction has a time")?.to_string())
 }
 
-/// The first value of this name, however deep.
+/// Finds the first value of this name, depth first.
 fn find<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     match value {
         Value::Object(object) => object.get(name).or_else(|| object.values().find_map(|inner| find(inner, name))),
@@ -51,7 +52,7 @@ fn find<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     }
 }
 
-/// Moves the what-if configuration and waits until the page shows `secs` for it.
+/// Sets the what-if and waits until the page shows `secs` for it.
 async fn look_at(browser: &Browser, executors: u32, cores: u32, secs: &str) -> anyhow::Result<()> {
     browser.set("what-if-executors", &executors.to_string()).await?;
     browser.set("what-if-cores", &cores.to_string()).await?;
@@ -69,7 +70,7 @@ async fn open_file(browser: &Browser, path: &Path) -> anyhow::Result<()> {
     Ok(input.send_keys(path.display().to_string()).await?)
 }
 
-/// The page from a plain file host, with the samples of a file.
+/// Opens the page from a static file host, with the samples of a file.
 async fn open_page_with(file: &str) -> anyhow::Result<(FileHost, Browser)> {
     let host = FileHost::start().await?;
     let browser = Browser::start().await?;
@@ -108,13 +109,13 @@ async fn page_command_line_and_link_show_the_same_prediction_to_the_last_digit()
     let link = browser.element("share-link").await?.value().await?.context("the field holds the link")?;
     let errors = browser.console_errors().await?;
     assert!(errors.is_empty(), "{errors:?}");
-    // The silence means something: an error would be heard.
+    // Checks that the console reports errors at all.
     browser.page.execute("console.error('heard')", vec![]).await?;
     assert_eq!(browser.console_errors().await?.len(), 1);
     browser.close().await?;
     drop(collector);
 
-    // Another person, another browser, no server of ours: the page comes from a plain file host.
+    // Another user with another browser and no collector opens the link from a static file host.
     let host = FileHost::start().await?;
     let (_, fragment) = link.split_once('#').context("a link has a fragment")?;
     let reader = Browser::start().await?;
@@ -141,7 +142,7 @@ async fn the_address_bar_holds_the_state_and_a_reload_loses_nothing() -> anyhow:
     look_at(&browser, 2, 1, &secs).await?;
     browser.set("deadline", "1h").await?;
     link_in_address_bar(&browser).await?;
-    // Edits reach the address bar a moment after they rest.
+    // The address follows edits with a delay.
     tokio::time::sleep(Duration::from_secs(1)).await;
     let value = async |test_id: &str| anyhow::Ok(browser.element(test_id).await?.value().await?.unwrap_or_default());
     let deadline = value("deadline").await?;
@@ -155,7 +156,7 @@ async fn the_address_bar_holds_the_state_and_a_reload_loses_nothing() -> anyhow:
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_said_in_place_and_the_page_stays_as_it_was() -> anyhow::Result<()> {
+async fn invalid_input_shows_a_message_and_leaves_the_page_unchanged() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let file = measure(home.path())?;
     let (_host, browser) = open_page_with(&file).await?;
@@ -175,7 +176,7 @@ async fn what_cannot_be_read_is_said_in_place_and_the_page_stays_as_it_was() -> 
     alert(&browser, "not text").await?;
     assert_eq!(browser.secs("what-if-time").await?, secs);
 
-    // A link that was cut off on the way, put into the address bar of the page.
+    // A truncated link in the address bar of the open page.
     let link = link_in_address_bar(&browser).await?;
     let cut = &link[link.find('#').context("the address bar holds a link")?..link.len() - 20];
     browser.page.execute("location.hash = arguments[0]", vec![Value::from(cut)]).await?;
@@ -191,7 +192,7 @@ async fn what_cannot_be_read_is_said_in_place_and_the_page_stays_as_it_was() -> 
 }
 
 #[tokio::test]
-async fn all_learners_are_compared_beside_the_page_as_on_the_command_line_and_can_be_cancelled() -> anyhow::Result<()> {
+async fn comparing_all_learners_gives_the_command_lines_results_and_can_be_cancelled() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let file = measure(home.path())?;
     let (_host, browser) = open_page_with(&file).await?;

@@ -1,5 +1,5 @@
-// The fit runs beside the page, in the same module, which the page hands over first: it sees that it has no window and waits for
-// messages.
+// Loads the page's own module as the fit worker. The page sends the compiled module in its first
+// message; in a scope without a window, the module serves fit requests.
 import init from "./foreglow-web.js";
 
 const started = ({ data }) =>

@@ -1,11 +1,11 @@
-// Keeps the page for when there is no network. The bundle tool writes the version and the files above this line.
+// Serves the page without a network. The bundle tool writes VERSION and FILES above this line.
 //
-// While whatever serves the page answers, it decides: a new version is never hidden by an old one. Only when it does not answer,
-// the page comes from the cache, whose files all belong to one version.
+// The network takes precedence, so that an old version never hides a new one. Only if it fails does
+// the page come from the cache, whose files all belong to one version.
 const CACHE = `foreglow-${VERSION}`;
 const here = new URL("./", self.location);
 
-// The file, if it is the one of this version.
+// Fetches a file, or returns null if it is of another version.
 async function file(path, sha256, cache) {
   const response = await fetch(new URL(path, here), { cache });
   const body = await response.arrayBuffer();
@@ -19,10 +19,10 @@ self.addEventListener("install", (event) => {
   event.waitUntil(
     (async () => {
       const cache = await caches.open(CACHE);
-      // All of them or none: half a version must not be kept.
+      // All or nothing: the cache must never hold a partial version.
       await Promise.all(
         FILES.filter(({ later }) => !later).map(async ({ path, sha256 }) => {
-          // What the page has just loaded is not fetched twice, unless it was of an earlier version.
+          // Reuses what the page has just loaded, unless it is of an earlier version.
           const kept = (await file(path, sha256, "force-cache")) ?? (await file(path, sha256, "reload"));
           if (!kept) throw new Error(`${path} is of another version`);
           await cache.put(new URL(path, here), kept);
@@ -46,7 +46,7 @@ self.addEventListener("activate", (event) => {
 self.addEventListener("fetch", (event) => {
   const url = new URL(event.request.url);
   const path = url.pathname.startsWith(here.pathname) ? url.pathname.slice(here.pathname.length) : null;
-  // Samples and their stream are never kept: yesterday's answer is no answer.
+  // Samples and their event stream are never cached, because a stale answer is wrong.
   if (event.request.method !== "GET" || url.origin !== here.origin || path === null || path.startsWith("api/")) return;
   event.respondWith(
     (async () => {

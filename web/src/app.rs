@@ -1,4 +1,4 @@
-//! The page from top to bottom.
+//! The layout of the page.
 
 use leptos::ev;
 use leptos::mount::mount_to;
@@ -18,7 +18,7 @@ use crate::panel::{
 use crate::source;
 use crate::state::{Fit, Planner};
 
-/// Puts the page where `index.html` has a place for it.
+/// Mounts the page into the element `planner` of `index.html`.
 pub fn mount(window: &Window) {
     let place = window.document().and_then(|document| document.get_element_by_id("planner"));
     let Some(place) = place.and_then(|element| element.dyn_into::<HtmlElement>().ok()) else {
@@ -28,17 +28,17 @@ pub fn mount(window: &Window) {
     mount_to(place, App).forget();
 }
 
-/// The page comes in place of the sentence that it is being opened.
+/// Removes the "opening" sentence of `index.html`.
 fn end_opening() {
     if let Some(boot) = document().get_element_by_id("boot") {
         boot.remove();
     }
 }
 
-/// For whoever measures how soon the page listens.
+/// Marks when the page answers input, for the benchmarks of opening a link.
 fn mark_interactive() {
     if let Some(performance) = window().performance() {
-        // A browser that keeps no marks shows the page all the same.
+        // A browser without the User Timing API shows the page all the same.
         let _ = performance.mark("foreglow-interactive");
     }
 }
@@ -50,7 +50,7 @@ fn App() -> impl IntoView {
     provide_context(Overview::new(planner));
     provide_context(Explained::new());
     planner.start_worker();
-    // What there is to show is known before there is a place for it: nothing of an empty page flickers up before a link's.
+    // Loads the state before mounting, to avoid a flash of the empty page.
     later(move || source::open(planner));
     later(end_opening);
     source::follow_address(planner);
@@ -58,9 +58,9 @@ fn App() -> impl IntoView {
     let dragging = accept_drops(planner);
     let empty = Memo::new(move |_| planner.jobs.with(Vec::is_empty));
 
-    // Without a predictor the answer's place says why; empty charts would say nothing.
+    // Without a predictor the answer panel shows the reason, and the charts would be empty.
     let failed = Memo::new(move |_| planner.fit.with(|fit| matches!(fit, Fit::Failed(_))));
-    // What explains the answer comes after it, and stays while another one is worked out.
+    // Charts and tables appear with the first answer and stay during a refit.
     let answered = Memo::new(move |before: Option<&bool>| {
         before.copied().unwrap_or(false) || planner.fit.with(|fit| matches!(fit, Fit::Ready(_) | Fit::Failed(_)))
     });
@@ -135,7 +135,8 @@ fn App() -> impl IntoView {
                                     <Candidates />
                                 </Later>
                             </Show>
-                            // Put together after the pictures, so that it waits behind them: it would be pushed down by them.
+                            // Created after the charts, so that they queue behind them: the charts
+                            // would push them down.
                             {move || view! {
                                 <Later>
                                     <Samples />
@@ -154,8 +155,8 @@ fn App() -> impl IntoView {
             <Later>
                 <footer>
                     <p>
-                        "Foreglow: run a little, know the whole. Nothing leaves this browser: files are read here, and a link \
-                         carries its data behind the #, which browsers send to no server."
+                        "Foreglow: run a little, know the whole. Nothing leaves this browser: files are read \
+                         locally, and a link carries its data after the #, which browsers send to no server."
                     </p>
                 </footer>
             </Later>
@@ -163,16 +164,16 @@ fn App() -> impl IntoView {
     }
 }
 
-/// Takes a file that is dropped anywhere on the page; tells whether one hovers over it.
+/// Accepts a file dropped anywhere on the page. The signal is true while a file hovers over it.
 fn accept_drops(planner: Planner) -> RwSignal<bool> {
     let dragging = RwSignal::new(false);
     let over = window_event_listener(ev::dragover, move |event| {
-        // Without this the browser opens the file in place of the page.
+        // The default action opens the file in place of the page.
         event.prevent_default();
         dragging.set(true);
     });
     let leave = window_event_listener(ev::dragleave, move |event| {
-        // Between two elements of the page there is a target; out of the window there is none.
+        // Moving between two elements has a related target; leaving the window has none.
         if event.related_target().is_none() {
             dragging.set(false);
         }

@@ -1,19 +1,20 @@
-//! Which configurations stand beside the recommended one, and what each gives up.
+//! The neighbours of the recommended configuration on the front, and their trade-offs.
 
 use foreglow_model::{Candidate, Decision};
 use foreglow_shared::{format_duration, format_money};
 
-/// The next cheaper configuration of the front and the next faster one, as places in the candidates.
+/// The next cheaper and the next faster configuration on the Pareto front, as indices of
+/// candidates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Neighbours {
-    /// Costs less and takes longer, by as little as there is.
+    /// The next point of the front that costs less and takes longer.
     pub cheaper: Option<usize>,
-    /// Takes less time and costs more, by as little as there is.
+    /// The next point of the front that takes less time and costs more.
     pub faster: Option<usize>,
 }
 
 impl Neighbours {
-    /// Of the recommended configuration; none of none.
+    /// Returns the neighbours of the recommended configuration; empty without a recommendation.
     pub fn of(decision: &Decision) -> Self {
         let at = |place: usize| {
             let candidate = &decision.candidates[place];
@@ -21,39 +22,40 @@ impl Neighbours {
         };
         let Some((secs, cost)) = decision.recommended.and_then(at) else { return Self::default() };
         let front = || decision.pareto.iter().filter_map(|place| Some((*place, at(*place)?)));
-        // The front comes by time ascending, and its money falls along it.
+        // The front is sorted by ascending time, so that its costs descend.
         let cheaper = front().find(|(_, other)| other.1 < cost && other.0 > secs);
         let faster = front().rfind(|(_, other)| other.0 < secs && other.1 > cost);
         Self { cheaper: cheaper.map(|(place, _)| place), faster: faster.map(|(place, _)| place) }
     }
 
-    /// What there is none of.
+    /// Says which neighbours are missing.
     pub fn missing(self) -> &'static str {
         match (self.cheaper, self.faster) {
-            (None, None) => "nothing here is cheaper or faster",
-            (None, Some(_)) => "nothing here is cheaper",
-            (Some(_), None) => "nothing here is faster",
+            (None, None) => "no configuration is cheaper or faster",
+            (None, Some(_)) => "no configuration is cheaper",
+            (Some(_), None) => "no configuration is faster",
             (Some(_), Some(_)) => "",
         }
     }
 }
 
-/// What a configuration takes, and how surely it is in time.
+/// The completion time and the cost of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Taken {
-    /// Seconds.
+    /// Completion time, seconds.
     pub secs: f64,
-    /// Money.
+    /// Cost, in the price sheet's currency.
     pub cost: f64,
 }
 
 impl Taken {
-    /// Of a candidate, where it is known.
+    /// Returns the time and cost of a candidate, if both are known.
     pub fn of(candidate: &Candidate) -> Option<Self> {
         Some(Self { secs: candidate.prediction.completion_time_secs?, cost: candidate.cost? })
     }
 
-    /// `15.10 s longer, USD 0.004 less` than another; what is the same to the digit that is shown is left out.
+    /// Formats the difference to another configuration: `15.10 s longer, USD 0.004 less`. Amounts
+    /// that are equal as shown are omitted.
     pub fn beside(self, other: Self, currency: &str) -> String {
         let time = difference(self.secs, other.secs, format_duration, ["longer", "shorter"]);
         let money = difference(self.cost, other.cost, |money| format_money(money, currency), ["more", "less"]);
@@ -113,12 +115,12 @@ mod tests {
         assert_eq!(Neighbours::of(&decision(Some(3))), Neighbours { cheaper: Some(2), faster: None });
         assert_eq!(Neighbours::of(&decision(None)), Neighbours::default());
         assert_eq!(Neighbours::of(&decision(Some(1))).missing(), "");
-        assert_eq!(Neighbours::of(&decision(Some(0))).missing(), "nothing here is cheaper");
-        assert_eq!(Neighbours::of(&decision(Some(3))).missing(), "nothing here is faster");
+        assert_eq!(Neighbours::of(&decision(Some(0))).missing(), "no configuration is cheaper");
+        assert_eq!(Neighbours::of(&decision(Some(3))).missing(), "no configuration is faster");
     }
 
     #[test]
-    fn what_is_given_up_is_said_in_time_and_money_and_what_is_the_same_is_not() {
+    fn a_trade_off_names_time_and_money_and_omits_what_is_equal() {
         let own = Taken { secs: 21.0, cost: 1.1 };
         assert_eq!(Taken { secs: 40.0, cost: 1.0 }.beside(own, "EUR"), "19.00 s longer, EUR 0.1000 less");
         assert_eq!(Taken { secs: 21.0, cost: 1.3 }.beside(own, "EUR"), "EUR 0.2000 more");

@@ -1,11 +1,11 @@
-//! Files that the page hands to the person.
+//! Files that the user downloads.
 
 use js_sys::{Array, Uint8Array};
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Blob, BlobPropertyBag, HtmlAnchorElement, Url};
 
-/// Gives the person a file; it comes from this page and goes to their disk.
+/// Downloads a text as a file. Its contents never leave the browser.
 pub fn download(name: &str, kind: &str, text: &str) {
     let parts = Array::of1(&Uint8Array::from(text.as_bytes()));
     let properties = BlobPropertyBag::new();
@@ -18,6 +18,6 @@ pub fn download(name: &str, kind: &str, text: &str) {
         link.set_download(name);
         link.click();
     }
-    // The browser has begun to read it; an address that is gone already would leak nothing.
+    // The download has started. If revoking fails, only a little memory is lost.
     let _ = Url::revoke_object_url(&address);
 }

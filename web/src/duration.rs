@@ -1,18 +1,18 @@
-//! Durations as people type them: `90`, `90s`, `5m`, `1h30m`.
+//! Durations as users type them: `90`, `90s`, `5m`, `1h30m`.
 
 use foreglow_shared::number;
 
 const SECS_PER_UNIT: [(char, f64); 4] = [('d', 86_400.0), ('h', 3_600.0), ('m', 60.0), ('s', 1.0)];
 
-/// Why a text is no duration.
+/// An invalid duration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no duration above zero; write 90, 90s, 5m or 1h30m")]
+#[error("{0:?} is not a duration above zero; write 90, 90s, 5m or 1h30m")]
 pub struct DurationError(String);
 
-/// Reads a duration in seconds, above 0. A number without a unit is seconds, and units only get smaller.
+/// Parses a duration above 0 into seconds. A number without a unit is seconds; units must descend.
 ///
 /// # Errors
-/// Anything else, quoted in the message.
+/// The text is not a duration; the message quotes it.
 pub fn parse_duration(text: &str) -> Result<f64, DurationError> {
     let refused = || DurationError(text.trim().to_owned());
     let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect::<String>().to_ascii_lowercase();
@@ -27,13 +27,13 @@ pub fn parse_duration(text: &str) -> Result<f64, DurationError> {
         secs += amount * units[place].1;
         units = &units[place + 1..];
         rest = rest.get(digits + 1..).unwrap_or_default();
-        // `5min` and `90sec` are what people write too; the first letter has said it.
+        // Accepts `5min` and `90sec`: the first letter identifies the unit.
         rest = rest.trim_start_matches(|c: char| c.is_ascii_alphabetic());
     }
     if secs.is_finite() && secs > 0.0 { Ok(secs) } else { Err(refused()) }
 }
 
-/// Writes a duration so that [`parse_duration`] reads the same number: `1h30m`, `5m`, `90.5s`.
+/// Formats a duration so that [`parse_duration`] returns the same number: `1h30m`, `5m`, `90.5s`.
 pub fn compact_duration(secs: f64) -> String {
     if secs < 120.0 || secs.fract() != 0.0 || secs > 1e15 {
         return format!("{secs}s");
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_duration_is_refused_with_its_text() {
+    fn an_invalid_duration_is_rejected_with_its_text() {
         for text in ["", "0", "-5", "soon", "5x", "30m1h", "1e5", "m", "..", "5m5m"] {
             let error = parse_duration(text).unwrap_err();
             assert!(error.to_string().contains("1h30m"), "{text}");

@@ -1,5 +1,5 @@
-//! Work of one request in a worker of its own, which ends with it: whatever takes long never waits behind a fit, and is broken
-//! off by ending the worker.
+//! A worker for a single long request. It never blocks the fit worker, and terminating it cancels
+//! the request.
 
 use std::rc::Rc;
 
@@ -12,21 +12,22 @@ use crate::fit::{FromErrand, ToErrand};
 use crate::fit_worker::{listen, spawn};
 use crate::worker::parse;
 
-/// The module that reads files and advises, which is fetched when it is first asked for.
+/// The module that reads files and advises, fetched on first use.
 pub const READER: &str = "./reader-worker.js";
-/// The module with all learners of the published grid, which is fetched when it is first asked for.
+/// The module with all learners of the published grid, fetched on first use.
 pub const COMPARISON: &str = "./comparison-worker.js";
 
-/// A request that is being worked on; dropping it breaks it off.
+/// A running request; dropping it cancels it.
 pub struct Errand {
     worker: Worker,
 }
 
 impl Errand {
-    /// Starts the work in the worker of a script. `told` gets everything that the worker says, then nothing more; or the reason why there is nothing.
+    /// Starts a request in a new worker. `told` receives every message of the worker, or the reason
+    /// for its failure.
     ///
     /// # Errors
-    /// The browser has no module workers.
+    /// The browser does not support module workers.
     pub fn start(
         script: &str,
         request: &ToErrand,
@@ -36,13 +37,13 @@ impl Errand {
         let worker = spawn(script)?;
         let told = Rc::new(told);
         let message =
-            serde_json::to_string(request).map_err(|error| format!("the request cannot be written: {error}"))?;
+            serde_json::to_string(request).map_err(|error| format!("the request cannot be serialised: {error}"))?;
         let on_message = Closure::<dyn Fn(MessageEvent)>::new({
             let (worker, told) = (worker.clone(), Rc::clone(&told));
             move |event: MessageEvent| match parse(&event.data()) {
                 Ok(FromErrand::Ready) => {
                     let message = JsValue::from_str(&message);
-                    // Strings and bytes can always be cloned to the worker.
+                    // Strings and byte arrays can always be cloned to a worker.
                     let _ = match &bytes {
                         None => worker.post_message(&message),
                         Some(bytes) => worker.post_message(&Array::of2(&message, bytes)),

@@ -1,4 +1,4 @@
-//! The work of the fit worker, and the messages in which work beside the page is asked for and answered.
+//! The work of the fit worker, and the messages between the page and its workers.
 
 use std::hint::black_box;
 use std::ops::ControlFlow;
@@ -13,76 +13,79 @@ use crate::chart::lines::{counts_of, line, lines, lines_for, measured, whole_job
 use crate::import::Imported;
 use crate::job::{Space, most_counts};
 
-/// What the page asks of the fit worker: a fit of a job, about which it has a question. The number tells the answer to this
-/// request from the answer to an earlier one.
+/// A request to the fit worker: the request's number, the job, and the question about it. The
+/// number tells a late answer to an earlier request from the current one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ToFit(pub u64, pub Job, pub Question);
 
-/// What the fit worker says to the page.
+/// A message of the fit worker to the page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum FromFit {
-    /// It has loaded and takes requests.
+    /// The worker has loaded and accepts requests.
     Ready,
-    /// The request with this number is answered.
+    /// The answer to the request with this number.
     Answer(u64, Result<Box<Fitted>, String>),
-    /// It cannot go on, and why.
+    /// The worker failed, with the reason.
     Broken(String),
 }
 
-/// What the page asks of a module that is fetched when it is needed. What it says is apart from what the fit worker says, so
-/// that the page carries no code for what another module does.
+/// A request to a module that is fetched on first use. It is separate from [`ToFit`], so that the
+/// page carries no code for work that another module does.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ToErrand {
-    /// Every published scenario on this job, with all learners of the published grid.
+    /// Evaluate every published scenario on this job with all learners of the published grid.
     Compare(Job),
-    /// A file whose bytes come beside the message, and what its columns are where the person has said it.
+    /// Read a file, whose bytes accompany the message, with the column mapping the user chose, if
+    /// any.
     Import(Option<Mapping>),
-    /// Which samples to collect next.
+    /// Advise which samples to collect next.
     Advise(Job, Box<Question>),
 }
 
-/// What such a module says to the page.
+/// A message of such a module to the page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum FromErrand {
-    /// It has loaded and takes requests.
+    /// The module has loaded and accepts requests.
     Ready,
-    /// So many steps of the comparison are done, of so many.
+    /// Progress of the comparison: steps done, steps in total.
     Progress(u64, u64),
-    /// The comparison is done.
+    /// The finished comparison.
     Compared(Vec<Scenario>),
-    /// What the file holds.
+    /// The contents of the file.
     Imported(Result<Imported, String>),
-    /// Which samples to collect next.
+    /// The samples to collect next.
     Advised(Result<Advice, String>),
-    /// It cannot go on, and why.
+    /// The module failed, with the reason.
     Broken(String),
 }
 
-/// A fitted predictor and how every scenario would have done on the same runs.
+/// A fitted predictor, and the accuracy of every scenario on the same runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Fitted {
-    /// Predicts at once, so that the page follows the slider.
+    /// The predictor, ready to predict without further fitting, so that the page follows the
+    /// slider.
     #[serde(with = "packed")]
     pub predictor: Predictor,
-    /// Where each run of the job stands for the whole of it, seconds; `None` where the samples cannot say.
+    /// The whole-job completion time that each run implies, seconds; `None` where it is unknown.
     pub whole_job_secs: Vec<Option<f64>>,
-    /// The accuracy of each scenario.
+    /// The evaluation of each scenario.
     pub scenarios: Vec<Scenario>,
-    /// What each feature does alone, or why that cannot be said.
+    /// The effect of each feature alone, or why it cannot be estimated.
     #[serde(with = "packed")]
     pub effects: Result<Effects, String>,
 }
 
-/// A published scenario, its techniques in words: the page shows them, and carries no code that reads their parameters.
+/// A published scenario with its techniques formatted as text, so that the page carries no code
+/// that reads their parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
-    /// Its name in the paper.
+    /// The scenario's name in the paper.
     pub label: String,
-    /// What was chosen at each place; empty where it could not be fitted.
+    /// The technique chosen for each place; empty if the scenario could not be fitted.
     pub techniques: String,
-    /// Rows that it was fitted on.
+    /// Number of training rows.
     pub fitted: usize,
-    /// Rows that it was tested on.
+    /// Number of test rows.
     pub tested: usize,
     /// 100 − MAPE, percent.
     pub accuracy_percent: Option<f64>,
@@ -92,7 +95,7 @@ pub struct Scenario {
     pub t2_secs: f64,
     /// T = t1 + t2, seconds.
     pub total_secs: f64,
-    /// Why there is no accuracy, and what to collect.
+    /// Why the accuracy is unknown, and which samples would help.
     pub reason: Option<String>,
 }
 
@@ -115,8 +118,8 @@ impl From<ScenarioRow> for Scenario {
     }
 }
 
-/// A value that goes from the worker to the page and nowhere else: in few bytes, which the page reads with a fifth of the code
-/// and of the time that names and decimal digits would take.
+/// Compact encoding for values that go only from the worker to the page. Decoding it takes about a
+/// fifth of the code and the time that JSON takes.
 mod packed {
     use base64::Engine as _;
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -134,19 +137,19 @@ mod packed {
     }
 }
 
-/// Runs that are still fitted while one waits: the work of a fit grows with their cube.
+/// Most runs that the page fits: the time of a fit grows with their cube.
 const MOST_RUNS: usize = 5_000;
 
-/// Fits a job. `clock` tells seconds and is what the table's training times are taken with.
+/// Fits a job. `clock` returns seconds and times the training of the scenarios.
 ///
 /// # Errors
-/// One sentence for a person: why these runs give no predictor.
+/// These runs give no predictor; one sentence that says why.
 pub fn fit(job: &Job, clock: &mut dyn FnMut() -> f64) -> Result<Fitted, String> {
     let runs = job.observations.len();
     if runs > MOST_RUNS {
         return Err(format!(
-            "these are {runs} runs, and the page fits up to {MOST_RUNS}; choose the runs of one job and fewer repeats, or leave \
-             them to `foreglow plan`"
+            "there are {runs} runs, and the page fits at most {MOST_RUNS}; use the runs of one job with fewer repeats, or run \
+             `foreglow plan` on them"
         ));
     }
     let predictor = Predictor::fit_job(job).map_err(|error| error.to_string())?;
@@ -160,14 +163,15 @@ pub fn fit(job: &Job, clock: &mut dyn FnMut() -> f64) -> Result<Fitted, String> 
     Ok(Fitted { predictor, whole_job_secs, scenarios, effects })
 }
 
-/// Does once what the page does with an answer when it comes. Both run the same compiled module, and a browser compiles a function
-/// of it when it is first called: the page finds compiled what was called here, and its own thread does not stand still for it.
+/// Runs once what the page does with a new answer. The page and the worker share one compiled
+/// module, and a browser compiles a function when it is first called: what has run here does not
+/// block the page's thread for compilation.
 pub fn rehearse(answer: &str, job: &Job, question: &Question) {
     let Ok(FromFit::Answer(_, Ok(fitted))) = serde_json::from_str(answer) else { return };
     let predictor = &fitted.predictor;
     let WhatIf { executors, cores_per_executor } = question.what_if;
     black_box(predictor.predict(Setting { executors, cores_per_executor, sampling_rate: 1.0 }));
-    // The second one, as after another deadline, knows the predictions of the first.
+    // The second decision reuses the predictions of the first, as after a change of the deadline.
     if let Ok(decision) = decide(predictor, job, question) {
         drop(black_box(decide_again(predictor, job, question, &decision)));
     }
@@ -180,8 +184,8 @@ pub fn rehearse(answer: &str, job: &Job, question: &Question) {
     black_box((measured(&fitted.whole_job_secs, &job.observations), predictor.held_out()));
 }
 
-/// Compares the published scenarios with all of their learners, which takes seconds to minutes; `watch` is told of each
-/// step.
+/// Compares the published scenarios with all of their learners, which takes seconds to minutes.
+/// `watch` is called after each step with the steps done and in total.
 pub fn compare(job: &Job, clock: &mut dyn FnMut() -> f64, watch: &mut dyn FnMut(u64, u64)) -> Option<Vec<Scenario>> {
     let watch = &mut |done, total| {
         watch(done, total);
@@ -191,9 +195,9 @@ pub fn compare(job: &Job, clock: &mut dyn FnMut() -> f64, watch: &mut dyn FnMut(
     Some(rows.into_iter().map(Scenario::from).collect())
 }
 
-/// Settings of which one lies to the runs as whatever the page may ask does: what a question of its kind needs is fitted here,
-/// and not while the person waits. Each count is the least and the greatest measured, the least and the greatest that can be
-/// asked, or just beyond; the share is all of the images or the smallest.
+/// One representative setting for each kind of question, so that the worker fits everything the
+/// page can ask. Each count is the smallest or largest measured, the smallest or largest
+/// selectable, or one beyond the measured range; the sampling rate is 1 or the smallest measured.
 fn settings(job: &Job) -> Vec<Setting> {
     let counts = |of: fn(&Setting) -> u32| {
         let measured = || job.observations.iter().map(Setting::of).map(|setting| of(&setting));
@@ -243,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_predictor_that_came_over_the_wire_predicts_the_same_to_the_last_digit() {
+    fn a_predictor_sent_to_the_page_predicts_the_same_to_the_last_digit() {
         let fitted = fit(&job(), &mut || 0.0).unwrap();
         let wire = serde_json::to_string(&FromFit::Answer(7, Ok(Box::new(fitted.clone())))).unwrap();
         let FromFit::Answer(7, Ok(arrived)) = serde_json::from_str(&wire).unwrap() else { unreachable!() };
@@ -256,7 +260,8 @@ mod tests {
         assert_eq!(arrived.scenarios, fitted.scenarios);
     }
 
-    /// Runs of every configuration of some counts that a machine of so many processors has place for; none is a cluster.
+    /// A job with a run of every configuration that fits the processors of its machine; without
+    /// processors it is a cluster's job.
     fn job_of(processors: Option<u32>, executors: &[u32], cores: &[u32]) -> Job {
         let mut job = job();
         job.context.host.processors = processors;
@@ -274,7 +279,8 @@ mod tests {
         job
     }
 
-    /// Asks all that the page may ask, as far as counts of 1 to 512 go; whether anything was fitted for it.
+    /// Asks everything that the page can ask, for counts up to 512, and returns whether that fitted
+    /// anything.
     fn fits_on_demand(job: &Job) -> bool {
         let mut question = Question::about(&job.observations);
         question.executors = (1..=512).collect();
@@ -301,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_fitted_on_the_page_whatever_is_asked() {
+    fn the_page_never_fits_whatever_is_asked() {
         let mut jobs = vec![
             job(),
             job_of(None, &[2, 4, 8], &[2, 3, 5]),
@@ -325,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_predictor_whose_runs_disagree_comes_over_the_wire_and_says_so() {
+    fn a_predictor_whose_runs_disagree_keeps_its_warnings_when_sent_to_the_page() {
         let mut job = job();
         let repeats = [1.0, 1.01, 0.99, 1.02, 4.0].map(|factor| Observation {
             completion_time_secs: job.observations[0].completion_time_secs * factor,
@@ -346,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_run_stands_at_its_own_time_and_a_share_is_as_far_from_the_line_as_it_was_missed() {
+    fn a_whole_run_keeps_its_own_time_and_a_sample_keeps_its_relative_error() {
         let job = job();
         let Fitted { predictor, whole_job_secs, .. } = fit(&job, &mut || 0.0).unwrap();
         let points = measured(&whole_job_secs, &job.observations);

@@ -1,4 +1,4 @@
-//! Fitting off the main thread: the page's end of the wire.
+//! The page's side of the fit worker.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -14,30 +14,32 @@ use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
 use crate::fit::{Fitted, FromFit, ToFit};
 use crate::worker::parse;
 
-/// The page's own module as a worker.
+/// The script that starts the page's own module as a worker.
 const WORKER: &str = "./fit-worker.js";
 
-/// The page's end.
+/// A handle on the fit worker.
 pub struct FitWorker {
     worker: Worker,
     ready: Cell<bool>,
-    /// The last request before the worker was ready; an earlier one is not worth fitting any more.
+    /// The last request before the worker was ready; earlier ones are obsolete.
     waiting: RefCell<Option<String>>,
     latest: Cell<u64>,
 }
 
 impl FitWorker {
-    /// Starts the worker. `answered` gets the answer to the latest request, and every reason why there is none; `foresee` gets
-    /// the answer before it, to work out ahead what will be shown.
+    /// Starts the worker. `answered` receives the answer to the latest request, or the reason for
+    /// its failure. `foresee` receives each successful answer before that, to precompute what the
+    /// page will show.
     ///
     /// # Errors
-    /// The browser has no module workers.
+    /// The browser does not support module workers.
     pub fn start(
         foresee: impl Fn(&Arc<Fitted>) + 'static,
         answered: impl Fn(Result<Arc<Fitted>, String>) + 'static,
     ) -> Result<Rc<Self>, String> {
         let worker = spawn(WORKER)?;
-        // Neither fetched nor compiled a second time. A module can always be cloned to a worker of its own page.
+        // Sends the compiled module, so that the worker neither fetches nor compiles it again. A
+        // module can always be cloned to a worker of the same page.
         let _ = worker.post_message(&wasm_bindgen::module());
         let this = Rc::new(Self { worker, ready: Cell::new(false), waiting: RefCell::new(None), latest: Cell::new(0) });
         let (foresee, answered) = (Rc::new(foresee), Rc::new(answered));
@@ -48,7 +50,8 @@ impl FitWorker {
                 Ok(FromFit::Answer(number, Ok(fitted))) => {
                     let (this, foresee, answered) = (Rc::clone(&this), Rc::clone(&foresee), Rc::clone(&answered));
                     let fitted = Arc::new(*fitted);
-                    // To read it is a task, what follows from it is another, and to show it is a third.
+                    // Parsing, deciding and showing are one task each, so that the page stays
+                    // responsive.
                     this.clone().in_a_task(number, move || {
                         foresee(&fitted);
                         this.in_a_task(number, move || answered(Ok(fitted)));
@@ -56,7 +59,7 @@ impl FitWorker {
                 }
                 Ok(FromFit::Answer(number, Err(reason))) if number == this.latest.get() => answered(Err(reason)),
                 Ok(FromFit::Broken(reason)) | Err(reason) => answered(Err(reason)),
-                // An answer to an earlier request.
+                // The failure of an obsolete request.
                 Ok(_) => {}
             }
         });
@@ -64,11 +67,11 @@ impl FitWorker {
         Ok(this)
     }
 
-    /// Asks for a fit of a job, about which there is a question; an earlier request that is still open goes without an answer.
+    /// Requests a fit of a job with a question about it. An earlier open request gets no answer.
     pub fn request(self: Rc<Self>, job: Job, question: Question) {
         let number = self.latest.get() + 1;
         self.latest.set(number);
-        // What asks has just put the job on the page, in the same task.
+        // Serialises in a later task: the caller has just put the job on the page in this one.
         let this = Rc::clone(&self);
         self.in_a_task(number, move || {
             let Ok(message) = serde_json::to_string(&ToFit(number, job, question)) else { return };
@@ -79,7 +82,7 @@ impl FitWorker {
         });
     }
 
-    /// Does something in a task of its own, if its request is the latest by then.
+    /// Runs `work` in a task of its own, unless a newer request has been made by then.
     fn in_a_task(self: Rc<Self>, number: u64, work: impl FnOnce() + 'static) {
         let in_turn = move || {
             if number == self.latest.get() {
@@ -98,24 +101,24 @@ impl FitWorker {
     }
 }
 
-/// The worker of a script, which says that it is ready once it takes requests.
+/// Starts a worker from a script; it reports when it accepts requests.
 ///
 /// # Errors
-/// The browser has no module workers.
+/// The browser does not support module workers.
 pub fn spawn(script: &str) -> Result<Worker, String> {
     let options = WorkerOptions::new();
     options.set_type(WorkerType::Module);
     Worker::new_with_options(script, &options)
-        .map_err(|_| "this browser cannot run the fit beside the page; try a current one".to_owned())
+        .map_err(|_| "this browser cannot run the fit in a worker; try a current one".to_owned())
 }
 
-/// Listens to a worker until the page goes.
+/// Installs the handlers of a worker's messages and errors for the lifetime of the page.
 pub fn listen(worker: &Worker, on_message: Closure<dyn Fn(MessageEvent)>, failed: impl Fn(String) + 'static) {
     let on_error = Closure::<dyn Fn(ErrorEvent)>::new(move |event: ErrorEvent| {
-        // A module that cannot be loaded gives a plain event without a message.
+        // A module that cannot be loaded raises a plain event without a message.
         let detail = js_sys::Reflect::get(&event, &"message".into()).ok().and_then(|message| message.as_string());
         let detail = detail.map(|message| format!(" ({message})")).unwrap_or_default();
-        failed(format!("the fit could not run{detail}; reload the page"));
+        failed(format!("the fit failed{detail}; reload the page"));
     });
     worker.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
     worker.set_onerror(Some(on_error.as_ref().unchecked_ref()));

@@ -1,4 +1,4 @@
-//! What the page holds: the jobs that were measured, and the question that is asked about one of them.
+//! The page's data: the measured jobs, and the question about one of them.
 
 use foreglow_model::shared_processors;
 use foreglow_shared::{
@@ -16,46 +16,46 @@ pub struct Space {
     pub memory_per_executor_mib: u32,
 }
 
-/// What has to be kept, and how surely.
+/// The limits of a question, and the probability with which they are to be met.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// The job must be done within so many seconds.
+    /// Deadline, seconds.
     pub deadline_secs: Option<f64>,
-    /// The job may cost so much.
+    /// Budget, in the price sheet's currency.
     pub budget: Option<f64>,
-    /// Probability with which both are to be kept.
+    /// Minimum probability of meeting each limit.
     pub probability: f64,
 }
 
-/// The job with this context, if it is there.
+/// Finds the job with this context.
 pub fn same_job<'a>(jobs: &'a [Job], context: &Context) -> Option<&'a Job> {
     jobs.iter().find(|job| job.context == *context)
 }
 
-/// The jobs of a file or a collector, those with the most runs first.
+/// Groups samples into jobs, sorted by descending number of runs.
 pub fn jobs_of(samples: &[Sample]) -> Vec<Job> {
     most_runs_first(group_by_context(samples))
 }
 
-/// The jobs with the most runs first.
+/// Sorts jobs by descending number of runs.
 pub fn most_runs_first(mut jobs: Vec<Job>) -> Vec<Job> {
-    // The sort is stable: equal ones keep the order of their contexts.
+    // The sort is stable: ties keep the order of their contexts.
     sort_by(&mut jobs, |a, b| b.observations.len().cmp(&a.observations.len()));
     jobs
 }
 
-/// The name of the CNN and what is done with it: `resnet18 inference`.
+/// The model and mode of a job: `resnet18 inference`.
 pub fn name(job: &Job) -> String {
     format!("{} {}", job.context.workload.model, job.context.workload.mode.as_str())
 }
 
-/// What else the context's title says.
+/// The rest of the context's title, without the name.
 pub fn circumstances(job: &Job) -> String {
     let title = job.context.title();
     title.strip_prefix(&name(job)).map_or(title.as_str(), |rest| rest.trim_start_matches([',', ' '])).to_owned()
 }
 
-/// How much was measured: `12 runs on 1 %, 10 % of the images, 1–3 executors, 1–2 cores`.
+/// The extent of the measurements: `12 runs on 1 %, 10 % of the images, 1–3 executors, 1–2 cores`.
 pub fn extent(job: &Job) -> String {
     let runs = &job.observations;
     if runs.is_empty() {
@@ -64,7 +64,7 @@ pub fn extent(job: &Job) -> String {
     let mut rates: Vec<f64> = runs.iter().map(|run| run.sampling_rate).collect();
     rates.sort_by(f64::total_cmp);
     rates.dedup();
-    // A line does not end before its sign.
+    // Keeps the number and its percent sign on one line.
     let rates: Vec<String> = rates.into_iter().map(|rate| format_rate(rate).replace(' ', "\u{a0}")).collect();
     let plural = |count: usize, one: &str| if count == 1 { one.to_owned() } else { format!("{one}s") };
     let range = |count: fn(&Observation) -> u32, one: &str| {
@@ -82,14 +82,14 @@ pub fn extent(job: &Job) -> String {
     )
 }
 
-/// The largest configuration that was measured: executors, cores.
+/// The largest numbers of executors and of cores that were measured.
 pub fn measured_up_to(job: &Job) -> (u32, u32) {
     let largest = |count: fn(&Observation) -> u32| job.observations.iter().map(count).max().unwrap_or(1);
     (largest(|run| run.executors), largest(|run| run.cores_per_executor))
 }
 
 impl Limits {
-    /// The limits of a question.
+    /// Extracts the limits of a question.
     pub fn of(question: &Question) -> Self {
         let Question { deadline_secs, budget, probability, .. } = *question;
         Self { deadline_secs, budget, probability }
@@ -97,7 +97,7 @@ impl Limits {
 }
 
 impl Space {
-    /// The part of a question that names configurations.
+    /// Extracts the configuration space of a question.
     pub fn of(question: &Question) -> Self {
         Self {
             executors: question.executors.clone(),
@@ -106,7 +106,7 @@ impl Space {
         }
     }
 
-    /// The question, put together again.
+    /// Reassembles the question.
     pub fn ask(&self, limits: Limits, prices: PriceSheet, what_if: WhatIf) -> Question {
         let Limits { deadline_secs, budget, probability } = limits;
         Question {
@@ -122,20 +122,21 @@ impl Space {
     }
 }
 
-/// The end of the range that a slider offers.
+/// The upper end of a slider's range.
 pub fn highest(counts: &[u32]) -> u32 {
     counts.iter().copied().max().unwrap_or(1)
 }
 
-/// Most executors, and most cores, to choose from: together a quarter of a million configurations, which are weighed at
-/// once. On one machine more than its processors gain nothing, and each has to be weighed by itself.
+/// The upper bound on executors, and on cores, to choose from: 512 × 512 is a quarter of a million
+/// configurations, which the page can evaluate at once. On a single machine more than its
+/// processors gains nothing.
 pub fn most_counts(job: &Job) -> u32 {
     const MOST: u32 = 512;
     let (executors, cores) = measured_up_to(job);
     shared_processors(&job.context).map_or(MOST, |processors| processors.max(executors).max(cores).min(MOST))
 }
 
-/// Every count up to `upper`, of at most so many.
+/// All counts from 1 to `upper`, at most `most`.
 pub fn counts_up_to(upper: u32, most: u32) -> Vec<u32> {
     (1..=upper.clamp(1, most.max(1))).collect()
 }
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_that_was_taken_apart_is_the_same_again() {
+    fn a_question_survives_being_split_and_reassembled() {
         let job = job(&[(1, 1, 0.1), (2, 2, 1.0)]);
         let mut question = Question::about(&job.observations);
         question.deadline_secs = Some(12.5);

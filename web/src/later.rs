@@ -1,4 +1,4 @@
-//! What is put on the page piece by piece.
+//! A queue that builds the page piece by piece.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -6,20 +6,19 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 
-/// A frame is worked in for so long, milliseconds: a piece that needs less is followed by the next one.
+/// Work budget of one frame, milliseconds: within it, one piece follows the other.
 const FRAME_MS: f64 = 8.0;
 
 type Piece = Box<dyn FnOnce()>;
 
 thread_local! {
-    /// The pieces that wait, in the order of the page.
+    /// The queued pieces, in page order.
     static WAITING: RefCell<VecDeque<Piece>> = const { RefCell::new(VecDeque::new()) };
     /// When the first piece of this frame began.
     static BEGAN: Cell<f64> = const { Cell::new(0.0) };
 }
 
-/// Does something after what waits already, in a task of its own: the page answers to a hand between two of them, where it would
-/// not while everything is done at once.
+/// Queues work and runs it in a task of its own, so that the page can handle input in between.
 pub fn later(piece: impl FnOnce() + 'static) {
     let is_first = WAITING.with_borrow_mut(|waiting| {
         waiting.push_back(Box::new(piece));
@@ -30,11 +29,11 @@ pub fn later(piece: impl FnOnce() + 'static) {
     }
 }
 
-/// Puts its children on the page after what comes before it, in a task of its own.
+/// Mounts its children in a queued task of its own.
 #[component]
 pub fn Later(children: ChildrenFn) -> impl IntoView {
     let due = RwSignal::new(false);
-    // The page may have taken the place away by then.
+    // The page may have disposed of the signal by then.
     later(move || {
         due.try_set(true);
     });
@@ -54,14 +53,16 @@ fn begin() {
     work();
 }
 
-/// Does the next piece. It stays in the queue meanwhile, so that one that comes up does not begin beside those that wait.
+/// Runs the next piece. It stays in the queue while it runs, so that pieces it queues do not start
+/// a second chain of tasks.
 fn work() {
     let piece =
         WAITING.with_borrow_mut(|waiting| waiting.front_mut().map(|piece| std::mem::replace(piece, Box::new(|| {}))));
     if let Some(piece) = piece {
         piece();
     }
-    // What a piece puts on the page is there once its task has ended: it is timed by the next one.
+    // Layout and paint of a piece happen after its task, so the next task measures the elapsed
+    // time.
     in_a_task(|| {
         let is_last = WAITING.with_borrow_mut(|waiting| {
             waiting.pop_front();

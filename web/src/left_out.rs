@@ -1,27 +1,27 @@
-//! Runs that the person left out: they stay on the page, and the answer is given without them.
+//! Runs that the user excluded: they stay on the page, and the fit ignores them.
 
 use foreglow_shared::{Context, IncompleteRun, Job, LeftOut, Observation};
 
 /// One run of a job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Run {
-    /// It completed.
+    /// A completed run.
     Completed(Observation),
-    /// It did not.
+    /// A run that did not complete.
     Incomplete(IncompleteRun),
 }
 
-/// The runs that were left out, job by job.
+/// The excluded runs of each job.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LeftOuts(Vec<(Context, LeftOut)>);
 
 impl LeftOuts {
-    /// Those of a job.
+    /// The excluded runs of a job.
     pub fn of(&self, context: &Context) -> LeftOut {
         self.0.iter().find(|(known, _)| known == context).map(|(_, runs)| runs.clone()).unwrap_or_default()
     }
 
-    /// Puts others in their place.
+    /// Replaces the excluded runs of a job.
     pub fn set(&mut self, context: &Context, runs: LeftOut) {
         self.0.retain(|(known, _)| known != context);
         if !runs.is_empty() {
@@ -29,7 +29,7 @@ impl LeftOuts {
         }
     }
 
-    /// Leaves a run of a job out; one that is not in it changes nothing.
+    /// Excludes a run of a job; does nothing if the job does not have it.
     pub fn leave_out(&mut self, job: &mut Job, run: Run) {
         let mut left_out = self.of(&job.context);
         match run {
@@ -39,7 +39,7 @@ impl LeftOuts {
         self.set(&job.context, left_out);
     }
 
-    /// Puts a run back into its job; one that was not left out changes nothing.
+    /// Restores an excluded run; does nothing if it is not excluded.
     pub fn put_back(&mut self, job: &mut Job, run: Run) {
         let mut left_out = self.of(&job.context);
         match run {
@@ -50,7 +50,7 @@ impl LeftOuts {
         self.set(&job.context, left_out);
     }
 
-    /// A job as it was measured, without what was left out of it.
+    /// Removes the excluded runs from a job as it was measured.
     pub fn without(&self, mut job: Job) -> Job {
         let left_out = self.of(&job.context);
         for run in &left_out.observations {
@@ -63,7 +63,7 @@ impl LeftOuts {
     }
 }
 
-/// Takes one run out of those that are equal to it.
+/// Removes one of the runs that are equal to `run`.
 fn take<T: Copy + PartialEq>(runs: &mut Vec<T>, run: &T) -> Option<T> {
     let place = runs.iter().position(|known| known == run)?;
     Some(runs.remove(place))
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_was_left_out_and_put_back_leaves_the_job_as_it_was() {
+    fn excluding_and_restoring_a_run_leaves_the_job_as_it_was() {
         let (whole, mut job) = (job(), job());
         let mut left_outs = LeftOuts::default();
         let run = Run::Completed(job.observations[3]);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equal_runs_one_is_left_out() {
+    fn excluding_one_of_several_equal_runs_removes_one() {
         let mut job = job();
         job.observations[1] = job.observations[0];
         let mut left_outs = LeftOuts::default();

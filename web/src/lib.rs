@@ -1,14 +1,18 @@
-//! The planner: a page that fits the predictor in the browser and answers what-if questions about a CNN job.
+//! The planner: a page that fits the predictor in the browser and answers what-if questions about a
+//! CNN job.
 //!
-//! The rooms: [`job`] and [`duration`] say what the page holds; `state` holds it in signals, `source` brings it in (a
-//! collector, a file, a link), `fit_worker` fits off the main thread, `panel` and `chart` show it. Everything but the
-//! showing is plain Rust that is tested natively; Leptos and the browser are there for wasm32 alone.
+//! Modules: [`job`] and [`duration`] define the page's data; `state` holds it in signals; `source`
+//! loads it from a collector, a file or a link; `fit_worker` fits off the main thread; `panel` and
+//! `chart` show it. Everything except the user interface is plain Rust that is tested natively;
+//! Leptos and the browser APIs are dependencies on wasm32 only.
 //!
-//! Three modules are made of it. `main` is the page and its fit worker; `reader` reads files and advises; `web/comparison` compares
-//! all learners with Burn, which is as large as all else. The latter two are fetched when somebody asks for what they do.
+//! The crate builds three wasm modules: `main` is the page and its fit worker, `reader` reads files
+//! and advises, and `web/comparison` compares all learners with Burn, which is as large as
+//! everything else. The latter two are fetched on first use.
 //!
-//! This crate must never compute a prediction, a price or a format of its own: `model` and `shared` do, so that the page
-//! and the command line print the same digits. It must never send anything anywhere: it reads from its own origin.
+//! This crate must not compute predictions or prices or define number formats: `model` and `shared`
+//! do, so that the page and the command line print the same digits. It must not send anything
+//! anywhere; it reads from its own origin.
 
 pub mod chart;
 pub mod compare;

@@ -1,4 +1,4 @@
-//! The page's module, which is its fit worker too.
+//! The module of the page and of its fit worker.
 #![cfg_attr(target_arch = "wasm32", no_main)]
 
 #[cfg(target_arch = "wasm32")]
@@ -7,6 +7,6 @@ fn start() {
     foreglow_web::start();
 }
 
-/// There is nothing to run outside a browser.
+/// The crate does nothing outside a browser.
 #[cfg(not(target_arch = "wasm32"))]
 fn main() {}

@@ -1,4 +1,4 @@
-//! Published price lists to start from, as dated data: `presets.json` names for each the page that it was read from.
+//! Published price lists. `presets.json` holds them with their dates and sources.
 
 use foreglow_shared::PriceSheet;
 use serde::Deserialize;
@@ -6,15 +6,15 @@ use serde::Deserialize;
 /// A price list with its source.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Preset {
-    /// Where it was published.
+    /// URL of the page that it was read from.
     pub source: String,
     /// The prices.
     pub sheet: PriceSheet,
 }
 
-/// Every price list, the one that the page starts with first.
+/// Every price list; the first is the default.
 pub fn presets() -> Vec<Preset> {
-    // The tests read the same text.
+    // Cannot fail: a test parses the same file.
     serde_json::from_str(include_str!("presets.json")).unwrap_or_default()
 }
 
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_price_list_can_be_used_and_says_where_and_when_it_was_published() {
+    fn every_price_list_is_valid_and_has_a_source_and_a_date() {
         let presets = presets();
         assert_eq!(presets[0].sheet, PriceSheet::example());
         for preset in &presets {

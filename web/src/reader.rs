@@ -1,4 +1,4 @@
-//! The module that reads files and advises, beside the page: most visits never ask for it.
+//! The module that reads files and advises. It is separate because most visits never use it.
 #![cfg_attr(target_arch = "wasm32", no_main)]
 
 #[cfg(target_arch = "wasm32")]
@@ -11,6 +11,6 @@ fn start() {
     }
 }
 
-/// There is nothing to run outside a browser.
+/// The crate does nothing outside a browser.
 #[cfg(not(target_arch = "wasm32"))]
 fn main() {}

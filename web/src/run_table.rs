@@ -1,4 +1,4 @@
-//! The runs of a job as rows of a table: which are shown, in which order, and which of them are on the screen.
+//! The runs of a job as table rows: filtering, sorting and virtual scrolling.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -7,40 +7,40 @@ use foreglow_shared::{IncompleteOutcome, Job, LeftOut, sort_by};
 
 use crate::left_out::Run;
 
-/// A column by which rows are sorted.
+/// A sortable column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     /// Executor processes.
     Executors,
-    /// Task threads of an executor.
+    /// Task threads per executor.
     Cores,
     /// Upper bound on an executor's memory.
     Memory,
-    /// Images of one task.
+    /// Images per task.
     PartitionSize,
-    /// Share of the images.
+    /// Sampling rate.
     SamplingRate,
-    /// Completion time; a run that did not complete has none.
+    /// Completion time; missing for a run that did not complete.
     Secs,
 }
 
-/// A run and whether it is left out.
+/// A run and whether it is excluded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row {
     /// The run.
     pub run: Run,
-    /// Whether the answer is given without it.
+    /// Whether the fit ignores it.
     pub left_out: bool,
 }
 
-/// Which rows are shown, and in which order.
+/// The filter and the order of the rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arrangement {
-    /// The column that decides first; the order of the runs decides between equal ones.
+    /// The sort key; ties keep the order of the runs' features.
     pub column: Column,
-    /// The largest first.
+    /// Whether the largest value comes first.
     pub descending: bool,
-    /// Words of which each must stand in a row's text.
+    /// Filter words, all of which a row's text must contain.
     pub words: String,
 }
 
@@ -50,7 +50,7 @@ impl Default for Arrangement {
     }
 }
 
-/// Every run of a job, those that were left out among them.
+/// Every run of a job, excluded ones included.
 pub fn rows(job: &Job, left_out: &LeftOut) -> Vec<Row> {
     let rows = |left_out: bool| move |run: Run| Row { run, left_out };
     let kept = job.observations.iter().copied().map(Run::Completed);
@@ -60,7 +60,7 @@ pub fn rows(job: &Job, left_out: &LeftOut) -> Vec<Row> {
     kept.chain(out).collect()
 }
 
-/// The places of the rows that are shown, in the order in which they are shown.
+/// The indices of the rows that pass the filter, in display order.
 pub fn arrange(rows: &[Row], arrangement: &Arrangement) -> Vec<usize> {
     let words: Vec<String> = arrangement.words.split_whitespace().map(str::to_ascii_lowercase).collect();
     let is_shown = |row: &Row| {
@@ -74,7 +74,7 @@ pub fn arrange(rows: &[Row], arrangement: &Arrangement) -> Vec<usize> {
     let key = |place: &usize| rows[*place].value(arrangement.column);
     sort_by(&mut places, |a, b| {
         let order = match (key(a), key(b)) {
-            // What is unknown comes last, whichever way the rest is sorted.
+            // Unknown values come last in either direction.
             (None, None) => Ordering::Equal,
             (None, _) => Ordering::Greater,
             (_, None) => Ordering::Less,
@@ -86,11 +86,12 @@ pub fn arrange(rows: &[Row], arrangement: &Arrangement) -> Vec<usize> {
     places
 }
 
-/// The rows that stand in a window of `height` pixels that was scrolled `top` pixels down, and some on either side.
+/// The range of rows visible in a viewport of `height` pixels scrolled down by `top` pixels, with a
+/// margin on either side.
 pub fn window(count: usize, top: f64, height: f64, row_height: f64) -> Range<usize> {
-    /// A fast hand sees no gap.
+    /// Extra rows on either side, so that fast scrolling shows no gap.
     const BESIDE: usize = 8;
-    // A browser's pixels are far below 2^53 and not negative here.
+    // Pixel values are far below 2^53 and not negative here, so that the cast is exact.
     let first = ((top.max(0.0) / row_height) as usize).min(count).saturating_sub(BESIDE);
     let shown = (height.max(0.0) / row_height) as usize + 1 + 2 * BESIDE;
     first..(first + shown).min(count)
@@ -109,7 +110,7 @@ impl Row {
         }
     }
 
-    /// Share of the images.
+    /// Sampling rate.
     pub fn sampling_rate(&self) -> f64 {
         match self.run {
             Run::Completed(run) => run.sampling_rate,
@@ -117,7 +118,7 @@ impl Row {
         }
     }
 
-    /// The completion time of a run that completed.
+    /// Completion time, seconds, if the run completed.
     pub fn secs(&self) -> Option<f64> {
         match self.run {
             Run::Completed(run) => Some(run.completion_time_secs),
@@ -125,7 +126,7 @@ impl Row {
         }
     }
 
-    /// How the run ended, in the words of the sample format.
+    /// The outcome, in the words of the sample format.
     pub fn outcome(&self) -> &'static str {
         match self.run {
             Run::Completed(_) => "completed",
@@ -148,11 +149,11 @@ impl Row {
         })
     }
 
-    /// What a filter is matched with: `2x4 10% completed left out`.
+    /// The text that the filter matches: `2x4 10% completed excluded`.
     fn text(&self) -> String {
         let (executors, cores, memory, _) = self.features();
         let rate = self.sampling_rate() * 100.0;
-        let left_out = if self.left_out { " left out" } else { "" };
+        let left_out = if self.left_out { " excluded" } else { "" };
         format!("{executors}x{cores} {rate}% {memory}mib {}{left_out}", self.outcome())
     }
 }
@@ -195,22 +196,22 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_sorted_either_way_and_what_has_no_time_comes_last() {
+    fn rows_sort_either_way_and_unknown_times_come_last() {
         assert_eq!(arranged(Column::Secs, false, ""), [0, 3, 2, 1]);
         assert_eq!(arranged(Column::Secs, true, ""), [2, 3, 0, 1]);
         assert_eq!(arranged(Column::Executors, false, ""), [1, 2, 3, 0]);
     }
 
     #[test]
-    fn every_word_of_the_filter_must_stand_in_a_row() {
-        assert_eq!(arranged(Column::Executors, false, "left OUT"), [2]);
+    fn a_row_must_contain_every_word_of_the_filter() {
+        assert_eq!(arranged(Column::Executors, false, "Excluded"), [2]);
         assert_eq!(arranged(Column::Executors, false, "2x2 10%"), [3]);
         assert_eq!(arranged(Column::Executors, false, "memory"), [1]);
-        assert!(arranged(Column::Executors, false, "3x2 out").is_empty());
+        assert!(arranged(Column::Executors, false, "3x2 excluded").is_empty());
     }
 
     #[test]
-    fn only_the_rows_on_the_screen_and_a_few_beside_them_are_drawn() {
+    fn only_the_visible_rows_and_a_margin_are_drawn() {
         assert_eq!(window(100_000, 0.0, 320.0, 32.0), 0..27);
         assert_eq!(window(100_000, 32_000.0, 320.0, 32.0), 992..1019);
         assert_eq!(window(5, 0.0, 320.0, 32.0), 0..5);

@@ -1,4 +1,4 @@
-//! Where the page's module begins: the same one runs as the page and as the fit worker.
+//! The entry point of the module, which runs both as the page and as the fit worker.
 
 use std::panic::PanicHookInfo;
 
@@ -7,7 +7,7 @@ use web_sys::{DedicatedWorkerGlobalScope, Document, Window};
 
 use crate::{app, worker};
 
-/// Runs as what it finds itself to be.
+/// Starts the page or the fit worker, depending on the global scope.
 pub fn start() {
     let global = js_sys::global();
     if let Some(window) = global.dyn_ref::<Window>() {
@@ -18,7 +18,7 @@ pub fn start() {
     }
 }
 
-/// Nothing should panic; if something does, the person gets a sentence, and the console the rest.
+/// Panic hook: shows one sentence on the page and logs the details to the console.
 fn apologise(info: &PanicHookInfo<'_>) {
     console_error_panic_hook::hook(info);
     let document: Option<Document> = web_sys::window().and_then(|window| window.document());
@@ -27,10 +27,10 @@ fn apologise(info: &PanicHookInfo<'_>) {
     };
     if let Ok(note) = document.create_element("p") {
         note.set_class_name("alert crashed");
-        // Whatever fails here fails in a page that has already stopped.
+        // The page has already failed, so that an error here has no one to be reported to.
         let _ = note.set_attribute("role", "alert");
         note.set_text_content(Some(
-            "A mistake of ours stopped the planner. The address bar still holds your work: reload the page. If it happens \
+            "The planner stopped because of a bug. The address bar still holds your work: reload the page. If it happens \
              again, please report it with that address.",
         ));
         let _ = body.prepend_with_node_1(&note);

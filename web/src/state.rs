@@ -1,4 +1,4 @@
-//! What the page holds, as signals. The link is its serialised form.
+//! The page's state as signals. The link is its serialised form.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use crate::left_out::{LeftOuts, Run};
 use crate::source::{Import, Live, address};
 use crate::workload::with_work;
 
-/// How far the fit is.
+/// State of the fit.
 #[derive(Clone, Debug)]
 pub enum Fit {
-    /// There is nothing to fit.
+    /// There are no runs to fit.
     None,
-    /// The worker has it.
+    /// The worker is fitting.
     Running,
-    /// Done.
+    /// The fit is done.
     Ready(Arc<Fitted>),
-    /// Why there is no predictor.
+    /// The fit failed, with the reason.
     Failed(String),
 }
 
@@ -40,61 +40,61 @@ impl Fit {
     }
 }
 
-/// How far the comparison of all learners is.
+/// State of the comparison of all learners.
 #[derive(Clone, Debug)]
 pub enum Compared {
-    /// Nobody has asked.
+    /// Not requested.
     None,
-    /// So many steps are done, of so many.
+    /// Running: steps done, steps in total.
     Running(u64, u64),
-    /// Every scenario.
+    /// The evaluation of every scenario.
     Ready(Vec<Scenario>),
-    /// Why there is none.
+    /// The comparison failed, with the reason.
     Failed(String),
 }
 
-/// Everything the page shows follows from these.
+/// The state from which everything on the page is derived.
 #[derive(Clone, Copy)]
 pub struct Planner {
-    /// What was measured, the most runs first.
+    /// The measured jobs, sorted by descending number of runs.
     pub jobs: RwSignal<Vec<Job>>,
-    /// Which of them is asked about.
+    /// Index of the selected job.
     pub selected: RwSignal<usize>,
-    /// The job must be done within so many seconds.
+    /// Deadline, seconds.
     pub deadline_secs: RwSignal<Option<f64>>,
-    /// The job may cost so much.
+    /// Budget, in the price sheet's currency.
     pub budget: RwSignal<Option<f64>>,
-    /// Probability with which both are to be kept.
+    /// Minimum probability of meeting each limit.
     pub probability: RwSignal<f64>,
-    /// What there is to choose from.
+    /// The configurations to choose from.
     pub space: RwSignal<Space>,
-    /// What an hour costs.
+    /// The prices.
     pub prices: RwSignal<PriceSheet>,
-    /// The configuration that is looked at.
+    /// The configuration under inspection.
     pub what_if: RwSignal<WhatIf>,
-    /// Configurations that are compared.
+    /// The pinned configurations.
     pub pins: RwSignal<Vec<WhatIf>>,
-    /// The predictor of the selected job.
+    /// State of the selected job's fit.
     pub fit: RwSignal<Fit>,
-    /// The published scenarios with all learners, on request.
+    /// State of the comparison of the published scenarios with all learners.
     pub compared: RwSignal<Compared>,
-    /// What went wrong, in one sentence; the page stays as it is.
+    /// The last error, in one sentence; the rest of the page is unaffected by it.
     pub alert: RwSignal<Option<String>>,
-    /// A job that the collector knows with other runs than the page shows.
+    /// A job of which the collector has other runs than the page shows.
     pub newer: RwSignal<Option<Job>>,
-    /// Whether a source is still being asked.
+    /// Whether a source is still loading.
     pub loading: RwSignal<bool>,
-    /// The runs that the answer is given without.
+    /// The excluded runs of each job.
     pub left_out: RwSignal<LeftOuts>,
-    /// The file that is being read.
+    /// State of the file import.
     pub import: Import,
-    /// The collector, as far as one is there.
+    /// State of the connection to the collector.
     pub live: Live,
-    /// The decision about the question, which the what-if does not change. `None` while there is no predictor.
+    /// The decision, independent of the what-if. `None` without a predictor.
     pub decision: Memo<Option<Result<Arc<Decision>, String>>>,
-    /// What is predicted of the configuration that is looked at. `None` while there is no predictor.
+    /// The prediction for the configuration under inspection. `None` without a predictor.
     pub prediction: Memo<Option<Prediction>>,
-    /// Works out what a predictor decides, so that the decision is known when it is asked for.
+    /// Computes a predictor's decision ahead of time, so that the memo can reuse it.
     foresee: Callback<Arc<Fitted>>,
     worker: StoredValue<Option<Rc<FitWorker>>, LocalStorage>,
     comparison: StoredValue<Option<Errand>, LocalStorage>,
@@ -162,22 +162,22 @@ impl Planner {
         }
     }
 
-    /// The job that is asked about; reactive.
+    /// The selected job; reactive.
     pub fn job(&self) -> Option<Job> {
         self.jobs.with(|jobs| jobs.get(self.selected.get()).cloned())
     }
 
-    /// The runs of that job; reactive.
+    /// The runs of the selected job; reactive.
     pub fn observations(&self) -> Vec<Observation> {
         self.job().map(|job| job.observations).unwrap_or_default()
     }
 
-    /// The question as it stands; reactive.
+    /// The current question; reactive.
     pub fn question(&self) -> Question {
         Question { what_if: self.what_if.get(), ..self.question_without_what_if() }
     }
 
-    /// The question about a configuration of no meaning; reactive, but not to the what-if.
+    /// The current question with a placeholder for the what-if; reactive, but not to the what-if.
     pub fn question_without_what_if(&self) -> Question {
         let limits = Limits {
             deadline_secs: self.deadline_secs.get(),
@@ -187,7 +187,7 @@ impl Planner {
         self.space.get().ask(limits, self.prices.get(), WhatIf { executors: 1, cores_per_executor: 1 })
     }
 
-    /// The page as it can be shared; reactive. `None` while there is nothing on it.
+    /// The shareable state of the page; reactive. `None` on an empty page.
     pub fn view(&self) -> Option<View> {
         let question = self.question();
         let pins = self.pins.get();
@@ -201,19 +201,19 @@ impl Planner {
         self.fit.with(Fit::fitted)
     }
 
-    /// What is predicted for the whole job on a configuration; reactive.
+    /// The prediction for the whole job on a configuration; reactive.
     pub fn predict(&self, configuration: WhatIf) -> Option<Prediction> {
         let WhatIf { executors, cores_per_executor } = configuration;
         let setting = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
         self.fitted().map(|fitted| fitted.predictor.predict(setting))
     }
 
-    /// What a prediction costs at the present prices; reactive.
+    /// The cost of a run of `secs` seconds on a configuration at the current prices; reactive.
     pub fn cost(&self, configuration: WhatIf, secs: f64) -> f64 {
         self.prices.with(|prices| prices.cost(self.resources(configuration), secs))
     }
 
-    /// A configuration as arguments of `spark-submit`, of a job that Spark ran; reactive.
+    /// The configuration as `spark-submit` arguments if Spark ran the job; reactive.
     pub fn spark_submit(&self, configuration: WhatIf) -> Option<String> {
         let is_spark = self.job().is_some_and(|job| job.context.engine == Engine::Spark);
         is_spark.then(|| spark_submit_arguments(self.resources(configuration)))
@@ -230,7 +230,7 @@ impl Planner {
         }
     }
 
-    /// Starts the fit worker; without one the page says so when it needs it.
+    /// Starts the fit worker, or shows why it cannot be started.
     pub fn start_worker(self) {
         let foresee = move |fitted: &Arc<Fitted>| self.foresee.run(Arc::clone(fitted));
         let started = FitWorker::start(foresee, move |answer| {
@@ -245,7 +245,7 @@ impl Planner {
         }
     }
 
-    /// Compares the published scenarios with all of their learners, beside the page.
+    /// Starts the comparison of the published scenarios with all of their learners.
     pub fn compare(self) {
         let Some(job) = untrack(|| self.job()) else { return };
         self.compared.set(Compared::Running(0, 1));
@@ -261,24 +261,25 @@ impl Planner {
         }
     }
 
-    /// Breaks a comparison off, or forgets one that is done.
+    /// Cancels a running comparison, or clears a finished one.
     pub fn cancel_comparison(self) {
         self.comparison.set_value(None);
         self.compared.set(Compared::None);
     }
 
-    /// Takes jobs in place of what is there and asks the first question about one of them.
+    /// Replaces all jobs and asks the default question about one of them.
     pub fn take_jobs(&self, jobs: Vec<Job>, selected: usize) {
         self.jobs.set(jobs);
         self.select(selected);
     }
 
-    /// Takes what a collector has now in place of what it had: the question and what was left out stay.
+    /// Replaces the collector's earlier jobs by its current ones. The question and the excluded
+    /// runs stay.
     pub fn renew_jobs(&self, jobs: Vec<Job>) {
         let jobs: Vec<Job> = jobs.into_iter().map(|job| self.without_left_out(job)).collect();
         let Some(shown) = untrack(|| self.job()) else { return self.take_jobs(jobs, 0) };
         let Some(place) = jobs.iter().position(|job| job.context == shown.context) else { return };
-        // Who has not narrowed the choice gets what the new runs add to it.
+        // A user who has not narrowed the choice gets the configurations that the new runs add.
         let usual = |job: &Job| Space::of(&Question::about(&job.observations));
         if self.space.get_untracked() == usual(&shown) {
             self.space.set(usual(&jobs[place]));
@@ -291,12 +292,12 @@ impl Planner {
         }
     }
 
-    /// A job as it was measured, without what was left out of it here.
+    /// Removes the user's excluded runs from a job as it was measured.
     pub fn without_left_out(&self, job: Job) -> Job {
         self.left_out.with_untracked(|left_out| left_out.without(job))
     }
 
-    /// Leaves a run of the selected job out, or puts it back; the answer follows.
+    /// Excludes a run of the selected job, or restores it, and refits.
     pub fn set_left_out(&self, run: Run, out: bool) {
         let selected = self.selected.get_untracked();
         self.jobs.update(|jobs| {
@@ -306,11 +307,11 @@ impl Planner {
         self.refit();
     }
 
-    /// Asks about the same runs as those of a job over other numbers of images and epochs, beside the job as it was
-    /// measured; the question stays.
+    /// Adds a job over another number of images and epochs that reuses the selected job's runs, and
+    /// selects it. The question stays.
     ///
     /// # Errors
-    /// One sentence: these runs are of no such job.
+    /// The runs cannot be those of such a job; one sentence.
     pub fn ask_about(&self, images: u64, epochs: u32) -> Result<(), String> {
         let Some(job) = untrack(|| self.job()) else { return Ok(()) };
         let left_out = self.left_out.with_untracked(|left_out| left_out.of(&job.context));
@@ -326,7 +327,8 @@ impl Planner {
         Ok(())
     }
 
-    /// Turns to another job. A deadline, a budget and a what-if belong to a job; prices and caution do not.
+    /// Selects a job. Deadline, budget, what-if and pins belong to a job and are reset; prices and
+    /// probability stay.
     pub fn select(&self, selected: usize) {
         address::begin_scenario();
         self.selected.set(selected);
@@ -339,7 +341,7 @@ impl Planner {
         self.refit();
     }
 
-    /// Opens what stands behind the `#` of a link, in either form. A bad one changes nothing.
+    /// Opens the fragment of a link, full or short. An invalid one changes nothing.
     ///
     /// # Errors
     /// One sentence without its full stop.
@@ -350,7 +352,7 @@ impl Planner {
         let ShortLink { job, question } = ShortLink::from_fragment(fragment).map_err(|error| error.to_string())?;
         let place = self.jobs.with_untracked(|jobs| jobs.iter().position(|known| known.context.fingerprint() == job));
         let place = place.ok_or(
-            "it is a short link, which holds the question and not the runs, and its job is not known here; open it at the \
+            "it is a short link, which holds the question but not the runs, and its job is unknown here; open it at the \
              collector where it was made, or ask for the full link",
         )?;
         self.select(place);
@@ -359,11 +361,11 @@ impl Planner {
         Ok(())
     }
 
-    /// Opens a link. A bad one changes nothing but the message.
+    /// Opens a full link. An invalid one changes nothing.
     pub fn open_link(&self, link: &str) -> Result<(), LinkError> {
         let View { job, question, pins, left_out } = View::from_link(link)?;
         self.left_out.update(|runs| runs.set(&job.context, left_out));
-        // Another question about the same runs has the same predictor.
+        // Another question about the same runs needs no new fit.
         let fitted = untrack(|| self.job()).as_ref() == Some(&job) && untrack(|| self.fitted()).is_some();
         self.jobs.update(|jobs| match jobs.iter_mut().position(|known| known.context == job.context) {
             Some(place) => {
@@ -384,7 +386,7 @@ impl Planner {
         Ok(())
     }
 
-    /// Asks a question of a link about the selected job.
+    /// Sets the question about the selected job.
     pub fn ask(&self, question: Question) {
         self.space.set(Space::of(&question));
         self.deadline_secs.set(question.deadline_secs);
@@ -394,7 +396,7 @@ impl Planner {
         self.what_if.set(question.what_if);
     }
 
-    /// Shows other runs of the selected job; the question stays.
+    /// Replaces the runs of the job with the same context and refits. The question stays.
     pub fn take_runs(&self, job: Job) {
         self.jobs.update(|jobs| {
             if let Some(known) = jobs.iter_mut().find(|known| known.context == job.context) {
@@ -417,9 +419,7 @@ impl Planner {
         self.fit.set(Fit::Running);
         match self.worker.get_value() {
             Some(worker) => worker.request(job, untrack(|| self.question())),
-            None => {
-                self.fit.set(Fit::Failed("this browser cannot run the fit beside the page; try a current one".into()))
-            }
+            None => self.fit.set(Fit::Failed("this browser cannot run the fit in a worker; try a current one".into())),
         }
     }
 }

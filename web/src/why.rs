@@ -1,4 +1,4 @@
-//! Why a number is what it is: each figure of a configuration, taken apart in words.
+//! Explanations of every figure of a configuration, in words.
 
 use foreglow_model::{Explanation, Factors, Feature, Prediction, Predictor, Setting, Spread};
 use foreglow_shared::{
@@ -6,14 +6,14 @@ use foreglow_shared::{
     format_rate,
 };
 
-/// One figure, taken apart.
+/// The explanation of one figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reason {
     /// The figure.
     pub title: String,
-    /// Sentences and sums, one a line.
+    /// Sentences and formulas, one per line.
     pub lines: Vec<String>,
-    /// What was blended: name, weight and what it says alone.
+    /// The blended parts: name, weight and own prediction.
     pub parts: Vec<[String; 3]>,
 }
 
@@ -23,7 +23,7 @@ impl Reason {
     }
 }
 
-/// Takes apart every figure of the configuration that a question looks at.
+/// Explains every figure of the configuration that the question inspects.
 pub fn reasons(predictor: &Predictor, job: &Job, question: &Question) -> Vec<Reason> {
     let WhatIf { executors, cores_per_executor } = question.what_if;
     let setting = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
@@ -51,12 +51,12 @@ fn time(predictor: &Predictor, job: &Job, setting: Setting, secs: f64) -> Reason
     let Some((explanation, instead)) = predictor.explain(setting) else {
         return Reason::new(
             title,
-            vec!["Every run was of one setting, so the prediction is what was measured.".into()],
+            vec!["All runs have the same setting, so the prediction is the measured time.".into()],
         );
     };
     let Explanation { parts, beyond, fitted, held_out, median_error_percent } = explanation;
     let mut lines = vec![format!(
-        "Predicted from {} runs of {fitted} different settings by a blend of {} ways to learn a time.",
+        "Predicted from {} runs of {fitted} different settings by a blend of {} models.",
         job.observations.len(),
         parts.len()
     )];
@@ -70,24 +70,24 @@ fn time(predictor: &Predictor, job: &Job, setting: Setting, secs: f64) -> Reason
     }
     lines.push(match median_error_percent {
         Some(percent) if beyond.is_empty() => format!(
-            "Their weights come from {held_out} settings inside what was measured, each predicted by a fit without it; these \
-             predictions were off by {} at the median.",
+            "Their weights come from {held_out} settings within the measured range, each predicted by a fit without it; the \
+             median error of these predictions is {}.",
             format_percent(percent)
         ),
         Some(percent) => format!(
-            "The question lies beyond what was measured in {}. So the weights come from predicting the outermost {held_out} \
-             settings from the others; these predictions were off by {} at the median.",
+            "The question extrapolates in {}. The weights therefore come from predicting the outermost {held_out} settings \
+             from the others; the median error of these predictions is {}.",
             beyond.join(" and "),
             format_percent(percent)
         ),
-        None => "There were too few settings to hold any out, so the weights come from the fit itself.".into(),
+        None => "There are too few settings to hold any out, so the weights come from the fit itself.".into(),
     });
-    lines.push("The blend is the weighted mean of their logarithms:".into());
+    lines.push("The blend is the weighted mean of the logarithms of their predictions:".into());
     let row = |part: foreglow_model::Part| [part.name, format_percent(part.weight * 100.0), format_duration(part.secs)];
     Reason { title, lines, parts: parts.into_iter().map(row).collect() }
 }
 
-/// From the smallest configuration, factor by factor.
+/// The prediction as the time of 1 × 1 times one factor per feature.
 fn factors(factors: Option<Factors>, what_if: WhatIf, secs: f64) -> Option<Reason> {
     let Factors { smallest_secs, factors } = factors?;
     let words = factors.iter().map(|(feature, factor)| match feature {
@@ -96,20 +96,20 @@ fn factors(factors: Option<Factors>, what_if: WhatIf, secs: f64) -> Option<Reaso
     });
     let words: Vec<String> = words.collect();
     let sum = format!("{} on 1 × 1, {} = {}", format_duration(smallest_secs), words.join(", "), format_duration(secs));
-    Some(Reason::new("What each resource does to it".into(), vec![sum]))
+    Some(Reason::new("Effect of each resource".into(), vec![sum]))
 }
 
 fn interval(prediction: &Prediction, secs: f64) -> Reason {
     let Some(interval) = prediction.interval else {
         return Reason::new(
             "No interval".into(),
-            vec!["The runs are too few to say how far off the prediction may be; collect more.".into()],
+            vec!["There are too few runs to estimate the error of the prediction; collect more.".into()],
         );
     };
     let (lower, upper) = (interval.lower_secs, interval.upper_secs);
     let title = format!("Interval: {} to {}", format_duration(lower), format_duration(upper));
     let mut lines = vec![format!(
-        "{} × {:.3} and × {:.3}: in {} of 100 such cases the job takes between these.",
+        "{} × {:.3} and × {:.3}: in {} of 100 such cases the time is between these.",
         format_duration(secs),
         lower / secs,
         upper / secs,
@@ -119,15 +119,15 @@ fn interval(prediction: &Prediction, secs: f64) -> Reason {
     Reason::new(title, lines)
 }
 
-/// What says how far off a prediction may be.
+/// The sentence on how the interval was computed.
 fn source_of(spread: &Spread) -> String {
     match spread {
         Spread::Conformal { errors } => {
-            format!("The factors are taken from the ranks of {} held-out errors.", errors.as_slice().len())
+            format!("The factors are quantiles of {} held-out errors.", errors.as_slice().len())
         }
         Spread::StudentT { scale, degrees_of_freedom } => format!(
-            "Few errors could be seen, so they are taken to follow Student's t distribution in log time, with a scale of {} \
-             and {degrees_of_freedom} degrees of freedom; it grows with the distance from what was measured.",
+            "There are few held-out errors, so the error in log time is modelled by Student's t distribution with a scale of \
+             {} and {degrees_of_freedom} degrees of freedom; the scale grows with the distance from the measured settings.",
             format_percent(scale * 100.0)
         ),
     }
@@ -141,7 +141,7 @@ fn chance(prediction: &Prediction, question: &Question, resources: Resources, se
         let probability = spread.probability_below(limit_secs / secs);
         least = Some(least.map_or(probability, |least| least.min(probability)));
         lines.push(format!(
-            "{words}, {:.3} times the predicted time: the errors stay below that with a probability of {}.",
+            "{words}, {:.3} times the predicted time: the probability to stay below that is {}.",
             limit_secs / secs,
             format_probability(probability)
         ));
@@ -152,7 +152,7 @@ fn chance(prediction: &Prediction, question: &Question, resources: Resources, se
     if let Some(budget) = question.budget {
         let affordable = question.prices.affordable_secs(resources, budget).unwrap_or(0.0);
         let budget = format_money(budget, &question.prices.currency);
-        limit(affordable, format!("{budget} pay for {}", format_duration(affordable)));
+        limit(affordable, format!("{budget} pays for {}", format_duration(affordable)));
     }
     least.map(|least| Reason::new(format!("Chance: {}", format_probability(least)), lines))
 }
@@ -173,10 +173,10 @@ fn money(prices: &PriceSheet, resources: Resources, secs: f64) -> Reason {
     let mut lines = vec![format!("An executor costs {} = {currency} {hour:.6} an hour.", words.join(" + "))];
     let billed = (secs + prices.startup_secs).max(prices.minimum_secs);
     if prices.startup_secs > 0.0 {
-        lines.push(format!("It is billed for {} of start-up too.", format_duration(prices.startup_secs)));
+        lines.push(format!("It is also billed for {} of start-up.", format_duration(prices.startup_secs)));
     }
     if billed == prices.minimum_secs && billed > 0.0 {
-        lines.push(format!("It is billed for at least {}, which is more than it runs.", format_duration(billed)));
+        lines.push(format!("It is billed for at least {}, which is longer than the run.", format_duration(billed)));
     }
     let start =
         if prices.executor_start > 0.0 { format!(" + {} for its start", prices.executor_start) } else { String::new() };
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn every_figure_of_a_configuration_is_taken_apart_with_its_own_numbers() {
+    fn every_figure_of_a_configuration_is_explained_with_its_own_numbers() {
         let job = job();
         let predictor = Predictor::fit_job(&job).unwrap();
         let mut question = Question::about(&job.observations);
@@ -232,7 +232,7 @@ mod tests {
             .unwrap();
         let reasons = reasons(&predictor, &job, &question);
         let titles: Vec<&str> = reasons.iter().map(|reason| reason.title.split(':').next().unwrap()).collect();
-        assert_eq!(titles, ["Completion time", "What each resource does to it", "Interval", "Chance", "Money"]);
+        assert_eq!(titles, ["Completion time", "Effect of each resource", "Interval", "Chance", "Money"]);
         assert!(reasons[0].title.ends_with(&format_duration(secs)));
         assert!(reasons[0].lines[0].contains("12 runs of 12 different settings"), "{:?}", reasons[0].lines);
         assert!(reasons[0].parts.len() > 1);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_minimum_a_start_and_a_discount_stand_in_the_sum() {
+    fn the_money_formula_includes_the_minimum_the_start_fee_and_the_discount() {
         let job = job();
         let predictor = Predictor::fit_job(&job).unwrap();
         let mut question = Question::about(&job.observations);

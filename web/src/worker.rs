@@ -1,4 +1,4 @@
-//! The worker's end of the wire, which carries JSON: it answers requests until the page goes.
+//! The workers' side of the message protocol, which is JSON.
 
 use std::panic::PanicHookInfo;
 
@@ -13,11 +13,11 @@ use crate::fit::{FromErrand, FromFit, ToErrand, ToFit, compare, fit, rehearse};
 use crate::import::import;
 
 const MILLIS_PER_SEC: f64 = 1000.0;
-/// What every worker says before it answers, and when it cannot go on; as [`FromFit`] and [`FromErrand`] have it.
+/// The messages `Ready` and `Broken`, as both [`FromFit`] and [`FromErrand`] serialise them.
 const READY: &str = "\"Ready\"";
-const BROKEN: &str = r#"{"Broken":"a mistake of ours stopped it"}"#;
+const BROKEN: &str = r#"{"Broken":"a bug stopped the worker"}"#;
 
-/// Fits.
+/// Serves fit requests.
 pub fn serve_fits(scope: &DedicatedWorkerGlobalScope) {
     serve(scope, |scope, message, _, clock| {
         if let Ok(ToFit(number, job, question)) = parse(message)
@@ -29,7 +29,7 @@ pub fn serve_fits(scope: &DedicatedWorkerGlobalScope) {
     });
 }
 
-/// Reads files and advises: the module `foreglow-reader`.
+/// Serves imports and advice: the module `foreglow-reader`.
 pub fn serve_readings(scope: &DedicatedWorkerGlobalScope) {
     serve(scope, |scope, message, bytes, _| match parse(message) {
         Ok(ToErrand::Import(mapping)) => say(scope, &FromErrand::Imported(import(bytes, mapping.as_ref()))),
@@ -41,13 +41,13 @@ pub fn serve_readings(scope: &DedicatedWorkerGlobalScope) {
     });
 }
 
-/// Compares all learners, which takes the perceptrons of `web/comparison`.
+/// Serves comparisons of all learners; needs the perceptrons of `web/comparison`.
 pub fn serve_comparison(scope: &DedicatedWorkerGlobalScope) {
     serve(scope, |scope, message, _, clock| {
         let Ok(ToErrand::Compare(job)) = parse(message) else { return };
         let mut told = 0;
         let watch = &mut |done: u64, total: u64| {
-            // A hundred messages say as much as thousands.
+            // Reports whole percents only, to limit the messages to a hundred.
             if done * 100 / total.max(1) > told {
                 told = done * 100 / total.max(1);
                 say(scope, &FromErrand::Progress(done, total));
@@ -77,16 +77,16 @@ fn serve(scope: &DedicatedWorkerGlobalScope, answer: Answer) {
     post(scope, READY);
 }
 
-/// A message of the wire.
+/// Parses a message.
 ///
 /// # Errors
-/// It is of another version.
+/// The message is of another version.
 pub fn parse<T: serde::de::DeserializeOwned>(data: &JsValue) -> Result<T, String> {
-    let text = data.as_string().ok_or("the fit spoke no text")?;
-    serde_json::from_str(&text).map_err(|error| format!("the fit spoke another version ({error}); reload the page"))
+    let text = data.as_string().ok_or("the worker's message is not text")?;
+    serde_json::from_str(&text).map_err(|error| format!("the worker is of another version ({error}); reload the page"))
 }
 
-/// Says something to the page.
+/// Sends a message to the page.
 fn say<T: Serialize>(scope: &DedicatedWorkerGlobalScope, message: &T) {
     if let Ok(text) = serde_json::to_string(message) {
         post(scope, &text);
@@ -98,7 +98,7 @@ fn post(scope: &DedicatedWorkerGlobalScope, text: &str) {
     let _ = scope.post_message(&JsValue::from_str(text));
 }
 
-/// The request of a message, and the bytes that came beside it.
+/// Splits a message into the request and the bytes that accompany it.
 fn unpack(data: &JsValue) -> (JsValue, Vec<u8>) {
     match data.dyn_ref::<Array>() {
         Some(parts) => {

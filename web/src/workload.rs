@@ -1,12 +1,12 @@
-//! The same runs as those of a larger or smaller job: a run over so many images is then another share of them.
+//! Another job size with the same runs: their sampling rates are rescaled to its number of images.
 
 use foreglow_shared::{IncompleteRun, Job, LeftOut, Observation};
 
-/// A job over other numbers of images and of passes over them, with the runs of this one. An epoch is as many images
-/// again: what happens between two epochs is taken to cost nothing.
+/// Rescales a job and its excluded runs to another number of images and epochs. Assumes that an
+/// epoch costs its images only, and that the time between two epochs is negligible.
 ///
 /// # Errors
-/// One sentence: no images, or fewer than a run of the job had.
+/// There are no images, or fewer than a run had; one sentence.
 pub fn with_work(job: &Job, left_out: &LeftOut, images: u64, epochs: u32) -> Result<(Job, LeftOut), String> {
     let workload = &job.context.workload;
     let work = |images: u64, epochs: u32| images as f64 * f64::from(epochs);
@@ -19,7 +19,7 @@ pub fn with_work(job: &Job, left_out: &LeftOut, images: u64, epochs: u32) -> Res
         completed.chain(job.incomplete.iter().chain(&left_out.incomplete).map(|run| run.sampling_rate))
     };
     let most = rates().fold(0.0, f64::max);
-    // A run over exactly all of the images is one, whatever the rounding.
+    // Tolerates rounding for a run over exactly all of the images.
     if most * factor > 1.0 + 1e-9 {
         let least = (most * work(workload.images, workload.epochs) / f64::from(epochs)).ceil();
         return Err(format!("a run had more images than that; write {least} or more"));
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_smaller_shares_of_a_larger_job_and_larger_ones_of_a_smaller() {
+    fn sampling_rates_scale_inversely_with_the_size_of_the_job() {
         let rates = |images, epochs| {
             let (other, _) = with_work(&job(), &LeftOut::default(), images, epochs).unwrap();
             assert_eq!((other.context.workload.images, other.context.workload.epochs), (images, epochs));
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_smaller_than_a_run_of_it_is_refused_with_the_least_that_can_be_asked() {
+    fn a_job_smaller_than_one_of_its_runs_is_rejected_with_the_smallest_valid_size() {
         let refused = |images, epochs| with_work(&job(), &LeftOut::default(), images, epochs).unwrap_err();
         assert!(refused(99, 2).contains("100 or more"), "{}", refused(99, 2));
         assert!(refused(0, 2).contains("1 or more"));
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_out_follows_and_counts() {
+    fn excluded_runs_are_rescaled_and_bound_the_size_too() {
         let mut job = job();
         let left_out = LeftOut { observations: vec![job.observations.remove(1)], incomplete: Vec::new() };
         let (other, out) = with_work(&job, &left_out, 2000, 2).unwrap();

@@ -1,10 +1,10 @@
-//! Which of Burn's CPU devices runs the CNNs fastest on one thread: flex or ndarray. They take turns, so that a machine that
-//! is busy for a while slows both; the median of the rounds counts.
+//! Benchmark of Burn's CPU devices, flex and ndarray, on the CNNs with one thread. The devices
+//! alternate within each round, so that a temporary load slows both; the medians are compared.
 //!
 //! `RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml`
 //!
-//! It is compiled by itself: with one more device, the runner's whole dependency graph would be compiled twice. Burn's third
-//! CPU device, `cpu`, is left out because it downloads LLVM while it builds.
+//! It is a workspace of its own: a further device would compile the runner's dependencies twice.
+//! Burn's third CPU device, `cpu`, is excluded because it downloads LLVM at build time.
 
 #[path = "../../../runner/src/cnn/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "the benchmark needs a part of what the runner needs")]
@@ -18,10 +18,10 @@ use burn::tensor::{Device, Tensor, TensorData};
 
 const ROUNDS: usize = 9;
 const ROUND_SECS: f64 = 0.6;
-/// Name of the CNN, side of the image, images at once.
+/// CNN, image side in pixels, mini-batch size.
 const WORK: [(&str, u32, usize); 3] = [("lenet5", 32, 8), ("resnet18", 64, 4), ("resnet18", 224, 1)];
 
-// Burn keeps ndarray for now and names flex as its successor: this is the check that the successor is better here.
+// Burn deprecates ndarray in favour of flex; this benchmark checks that flex is faster here.
 #[allow(deprecated)]
 fn main() -> anyhow::Result<()> {
     let devices = [("flex", Device::flex()), ("ndarray", Device::ndarray())];
@@ -39,7 +39,7 @@ fn main() -> anyhow::Result<()> {
                 rates.push(images_per_sec(run.as_ref(), batch));
             }
         }
-        // The first round warms up.
+        // The first round is the warm-up.
         let medians: Vec<f64> = rates.iter().map(|rates| median(&rates[1..])).collect();
         for ((peer_name, _), peer) in devices.iter().zip(&medians).skip(1) {
             let (ours, ratio) = (medians[0], medians[0] / peer);

@@ -1,6 +1,6 @@
-//! One million configurations predicted by Foreglow's own predictor, priced, and reduced to the Pareto front; beside it a
-//! hand-written scalar loop that does the least of that work: one product for the time, two for the money, and the front to
-//! within 0.3 % of time.
+//! Benchmark of a decision over one million configurations: prediction, pricing and the Pareto
+//! front. The peer is a hand-written scalar loop that does the minimum of that work: one product
+//! for the time, two for the cost, and the front to within 0.3 % of time.
 //!
 //! `make bench` runs it natively and, compiled for wasm32, in a browser.
 
@@ -10,25 +10,25 @@ use foreglow_model::{Predictor, decide};
 use foreglow_shared::{Context, Job, Observation, Question};
 use serde::{Deserialize, Serialize};
 
-/// Numbers of executors, and of cores.
+/// Numbers of executors and of cores.
 const SIDE: u32 = 1000;
 const ROUNDS: usize = 15;
 
-/// Milliseconds, the median of rounds that took turns.
+/// Median times, milliseconds. Decision and loop alternate within each round.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Figures {
-    /// From the fitted predictor to the decision, of which the front is a part.
+    /// Time of the decision of a fitted predictor, which includes the front.
     pub decision_millis: f64,
-    /// The scalar loop.
+    /// Time of the scalar loop.
     pub loop_millis: f64,
-    /// Fitting the predictor, every shape of question that the decision asks.
+    /// Time of fitting the predictor for every kind of question in the decision.
     pub fit_millis: f64,
 }
 
-/// Runs the benchmark. `clock` tells milliseconds since any moment.
+/// Runs the benchmark. `clock` returns milliseconds since an arbitrary epoch.
 ///
 /// # Panics
-/// The runs below cannot be fitted, which would be an error of this benchmark.
+/// The benchmark's own runs cannot be fitted, which is a bug in the benchmark.
 pub fn figures(clock: impl Fn() -> f64) -> Figures {
     let job = job();
     let question = Question {
@@ -55,8 +55,8 @@ pub fn figures(clock: impl Fn() -> f64) -> Figures {
     Figures { decision_millis, loop_millis, fit_millis: fit_millis - decision_millis }
 }
 
-/// t = a·E^−0.9·C^−0.8 from powers worked out before, money = t·E·(price of an executor), and the least money of every
-/// step of 1/256 of an octave of time, along which the front is read.
+/// t = a·E^−0.9·C^−0.8 from precomputed powers, cost = t·E·(price of an executor), and the lowest
+/// cost per bin of 1/256 octave of time, from which the front is read.
 fn scalar_loop(question: &Question) -> usize {
     const STEPS: u32 = 52 - 8;
     let prices = &question.prices;
@@ -86,7 +86,8 @@ fn scalar_loop(question: &Question) -> usize {
     least.iter().filter(on_front).count()
 }
 
-/// 27 runs on a cluster: shared work, synchronisation that grows with the executors, a start, and noise of 3 %.
+/// 27 simulated runs on a cluster: parallel work, synchronisation that grows with the number of
+/// executors, a constant start-up, and 3 % of deterministic noise.
 fn job() -> Job {
     let context: Context = serde_json::from_str(
         r#"{"workload":{"model":"resnet50","mode":"inference","image_px":224,"images":200000,"epochs":1,"batch_size":32},

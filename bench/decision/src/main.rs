@@ -1,4 +1,5 @@
-//! Runs the benchmark natively, takes the browser's figures from the log of its run, and writes both.
+//! Runs the benchmark natively, reads the browser's figures from the log of its run, and writes
+//! both.
 
 use std::path::Path;
 use std::time::Instant;

@@ -1,7 +1,8 @@
-//! The benchmark in a browser: its figures go to the console, where the native half finds them.
+//! The benchmark in a browser. It prints the figures to the console, from where the native program
+//! reads them.
 
 #![cfg(target_arch = "wasm32")]
-#![allow(missing_docs, reason = "a test has none")]
+#![allow(missing_docs, reason = "tests have no documentation")]
 
 use wasm_bindgen_test::{console_log, wasm_bindgen_test, wasm_bindgen_test_configure};
 

@@ -1,8 +1,9 @@
-//! The whole published grid of scenario 4-2 with leave-one-out, against scikit-learn's `GridSearchCV` over the same grid,
-//! the same folds and the same 24 samples, each on two cores.
+//! Benchmark of the whole published grid of scenario 4-2 with leave-one-out against scikit-learn's
+//! `GridSearchCV` over the same grid, folds and 24 samples, each on two cores.
 //!
-//! `cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml -- PYTHON`, where PYTHON has scikit-learn.
-//! Without PYTHON it times Foreglow alone and writes nothing.
+//! `cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml -- PYTHON`, where
+//! PYTHON is an interpreter with scikit-learn. Without PYTHON it times Foreglow only and writes
+//! nothing.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};

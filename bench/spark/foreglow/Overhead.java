@@ -9,10 +9,10 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.java.function.Function;
 
 /**
- * Times two Spark jobs in turns: one whose tasks do nothing, and one whose tasks hand a partition without an image to a warm
- * {@code foreglow executor}. Prints milliseconds a task, a line for each round.
+ * Times two alternating Spark jobs: one with no-op tasks, and one whose tasks hand an empty
+ * partition to a warm {@code foreglow executor}. Prints the milliseconds per task of each round.
  *
- * <p>Arguments: path of {@code foreglow}, the executor's assignment, tasks of a job, rounds.
+ * <p>Arguments: path of {@code foreglow}, the executor's assignment, tasks per job, rounds.
  */
 public final class Overhead {
     public static void main(String[] arguments) {
@@ -24,11 +24,11 @@ public final class Overhead {
             for (int number = 0; number < tasks; number++) {
                 numbers.add(number);
             }
-            // The first round warms Spark, Java and the executor up.
+            // The first round warms up Spark, the JVM and the executor.
             for (int round = 0; round <= rounds; round++) {
                 JavaRDD<Integer> partitions = spark.parallelize(numbers, tasks);
                 double nothing = perTask(partitions.map(new NoWork()), tasks);
-                // No image at all: what is left is the way there and back.
+                // No images, so that only the round trip is timed.
                 double through = perTask(partitions.map(new Work(executors, 0, 0)), tasks);
                 if (round > 0) {
                     System.out.println("overhead " + nothing + " " + through);
@@ -47,7 +47,7 @@ public final class Overhead {
         return ms / tasks;
     }
 
-    /** Returns a report that nobody has written. */
+    /** Returns a constant report without calling an executor. */
     private static final class NoWork implements Function<Integer, String> {
         private static final long serialVersionUID = 1;
 

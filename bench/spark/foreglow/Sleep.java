@@ -11,8 +11,9 @@ import org.apache.spark.api.java.function.Function;
 import scala.Tuple2;
 
 /**
- * An application whose tasks sleep instead of computing, so that a small machine runs as many of them at once as a cluster would.
- * It makes three runs, each of another form, in the order of {@code simulation.py}.
+ * An application whose tasks sleep instead of computing, so that a small machine can run as many of
+ * them at once as a cluster. It makes three runs of different forms, in the order of
+ * {@code simulation.py}.
  *
  * <p>Argument: the number of executors.
  */
@@ -24,7 +25,7 @@ public final class Sleep implements Function<Integer, Integer> {
             int executors = Integer.parseInt(arguments[0]);
             new Executors(executors, "-", "").await(spark);
             spark.sc().setJobDescription("foreglow warm-up");
-            // As many for each slot, however many there are: Java compiles what it meets.
+            // An equal number of tasks per slot, so that the JIT compiler warms up equally.
             int tasks = 8 * spark.defaultParallelism();
             for (int round = 0; round < 3; round++) {
                 stages(spark, tasks, tasks, 20, 20);
@@ -41,13 +42,13 @@ public final class Sleep implements Function<Integer, Integer> {
         }
     }
 
-    /** The next jobs are a run. */
+    /** Makes the following jobs one run. */
     private static void run(JavaSparkContext spark) {
         spark.sc().setJobDescription("foreglow measured");
         spark.setLocalProperty("spark.foreglow.run", UUID.randomUUID().toString());
     }
 
-    /** One stage of uneven tasks. */
+    /** Runs one stage of uneven tasks. */
     private static void stage(JavaSparkContext spark, int tasks, int leastMs, int moreMs) {
         List<Integer> times = new ArrayList<>();
         for (int task = 0; task < tasks; task++) {
@@ -56,7 +57,7 @@ public final class Sleep implements Function<Integer, Integer> {
         spark.parallelize(times, tasks).map(new Sleep()).collect();
     }
 
-    /** A stage that reads what another one wrote; one of its tasks is long. */
+    /** Runs a stage and a shuffle; one of the reading tasks is long. */
     private static void stages(JavaSparkContext spark, int tasks, int readers, int ms, int longMs) {
         List<Integer> numbers = Executors.numbers(tasks);
         spark.parallelize(numbers, tasks)

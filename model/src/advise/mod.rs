@@ -1,13 +1,15 @@
-//! Which samples to collect next, what each is worth, and when to stop.
+//! Advice on which samples to collect next, what each is worth, and when to stop.
 //!
-//! Sources: Alipourfard et al., "CherryPick: adaptively unearthing the best cloud configurations for big data analytics",
-//! NSDI 2017, §3.4–3.5 (expected improvement times the probability of keeping the limit; stop where it is small);
-//! Venkataraman et al., "Ernest: efficient performance prediction for large-scale advanced analytics", NSDI 2016, §3.4
-//! (choose runs by what they take from the variance of the predictions, for what they cost).
+//! The predictor gives each configuration's time, and a [surrogate](surrogate) gives its
+//! uncertainty. A configuration is weighted by the cost that it is expected to save over the
+//! recommended one. The value of a run is the reduction of these configurations' uncertainty per
+//! second of the run.
 //!
-//! The predictor says what each configuration takes; a [surrogate](surrogate) says how uncertain that still is. A
-//! configuration counts as far as it could still be the right one: by the money that it is expected to save over the
-//! recommended one. A run is worth what it narrows the uncertainty of those configurations, for each second that it takes.
+//! Sources: Alipourfard et al., "CherryPick: adaptively unearthing the best cloud configurations
+//! for big data analytics", NSDI 2017, §3.4–3.5 (expected improvement times the probability of
+//! meeting the limit; stop when it is small); Venkataraman et al., "Ernest: efficient performance
+//! prediction for large-scale advanced analytics", NSDI 2016, §3.4 (choose runs by the reduction of
+//! the predictions' variance for their cost).
 
 mod pool;
 mod surrogate;
@@ -18,28 +20,31 @@ use serde::{Deserialize, Serialize};
 use self::surrogate::{Contrast, Surrogate};
 use crate::{Candidate, DecideError, Decision, FitError, Predictor, Setting, decide};
 
-/// Where no other configuration is expected to save a larger share of the money, more samples are not worth it.
+/// Stopping threshold: the expected saving, as a share of the cost, below which more samples are
+/// not worth it.
 pub const ENOUGH: f64 = 0.02;
-/// Where no sample narrows the decision by a larger share, more samples are not worth it.
+/// Stopping threshold: the narrowing of the decision below which no sample is worth it.
 pub const LEAST_NARROWING: f64 = 0.02;
-/// A sample that narrows the decision by a smaller share is not named.
+/// Samples that narrow the decision by less are not suggested.
 const WORTH_NAMING: f64 = 0.005;
-/// Noise of ln t where the predictor cannot say how far it is off, and its bounds where it can.
+/// Default standard deviation of ln t between equal runs if the predictor has no error estimate,
+/// and bounds of the estimate.
 const USUAL_NOISE: f64 = 0.1;
 const NOISE: std::ops::RangeInclusive<f64> = 0.02..=0.5;
-/// The quantile that lies one standard deviation above the median of a normal distribution.
+/// Probability one standard deviation above the median of a normal distribution.
 const ONE_DEVIATION: f64 = 0.841_344_746_068_542_9;
 
 /// What to collect next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Advice {
-    /// Whether to go on, and why.
+    /// Whether to continue, and why.
     pub verdict: Verdict,
-    /// Share of the recommended configuration's money, or of its time where the fastest is asked for, that the most
-    /// promising other one is expected to save; `None` where nothing is recommended, or nothing is known of another
-    /// configuration.
+    /// Expected saving of the most promising alternative, as a share of the recommended
+    /// configuration's cost, or of its time if the fastest is asked for. `None` if there is no
+    /// recommendation, or the time of an alternative is unknown.
     pub expected_saving: Option<f64>,
-    /// The samples that could be collected, the best first. Before anything can be fitted: the first ones, in order.
+    /// Samples to collect, the best first. If nothing can be fitted yet, the first samples in
+    /// order.
     pub suggestions: Vec<Suggestion>,
 }
 
@@ -48,20 +53,21 @@ pub struct Advice {
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Verdict {
-    /// Nothing can be predicted yet, for this reason: collect the suggested samples.
+    /// Nothing can be predicted yet: collect the suggested samples.
     First {
-        /// Why nothing can be fitted.
+        /// Why no predictor can be fitted.
         reason: String,
     },
-    /// Another configuration may be the better one, or none is sure enough: collect the first suggestion and ask again.
+    /// Another configuration may be better, or none is certain enough: collect the first suggestion
+    /// and ask again.
     GoOn,
-    /// Stop: no other configuration promises to save enough.
+    /// Stop: no alternative is expected to save enough.
     Enough,
-    /// Stop: no sample narrows the decision any more.
+    /// Stop: no sample narrows the decision further.
     Exhausted,
 }
 
-/// A sample that could be collected.
+/// A sample to collect.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Suggestion {
     /// Executor processes, E.
@@ -72,22 +78,22 @@ pub struct Suggestion {
     pub memory_per_executor_mib: u32,
     /// Images of one task, P.
     pub partition_size: u32,
-    /// Share of the images, in (0, 1).
+    /// Sampling rate, in (0, 1).
     pub sampling_rate: f64,
-    /// Seconds that collecting it is expected to take, start-up included; `None` where unknown.
+    /// Expected time to collect it, start-up included, seconds; `None` if unknown.
     pub secs: Option<f64>,
-    /// Money that collecting it is expected to cost; `None` where unknown.
+    /// Expected cost to collect it; `None` if unknown.
     pub cost: Option<f64>,
-    /// Share by which it narrows the decision: 1 − the width of the contenders' intervals with it ÷ without it, from 0 to
-    /// 1. `None` before anything can be fitted.
+    /// Share by which the sample narrows the decision: 1 − the width of the contenders' intervals
+    /// with it ÷ without it, in [0, 1]. `None` before anything can be fitted.
     pub narrowing: Option<f64>,
 }
 
-/// Advises on the next samples for a question about a job. Deterministic; one fit, and nothing is fitted again for a
-/// sample that is weighed.
+/// Advises on the next samples for a question about a job. The result is deterministic, and the
+/// predictor is fitted only once.
 ///
 /// # Errors
-/// The question is none; see [`decide`].
+/// The errors of [`decide`].
 pub fn advise(job: &Job, question: &Question) -> Result<Advice, DecideError> {
     let predictor = match Predictor::fit_job(job) {
         Ok(predictor) => predictor,
@@ -105,7 +111,7 @@ pub fn advise(job: &Job, question: &Question) -> Result<Advice, DecideError> {
         })
         .filter(|suggestion| suggestion.secs.is_some())
         .collect();
-    // The sort is stable: equal ones keep the order of their settings.
+    // The sort is stable: equal suggestions keep the order of their settings.
     sort_by(&mut suggestions, |a, b| b.worth().total_cmp(&a.worth()));
     let narrows = suggestions.iter().any(|suggestion| suggestion.narrowing >= Some(LEAST_NARROWING));
     suggestions.retain(|suggestion| suggestion.narrowing >= Some(WORTH_NAMING));
@@ -118,7 +124,8 @@ pub fn advise(job: &Job, question: &Question) -> Result<Advice, DecideError> {
     Ok(Advice { verdict, expected_saving, suggestions })
 }
 
-/// The first samples: two sampling rates on one configuration, then a configuration more of each resource.
+/// Suggests the first samples: two sampling rates on one configuration, then one configuration with
+/// more of each resource.
 fn first(job: &Job, question: &Question, error: &FitError) -> Result<Advice, DecideError> {
     question.prices.check_for(job.context.accelerator.as_deref())?;
     let pool = pool::settings(job, question);
@@ -148,7 +155,8 @@ fn first(job: &Job, question: &Question, error: &FitError) -> Result<Advice, Dec
     Ok(Advice { verdict: Verdict::First { reason: error.to_string() }, expected_saving: None, suggestions })
 }
 
-/// The question about a part of its configurations, few enough to weigh each against each sample.
+/// Reduces the question to so few configurations that every pair of a configuration and a sample
+/// can be evaluated.
 fn thin(question: &Question) -> Question {
     Question {
         executors: pool::thinned(&question.executors),
@@ -157,8 +165,8 @@ fn thin(question: &Question) -> Question {
     }
 }
 
-/// What the runs so far leave open. The noise of a run shows in how far predictions are off where runs were made: farther
-/// away they are off for other reasons.
+/// Returns the uncertainty after the runs so far. The noise between runs is estimated from the
+/// spread at a measured setting: elsewhere the spread includes other errors.
 fn surrogate(job: &Job, predictor: &Predictor) -> Surrogate {
     let spread = job.observations.first().and_then(|run| predictor.predict(Setting::of(run)).spread);
     let deviation = spread.map(|spread| libm::log(spread.quantile(ONE_DEVIATION))).filter(|noise| noise.is_finite());
@@ -168,10 +176,10 @@ fn surrogate(job: &Job, predictor: &Predictor) -> Surrogate {
     surrogate
 }
 
-/// The configurations that could still be the right one, and how much each counts.
+/// The configurations that may turn out to be the best, with weights.
 struct Contenders<'a> {
     surrogate: &'a Surrogate,
-    /// What is uncertain about each, and its weight.
+    /// The uncertain quantity of each configuration, and its weight.
     weighted: Vec<(Contrast, f64)>,
     expected_saving: Option<f64>,
 }
@@ -181,7 +189,8 @@ impl<'a> Contenders<'a> {
         let is_limited = question.deadline_secs.is_some() || question.budget.is_some();
         let possible = || decision.candidates.iter().filter(|candidate| candidate.exclusion.is_none());
         let Some(best) = decision.recommended.map(|index| &decision.candidates[index]) else {
-            // Nothing is sure enough: what counts is whether a configuration keeps the limits.
+            // Without a recommendation, the open question is whether a configuration meets the
+            // limits.
             let open = |candidate: &Candidate| {
                 let kept = candidate.success_probability.unwrap_or(0.5);
                 (whole(candidate), (kept * (1.0 - kept)).max(f64::EPSILON))
@@ -196,9 +205,9 @@ impl<'a> Contenders<'a> {
             let ratio = ratio(candidate, best, question);
             let saving = ratio.map(|ratio| kept * expected_improvement(ratio, surrogate.variance(difference).sqrt()));
             expected_saving = expected_saving.zip(saving).map(|(most, saving)| most.max(saving));
-            // Of a configuration that nothing is known of, everything is open.
+            // The largest weight if the configuration's time is unknown.
             let saving = saving.unwrap_or(1.0);
-            // A limit is kept or not by the time itself, a comparison decided by the difference.
+            // With limits the time itself matters, without them only the difference to the best.
             weighted.push((if is_limited { whole(candidate) } else { difference }, saving));
         }
         if is_limited {
@@ -207,7 +216,8 @@ impl<'a> Contenders<'a> {
         Self { surrogate, weighted, expected_saving }
     }
 
-    /// Share by which a sample narrows what is uncertain: a weighted mean of variances, as a standard deviation.
+    /// Returns the share by which a sample narrows the uncertainty: the weighted mean of variances,
+    /// as a standard deviation.
     fn narrowing(&self, setting: Setting) -> f64 {
         let run = Contrast::of(setting);
         let sum = |part: &dyn Fn(Contrast) -> f64| {
@@ -219,14 +229,14 @@ impl<'a> Contenders<'a> {
     }
 }
 
-/// The whole job on a candidate.
+/// Returns the contrast of the whole job on a candidate.
 fn whole(candidate: &Candidate) -> Contrast {
     let Candidate { executors, cores_per_executor, .. } = *candidate;
     Contrast::of(Setting { executors, cores_per_executor, sampling_rate: 1.0 })
 }
 
-/// What a candidate takes of what the best one takes: of the money, or of the time where the fastest is asked for. `None`
-/// where its time is unknown.
+/// Returns a candidate's cost relative to the best, or its time if the fastest is asked for. `None`
+/// if its time is unknown.
 fn ratio(candidate: &Candidate, best: &Candidate, question: &Question) -> Option<f64> {
     let secs = |one: &Candidate| one.prediction.completion_time_secs;
     if question.wants_speed() {
@@ -235,8 +245,9 @@ fn ratio(candidate: &Candidate, best: &Candidate, question: &Question) -> Option
     Some(candidate.cost? / best.cost?)
 }
 
-/// Share that is saved in the mean, where ln of the true ratio is normal about that of this one, with this standard
-/// deviation: E[(1 − ρ)⁺] = Φ(a) − e^(μ + s²/2) Φ(a − s), a = −μ/s, the expected improvement of a lognormal ratio.
+/// Returns the expected saving if ln of the true ratio is normal with mean ln `ratio` and standard
+/// deviation `deviation`: E[(1 − ρ)⁺] = Φ(a) − e^(μ + s²/2) Φ(a − s) with a = −μ/s, the expected
+/// improvement of a lognormal ratio.
 fn expected_improvement(ratio: f64, deviation: f64) -> f64 {
     if deviation <= 0.0 {
         return (1.0 - ratio).max(0.0);
@@ -251,7 +262,7 @@ fn normal_below(x: f64) -> f64 {
 }
 
 impl Suggestion {
-    /// Narrowing for each second.
+    /// Returns the narrowing per second.
     fn worth(&self) -> f64 {
         self.narrowing.unwrap_or(0.0) / self.secs.unwrap_or(f64::INFINITY)
     }
@@ -280,14 +291,15 @@ fn suggestion(
     }
 }
 
-/// The usual start-up: the median of those that were measured.
+/// Returns the median of the measured start-up times, seconds; 0 without any.
 fn startup_secs(job: &Job) -> f64 {
     let mut startups: Vec<f64> = job.observations.iter().filter_map(|run| run.startup_secs).collect();
     startups.sort_by(f64::total_cmp);
     startups.get(startups.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Seconds of a setting in proportion to its images and in inverse proportion to its task threads, from the first run.
+/// Estimates the time of a setting from the first run, seconds: proportional to the images and
+/// inversely proportional to the task threads, plus start-up.
 fn rough_secs(job: &Job, setting: Setting) -> Option<f64> {
     let run = job.observations.first()?;
     let share = |setting: Setting| setting.sampling_rate / f64::from(setting.slots().max(1));

@@ -1,15 +1,16 @@
-//! The samples that could be collected.
+//! Candidate samples.
 
 use foreglow_shared::{Engine, Job, Question, sort};
 
 use crate::{Exclusion, Setting};
 
-/// Sampling rates that are offered beside those that were measured.
+/// Sampling rates offered in addition to the measured ones.
 const RATES: [f64; 4] = [0.01, 0.03, 0.1, 0.3];
-/// Counts of a resource that are looked at: the ends and geometric steps between them.
+/// Limit on the counts of a resource: the ends and geometric steps between them.
 const MOST_COUNTS: usize = 8;
 
-/// Counts to look at, of those that a question names: all of a few, of many the ends and geometric steps.
+/// Thins a list of counts: short lists are kept, long ones are reduced to the ends and geometric
+/// steps.
 pub(super) fn thinned(counts: &[u32]) -> Vec<u32> {
     let mut sorted = counts.to_vec();
     sort(&mut sorted);
@@ -20,7 +21,7 @@ pub(super) fn thinned(counts: &[u32]) -> Vec<u32> {
     let last = sorted.len() - 1;
     let mut kept = vec![sorted[0]];
     for &count in &sorted[1..last] {
-        // Each at least half as large again as the one before.
+        // Every kept count is at least 1.5 times the one before.
         if u64::from(count) * 2 >= u64::from(kept[kept.len() - 1]) * 3 && kept.len() + 1 < MOST_COUNTS {
             kept.push(count);
         }
@@ -29,8 +30,9 @@ pub(super) fn thinned(counts: &[u32]) -> Vec<u32> {
     kept
 }
 
-/// The settings that could be collected for a question, by executors, cores and sampling rate: not measured yet, with
-/// a partition for every task thread, within the processors of a machine that is known, and within memory.
+/// Returns the settings that could be collected for a question, by executors, cores and sampling
+/// rate: not measured yet, with a partition for every task thread, within the machine's processors
+/// if their number is known, and within memory.
 pub(super) fn settings(job: &Job, question: &Question) -> Vec<Setting> {
     let processors = match job.context.engine {
         Engine::Local => job.context.host.processors.unwrap_or(u32::MAX),
@@ -61,12 +63,13 @@ pub(super) fn settings(job: &Job, question: &Question) -> Vec<Setting> {
     settings
 }
 
-/// Partitions as large as the smallest that completed.
+/// Returns the partition size to use: the smallest that completed.
 pub(super) fn partition_size(job: &Job) -> u32 {
     job.observations.iter().map(|run| run.partition_size).min().unwrap_or(1)
 }
 
-/// Sampling rates to offer, ascending, below 1: a run of the whole job is what the samples are to save.
+/// Returns the sampling rates to offer, ascending. All are below 1, because samples are to save a
+/// run of the whole job.
 fn rates(job: &Job) -> Vec<f64> {
     let measured = job.observations.iter().map(|run| run.sampling_rate).filter(|rate| *rate < 1.0);
     let mut rates: Vec<f64> = RATES.into_iter().chain(measured).collect();

@@ -1,25 +1,26 @@
-//! What the samples leave open: a Bayesian linear model of the logarithm of the time, used for its uncertainty alone.
+//! Uncertainty of predictions: a Bayesian linear model of ln t, used for its variances only.
 //!
-//! ln t is a level, a power of each of E, C and SR, a curvature of each, and their interactions, with independent normal
-//! priors; a run is one noisy observation of it. What remains uncertain then depends on where was measured and not on what
-//! came out (Chaloner and Verdinelli, "Bayesian experimental design: a review", Statistical Science 10(3), 1995, §2.1),
-//! so that the worth of a run is known before it is made, and nothing has to be fitted again.
+//! ln t is the sum of a level, a linear and a quadratic term in ln E, ln C and ln SR, and their
+//! interactions, with independent normal priors; a run is one noisy observation. The posterior
+//! variance depends on where runs are made and not on their results (Chaloner and Verdinelli,
+//! "Bayesian experimental design: a review", Statistical Science 10(3), 1995, §2.1). The value of a
+//! run is therefore known in advance, without another fit.
 
 use crate::Setting;
 
 const EFFECTS: usize = 10;
-/// Prior standard deviations. Times are known to no order of magnitude; a resource has a power of about -1 to 1; a
-/// curvature bends that power by some tenths over a decade.
+/// Prior standard deviations. The level is unknown to orders of magnitude; the power of a resource
+/// is between about −1 and 1; a quadratic term changes it by some tenths over a decade.
 const PRIOR: [f64; EFFECTS] = [10.0, 1.0, 1.0, 1.0, 0.1, 0.1, 0.03, 0.1, 0.03, 0.03];
 
-/// The uncertainty of the effects, given the runs so far.
+/// Posterior covariance of the coefficients.
 #[derive(Clone, Debug)]
 pub(super) struct Surrogate {
     covariance: [[f64; EFFECTS]; EFFECTS],
     noise_variance: f64,
 }
 
-/// A setting, or the difference of two, as weights of the effects.
+/// Coefficient weights of a setting's ln t, or of the difference of two settings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Contrast([f64; EFFECTS]);
 
@@ -41,7 +42,7 @@ impl Contrast {
 }
 
 impl Surrogate {
-    /// Before any run; `noise` is the standard deviation of ln t between equal runs.
+    /// Creates the prior; `noise` is the standard deviation of ln t between equal runs.
     pub(super) fn prior(noise: f64) -> Self {
         let mut covariance = [[0.0; EFFECTS]; EFFECTS];
         for (effect, deviation) in PRIOR.into_iter().enumerate() {
@@ -50,7 +51,7 @@ impl Surrogate {
         Self { covariance, noise_variance: noise * noise }
     }
 
-    /// With a run more.
+    /// Updates the covariance with a run.
     pub(super) fn observe(&mut self, run: Contrast) {
         let gain = self.times(run);
         let variance = run.dot(&gain) + self.noise_variance;
@@ -61,12 +62,12 @@ impl Surrogate {
         }
     }
 
-    /// Variance of a contrast.
+    /// Returns the variance of a contrast.
     pub(super) fn variance(&self, contrast: Contrast) -> f64 {
         contrast.dot(&self.times(contrast)).max(0.0)
     }
 
-    /// By how much a run would lower the variance of a contrast.
+    /// Returns by how much a run would reduce the variance of a contrast.
     pub(super) fn reduction(&self, contrast: Contrast, run: Contrast) -> f64 {
         let gain = self.times(run);
         let covariance = contrast.dot(&gain);
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_lowers_the_variance_by_what_was_foretold_and_never_raises_any() {
+    fn a_run_reduces_the_variance_by_the_predicted_amount() {
         let mut surrogate = Surrogate::prior(0.1);
         for run in [at(1, 1, 0.01), at(4, 1, 0.1), at(2, 2, 0.01)] {
             for asked in [at(1, 1, 1.0), at(8, 4, 1.0), at(2, 1, 0.1).minus(at(1, 1, 0.1))] {
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_the_runs_leaves_the_same_uncertainty() {
+    fn the_order_of_the_runs_does_not_change_the_uncertainty() {
         let runs = [at(1, 1, 0.01), at(4, 1, 0.1), at(2, 2, 0.01)];
         let after = |order: [usize; 3]| {
             let mut surrogate = Surrogate::prior(0.1);
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_measured_setting_is_as_uncertain_as_its_noise() {
+    fn the_uncertainty_of_a_measured_setting_is_the_noise() {
         let mut surrogate = Surrogate::prior(0.1);
         surrogate.observe(at(2, 2, 0.1));
         assert!((surrogate.variance(at(2, 2, 0.1)) - 0.01).abs() < 1e-4);

@@ -1,4 +1,4 @@
-//! One configuration, with what it would take and whether it may be recommended.
+//! A configuration with its predicted time, its cost and its constraints.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -10,10 +10,11 @@ use super::front::order;
 use super::memory::{Footprint, is_out_of_memory};
 use crate::Prediction;
 
-/// Probabilities that differ by less are the same: a deadline at exactly a quantile is met with its probability.
+/// Tolerance when probabilities are compared: a deadline exactly at a quantile is met with that
+/// probability.
 const ROUNDING: f64 = 1e-9;
 
-/// A configuration with what it would take.
+/// A configuration with its prediction and cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
     /// Executor processes, E.
@@ -22,43 +23,43 @@ pub struct Candidate {
     pub cores_per_executor: u32,
     /// Memory of each executor, MiB.
     pub memory_per_executor_mib: u32,
-    /// Time of the whole job (sampling rate 1).
+    /// Prediction for the whole job (sampling rate 1).
     pub prediction: Prediction,
-    /// Money in the price sheet's currency for the predicted time; `None` where the time is unknown.
+    /// Cost of the predicted time, in the price sheet's currency; `None` if the time is unknown.
     pub cost: Option<f64>,
-    /// Probability that the job keeps the deadline and the budget both; `None` where neither is set, where the time is
-    /// unknown, or where the samples are too few to say.
+    /// Probability that the job meets both the deadline and the budget; `None` if neither is set,
+    /// the time is unknown, or there are too few samples to estimate it.
     pub success_probability: Option<f64>,
-    /// Whether the deadline is met with the probability that the question asks for; true for every known time where
-    /// there is no deadline.
+    /// Whether the deadline is met with the requested probability. Without a deadline, true if the
+    /// cost is known.
     pub meets_deadline: bool,
-    /// Whether the budget is kept with that probability; true for every known cost where there is no budget.
+    /// Whether the budget is met with the requested probability. Without a budget, true if the cost
+    /// is known.
     pub within_budget: bool,
-    /// Why it must not be recommended, whatever its time.
+    /// Why the configuration must not be recommended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exclusion: Option<Exclusion>,
 }
 
-/// Why a configuration must not be recommended. Displays as one sentence that says what to do.
+/// Why a configuration must not be recommended. `Display` gives a sentence that says what to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Exclusion {
-    /// It runs out of memory: a run that asked for no more did.
+    /// A run that needed no more memory ran out of memory.
     OutOfMemory {
         /// Cores per executor of that run.
         cores_per_executor: u32,
-        /// Memory of its executors, MiB.
+        /// Memory of each of its executors, MiB.
         memory_per_executor_mib: u32,
-        /// Images of its tasks.
+        /// Its partition size, images.
         partition_size: u32,
     },
-    /// It is expected to run out of memory: executors of other runs held so much that its own would need more than they
-    /// have.
+    /// The peak memory of other runs suggests that executors need more memory than they have.
     ExpectedOutOfMemory {
-        /// Most memory that its executors are expected to hold, MiB.
+        /// Expected peak memory of an executor, MiB.
         peak_memory_mib: u32,
-        /// Memory that they have, MiB.
+        /// Memory of an executor, MiB.
         memory_per_executor_mib: u32,
     },
 }
@@ -74,7 +75,7 @@ impl Candidate {
         };
         let secs = prediction.completion_time_secs;
         let cost = secs.map(|secs| question.prices.cost(resources, secs)).filter(|cost| cost.is_finite());
-        // A budget is a limit of the time as well, since money rises with time.
+        // The cost increases with the time, so a budget is a time limit as well.
         let affordable = |money| question.prices.affordable_secs(resources, money).unwrap_or(0.0);
         let deadline =
             question.deadline_secs.map(|limit| Limit::of(limit, &prediction, timed_out(job, executors, cores)));
@@ -87,7 +88,7 @@ impl Candidate {
             executors,
             cores_per_executor: cores,
             memory_per_executor_mib: memory,
-            // Both are kept where the tighter one is.
+            // Both limits are met if the tighter one is.
             success_probability: limits().filter_map(|limit| limit.probability).min_by(f64::total_cmp),
             meets_deadline: kept(deadline),
             within_budget: kept(budget),
@@ -97,17 +98,17 @@ impl Candidate {
         }
     }
 
-    /// Whether it keeps everything that is asked.
+    /// Whether the configuration is possible and meets the deadline and the budget.
     pub fn is_feasible(&self) -> bool {
         self.is_possible() && self.meets_deadline && self.within_budget
     }
 
-    /// Whether its time and cost are known and nothing excludes it.
+    /// Whether the cost is known and nothing excludes the configuration.
     pub(super) fn is_possible(&self) -> bool {
         self.cost.is_some() && self.exclusion.is_none()
     }
 
-    /// By time, then money, then fewer executors, then fewer cores.
+    /// Compares by time, then cost, then fewer executors, then fewer cores.
     pub(super) fn by_time(&self, other: &Self) -> Ordering {
         let unknown = (f64::INFINITY, f64::INFINITY);
         order(self.time_and_money().unwrap_or(unknown), other.time_and_money().unwrap_or(unknown))
@@ -119,17 +120,18 @@ impl Candidate {
     }
 }
 
-/// A limit of the time, and how sure it is to be kept.
+/// A time limit, and how certain it is to be met.
 #[derive(Clone, Copy)]
 struct Limit {
-    /// Whether the predicted time is within it.
+    /// Whether the predicted time meets the limit.
     holds_prediction: bool,
-    /// `None` where the samples cannot say.
+    /// Probability to meet the limit; `None` if there are too few samples to estimate it.
     probability: Option<f64>,
 }
 
 impl Limit {
-    /// A run of the same configuration that took at least `at_least_secs` on some of the images says more than any prediction.
+    /// Compares a prediction with a limit of `secs`. A stopped run of the same configuration, which
+    /// took at least `at_least_secs`, overrides the prediction.
     fn of(secs: f64, prediction: &Prediction, at_least_secs: f64) -> Self {
         let Some(predicted) = prediction.completion_time_secs else {
             return Self { holds_prediction: false, probability: None };
@@ -141,7 +143,8 @@ impl Limit {
         Self { holds_prediction: predicted <= secs, probability }
     }
 
-    /// The predicted time is the median, so that it answers for probabilities up to 1/2 without a spread.
+    /// Whether the limit is met with `probability`. The predicted time is the median, so
+    /// probabilities up to 1/2 need no spread.
     fn is_kept(self, probability: f64) -> bool {
         match self.probability {
             Some(own) if probability > 0.5 => own >= probability - ROUNDING,
@@ -150,7 +153,8 @@ impl Limit {
     }
 }
 
-/// The longest that a run on this configuration is known to have taken before it was stopped, seconds; 0 of none.
+/// Returns the longest time after which a run of this configuration was stopped, seconds; 0 if none
+/// was.
 fn timed_out(job: &Job, executors: u32, cores_per_executor: u32) -> f64 {
     let same = |run: &&IncompleteRun| {
         run.outcome == IncompleteOutcome::TimedOut
@@ -160,10 +164,11 @@ fn timed_out(job: &Job, executors: u32, cores_per_executor: u32) -> f64 {
 }
 
 impl Exclusion {
-    /// Why a job must not run with so many cores and so much memory for each executor; `None` where nothing is known
-    /// against it. The partitions are taken as small as the smallest that completed.
+    /// Returns why executors with these cores and this memory must not run the job; `None` if
+    /// nothing is known against it. The partition size is the smallest that completed.
     pub fn of(job: &Job, cores_per_executor: u32, memory_per_executor_mib: u32, sampling_rate: f64) -> Option<Self> {
-        // Most jobs have no such run, and a decision weighs a million configurations.
+        // A fast path: most jobs have no such run, and a decision compares up to a million
+        // configurations.
         if job.peaks.is_empty() && !job.incomplete.iter().any(is_out_of_memory) {
             return None;
         }
@@ -188,13 +193,13 @@ impl fmt::Display for Exclusion {
                 write!(
                     f,
                     "a run with {cores}, {memory_per_executor_mib} MiB for each executor and partitions of {partition_size} \
-                     images went over its memory; give executors more memory or fewer cores"
+                     images ran out of memory; give executors more memory or fewer cores"
                 )
             }
             Self::ExpectedOutOfMemory { peak_memory_mib, memory_per_executor_mib } => write!(
                 f,
-                "each executor is expected to need {peak_memory_mib} MiB and has {memory_per_executor_mib}, as far as the \
-                 memory that others held says; give executors more memory or fewer cores"
+                "each executor is expected to need {peak_memory_mib} MiB and has {memory_per_executor_mib}, according \
+                 to the peak memory of other runs; give executors more memory or fewer cores"
             ),
         }
     }

@@ -1,13 +1,15 @@
-//! The Pareto front of time and money.
+//! The Pareto front of time and cost.
 
 use std::cmp::Ordering;
 
-/// Indices of the points `(time, money)` that no other point beats: none is at most as large in both and smaller in one.
-/// By time ascending; of equal points the first. Points that are not finite are passed over. O(n log n).
+/// Returns the indices of the points `(time, cost)` that no other point dominates, by ascending
+/// time; of equal points the first. A point dominates another if it is no larger in both and
+/// smaller in one. Points that are not finite are skipped. O(n log n).
 ///
 /// ```
 /// # use foreglow_model::pareto_front;
-/// assert_eq!(pareto_front(&[(3.0, 1.0), (1.0, 3.0), (2.0, 2.0), (2.0, 2.5), (2.0, 2.0)]), [1, 2, 0]);
+/// let points = [(3.0, 1.0), (1.0, 3.0), (2.0, 2.0), (2.0, 2.5), (2.0, 2.0)];
+/// assert_eq!(pareto_front(&points), [1, 2, 0]);
 /// ```
 pub fn pareto_front(points: &[(f64, f64)]) -> Vec<usize> {
     let finite = |index: &usize| points[*index].0.is_finite() && points[*index].1.is_finite();
@@ -23,7 +25,7 @@ pub fn pareto_front(points: &[(f64, f64)]) -> Vec<usize> {
     indices
 }
 
-/// Orders points by time, then money.
+/// Compares points by time, then cost.
 pub(crate) fn order(a: (f64, f64), b: (f64, f64)) -> Ordering {
     a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
 }

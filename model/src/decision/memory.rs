@@ -1,18 +1,20 @@
-//! Which configurations run out of memory, as far as the runs say.
+//! Detects configurations that run out of memory, from measured runs.
 //!
-//! An executor needs no less memory for more cores or larger partitions, each of which holds more images at a time. A run
-//! that went over its memory therefore speaks for every configuration with as many cores or more, partitions as large
-//! or larger, and as much memory or less. The number of executors does not matter: each has its own memory. Nor does the
-//! sampling rate, since an executor holds partitions and not the data set, unless a run says otherwise: a completed
-//! run clears what asks for no more of anything, its sampling rate included, of runs at larger sampling rates.
+//! More cores or larger partitions never need less memory, because an executor then holds more
+//! images at a time. A run that ran out of memory therefore excludes every configuration with at
+//! least as many cores, at least as large partitions and at most as much memory. The number of
+//! executors does not matter, because each has its own memory. Nor does the sampling rate, because
+//! an executor holds partitions and not the data set, except where a completed run shows otherwise:
+//! it refutes failures at larger sampling rates, for everything that needs no more than it did.
 //!
-//! Where no run went over its memory, the memory that executors held tells which would: see [`peak`](super::peak).
+//! If no run ran out of memory, the peak memory of completed runs is extrapolated: see
+//! [`peak`](super::peak).
 
 use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Observation};
 
 use super::peak::expected_peak_mib;
 
-/// What an executor holds at a time.
+/// Properties of a configuration that determine its memory use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Footprint {
     pub(crate) cores_per_executor: u32,
@@ -22,14 +24,15 @@ pub(crate) struct Footprint {
 }
 
 impl Footprint {
-    /// The smallest partitions that completed are those that the job would be run with.
+    /// Returns the footprint with the smallest partition size that completed, with which the job
+    /// would be run.
     pub(crate) fn of_job(job: &Job, cores_per_executor: u32, memory_per_executor_mib: u32, sampling_rate: f64) -> Self {
         let sizes = job.observations.iter().map(|run| run.partition_size);
         Self { cores_per_executor, memory_per_executor_mib, partition_size: sizes.min().unwrap_or(1), sampling_rate }
     }
 
-    /// The run that says that this goes over its memory: the one with the fewest cores, the smallest partitions and the
-    /// most memory, in this order.
+    /// Returns the run that shows that this footprint runs out of memory: of several, the one with
+    /// the fewest cores, then the smallest partitions, then the most memory.
     pub(crate) fn goes_over_memory(self, job: &Job) -> Option<IncompleteRun> {
         let over = |run: &&IncompleteRun| {
             is_out_of_memory(run)
@@ -43,8 +46,8 @@ impl Footprint {
         job.incomplete.iter().filter(over).min_by_key(place).copied()
     }
 
-    /// The memory that an executor is expected to need, MiB, where that is more than it has and no completed run had as
-    /// little for as much.
+    /// Returns the expected peak memory, MiB, if it exceeds the memory and no completed run refutes
+    /// it.
     pub(crate) fn expected_over_memory(self, job: &Job) -> Option<u32> {
         let peak = expected_peak_mib(&job.peaks, self.cores_per_executor, self.partition_size)?;
         let is_over = peak > f64::from(self.memory_per_executor_mib);
@@ -55,7 +58,7 @@ impl Footprint {
         completed.iter().any(|run| self.is_within(run) && run.sampling_rate >= self.sampling_rate)
     }
 
-    /// Whether this holds no more than a run, and has no less memory.
+    /// Whether this footprint needs no more than a run and has at least as much memory.
     fn is_within(self, run: &Observation) -> bool {
         run.cores_per_executor >= self.cores_per_executor
             && run.partition_size >= self.partition_size
@@ -63,7 +66,7 @@ impl Footprint {
     }
 }
 
-/// Whether a run went over its memory.
+/// Whether a run ran out of memory.
 pub(crate) fn is_out_of_memory(run: &IncompleteRun) -> bool {
     run.outcome == IncompleteOutcome::OutOfMemory
 }

@@ -1,5 +1,5 @@
-//! Which configuration to take: the cheapest that meets the deadline, the fastest within the budget, and the front of time
-//! and money.
+//! Chooses a configuration: the cheapest that meets the deadline, the fastest within the budget,
+//! and the Pareto front of time and cost.
 
 mod candidate;
 mod front;
@@ -15,58 +15,61 @@ pub use self::front::pareto_front;
 use self::scan::scan;
 use crate::{DecideError, Predictor};
 
-/// The most configurations that one decision weighs.
+/// Limit on the configurations of one decision.
 pub(crate) const MAX_CONFIGURATIONS: usize = 1_000_000;
-/// Of more configurations than this only those that stand out are listed.
+/// Above this number of configurations, only the outstanding ones are listed.
 const MAX_LISTED: usize = 4_096;
-/// Of a longer front so many are listed.
+/// Limit on the listed points of the front if not all configurations are listed.
 const MAX_FRONT: usize = 64;
-/// Money that differs by less than this share is the same money: a job that speeds up exactly as its resources grow
-/// costs the same everywhere, apart from what no prediction tells apart, and then the faster configuration should win.
+/// Relative difference below which costs are considered equal. A job with perfect speed-up costs
+/// the same everywhere, up to differences that no prediction can resolve, and then the faster
+/// configuration should win.
 const SAME_MONEY: f64 = 2e-3;
 
-/// The answer to a question: every configuration, and those that stand out, as indices into `candidates`. Those that
-/// run out of memory, and those whose time is unknown, stand out in nothing.
+/// The answer to a question: configurations, and the outstanding ones as indices into `candidates`.
+/// Configurations that run out of memory or have no known time are never outstanding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
-    /// Configurations that were weighed.
+    /// Number of configurations that were compared.
     pub weighed: usize,
-    /// By executors and then cores, ascending: every E × C of the question. Of more than 4,096 those that stand out, with at
-    /// most 64 of the front, evenly along it.
+    /// Configurations E × C of the question, ascending by executors and then cores. If there are
+    /// more than 4,096, only the outstanding ones, with at most 64 points evenly spaced along the
+    /// front.
     pub candidates: Vec<Candidate>,
-    /// Of the candidates that keep everything that is asked, the cheapest; where a budget is asked and no deadline, the
-    /// fastest. Of equally cheap ones the fastest, then the one with fewer executors, then fewer cores. `None` where none
-    /// keeps it all.
+    /// The cheapest candidate that meets all limits; the fastest one if there is a budget and no
+    /// deadline. Ties are broken by time, then fewer executors, then fewer cores. `None` if no
+    /// candidate meets all limits.
     pub recommended: Option<usize>,
-    /// The fastest, whatever the deadline and the budget.
+    /// The fastest candidate, whatever the limits.
     pub fastest: Option<usize>,
-    /// The cheapest, whatever the deadline and the budget.
+    /// The cheapest candidate, whatever the limits.
     pub cheapest: Option<usize>,
-    /// The one that keeps the deadline and the budget with the highest probability, of equals the cheapest. `None` where
-    /// neither is asked, and where each more likely misses than keeps them.
+    /// The candidate with the highest probability to meet the limits; of equals the cheapest.
+    /// `None` without limits, or if this probability is at most 1/2 for all candidates.
     pub likeliest: Option<usize>,
-    /// Candidates that no other beats in time and money at once, by time ascending.
+    /// The Pareto front of time and cost, by ascending time.
     pub pareto: Vec<usize>,
 }
 
-/// Weighs every configuration of a question about a job for the whole job (sampling rate 1). O(n log n) in the
-/// configurations.
+/// Compares all configurations of a question for the whole job (sampling rate 1). O(n log n) in the
+/// number of configurations.
 ///
-/// A deadline or a budget that none keeps is no error: `recommended` is then `None`, and `fastest`, `cheapest` and
-/// `likeliest` say how far away it is.
+/// Limits that no configuration meets are not an error: `recommended` is then `None`, and
+/// `fastest`, `cheapest` and `likeliest` show how far off they are.
 ///
 /// # Errors
-/// No configuration, one with nothing in it, more than a million, a deadline, budget or probability that is none, or
-/// prices that are none or lack what the job occupies.
+/// [`DecideError`]: there are no configurations or more than a million, a count is zero, a limit or
+/// the probability is out of range, or the price sheet is invalid or lacks a price for the job's
+/// resources.
 pub fn decide(predictor: &Predictor, job: &Job, question: &Question) -> Result<Decision, DecideError> {
     weigh(predictor, job, question, &[])
 }
 
-/// As [`decide`], and sooner: what an earlier decision of the same predictor has predicted follows from no limit and no price,
-/// and is not predicted again.
+/// Decides like [`decide`], and reuses the predictions of an earlier decision by the same
+/// predictor, which do not depend on limits and prices.
 ///
 /// # Errors
-/// As [`decide`].
+/// The errors of [`decide`].
 pub fn decide_again(
     predictor: &Predictor,
     job: &Job,
@@ -76,7 +79,7 @@ pub fn decide_again(
     weigh(predictor, job, question, &earlier.candidates)
 }
 
-/// `known` are candidates of the same predictor, by E and C.
+/// Compares all configurations; `known` are candidates of the same predictor, sorted by E and C.
 fn weigh(predictor: &Predictor, job: &Job, question: &Question, known: &[Candidate]) -> Result<Decision, DecideError> {
     question.prices.check_for(job.context.accelerator.as_deref())?;
     let is_none = |limit: &f64| !(limit.is_finite() && *limit > 0.0);
@@ -105,7 +108,7 @@ fn weigh(predictor: &Predictor, job: &Job, question: &Question, known: &[Candida
     let (answerable_executors, answerable_cores) = predictor.answerable(&executors, &cores);
     let listed = match answerable_executors.len() * answerable_cores.len() {
         _ if count <= MAX_LISTED => pairs().collect(),
-        // Each says why nothing can be said.
+        // One candidate is enough to say why there is no prediction.
         0 => pairs().take(1).collect(),
         _ => scan(predictor, job, question, &answerable_executors, &answerable_cores)
             .map_or_else(|| pairs().collect(), |scanned| scanned.listed(MAX_FRONT)),

@@ -1,15 +1,16 @@
-//! The memory model: how much an executor holds at most, by its cores and the size of its partitions.
+//! Model of an executor's peak memory by cores and partition size.
 //!
-//! An executor holds the CNN once, and for each core what its partition needs, of which a part grows with the partition:
-//! peak = a + b·C + d·C·P with a, b, d ≥ 0. A term is in it where the runs differ in what it is made of: nothing is
-//! known of a core more where all runs had as many. The fit is raised until no run lies above it, and never says less
-//! than a run that had no more of both, nor more than one that had no less.
+//! An executor holds the CNN once, and for each core a constant part and a part proportional to the
+//! partition size: peak = a + b·C + d·C·P with a, b, d ≥ 0. A term is left out if its feature never
+//! varied in the runs. The fit is scaled up until no run exceeds it. It is then bounded by runs: at
+//! least the peak of any run with no more cores and images, and at most that of any run with no
+//! fewer.
 
 use foreglow_shared::PeakMemory;
 
 use crate::rival::nnls;
 
-/// Most memory that an executor is expected to hold, MiB; `None` where no run was watched.
+/// Returns the expected peak memory of an executor, MiB; `None` if no run recorded its peak.
 pub(crate) fn expected_peak_mib(peaks: &[PeakMemory], cores_per_executor: u32, partition_size: u32) -> Option<f64> {
     let first = peaks.first()?;
     let varies = |of: fn(&PeakMemory) -> u32| peaks.iter().any(|peak| of(peak) != of(first));
@@ -55,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_in_cores_and_images_is_found_and_followed() {
+    fn a_bilinear_peak_is_found_and_extrapolated() {
         let made = |c: u32, p: u32| 200 + 50 * c + 3 * c * p;
         let runs = [(1, 8), (2, 8), (1, 32), (2, 32)].map(|(c, p)| (c, p, made(c, p)));
         for (c, p) in [(1, 8), (2, 16), (4, 8), (8, 128)] {
@@ -64,17 +65,17 @@ mod tests {
     }
 
     #[test]
-    fn no_measured_peak_is_understated_and_larger_ones_bound_smaller_ones() {
+    fn no_measured_peak_is_underestimated_and_measured_peaks_are_bounds() {
         let runs = [(1, 8, 300), (2, 8, 380), (3, 8, 390), (4, 8, 520)];
         for (c, p, peak) in runs {
             assert_eq!(expected(&runs, c, p), f64::from(peak));
         }
-        // The least-squares line 230 + 67·C, raised by 520 ÷ 498 so that the last run is on it.
+        // The least-squares line 230 + 67·C, scaled by 520 ÷ 498 to reach the last run.
         assert!((expected(&runs, 8, 8) - 766.0 * 520.0 / 498.0).abs() < 1e-6, "{}", expected(&runs, 8, 8));
     }
 
     #[test]
-    fn what_never_varied_is_not_extrapolated() {
+    fn features_that_never_varied_are_not_extrapolated() {
         assert_eq!(expected(&[(2, 8, 400)], 1, 8), 400.0);
         assert_eq!(expected(&[(2, 8, 400)], 64, 512), 400.0);
         assert_eq!(expected(&[(2, 8, 400), (2, 16, 500)], 2, 32), 700.0);

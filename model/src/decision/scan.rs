@@ -1,8 +1,8 @@
-//! The few of very many configurations that can stand out.
+//! Reduces a very large grid of configurations to the few that can be outstanding.
 //!
-//! Every configuration of a grid is predicted and priced, and nothing is kept of one that another beats in time and
-//! money. What is left is then weighed like any short list. The sums are those of `Candidate`, in another order: where
-//! two configurations differ by rounding alone, either may be the one that is kept.
+//! Every configuration is predicted and priced, and those that another dominates in time and cost
+//! are dropped. The rest is then compared like a short list. The sums are those of `Candidate` in
+//! another order, so of two configurations that differ only by rounding either may be kept.
 
 use std::ops::Range;
 
@@ -14,26 +14,27 @@ use crate::Predictor;
 use crate::ensemble::{Margin, Region, Surface};
 use crate::regression::elementary::exponentials;
 
-/// Steps of time in which the cheapest seen so far is remembered; a configuration is compared with those of earlier steps.
+/// Number of time bins of the staircase that stores the least cost so far.
 const STEPS: usize = 1 << 14;
-/// Configurations of a row that are looked at together.
+/// Number of configurations of a row that are processed together.
 const BLOCK: usize = 64;
-/// One row in so many is looked at first: what these hold spares most of the others a place.
+/// Coarse pass: every 16th row first, so that the second pass can prune most of the rest.
 const FIRST_LOOK: usize = 16;
 
-/// What a grid comes down to.
+/// The outstanding configurations of a grid.
 pub(super) struct Scanned {
-    /// Configurations that no other beats in time and money, by time ascending.
+    /// The Pareto front of time and cost, by ascending time.
     pub(super) front: Vec<Point>,
-    /// The best that keeps all that is asked; `None` where none does.
+    /// The best configuration that meets all limits; `None` if there is none.
     pub(super) best: Option<(u32, u32)>,
-    /// Configurations that are weighed one by one: those on which a run did not complete, and those for which a machine has
-    /// too few processors, where no other takes as long and occupies less.
+    /// Configurations to evaluate individually: those with an incomplete run, and the
+    /// oversubscribed ones that no smaller one dominates.
     passed_over: Vec<(u32, u32)>,
 }
 
 impl Scanned {
-    /// The best, those that were passed over, and at most so many of the front with both of its ends, by E and C.
+    /// Returns the best, those to evaluate individually, and at most `most` points of the front
+    /// including both ends, sorted by E and C.
     pub(super) fn listed(&self, most: usize) -> Vec<(u32, u32)> {
         let last = self.front.len().saturating_sub(1);
         let places = self.front.len().min(most);
@@ -47,19 +48,19 @@ impl Scanned {
     }
 }
 
-/// A configuration with what it takes.
+/// A configuration with its time, seconds, and its cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Point {
     /// E and C.
     pub(super) configuration: (u32, u32),
     pub(super) secs: f64,
     pub(super) cost: f64,
-    /// Step of the stairs on which it stands.
+    /// Time bin, an index into [`Stairs::least`].
     step: usize,
 }
 
-/// Predicts, prices and reduces a grid of numbers of executors and of cores, both ascending. `None` where the predictor
-/// cannot predict a grid at once.
+/// Predicts, prices and reduces the grid of executors × cores, both ascending. `None` if the
+/// predictor cannot evaluate a grid at once.
 pub(super) fn scan(
     predictor: &Predictor,
     job: &Job,
@@ -69,7 +70,7 @@ pub(super) fn scan(
 ) -> Option<Scanned> {
     let surface = predictor.kept_surface(executors, cores)?;
     let bills = Bills::of(job, question, cores);
-    // A run that did not complete says more of its configuration than any prediction.
+    // An incomplete run overrides the prediction of its configuration.
     let mut stopped: Vec<(u32, u32)> =
         job.incomplete.iter().map(|run| (run.executors, run.cores_per_executor)).collect();
     stopped.retain(|(e, c)| executors.binary_search(e).is_ok() && cores.binary_search(c).is_ok());
@@ -90,12 +91,12 @@ pub(super) fn scan(
     Some(Scanned { front, best, passed_over })
 }
 
-/// The configurations for which a machine has too few processors, but for those that another one beats: each takes as long as
-/// a smaller one, of whose like the smallest occupies the least.
+/// Returns the oversubscribed configurations without those that a smaller one dominates: it takes
+/// as long and costs no more.
 fn oversubscribed(predictor: &Predictor, executors: &[u32], cores: &[u32], stopped: &[(u32, u32)]) -> Vec<(u32, u32)> {
     let alone: Vec<usize> = executors.iter().map(|count| predictor.predicted_alone(*count, cores)).collect();
     let alone = &alone;
-    // Beyond the measured range nothing but the price changes.
+    // Beyond the measured range the time stays the same and only the cost changes.
     let range = &predictor.range;
     let is_like = |most: u32, count: u32, smaller: u32| count.min(most) == smaller.min(most);
     let row = |row: usize| {
@@ -117,7 +118,7 @@ fn oversubscribed(predictor: &Predictor, executors: &[u32], cores: &[u32], stopp
     (0..executors.len()).flat_map(row).filter(|configuration| !is_beaten(*configuration)).collect()
 }
 
-/// What is known half-way through a grid.
+/// State of a scan.
 struct Scan<'a> {
     question: &'a Question,
     bills: Bills,
@@ -127,35 +128,35 @@ struct Scan<'a> {
     best: Best<'a>,
 }
 
-/// What one executor costs, by its number of cores. One that goes over its memory costs more than anything.
+/// Price of one executor by column; infinite if the executor would run out of memory.
 struct Bills {
     starts: Vec<f64>,
     seconds: Vec<f64>,
-    /// Logarithms of the seconds; infinite where the executor goes over its memory.
+    /// Logarithms of `seconds`; infinite if the executor would run out of memory.
     log_seconds: Vec<f64>,
     startup_secs: f64,
     minimum_secs: f64,
 }
 
-/// The cheapest configuration of every time, as far as they have been seen.
+/// The least cost by time: a staircase with bins of equal width in ln t.
 struct Stairs {
-    /// ln t of the first step, and steps for each unit of it.
+    /// ln t of the first bin, and the number of bins per unit of ln t.
     first: f64,
     steps: f64,
-    /// The least money of all earlier steps.
+    /// The least cost of all earlier bins.
     least: Vec<f64>,
     kept: Vec<Point>,
 }
 
-/// The best configurations that keep all that is asked: by money, or by time where only a budget is asked.
+/// The best configurations that meet all limits, by cost, or by time if only a budget is set.
 struct Best<'a> {
-    /// Each takes longer than those after it and is better than they are.
+    /// Non-dominated configurations close to the best: goal ascending, time descending.
     near: Vec<Goal>,
     passed_over: &'a [(u32, u32)],
 }
 
 struct Goal {
-    /// What is to be least.
+    /// The cost or time to minimise.
     goal: f64,
     secs: f64,
     configuration: (u32, u32),
@@ -169,7 +170,7 @@ struct Part<'a> {
     goals: &'a mut [f64],
 }
 
-/// Room for what is known of one row of a region.
+/// Buffers for one row of a region.
 struct Row {
     logs: Vec<f64>,
     secs: Vec<f64>,
@@ -178,12 +179,12 @@ struct Row {
 }
 
 impl Scan<'_> {
-    /// Looks at one row in `step` of a region.
+    /// Scans every `step`-th row of a region.
     fn region(&mut self, region: &Region, step: usize) {
         let columns = region.columns.clone();
         let mut row = Row::of(columns.len());
         let probability = self.question.probability;
-        // The predicted time is the median: it answers for probabilities up to 1/2 without a spread.
+        // The predicted time is the median, so probabilities up to 1/2 need no margin.
         let margin = (probability > 0.5).then(|| region.margin(probability));
         for (index, place) in region.rows.clone().enumerate().step_by(step) {
             let executors = self.executors[place];
@@ -202,7 +203,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether a block may hold a configuration of the front or the best one: an executor costs no less than its seconds.
+    /// Whether a block may hold a point of the front or the best configuration. The bound ignores
+    /// fixed charges: an executor costs at least its seconds.
     fn can_stand_out(&self, executors: u32, places: Range<usize>, logs: &[f64]) -> bool {
         let fastest = least(logs);
         let cost = f64::from(executors) * libm::exp(least_sum(logs, &self.bills.log_seconds[places]));
@@ -210,7 +212,7 @@ impl Scan<'_> {
         cost < self.stairs.least[self.stairs.step(fastest)] || goal <= self.best.bound()
     }
 
-    /// Prices a block of a row, and keeps what stands out of it.
+    /// Prices a block of a row and keeps its outstanding configurations.
     fn block(
         &mut self,
         region: &Region,
@@ -240,8 +242,8 @@ impl Scan<'_> {
         self.question.deadline_secs.is_some() || self.question.budget.is_some()
     }
 
-    /// What is to be least of each configuration of a row; infinite where it does not keep all that is asked. The
-    /// logarithms are those of the times that are to be within the limits.
+    /// Computes the goals of a block; infinite where a limit is missed. `logs` are ln of the times
+    /// that must meet the limits, margin included.
     fn goals(&self, executors: u32, columns: Range<usize>, part: &mut Part) {
         let Part { secs, costs, goals, logs } = part;
         let (deadline, budget) = (self.question.deadline_secs, self.question.budget);
@@ -295,7 +297,7 @@ impl Bills {
         Self { starts, seconds, log_seconds, startup_secs, minimum_secs }
     }
 
-    /// Money for each time of a row.
+    /// Computes the cost of each time of a row.
     fn price(&self, executors: u32, columns: Range<usize>, secs: &[f64], costs: &mut [f64]) {
         let executors = f64::from(executors);
         let (starts, seconds) = (&self.starts[columns.clone()], &self.seconds[columns]);
@@ -308,7 +310,8 @@ impl Bills {
 }
 
 impl Stairs {
-    /// Stairs over the times of the first and the last row of every region, of as much of them as belongs to it.
+    /// Creates a staircase over the range of times in the first and last non-empty row of every
+    /// region.
     fn of(surface: &Surface) -> Self {
         let (mut first, mut last) = (f64::INFINITY, f64::NEG_INFINITY);
         for region in &surface.regions {
@@ -327,13 +330,13 @@ impl Stairs {
         Self { first, steps: steps.min(f64::MAX), least: vec![f64::INFINITY; STEPS], kept: Vec::new() }
     }
 
-    /// Keeps those that nothing of an earlier step beats.
+    /// Keeps the points of a block that nothing in an earlier bin dominates.
     fn keep(&mut self, executors: u32, cores: &[u32], part: &Part) {
         for (j, cores) in cores.iter().enumerate() {
             let (step, cost) = (self.step(part.logs[j]), part.costs[j]);
             if cost < self.least[step] {
                 self.kept.push(Point { configuration: (executors, *cores), secs: part.secs[j], cost, step });
-                // Later steps know it from now on.
+                // Updates the later bins.
                 self.least[step + 1..].iter_mut().take_while(|least| **least > cost).for_each(|least| *least = cost);
             }
         }
@@ -345,7 +348,7 @@ impl Stairs {
 }
 
 impl Best<'_> {
-    /// Nothing above it is as good as the best.
+    /// Returns the largest goal that counts as equal to the best.
     fn bound(&self) -> f64 {
         self.near.first().map_or(f64::MAX, |best| best.goal * (1.0 + SAME_MONEY))
     }
@@ -363,28 +366,28 @@ impl Best<'_> {
         }
     }
 
-    /// Of those that are as good as the best, the fastest.
+    /// Returns the fastest configuration whose goal counts as equal to the best.
     fn configuration(&self) -> Option<(u32, u32)> {
         let as_good = self.near.partition_point(|other| other.goal <= self.bound());
         Some(self.near.get(as_good.checked_sub(1)?)?.configuration)
     }
 }
 
-/// Makes the goal infinite of everything that lies above a limit.
+/// Sets the goal to infinity wherever the value exceeds the limit.
 fn forbid_above(limit: f64, values: &[f64], goals: &mut [f64]) {
     for (goal, value) in goals.iter_mut().zip(values) {
         *goal = if *value <= limit { *goal } else { f64::INFINITY };
     }
 }
 
-/// The least sum of numbers at the same place, as [`least`].
+/// Returns the least element-wise sum of two slices of at most `BLOCK` numbers.
 fn least_sum(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [f64::INFINITY; BLOCK];
     sums.iter_mut().zip(a).zip(b).for_each(|((sum, a), b)| *sum = a + b);
     least(&sums)
 }
 
-/// The least of numbers, in lanes so that the compiler may use vector instructions.
+/// Returns the minimum; uses lanes so that the compiler can vectorise it.
 fn least(values: &[f64]) -> f64 {
     let lesser = |a: f64, b: f64| if a < b { a } else { b };
     let (chunks, rest) = values.as_chunks::<8>();

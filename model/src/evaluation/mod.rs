@@ -1,7 +1,7 @@
-//! How accurate predictors are on runs that they did not learn from.
+//! Evaluates predictors on held-out runs.
 //!
-//! Runs that are equal in every feature are repeats of one setting: they are fitted by their median, and never stand on
-//! both sides of a split. A run whose time is only a lower bound is never tested.
+//! Runs with equal features are repeats of one setting. They are fitted by their median and never
+//! divided between the two sides of a split. Runs whose time is a lower bound are never tested.
 
 mod samples;
 mod score;
@@ -16,26 +16,26 @@ pub use crate::evaluation::split::{Split, draw};
 use crate::rival::{Rival, RivalError, Roles};
 use crate::{Dataset, Features};
 
-/// What a setting that was run several times is tested against.
+/// Measured value of a setting that was run several times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Repeats {
-    /// The median of its runs.
+    /// The median of its runs is one test value.
     #[default]
     Median,
-    /// Each of its runs.
+    /// Each run is a test value.
     Each,
 }
 
-/// One split of a table: runs to learn from, and other runs to predict.
+/// One split of a table: training and test runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
     fit: Dataset,
-    /// Completed runs; `None` where there is none.
+    /// Completed test runs; `None` if there are none.
     test: Option<Dataset>,
 }
 
 impl Trial {
-    /// Learns from the medians of some runs and predicts others.
+    /// Creates a trial that trains on the medians of `fit` and tests on `test`.
     pub fn new(fit: &Dataset, test: &Dataset, repeats: Repeats) -> Self {
         let test = match repeats {
             Repeats::Median => Settings::of(test).medians().completed(),
@@ -44,20 +44,20 @@ impl Trial {
         Self { fit: Settings::of(fit).medians().clone(), test }
     }
 
-    /// The runs to learn from, one a setting.
+    /// Returns the training data, one row per setting.
     pub fn fit(&self) -> &Dataset {
         &self.fit
     }
 
-    /// Runs to predict.
+    /// Returns the number of test values.
     pub fn tested(&self) -> usize {
         self.test.as_ref().map_or(0, |test| test.secs().len())
     }
 
-    /// What a predictor answers for the runs to predict, beside what was measured.
+    /// Returns a predictor's answers for the test runs with the measured times.
     ///
     /// # Errors
-    /// What `answer` returns.
+    /// The errors of `answer`.
     pub fn outcomes<E>(
         &self,
         answer: impl FnOnce(&Dataset, &Features) -> Result<Vec<Answer>, E>,
@@ -71,10 +71,11 @@ impl Trial {
             .collect())
     }
 
-    /// What a rival answers. It learns from the completed runs alone: a lower bound is no time to it.
+    /// Returns a rival's answers. It is trained on completed runs only, because rivals do not
+    /// support lower bounds.
     ///
     /// # Errors
-    /// The rival cannot work with this table.
+    /// [`RivalError`]: the rival does not support this table.
     pub fn rival(&self, rival: &dyn Rival, roles: &Roles) -> Result<Vec<Outcome>, RivalError> {
         self.outcomes(|fit, asked| {
             let completed = fit.completed().ok_or(RivalError::NoRun)?;

@@ -1,4 +1,4 @@
-//! The runs of one job as a table.
+//! The trial on which the published scenarios are compared with rivals.
 
 use foreglow_shared::Observation;
 
@@ -6,11 +6,12 @@ use crate::evaluation::{Repeats, Trial};
 use crate::rival::{Roles, Term};
 use crate::{Column, Dataset, DatasetError, Features};
 
-/// What the scenarios are asked: runs on a part of the images (SR < 1) to learn from, whole jobs (SR = 1) to predict, and
-/// what each column means: the machines are the task threads E·C, and the data, as the number of steps, is SR.
+/// Returns the scenarios' trial, trained on runs with SR < 1 and tested on whole jobs (SR = 1), and
+/// the roles of its columns for rivals: the number of machines is E·C, data size and number of
+/// iterations are SR.
 ///
 /// # Errors
-/// There is no run on a part of the images, or none on all of them, or a time is none.
+/// [`DatasetError`]: there are no runs with SR < 1 or none with SR = 1, or a time is invalid.
 pub fn sample_trial(runs: &[Observation]) -> Result<(Trial, Roles), DatasetError> {
     let (samples, whole): (Vec<&Observation>, Vec<&Observation>) = runs.iter().partition(|run| run.sampling_rate < 1.0);
     let trial = Trial::new(&dataset(&samples)?, &dataset(&whole)?, Repeats::Median);

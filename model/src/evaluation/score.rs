@@ -1,63 +1,63 @@
-//! Errors of predictions, summed up.
+//! Summary statistics of prediction errors.
 
 use serde::Serialize;
 
-/// What a predictor says about one run.
+/// A prediction for one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Answer {
-    /// Seconds; `None` where it cannot say.
+    /// Predicted time, seconds; `None` if unknown.
     pub secs: Option<f64>,
-    /// Lower and upper end of its interval, seconds.
+    /// Lower and upper end of the interval, seconds.
     pub interval: Option<(f64, f64)>,
-    /// Whether a number of the question lies beyond the range of the fitted runs.
+    /// Whether a numeric feature is outside the range of the training runs (extrapolation).
     pub is_beyond: bool,
 }
 
-/// An answer beside what was measured.
+/// A prediction with the measured value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// Seconds, above 0.
+    /// Measured time, seconds, above 0.
     pub measured_secs: f64,
-    /// What the predictor said without having seen it.
+    /// Prediction made without this run.
     pub answer: Answer,
 }
 
-/// How well a predictor did.
+/// Accuracy of a predictor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Score {
-    /// Mean of |t − t̂|/t over the tested runs, percent.
+    /// Mean of |t − t̂|/t over the predicted runs, percent.
     pub mape_percent: Option<f64>,
     /// Median of |t − t̂|/t, percent.
     pub median_ape_percent: Option<f64>,
-    /// Share of the tested runs with an interval that lie inside it, percent; `None` without intervals.
+    /// Share of the measured times inside their interval, percent; `None` without intervals.
     pub coverage_percent: Option<f64>,
-    /// The same as counts, by how the tested run lies to the fitted ones; `None` without intervals.
+    /// Coverage as counts, separately for extrapolations; `None` without intervals.
     pub coverage: Option<Coverage>,
-    /// Runs with a prediction.
+    /// Number of predicted runs.
     pub tested: usize,
-    /// Runs that the predictor could not say anything about, which are in none of the figures.
+    /// Number of runs without a prediction, which no other figure includes.
     pub unknown: usize,
 }
 
-/// How often an interval held what was measured.
+/// Counts of intervals that contain the measured time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Coverage {
-    /// Of runs within the ranges that were fitted.
+    /// Runs within the ranges of the training runs.
     pub within: Held,
-    /// Of runs beyond one of them.
+    /// Extrapolated runs.
     pub beyond: Held,
 }
 
-/// Tested runs with an interval.
+/// A number of intervals, and how many of them contain the measured time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Held {
-    /// Those that lie inside it.
+    /// Intervals that contain the measured time.
     pub held: usize,
-    /// All.
+    /// All intervals.
     pub tested: usize,
 }
 
-/// Sums up outcomes; their order changes no digit.
+/// Computes the score; the order of the outcomes does not change a digit.
 pub fn score(outcomes: &[Outcome]) -> Score {
     let error = |outcome: &Outcome| {
         let secs = outcome.answer.secs.filter(|secs| secs.is_finite())?;
@@ -85,14 +85,15 @@ pub fn score(outcomes: &[Outcome]) -> Score {
 }
 
 impl Coverage {
-    /// Within and beyond.
+    /// Returns the sum of both counts.
     pub fn all(&self) -> Held {
         Held { held: self.within.held + self.beyond.held, tested: self.within.tested + self.beyond.tested }
     }
 }
 
 impl Held {
-    /// Share of the tested runs, percent; `None` of none.
+    /// Returns the share of intervals that contain the measured time, percent; `None` if there are
+    /// no intervals.
     pub fn percent(&self) -> Option<f64> {
         (self.tested > 0).then(|| 100.0 * self.held as f64 / self.tested as f64)
     }

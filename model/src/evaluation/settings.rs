@@ -1,4 +1,4 @@
-//! Runs of one setting, taken together.
+//! Groups of repeated runs.
 
 use std::cmp::Ordering;
 
@@ -7,20 +7,20 @@ use foreglow_shared::sort_by;
 use crate::evaluation::{Repeats, Split, Trial};
 use crate::{Column, Dataset, Features, Values};
 
-/// The settings of a table, in an order that does not depend on the order of its rows.
+/// The distinct settings of a table, in an order independent of the order of its rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings<'a> {
     medians: Dataset,
     runs: &'a Dataset,
-    /// Rows of the runs, those of one setting side by side.
+    /// Row indices, grouped by setting.
     rows: Vec<usize>,
-    /// Where each setting's rows begin, and where the last one's end.
+    /// Start of each setting in `rows`, and the total number of rows.
     starts: Vec<usize>,
 }
 
 impl<'a> Settings<'a> {
-    /// Takes the runs together that are equal in every feature: their time is the median, and it is a lower bound
-    /// where at least half of them are.
+    /// Groups runs with equal features. The time of a setting is the median, and a lower bound if
+    /// at least half of its runs are lower bounds.
     pub fn of(runs: &'a Dataset) -> Self {
         let order = Order::of(runs.features());
         let mut rows: Vec<usize> = (0..runs.secs().len()).collect();
@@ -42,28 +42,28 @@ impl<'a> Settings<'a> {
         Self { medians, runs, rows, starts }
     }
 
-    /// One row a setting.
+    /// Returns a table with one row per setting.
     pub fn medians(&self) -> &Dataset {
         &self.medians
     }
 
-    /// How many there are.
+    /// Returns the number of settings.
     pub fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Never: a table has a row.
+    /// Always false: a table has at least one row.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The runs of some settings.
+    /// Returns all runs of the settings with these indices.
     pub fn runs(&self, settings: &[usize]) -> Dataset {
         let of = |setting: &usize| self.rows[self.starts[*setting]..self.starts[setting + 1]].iter().copied();
         self.runs.select(&settings.iter().flat_map(of).collect::<Vec<usize>>())
     }
 
-    /// One split of the settings. Both sides have one or more.
+    /// Creates the trial of a split, which must have settings on both sides.
     pub fn trial(&self, split: &Split, repeats: Repeats) -> Trial {
         let test = match repeats {
             Repeats::Median => self.medians.select(&split.test),
@@ -73,17 +73,17 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// The median of some times in ascending order.
+/// Returns the median of times in ascending order.
 fn middle(rows: &[usize], secs: &[f64]) -> f64 {
     let (low, high) = (secs[rows[(rows.len() - 1) / 2]], secs[rows[rows.len() / 2]]);
-    // Halved before they are added: the sum of two times may be infinite.
+    // Halves before adding, because the sum may overflow.
     if low == high { low } else { low / 2.0 + high / 2.0 }
 }
 
-/// Compares rows by their features: numbers by size, names by their letters, whatever their codes.
+/// Compares rows by their features: numbers by value, categories by name instead of code.
 struct Order<'a> {
     columns: &'a [Column],
-    /// For each column of names, the place of each code among the sorted names.
+    /// For each categorical column, the rank of each code among the sorted names.
     ranks: Vec<Vec<usize>>,
 }
 
@@ -98,7 +98,7 @@ impl<'a> Order<'a> {
 
     fn compare(&self, a: usize, b: usize) -> Ordering {
         let column = |(column, ranks): (&Column, &Vec<usize>)| match &column.values {
-            // Zero has two signs and is one number.
+            // Adding 0.0 turns −0.0 into 0.0.
             Values::Numeric { values, .. } => (values[a] + 0.0).total_cmp(&(values[b] + 0.0)),
             Values::Category { codes, .. } => ranks[codes[a] as usize].cmp(&ranks[codes[b] as usize]),
         };

@@ -1,4 +1,4 @@
-//! Which settings are fitted and which are tested.
+//! Splits of settings into training and test sets.
 
 use std::collections::BTreeMap;
 
@@ -8,23 +8,23 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use crate::Features;
 use crate::rival::contexts;
 
-/// One split: settings to learn from and settings to predict, both by their index, ascending.
+/// One split: indices of training and test settings, ascending.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
-    /// Settings to learn from.
+    /// Training settings.
     pub fit: Vec<usize>,
-    /// Settings to predict.
+    /// Test settings.
     pub test: Vec<usize>,
 }
 
 impl Split {
-    /// Each of the settings left out in turn. None where there are fewer than two.
+    /// Returns the leave-one-out splits; empty for fewer than two settings.
     pub fn leave_one_out(settings: usize) -> Vec<Self> {
         Self::folds(settings, settings, 0)
     }
 
-    /// So many folds of almost one size, drawn by `seed`; each is predicted from the others. Of fewer settings than
-    /// folds each is a fold. None where there are fewer than two settings or folds.
+    /// Returns a cross-validation with `folds` folds of almost equal size, drawn by `seed`; at most
+    /// one fold per setting. Empty for fewer than two settings or folds.
     pub fn folds(settings: usize, folds: usize, seed: u64) -> Vec<Self> {
         let folds = folds.min(settings);
         if folds < 2 {
@@ -38,7 +38,8 @@ impl Split {
         (0..folds).map(|tested| Self::by(settings, |setting| fold[setting] == tested)).collect()
     }
 
-    /// Random splits that each test so many of the settings, drawn by `seed`. None where nothing would be fitted or tested.
+    /// Returns random splits with `tested` test settings each, drawn by `seed`. Empty if nothing
+    /// would be trained or tested.
     pub fn random(settings: usize, tested: usize, splits: usize, seed: u64) -> Vec<Self> {
         if tested == 0 || tested >= settings {
             return Vec::new();
@@ -51,7 +52,7 @@ impl Split {
         (0..splits as u64).map(split).collect()
     }
 
-    /// Each combination of values of some columns left out in turn. None where there is only one.
+    /// Leaves out each combination of values of `columns` in turn; empty if there is only one.
     pub fn leave_out(features: &Features, columns: &[&str]) -> Vec<Self> {
         let others = features.columns().iter().map(|column| column.name.as_str());
         let others: Vec<&str> = others.filter(|name| !columns.contains(name)).collect();
@@ -70,21 +71,24 @@ impl Split {
     }
 }
 
-/// So many of 0..`of`, or all where there are fewer, in the order in which `seed` draws them.
+/// Returns `count` distinct numbers below `of`, or all if there are fewer, in an order drawn by
+/// `seed`.
 pub fn draw(of: usize, count: usize, seed: u64) -> Vec<usize> {
     let mut drawn = shuffled(of, seed, 0);
     drawn.truncate(count);
     drawn
 }
 
-/// Fisher and Yates' shuffle of 0..`of` (Knuth, "The Art of Computer Programming", vol. 2, algorithm P).
+/// Returns a random permutation of 0..`of` by the Fisher–Yates shuffle (Knuth, "The Art of Computer
+/// Programming", vol. 2, algorithm P).
 fn shuffled(of: usize, seed: u64, stream: u64) -> Vec<usize> {
     let mut draws = ChaCha8Rng::seed_from_u64(seed);
     draws.set_stream(stream);
     let mut order: Vec<usize> = (0..of).collect();
     for last in (1..of).rev() {
-        // The high half of a product (Lemire, "Fast random integer generation in an interval", ACM Trans. Model. Comput.
-        // Simul. 29(1), 2019, without the rejection, whose bias is 2⁻⁶⁴ for each setting).
+        // Takes the high half of a product (Lemire, "Fast random integer generation in an
+        // interval", ACM Trans. Model. Comput. Simul. 29(1), 2019, without the rejection, whose
+        // bias is 2⁻⁶⁴ per setting).
         let other = ((u128::from(draws.next_u64()) * (last as u128 + 1)) >> 64) as usize;
         order.swap(last, other);
     }

@@ -1,10 +1,11 @@
-//! Symmetric positive systems of a few unknowns.
+//! Cholesky factorisation of small symmetric systems.
 
-/// A pivot below this share of its diagonal is rounding: the column depends on those before it.
+/// Relative size of a pivot below which its column counts as linearly dependent on earlier ones.
 const DEPENDENT: f64 = 1e-13;
 
-/// A = LLᵀ of a symmetric, positive semi-definite matrix (Golub and Van Loan, "Matrix Computations", 4th ed., §4.2.5).
-/// A column that depends on those before it is left out: its unknown is 0.
+/// Factor L with A = LLᵀ of a symmetric, positive semi-definite matrix (Golub and Van Loan, "Matrix
+/// Computations", 4th ed., §4.2.5). Columns that depend on earlier ones are dropped: their unknowns
+/// are 0.
 pub(crate) struct Cholesky {
     lower: Vec<Vec<f64>>,
     dropped: Vec<bool>,
@@ -30,12 +31,12 @@ impl Cholesky {
         Self { lower, dropped }
     }
 
-    /// Whether no column was left out.
+    /// Whether no column was dropped.
     pub(crate) fn is_regular(&self) -> bool {
         !self.dropped.contains(&true)
     }
 
-    /// L⁻¹b.
+    /// Returns L⁻¹b.
     pub(crate) fn forward(&self, rhs: &[f64]) -> Vec<f64> {
         let mut solved = vec![0.0; rhs.len()];
         for j in (0..rhs.len()).filter(|j| !self.dropped[*j]) {
@@ -45,7 +46,7 @@ impl Cholesky {
         solved
     }
 
-    /// A⁻¹b.
+    /// Returns A⁻¹b.
     pub(crate) fn solve(&self, rhs: &[f64]) -> Vec<f64> {
         let mut solved = self.forward(rhs);
         for j in (0..rhs.len()).rev() {

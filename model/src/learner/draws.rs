@@ -1,15 +1,17 @@
-//! Random numbers as scikit-learn draws them: what a seed gives here, the same `random_state` gives there.
+//! Random numbers identical to scikit-learn's for the same `random_state`.
 
 use rand_mt::Mt;
 
-/// The largest number that scikit-learn seeds a tree with, and one more.
+/// Exclusive upper bound of scikit-learn's tree seeds.
 const TREE_SEEDS: u32 = i32::MAX as u32;
 
-/// NumPy's `RandomState` (Matsumoto and Nishimura, "Mersenne Twister", ACM Trans. Model. Comput. Simul. 8(1), 1998).
+/// NumPy's `RandomState` (Matsumoto and Nishimura, "Mersenne Twister", ACM Trans. Model. Comput.
+/// Simul. 8(1), 1998).
 #[derive(Clone)]
 pub(crate) struct Draws(Mt);
 
-/// The draws of the features that the splits of a tree look at (Marsaglia, "Xorshift RNGs", J. Stat. Softw. 8(14), 2003).
+/// Generator for the features considered at the splits of a tree (Marsaglia, "Xorshift RNGs", J.
+/// Stat. Softw. 8(14), 2003).
 #[derive(Clone, Copy)]
 pub(crate) struct SplitDraws(u32);
 
@@ -18,14 +20,14 @@ impl Draws {
         Self(Mt::new(seed))
     }
 
-    /// From 0 up to 1, in steps of 2⁻⁵³.
+    /// Draws a number in [0, 1), in steps of 2⁻⁵³.
     #[cfg(feature = "perceptron")]
     pub(crate) fn unit(&mut self) -> f64 {
         let (high, low) = (self.0.next_u32() >> 5, self.0.next_u32() >> 6);
         (f64::from(high) * f64::from(1 << 26) + f64::from(low)) / (1u64 << 53) as f64
     }
 
-    /// A whole number below `end`, which is 1 or more: as many bits as that needs, drawn until they are below it.
+    /// Draws an integer below `end`, which must be at least 1, by masked rejection sampling.
     pub(crate) fn below(&mut self, end: u32) -> u32 {
         let mask = u32::MAX.checked_shr((end - 1).leading_zeros()).unwrap_or(0);
         loop {
@@ -36,20 +38,20 @@ impl Draws {
         }
     }
 
-    /// The seed of a tree of a forest.
+    /// Draws the seed of a tree.
     pub(crate) fn tree_seed(&mut self) -> u32 {
         self.below(TREE_SEEDS)
     }
 
-    /// What the splits of a tree draw from.
+    /// Creates the generator for the splits of a tree.
     pub(crate) fn splits(&mut self) -> SplitDraws {
-        // A state of 0 would stay 0.
+        // The xorshift state 0 would stay 0.
         SplitDraws(self.below(TREE_SEEDS).max(1))
     }
 }
 
 impl SplitDraws {
-    /// A whole number from `start` up to `end`, of which the second is larger.
+    /// Draws an integer in `start..end`, which must not be empty.
     pub(crate) fn between(&mut self, start: usize, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 17;
@@ -63,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_numpys() {
+    fn draws_equal_numpys() {
         // np.random.RandomState(7): randint(24, size=6), then randint(2**31 - 1).
         let mut draws = Draws::new(7);
         assert_eq!([(); 6].map(|()| draws.below(24)), [15, 4, 22, 3, 19, 23]);
@@ -73,7 +75,7 @@ mod tests {
 
     #[cfg(feature = "perceptron")]
     #[test]
-    fn shares_of_one_are_numpys() {
+    fn uniform_draws_equal_numpys() {
         // np.random.RandomState(0).random_sample(3)
         let mut draws = Draws::new(0);
         assert_eq!([(); 3].map(|()| draws.unit()), [0.5488135039273248, 0.7151893663724195, 0.6027633760716439]);

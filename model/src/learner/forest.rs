@@ -6,15 +6,15 @@ use crate::Technique;
 use crate::learner::tree::{Ground, Tree};
 use crate::learner::{Cancelled, Candidate, Draws, Fold, Learner, MaxFeatures, Model, Table, Work};
 
-/// The published grid (the paper, Table 11).
+/// Hyper-parameters of the published grid (the paper, Table 11).
 const TREES: [u32; 3] = [50, 100, 150];
 const MAX_FEATURES: [MaxFeatures; 3] = [MaxFeatures::All, MaxFeatures::Sqrt, MaxFeatures::Log2];
 const MAX_DEPTHS: [u32; 3] = [50, 100, 150];
-/// Rows at most.
+/// Limit on the number of rows.
 const MAX_ROWS: usize = 4096;
 
-/// The mean of trees that are each grown on a bootstrap sample of the rows (Breiman, "Random forests", Machine Learning
-/// 45(1), 2001).
+/// Mean of trees that are grown on bootstrap samples of the rows (Breiman, "Random forests",
+/// Machine Learning 45(1), 2001).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Forest {
     trees: Vec<Tree>,
@@ -22,19 +22,20 @@ pub(crate) struct Forest {
 
 /// The 27 forests of the grid.
 ///
-/// They are few in fact: the first 50 trees of a forest of 150 are the forest of 50, features per split are told apart
-/// only where there are two features or more, and a limit that no branch reached is as good as a larger one.
+/// Only few of them need to be grown: the first 50 trees of a forest of 150 are the forest of 50,
+/// settings that give the same number of features per split are equal, and so are depth limits that
+/// no branch reached.
 pub(crate) struct Forests {
     pub(crate) seed: u32,
 }
 
-/// What the forests of one shape share.
+/// Forests of one shape, for all numbers of trees.
 struct Grown {
     features_per_split: usize,
     max_depth: u32,
-    /// Whether a larger limit of the depth would have given other trees.
+    /// Whether a larger depth limit would have given other trees.
     cut: bool,
-    /// Predictions for each row without its fold, one list for each number of trees.
+    /// For each number of trees, the prediction of each row by a forest without its fold.
     held_out: Vec<Vec<f64>>,
     forest: Forest,
 }
@@ -99,12 +100,12 @@ impl Grown {
 }
 
 impl Forest {
-    /// So many trees on all rows of a table, as deep as they grow, each split of all features.
+    /// Grows a forest on all rows, without a depth limit and with all features at each split.
     pub(crate) fn of(table: &Table, trees: u32, seed: u32) -> Self {
         grow(table, None, (trees, table.features[0].len(), u32::MAX), seed)
     }
 
-    /// The mean of the trees' values at `features`.
+    /// Returns the mean prediction of the trees at `features`.
     pub(crate) fn at(&self, features: &[f64]) -> f64 {
         self.trees.iter().map(|tree| tree.at(features)).sum::<f64>() / self.trees.len() as f64
     }
@@ -115,7 +116,7 @@ impl Forest {
 }
 
 impl MaxFeatures {
-    /// Features per split of so many.
+    /// Returns the number of features per split.
     fn of(self, features: usize) -> usize {
         match self {
             Self::All => features,
@@ -126,8 +127,9 @@ impl MaxFeatures {
     }
 }
 
-/// A forest of so many trees, features per split and splits from root to leaf, on all rows but those of a fold. Every
-/// forest draws from the same numbers, which are those of scikit-learn under the `random_state` `seed`.
+/// Grows a forest of the given number of trees, features per split and depth limit on all rows
+/// outside a fold. All forests use the same random numbers, those of scikit-learn with
+/// `random_state` = `seed`.
 fn grow(
     table: &Table,
     left_out: Option<Fold>,
@@ -144,7 +146,7 @@ fn grow(
     let mut seeds = Draws::new(seed);
     let tree = |_| {
         let start = Draws::new(seeds.tree_seed());
-        // The rows and the splits start from the same numbers there.
+        // scikit-learn starts the bootstrap and the splits of a tree from the same seed.
         let (mut rows, mut splits) = (start.clone(), start);
         let mut weights = vec![0.0; table.rows()];
         for _ in &kept {

@@ -1,19 +1,19 @@
-//! Lasso: least squares with the L1 penalty.
+//! Lasso: least squares with an L1 penalty.
 
 use crate::Technique;
 use crate::learner::cholesky::Cholesky;
 use crate::learner::table::{Fold, Linear, Moments, Table};
 use crate::learner::{ALPHAS, Cancelled, Candidate, Learner, Model, Work};
 
-/// A sweep that moves no weight by more than this share has converged.
+/// Convergence: no weight moved by more than this share of the largest one.
 const CONVERGED: f64 = 1e-16;
-/// Room for rounding in the optimality conditions, as a share of the terms.
+/// Tolerance of the optimality conditions, as a share of their terms.
 const ROUNDING: f64 = 1e-14;
-/// Sweeps at most; only columns that depend on each other to the last digits come near.
+/// Limit on sweeps; only almost collinear columns come near it.
 const MAX_SWEEPS: u32 = 1 << 14;
 
-/// ‖y − Xw − b‖² / 2n + α‖w‖₁ (Tibshirani, "Regression shrinkage and selection via the lasso", J. R. Stat. Soc. B 58(1),
-/// 1996), b without penalty.
+/// Minimises ‖y − Xw − b‖² / 2n + α‖w‖₁ without a penalty on b (Tibshirani, "Regression shrinkage
+/// and selection via the lasso", J. R. Stat. Soc. B 58(1), 1996).
 pub(crate) struct Lasso;
 
 impl Learner for Lasso {
@@ -21,7 +21,7 @@ impl Learner for Lasso {
         1
     }
 
-    /// By refits, each along the whole path of penalties.
+    /// Refits for every fold along the whole path of penalties.
     fn candidates(&self, table: &Table, work: &mut Work<'_>) -> Result<Vec<Candidate>, Cancelled> {
         let mut held_out = vec![vec![0.0; table.rows()]; ALPHAS.len()];
         for fold in Fold::all(table.rows()) {
@@ -50,9 +50,9 @@ pub(crate) fn fit(table: &Table, alpha: f64) -> Linear {
     moments.line(weights)
 }
 
-/// Weights for each penalty from `ALPHAS[from]` on, each search begun at the solution for the next stronger penalty.
-/// Where features depend on each other, so that many weights fit equally well, this also follows the path to the ones
-/// of the least L1 norm.
+/// Returns the weights for each penalty from `ALPHAS[from]` on, each search starting from the
+/// solution for the next stronger penalty. If features are collinear, so that many weights fit
+/// equally well, this leads to those of the least L1 norm.
 fn path(moments: &Moments, from: usize) -> Vec<Vec<f64>> {
     let mut weights = vec![0.0; moments.moment.len()];
     let mut path: Vec<Vec<f64>> = Vec::new();
@@ -64,10 +64,10 @@ fn path(moments: &Moments, from: usize) -> Vec<Vec<f64>> {
     path
 }
 
-/// Coordinate descent on ½wᵀGw − cᵀw + nα‖w‖₁ (Friedman, Hastie and Tibshirani, "Regularization paths for generalized
-/// linear models via coordinate descent", J. Stat. Softw. 33(1), 2010, §2.2), where G and c are the moments. A sweep
-/// finds which weights are not zero; a leap then takes these to where the sweeps would lead, which they reach only after
-/// very many where columns nearly agree.
+/// Minimises ½wᵀGw − cᵀw + nα‖w‖₁ by coordinate descent, where G and c are the moments (Friedman,
+/// Hastie and Tibshirani, "Regularization paths for generalized linear models via coordinate
+/// descent", J. Stat. Softw. 33(1), 2010, §2.2). Each sweep is followed by a step to the minimum
+/// for the current signs, because sweeps alone converge slowly on almost collinear columns.
 fn solve(moments: &Moments, alpha: f64, mut weights: Vec<f64>) -> Vec<f64> {
     let penalty = moments.rows * alpha;
     for _ in 0..MAX_SWEEPS {
@@ -80,7 +80,7 @@ fn solve(moments: &Moments, alpha: f64, mut weights: Vec<f64>) -> Vec<f64> {
     weights
 }
 
-/// One sweep over the weights; how far the one that moved most did.
+/// Performs one sweep over the weights and returns the largest change.
 fn descend(moments: &Moments, penalty: f64, weights: &mut [f64]) -> f64 {
     let mut moved: f64 = 0.0;
     for j in 0..weights.len() {
@@ -97,9 +97,9 @@ fn descend(moments: &Moments, penalty: f64, weights: &mut [f64]) -> f64 {
     moved
 }
 
-/// Moves the weights that are not zero to the least value of the objective for their signs, G w = c − nα·sign(w), or
-/// towards it until the first of them is zero (Lee, Battle, Raina and Ng, "Efficient sparse coding algorithms", NIPS
-/// 2006, §3). The objective never rises. True where the optimality conditions hold afterwards.
+/// Moves the non-zero weights to the minimum for their signs, G w = c − nα·sign(w), or towards it
+/// until one of them becomes zero (Lee, Battle, Raina and Ng, "Efficient sparse coding algorithms",
+/// NIPS 2006, §3). The objective never increases. Returns whether the optimality conditions hold.
 fn leap(moments: &Moments, penalty: f64, weights: &mut [f64]) -> bool {
     let active: Vec<usize> = (0..weights.len()).filter(|j| weights[*j] != 0.0).collect();
     let system: Vec<Vec<f64>> = active.iter().map(|j| active.iter().map(|k| moments.gram[*j][*k]).collect()).collect();
@@ -127,13 +127,13 @@ fn leap(moments: &Moments, penalty: f64, weights: &mut [f64]) -> bool {
     false
 }
 
-/// Whether a weight of zero is optimal: |c − G w| ≤ nα, give or take rounding.
+/// Whether zero is optimal for a weight: |c − G w| ≤ nα, up to rounding.
 fn stays_zero(moments: &Moments, penalty: f64, weights: &[f64], j: usize) -> bool {
     let terms: f64 = moments.gram[j].iter().zip(weights).map(|(g, w)| (g * w).abs()).sum();
     gradient(moments, weights, j).abs() <= penalty + ROUNDING * (terms + moments.moment[j].abs())
 }
 
-/// cⱼ − (G w)ⱼ.
+/// Returns cⱼ − (G w)ⱼ, the negative gradient of the squared error.
 fn gradient(moments: &Moments, weights: &[f64], j: usize) -> f64 {
     moments.moment[j] - moments.gram[j].iter().zip(weights).map(|(g, w)| g * w).sum::<f64>()
 }

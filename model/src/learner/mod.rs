@@ -1,6 +1,7 @@
-//! The techniques that learn a number from features, one file each.
+//! Learning techniques, one file each.
 //!
-//! To add one: a variant of [`Technique`] and of [`Model`], a file with its [`Learner`], and a place in [`Grid`].
+//! To add one: a variant of [`Technique`] and of [`Model`], a file with its [`Learner`], and an
+//! entry in [`Grid`].
 
 mod cholesky;
 mod draws;
@@ -38,45 +39,46 @@ pub(crate) use crate::learner::tree::{Ground, Tree};
 pub use crate::learner::work::Cancelled;
 pub(crate) use crate::learner::work::Work;
 
-/// Weights of the penalty that Lasso and Ridge choose from (the paper, Table 10), ascending.
+/// Penalty weights for Lasso and Ridge (the paper, Table 10), ascending.
 const ALPHAS: [f64; 9] = [1e-15, 1e-10, 1e-8, 1e-3, 1e-2, 1.0, 5.0, 10.0, 20.0];
 
-/// Of every random number that a technique starts from.
+/// Seed of all random numbers.
 const SEED: u32 = 0;
 
-/// Which techniques compete for a place.
+/// Grid of techniques that compete for a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grid {
-    /// Lasso and Ridge, 18 techniques: instant.
+    /// Lasso and Ridge, 18 techniques; fits in no noticeable time.
     Linear,
-    /// All that the paper tries: Lasso, Ridge, 27 random forests and 108 multi-layer perceptrons (these where the crate is
-    /// built with its feature `perceptron`).
+    /// The grid of the paper: Lasso, Ridge, 27 random forests and 108 multi-layer perceptrons. The
+    /// perceptrons need the crate feature `perceptron`.
     Published,
 }
 
-/// A family of techniques that differ in their hyper-parameters alone.
+/// A family of techniques that differ only in their hyper-parameters.
 pub(crate) trait Learner: Sync {
-    /// How many steps [`Learner::candidates`] reports.
+    /// Returns the number of steps that [`Learner::candidates`] reports.
     fn steps(&self) -> u64;
 
-    /// Every technique of the family, in the order in which ties are settled. The table has two rows or more. A family
-    /// whose cost grows too fast with the rows gives none above its limit.
+    /// Fits and cross-validates every technique of the family, in the order in which ties are
+    /// resolved. The table has at least two rows. A family that scales badly returns nothing for
+    /// tables above its limit.
     ///
     /// # Errors
-    /// The watcher said stop.
+    /// [`Cancelled`]: the watcher cancelled the work.
     fn candidates(&self, table: &Table, work: &mut Work<'_>) -> Result<Vec<Candidate>, Cancelled>;
 }
 
-/// A technique on a table.
+/// A technique fitted to a table.
 pub(crate) struct Candidate {
     pub(crate) technique: Technique,
-    /// What it predicts for each row when it learns without the row's fold; not always finite.
+    /// Prediction for each row by a fit without the row's fold; not always finite.
     pub(crate) held_out: Vec<f64>,
-    /// What it learns from all rows.
+    /// The fit on all rows.
     pub(crate) model: Model,
 }
 
-/// What a technique has learned.
+/// A fitted model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Model {
@@ -86,7 +88,7 @@ pub(crate) enum Model {
 }
 
 impl Grid {
-    /// The families, in the order in which ties are settled.
+    /// Returns the families, in the order in which ties are resolved.
     pub(crate) fn learners(self) -> &'static [&'static dyn Learner] {
         match self {
             Self::Linear => &[&Lasso, &Ridge],
@@ -97,14 +99,14 @@ impl Grid {
         }
     }
 
-    /// Steps of work to fill one place.
+    /// Returns the number of steps to fill one place.
     pub(crate) fn steps(self) -> u64 {
         self.learners().iter().map(|learner| learner.steps()).sum()
     }
 }
 
 impl Model {
-    /// The value at `features`, as many as it learned from.
+    /// Returns the prediction at `features`, as many as in training.
     pub(crate) fn at(&self, features: &[f64]) -> f64 {
         match self {
             Self::Linear(line) => line.at(features),

@@ -1,28 +1,29 @@
-//! A trained perceptron.
+//! Trained multi-layer perceptrons.
 
 use serde::{Deserialize, Serialize};
 
 use crate::learner::Activation;
 
-/// Beyond it the sigmoid is 0 or 1 to the thirteenth digit.
+/// Beyond this argument the sigmoid is 0 or 1 to thirteen digits.
 pub(crate) const SATURATED: f64 = 30.0;
-/// e⁻ᶻ is e^(−z/32), squared so many times, with e^y = (120 + 60y + 12y² + y³) / (120 − 60y + 12y² − y³) (the [3/3] Padé
-/// approximant): the sigmoid is off by 10⁻¹¹ at most. It takes the four operations alone, which are the same on every
-/// machine.
+/// Number of squarings in e⁻ᶻ = (e^(−z/32))³², with e^y ≈ (120 + 60y + 12y² + y³) / (120 − 60y +
+/// 12y² − y³), the [3/3] Padé approximant. The error of the sigmoid is at most 10⁻¹¹. Only the four
+/// basic operations are used, which give the same result on every machine.
 pub(crate) const SQUARINGS: i32 = 5;
 
 /// One hidden layer and a linear output: Σₕ vₕ · φ(Σⱼ wⱼₕ xⱼ + bₕ) + c.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Network {
     pub(crate) activation: Activation,
-    /// Features.
+    /// Number of features.
     pub(crate) features: usize,
-    /// w by feature, then b, v and c, as the batch packs them: (features + 2) · units + 1 numbers.
+    /// w by feature, then b, v and c, in the layout of the training batch: (features + 2) · units +
+    /// 1 numbers.
     pub(crate) parameters: Vec<f64>,
 }
 
 impl Network {
-    /// The value at `features`.
+    /// Returns the output at `features`.
     pub(crate) fn at(&self, features: &[f64]) -> f64 {
         let (layers, output) = self.parameters.split_at(self.parameters.len() - 1);
         let units = layers.len() / (self.features + 2);
@@ -36,7 +37,7 @@ impl Network {
 }
 
 impl Activation {
-    /// As the batch that trains networks calculates it.
+    /// Evaluates the activation exactly as the training batch does.
     fn at(self, z: f64) -> f64 {
         match self {
             Self::Sigmoid => {
@@ -56,7 +57,7 @@ mod tests {
 
     #[test]
     #[allow(clippy::disallowed_methods, reason = "the platform's exponential is what this one is compared with")]
-    fn the_sigmoid_of_four_operations_is_the_sigmoid() {
+    fn the_rational_sigmoid_equals_the_sigmoid() {
         for step in -4000..=4000 {
             let z = f64::from(step) / 100.0;
             let expected = 1.0 / (1.0 + (-z).exp());

@@ -1,11 +1,12 @@
-//! Parts of a calculation side by side, where there are threads.
+//! Parallel map over threads, if there are any.
 
 use crate::learner::{Cancelled, Work};
 
-/// What `part` makes of each item, in their order, whatever the order in which they are done. Each is a step of the work.
+/// Applies `part` to each item in parallel and returns the results in the order of the items. Each
+/// item is a step of the work.
 ///
 /// # Errors
-/// The watcher said stop; parts that had begun are finished first.
+/// [`Cancelled`]: the watcher cancelled the work. Items that were started are finished first.
 #[cfg(not(target_family = "wasm"))]
 pub(crate) fn steps<T: Sync, R: Send>(
     items: &[T],
@@ -35,7 +36,7 @@ pub(crate) fn steps<T: Sync, R: Send>(
         drop(sender);
         for result in receiver {
             done.push(result);
-            // Leaving drops the receiver, so that each thread ends with its part.
+            // An early return drops the receiver, which ends the threads after their current items.
             work.step()?;
         }
         Ok(())
@@ -44,7 +45,7 @@ pub(crate) fn steps<T: Sync, R: Send>(
     Ok(done.into_iter().map(|(_, result)| result).collect())
 }
 
-/// As above, one after the other.
+/// Applies `part` to each item in sequence, because wasm has no threads here.
 #[cfg(target_family = "wasm")]
 pub(crate) fn steps<T: Sync, R: Send>(
     items: &[T],

@@ -1,15 +1,16 @@
-//! Ridge: least squares with the L2 penalty.
+//! Ridge regression: least squares with an L2 penalty.
 
 use crate::Technique;
 use crate::learner::cholesky::Cholesky;
 use crate::learner::table::{Fold, Linear, MAX_FOLDS, Moments, Table};
 use crate::learner::{ALPHAS, Cancelled, Candidate, Learner, Model, Work};
 
-/// Where a row takes up all but this share of its own fit, the closed form divides rounding by rounding, and the row is
-/// left out in fact.
+/// Limit of the closed form: for a row with 1 − leverage below it, the division amplifies rounding
+/// errors, and the model is refitted without the row.
 const CLOSED_FORM_FROM: f64 = 1e-5;
 
-/// ‖y − Xw − b‖² + α‖w‖² (Hoerl and Kennard, "Ridge regression", Technometrics 12(1), 1970), b without penalty.
+/// Minimises ‖y − Xw − b‖² + α‖w‖² without a penalty on b (Hoerl and Kennard, "Ridge regression",
+/// Technometrics 12(1), 1970).
 pub(crate) struct Ridge;
 
 impl Learner for Ridge {
@@ -38,7 +39,7 @@ pub(crate) fn fit(table: &Table, alpha: f64) -> Linear {
     solve(&table.moments(None), alpha)
 }
 
-/// The line of whichever of the penalties predicts left-out rows best, the first of equals.
+/// Fits with the penalty that has the smallest leave-one-out error; the first of equals.
 pub(crate) fn fit_best(table: &Table, alphas: impl Iterator<Item = f64>) -> Linear {
     let moments = table.moments(None);
     let error = |alpha: f64| -> f64 {
@@ -65,9 +66,10 @@ fn solve(moments: &Moments, alpha: f64) -> Linear {
     moments.line(factor(moments, alpha).solve(&moments.moment))
 }
 
-/// By the closed form eᵢ / (1 − hᵢᵢ), with hᵢᵢ = 1/n + xᵢᵀ(XᵀX + αI)⁻¹xᵢ on centred features: the intercept bears no
-/// penalty, so that it takes 1/n of every row (Allen, "The relationship between variable selection and data augmentation
-/// and a method for prediction", Technometrics 16(1), 1974).
+/// Returns leave-one-out predictions by the closed form eᵢ / (1 − hᵢᵢ), with hᵢᵢ = 1/n + xᵢᵀ(XᵀX +
+/// αI)⁻¹xᵢ on centred features; the intercept has no penalty and adds 1/n (Allen, "The relationship
+/// between variable selection and data augmentation and a method for prediction", Technometrics
+/// 16(1), 1974).
 fn leave_one_out(table: &Table, moments: &Moments, alpha: f64) -> Vec<f64> {
     let factor = factor(moments, alpha);
     let line = moments.line(factor.solve(&moments.moment));
@@ -85,7 +87,7 @@ fn leave_one_out(table: &Table, moments: &Moments, alpha: f64) -> Vec<f64> {
     (0..table.rows()).map(predict).collect()
 }
 
-/// What a fit without a fold predicts for the rows of that fold.
+/// Returns the predictions for a fold's rows by a fit without them.
 fn without(table: &Table, fold: Fold, alpha: f64) -> Vec<f64> {
     let line = solve(&table.moments(Some(fold)), alpha);
     (0..table.rows()).filter(|row| fold.has(*row)).map(|row| line.at(&table.features[row])).collect()

@@ -1,42 +1,45 @@
-//! Which technique learns at a place.
+//! Selection of a technique by leave-one-out cross-validation.
 
 use crate::Technique;
 use crate::learner::{Cancelled, Grid, Model, Table, Work};
 
-/// Errors that differ by less than this share are a tie: the difference is rounding.
+/// Relative difference below which errors are tied: it is rounding.
 const SAME_SHARE: f64 = 1e-9;
-/// Errors below this (a millionth of a millionth of the longest time, squared) are all zero.
+/// Errors below this count as zero: a relative error of 10⁻¹², squared.
 const ZERO: f64 = 1e-24;
 
-/// A forest's or a perceptron's error is a draw: another seed moves it by some percent. What it gains on a line counts
-/// from here on. Two sampling rates, for one, leave a forest and a line the same two means to find, but a line goes on.
-/// The mean error of several seeds would not settle it: the errors expected of the two are equal there, and of forests
-/// judged by 20 seeds half still won, by 0.4 % at most (by 4.7 % with one seed).
+/// Relative gain below which the error of a forest or a perceptron is not better than that of a
+/// linear model: the seed changes it by some percent.
+///
+/// With two sampling rates, for example, a forest and a line have the same expected error, but only
+/// the line extrapolates. Averaging over seeds would not resolve the tie: by chance a forest would
+/// still win half of the time.
 const GAIN_BY_LUCK: f64 = 0.05;
 
-/// A technique that was chosen.
+/// A selected technique.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Selection {
     pub(crate) technique: Technique,
-    /// Its mean squared leave-one-out error, in the square of the target's unit.
+    /// Its mean squared leave-one-out error, in the squared unit of the target.
     pub(crate) loo_mse: f64,
 }
 
-/// The technique of the grid with the lowest mean squared leave-one-out error (the paper, §5.4), and what it learns from
-/// all rows. Above 64 rows folds are left out rather than single rows.
+/// Selects the technique of the grid with the lowest mean squared leave-one-out error (the paper,
+/// §5.4), and returns its fit on all rows. Above 64 rows, 64 folds are used instead. The table has
+/// at least two rows.
 ///
-/// Of techniques whose errors differ by rounding alone, the first in the grid's order wins, so that neither the unit of
-/// the times nor the machine decides; and a technique that starts from random numbers wins against Lasso and Ridge only
-/// with an error that is lower by a twentieth. The table has two rows or more.
+/// If errors differ only by rounding, the first technique in the order of the grid wins, so that
+/// neither the unit of the times nor the machine influences the choice. A technique that uses
+/// random numbers is preferred to Lasso and Ridge only if its error is at least 5 % lower.
 ///
 /// # Errors
-/// The watcher said stop.
+/// [`Cancelled`]: the watcher cancelled the work.
 pub(crate) fn select(table: &Table, grid: Grid, work: &mut Work<'_>) -> Result<(Selection, Model), Cancelled> {
     let mut candidates = Vec::new();
     for learner in grid.learners() {
         candidates.extend(learner.candidates(table, work)?);
     }
-    // What overflowed on the way is worse than anything.
+    // An error that overflowed is worse than any other.
     let error = |held_out: &[f64]| Some(mean_squared_error(&table.target, held_out)).filter(|mse| mse.is_finite());
     let errors: Vec<f64> =
         candidates.iter().map(|candidate| error(&candidate.held_out).unwrap_or(f64::INFINITY)).collect();

@@ -1,56 +1,56 @@
-//! The rows that a learner sees, their moments, and the line that it finds.
+//! Training data, their second moments, and linear models.
 
 use serde::{Deserialize, Serialize};
 
-/// Features and target of the rows to learn from.
+/// Features and target of the training rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    /// One list a row, as many features in each.
+    /// One list of features per row, all of the same length.
     pub(crate) features: Vec<Vec<f64>>,
-    /// One number a row.
+    /// One value per row.
     pub(crate) target: Vec<f64>,
 }
 
-/// Folds at most: up to so many rows each is left out alone, beyond that in folds.
+/// Limit on the number of folds: up to this many rows, each row is a fold.
 pub(crate) const MAX_FOLDS: usize = 64;
 
-/// One of the parts into which rows are dealt in turn.
+/// One fold of a cross-validation; rows are assigned in turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fold {
     pub(crate) index: usize,
-    /// Parts that there are.
+    /// Number of folds.
     pub(crate) of: usize,
 }
 
 impl Fold {
-    /// The folds of so many rows; leave-one-out up to [`MAX_FOLDS`] of them.
+    /// Returns the folds of a table; leave-one-out up to [`MAX_FOLDS`] rows.
     pub(crate) fn all(rows: usize) -> impl Iterator<Item = Self> {
         let of = rows.min(MAX_FOLDS);
         (0..of).map(move |index| Self { index, of })
     }
 
-    /// Whether a row is in it.
+    /// Whether the fold contains a row.
     pub(crate) fn has(self, row: usize) -> bool {
         row % self.of == self.index
     }
 }
 
-/// Second moments of the rows about their means: all that a penalised least-squares line depends on.
+/// Centred second moments of the rows, which determine every penalised least-squares fit.
 #[derive(Clone, Debug)]
 pub(crate) struct Moments {
-    /// Rows, n.
+    /// Number of rows, n.
     pub(crate) rows: f64,
     /// Mean of each feature.
     pub(crate) means: Vec<f64>,
     /// Mean of the target.
     pub(crate) target_mean: f64,
-    /// XᵀX of the centred features, p × p; exactly 0 in the row and column of a constant feature.
+    /// XᵀX of the centred features, p × p; exactly 0 for constant features.
     pub(crate) gram: Vec<Vec<f64>>,
-    /// Xᵀy of the centred features and target, p.
+    /// Xᵀy of the centred features and target, length p.
     pub(crate) moment: Vec<f64>,
 }
 
-/// A fitted line: Σ weight · feature + intercept.
+/// A linear model: Σ weight · feature + intercept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Linear {
     pub(crate) weights: Vec<f64>,
@@ -62,7 +62,8 @@ impl Table {
         self.target.len()
     }
 
-    /// What is predicted for each row, given what a fit without a fold predicts for the rows of that fold.
+    /// Collects the held-out prediction of each row. `predict` returns the predictions for the rows
+    /// of a fold by a fit without them.
     pub(crate) fn held_out(&self, predict: impl Fn(Fold) -> Vec<f64>) -> Vec<f64> {
         let mut held_out = vec![0.0; self.rows()];
         for fold in Fold::all(self.rows()) {
@@ -72,10 +73,10 @@ impl Table {
         held_out
     }
 
-    /// Moments of all rows but those of a fold.
+    /// Computes the moments of all rows outside a fold.
     ///
-    /// They are summed anew for every row that is left out rather than taken off the whole: where one row holds nearly
-    /// all the variance of a feature, the difference would be rounding.
+    /// They are summed from scratch for each fold instead of subtracted from the total: if one row
+    /// holds nearly all variance of a feature, the difference would be rounding error.
     pub(crate) fn moments(&self, left_out: Option<Fold>) -> Moments {
         let kept: Vec<usize> = (0..self.rows()).filter(|row| !left_out.is_some_and(|fold| fold.has(*row))).collect();
         let rows = kept.len() as f64;
@@ -83,7 +84,8 @@ impl Table {
         let mean = |value: &dyn Fn(usize) -> f64| kept.iter().map(|row| value(*row)).sum::<f64>() / rows;
         let means: Vec<f64> = (0..count).map(|j| mean(&|row| self.features[row][j])).collect();
         let target_mean = mean(&|row| self.target[row]);
-        // The mean of equal numbers need not equal them to the last digit, so a constant feature is told by its values.
+        // The mean of equal numbers may differ from them by rounding, so constant features are
+        // detected by value.
         let first = |j: usize| kept.first().map(|row| self.features[*row][j]);
         let varies: Vec<bool> =
             (0..count).map(|j| kept.iter().any(|row| Some(self.features[*row][j]) != first(j))).collect();
@@ -97,7 +99,7 @@ impl Table {
 }
 
 impl Moments {
-    /// The line with these weights that goes through the means.
+    /// Returns the linear model with these weights through the means.
     pub(crate) fn line(&self, weights: Vec<f64>) -> Linear {
         let shift: f64 = weights.iter().zip(&self.means).map(|(w, mean)| w * mean).sum();
         Linear { weights, intercept: self.target_mean - shift }
@@ -105,7 +107,7 @@ impl Moments {
 }
 
 impl Linear {
-    /// The line's value at `features`, as many as it has weights.
+    /// Returns the prediction at `features`, one per weight.
     pub(crate) fn at(&self, features: &[f64]) -> f64 {
         self.weights.iter().zip(features).map(|(w, x)| w * x).sum::<f64>() + self.intercept
     }

@@ -1,4 +1,4 @@
-//! A technique with its hyper-parameters.
+//! Techniques and their hyper-parameters.
 
 use std::fmt;
 
@@ -6,15 +6,16 @@ use serde::{Deserialize, Serialize};
 
 /// A technique with its hyper-parameters.
 ///
-/// | technique | what it is |
+/// | technique | definition |
 /// |---|---|
 /// | Lasso | minimises ‖y − Xw − b‖² / 2n + α‖w‖₁ |
 /// | Ridge | minimises ‖y − Xw − b‖² + α‖w‖² |
 /// | random forest | mean of regression trees, each grown on a bootstrap sample of the rows |
-/// | perceptron | one hidden layer and a linear output, ‖y − ŷ‖² / 2n + 10⁻⁴‖w‖² / 2n made small by a solver |
+/// | perceptron | one hidden layer and a linear output, minimises ‖y − ŷ‖² / 2n + 10⁻⁴‖w‖² / 2n |
 ///
-/// These are scikit-learn's (`Lasso`, `Ridge`, `RandomForestRegressor`, `MLPRegressor`); the hyper-parameters come from the
-/// paper's grid (Tables 10 to 12), and what the paper leaves open is scikit-learn's default.
+/// The definitions are those of scikit-learn (`Lasso`, `Ridge`, `RandomForestRegressor`,
+/// `MLPRegressor`). The hyper-parameters are the paper's grid (Tables 10 to 12), and scikit-learn's
+/// defaults where the paper names none.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -31,41 +32,41 @@ pub enum Technique {
     },
     /// Random forest.
     RandomForest {
-        /// Trees.
+        /// Number of trees.
         trees: u32,
-        /// Features that a split chooses from.
+        /// Number of features considered at a split.
         max_features: MaxFeatures,
-        /// Splits at most from the root to a leaf.
+        /// Maximum depth.
         max_depth: u32,
     },
     /// Multi-layer perceptron.
     Perceptron {
-        /// What trains it.
+        /// Optimiser.
         solver: Solver,
         /// Activation of the hidden layer.
         activation: Activation,
-        /// Passes over the rows at most.
+        /// Maximum number of passes over the rows.
         max_iterations: u32,
-        /// First step size; L-BFGS has none and ignores it.
+        /// Initial step size; L-BFGS ignores it.
         learning_rate: f64,
-        /// Units of the hidden layer.
+        /// Number of units of the hidden layer.
         hidden_units: u32,
     },
 }
 
-/// How many of the features a split of a tree chooses from.
+/// Number of features considered at a split of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MaxFeatures {
-    /// All (the paper's "auto").
+    /// All features (the paper's "auto").
     All,
-    /// The square root of their number.
+    /// The square root of the number of features.
     Sqrt,
-    /// The logarithm of their number to base 2.
+    /// The binary logarithm of the number of features.
     Log2,
 }
 
-/// What trains a perceptron.
+/// Optimiser of a perceptron.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Solver {
@@ -73,11 +74,11 @@ pub enum Solver {
     Lbfgs,
     /// Adam.
     Adam,
-    /// Gradient descent with Nesterov's momentum 0.9.
+    /// Stochastic gradient descent with Nesterov momentum 0.9.
     Sgd,
 }
 
-/// Activation of a hidden layer.
+/// Activation function of the hidden layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Activation {
@@ -88,7 +89,7 @@ pub enum Activation {
 }
 
 impl Technique {
-    /// Whether what it learns depends on random numbers.
+    /// Whether the fit depends on random numbers.
     pub(crate) fn is_seeded(self) -> bool {
         matches!(self, Self::RandomForest { .. } | Self::Perceptron { .. })
     }

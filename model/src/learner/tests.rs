@@ -1,4 +1,4 @@
-//! The same assertions over every learner, scikit-learn's answers among them.
+//! Tests common to all learners, and comparisons with scikit-learn.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -13,7 +13,7 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
 }
 
-/// Equal to 1e-6 of the expected value; a value that should be 0 may be 1e-9, since targets are about 1.
+/// Asserts equality to 1e-6 of the expected value, or 1e-9 absolute, because targets are about 1.
 fn assert_close(ours: f64, theirs: f64, what: &str) {
     assert!((ours - theirs).abs() <= 1e-6 * theirs.abs() + 1e-9, "{what}: {ours} here, {theirs} expected");
 }
@@ -38,7 +38,7 @@ fn candidates(grid: Grid, table: &Table) -> Vec<Candidate> {
     candidates
 }
 
-/// Lasso and Ridge.
+/// All techniques of the Lasso and Ridge families.
 fn grid() -> Vec<Technique> {
     let lasso = ALPHAS.map(|alpha| Technique::Lasso { alpha });
     let ridge = ALPHAS.map(|alpha| Technique::Ridge { alpha });
@@ -118,7 +118,7 @@ fn a_constant_feature_gets_no_weight() {
 }
 
 #[test]
-fn features_that_depend_on_each_other_still_fit() {
+fn collinear_features_can_be_fitted() {
     let features = [0.1, 0.2, 0.3, 0.5].map(|x| vec![x, x, 2.0 * x]).to_vec();
     let table = Table { features, target: vec![1.1, 1.2, 1.3, 1.5] };
     for technique in grid().into_iter().filter(|technique| technique.to_string().ends_with("e-15")) {
@@ -129,7 +129,7 @@ fn features_that_depend_on_each_other_still_fit() {
 }
 
 #[test]
-fn two_rows_leave_the_mean_of_the_other() {
+fn with_two_rows_each_is_predicted_by_the_other() {
     let table = Table { features: vec![vec![0.1], vec![1.0]], target: vec![2.0, 5.0] };
     for predicted in leave_one_out(&table) {
         assert_close(predicted[0], 5.0, "first");
@@ -138,7 +138,7 @@ fn two_rows_leave_the_mean_of_the_other() {
 }
 
 #[test]
-fn techniques_are_written_as_people_write_them() {
+fn techniques_are_displayed_with_readable_numbers() {
     let shown: Vec<String> = grid().iter().map(Technique::to_string).collect();
     assert_eq!(shown[..5], ["Lasso α=1e-15", "Lasso α=1e-10", "Lasso α=1e-8", "Lasso α=0.001", "Lasso α=0.01"]);
     assert_eq!(shown[14..], ["Ridge α=1", "Ridge α=5", "Ridge α=10", "Ridge α=20"]);
@@ -146,7 +146,8 @@ fn techniques_are_written_as_people_write_them() {
 
 fn any_table() -> impl Strategy<Value = Table> {
     (1usize..4, 3usize..12).prop_flat_map(|(columns, rows)| {
-        // A few levels, as in a grid, so that rows repeat and columns are constant now and then.
+        // Few distinct levels, as in a grid, so that rows repeat and columns are sometimes
+        // constant.
         let level = prop::sample::select(vec![0.01, 0.1, 0.25, 1.0 / 3.0, 0.5, 1.0]);
         let features = prop::collection::vec(prop::collection::vec(level, columns), rows);
         (features, prop::collection::vec(0.01f64..1.0, rows)).prop_map(|(features, target)| Table { features, target })
@@ -155,9 +156,9 @@ fn any_table() -> impl Strategy<Value = Table> {
 
 proptest! {
     #[test]
-    fn leaving_out_by_formula_or_along_the_path_equals_learning_without_the_row(table in any_table()) {
+    fn closed_form_and_path_equal_a_refit_without_the_row(table in any_table()) {
         for (technique, predicted) in grid().into_iter().zip(leave_one_out(&table)) {
-            // A penalty of 1e-15 does not tell dependent columns apart: which weights they share is rounding.
+            // A penalty of 1e-15 does not resolve collinear columns: their weights are rounding.
             if technique.to_string().ends_with("e-15") && table.features[0].len() > 1 {
                 continue;
             }
@@ -169,7 +170,7 @@ proptest! {
     }
 
     #[test]
-    fn no_small_step_from_the_found_line_lowers_its_objective(table in any_table(), step in -1e-3f64..1e-3) {
+    fn the_fit_is_a_local_minimum_of_its_objective(table in any_table(), step in -1e-3f64..1e-3) {
         for technique in grid() {
             let line = fit(technique, &table);
             let least = objective(technique, &table, &line);
@@ -210,12 +211,13 @@ fn objective(technique: Technique, table: &Table, line: &Linear) -> f64 {
     }
 }
 
-/// Points of MAPE that a technique may differ by, the mean over seeds.
+/// Tolerance of the mean difference in MAPE over seeds, percentage points.
 const APART: f64 = 0.5;
-/// And under one seed.
+/// Tolerance of the difference in MAPE with one seed, percentage points.
 const APART_UNDER_A_SEED: f64 = 1.0;
 
-/// The leave-one-out MAPE of each technique of a family beside scikit-learn's, seed by seed.
+/// Asserts that the leave-one-out MAPE of each technique of a family agrees with scikit-learn's,
+/// seed by seed.
 fn assert_as_accurate(
     family: &str,
     learner: &dyn Fn(u32) -> Box<dyn Learner>,
@@ -237,7 +239,7 @@ fn assert_as_accurate(
             let theirs = numbers(&expected["mape_percent"]);
             let ours = runs.iter().map(|run| crate::mape(&table.target, &run[index].held_out).unwrap());
             let differences: Vec<f64> = ours.zip(&theirs).map(|(ours, theirs)| ours - theirs).collect();
-            // What rounding alone does to scikit-learn's own, where that was measured.
+            // Effect of rounding alone on scikit-learn's results, where the fixture has it.
             let rounding = expected["mape_percent_reversed"].as_array().map_or(0.0, |_| {
                 let reversed = numbers(&expected["mape_percent_reversed"]);
                 let squares = reversed.iter().zip(&theirs).map(|(reversed, theirs)| (reversed - theirs).powi(2));
@@ -283,8 +285,8 @@ fn perceptrons_are_as_accurate_as_scikit_learns() {
 }
 
 #[test]
-fn what_was_held_out_is_predicted_as_by_a_model_without_it() {
-    // The last row's fold is the model of the others.
+fn held_out_predictions_equal_a_refit_without_the_row() {
+    // Without its last row, the table is the training data of that row's fold.
     let (_, table) = tables().into_iter().nth(3).unwrap();
     let last = table.rows() - 1;
     for (whole, without) in

@@ -5,25 +5,26 @@ use serde::{Deserialize, Serialize};
 use crate::learner::Table;
 use crate::learner::draws::SplitDraws;
 
-/// A split must lower the squared error by more than this share of it: less is rounding.
+/// Relative squared error below which a node counts as pure.
 const PURE: f64 = 1e-14;
 
-/// A binary tree of splits (Breiman, Friedman, Olshen and Stone, "Classification and Regression Trees", 1984, ch. 8), grown
-/// until every leaf is pure: squared error, two rows to split, one to a leaf, as scikit-learn's trees are by default.
+/// Regression tree (Breiman, Friedman, Olshen and Stone, "Classification and Regression Trees",
+/// 1984, ch. 8), grown until every leaf is pure: squared error, at least two rows to split and one
+/// in a leaf, like scikit-learn's defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Tree {
-    /// The root first.
+    /// Nodes in depth-first order, the root first.
     nodes: Vec<Node>,
-    /// Whether the limit of its depth ended a branch.
+    /// Whether the depth limit ended a branch.
     cut: bool,
 }
 
-/// Which features the splits look at. A feature that is constant in a node is so in those below it and is not looked at
-/// again, but still drawn; the lists and their order are scikit-learn's (`node_split_best` in its `_splitter.pyx`), which
-/// the numbers drawn depend on.
+/// State for choosing the features considered at splits. A feature that is constant in a node is
+/// constant below it; it is still drawn, but not evaluated again. The lists and their order follow
+/// scikit-learn (`node_split_best` in `_splitter.pyx`), because the drawn numbers depend on them.
 struct Order {
     draws: SplitDraws,
-    /// Those known to be constant first.
+    /// Features, the known constant ones first.
     features: Vec<usize>,
     constant: Vec<usize>,
 }
@@ -31,20 +32,20 @@ struct Order {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Node {
-    /// The value at it.
+    /// The value of the leaf.
     Leaf(f64),
-    /// Rows whose feature is at most the threshold go to the node after this one, the others to `above`.
+    /// Rows with a feature up to the threshold go to the next node, others to `above`.
     Split { feature: u32, threshold: f64, above: u32 },
 }
 
-/// What a tree is grown on.
+/// Training data and limits of a tree.
 pub(crate) struct Ground<'a> {
     pub(crate) table: &'a Table,
-    /// How often each row counts.
+    /// Number of times that each row counts.
     pub(crate) weights: Vec<f64>,
-    /// Features that a split looks at.
+    /// Number of features considered at a split.
     pub(crate) features_per_split: usize,
-    /// Splits at most from the root to a leaf.
+    /// Depth limit.
     pub(crate) max_depth: u32,
 }
 
@@ -55,7 +56,7 @@ struct Split {
 }
 
 impl Tree {
-    /// Grows a tree on rows that count, `sorted` by each feature: one list of rows a feature.
+    /// Grows a tree; `sorted` holds the rows with positive weight, sorted by each feature.
     pub(crate) fn grow(ground: &Ground<'_>, sorted: Vec<Vec<usize>>, draws: SplitDraws) -> Self {
         let mut tree = Self { nodes: Vec::new(), cut: false };
         let features: Vec<usize> = (0..sorted.len()).collect();
@@ -64,12 +65,13 @@ impl Tree {
         tree
     }
 
-    /// Whether a larger limit of the depth would have given another tree.
+    /// Whether a larger depth limit would have given another tree.
     pub(crate) fn is_cut(&self) -> bool {
         self.cut
     }
 
-    /// A branch so deep, where so many features are known to be constant.
+    /// Grows a branch at `depth`, below which the first `constant` features are known to be
+    /// constant.
     fn branch(
         &mut self,
         ground: &Ground<'_>,
@@ -96,7 +98,7 @@ impl Tree {
         self.branch(ground, above, (depth + 1, constant), order);
     }
 
-    /// The value at `features`.
+    /// Returns the prediction at `features`.
     pub(crate) fn at(&self, features: &[f64]) -> f64 {
         let mut at = 0;
         loop {
@@ -126,14 +128,15 @@ impl Ground<'_> {
         error <= PURE * scale
     }
 
-    /// Whether a feature differs among rows in its order.
+    /// Whether a feature varies among rows sorted by it.
     fn varies(&self, feature: usize, rows: &[usize]) -> bool {
         rows.first().map(|row| self.table.features[*row][feature])
             != rows.last().map(|row| self.table.features[*row][feature])
     }
 
-    /// The split that lowers the squared error most, and how many features are known to be constant now; `None` where all
-    /// are. Features are looked at in an order that is drawn, as many as are asked for and on until one of them varies.
+    /// Returns the split with the largest decrease of the squared error, if any feature varies, and
+    /// the number of features now known to be constant. Features are drawn without replacement: as
+    /// many as configured, and then until one of them varies.
     fn best(&self, sorted: &[Vec<usize>], known: usize, order: &mut Order) -> (Option<Split>, usize) {
         let features = &mut order.features;
         let (mut waiting, mut seen, mut drawn, mut found) = (features.len(), 0, 0, 0);
@@ -162,8 +165,8 @@ impl Ground<'_> {
         (best, known + found)
     }
 
-    /// Puts the best split by a feature in the place of `best` where it is better. Features that part the rows in the same
-    /// two are a tie that rounding decides, so sums are taken as scikit-learn takes them.
+    /// Replaces `best` if this feature has a better split. Features that divide the rows in the
+    /// same way are tied up to rounding, so sums are computed in scikit-learn's order.
     fn better(&self, feature: usize, rows: &[usize], best: &mut Option<Split>) {
         let value = |row: usize| self.table.features[row][feature];
         let (weight, sum) = self.sums(rows);
@@ -184,7 +187,7 @@ impl Ground<'_> {
             let (high_weight, high_sum) = (weight - low_weight, sum - low_sum);
             let gain = low_sum * low_sum / low_weight + high_sum * high_sum / high_weight;
             if best.as_ref().is_none_or(|best| gain > best.gain) {
-                // Halved before they are added, and never rounded up to the larger value.
+                // Halves before adding, to avoid overflow, and never rounds up to the larger value.
                 let middle = low / 2.0 + high / 2.0;
                 let threshold = if middle < high { middle } else { low };
                 *best = Some(Split { feature, threshold, gain });

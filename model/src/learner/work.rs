@@ -1,13 +1,13 @@
-//! How far a long calculation has come, and whether it is still wanted.
+//! Progress and cancellation of long calculations.
 
 use std::ops::ControlFlow;
 
-/// The watcher of a long calculation said stop.
+/// The watcher cancelled a calculation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the calculation was cancelled; start it again to have its answer")]
+#[error("the calculation was cancelled; start it again")]
 pub struct Cancelled;
 
-/// Counts the steps of a calculation before a watcher.
+/// Counts steps and reports them to a watcher.
 pub(crate) struct Work<'a> {
     done: u64,
     total: u64,
@@ -15,25 +15,25 @@ pub(crate) struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// A calculation of so many steps.
+    /// Starts a calculation of `total` steps.
     pub(crate) fn new(total: u64, watch: &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>) -> Self {
         Self { done: 0, total, watch }
     }
 
-    /// One step is done.
+    /// Reports one completed step.
     ///
     /// # Errors
-    /// The watcher wants no more.
+    /// [`Cancelled`]: the watcher cancelled the work.
     pub(crate) fn step(&mut self) -> Result<(), Cancelled> {
         self.move_to(self.done + 1)
     }
 
-    /// Steps that are done.
+    /// Returns the number of completed steps.
     pub(crate) fn done(&self) -> u64 {
         self.done
     }
 
-    /// So many steps are done, or need not be done.
+    /// Reports that `done` steps are completed or skipped.
     pub(crate) fn move_to(&mut self, done: u64) -> Result<(), Cancelled> {
         self.done = done.min(self.total);
         match (self.watch)(self.done, self.total) {

@@ -1,4 +1,4 @@
-//! What a scenario fits: the time at any setting.
+//! The fitted predictor of a scenario.
 
 use foreglow_shared::sort;
 use serde::{Deserialize, Serialize};
@@ -10,9 +10,9 @@ use crate::published::single::Single;
 use crate::published::{Choice, Hierarchy, Place, Scenario};
 use crate::{Feature, FitError, Setting};
 
-/// Configurations that the scenarios on whole jobs need: two features and an intercept.
+/// Configurations required by scenarios on whole jobs: two features and an intercept.
 const CONFIGURATIONS: usize = 3;
-/// Sampling rates that the scenarios on samples need: a line goes through two points.
+/// Sampling rates required by scenarios on samples: two points define a line.
 const RATES: usize = 2;
 
 /// The fitted predictor of one scenario.
@@ -20,11 +20,11 @@ const RATES: usize = 2;
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Curve {
     Single(Single),
-    /// Level 1 on each of the features.
+    /// The features of level 1, and the hierarchy.
     Levels(Vec<Feature>, Hierarchy),
 }
 
-/// Why there is no curve.
+/// Why a fit ended without a result.
 #[derive(Debug)]
 pub(crate) enum Halt {
     Fit(FitError),
@@ -44,10 +44,11 @@ impl From<Cancelled> for Halt {
 }
 
 impl Curve {
-    /// Fits the rows that the scenario trains on.
+    /// Fits the training rows of a scenario.
     ///
     /// # Errors
-    /// There are too few, or none that share a configuration; or the watcher said stop.
+    /// [`Halt`]: there are too few rows, none differ in one feature only, or the work was
+    /// cancelled.
     pub(crate) fn fit(
         scenario: Scenario,
         rows: &[Row],
@@ -63,7 +64,8 @@ impl Curve {
         Self::refit(scenario, rows, grid, work)
     }
 
-    /// Fits what is left when rows are held out, which may be one row fewer than a scenario asks for.
+    /// Fits the rows left after holding some out, without the minimum number of configurations or
+    /// rates.
     pub(crate) fn refit(
         scenario: Scenario,
         rows: &[Row],
@@ -98,7 +100,7 @@ impl Curve {
         }
     }
 
-    /// The time at a row's features, seconds; `None` where the fit gives no positive time.
+    /// Returns the time at a row's features, seconds; `None` if it is not finite and above 0.
     pub(crate) fn at(&self, row: &Row) -> Option<f64> {
         let secs = match self {
             Self::Single(single) => Some(single.secs(row)),
@@ -112,7 +114,7 @@ fn transform(features: &[Feature], setting: Setting) -> Vec<f64> {
     features.iter().map(|feature| feature.transform(setting)).collect()
 }
 
-/// Whether two rows differ in a feature and in no other.
+/// Whether two rows differ in this feature and in no other.
 fn varies_alone(rows: &[Row], feature: Feature) -> bool {
     let others =
         |row: &Row| Feature::ALL.map(|other| if other == feature { 0 } else { other.value(row.setting).to_bits() });

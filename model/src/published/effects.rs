@@ -1,4 +1,4 @@
-//! The level-1 curves of a scenario with the measured points that they were fitted to.
+//! Level-1 curves of a scenario, with the measured points that they were fitted to.
 
 use std::ops::ControlFlow;
 
@@ -12,10 +12,10 @@ use crate::published::scaled_time::scaled_times;
 use crate::published::{Curve, Halt, Hierarchy};
 use crate::{Feature, FitError, Scenario, Setting};
 
-/// What each feature does to the time alone, as scenario 4-2 learns it, and how the product becomes a time.
+/// The effect of each feature on the time, as learned by scenario 4-2, and its level 2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Effects {
-    /// One a feature that varies alone in the runs.
+    /// Effects of the features that vary alone in the runs.
     pub effects: Vec<Effect>,
     hierarchy: Hierarchy,
     features: Vec<Feature>,
@@ -24,17 +24,17 @@ pub struct Effects {
 /// The effect of one feature.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
-    /// Which.
+    /// The feature.
     pub feature: Feature,
-    /// Measured points: the feature before its transform (E, C or SR) and the scaled time.
+    /// Measured points: the untransformed feature (E, C or SR) and the scaled time.
     pub points: Vec<(f64, f64)>,
 }
 
 impl Effects {
-    /// Fits scenario 4-2 with Lasso and Ridge on the runs over samples of the images.
+    /// Fits scenario 4-2 with Lasso and Ridge on the runs with SR < 1.
     ///
     /// # Errors
-    /// There are too few runs, or none that share a configuration.
+    /// [`FitError`]: there are too few runs, or none that differ in one feature only.
     pub fn fit(context: &Context, observations: &[Observation]) -> Result<Self, FitError> {
         let scenario = Scenario::FourTwo;
         let mut rows = average(observations)?;
@@ -70,14 +70,15 @@ impl Effects {
         Ok(Self { effects, hierarchy, features })
     }
 
-    /// The scaled time that level 1 gives a feature at a value (E, C or SR); `None` where the feature has no effect.
+    /// Returns level 1's scaled time at a value of the feature (E, C or SR); `None` if the feature
+    /// has no effect.
     pub fn at(&self, feature: Feature, value: f64) -> Option<f64> {
         let column = self.features.iter().position(|other| *other == feature)?;
         let x = if feature == Feature::SamplingRate { value } else { 1.0 / value };
         self.hierarchy.effect(column, x)
     }
 
-    /// The time that level 2 makes of the product, seconds; `None` where it gives none above 0.
+    /// Returns level 2's time, seconds; `None` if it is not above 0.
     pub fn secs(&self, setting: Setting) -> Option<f64> {
         let seen: Vec<f64> = self.features.iter().map(|feature| feature.transform(setting)).collect();
         self.hierarchy.at(&seen).filter(|secs| secs.is_finite() && *secs > 0.0)

@@ -1,4 +1,4 @@
-//! The two-level hierarchy: what each feature does to the time alone, then the time from that.
+//! The two-level hierarchy: level 1 learns the effect of each feature, level 2 combines them.
 
 use foreglow_shared::sort_by;
 use serde::{Deserialize, Serialize};
@@ -6,41 +6,44 @@ use serde::{Deserialize, Serialize};
 use crate::learner::{Cancelled, Grid, Model, Selection, Table, Work, select};
 use crate::published::scaled_time::scaled_times;
 
-/// What level 2 learns from.
+/// Input of level 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Level2 {
-    /// Level 2-1: the level-1 outputs side by side.
+    /// Level 2-1: the vector of level-1 outputs.
     Vector,
-    /// Level 2-2: their product.
+    /// Level 2-2: the product of level-1 outputs.
     Product,
 }
 
-/// Level 1 and level 2 (the paper, §4.3), on any columns of numbers.
+/// Level 1 and level 2 (the paper, §4.3), for any numeric columns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Hierarchy {
-    /// From each column to the scaled time; `None` where no two rows differ in that column alone: its effect is then none.
+    /// By column, a model of the scaled time; `None`, for no effect, if no two rows differ in that
+    /// column only.
     level1: Vec<Option<Model>>,
     combination: Level2,
     level2: Model,
-    /// Unit of level 2's target: the longest time, so that the unit of the times changes no choice.
+    /// Unit of level 2's target: the longest time, so that the unit of the times does not influence
+    /// the choice.
     longest: f64,
 }
 
-/// What was chosen at each place of a hierarchy.
+/// The techniques chosen in a hierarchy.
 #[derive(Clone, Debug)]
 pub(crate) struct Chosen {
-    /// By column.
+    /// Level 1, by column.
     pub(crate) level1: Vec<Option<Selection>>,
     pub(crate) level2: Selection,
 }
 
 impl Hierarchy {
-    /// Fits two rows or more: `rows` has one list of features a row, transformed as the learners are to see them, `times`
-    /// a time above 0 for each. The order of the rows changes nothing. It takes one step of `grid` a column and one more.
+    /// Fits at least two rows: `rows` holds each row's transformed features, `times` a time above 0
+    /// per row. The order of the rows does not matter. Takes `grid.steps()` steps per column and
+    /// once more for level 2.
     ///
     /// # Errors
-    /// The watcher said stop.
+    /// [`Cancelled`]: the watcher cancelled the work.
     pub(crate) fn fit(
         rows: &[Vec<f64>],
         times: &[f64],
@@ -70,13 +73,14 @@ impl Hierarchy {
         Ok((Self { level1, combination, level2, longest }, Chosen { level1: chosen, level2: selection }))
     }
 
-    /// The output of level 1 for one column; `None` where it has no effect.
+    /// Returns the output of level 1 for a column; `None` if the column has no effect.
     pub(crate) fn effect(&self, column: usize, x: f64) -> Option<f64> {
         self.level1.get(column)?.as_ref().map(|model| model.at(&[x]))
     }
 
-    /// The value at features, as many as there are columns; `None` where an effect of a product is not above 0, since a
-    /// job takes no negative share of a time, and two such shares would multiply to a positive one.
+    /// Returns the time at one value per column, in the unit of the training times. `None` if an
+    /// effect is not above 0 and level 2 takes the product: negative shares of a time are
+    /// meaningless, and two of them would multiply to a positive one.
     pub(crate) fn at(&self, features: &[f64]) -> Option<f64> {
         let effects = effects(&self.level1, features);
         if self.combination == Level2::Product && !effects.iter().all(|effect| *effect > 0.0) {
@@ -86,12 +90,12 @@ impl Hierarchy {
     }
 }
 
-/// Outputs of level 1, of the columns that have an effect.
+/// Returns the level-1 outputs of the columns that have an effect.
 fn effects(level1: &[Option<Model>], features: &[f64]) -> Vec<f64> {
     level1.iter().zip(features).filter_map(|(model, x)| Some(model.as_ref()?.at(&[*x]))).collect()
 }
 
-/// What level 2 sees; where there is no effect at all, a constant.
+/// Returns the input of level 2; a constant if no column has an effect.
 fn combine(effects: &[f64], combination: Level2) -> Vec<f64> {
     match combination {
         Level2::Vector if !effects.is_empty() => effects.to_vec(),
@@ -99,7 +103,7 @@ fn combine(effects: &[f64], combination: Level2) -> Vec<f64> {
     }
 }
 
-/// Rows by their features and then their times, so that their order changes no digit.
+/// Sorts rows by features and then times, so that their order does not change the result.
 fn in_order(rows: &[Vec<f64>], times: &[f64]) -> (Vec<Vec<f64>>, Vec<f64>) {
     let mut pairs: Vec<(&Vec<f64>, f64)> = rows.iter().zip(times.iter().copied()).collect();
     sort_by(&mut pairs, |a, b| {

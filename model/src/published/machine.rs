@@ -1,8 +1,9 @@
-//! What the scenarios know of the machine: task threads beyond its processors speed nothing up.
+//! Limit of a machine's processors for the scenarios: oversubscribed configurations do not get
+//! faster.
 //!
-//! The local engine runs all executors on one machine, where more threads than processors take turns. A learner of E and C
-//! knows nothing of that: it would promise time that is not there, and runs beyond the limit would bend what it learns
-//! within it.
+//! The local engine runs all executors on one machine, where more threads than processors take
+//! turns. A learner of E and C does not know this limit: it would predict a speed-up beyond it, and
+//! oversubscribed runs would bend its fit below it.
 
 use foreglow_shared::{Context, Engine};
 
@@ -10,26 +11,27 @@ use crate::Setting;
 use crate::published::Curve;
 use crate::published::row::Row;
 
-/// Hardware threads that all executors share.
+/// Hardware threads shared by all executors.
 #[derive(Clone, Copy)]
 pub(super) struct Machine {
     processors: u32,
 }
 
 impl Machine {
-    /// The limit of a context; `None` on a cluster, or where the number of processors is unknown.
+    /// Returns the limit of a context; `None` on a cluster, or if the number of processors is
+    /// unknown.
     pub(super) fn of(context: &Context) -> Option<Self> {
         let processors = context.host.processors.filter(|count| *count > 0)?;
         (context.engine == Engine::Local).then_some(Self { processors })
     }
 
-    /// Whether a configuration has no more task threads than there are processors.
+    /// Whether the setting has at most as many task threads as there are processors.
     pub(super) fn holds(self, setting: Setting) -> bool {
         setting.slots() <= self.processors
     }
 
-    /// The time of a row; of one that the machine does not hold, that of the fastest fitted configuration with no more
-    /// executors and no more cores that it holds, where there is one.
+    /// Predicts the time of a row, seconds. An oversubscribed row gets the time of the fastest
+    /// fitted configuration within the limit that has no more executors and cores, if there is one.
     pub(super) fn secs(self, curve: &Curve, fitted: &[Row], row: &Row) -> Option<f64> {
         if self.holds(row.setting) {
             return curve.at(row);

@@ -1,5 +1,5 @@
-//! The published method: the two-level hierarchy, the scenarios that show what each of its parts brings, and the table of
-//! how accurate each of them is.
+//! The published method: the two-level hierarchy, the scenarios that isolate its parts, and the
+//! table of their accuracy.
 
 mod curve;
 mod effects;

@@ -1,4 +1,4 @@
-//! What was chosen where.
+//! Places in a scenario and the techniques chosen for them.
 
 use std::fmt;
 
@@ -7,29 +7,29 @@ use serde::{Deserialize, Serialize};
 use crate::learner::Selection;
 use crate::{Feature, Technique};
 
-/// A place in a scenario that a learner fills.
+/// A place in a scenario filled by a learner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// Level 1: from one feature to the scaled time.
+    /// Level 1: maps one feature to the scaled time.
     #[serde(rename = "level1")]
     Level1(Feature),
-    /// Level 2: from the level-1 outputs, or their product, to the completion time.
+    /// Level 2: maps the level-1 outputs, or their product, to the completion time.
     #[serde(rename = "level2")]
     Level2,
-    /// The only learner: from all features to the completion time.
+    /// The only learner: maps all features to the completion time.
     Single,
 }
 
-/// What leave-one-out selection chose at a place.
+/// The technique chosen for a place by leave-one-out cross-validation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
-    /// Where.
+    /// The place.
     pub place: Place,
     /// The technique with its hyper-parameters.
     pub technique: Technique,
-    /// Its mean squared leave-one-out error. The unit is a share of the longest time, squared: every learner's target is
-    /// a time divided by the longest (of its group at level 1, of all rows elsewhere).
+    /// Its mean squared leave-one-out error. Targets are times divided by the longest one (of the
+    /// group at level 1, of all rows elsewhere), so this is a share squared.
     pub loo_mse: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The rows that the scenarios learn from: checked runs, repeats averaged.
+//! Training rows of the scenarios: checked runs with repeats averaged.
 
 use std::cmp::Ordering;
 
@@ -7,15 +7,15 @@ use foreglow_shared::{Observation, sort_by};
 use crate::runs::check;
 use crate::{FitError, Setting};
 
-/// The mean completion time of runs that are equal in the features of a scenario.
+/// Mean completion time of runs with the same features.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Row {
     pub(crate) setting: Setting,
-    /// Executor memory; that of one of the runs where rows that differ in it were averaged.
+    /// Executor memory, MiB; that of one of the runs if the average spans several.
     pub(crate) memory_per_executor_mib: u32,
-    /// Images a partition; that of one of the runs where rows that differ in it were averaged.
+    /// Partition size, images; that of one of the runs if the average spans several.
     pub(crate) partition_size: u32,
-    /// Seconds.
+    /// Completion time, seconds.
     pub(crate) secs: f64,
 }
 
@@ -33,21 +33,23 @@ impl Row {
         (self.memory_per_executor_mib, self.partition_size)
     }
 
-    /// Orders rows by E, C, SR, executor memory, partition size and time.
+    /// Compares rows by E, C, SR, executor memory, partition size and time.
     fn order(&self, other: &Self) -> Ordering {
         let setting = self.setting.order(&other.setting);
         setting.then(self.resources().cmp(&other.resources())).then(self.secs.total_cmp(&other.secs))
     }
 }
 
-/// Checks runs and averages those that are equal in E, C and SR: executor memory and partition size are no features of
-/// most scenarios (the paper, §6.1: "samples having the same E_num and C_num use the average completion time").
-/// Rows come by E, C and SR ascending, whatever the order of the runs.
+/// Checks runs and averages those with the same E, C and SR. Most scenarios have no feature for
+/// executor memory and partition size (the paper, §6.1: "samples having the same E_num and C_num
+/// use the average completion time"). Rows are sorted by E, C and SR, whatever the order of the
+/// runs.
 pub(crate) fn average(observations: &[Observation]) -> Result<Vec<Row>, FitError> {
     merge(observations, |a, b| a.setting == b.setting)
 }
 
-/// As [`average`], of runs that are equal in executor memory and partition size too.
+/// Averages like [`average`], but only runs that also have the same executor memory and partition
+/// size.
 pub(crate) fn average_apart(observations: &[Observation]) -> Result<Vec<Row>, FitError> {
     merge(observations, |a, b| a.setting == b.setting && a.resources() == b.resources())
 }
@@ -57,7 +59,7 @@ fn merge(observations: &[Observation], same: impl Fn(&Row, &Row) -> bool) -> Res
     let mut runs: Vec<Row> = observations.iter().map(Row::of).collect();
     sort_by(&mut runs, Row::order);
     let mean = |repeats: &[Row]| {
-        // In ascending order, so that the order of the runs changes no digit.
+        // Sums in ascending order, so that the order of the runs does not change the result.
         let mut secs: Vec<f64> = repeats.iter().map(|run| run.secs).collect();
         secs.sort_by(f64::total_cmp);
         Row { secs: secs.iter().sum::<f64>() / repeats.len() as f64, ..repeats[0] }
@@ -65,7 +67,7 @@ fn merge(observations: &[Observation], same: impl Fn(&Row, &Row) -> bool) -> Res
     Ok(runs.chunk_by(same).map(mean).collect())
 }
 
-/// Distinct sampling rates below 1.
+/// Counts the distinct sampling rates below 1.
 pub(crate) fn rates_below_one(rows: &[Row]) -> usize {
     let mut rates: Vec<f64> = rows.iter().map(|row| row.setting.sampling_rate).filter(|rate| *rate < 1.0).collect();
     rates.sort_by(f64::total_cmp);
@@ -73,7 +75,7 @@ pub(crate) fn rates_below_one(rows: &[Row]) -> usize {
     rates.len()
 }
 
-/// The longest time of rows, seconds.
+/// Returns the longest time, seconds.
 pub(crate) fn longest_secs(rows: &[Row]) -> f64 {
     rows.iter().map(|row| row.secs).fold(0.0, f64::max)
 }

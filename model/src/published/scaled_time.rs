@@ -1,28 +1,30 @@
-//! Scaled times: what the learners of level 1 learn.
+//! Scaled times, the targets of level 1.
 
 use std::collections::BTreeMap;
 
 use crate::learner::Table;
 
-/// Rows that are equal in every feature but one, and their scaled times.
+/// Rows that agree in every feature but one, with their scaled times.
 struct Group {
-    /// That feature and the scaled time, one pair a row.
+    /// That feature and the scaled time of each row.
     pairs: Vec<(f64, f64)>,
 }
 
-/// Scaled times so far by value of the feature; the key is the value's bits.
+/// Scaled times by value of the feature; the key is the bit pattern of the value.
 type Effects = BTreeMap<u64, Vec<f64>>;
 
-/// Rows of level 1 for one column: the feature, and the scaled time tᵢ / max(t₁, …, tₙ) in the group of rows that are
-/// equal in every other feature (the paper, §3 and §4.3). On a full grid, which the paper measures, that is all.
+/// Returns the level-1 rows of a column: the feature and the scaled time tᵢ / max(t₁, …, tₙ) within
+/// the group of rows that agree in every other feature (the paper, §3 and §4.3). On a full grid, as
+/// in the paper, this is all.
 ///
-/// Off a full grid the published scaling is biased, and two things are done about it. A group of one row is left out: its
-/// scaled time is 1 whatever the feature is. A group that lacks the slowest value of the feature (1 executor, say) is
-/// scaled by a maximum of its own, so that 2 executors would count as 1 there and as about one half elsewhere: it is
-/// brought to the scale of the groups that have that value, by the mean of the values that it shares with them, and then
-/// serves to bring in others. Groups that share none keep their own scale.
+/// On other grids the published scaling is biased, which two changes correct. Groups of one row are
+/// left out, because their scaled time is always 1. A group without the slowest value of the
+/// feature (1 executor, say) would be scaled by its own maximum: 2 executors would be 1 there, and
+/// about one half elsewhere. Such a group is rescaled to the mean of the values that it shares with
+/// groups already on the common scale, and then helps to rescale others. Groups that share no value
+/// keep their own scale.
 ///
-/// `rows` has one list of features a row, `times` a time above 0 for each.
+/// `rows` holds each row's features, `times` a time above 0 per row.
 pub(crate) fn scaled_times(rows: &[Vec<f64>], times: &[f64], column: usize) -> Table {
     let mut groups = groups(rows, times, column);
     let slowest = slowest(&groups);
@@ -51,7 +53,7 @@ pub(crate) fn scaled_times(rows: &[Vec<f64>], times: &[f64], column: usize) -> T
     Table { features, target }
 }
 
-/// Groups of two rows or more in which the feature varies, by the other features.
+/// Groups rows by the other features; keeps groups in which the feature varies.
 fn groups(rows: &[Vec<f64>], times: &[f64], column: usize) -> Vec<Group> {
     let mut groups: BTreeMap<Vec<u64>, Vec<(f64, f64)>> = BTreeMap::new();
     for (row, time) in rows.iter().zip(times) {
@@ -65,8 +67,8 @@ fn groups(rows: &[Vec<f64>], times: &[f64], column: usize) -> Vec<Group> {
     groups.values().filter(|pairs| pairs.iter().any(|(value, _)| *value != pairs[0].0)).map(scale).collect()
 }
 
-/// The end of the feature's values at which times are longest: the largest where times rise with the feature within the
-/// groups, the smallest where they fall.
+/// Returns the value of the feature with the longest times: the largest if times increase with the
+/// feature within the groups, else the smallest.
 fn slowest(groups: &[Group]) -> Option<f64> {
     let rise: f64 = groups.iter().map(Group::rise).sum();
     let values = groups.iter().flat_map(|group| &group.pairs).map(|(value, _)| *value);
@@ -80,7 +82,7 @@ impl Group {
         }
     }
 
-    /// What brings the group to the scale of the others; `None` where it shares no value with them.
+    /// Returns the factor to the common scale; `None` if the group shares no value with it.
     fn factor(&self, effects: &Effects) -> Option<f64> {
         let mean = |scaled: &Vec<f64>| scaled.iter().sum::<f64>() / scaled.len() as f64;
         let shared = self.pairs.iter().filter_map(|(value, own)| Some((mean(effects.get(&value.to_bits())?), *own)));
@@ -88,7 +90,7 @@ impl Group {
         (own > 0.0).then(|| theirs / own)
     }
 
-    /// Σ(x − x̄)t: above 0 where times rise with the feature.
+    /// Returns Σ(x − x̄)t, which is above 0 if times increase with the feature.
     fn rise(&self) -> f64 {
         let mean = self.pairs.iter().map(|(value, _)| value).sum::<f64>() / self.pairs.len() as f64;
         self.pairs.iter().map(|(value, scaled)| (value - mean) * scaled).sum()

@@ -6,46 +6,46 @@ use crate::Feature;
 use crate::published::Level2;
 use crate::published::single::Column;
 
-/// A way to predict, as the paper numbers them (Table 8).
+/// A scenario of the paper (Table 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Scenario {
-    /// One learner from (1/C, 1/E) to the time, on runs over all images.
+    /// One learner on (1/C, 1/E), trained on whole jobs.
     #[serde(rename = "baseline")]
     Baseline,
-    /// One learner from 1/C, 1/E, executor memory, partition size and SR, on runs over samples of the images.
+    /// One learner on 1/C, 1/E, executor memory, partition size and SR, trained on samples.
     #[serde(rename = "1")]
     One,
-    /// One learner from 1/C, 1/E and SR, on runs over samples of the images.
+    /// One learner on 1/C, 1/E and SR, trained on samples.
     #[serde(rename = "2")]
     Two,
-    /// Two levels without SR, the second on the vector of the first, on runs over all images.
+    /// Two levels without SR, level 2 on the vector of level-1 outputs, trained on whole jobs.
     #[serde(rename = "3-1")]
     ThreeOne,
-    /// Two levels without SR, the second on the product of the first, on runs over all images.
+    /// Two levels without SR, level 2 on the product of level-1 outputs, trained on whole jobs.
     #[serde(rename = "3-2")]
     ThreeTwo,
-    /// Two levels, the second on the vector of the first, on runs over samples of the images.
+    /// Two levels, level 2 on the vector of level-1 outputs, trained on samples.
     #[serde(rename = "4-1")]
     FourOne,
-    /// Two levels, the second on the product of the first, on runs over samples of the images.
+    /// Two levels, level 2 on the product of level-1 outputs, trained on samples.
     #[serde(rename = "4-2")]
     FourTwo,
 }
 
-/// What a scenario fits.
+/// Structure of a scenario.
 pub(super) enum Shape {
-    /// One learner of these.
+    /// One learner on these columns.
     Single(&'static [Column]),
-    /// Level 1 on each of these, and level 2.
+    /// Level 1 on each of these features, and level 2.
     Levels(&'static [Feature], Level2),
 }
 
 impl Scenario {
-    /// Every scenario, as the paper lists them.
+    /// All scenarios, in the order of the paper.
     pub const ALL: [Self; 7] =
         [Self::Baseline, Self::One, Self::Two, Self::ThreeOne, Self::ThreeTwo, Self::FourOne, Self::FourTwo];
 
-    /// Its name in the paper: `baseline`, `1`, `2`, `3-1`, `3-2`, `4-1`, `4-2`.
+    /// Returns the name in the paper: `baseline`, `1`, `2`, `3-1`, `3-2`, `4-1`, `4-2`.
     pub fn label(self) -> &'static str {
         match self {
             Self::Baseline => "baseline",
@@ -58,17 +58,18 @@ impl Scenario {
         }
     }
 
-    /// Whether it learns from whole jobs, so that only leaving some out can test it.
+    /// Whether it trains on whole jobs, so that testing it requires cross-validation.
     pub(super) fn learns_whole_jobs(self) -> bool {
         matches!(self, Self::Baseline | Self::ThreeOne | Self::ThreeTwo)
     }
 
-    /// Whether it trains on a run at this sampling rate.
+    /// Whether it trains on runs at this sampling rate.
     pub(crate) fn trains_at(self, sampling_rate: f64) -> bool {
         (sampling_rate == 1.0) == self.learns_whole_jobs()
     }
 
-    /// Whether executor memory and partition size are features, so that runs that differ in them are rows of their own.
+    /// Whether executor memory and partition size are features, so that runs that differ in them
+    /// are not averaged.
     pub(super) fn keeps_resources(self) -> bool {
         self == Self::One
     }
@@ -93,7 +94,7 @@ impl Scenario {
         }
     }
 
-    /// Places that a learner fills.
+    /// Returns the number of places filled by a learner.
     pub(super) fn places(self) -> u64 {
         match self.shape() {
             Shape::Single(_) => 1,

@@ -1,4 +1,4 @@
-//! The published scenarios side by side on what was measured.
+//! Accuracy of the published scenarios on measured runs.
 
 use std::ops::ControlFlow;
 
@@ -11,48 +11,50 @@ use crate::published::row::{Row, average, average_apart};
 use crate::published::{Choice, Curve, Halt, Scenario};
 use crate::{FitError, Setting, mape};
 
-/// One scenario, its accuracy and what it took.
+/// Accuracy and cost of one scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScenarioRow {
-    /// Which.
+    /// The scenario.
     pub scenario: Scenario,
-    /// What was chosen at each place; empty where it could not be fitted.
+    /// The technique chosen for each place; empty if the scenario could not be fitted.
     pub choices: Vec<Choice>,
-    /// Rows that it was fitted on, repeats averaged.
+    /// Number of training rows, with repeats averaged.
     pub fitted: usize,
-    /// Rows that it was tested on, repeats averaged.
+    /// Number of test rows, with repeats averaged.
     pub tested: usize,
     /// 100 − MAPE, percent.
     pub accuracy_percent: Option<f64>,
-    /// Mean absolute percentage error on the tested rows, percent.
+    /// Mean absolute percentage error over the test rows, percent.
     pub mape_percent: Option<f64>,
-    /// t1: time that collecting the fitted samples took, start-up included, seconds.
+    /// t1: time to collect the training samples, start-up included, seconds.
     pub t1_secs: f64,
-    /// t2: time that tuning and training took, seconds.
+    /// t2: time to tune and train, seconds.
     pub t2_secs: f64,
     /// T = t1 + t2, seconds.
     pub total_secs: f64,
-    /// Why there is no accuracy, and what to collect; `None` where there is one.
+    /// Why there is no accuracy and what to collect; `None` if there is one.
     pub reason: Option<String>,
 }
 
-/// Measured seconds, and predicted ones where there are any.
+/// Measured and, if known, predicted times, seconds.
 type Tested = Vec<(f64, Option<f64>)>;
 
-/// Fits every scenario on the runs that it trains on, with the techniques of `grid` at each place, and tests it: those
-/// that learn from samples of the images (1, 2, 4-1, 4-2) on the runs over all images, the others (baseline, 3-1, 3-2) on
-/// their own rows, each predicted by a fit that was tuned and trained without it (leave-one-out; in 64 folds where there
-/// are more than 64 rows).
+/// Fits and tests every scenario, with the techniques of `grid` at each place; rows are in the
+/// order of the paper.
 ///
-/// `clock` tells seconds since any fixed moment; it is asked before and after each scenario is tuned and trained. `watch`
-/// is told after each step of the work how many steps are done and how many there are; it ends the work by breaking.
-/// Rows come as the paper lists them. A scenario that cannot be fitted or tested keeps its row, with the reason.
+/// Scenarios that train on samples (1, 2, 4-1, 4-2) are tested on whole jobs. The others (baseline,
+/// 3-1, 3-2) are tested by cross-validation with tuning inside: leave-one-out, or 64 folds above 64
+/// rows. A scenario that cannot be fitted or tested keeps its row with the reason.
 ///
-/// On one machine, runs with more task threads than processors are left out where the others suffice, and such
-/// configurations are predicted as the fastest of the fitted ones within them.
+/// `clock` returns seconds since any fixed moment; it is read before and after each scenario is
+/// tuned and trained. `watch` receives the number of completed steps and of all steps, and cancels
+/// the work by returning `Break`.
+///
+/// On one machine, oversubscribed runs are left out of the training data if the others suffice, and
+/// oversubscribed configurations are predicted as the fastest fitted one within the limit.
 ///
 /// # Errors
-/// `watch` broke off.
+/// [`Cancelled`]: `watch` cancelled the work.
 pub fn scenario_table(
     context: &Context,
     observations: &[Observation],
@@ -66,10 +68,10 @@ pub fn scenario_table(
     Scenario::ALL.iter().map(|scenario| bench.row(*scenario, clock, &mut work)).collect()
 }
 
-/// One row of [`scenario_table`].
+/// Returns one row of [`scenario_table`].
 ///
 /// # Errors
-/// `watch` broke off.
+/// [`Cancelled`]: `watch` cancelled the work.
 pub fn scenario_row(
     scenario: Scenario,
     context: &Context,
@@ -83,7 +85,7 @@ pub fn scenario_row(
     bench.row(scenario, clock, &mut work)
 }
 
-/// What all scenarios are tried on.
+/// Input common to all scenarios.
 struct Bench<'a> {
     machine: Option<Machine>,
     observations: &'a [Observation],
@@ -91,7 +93,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// The rows of a scenario: those that it trains on, and the whole jobs.
+    /// Returns the training rows of a scenario and the whole jobs.
     fn rows(&self, scenario: Scenario) -> Result<(Vec<Row>, Vec<Row>), FitError> {
         let rows = if scenario.keeps_resources() { average_apart } else { average }(self.observations)?;
         let whole: Vec<Row> = rows.iter().filter(|row| row.setting.sampling_rate == 1.0).copied().collect();
@@ -99,7 +101,7 @@ impl Bench<'_> {
         Ok((seen, whole))
     }
 
-    /// Steps of work at most.
+    /// Returns the number of steps of work, at most.
     fn steps(&self, scenario: Scenario) -> u64 {
         let Ok((seen, _)) = self.rows(scenario) else { return 0 };
         let folds = if scenario.learns_whole_jobs() { Fold::all(seen.len()).count() as u64 } else { 0 };
@@ -157,7 +159,7 @@ impl Bench<'_> {
         })
     }
 
-    /// Tunes and trains on the rows that the machine holds, or on all where those do not suffice.
+    /// Tunes and trains without oversubscribed rows, or with them if the others do not suffice.
     fn train(
         &self,
         scenario: Scenario,
@@ -178,7 +180,7 @@ impl Bench<'_> {
         Ok((curve, choices, seen))
     }
 
-    /// Each row, predicted by a fit without its fold.
+    /// Predicts each row by cross-validation.
     fn leave_out(&self, scenario: Scenario, rows: &[Row], work: &mut Work<'_>) -> Result<Tested, Cancelled> {
         let mut tested = vec![(0.0, None); rows.len()];
         for fold in Fold::all(rows.len()) {
@@ -219,10 +221,12 @@ fn unfitted(scenario: Scenario, reason: String) -> ScenarioRow {
     }
 }
 
-/// MAPE of measured and predicted seconds, or why there is none.
+/// Returns the MAPE, percent, or the reason why it is undefined.
 fn error(runs: &[(f64, Option<f64>)]) -> Result<f64, String> {
     if runs.is_empty() {
-        return Err("no sample has sampling rate 1 to test it on; collect a configuration at sampling rate 1".into());
+        return Err(
+            "there is no sample at sampling rate 1 to test it on; collect a configuration at sampling rate 1".into()
+        );
     }
     let known: Vec<(f64, f64)> = runs.iter().filter_map(|(t, predicted)| Some((*t, (*predicted)?))).collect();
     if known.len() < runs.len() {
@@ -236,9 +240,10 @@ fn error(runs: &[(f64, Option<f64>)]) -> Result<f64, String> {
     mape(&actual, &predicted).map_err(|error| error.to_string())
 }
 
-/// t1: start-up and completion of every run behind the rows, summed in an order of their own.
+/// Returns t1, seconds: the start-up and completion times of all runs behind the rows, summed in an
+/// order that does not depend on the order of the runs.
 fn collecting_secs(rows: &[Row], observations: &[Observation]) -> f64 {
-    // By E, C and SR, as the rows come.
+    // The rows are sorted by E, C and SR.
     let trained_on = |run: &&Observation| rows.binary_search_by(|row| row.setting.order(&Setting::of(run))).is_ok();
     let mut secs: Vec<f64> = observations
         .iter()

@@ -1,29 +1,30 @@
-//! One learner from all features to the completion time.
+//! A single learner from all features to the completion time.
 
 use serde::{Deserialize, Serialize};
 
 use crate::learner::{Cancelled, Grid, Model, Selection, Table, Work, select};
 use crate::published::row::{Row, longest_secs};
 
-/// A feature as the learner sees it (the paper, Table 8).
+/// A feature with its transform (the paper, Table 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Column {
     InverseCores,
     InverseExecutors,
     SamplingRate,
-    /// Executor memory in GiB.
+    /// Executor memory, GiB.
     Memory,
-    /// Images a partition.
+    /// Partition size, images.
     PartitionSize,
 }
 
-/// A fitted learner of several features.
+/// A fitted learner on several features.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Single {
     columns: Vec<Column>,
     model: Model,
-    /// Unit of the target: the longest training time, so that the unit of the times changes no choice.
+    /// Unit of the target: the longest training time, so that the unit of the times does not
+    /// influence the choice.
     longest_secs: f64,
 }
 
@@ -40,7 +41,7 @@ impl Column {
 }
 
 impl Single {
-    /// Fits two rows or more.
+    /// Fits at least two rows.
     pub(crate) fn fit(
         columns: &[Column],
         rows: &[Row],
@@ -56,7 +57,7 @@ impl Single {
         Ok((Self { columns: columns.to_vec(), model, longest_secs }, selection))
     }
 
-    /// The learner's value at a row's features, seconds; not always above 0.
+    /// Returns the prediction for a row, seconds; it may be negative.
     pub(crate) fn secs(&self, row: &Row) -> f64 {
         self.model.at(&features(&self.columns, row)) * self.longest_secs
     }

@@ -1,11 +1,13 @@
-//! What a Spark application would have taken on other executors and cores, from its event log alone.
+//! Simulates a Spark application on other numbers of executors and cores, from its event log.
 //!
-//! The measured tasks are put in their order onto the slots of another cluster, stages after those that they depend on,
-//! and the time that only the driver worked is kept as it was. Source of the method: Qubole's Sparklens (its
-//! `PQParallelStageScheduler`, critical path and ideal time); the scheduler imitated is Spark's own, first in, first out.
+//! The measured tasks are scheduled in their order onto the slots of another cluster. Stages wait
+//! for their parents, and time spent only in the driver is unchanged. Source of the method:
+//! Qubole's Sparklens (its `PQParallelStageScheduler`, critical path and ideal time); the simulated
+//! scheduler is Spark's FIFO.
 //!
-//! A task is taken to last as long on every configuration. Where cores of one executor share a bound, as memory bandwidth,
-//! more of them make every task slower, and the real time is above the simulated one.
+//! Task durations are assumed not to depend on the configuration. If the cores of an executor share
+//! a bottleneck such as memory bandwidth, tasks slow down as cores are added, and the simulated
+//! time is too short.
 
 mod plan;
 mod schedule;
@@ -15,7 +17,7 @@ use serde::Serialize;
 
 use self::plan::Plan;
 
-/// A run, ready to be simulated.
+/// A run that is ready to be simulated.
 #[derive(Clone, Debug)]
 pub struct Simulation {
     plan: Plan,
@@ -24,28 +26,30 @@ pub struct Simulation {
     work_ms: u64,
 }
 
-/// What a simulation cannot be made of.
+/// Why a run cannot be simulated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimulationError {
-    /// No task.
-    #[error("none of its tasks is in the log, so that there is nothing to simulate; run it again")]
+    /// The log contains no tasks of the run.
+    #[error("the log contains none of its tasks, so there is nothing to simulate; run it again")]
     NoTasks,
 }
 
-/// A run on one configuration.
+/// Simulated times of a run on one configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SimulatedTime {
-    /// From the submission of the first job to the end of the last, seconds.
+    /// Time from the submission of the first job to the end of the last, seconds.
     pub completion_time_secs: f64,
-    /// The same if the tasks' time could be divided evenly over all slots at every moment that the driver leaves them,
-    /// seconds; never above the completion time.
+    /// Time with perfectly divisible tasks: driver time plus work divided by slots, seconds; at
+    /// most the completion time.
     pub ideal_secs: f64,
-    /// Share of the completion time in which only the driver works: no number of executors makes it shorter.
+    /// Share of the completion time in which only the driver works, which more executors cannot
+    /// shorten.
     pub driver_share: f64,
-    /// Share of the completion time by which it is above the ideal: long tasks, too few tasks, stages that wait for others.
+    /// Share of the completion time above the ideal, caused by long tasks, too few tasks, or
+    /// dependent stages.
     pub skew_share: f64,
-    /// Share of the slots' time in which tasks run.
+    /// Share of the slots' time that tasks use.
     pub busy_share: f64,
 }
 
@@ -53,7 +57,7 @@ impl Simulation {
     /// Prepares a run.
     ///
     /// # Errors
-    /// The log holds none of its tasks.
+    /// [`SimulationError::NoTasks`]: the log contains no tasks of the run.
     pub fn of(run: &Run<'_>) -> Result<Self, SimulationError> {
         let plan = Plan::of(run);
         let work_ms = plan.work_ms();
@@ -64,43 +68,45 @@ impl Simulation {
         Ok(Self { plan, measured_secs: run.completion_time_secs(), driver_ms, work_ms })
     }
 
-    /// What the log says it took, seconds.
+    /// Returns the measured time of the run, seconds.
     pub fn measured_secs(&self) -> f64 {
         self.measured_secs
     }
 
-    /// Time with a slot for every task, seconds: the longest chain of driver time and tasks that wait for each other.
+    /// Returns the time with a slot for every task, seconds: the longest chain of driver time and
+    /// dependent tasks.
     pub fn critical_path_secs(&self) -> f64 {
         secs(schedule::completion_ms(&self.plan, None))
     }
 
-    /// Time on one slot, seconds: one task after the other, and the driver between them.
+    /// Returns the time on one slot, seconds: driver time and all tasks in sequence.
     pub fn one_core_secs(&self) -> f64 {
         self.driver_secs() + self.work_secs()
     }
 
-    /// Time in which only the driver works, seconds.
+    /// Returns the time in which only the driver works, seconds.
     pub fn driver_secs(&self) -> f64 {
         secs(self.driver_ms)
     }
 
-    /// Time of all tasks, seconds.
+    /// Returns the total time of all tasks, seconds.
     pub fn work_secs(&self) -> f64 {
         secs(self.work_ms)
     }
 
-    /// Tasks, those of unknown time included.
+    /// Returns the number of tasks, including those of unknown duration.
     pub fn tasks(&self) -> u64 {
         self.plan.tasks()
     }
 
-    /// Tasks whose time is not in the log: the median of their stage stands for it.
+    /// Returns the number of tasks without a duration in the log; the median of their stage is used
+    /// for them.
     pub fn unknown_tasks(&self) -> u64 {
         self.plan.unknown_tasks
     }
 
-    /// The run on `executors` of `cores_per_executor`; `None` where a stage whose tasks must all run at the same time has
-    /// more of them than there are slots, or where an executor has fewer cores than one task takes.
+    /// Simulates the run on another configuration. `None` if a barrier stage has more tasks than
+    /// there are slots, or an executor has fewer cores than a task needs.
     pub fn at(&self, executors: u32, cores_per_executor: u32) -> Option<SimulatedTime> {
         let of_each = u64::from(cores_per_executor / self.plan.task_cpus);
         let slots = u64::from(executors).saturating_mul(of_each);

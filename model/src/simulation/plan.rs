@@ -1,54 +1,56 @@
-//! What of a run does not depend on the configuration: jobs, stages, the tasks' times, and the driver's between them.
+//! The parts of a run that do not depend on the configuration: jobs, stages, task durations, and
+//! driver time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use foreglow_shared::event_log::{Job, Run, Stage};
 
-/// A run, with times relative to each other, milliseconds.
+/// A run with relative times, milliseconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
-    /// In the order of their submission.
+    /// Jobs in the order of submission.
     pub jobs: Vec<PlannedJob>,
-    /// In the order in which Spark serves them: by job, then by number.
+    /// Stages in Spark's scheduling order: by job, then by id.
     pub stages: Vec<PlannedStage>,
-    /// When each executor came, after the submission of the first job; 0 for those that were there. Ascending.
+    /// Registration of each executor after the submission of the first job, ascending; 0 for those
+    /// already registered.
     pub arrivals_ms: Vec<u64>,
-    /// Cores that one task takes.
+    /// Cores per task.
     pub task_cpus: u32,
-    /// Tasks whose time is not in the log.
+    /// Number of tasks without a duration in the log.
     pub unknown_tasks: u64,
 }
 
 /// One job.
 #[derive(Clone, Debug)]
 pub(super) struct PlannedJob {
-    /// The job after whose end the driver submitted it; `None` for the run's beginning.
+    /// The job whose end preceded the submission; `None` at the beginning of the run.
     pub after: Option<usize>,
-    /// The driver's time between the two.
+    /// Driver time between the two.
     pub before_ms: u64,
-    /// Its stages.
+    /// Its stages, as indices.
     pub stages: Vec<usize>,
-    /// The driver's time after the last of them.
+    /// Driver time after the last stage.
     pub tail_ms: u64,
 }
 
 /// One stage.
 #[derive(Clone, Debug)]
 pub(super) struct PlannedStage {
-    /// Stages of its job whose output it reads.
+    /// Parent stages within the job, as indices.
     pub parents: Vec<usize>,
-    /// The driver's time before its first task is launched, once its parents ended.
+    /// Driver time from the end of the parents to the launch of the first task.
     pub before_ms: u64,
-    /// Time of each task, in the order of launch.
+    /// Duration of each task, in the order of launch.
     pub tasks_ms: Vec<u32>,
-    /// Whether all run at the same time.
+    /// Whether all tasks must run at the same time.
     pub is_barrier: bool,
-    /// The driver's time after its last task.
+    /// Driver time after the last task.
     pub tail_ms: u64,
 }
 
 impl Plan {
-    /// Of a run.
+    /// Extracts the plan of a run.
     pub fn of(run: &Run<'_>) -> Self {
         let mut plan = Self { task_cpus: run.application.task_cpus(), ..Self::default() };
         plan.arrivals_ms = run.executors().map(|executor| since(run.submitted_ms, Some(executor.added_ms))).collect();
@@ -100,7 +102,7 @@ impl Plan {
         let ready_ms = parents_ms.fold(job_ms, i64::max);
         let submitted_ms = stage.submitted_ms.unwrap_or(ready_ms);
         let launched_ms = stage.first_launch_ms.unwrap_or(submitted_ms);
-        // Until its first launch a stage waits for the driver, unless another one holds the slots.
+        // The wait for the first launch is driver time, unless another stage occupies the slots.
         let is_alone = busy.range(..launched_ms).next_back().is_none_or(|(_, until_ms)| *until_ms <= submitted_ms);
         let tasks_ms = self.tasks_ms(stage);
         let is_unknown = tasks_ms.is_empty();
@@ -110,7 +112,8 @@ impl Plan {
             before_ms,
             tasks_ms,
             is_barrier: stage.is_barrier,
-            // A stage with no task in the log is time that no configuration is known to change.
+            // Without tasks in the log, the whole stage counts as time independent of the
+            // configuration.
             tail_ms: since(stage.last_finish_ms.filter(|_| !is_unknown).unwrap_or(launched_ms), stage.completed_ms),
         }
     }
@@ -126,36 +129,37 @@ impl Plan {
         let median = known[known.len() / 2];
         let mut tasks: Vec<u32> =
             stage.task_ms.iter().map(|ms| if *ms == Stage::UNKNOWN { median } else { *ms }).collect();
-        // Those that are missing at the end; the number is bounded by what the reader takes.
+        // Adds tasks missing at the end; the count is bounded by the reader's limit on task
+        // indices.
         let count = tasks.len().max(known.len() + usize::try_from(lost).unwrap_or(0).min(1 << 24));
         tasks.resize(count, median);
         tasks
     }
 
-    /// The same with tasks that take no time.
+    /// Returns the plan with tasks of zero duration.
     pub fn without_tasks(&self) -> Self {
         let mut plan = self.clone();
         plan.stages.iter_mut().for_each(|stage| stage.tasks_ms = Vec::new());
         plan
     }
 
-    /// Time of all tasks.
+    /// Returns the total duration of all tasks, milliseconds.
     pub fn work_ms(&self) -> u64 {
         self.stages.iter().flat_map(|stage| &stage.tasks_ms).map(|ms| u64::from(*ms)).sum()
     }
 
-    /// Number of all tasks.
+    /// Returns the number of tasks.
     pub fn tasks(&self) -> u64 {
         self.stages.iter().map(|stage| stage.tasks_ms.len() as u64).sum()
     }
 
-    /// Slots that the widest stage needs at the same time.
+    /// Returns the number of slots that the largest barrier stage needs.
     pub fn widest_barrier(&self) -> u64 {
         self.stages.iter().filter(|stage| stage.is_barrier).map(|stage| stage.tasks_ms.len() as u64).max().unwrap_or(0)
     }
 }
 
-/// For each moment at which a stage launched its first task, until when that one or an earlier one was at work.
+/// Returns, for each first launch of a stage, until when that stage or an earlier one was running.
 fn busy_until(stages: &BTreeMap<u32, &Stage>) -> BTreeMap<i64, i64> {
     let mut busy: BTreeMap<i64, i64> = BTreeMap::new();
     for stage in stages.values() {
@@ -176,7 +180,7 @@ fn end_ms(job: &Job) -> Option<i64> {
     job.end.as_ref().map(|end| end.at_ms)
 }
 
-/// From one moment to another, and 0 where the clock says that it lies before, or says nothing.
+/// Returns the time between two timestamps, milliseconds; 0 if it is negative or unknown.
 fn since(from_ms: i64, to_ms: Option<i64>) -> u64 {
     to_ms.and_then(|to_ms| to_ms.checked_sub(from_ms)).and_then(|ms| u64::try_from(ms).ok()).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! Spark's scheduler: stages first in, first out, their tasks in order onto whatever slot is free.
+//! Simulation of Spark's FIFO scheduler: stages in order, their tasks onto any free slot.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -10,14 +10,14 @@ use super::plan::Plan;
 pub(super) struct Slots {
     /// Executors.
     pub executors: u32,
-    /// Tasks that one of them runs at the same time.
+    /// Tasks that an executor runs at the same time.
     pub of_each: u64,
 }
 
-/// Something that happens; at the same moment in this order.
+/// Simulation events; simultaneous ones are handled in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// Slots become free, of a task of a stage where there is one.
+    /// Slots become free, at the end of a task if `stage` is set.
     Free {
         slots: u64,
         stage: Option<usize>,
@@ -32,33 +32,35 @@ struct Schedule<'a> {
     plan: &'a Plan,
     events: BinaryHeap<Reverse<(u64, Event)>>,
     free: u64,
-    /// Stages with tasks that wait for a slot.
+    /// Stages with tasks waiting for a slot.
     waiting: BTreeSet<usize>,
-    /// For each stage, its next task.
+    /// By stage: the next task to launch.
     next: Vec<usize>,
-    /// For each stage, its tasks that have not ended.
+    /// By stage: the number of unfinished tasks.
     unfinished: Vec<usize>,
-    /// For each stage, its parents that have not ended.
+    /// By stage: the number of unfinished parents.
     parents: Vec<usize>,
-    /// For each stage, those that wait for it.
+    /// By stage: the stages that depend on it.
     children: Vec<Vec<usize>>,
-    /// For each stage, its job.
+    /// By stage: its job.
     job: Vec<usize>,
-    /// For each job, its stages that have not ended.
+    /// By job: the number of unfinished stages.
     stages: Vec<usize>,
-    /// For each job, those that the driver submits after it.
+    /// By job: the jobs that the driver submits after it.
     followers: Vec<Vec<usize>>,
     now_ms: u64,
     completed_ms: u64,
 }
 
-/// When the last job ends, milliseconds after the submission of the first; without `slots` each task has one.
+/// Returns when the last job ends, milliseconds after the submission of the first. Without `slots`,
+/// every task has a slot of its own.
 pub(super) fn completion_ms(plan: &Plan, slots: Option<Slots>) -> u64 {
     let mut schedule = Schedule::new(plan, slots);
     while let Some(Reverse((at_ms, event))) = schedule.events.pop() {
         schedule.now_ms = at_ms;
         schedule.handle(event);
-        // What happens at the same moment happens before tasks are handed out, so that the order of stages decides.
+        // All simultaneous events are handled before slots are assigned, so that stages are served
+        // in order.
         if schedule.events.peek().is_none_or(|Reverse((next_ms, _))| *next_ms > at_ms) {
             schedule.hand_out();
         }
@@ -101,7 +103,8 @@ impl<'a> Schedule<'a> {
         schedule
     }
 
-    /// Executors start side by side: a cluster with more of them waits as long as the measured one did for its last.
+    /// Schedules the arrival of executors. They start in parallel: additional ones arrive with the
+    /// last measured one.
     fn arrivals(&mut self, slots: Option<Slots>) {
         let Some(Slots { executors, of_each }) = slots else {
             self.free = u64::MAX;
@@ -172,7 +175,8 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Hands the free slots out. A stage whose tasks must run at the same time waits until there is one for each.
+    /// Assigns free slots to waiting tasks. A barrier stage waits until there is a slot for each of
+    /// its tasks.
     fn hand_out(&mut self) {
         if self.free == 0 {
             return;

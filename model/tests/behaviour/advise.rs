@@ -1,4 +1,4 @@
-//! What to collect next, and when to stop.
+//! Advice on what to collect next, and when to stop.
 
 use foreglow_model::{Advice, Predictor, Setting, Suggestion, Verdict, advise, decide};
 use foreglow_shared::{IncompleteOutcome, IncompleteRun, Observation, PriceSheet, Question, Resources};
@@ -8,25 +8,25 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::grid::{job, run};
 use crate::simulated::Random;
 
-/// A law whose time is known everywhere, with noise that depends on the setting and a seed.
+/// A law of completion times, with noise that depends on the setting and a seed.
 struct Law {
     speed_up: SpeedUp,
-    /// Seconds that no image takes, and those of all images, on one core.
+    /// Constant time and time of all images on one core, seconds.
     secs: (f64, f64),
     seed: u64,
     noise: f64,
 }
 
-/// By how much executors and cores shorten a job.
+/// Speed-up by executors and cores.
 #[derive(Clone, Copy)]
 enum SpeedUp {
-    /// Amdahl's law: the shares of the time that no executor and no core takes away.
+    /// Amdahl's law with the serial shares of executors and cores.
     Amdahl(f64, f64),
-    /// Powers of their numbers.
+    /// Powers of the numbers of executors and cores.
     Powers(f64, f64),
 }
 
-/// Of the laws that were not drawn.
+/// Times of the laws that are not drawn at random, seconds.
 const SECS: (f64, f64) = (0.8, 900.0);
 const STARTUP_SECS: f64 = 1.5;
 const EXECUTORS: [u32; 6] = [1, 2, 3, 4, 6, 8];
@@ -57,7 +57,8 @@ impl Law {
     }
 }
 
-/// Cores and executors cost money, so that neither the smallest nor the largest configuration is the right one.
+/// A question in which cores and executors have a price, so that the best configuration is neither
+/// the smallest nor the largest.
 fn question() -> Question {
     Question {
         deadline_secs: None,
@@ -73,8 +74,8 @@ fn whole(executors: u32, cores_per_executor: u32) -> Setting {
     Setting { executors, cores_per_executor, sampling_rate: 1.0 }
 }
 
-/// By how much the recommended configuration is dearer than the right one; infinite where it misses the deadline, or
-/// where nothing is recommended.
+/// Returns by how much the recommended configuration costs more than the best one, as a share;
+/// infinite if it misses the deadline or nothing is recommended.
 fn regret(law: &Law, runs: &[Observation], question: &Question) -> f64 {
     let Ok(predictor) = Predictor::fit(&job(runs).context, runs) else { return f64::INFINITY };
     let decision = decide(&predictor, &job(runs), question).unwrap();
@@ -101,7 +102,7 @@ fn collecting_secs(runs: &[Observation]) -> f64 {
     runs.iter().map(|run| run.completion_time_secs + STARTUP_SECS).sum()
 }
 
-/// Three runs: two sampling rates and one more executor.
+/// Returns three runs: two sampling rates, and two executors.
 fn three(law: &Law) -> Vec<Observation> {
     [(1, 1, 0.01), (1, 1, 0.03), (2, 1, 0.01)]
         .map(|(executors, cores_per_executor, sampling_rate)| {
@@ -127,7 +128,7 @@ fn follow(law: &Law, question: &Question) -> (Vec<Observation>, Advice) {
     }
 }
 
-/// The full grid at the two sampling rates of the paper.
+/// Returns the full grid at the two sampling rates of the paper.
 fn grid(law: &Law) -> Vec<Observation> {
     let mut runs = Vec::new();
     for executors in EXECUTORS {
@@ -140,7 +141,7 @@ fn grid(law: &Law) -> Vec<Observation> {
     runs
 }
 
-/// Those on which the rule was chosen.
+/// Development laws, on which the stopping rule was tuned.
 fn laws() -> Vec<Law> {
     let serial = [(0.02, 0.3), (0.15, 0.05), (0.3, 0.2), (0.05, 0.6), (0.5, 0.02)];
     let law = |seed: u64, (executors, cores)| Law {
@@ -152,7 +153,7 @@ fn laws() -> Vec<Law> {
     (1..=4).flat_map(|seed| serial.map(|serial| law(seed, serial))).collect()
 }
 
-/// Others, on which nothing was chosen: also powers, less noise and more.
+/// Hold-out laws, on which nothing was tuned, with power laws and other noise.
 fn untouched_laws() -> Vec<Law> {
     let speed_ups = [
         SpeedUp::Amdahl(0.08, 0.12),
@@ -166,8 +167,8 @@ fn untouched_laws() -> Vec<Law> {
     seeds.into_iter().flat_map(|(seed, noise)| speed_ups.map(|speed_up| law(speed_up, seed, noise))).collect()
 }
 
-/// Laws drawn at random, also of shorter and longer jobs. Nothing was chosen on them but that a run's noise is taken as it
-/// shows, without a factor, for which those of the set 3 were looked at.
+/// Laws drawn at random, with shorter and longer jobs. Set 3 was used to decide that noise enters
+/// without a factor; the other sets are hold-out.
 fn drawn_laws(set: u64, count: u64) -> Vec<Law> {
     let law = |number: u64| {
         let mut random = Random((set << 32) ^ (number * 7919));
@@ -183,7 +184,7 @@ fn drawn_laws(set: u64, count: u64) -> Vec<Law> {
     (0..count).map(law).collect()
 }
 
-/// The same first runs and the same rule to stop, with the runs of the grid in an order that has nothing to do with them.
+/// Collects runs of the grid in random order, with the same first runs and stopping rule.
 fn at_random(law: &Law, question: &Question) -> Vec<Observation> {
     let mut order = grid(law);
     order.sort_by_key(|run| run.completion_time_secs.to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 8);
@@ -197,13 +198,13 @@ fn at_random(law: &Law, question: &Question) -> Vec<Observation> {
     runs
 }
 
-/// How following the advice did on some laws, beside the grid at random under the same rule to stop and the whole grid.
+/// Results of following the advice on a set of laws, compared with random order and the whole grid.
 #[derive(Debug, Default)]
 struct Followed {
-    /// Within 3 % of the least money.
+    /// Decisions within 3 % of the least cost.
     right: u32,
     late: u32,
-    /// Money beyond the least, summed over the decisions that are not late, shares of the least.
+    /// Cost above the least, as a share, summed over the decisions that meet the deadline.
     given_up: f64,
     secs: f64,
     right_at_random: u32,
@@ -232,7 +233,7 @@ impl Followed {
         followed
     }
 
-    /// Right more often than chance under the same rule, or as often in less time.
+    /// Whether it is right more often than random order, or as often in less time.
     fn is_better_than_chance(&self) -> bool {
         self.right > self.right_at_random || (self.right == self.right_at_random && self.secs < self.secs_at_random)
     }
@@ -241,7 +242,7 @@ impl Followed {
 const DEADLINES: [Option<f64>; 2] = [None, Some(400.0)];
 
 #[test]
-fn following_the_advice_reaches_the_right_decision_in_a_fraction_of_the_grid() {
+fn the_advice_reaches_the_right_decision_in_a_fraction_of_the_grid() {
     for deadline_secs in DEADLINES {
         let followed = Followed::of(&laws(), &Question { deadline_secs, ..question() });
         assert!(followed.right >= 18 && followed.secs < 0.5 * followed.secs_of_grid, "{followed:?}");
@@ -249,13 +250,13 @@ fn following_the_advice_reaches_the_right_decision_in_a_fraction_of_the_grid() {
     }
 }
 
-/// Not in the browser, where a fit takes longer and nothing else may run meanwhile; few of them show nothing.
+/// Number of drawn laws; none in the browser, where fits are slower and block everything else.
 const DRAWN: u64 = if cfg!(target_arch = "wasm32") { 0 } else { 100 };
 
-/// It stops where another run would save 2 % in the mean, so that this is what it may give up; a deadline that is to be kept with
-/// a probability of a half may be missed by a configuration that comes close to it.
+/// The advice stops when another run would save 2 % on average, so it may give up as much. A
+/// deadline that must be met with probability 1/2 may be missed by a configuration close to it.
 #[test]
-fn following_the_advice_gives_up_what_it_promises_on_laws_that_nothing_was_chosen_on() {
+fn the_advice_costs_at_most_the_promised_share_on_hold_out_laws() {
     for deadline_secs in DEADLINES {
         let question = Question { deadline_secs, ..question() };
         let mut drawn = drawn_laws(2, DRAWN);
@@ -270,9 +271,9 @@ fn following_the_advice_gives_up_what_it_promises_on_laws_that_nothing_was_chose
     }
 }
 
-/// The fastest within a budget, which is dearer than others: what they save is time, or nothing.
+/// With a budget only, the fastest is recommended; cheaper configurations can then save nothing.
 #[test]
-fn where_the_fastest_is_asked_for_a_cheaper_one_promises_nothing() {
+fn if_the_fastest_is_asked_for_cheaper_ones_save_nothing() {
     let law = any_law();
     let question = Question { budget: Some(1e3), ..question() };
     let (runs, advice) = follow(&law, &question);
@@ -301,7 +302,7 @@ fn any_law() -> Law {
 }
 
 #[test]
-fn what_runs_out_of_memory_or_was_measured_is_not_suggested() {
+fn out_of_memory_and_measured_settings_are_not_suggested() {
     let mut job = job(&three(&any_law()));
     job.incomplete.push(over_memory(2));
     let advice = advise(&job, &question()).unwrap();
@@ -316,17 +317,17 @@ fn what_runs_out_of_memory_or_was_measured_is_not_suggested() {
 }
 
 #[test]
-fn suggestions_come_by_what_they_narrow_for_their_time() {
+fn suggestions_are_sorted_by_narrowing_per_second() {
     let advice = advise(&job(&three(&any_law())), &question()).unwrap();
     let worth: Vec<f64> = advice.suggestions.iter().map(|s| s.narrowing.unwrap() / s.secs.unwrap()).collect();
     assert!(worth.len() > 5 && worth.windows(2).all(|pair| pair[0] >= pair[1]));
     assert!(advice.suggestions.iter().all(|s| (0.0..=1.0).contains(&s.narrowing.unwrap())));
-    // Cores were never varied, so that the best next sample varies them.
+    // Cores were never varied, so the best next sample varies them.
     assert!(advice.suggestions[0].cores_per_executor > 1);
 }
 
 #[test]
-fn before_anything_can_be_fitted_two_sampling_rates_and_a_wider_configuration_are_suggested() {
+fn the_first_suggestions_are_two_sampling_rates_and_larger_configurations() {
     let law = any_law();
     let mut runs = vec![law.run(Setting { executors: 1, cores_per_executor: 1, sampling_rate: 0.01 })];
     let advice = advise(&job(&runs), &question()).unwrap();
@@ -342,7 +343,7 @@ fn before_anything_can_be_fitted_two_sampling_rates_and_a_wider_configuration_ar
 }
 
 #[test]
-fn a_machine_is_not_asked_for_more_threads_than_it_has() {
+fn no_suggestion_oversubscribes_the_machine() {
     let mut job = job(&three(&any_law()));
     job.context.host.processors = Some(4);
     let advice = advise(&job, &question()).unwrap();

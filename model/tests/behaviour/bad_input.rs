@@ -1,4 +1,4 @@
-//! Input that cannot be fitted is named, with what to do about it.
+//! Invalid input gives errors that name the problem and what to do.
 
 use foreglow_model::{FitError, Predictor, Setting, Warning};
 use foreglow_shared::Observation;
@@ -22,14 +22,14 @@ fn with(change: impl Fn(&mut Observation)) -> FitError {
 }
 
 #[test]
-fn no_sample_and_one_sample_ask_for_more() {
+fn no_sample_and_one_sample_are_too_few() {
     assert_eq!(error(&[]), FitError::NoObservations);
     assert_eq!(error(&[run(1, 1, 0.1, 2.0)]), FitError::OneObservation);
     assert!(error(&[]).to_string().contains("collect"));
 }
 
 #[test]
-fn samples_of_one_setting_are_all_equal() {
+fn samples_of_one_setting_cannot_be_fitted() {
     let runs = [run(2, 1, 0.1, 2.0), run(2, 1, 0.1, 2.0), run(2, 1, 0.1, 2.2)];
     assert_eq!(error(&runs), FitError::AllEqual { runs: 3, setting: Setting::of(&runs[0]) });
     assert!(
@@ -38,7 +38,7 @@ fn samples_of_one_setting_are_all_equal() {
 }
 
 #[test]
-fn times_that_are_none_are_named() {
+fn invalid_times_are_named() {
     for secs in [0.0, -1.0, f64::INFINITY] {
         assert_eq!(with(|run| run.completion_time_secs = secs), FitError::Time(secs));
     }
@@ -47,7 +47,7 @@ fn times_that_are_none_are_named() {
 }
 
 #[test]
-fn sampling_rates_outside_their_range_are_named() {
+fn invalid_sampling_rates_are_named() {
     for rate in [0.0, -0.1, 1.0001, f64::INFINITY] {
         assert_eq!(with(|run| run.sampling_rate = rate), FitError::SamplingRate(rate));
     }
@@ -55,13 +55,13 @@ fn sampling_rates_outside_their_range_are_named() {
 }
 
 #[test]
-fn configurations_with_nothing_in_them_are_named() {
+fn empty_configurations_are_named() {
     assert_eq!(with(|run| run.executors = 0), FitError::Configuration { executors: 0, cores_per_executor: 1 + 1 });
     assert!(matches!(with(|run| run.cores_per_executor = 0), FitError::Configuration { cores_per_executor: 0, .. }));
 }
 
 #[test]
-fn two_samples_are_enough_for_what_they_vary_in() {
+fn two_samples_suffice_for_the_feature_that_they_vary() {
     let runs = [run(1, 1, 0.1, 2.0), run(1, 2, 0.1, 1.1)];
     let predictor = Predictor::fit(&context(None), &runs).unwrap();
     let between = predictor.predict(Setting { executors: 1, cores_per_executor: 2, sampling_rate: 0.1 });
@@ -70,7 +70,7 @@ fn two_samples_are_enough_for_what_they_vary_in() {
 }
 
 #[test]
-fn a_question_that_changes_what_no_sample_changed_is_unknown() {
+fn the_effect_of_a_feature_that_never_varied_is_unknown() {
     let runs = [run(1, 1, 0.1, 2.0), run(1, 2, 0.1, 1.1), run(1, 4, 0.1, 0.7)];
     let prediction = Predictor::fit(&context(None), &runs).unwrap().predict(whole(2, 2));
     assert_eq!((prediction.completion_time_secs, prediction.interval), (None, None));
@@ -81,7 +81,7 @@ fn a_question_that_changes_what_no_sample_changed_is_unknown() {
 }
 
 #[test]
-fn features_that_only_vary_together_are_warned_of_where_the_question_parts_them() {
+fn features_that_only_vary_together_get_a_warning_if_the_question_separates_them() {
     let runs = full(&[1, 2, 4], &[1], &[0.01, 0.1], multiplicative);
     let together: Vec<Observation> =
         runs.iter().map(|run| Observation { cores_per_executor: run.executors, ..*run }).collect();
@@ -94,7 +94,7 @@ fn features_that_only_vary_together_are_warned_of_where_the_question_parts_them(
 }
 
 #[test]
-fn a_setting_that_no_job_could_have_is_unknown() {
+fn an_invalid_setting_is_unknown() {
     let predictor = Predictor::fit(&context(None), &good()).unwrap();
     for (executors, cores_per_executor, sampling_rate) in [(0, 1, 1.0), (1, 0, 1.0), (1, 1, 0.0), (1, 1, f64::NAN)] {
         let prediction = predictor.predict(Setting { executors, cores_per_executor, sampling_rate });
@@ -103,7 +103,7 @@ fn a_setting_that_no_job_could_have_is_unknown() {
 }
 
 #[test]
-fn more_than_proportional_speed_up_is_never_extrapolated_below_zero() {
+fn superlinear_speed_up_is_never_extrapolated_below_zero() {
     let runs = full(&[1, 2], &[1], &[0.01, 0.1], |e, _, s| (1.0 + 100.0 * s) * if e > 1.5 { 0.2 } else { 1.0 });
     let predictor = Predictor::fit(&context(None), &runs).unwrap();
     for executors in [3, 40, 1000, u32::MAX] {
@@ -113,7 +113,7 @@ fn more_than_proportional_speed_up_is_never_extrapolated_below_zero() {
 }
 
 #[test]
-fn times_that_span_nine_orders_of_magnitude_still_fit() {
+fn times_that_span_nine_orders_of_magnitude_can_be_fitted() {
     let runs = full(&[1, 2, 3], &[1, 2], &[1e-9, 1e-4, 0.1], |e, c, s| 1e9 * s / (e * c));
     let predictor = Predictor::fit(&context(None), &runs).unwrap();
     let secs = predictor.predict(Setting { executors: 1, cores_per_executor: 1, sampling_rate: 1.0 });

@@ -1,16 +1,17 @@
-//! A context with few runs of its own takes from the others what they can tell, and says how unsure that is.
+//! Partial pooling: a context with few runs borrows strength from others, with a wider interval.
 
 use foreglow_model::{Column, Dataset, Ensemble, Features, Prediction};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const NODES: [f64; 6] = [2.0, 4.0, 6.0, 8.0, 10.0, 12.0];
-/// Contexts with all runs.
+/// Number of contexts with all runs.
 const MEASURED: usize = 8;
-/// The one with few.
+/// The context with few runs.
 const NEW: usize = MEASURED;
 
-/// Each context has its own level and its own share that machines do not help; `unlike` says how much the shares differ.
+/// Time of a run. Each context has its own level and serial share; `unlike` controls how much the
+/// serial shares differ.
 fn secs(context: usize, nodes: f64, unlike: f64) -> f64 {
     let level = 100.0 * (1 + context * 5 % 9) as f64;
     let serial = 0.2 + unlike * ((context * 7 % 9) as f64 / 9.0 - 0.5);
@@ -32,7 +33,7 @@ fn others() -> Vec<(usize, f64)> {
     (0..MEASURED).flat_map(|context| NODES.map(|nodes| (context, nodes))).collect()
 }
 
-/// What is predicted of a context at all node counts within the range, beside what it takes.
+/// Predictions for a context at several node counts, with the true times.
 fn asked(ensemble: &Ensemble, context: usize, nodes: &[f64], unlike: f64) -> Vec<(Prediction, f64)> {
     let rows: Vec<(usize, f64)> = nodes.iter().map(|nodes| (context, *nodes)).collect();
     let predictions = ensemble.predict(&features(&rows)).unwrap();
@@ -44,24 +45,24 @@ fn error(answers: &[(Prediction, f64)]) -> f64 {
     errors.sum::<f64>() / answers.len() as f64
 }
 
-/// Half the width of an interval, ln t.
+/// Half the width of an interval in ln t.
 fn half(prediction: &Prediction) -> f64 {
     let interval = prediction.interval.unwrap();
     libm::log(interval.upper_secs / interval.lower_secs) / 2.0
 }
 
 #[test]
-fn one_run_of_a_context_suffices_where_others_show_how_time_goes_on() {
+fn one_run_of_a_context_suffices_if_others_show_the_trend() {
     let own = [(NEW, 4.0)];
     let both = fit(&[others().as_slice(), &own].concat(), 0.0);
     let answers = asked(&both, NEW, &[2.0, 6.0, 8.0, 10.0, 12.0], 0.0);
     assert!(error(&answers) < 0.03, "{}", error(&answers));
-    // Alone it says nothing of other machines.
+    // Without other contexts, other node counts are unknown.
     assert!(asked(&fit(&own, 0.0), NEW, &[8.0], 0.0)[0].0.completion_time_secs.is_none());
 }
 
 #[test]
-fn two_runs_say_more_with_others_than_alone() {
+fn two_runs_predict_better_with_other_contexts_than_alone() {
     let own = [(NEW, 2.0), (NEW, 12.0)];
     let asked_nodes = [4.0, 6.0, 8.0, 10.0];
     let both = error(&asked(&fit(&[others().as_slice(), &own].concat(), 0.2), NEW, &asked_nodes, 0.2));
@@ -70,10 +71,10 @@ fn two_runs_say_more_with_others_than_alone() {
 }
 
 #[test]
-fn what_few_runs_leave_open_is_in_the_interval() {
+fn the_interval_covers_the_uncertainty_of_few_runs() {
     let (mut held, mut all) = (0, 0);
     for left in 0..MEASURED {
-        // Each context in turn is the one with a single run.
+        // Each context in turn has a single run.
         let rows: Vec<(usize, f64)> =
             others().into_iter().filter(|(context, nodes)| *context != left || *nodes == 4.0).collect();
         let ensemble = fit(&rows, 0.3);
@@ -91,7 +92,7 @@ fn what_few_runs_leave_open_is_in_the_interval() {
 }
 
 #[test]
-fn copies_and_the_order_of_runs_change_nothing_of_a_context_with_few() {
+fn copies_and_order_of_the_runs_do_not_change_pooled_predictions() {
     let rows = [others().as_slice(), &[(NEW, 4.0), (NEW, 10.0)]].concat();
     let mut twice = [rows.as_slice(), &rows].concat();
     twice.reverse();

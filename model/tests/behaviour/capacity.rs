@@ -1,4 +1,4 @@
-//! A machine runs no more task threads at a time than it has processors.
+//! Oversubscription: a machine runs at most as many task threads at a time as it has processors.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::grid::{cluster, context, full, multiplicative, secs, whole};
 
-/// Two processors: four threads take as long as two.
+/// Times on two processors, where four threads take as long as two.
 fn on_two_processors(e: f64, c: f64, s: f64) -> f64 {
     (0.2 + 60.0 * s) / (e * c).min(2.0)
 }
@@ -29,7 +29,7 @@ fn more_threads_than_processors_take_as_long_as_the_fastest_that_fit() {
 }
 
 #[test]
-fn executors_that_train_wait_for_averages_however_many_threads_they_have() {
+fn training_executors_wait_for_averages_whatever_their_threads() {
     let secs_of = |e: f64, c: f64, s: f64| on_two_processors(e, c, s) + 15.0 * (e - 1.0) * s;
     let runs = full(&[1, 2], &[1, 2], &[0.01, 0.1], secs_of);
     let mut training = context(Some(2));
@@ -43,7 +43,7 @@ fn executors_that_train_wait_for_averages_however_many_threads_they_have() {
 }
 
 #[test]
-fn a_cluster_and_an_unknown_machine_have_no_such_limit() {
+fn clusters_and_unknown_machines_have_no_limit() {
     let runs = full(&[1, 2], &[1, 2], &[0.01, 0.1], multiplicative);
     for context in [cluster(), context(None), context(Some(4))] {
         let prediction = Predictor::fit(&context, &runs).unwrap().predict(whole(2, 2));
@@ -54,7 +54,7 @@ fn a_cluster_and_an_unknown_machine_have_no_such_limit() {
 }
 
 #[test]
-fn a_configuration_is_never_predicted_faster_than_one_that_fits_and_is_no_larger() {
+fn an_oversubscribed_configuration_is_as_fast_as_the_fastest_smaller_one_that_fits() {
     let runs = full(&[1, 2, 3], &[1, 2, 4], &[0.01, 0.1], multiplicative);
     let predictor = Predictor::fit(&context(Some(6)), &runs).unwrap();
     let fastest = |e: u32, c: u32| {
@@ -67,7 +67,7 @@ fn a_configuration_is_never_predicted_faster_than_one_that_fits_and_is_no_larger
 }
 
 #[test]
-fn where_only_oversubscribed_runs_exist_they_are_fitted_as_they_are() {
+fn oversubscribed_runs_are_fitted_if_there_are_no_others() {
     let runs = full(&[4, 8], &[4], &[0.01, 0.1], |_, _, s| 1.0 + 10.0 * s);
     let prediction = Predictor::fit(&context(Some(2)), &runs).unwrap().predict(whole(8, 4));
     assert!((prediction.completion_time_secs.unwrap() - 11.0).abs() < 0.6);
@@ -85,7 +85,7 @@ fn the_scenario_table_tests_oversubscribed_configurations_too() {
 }
 
 #[test]
-fn a_value_beyond_the_sampled_ones_is_warned_of_and_a_larger_sampling_rate_is_not() {
+fn extrapolation_gets_a_warning_except_to_larger_sampling_rates() {
     let runs: Vec<Observation> = full(&[2, 3], &[1, 2], &[0.05, 0.1], multiplicative);
     let predictor = Predictor::fit(&context(None), &runs).unwrap();
     assert_eq!(predictor.predict(whole(2, 1)).warnings, []);

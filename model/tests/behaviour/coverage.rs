@@ -1,4 +1,4 @@
-//! How often the 90 % interval holds, on simulated jobs of a few small samples.
+//! Coverage of the 90 % interval on simulated jobs with a few small samples.
 
 use foreglow_model::Predictor;
 use foreglow_shared::Observation;
@@ -8,11 +8,13 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::grid::{context, run};
 use crate::simulated::{Plan, Random, SimulatedJob};
 
-/// Jobs in the browser, where a fit takes longer and nothing else may run meanwhile: the first of the others.
+/// Number of jobs in the browser, where fits are slower and block everything else: the first of all
+/// jobs.
 const IN_PAGE: u64 = 200;
 const JOBS: u64 = if cfg!(target_arch = "wasm32") { IN_PAGE } else { 600 };
 
-/// Whole jobs that were asked, and those inside their interval: on configurations within the sampled ones, and beyond them.
+/// Number of predicted whole jobs and of those inside their interval, on configurations within the
+/// sampled range and beyond it.
 #[derive(Clone, Copy, Default)]
 struct Held {
     within: [u32; 2],
@@ -31,7 +33,8 @@ impl Held {
     }
 }
 
-/// Samples a part of a grid and asks for whole jobs on all of it and on twice as many executors and cores.
+/// Samples a part of a grid and predicts whole jobs on all of it and on twice as many executors and
+/// cores.
 fn ask(law: u64, random: &mut Random) -> (usize, Held) {
     let job = SimulatedJob::draw(law, random);
     let Plan { samples, asked } = Plan::draw(random);
@@ -44,7 +47,7 @@ fn ask(law: u64, random: &mut Random) -> (usize, Held) {
     for asked in asked {
         let secs = job.measured(asked, random);
         let prediction = predictor.predict(asked);
-        // Where too little was varied the time is unknown, and nothing is promised.
+        // The time is unknown if a needed feature was never varied.
         let Some(interval) = prediction.interval else { continue };
         let is_within = |count: fn(&Observation) -> u32, asked: u32| {
             runs.iter().any(|run| count(run) >= asked) && runs.iter().any(|run| count(run) <= asked)
@@ -57,7 +60,7 @@ fn ask(law: u64, random: &mut Random) -> (usize, Held) {
 }
 
 #[test]
-fn the_interval_of_a_whole_job_from_a_few_small_samples_holds_about_nine_times_in_ten() {
+fn intervals_of_whole_jobs_from_few_samples_have_about_90_percent_coverage() {
     let mut random = Random(20_261_121);
     let mut by_runs = [("4 to 6", Held::default()), ("7 to 10", Held::default()), ("11 to 16", Held::default())];
     let mut first = [0, 0];

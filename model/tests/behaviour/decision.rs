@@ -1,4 +1,4 @@
-//! The cheapest configuration under a deadline, and the front of time and money.
+//! Decisions: the cheapest configuration under a deadline, and the Pareto front of time and cost.
 
 use foreglow_model::{DecideError, Decision, Exclusion, Predictor, decide, pareto_front};
 use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMemory, PriceSheet, Question};
@@ -16,7 +16,7 @@ fn runs() -> Vec<Observation> {
     full(&[1, 2, 3], &[1, 2, 4], &[0.01, 0.1], multiplicative)
 }
 
-/// Asks about the predicted time itself, with the runs of `predictor`.
+/// Decides with the runs of `predictor`.
 fn ask(question: &Question) -> Decision {
     decide(&predictor(), &job(&runs()), question).unwrap()
 }
@@ -62,7 +62,7 @@ fn an_impossible_deadline_recommends_nothing_and_still_names_the_fastest() {
 
 #[test]
 fn of_equally_cheap_configurations_the_fastest_wins() {
-    // Each executor does its full share, so that all cost the same apart from rounding.
+    // Perfect speed-up, so that all cost the same up to rounding.
     let runs = full(&[1, 2, 3], &[1], &[0.01, 0.1], |e, _, s| 700.0 * s / e);
     let predictor = Predictor::fit(&context(None), &runs).unwrap();
     let decision = decide(&predictor, &job(&runs), &Question::about(&runs)).unwrap();
@@ -91,13 +91,13 @@ fn unknown_times_are_never_recommended() {
 }
 
 #[test]
-fn lists_that_repeat_or_are_out_of_order_name_the_same_configurations() {
+fn duplicates_and_order_of_the_lists_do_not_matter() {
     let shuffled = Question { executors: vec![3, 1, 2, 1], ..question() };
     assert_eq!(ask(&shuffled), ask(&question()));
 }
 
 #[test]
-fn questions_that_cannot_be_answered_say_why() {
+fn invalid_questions_are_rejected_with_the_reason() {
     let error = |question: &Question| decide(&predictor(), &job(&runs()), question).unwrap_err();
     assert_eq!(error(&Question { executors: Vec::new(), ..question() }), DecideError::NoConfiguration);
     assert_eq!(error(&Question { cores_per_executor: vec![0, 1], ..question() }), DecideError::ZeroConfiguration);
@@ -126,14 +126,14 @@ fn a_job_on_accelerators_needs_a_price_for_them() {
     assert!((with - without - 2.0 * hours).abs() < 1e-12);
 }
 
-/// Times with noise, so that nothing is certain.
+/// A predictor and a job with noisy times.
 fn noisy(share: f64) -> (Predictor, Job) {
     let runs = jitter(&runs(), share);
     (Predictor::fit(&context(None), &runs).unwrap(), job(&runs))
 }
 
 #[test]
-fn a_deadline_is_met_where_it_is_as_probable_as_was_asked() {
+fn a_deadline_is_met_if_it_has_the_requested_probability() {
     let (predictor, job) = noisy(0.2);
     let spread = predictor.predict(crate::grid::whole(2, 2)).spread.unwrap();
     let predicted = predictor.predict(crate::grid::whole(2, 2)).completion_time_secs.unwrap();
@@ -150,8 +150,8 @@ fn a_deadline_is_met_where_it_is_as_probable_as_was_asked() {
 }
 
 #[test]
-fn more_probability_than_the_samples_can_promise_recommends_nothing_and_names_the_likeliest() {
-    // The whole job was measured, so that the errors of held-out rows speak for themselves.
+fn a_probability_beyond_the_spread_recommends_nothing_and_names_the_likeliest() {
+    // Whole jobs are measured, so that the spread is the empirical one.
     let runs = jitter(&full(&[1, 2, 3, 4], &[1, 2, 4], &[0.1, 0.3, 1.0], multiplicative), 0.2);
     let predictor = Predictor::fit(&context(None), &runs).unwrap();
     let question = Question { deadline_secs: Some(1e6), probability: 0.999, ..Question::about(&runs) };
@@ -164,7 +164,7 @@ fn more_probability_than_the_samples_can_promise_recommends_nothing_and_names_th
 }
 
 #[test]
-fn samples_too_few_for_a_spread_answer_for_the_predicted_time_alone() {
+fn without_a_spread_only_the_predicted_time_is_compared() {
     let runs = [run(1, 1, 0.01, 2.0), run(1, 1, 0.1, 11.0)];
     let predictor = Predictor::fit(&context(None), &runs).unwrap();
     let ask = |probability: f64| {
@@ -205,7 +205,7 @@ fn incomplete(cores: u32, memory: u32, outcome: IncompleteOutcome) -> Incomplete
 }
 
 #[test]
-fn what_runs_out_of_memory_is_never_recommended_however_cheap() {
+fn configurations_out_of_memory_are_never_recommended() {
     let open = ask(&question());
     let best = &open.candidates[open.recommended.unwrap()];
     let mut job = job(&runs());
@@ -236,20 +236,20 @@ fn what_runs_out_of_memory_is_never_recommended_however_cheap() {
 }
 
 #[test]
-fn a_run_over_all_images_that_went_over_its_memory_says_nothing_of_a_share_that_completed() {
+fn completed_runs_refute_out_of_memory_at_larger_sampling_rates() {
     let mut job = job(&runs());
     job.incomplete.push(IncompleteRun { sampling_rate: 1.0, ..incomplete(2, 1024, IncompleteOutcome::OutOfMemory) });
     let excluded = |cores, sampling_rate| Exclusion::of(&job, cores, 1024, sampling_rate).is_some();
-    // Runs of up to 4 cores completed on a tenth of the images.
+    // Runs with up to 4 cores completed at sampling rate 0.1.
     assert!(excluded(2, 1.0) && excluded(4, 0.5) && !excluded(2, 0.1) && !excluded(4, 0.05));
     assert!(excluded(5, 0.1), "no run of 5 cores completed");
     assert!(!excluded(1, 1.0));
 }
 
 #[test]
-fn a_configuration_that_is_expected_to_run_out_of_memory_is_never_recommended() {
+fn configurations_expected_out_of_memory_are_never_recommended() {
     let mut job = job(&runs());
-    // The largest peak was below what there is; one more core of 300 MiB is not.
+    // 4 cores need 980 MiB of 1024, and 5 cores would need 1200.
     let peak = |cores_per_executor: u32| PeakMemory {
         cores_per_executor,
         partition_size: 8,
@@ -268,7 +268,7 @@ fn a_configuration_that_is_expected_to_run_out_of_memory_is_never_recommended() 
     for index in [decision.recommended, decision.fastest, decision.cheapest].into_iter().flatten() {
         assert!(decision.candidates[index].cores_per_executor <= 4);
     }
-    // A run that completed with as little says more than what executors held.
+    // A completed run with as little memory refutes the extrapolation.
     job.peaks = vec![PeakMemory { cores_per_executor: 4, partition_size: 8, peak_mib: 1100 }];
     let decision = decide(&predictor(), &job, &question).unwrap();
     assert!(decision.candidates[..4].iter().all(|candidate| candidate.exclusion.is_none()));
@@ -300,7 +300,7 @@ fn beats(a: (f64, f64), b: (f64, f64)) -> bool {
 
 proptest! {
     #[test]
-    fn nothing_on_the_front_is_beaten_and_all_off_it_is_beaten_or_equal(points in any_points()) {
+    fn the_front_is_the_set_of_non_dominated_points(points in any_points()) {
         let front = pareto_front(&points);
         for (index, point) in points.iter().enumerate() {
             if front.contains(&index) {
@@ -312,7 +312,7 @@ proptest! {
     }
 
     #[test]
-    fn the_front_rises_in_time_and_falls_in_money(points in any_points()) {
+    fn the_front_ascends_in_time_and_descends_in_cost(points in any_points()) {
         let front = pareto_front(&points);
         for pair in front.windows(2) {
             prop_assert!(points[pair[0]].0 < points[pair[1]].0 && points[pair[0]].1 > points[pair[1]].1);
@@ -320,7 +320,7 @@ proptest! {
     }
 
     #[test]
-    fn the_recommended_configuration_is_on_the_front_where_there_is_no_deadline(share in 0.0f64..0.3) {
+    fn without_a_deadline_the_recommendation_is_on_the_front(share in 0.0f64..0.3) {
         let runs: Vec<Observation> = jitter(&full(&[1, 2, 3], &[1, 2], &[0.01, 0.1], multiplicative), share);
         let predictor = Predictor::fit(&context(None), &runs).unwrap();
         let decision = decide(&predictor, &job(&runs), &Question::about(&runs)).unwrap();
@@ -328,7 +328,7 @@ proptest! {
     }
 
     #[test]
-    fn the_recommended_one_is_feasible_and_no_cheaper_one_is(
+    fn the_recommendation_is_the_best_feasible_configuration(
         share in 0.0f64..0.3, place in 0.0f64..1.5, money in 0.5f64..3.0, probability in 0.3f64..0.95,
         asks_deadline: bool, asks_budget: bool, cores_over_memory in 1u32..7
     ) {
@@ -367,7 +367,7 @@ proptest! {
 }
 
 #[test]
-fn points_that_are_no_numbers_are_on_no_front() {
+fn points_that_are_not_finite_are_not_on_the_front() {
     assert_eq!(pareto_front(&[(f64::NAN, 1.0), (1.0, f64::INFINITY), (2.0, 2.0)]), [2]);
     assert!(pareto_front(&[]).is_empty());
 }

@@ -1,10 +1,10 @@
-//! The default predictor of any table of runs.
+//! The default predictor on arbitrary tables of runs.
 
 use foreglow_model::{Column, Dataset, DatasetError, Ensemble, Features, FitError, Prediction, Warning};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// Nodes and size, ascending, with the times that a law gives.
+/// A grid of node counts and sizes, with the times of a law.
 fn grid(nodes: &[f64], sizes: &[f64], law: impl Fn(f64, f64) -> f64) -> (Features, Vec<f64>) {
     let rows: Vec<(f64, f64)> = nodes.iter().flat_map(|n| sizes.iter().map(move |s| (*n, *s))).collect();
     (features(&rows), rows.iter().map(|(n, s)| law(*n, *s)).collect())
@@ -34,7 +34,7 @@ fn usual() -> Ensemble {
 }
 
 #[test]
-fn a_sum_of_powers_is_predicted_inside_and_beyond_what_was_measured() {
+fn a_sum_of_powers_is_interpolated_and_extrapolated() {
     let asked = [(6.0, 30.0), (32.0, 30.0), (6.0, 100.0), (1.0, 10.0)];
     for ((nodes, size), prediction) in asked.iter().zip(ask(&usual(), &asked)) {
         let (secs, expected) = (prediction.completion_time_secs.unwrap(), law(*nodes, *size));
@@ -43,7 +43,7 @@ fn a_sum_of_powers_is_predicted_inside_and_beyond_what_was_measured() {
 }
 
 #[test]
-fn a_prediction_depends_on_no_other_question() {
+fn a_prediction_does_not_depend_on_other_questions() {
     let asked = [(6.0, 30.0), (32.0, 30.0), (6.0, 100.0), (1.0, 400.0), (3.0, 10.0)];
     let together = ask(&usual(), &asked);
     let reversed = usual();
@@ -53,7 +53,7 @@ fn a_prediction_depends_on_no_other_question() {
 }
 
 #[test]
-fn what_was_fitted_travels_as_json_and_answers_to_the_last_digit() {
+fn a_fitted_ensemble_round_trips_through_json() {
     let ensemble = usual();
     let asked = features(&[(6.0, 30.0), (32.0, 30.0)]);
     ensemble.prepare(&asked).unwrap();
@@ -62,12 +62,12 @@ fn what_was_fitted_travels_as_json_and_answers_to_the_last_digit() {
     assert_eq!(travelled, ensemble);
     assert_eq!(serde_json::to_string(&travelled).unwrap(), json);
     assert_eq!(travelled.predict(&asked), ensemble.predict(&asked));
-    // What had not been fitted is fitted where it arrives.
+    // Other parts of the ensemble are fitted on demand after deserialisation.
     assert_eq!(ask(&travelled, &[(1.0, 5.0)]), ask(&usual(), &[(1.0, 5.0)]));
 }
 
 #[test]
-fn one_row_is_predicted_at_its_own_point_alone() {
+fn one_row_predicts_only_its_own_point() {
     let ensemble = fit(grid(&[4.0], &[10.0], law));
     let [own, other] = ask(&ensemble, &[(4.0, 10.0), (4.0, 20.0)]).try_into().unwrap();
     assert!((own.completion_time_secs.unwrap() - law(4.0, 10.0)).abs() < 1e-9);
@@ -78,7 +78,7 @@ fn one_row_is_predicted_at_its_own_point_alone() {
 }
 
 #[test]
-fn few_rows_of_any_number_give_finite_times() {
+fn any_small_number_of_rows_gives_finite_times() {
     for rows in 2..=8 {
         let nodes: Vec<f64> = (1..=rows).map(f64::from).collect();
         let ensemble = fit(grid(&nodes, &[10.0], law));
@@ -90,7 +90,7 @@ fn few_rows_of_any_number_give_finite_times() {
 }
 
 #[test]
-fn categories_are_matched_by_name_and_a_new_one_is_warned_of() {
+fn categories_are_matched_by_name_and_new_ones_get_a_warning() {
     let machines = |names: &[&str], nodes: &[f64]| {
         Features::new(vec![
             Column::numeric("nodes", nodes.to_vec(), None),
@@ -102,7 +102,7 @@ fn categories_are_matched_by_name_and_a_new_one_is_warned_of() {
         ["fast", "slow"].iter().flat_map(|name| [1.0, 2.0, 4.0, 8.0].map(|nodes| (*name, nodes))).unzip();
     let secs = names.iter().zip(&nodes).map(|(name, n)| if *name == "fast" { 60.0 / n } else { 180.0 / n }).collect();
     let ensemble = fit((machines(&names, &nodes), secs));
-    // The columns in another order, the names with other codes.
+    // Columns in another order, and categories with other codes.
     let asked = Features::new(vec![
         Column::category("machine", ["new", "slow", "fast"]),
         Column::numeric("nodes", vec![4.0, 4.0, 4.0], None),
@@ -121,7 +121,7 @@ fn categories_are_matched_by_name_and_a_new_one_is_warned_of() {
 }
 
 #[test]
-fn lower_bounds_lengthen_what_was_cut_off_and_alone_say_nothing() {
+fn lower_bounds_raise_predictions_and_cannot_be_fitted_alone() {
     let (features, secs) = grid(&[2.0, 4.0, 8.0, 16.0], &[10.0, 20.0, 40.0, 80.0], law);
     let cap = 40.0;
     let censored: Vec<bool> = secs.iter().map(|secs| *secs > cap).collect();
@@ -139,7 +139,7 @@ fn lower_bounds_lengthen_what_was_cut_off_and_alone_say_nothing() {
 }
 
 #[test]
-fn columns_that_repeat_each_other_and_equal_times_still_fit() {
+fn collinear_columns_and_equal_times_can_be_fitted() {
     let twice: Vec<(f64, f64)> = [1.0, 2.0, 4.0, 8.0, 16.0].map(|n| (n, 3.0 * n)).to_vec();
     let ensemble = fit((features(&twice), vec![90.0, 50.0, 30.0, 20.0, 15.0]));
     for prediction in ask(&ensemble, &[(3.0, 9.0), (32.0, 96.0), (1.0, 48.0)]) {
@@ -152,14 +152,14 @@ fn columns_that_repeat_each_other_and_equal_times_still_fit() {
 }
 
 #[test]
-fn times_over_nine_orders_of_magnitude_still_fit() {
+fn times_over_nine_orders_of_magnitude_can_be_fitted() {
     let ensemble = fit(grid(&[1.0, 10.0, 100.0], &[1e-6, 1e-3, 1.0, 1e3], |n, s| 100.0 * s / n));
     let secs = ask(&ensemble, &[(10.0, 0.1)])[0].completion_time_secs.unwrap();
     assert!((secs - 1.0).abs() < 0.05, "{secs}");
 }
 
 #[test]
-fn a_number_without_a_logarithm_is_unknown_where_the_samples_have_one() {
+fn a_value_without_a_logarithm_is_unknown_if_the_samples_have_one() {
     let [prediction] = ask(&usual(), &[(0.0, 10.0)]).try_into().unwrap();
     assert_eq!(prediction.completion_time_secs, None);
     assert_eq!(prediction.warnings, [Warning::NotAboveZero { feature: "nodes".into(), asked: 0.0 }]);
@@ -168,7 +168,7 @@ fn a_number_without_a_logarithm_is_unknown_where_the_samples_have_one() {
 }
 
 #[test]
-fn a_combination_far_from_all_samples_is_warned_of_though_each_feature_is_in_range() {
+fn an_empty_region_within_the_ranges_gets_a_warning() {
     let corner = |n: f64, s: f64| n < 40.0 || s < 40.0;
     let values = [1.0, 3.0, 9.0, 27.0, 81.0];
     let rows: Vec<(f64, f64)> =
@@ -184,7 +184,7 @@ fn a_combination_far_from_all_samples_is_warned_of_though_each_feature_is_in_ran
 }
 
 #[test]
-fn repeats_and_rows_that_disagree_are_named() {
+fn outliers_and_contradictory_repeats_are_named() {
     let (features, mut secs) = grid(&[1.0, 2.0, 3.0, 4.0, 6.0, 8.0], &[10.0, 15.0, 20.0, 30.0, 40.0], law);
     let clean = fit((features.clone(), secs.clone()));
     assert_eq!(clean.warnings(), []);
@@ -199,7 +199,7 @@ fn repeats_and_rows_that_disagree_are_named() {
 }
 
 #[test]
-fn many_rows_are_thinned_out_the_same_way_each_time_and_it_is_said() {
+fn large_tables_are_subsampled_deterministically_with_a_warning() {
     let sizes: Vec<f64> = (1..=1000).map(f64::from).collect();
     let ensemble = fit(grid(&[1.0, 2.0, 4.0], &sizes, law));
     assert_eq!(ensemble.warnings()[0], Warning::Subsampled { distinct: 3000, fitted: 1500 });

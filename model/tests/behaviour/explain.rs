@@ -1,4 +1,4 @@
-//! What stands behind a prediction says the same as the prediction.
+//! Explanations agree with the predictions.
 
 use foreglow_model::{Effects, Feature, Predictor, Setting};
 use foreglow_shared::{Context, Observation};
@@ -37,7 +37,7 @@ fn whole(executors: u32, cores_per_executor: u32) -> Setting {
 }
 
 #[test]
-fn a_grid_of_times_is_what_is_predicted_of_each_configuration() {
+fn a_grid_of_times_equals_single_predictions() {
     for (engine, processors) in [("spark", ""), ("local", "\"processors\":4")] {
         let predictor = Predictor::fit(&context(engine, processors), &runs()).unwrap();
         let (executors, cores) = ([1, 2, 3, 9], [1, 4, 5]);
@@ -52,7 +52,7 @@ fn a_grid_of_times_is_what_is_predicted_of_each_configuration() {
 }
 
 #[test]
-fn the_parts_of_an_explanation_blend_into_the_prediction() {
+fn the_weighted_parts_of_an_explanation_give_the_prediction() {
     let predictor = Predictor::fit(&context("spark", ""), &runs()).unwrap();
     for (setting, beyond) in [(whole(3, 2), vec!["sampling rate"]), (whole(9, 2), vec!["executors", "sampling rate"])] {
         let (explanation, instead) = predictor.explain(setting).unwrap();
@@ -68,7 +68,7 @@ fn the_parts_of_an_explanation_blend_into_the_prediction() {
 }
 
 #[test]
-fn beyond_a_machines_processors_the_explanation_names_the_setting_that_is_predicted() {
+fn the_explanation_of_an_oversubscribed_setting_names_its_substitute() {
     let predictor = Predictor::fit(&context("local", "\"processors\":4"), &runs()).unwrap();
     let (_, instead) = predictor.explain(whole(4, 4)).unwrap();
     let instead = instead.unwrap();
@@ -79,7 +79,7 @@ fn beyond_a_machines_processors_the_explanation_names_the_setting_that_is_predic
 }
 
 #[test]
-fn every_measured_setting_that_lies_inside_is_held_out_once() {
+fn every_inner_setting_is_held_out_at_most_once() {
     let predictor = Predictor::fit(&context("spark", ""), &runs()).unwrap();
     let held_out = predictor.held_out();
     assert!(!held_out.is_empty());
@@ -92,7 +92,7 @@ fn every_measured_setting_that_lies_inside_is_held_out_once() {
 }
 
 #[test]
-fn the_factors_of_a_time_multiply_to_it() {
+fn the_product_of_the_factors_is_the_time() {
     let predictor = Predictor::fit(&context("spark", ""), &runs()).unwrap();
     let factors = predictor.factors(4, 2).unwrap();
     let product = factors.factors.iter().fold(factors.smallest_secs, |secs, (_, factor)| secs * factor);
@@ -101,7 +101,7 @@ fn the_factors_of_a_time_multiply_to_it() {
 }
 
 #[test]
-fn the_level_1_points_are_scaled_times_and_the_curves_go_near_them() {
+fn level_1_curves_are_close_to_their_scaled_times() {
     let effects = Effects::fit(&context("spark", ""), &runs()).unwrap();
     assert_eq!(effects.effects.iter().map(|effect| effect.feature).collect::<Vec<_>>(), Feature::ALL);
     for effect in &effects.effects {

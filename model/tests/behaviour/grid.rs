@@ -1,9 +1,9 @@
-//! Contexts and grids of runs to test on.
+//! Test data: contexts and grids of runs.
 
 use foreglow_model::{Predictor, Setting};
 use foreglow_shared::{Context, Engine, Job, Observation};
 
-/// A job on a machine with so many hardware threads; `None` where they are unknown.
+/// A job on a machine with this number of hardware threads, if known.
 pub fn context(processors: Option<u32>) -> Context {
     let mut context: Context = serde_json::from_str(
         r#"{"workload":{"model":"resnet18","mode":"inference","image_px":32,"images":2000,"epochs":1,"batch_size":8},
@@ -14,12 +14,12 @@ pub fn context(processors: Option<u32>) -> Context {
     context
 }
 
-/// What was measured of a job on a machine that is not known.
+/// The measurements of a job on an unknown machine.
 pub fn job(runs: &[Observation]) -> Job {
     Job { context: context(None), observations: runs.to_vec(), incomplete: Vec::new(), peaks: Vec::new() }
 }
 
-/// A job on a cluster, which has no machine of its own.
+/// A job on a cluster, where the host's processors are not a limit.
 pub fn cluster() -> Context {
     Context { engine: Engine::Spark, ..context(Some(2)) }
 }
@@ -49,12 +49,12 @@ pub fn full(executors: &[u32], cores: &[u32], rates: &[f64], time: impl Fn(f64, 
     runs
 }
 
-/// A time whose effects multiply, as the hierarchy presumes.
+/// A time with multiplicative effects, as the hierarchy assumes.
 pub fn multiplicative(e: f64, c: f64, s: f64) -> f64 {
     (0.5 + 120.0 * s) * (0.1 + 0.9 / e) * (0.3 + 1.4 / c)
 }
 
-/// A time that is a line in 1/E and 1/C over all images, as the baseline presumes.
+/// A time of whole jobs that is linear in 1/E and 1/C, as the baseline assumes.
 pub fn additive(e: f64, c: f64, _: f64) -> f64 {
     4.0 + 30.0 / e + 50.0 / c
 }
@@ -68,7 +68,7 @@ pub fn secs(predictor: &Predictor, setting: Setting) -> f64 {
     predictor.predict(setting).completion_time_secs.unwrap()
 }
 
-/// Noise of a share of the time that depends on the row's number alone.
+/// Adds deterministic noise of up to this share of the time.
 pub fn jitter(runs: &[Observation], share: f64) -> Vec<Observation> {
     let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut noisy = runs.to_vec();

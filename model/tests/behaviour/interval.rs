@@ -11,7 +11,7 @@ fn grid() -> Vec<Observation> {
     full(&[1, 2, 3], &[1, 2, 4], &[0.01, 0.05, 0.1], multiplicative)
 }
 
-/// Half the width of the 90 % interval of the whole job on 2 × 2, in log time.
+/// Half the width of the 90 % interval of the whole job on 2 × 2, in ln t.
 fn width(runs: &[Observation]) -> f64 {
     let interval = Predictor::fit(&context(None), runs).unwrap().predict(whole(2, 2)).interval.unwrap();
     assert_eq!(interval.probability, 0.9);
@@ -41,7 +41,7 @@ fn the_interval_is_that_of_the_spread() {
 }
 
 #[test]
-fn a_question_farther_beyond_the_samples_has_a_wider_interval() {
+fn the_interval_widens_with_the_distance_of_extrapolation() {
     let predictor = Predictor::fit(&context(None), &jitter(&grid(), 0.05)).unwrap();
     let width = |executors| {
         let interval = predictor.predict(whole(executors, 2)).interval.unwrap();
@@ -51,7 +51,7 @@ fn a_question_farther_beyond_the_samples_has_a_wider_interval() {
 }
 
 #[test]
-fn many_rows_say_by_their_ranks_how_far_a_prediction_is_off() {
+fn with_many_rows_the_interval_contains_the_truth() {
     let counts: Vec<u32> = (1..=8).collect();
     let runs = jitter(&full(&counts, &counts, &[1.0], multiplicative), 0.05);
     let interval = Predictor::fit(&context(None), &runs).unwrap().predict(whole(5, 5)).interval.unwrap();

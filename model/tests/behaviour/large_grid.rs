@@ -1,4 +1,4 @@
-//! Very many configurations are weighed as few are, only faster.
+//! Decisions on very large grids agree with those on small ones.
 
 use foreglow_model::{Candidate, Decision, Predictor, decide, decide_again, pareto_front};
 use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Mode, PriceSheet, Question};
@@ -7,11 +7,13 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::grid::{context, full, jitter, job, whole};
 
-/// Numbers that make more configurations than are listed one by one, from below the measured range to far beyond it.
+/// Counts that give more configurations than are listed, from below the measured range to far
+/// beyond it.
 const EXECUTORS: u32 = 70;
 const CORES: u32 = 80;
 
-/// Runs on a cluster whose times neither multiply nor fall for ever, so that the front is more than a corner.
+/// Runs on a cluster whose times are not multiplicative and have a minimum, so that the front has
+/// many points.
 fn measured() -> Job {
     let secs = |e: f64, c: f64, s: f64| s * (4000.0 / (e * c) + 3.0 * e) + 2.0 / c + 0.5;
     let runs = full(&[2, 3, 5], &[2, 4, 8], &[0.01, 0.05, 0.1], secs);
@@ -28,7 +30,8 @@ fn question(job: &Job) -> Question {
     }
 }
 
-/// Every configuration, one by one: a decision about few configurations lists them all.
+/// Evaluates every configuration by decisions on parts that are small enough to be listed
+/// completely.
 fn one_by_one(predictor: &Predictor, job: &Job, question: &Question) -> Vec<Candidate> {
     let part = |executors: &[u32]| Question { executors: executors.to_vec(), ..question.clone() };
     let parts = question.executors.chunks(20).map(|executors| decide(predictor, job, &part(executors)).unwrap());
@@ -44,7 +47,7 @@ fn recommended(decision: &Decision) -> Option<&Candidate> {
 }
 
 #[test]
-fn what_is_recommended_is_the_best_of_all_one_by_one() {
+fn the_recommendation_is_the_best_of_all_configurations() {
     let job = measured();
     let predictor = Predictor::fit_job(&job).unwrap();
     let open = question(&job);
@@ -80,7 +83,7 @@ fn what_is_recommended_is_the_best_of_all_one_by_one() {
 }
 
 #[test]
-fn the_front_has_no_point_that_another_beats_and_both_of_its_ends() {
+fn the_front_has_only_non_dominated_points_and_both_ends() {
     let job = measured();
     let predictor = Predictor::fit_job(&job).unwrap();
     let question = question(&job);
@@ -100,7 +103,7 @@ fn the_front_has_no_point_that_another_beats_and_both_of_its_ends() {
 }
 
 #[test]
-fn what_ran_out_of_memory_or_was_stopped_is_recommended_on_no_grid() {
+fn out_of_memory_and_stopped_configurations_are_not_recommended() {
     let mut job = measured();
     let predictor = Predictor::fit_job(&job).unwrap();
     let deadline_secs = Some(1e4);
@@ -125,7 +128,7 @@ fn what_ran_out_of_memory_or_was_stopped_is_recommended_on_no_grid() {
 }
 
 #[test]
-fn a_count_that_the_runs_never_varied_is_weighed_as_it_was_measured() {
+fn a_count_that_never_varied_is_evaluated_only_as_measured() {
     let mut job = measured();
     job.observations.retain(|run| run.executors == 3);
     let predictor = Predictor::fit_job(&job).unwrap();
@@ -144,7 +147,7 @@ fn a_count_that_the_runs_never_varied_is_weighed_as_it_was_measured() {
 }
 
 #[test]
-fn what_a_machine_has_no_processors_for_is_weighed_as_one_by_one() {
+fn oversubscribed_configurations_are_decided_as_one_by_one() {
     let secs = |e: f64, c: f64, s: f64| s * (400.0 / (e * c) + 9.0 * e) + 2.0 / c + 0.5;
     let ranges: [(&[u32], &[u32]); 3] = [(&[1, 2, 3], &[1, 2, 4]), (&[2, 3], &[4, 8]), (&[1, 4], &[3, 6])];
     for (place, (executors, cores)) in ranges.into_iter().enumerate() {
@@ -179,7 +182,7 @@ fn what_a_machine_has_no_processors_for_is_weighed_as_one_by_one() {
 }
 
 #[test]
-fn every_time_of_a_grid_is_what_is_predicted_of_it_alone_on_a_machine_too() {
+fn a_grid_of_times_equals_single_predictions_on_one_machine_too() {
     let secs = |e: f64, c: f64, s: f64| s * (400.0 / (e * c) + 9.0 * e) + 2.0 / c + 0.5;
     let runs = jitter(&full(&[1, 2, 3], &[2, 4], &[0.01, 0.05, 0.1], secs), 0.02);
     let predictor = Predictor::fit(&context(Some(6)), &runs).unwrap();
@@ -195,7 +198,7 @@ fn every_time_of_a_grid_is_what_is_predicted_of_it_alone_on_a_machine_too() {
 }
 
 #[test]
-fn a_decision_that_is_made_again_under_other_limits_is_the_decision() {
+fn deciding_again_under_other_limits_equals_a_new_decision() {
     let job = measured();
     let predictor = Predictor::fit_job(&job).unwrap();
     let open = question(&job);

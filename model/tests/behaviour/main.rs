@@ -1,4 +1,4 @@
-//! What the predictor promises, through its public names alone.
+//! Behaviour of the public API.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what serves tests may panic as tests do")]
 

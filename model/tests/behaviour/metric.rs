@@ -11,7 +11,7 @@ fn mape_is_the_mean_share_of_the_measured_time() {
 }
 
 #[test]
-fn times_that_cannot_be_compared_are_named() {
+fn invalid_times_are_rejected() {
     assert_eq!(mape(&[], &[]), Err(MetricError::Empty));
     assert_eq!(mape(&[1.0], &[]), Err(MetricError::Length { actual: 1, predicted: 0 }));
     assert_eq!(mape(&[0.0], &[1.0]), Err(MetricError::Actual(0.0)));
@@ -20,7 +20,7 @@ fn times_that_cannot_be_compared_are_named() {
 
 proptest! {
     #[test]
-    fn the_unit_of_the_times_and_the_order_of_the_rows_change_no_mape(
+    fn the_unit_of_the_times_and_the_order_of_the_rows_do_not_change_the_mape(
         mut pairs in prop::collection::vec((0.1f64..1e6, 0.1f64..1e6), 1..20)
     ) {
         let split = |pairs: &[(f64, f64)], k: f64| -> (Vec<f64>, Vec<f64>) {

@@ -1,4 +1,4 @@
-//! Each rival gives what its formula gives by hand, and says why where it cannot.
+//! Rivals equal their published formulas, and explain why they cannot answer.
 
 use foreglow_model::{Column, Dataset, Features, RIVALS, RivalError, Roles, Term};
 use serde_json::Value;
@@ -58,7 +58,7 @@ fn ernest_fits_each_context_by_itself() {
 }
 
 #[test]
-fn linear_scaling_goes_from_the_largest_sample() {
+fn linear_scaling_starts_from_the_largest_sample() {
     let fit = table(vec![number("n", &[0.01, 0.1, 0.1]), number("m", &[1.0, 1.0, 2.0])], vec![3.0, 20.0, 11.0]);
     let asked = vec![number("n", &[1.0, 1.0, 1.0]), number("m", &[1.0, 2.0, 3.0])];
     let answers = answer("linear-scaling", &fit, asked, &roles()).unwrap();
@@ -67,7 +67,7 @@ fn linear_scaling_goes_from_the_largest_sample() {
 }
 
 #[test]
-fn the_end_to_end_regression_keeps_training_and_inference_apart() {
+fn the_end_to_end_regression_separates_training_and_inference() {
     let mode = Column::category("mode", ["training", "training", "training", "inference", "inference", "inference"]);
     let batch = [8.0, 16.0, 8.0, 8.0, 16.0, 8.0];
     let iterations = [10.0, 10.0, 20.0, 10.0, 10.0, 20.0];
@@ -116,7 +116,7 @@ fn trees_learn_steps_and_are_constant_beyond_the_range() {
 }
 
 #[test]
-fn a_rival_that_cannot_work_says_why() {
+fn a_rival_that_cannot_answer_gives_the_reason() {
     let fit = table(vec![number("m", &[0.0, 1.0]), Column::category("n", ["a", "b"])], vec![1.0, 2.0]);
     let why = |name: &str, roles: &Roles| {
         let asked = fit.features().columns().to_vec();
@@ -134,7 +134,7 @@ fn a_rival_that_cannot_work_says_why() {
 }
 
 #[test]
-fn every_rival_has_a_name_of_its_own() {
+fn rivals_have_distinct_names() {
     let mut names: Vec<&str> = RIVALS.iter().map(|rival| rival.name()).collect();
     let count = names.len();
     names.sort_unstable();

@@ -9,7 +9,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::grid::{additive, context, full, jitter, multiplicative, run};
 
-/// Each scenario "takes" a second.
+/// Returns the table with a clock on which each scenario takes one second.
 fn table_in(context: &Context, runs: &[Observation]) -> Vec<ScenarioRow> {
     let mut secs = 0.0;
     let mut clock = || {
@@ -19,7 +19,7 @@ fn table_in(context: &Context, runs: &[Observation]) -> Vec<ScenarioRow> {
     scenario_table(context, runs, Grid::Linear, &mut clock, &mut |_, _| ControlFlow::Continue(())).unwrap()
 }
 
-/// The baseline and scenario 4-2.
+/// Returns the rows of the baseline and scenario 4-2.
 fn table(runs: &[Observation]) -> [ScenarioRow; 2] {
     let rows = table_in(&context(None), runs);
     [Scenario::Baseline, Scenario::FourTwo].map(|scenario| find(&rows, scenario))
@@ -29,14 +29,14 @@ fn find(rows: &[ScenarioRow], scenario: Scenario) -> ScenarioRow {
     rows.iter().find(|row| row.scenario == scenario).unwrap().clone()
 }
 
-/// One scenario with the whole grid.
+/// Returns one scenario with the published grid.
 fn published(scenario: Scenario, runs: &[Observation]) -> ScenarioRow {
     let watch = &mut |_, _| ControlFlow::Continue(());
     scenario_row(scenario, &context(None), runs, Grid::Published, &mut || 0.0, watch).unwrap()
 }
 
 #[test]
-fn the_hierarchy_is_tested_on_the_whole_job_that_it_never_saw() {
+fn the_hierarchy_is_tested_on_held_out_whole_jobs() {
     let runs = full(&[1, 2, 3], &[2, 4, 6, 8], &[0.01, 0.1, 1.0], multiplicative);
     let [_, row] = table(&runs);
     assert_eq!((row.scenario.label(), row.fitted, row.tested), ("4-2", 24, 12));
@@ -57,7 +57,7 @@ fn the_baseline_is_tested_by_leaving_out_each_row() {
 }
 
 #[test]
-fn the_times_of_a_row_are_those_of_its_own_samples_and_its_own_training() {
+fn the_times_of_a_row_count_only_its_own_samples_and_training() {
     let runs =
         [run(1, 1, 0.01, 2.0), run(1, 1, 0.01, 4.0), run(1, 1, 0.1, 12.0), run(2, 1, 0.1, 6.0), run(1, 1, 1.0, 99.0)];
     let [baseline, hierarchy] = table(&runs);
@@ -69,7 +69,7 @@ fn the_times_of_a_row_are_those_of_its_own_samples_and_its_own_training() {
 }
 
 #[test]
-fn a_scenario_without_samples_keeps_its_row_and_says_what_to_collect() {
+fn a_scenario_without_samples_keeps_its_row_with_advice() {
     let [baseline, hierarchy] = table(&full(&[1, 2], &[1, 2], &[0.01, 0.1], multiplicative));
     assert!(
         baseline.reason.unwrap().contains("this scenario needs 3 configurations at sampling rate 1 and there are 0")
@@ -98,14 +98,14 @@ fn the_table_has_every_scenario_of_the_paper_in_its_order() {
     let places: Vec<usize> = rows.iter().map(|row| row.choices.len()).collect();
     assert_eq!(places, [1, 1, 1, 3, 3, 4, 4]);
     assert!(rows.iter().all(|row| row.reason.is_none()), "{rows:?}");
-    // What multiplies is learned from a product alone.
+    // Only level 2 on the product represents multiplicative effects exactly.
     let exact: Vec<&str> =
         rows.iter().filter(|row| row.accuracy_percent.unwrap() > 99.9).map(|row| row.scenario.label()).collect();
     assert_eq!(exact, ["3-2", "4-2"]);
 }
 
 #[test]
-fn scenario_1_alone_learns_from_memory_and_partitions() {
+fn only_scenario_1_has_memory_and_partition_size_as_features() {
     let mut runs = Vec::new();
     for memory in [1024, 2048] {
         for (partition_size, run) in [8, 16]
@@ -128,7 +128,7 @@ fn whole_jobs_that_differ_in_two_features_at_once_have_no_hierarchy() {
 }
 
 #[test]
-fn a_watcher_sees_the_work_advance_to_its_end_and_can_break_it_off() {
+fn a_watcher_sees_the_progress_and_can_cancel() {
     let runs = full(&[1, 2, 3], &[1, 2], &[0.01, 0.1, 1.0], multiplicative);
     let mut seen = Vec::new();
     let mut watch = |done, total| {
@@ -149,7 +149,7 @@ fn a_watcher_sees_the_work_advance_to_its_end_and_can_break_it_off() {
 }
 
 #[test]
-fn times_k_times_as_long_change_no_choice_of_the_whole_grid() {
+fn scaling_the_times_does_not_change_the_choices() {
     let runs = jitter(&full(&[1, 2, 3], &[2, 4], &[0.01, 0.1, 1.0], multiplicative), 0.1);
     let chosen = |k: f64| {
         let scale = |run: &Observation| Observation { completion_time_secs: run.completion_time_secs * k, ..*run };
@@ -164,7 +164,7 @@ fn times_k_times_as_long_change_no_choice_of_the_whole_grid() {
 }
 
 #[test]
-fn the_order_of_the_runs_changes_no_digit_of_the_whole_grid() {
+fn the_order_of_the_runs_does_not_change_the_scenario_table() {
     let mut runs = jitter(&full(&[1, 2, 3], &[2, 4], &[0.01, 0.1, 1.0], multiplicative), 0.1);
     let sorted = published(Scenario::FourTwo, &runs);
     runs.reverse();
@@ -173,7 +173,7 @@ fn the_order_of_the_runs_changes_no_digit_of_the_whole_grid() {
 }
 
 #[test]
-fn whatever_the_times_no_scenario_panics_or_predicts_what_is_no_number() {
+fn scenarios_never_panic_and_their_figures_are_finite() {
     let steep = full(&[1, 2], &[1, 2], &[1e-9, 0.1, 1.0], |e, c, s| 1e9 * s / (e * c));
     let flat = full(&[1, 2], &[1, 2], &[0.01, 0.1, 1.0], |_, _, _| 3.0);
     let one_executor = full(&[1], &[1, 2, 4], &[0.01, 0.1, 1.0], multiplicative);

@@ -1,4 +1,4 @@
-//! Scenario 4-2 from end to end against scikit-learn (fixtures/make_sklearn.py).
+//! End-to-end comparison of scenario 4-2 with scikit-learn (fixtures/make_sklearn.py).
 
 use std::ops::ControlFlow;
 
@@ -24,7 +24,7 @@ fn assert_close(ours: f64, theirs: f64, what: &Value) {
     assert!((ours - theirs).abs() <= 1e-6 * theirs.abs(), "{what}: {ours} here, {theirs} expected");
 }
 
-/// Scenario 4-2 with the techniques of the fixture.
+/// Returns scenario 4-2 with the techniques of the fixture.
 fn hierarchy(runs: &[Observation]) -> ScenarioRow {
     let watch = &mut |_, _| ControlFlow::Continue(());
     let table = scenario_table(&context(None), runs, Grid::Linear, &mut || 0.0, watch).unwrap();
@@ -32,7 +32,7 @@ fn hierarchy(runs: &[Observation]) -> ScenarioRow {
 }
 
 #[test]
-fn the_hierarchy_chooses_what_scikit_learn_would_at_every_place() {
+fn the_hierarchy_makes_the_same_choices_as_scikit_learn() {
     for set in hierarchies() {
         let rows = set["rows"].as_array().unwrap().iter().map(quadruple);
         let runs: Vec<_> = rows.map(|(e, c, s, t)| run(e, c, s, t)).collect();
@@ -52,7 +52,7 @@ fn the_hierarchy_chooses_what_scikit_learn_would_at_every_place() {
 }
 
 #[test]
-fn the_scenario_table_has_the_error_that_scikit_learn_has() {
+fn the_scenario_table_has_the_same_error_as_scikit_learn() {
     for set in hierarchies() {
         let rows = set["rows"].as_array().unwrap().iter().map(quadruple);
         let mut runs: Vec<_> = rows.map(|(e, c, s, t)| run(e, c, s, t)).collect();

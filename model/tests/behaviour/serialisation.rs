@@ -1,4 +1,4 @@
-//! Answers travel as JSON: from the worker to the page, and from the command line to scripts.
+//! Serialisation as JSON, between the worker and the page and from the command line to scripts.
 
 use std::ops::ControlFlow;
 
@@ -15,7 +15,7 @@ fn runs() -> Vec<foreglow_shared::Observation> {
 }
 
 #[test]
-fn a_predictor_that_travelled_as_json_answers_to_the_last_digit_as_before() {
+fn a_predictor_and_its_decision_round_trip_through_json() {
     let predictor = Predictor::fit(&context(Some(4)), &runs()).unwrap();
     let question = Question::about(&runs());
     let decision = decide(&predictor, &job(&runs()), &question).unwrap();
@@ -30,7 +30,7 @@ fn a_predictor_that_travelled_as_json_answers_to_the_last_digit_as_before() {
 }
 
 #[test]
-fn choices_and_scenarios_are_written_in_the_words_of_the_field() {
+fn choices_and_scenarios_have_stable_json_names() {
     let table =
         scenario_table(&context(None), &runs(), Grid::Linear, &mut || 0.0, &mut |_, _| ControlFlow::Continue(()))
             .unwrap();

@@ -1,14 +1,14 @@
-//! Jobs whose time is known everywhere but for noise.
+//! Simulated jobs with known laws and noise.
 
 use foreglow_model::Setting;
 
 const EXECUTORS: [&[u32]; 4] = [&[1, 2], &[1, 2, 3], &[1, 2, 4], &[1, 2, 4, 8]];
 const CORES: [&[u32]; 3] = [&[1, 2], &[1, 2, 4], &[2, 4, 8]];
 const RATES: [&[f64]; 2] = [&[0.01, 0.1], &[0.01, 0.03, 0.1]];
-/// Samples of a job at least and at most.
+/// Minimum and maximum number of samples of a job.
 const SAMPLES: (usize, usize) = (4, 16);
 
-/// Steele, Lea and Flood's splitmix64 (OOPSLA 2014).
+/// Splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
 pub struct Random(pub u64);
 
 impl Random {
@@ -24,7 +24,7 @@ impl Random {
         low + (high - low) * self.uniform()
     }
 
-    /// Twelve uniform numbers, which are nearly normal together: mean 0, standard deviation 1.
+    /// Approximates a standard normal number by the sum of twelve uniform ones.
     fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
     }
@@ -34,14 +34,14 @@ impl Random {
     }
 }
 
-/// A job: its law and its numbers.
+/// A job with its law and parameters.
 pub struct SimulatedJob {
     law: u64,
     fixed_secs: f64,
     secs: f64,
-    /// Powers by which executors and cores help.
+    /// Exponents of executors and cores.
     powers: (f64, f64),
-    /// Shares that they do not help.
+    /// Serial shares of executors and cores.
     serial: (f64, f64),
     secs_per_executor: f64,
     partitions: f64,
@@ -49,7 +49,7 @@ pub struct SimulatedJob {
 }
 
 impl SimulatedJob {
-    /// A job of one of four laws.
+    /// Draws the parameters of a job with one of four laws.
     pub fn draw(law: u64, random: &mut Random) -> Self {
         Self {
             law,
@@ -67,7 +67,7 @@ impl SimulatedJob {
         let (e, c) = (f64::from(executors), f64::from(cores_per_executor));
         let scaled = libm::pow(e, self.powers.0) * libm::pow(c, self.powers.1);
         match self.law {
-            // Powers, and a charge for each executor.
+            // Powers, and a constant per executor.
             0 => self.fixed_secs + self.secs_per_executor * e + self.secs * sampling_rate / scaled,
             // Amdahl's law for executors and for cores.
             1 => {
@@ -79,7 +79,7 @@ impl SimulatedJob {
                 let rounds = ((self.partitions * sampling_rate).ceil() / (e * c)).ceil();
                 self.fixed_secs + self.secs / self.partitions * rounds * libm::pow(c, 1.0 - self.powers.1)
             }
-            // Less than in proportion to the images.
+            // Sublinear in the number of images.
             _ => {
                 self.fixed_secs
                     + self.secs * libm::pow(sampling_rate, 0.97) / scaled
@@ -88,22 +88,22 @@ impl SimulatedJob {
         }
     }
 
-    /// What a run takes.
+    /// Returns the time of a run with noise, seconds.
     pub fn measured(&self, setting: Setting, random: &mut Random) -> f64 {
         self.secs(setting) * libm::exp(self.noise * random.normal())
     }
 }
 
-/// What is sampled of a job, and what is asked.
+/// Samples and test settings of a job.
 pub struct Plan {
-    /// A part of a grid of small samples.
+    /// Part of a grid of small samples.
     pub samples: Vec<Setting>,
-    /// Whole jobs on all of it, and on twice as many executors and cores.
+    /// Whole jobs on the whole grid, and on twice as many executors and cores.
     pub asked: Vec<Setting>,
 }
 
 impl Plan {
-    /// Some of the samples of a grid, at random.
+    /// Draws a random part of a grid.
     pub fn draw(random: &mut Random) -> Self {
         let (executors, cores, rates) = (random.one_of(&EXECUTORS), random.one_of(&CORES), random.one_of(&RATES));
         let mut grid = Vec::new();

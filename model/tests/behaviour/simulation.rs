@@ -1,4 +1,4 @@
-//! A Spark application on other configurations: known schedules, and laws of list scheduling.
+//! Simulation of Spark applications: known schedules, and bounds of list scheduling.
 
 use foreglow_model::{Simulation, SimulationError};
 use foreglow_shared::event_log::{Application, EventLogReader};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// A real one, of Spark 3.5.9: a warm-up and two measured jobs on two executors of two cores.
+/// A real log of Spark 3.5.9: a warm-up and two measured jobs on two executors of two cores.
 const REAL: &[u8] = include_bytes!("../../../shared/tests/event-logs/3.5-measured");
 
 fn read(log: &[u8]) -> Option<Application> {
@@ -15,7 +15,7 @@ fn read(log: &[u8]) -> Option<Application> {
     reader.finish().ok()
 }
 
-/// One stage of a log that is written here: when it was submitted, its parents, and its tasks as (launch, finish).
+/// A stage of a synthetic log, with its tasks as (launch, finish).
 struct Stage {
     id: u32,
     parents: Vec<u32>,
@@ -24,7 +24,7 @@ struct Stage {
     is_barrier: bool,
 }
 
-/// One job: when it was submitted and ended, and its stages.
+/// A job of a synthetic log.
 struct Job {
     submitted_ms: i64,
     ended_ms: i64,
@@ -35,7 +35,7 @@ fn stage(id: u32, parents: &[u32], submitted_ms: i64, tasks: &[(i64, i64)]) -> S
     Stage { id, parents: parents.to_vec(), submitted_ms, tasks: tasks.to_vec(), is_barrier: false }
 }
 
-/// The events of an application on `executors` of `cores`, as Spark writes them.
+/// Writes the events of an application on `executors` of `cores` in Spark's format, and reads them.
 fn log(executors: u32, cores: u32, jobs: &[Job]) -> Application {
     let mut lines =
         vec![r#"{"Event":"SparkListenerApplicationStart","App Name":"a","App ID":"app-1","Timestamp":0}"#.to_owned()];
@@ -93,7 +93,7 @@ fn uneven() -> Application {
 }
 
 #[test]
-fn tasks_go_in_their_order_onto_the_first_free_slot() {
+fn tasks_are_scheduled_in_order_onto_the_first_free_slot() {
     let simulation = simulation(&uneven());
     let times: Vec<f64> = [1, 2, 3, 4, 100].map(|executors| secs(&simulation, executors, 1)).to_vec();
     assert_eq!(times, [8.0, 6.0, 6.0, 5.0, 5.0]);
@@ -108,8 +108,9 @@ fn tasks_go_in_their_order_onto_the_first_free_slot() {
 }
 
 #[test]
-fn a_stage_waits_for_those_whose_output_it_reads_and_the_driver_keeps_its_time() {
-    // 100 ms of the driver; stages 0 and 1 side by side; 50 ms; stage 2; 30 ms; then 470 ms of the driver and a second job.
+fn a_stage_waits_for_its_parents_and_driver_time_is_unchanged() {
+    // 100 ms of driver time; stages 0 and 1 in parallel; 50 ms; stage 2; 30 ms; then 470 ms of
+    // driver time and a second job.
     let first = vec![
         stage(0, &[], 100, &[(100, 1100), (100, 2100)]),
         stage(1, &[], 100, &[(1100, 1600)]),
@@ -133,7 +134,7 @@ fn a_stage_waits_for_those_whose_output_it_reads_and_the_driver_keeps_its_time()
 }
 
 #[test]
-fn jobs_of_several_threads_share_the_slots_first_in_first_out() {
+fn concurrent_jobs_share_the_slots_first_in_first_out() {
     let jobs = [
         Job { submitted_ms: 0, ended_ms: 2000, stages: vec![stage(0, &[], 0, &[(0, 1000), (0, 1000), (1000, 2000)])] },
         Job { submitted_ms: 100, ended_ms: 3000, stages: vec![stage(1, &[], 100, &[(1000, 2000), (2000, 3000)])] },
@@ -143,7 +144,7 @@ fn jobs_of_several_threads_share_the_slots_first_in_first_out() {
 }
 
 #[test]
-fn a_stage_whose_tasks_run_together_needs_a_slot_for_each() {
+fn a_barrier_stage_needs_a_slot_for_each_task() {
     let mut together = stage(0, &[], 0, &[(0, 1000), (0, 1000), (0, 1000)]);
     together.is_barrier = true;
     let application = log(3, 1, &[Job { submitted_ms: 0, ended_ms: 1000, stages: vec![together] }]);
@@ -153,8 +154,8 @@ fn a_stage_whose_tasks_run_together_needs_a_slot_for_each() {
 }
 
 #[test]
-fn a_task_whose_end_was_lost_takes_the_median_of_its_stage() {
-    // The clock was set back in the second task: its time is unknown, and never negative.
+fn a_task_of_unknown_duration_takes_the_median_of_its_stage() {
+    // The clock was set back during the second task, so its duration is unknown.
     let tasks = [(0, 1000), (0, -500), (1000, 2000), (1000, 4000)];
     let application = log(1, 2, &[Job { submitted_ms: 0, ended_ms: 4000, stages: vec![stage(0, &[], 0, &tasks)] }]);
     let simulation = simulation(&application);
@@ -162,31 +163,32 @@ fn a_task_whose_end_was_lost_takes_the_median_of_its_stage() {
 }
 
 #[test]
-fn nothing_is_simulated_of_a_log_without_tasks() {
+fn a_log_without_tasks_cannot_be_simulated() {
     let application = log(1, 1, &[Job { submitted_ms: 0, ended_ms: 10, stages: vec![stage(0, &[], 0, &[])] }]);
     let runs = application.runs().unwrap();
     assert_eq!(Simulation::of(&runs[0]).map(|_| ()), Err(SimulationError::NoTasks));
 }
 
 #[test]
-fn a_real_run_is_simulated_within_5_percent_of_what_its_log_says() {
+fn a_real_run_is_simulated_within_5_percent_of_its_measured_time() {
     let application = read(REAL).unwrap();
     for run in application.runs().unwrap() {
         let simulation = Simulation::of(&run).unwrap();
         let (simulated, measured) = (secs(&simulation, 2, 2), simulation.measured_secs());
         assert!((simulated / measured - 1.0).abs() < 0.05, "{simulated}, {measured}");
-        // The first run has 3 tasks, for which 4 slots are as good as 8.
+        // The first run has 3 tasks, so 8 slots are no faster than 4.
         assert!(secs(&simulation, 4, 2) <= simulated && simulated < secs(&simulation, 1, 1));
     }
 }
 
-/// Jobs one after the other, each of stages that read some of those before them, on enough slots for every task.
+/// Consecutive jobs of dependent stages: for each stage the durations of its tasks and the gap
+/// before it.
 fn any_jobs() -> impl Strategy<Value = Vec<Vec<(Vec<u32>, i64)>>> {
     let stage = (prop::collection::vec(1_u32..5000, 1..8), 0_i64..300);
     prop::collection::vec(prop::collection::vec(stage, 1..4), 1..4)
 }
 
-/// The log of such jobs, stage after stage, on a slot for each task.
+/// The log of such jobs, one stage after the other, with a slot for each task.
 fn sequential(jobs: &[Vec<(Vec<u32>, i64)>]) -> Application {
     let (mut now_ms, mut id) = (0, 0);
     let mut written = Vec::new();
@@ -210,18 +212,19 @@ fn sequential(jobs: &[Vec<(Vec<u32>, i64)>]) -> Application {
 
 proptest! {
     #[test]
-    fn a_time_lies_between_the_bounds_of_list_scheduling(jobs in any_jobs(), executors in 1_u32..10) {
+    fn simulated_times_are_within_the_bounds_of_list_scheduling(jobs in any_jobs(), executors in 1_u32..10) {
         let simulation = simulation(&sequential(&jobs));
         let time = simulation.at(executors, 1).unwrap();
         let (critical, work) = (simulation.critical_path_secs(), simulation.work_secs() / f64::from(executors));
-        // Graham, 1966: no list schedule is longer than the critical path and the work on all slots together.
+        // Graham, 1966: a list schedule takes at most the critical path plus the work divided by
+        // the slots.
         prop_assert!(time.completion_time_secs >= critical.max(work) - 1e-9, "{time:?}, {critical}, {work}");
         prop_assert!(time.completion_time_secs <= critical + work + 1e-9, "{time:?}, {critical}, {work}");
         prop_assert!(time.ideal_secs <= time.completion_time_secs);
     }
 
     #[test]
-    fn a_damaged_log_gives_no_time_that_is_none(changes in prop::collection::vec((any::<prop::sample::Index>(), 0_u8..10), 1..40)) {
+    fn a_damaged_log_gives_only_valid_times(changes in prop::collection::vec((any::<prop::sample::Index>(), 0_u8..10), 1..40)) {
         let digits: Vec<usize> = (0..REAL.len()).filter(|at| REAL[*at].is_ascii_digit()).collect();
         let mut log = REAL.to_vec();
         changes.into_iter().for_each(|(at, digit)| log[digits[at.index(digits.len())]] = b'0' + digit);
@@ -234,13 +237,13 @@ proptest! {
     }
 
     #[test]
-    fn one_slot_takes_the_driver_and_every_task_one_after_the_other(jobs in any_jobs()) {
+    fn one_slot_takes_the_sum_of_driver_time_and_tasks(jobs in any_jobs()) {
         let simulation = simulation(&sequential(&jobs));
         prop_assert!((secs(&simulation, 1, 1) - simulation.one_core_secs()).abs() < 1e-9);
     }
 
     #[test]
-    fn the_logs_own_configuration_gives_the_logs_own_time(jobs in any_jobs()) {
+    fn the_measured_configuration_gives_the_measured_time(jobs in any_jobs()) {
         let simulation = simulation(&sequential(&jobs));
         prop_assert!((secs(&simulation, 8, 1) - simulation.measured_secs()).abs() < 1e-9);
     }

@@ -1,4 +1,4 @@
-//! Splits of settings, and what is summed up over them.
+//! Splits of settings, and scores.
 
 use foreglow_model::{
     Answer, Column, Coverage, Dataset, Features, Held, Outcome, RIVALS, Repeats, Score, Settings, Split, Trial, draw,
@@ -16,7 +16,7 @@ fn runs(rows: &[(f64, &str, f64, bool)]) -> Dataset {
     Dataset::new(features, rows.iter().map(|row| row.2).collect(), rows.iter().map(|row| row.3).collect()).unwrap()
 }
 
-/// Each setting is on exactly one side.
+/// Whether each setting is on exactly one side.
 fn is_partition(split: &Split, settings: usize) -> bool {
     let mut all: Vec<usize> = split.fit.iter().chain(&split.test).copied().collect();
     all.sort_unstable();
@@ -25,7 +25,7 @@ fn is_partition(split: &Split, settings: usize) -> bool {
 
 proptest! {
     #[test]
-    fn folds_test_each_setting_once_and_are_of_almost_one_size(
+    fn folds_test_each_setting_once_and_have_almost_equal_sizes(
         settings in 2..200_usize, folds in 2..20_usize, seed: u64,
     ) {
         let splits = Split::folds(settings, folds, seed);
@@ -40,7 +40,7 @@ proptest! {
     }
 
     #[test]
-    fn random_splits_test_as_many_as_they_are_told(settings in 2..200_usize, tested in 1..200_usize, seed: u64) {
+    fn random_splits_test_the_requested_number(settings in 2..200_usize, tested in 1..200_usize, seed: u64) {
         let splits = Split::random(settings, tested, 3, seed);
         prop_assert_eq!(splits.len(), if tested < settings { 3 } else { 0 });
         for split in splits {
@@ -50,7 +50,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_the_rows_changes_no_setting(seed: u64) {
+    fn the_order_of_the_rows_does_not_change_the_settings(seed: u64) {
         let rows: Vec<(f64, &str, f64, bool)> =
             (0..24_u8).map(|i| (f64::from(i % 4), ["b", "a"][usize::from(i % 2)], 1.0 + f64::from(i), i % 5 == 0)).collect();
         let shuffled: Vec<_> = draw(rows.len(), rows.len(), seed).into_iter().map(|row| rows[row]).collect();
@@ -70,7 +70,7 @@ fn leave_one_out_leaves_each_setting_out_once() {
 }
 
 #[test]
-fn leaving_out_values_tests_each_combination_that_there_is() {
+fn leave_out_tests_each_existing_combination() {
     let rows = runs(&[(1.0, "a", 1.0, false), (1.0, "b", 1.0, false), (2.0, "a", 1.0, false), (3.0, "a", 1.0, false)]);
     let tests = |columns: &[&str]| {
         let splits = Split::leave_out(rows.features(), columns);
@@ -102,7 +102,7 @@ fn repeats_are_fitted_by_their_median_and_tested_as_asked() {
 }
 
 #[test]
-fn a_score_counts_errors_intervals_and_what_is_unknown() {
+fn a_score_counts_errors_intervals_and_unknown_times() {
     let outcome = |measured_secs, secs, interval| Outcome {
         measured_secs,
         answer: Answer { secs, interval, is_beyond: measured_secs > 15.0 },

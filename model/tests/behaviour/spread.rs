@@ -1,4 +1,4 @@
-//! The distribution of the true time about a predicted one.
+//! The distribution of the true time around the predicted one.
 
 use foreglow_model::{Spread, SpreadError};
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ fn the_t_distribution_is_that_of_scipy() {
     assert!(rows.len() > 90);
     for [degrees, t, above, _] in rows {
         let spread = Spread::student_t(1.0, degrees).unwrap();
-        // The lower tail keeps its digits where 1 − p would lose them.
+        // The lower tail avoids the cancellation of 1 − p.
         let ours = spread.probability_below(libm::exp(-t));
         assert!((ours - above).abs() <= 1e-10 * above, "{degrees} degrees, t {t}: {ours} and {above}");
         let upper = spread.probability_below(libm::exp(t));
@@ -27,8 +27,8 @@ fn the_t_distribution_is_that_of_scipy() {
 }
 
 #[test]
-fn with_one_degree_of_freedom_it_is_cauchys() {
-    // Near the median scipy is off by 1e-11; Cauchy's distribution has a closed form.
+fn with_one_degree_of_freedom_it_is_the_cauchy_distribution() {
+    // scipy is off by 1e-11 near the median; the Cauchy distribution has a closed form.
     for t in [1e-6, 0.01, 1.0, 30.0] {
         let ours = Spread::student_t(1.0, 1.0).unwrap().probability_below(libm::exp(-t));
         let closed = libm::atan2(1.0, t) / std::f64::consts::PI;
@@ -37,9 +37,9 @@ fn with_one_degree_of_freedom_it_is_cauchys() {
 }
 
 #[test]
-fn its_quantiles_are_those_of_scipy() {
+fn the_quantiles_are_those_of_scipy() {
     for [degrees, t, above, quantile] in scipy() {
-        // A probability this near to 1 has too few digits left to ask back.
+        // 1 − p has too few digits left for tiny p.
         if above < 1e-6 {
             continue;
         }
@@ -49,7 +49,7 @@ fn its_quantiles_are_those_of_scipy() {
 }
 
 #[test]
-fn a_few_held_out_errors_promise_what_their_ranks_support_and_no_more() {
+fn the_empirical_spread_follows_the_ranks_of_its_errors() {
     let spread = Spread::conformal([0.3, 0.1, 0.2]).unwrap();
     assert_eq!(spread.most_probability(), 0.875);
     for (probability, log) in [(0.625, 0.1), (0.75, 0.2), (0.875, 0.3), (0.6875, 0.15)] {
@@ -63,7 +63,7 @@ fn a_few_held_out_errors_promise_what_their_ranks_support_and_no_more() {
 }
 
 #[test]
-fn a_run_that_could_not_be_predicted_counts_as_an_error_without_bound() {
+fn a_run_that_could_not_be_predicted_counts_as_an_infinite_error() {
     let spread = Spread::conformal([0.1, f64::INFINITY]).unwrap();
     assert!((spread.most_probability() - (0.5 + 1.0 / 6.0)).abs() < 1e-12);
     assert_eq!(spread.quantile(0.8), f64::INFINITY);
@@ -81,7 +81,7 @@ fn a_prediction_without_error_is_certain() {
 }
 
 #[test]
-fn what_is_no_spread_is_refused() {
+fn an_invalid_spread_is_rejected() {
     assert_eq!(Spread::conformal([0.1, -0.2]), Err(SpreadError::Error(-0.2)));
     assert!(matches!(Spread::conformal([f64::NAN]), Err(SpreadError::Error(_))));
     assert_eq!(Spread::student_t(-1.0, 3.0), Err(SpreadError::Scale(-1.0)));
@@ -114,14 +114,14 @@ proptest! {
         if quantile > 0.0 && quantile.is_finite() {
             prop_assert!((spread.probability_below(quantile) - p).abs() < 1e-6, "{}", quantile);
         } else {
-            // Only held-out errors leave a probability unpromised.
+            // Only the empirical spread has probabilities without a finite quantile.
             let most = spread.most_probability();
             prop_assert!(p > most - 1e-9 || p < 1.0 - most + 1e-9 || most == 1.0);
         }
     }
 
     #[test]
-    fn both_sides_are_alike(spread in any_spread(), ratio in 1e-3f64..1e3) {
+    fn the_distribution_is_symmetric(spread in any_spread(), ratio in 1e-3f64..1e3) {
         let both = spread.probability_below(ratio) + spread.probability_below(1.0 / ratio);
         prop_assert!((both - 1.0).abs() < 1e-9);
     }

@@ -1,22 +1,23 @@
-//! Random weights without a regularity that a mistake would survive: biases and the statistics of batch normalisation too.
+//! Random weights, including biases and the statistics of batch normalisation, with no regularity
+//! that could hide an error.
 
 use burn::module::{Flag, ModuleMapper, Param};
 use burn::tensor::{FloatDType, Tensor, TensorData};
 use rand::{RngExt as _, rngs::ChaCha8Rng};
 
-/// Numbers between minus and plus the bound.
+/// Returns uniform numbers between `-bound` and `bound`.
 pub fn numbers(random: &mut ChaCha8Rng, count: usize, bound: f32) -> Vec<f32> {
     (0..count).map(|_| (random.random::<f32>() * 2.0 - 1.0) * bound).collect()
 }
 
-/// Draws every number of a module.
+/// Draws all parameters of a module.
 pub struct Draw<'a> {
     random: &'a mut ChaCha8Rng,
     path: Vec<String>,
 }
 
 impl<'a> Draw<'a> {
-    /// From that generator.
+    /// Draws from this generator.
     pub fn new(random: &'a mut ChaCha8Rng) -> Self {
         Self { random, path: Vec::new() }
     }
@@ -49,7 +50,7 @@ impl ModuleMapper for Draw<'_> {
     }
 }
 
-/// Gives every number of a module another precision.
+/// Converts all parameters of a module to another precision.
 pub struct As(pub FloatDType);
 
 impl ModuleMapper for As {
@@ -59,7 +60,8 @@ impl ModuleMapper for As {
     }
 }
 
-/// Switches dropout off, which would draw other numbers on each side, and leaves batch normalisation on.
+/// Switches dropout off, which would draw different masks on each side, and keeps batch
+/// normalisation on.
 #[derive(Default)]
 pub struct WithoutDropout {
     containers: Vec<String>,

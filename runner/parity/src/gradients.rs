@@ -1,9 +1,9 @@
-//! The gradient of every learned parameter of a module.
+//! Gradients of all learned parameters of a module.
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Tensor, TensorData};
 
-/// Collects them in the order of the layers.
+/// Collects gradients in the order of the layers.
 pub struct Gradients<'a> {
     all: &'a burn::tensor::Gradients,
     path: Vec<String>,
@@ -12,10 +12,10 @@ pub struct Gradients<'a> {
 }
 
 impl<'a> Gradients<'a> {
-    /// Named `gradient.0`, `gradient.1` and so on.
+    /// Returns the gradients, named `gradient.0`, `gradient.1` and so on.
     ///
     /// # Errors
-    /// A learned parameter has none.
+    /// A learned parameter has no gradient.
     pub fn of<M: Module>(module: &M, all: &'a burn::tensor::Gradients) -> anyhow::Result<Vec<(String, TensorData)>> {
         let mut gradients = Self { all, path: Vec::new(), found: Vec::new(), missing: Vec::new() };
         module.visit(&mut gradients);

@@ -1,7 +1,9 @@
-//! Holds the runner's CNNs against reference implementations with the same weights: this half draws weights and images,
-//! runs our CNNs, and writes what came out; `reference.py` runs PyTorch's on the same numbers and compares.
+//! Compares the runner's CNNs with reference implementations on the same weights. This program
+//! draws weights and images, runs our CNNs, and writes the results; `reference.py` runs PyTorch on
+//! the same numbers and compares.
 //!
-//! `make parity` runs both. It is compiled by itself, so that gradients and weight files do not reach the other crates.
+//! `make parity` runs both. The crate is compiled separately, so that its features do not reach the
+//! other crates.
 
 #[path = "../../src/cnn/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "this half needs a part of what the runner needs")]
@@ -24,11 +26,12 @@ use cnn::{cnn11::Cnn11, inception::InceptionV4, lenet5::LeNet5, mobilenet::Mobil
 use draw::{As, Draw, WithoutDropout, numbers};
 use gradients::Gradients;
 
-/// Images at once: batch normalisation needs more than one.
+/// Images per batch: batch normalisation needs more than one.
 const IMAGES: usize = 2;
-/// Leaves Inception-v4, whose last image is the smallest, three pixels a side; larger images say nothing more.
+/// Largest image: leaves three pixels a side at the end of Inception-v4, which shrinks images most.
+/// Larger images test nothing more.
 const LARGEST_PX: u32 = 139;
-/// Every layer of the recurrent classifier sees more words than it computes in one go.
+/// Words per text: more than the recurrent classifier processes in one block.
 const WORDS: usize = 60;
 const SEED: u64 = 4;
 
@@ -69,7 +72,7 @@ fn main() -> anyhow::Result<()> {
 
 type Forward<M> = fn(&M, Tensor<4>) -> Tensor<2>;
 
-/// Where one CNN's files go, and the shape of each of its images or texts.
+/// Output folder and input shape of one CNN.
 struct Work {
     folder: PathBuf,
     shape: Shape,
@@ -85,7 +88,7 @@ impl Work {
         let shape = [IMAGES, channels, height, width];
         let images = TensorData::new(numbers(&mut random, shape.iter().product(), 1.0), shape);
         let scores = forward(&module, Tensor::from_data(images.clone(), &device));
-        // What is differentiated: a sum of the scores, each with a weight of its own.
+        // The differentiated quantity: a weighted sum of the scores.
         let share = TensorData::new(numbers(&mut random, scores.shape().num_elements(), 1.0), scores.dims());
         for (name, dtype) in [("float32", FloatDType::F32), ("float64", FloatDType::F64)] {
             let module = self.load(new(&device))?.map(&mut As(dtype));
@@ -114,7 +117,8 @@ impl Work {
         SafetensorsStore::from_file(self.folder.join("weights.safetensors")).skip_enum_variants(true)
     }
 
-    /// In PyTorch's layout, with the names in the order of the layers: a safetensors file sorts them.
+    /// Saves the weights in PyTorch's layout, with the names in layer order, because a safetensors
+    /// file sorts them.
     fn save<M: Module>(&self, module: &M) -> anyhow::Result<()> {
         let adapter = Box::new(BurnToPyTorchAdapter);
         let order: Vec<String> =

@@ -9,15 +9,15 @@ import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaSparkContext;
 
 /**
- * Executors that average over connections of their own: Spark's barrier would cost a second each time. All of the training is one
- * job.
+ * Executors that average over their own connections, because Spark's barrier would cost a second
+ * each time. The whole training is one job.
  */
 final class Connected implements Training {
     private final JavaSparkContext spark;
     private final Executors executors;
     private final String token;
 
-    /** The token tells the executors from strangers. */
+    /** The token authenticates the executors among themselves. */
     Connected(JavaSparkContext spark, Executors executors, String token) {
         this.spark = spark;
         this.executors = executors;
@@ -58,7 +58,7 @@ final class Connected implements Training {
         List<String> run(BarrierTaskContext context) throws Exception {
             ExecutorProcess process = ExecutorProcess.warm(executors);
             String host = SparkEnv.get().blockManager().blockManagerId().host();
-            // Every executor learns where all of them listen.
+            // Every executor receives the addresses of all.
             String[] addresses = context.allGather(executors.count == 1 ? "" : host + ":" + process.port());
             process.rank = context.partitionId();
             if (executors.count > 1) {
@@ -69,13 +69,13 @@ final class Connected implements Training {
         }
     }
 
-    /** An order to the process of each executor, by its rank, whichever task has come to it. */
+    /** Sends each executor's process the order for its rank, whichever task runs there. */
     private static final class Each extends Barrier {
         private static final long serialVersionUID = 1;
 
         private static final long LATER_MS = 2000;
 
-        /** Of each rank; {@code null} trains. */
+        /** Orders by rank; {@code null} to train. */
         private final ArrayList<String> orders;
 
         Each(Executors executors, List<String> orders) {
@@ -90,7 +90,8 @@ final class Connected implements Training {
                 return carryOut(process);
             } catch (ExecutorFailed failure) {
                 if (failure.isReport()) {
-                    // It may have failed by another one that ended early, which is to speak first: it knows why.
+                    // The cause may be another executor that exited early. Its own failure should
+                    // reach the driver first.
                     Thread.sleep(LATER_MS);
                 }
                 throw failure;

@@ -17,20 +17,24 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.JavaSparkContext;
 
 /**
- * One Spark application of {@code foreglow collect --engine spark}: it starts the executors, and runs a job for each line on
- * standard input, until that ends.
+ * A Spark application of {@code foreglow collect --engine spark}: starts the executors, and runs a
+ * job for each line on standard input until the input ends.
  *
- * <p>Arguments: the number of executors, and the path of {@code foreglow} on the workers ({@code -}: the file that
- * {@code spark.files} ships). The first line in is the executors' assignment. Each line after it asks for one timed job:
- * {@code work}, its id, its sampling rate, images, images a partition, and the sizes of the mini-batches to warm up with, joined
- * by commas; or {@code train}, its id, its sampling rate, steps, steps between two averages of Spark's (0 where the executors
- * average by themselves), and after a tab each the orders by which the executors judge the CNN afterwards.
+ * <p>Arguments: the number of executors, and the path of {@code foreglow} on the workers ({@code -}
+ * for the file that {@code spark.files} ships). The first input line is the executors' assignment.
+ * Each further line asks for one timed job: {@code work}, its ID, its sampling rate, images, images
+ * per partition, and the mini-batch sizes to warm up, separated by commas; or {@code train}, its
+ * ID, its sampling rate, steps, steps between two averages by Spark (0 if the executors average by
+ * themselves), and, each after a tab, the orders by which the executors evaluate the CNN
+ * afterwards.
  *
- * <p>Each line out starts with {@code foreglow}: {@code started ID VERSION}, {@code ready CPU} (without a name where the
- * settings have one, or nobody knows it), and for each job {@code measuring}, {@code progress TASKS}, {@code done REPORT} for each report of an executor, {@code measured}; or {@code failed SENTENCE}.
+ * <p>Each output line starts with {@code foreglow}: {@code started ID VERSION}, {@code ready CPU}
+ * (without a name if the settings have one or it is unknown), and for each job {@code measuring},
+ * {@code progress TASKS}, {@code done REPORT} for each report of an executor, {@code measured}; or
+ * {@code failed SENTENCE}.
  */
 public final class Driver {
-    /** The description of a timed job. */
+    /** Job description of a timed job. */
     static final String MEASURED = "foreglow measured";
     private static final String WARM_UP = "foreglow warm-up";
     private static final String EVALUATION = "foreglow evaluation";
@@ -38,13 +42,16 @@ public final class Driver {
     private static final String JOBS = "spark.foreglow.jobs";
     private static final String SAMPLING_RATE = "spark.foreglow.sampling_rate";
     private static final String CPU = "spark.foreglow.cpu";
-    /** Rounds in which every executor gets as many tasks as it has slots; one does, unless an executor is late. */
+    /**
+     * Most warm-up rounds, in each of which every executor has as many tasks as slots. One round is
+     * enough unless an executor starts late.
+     */
     private static final int WARM_UP_ROUNDS = 5;
 
     private final JavaSparkContext spark;
     private final Executors executors;
     private final int slots;
-    /** Name of the executors' processors, where the settings do not have it; empty where nobody knows it. */
+    /** CPU model of the executors if the settings do not have it; empty if unknown. */
     private String cpu = "";
 
     private Driver(JavaSparkContext spark, Executors executors) {
@@ -77,19 +84,21 @@ public final class Driver {
         }
     }
 
-    /** Whoever asks is gone once the input ends, and the application goes too, even from the middle of a job. */
+    /**
+     * Reads requests. At the end of the input the application exits, even in the middle of a job.
+     */
     private static void read(BufferedReader input, BlockingQueue<String> requests) {
         try {
             for (String line = input.readLine(); line != null; line = input.readLine()) {
                 requests.add(line);
             }
         } catch (IOException error) {
-            // The end, too.
+            // A failure to read counts as the end of the input.
         }
         System.exit(0);
     }
 
-    /** A job that is not timed, those that are, and what they say. */
+    /** Runs an untimed warm-up job and the timed jobs, and prints their reports. */
     private void measure(String[] request) {
         List<String> reports = request[0].equals("train") ? train(request) : work(request);
         for (String report : reports) {
@@ -127,7 +136,7 @@ public final class Driver {
         return reports;
     }
 
-    /** The next jobs, so many, are timed: they are one run. */
+    /** Labels the next {@code jobs} jobs as the timed jobs of one run. */
     private void measuring(String[] request, int jobs) {
         describe(MEASURED);
         spark.setLocalProperty(RUN, request[1]);
@@ -139,7 +148,7 @@ public final class Driver {
         say("measuring");
     }
 
-    /** What the event log says of the next job. */
+    /** Sets the description of the next job in the event log. */
     private void describe(String what) {
         spark.sc().setJobDescription(what);
         for (String label : Arrays.asList(RUN, SAMPLING_RATE, JOBS)) {
@@ -147,7 +156,7 @@ public final class Driver {
         }
     }
 
-    /** A job that is not timed: the processes start, and Spark and the CNN go through the path that the timed job takes. */
+    /** Runs an untimed job that starts the processes and warms up the path of the timed job. */
     private void warmUp(String[] miniBatches) {
         long[] sizes = new long[miniBatches.length];
         for (int index = 0; index < sizes.length; index++) {
@@ -166,7 +175,7 @@ public final class Driver {
         return text.replace("\r", "").replace('\n', '\t');
     }
 
-    /** Lines come from two threads: Spark's listener counts tasks. */
+    /** Prints a line; synchronised because Spark's listener thread prints the progress. */
     private static void say(String line) {
         PrintStream out = System.out;
         synchronized (out) {

@@ -2,7 +2,9 @@ package foreglow;
 
 import java.io.IOException;
 
-/** The executor's process failed: its report, or how it ended and its last words, on one line. */
+/**
+ * Failure of the executor's process: its report, or its exit status and last output, on one line.
+ */
 final class ExecutorFailed extends IOException {
     private static final long serialVersionUID = 1;
 
@@ -10,7 +12,7 @@ final class ExecutorFailed extends IOException {
         super(message);
     }
 
-    /** Whether the process said so itself. */
+    /** Returns whether the process reported the failure itself. */
     boolean isReport() {
         return getMessage().startsWith("{");
     }

@@ -21,9 +21,10 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.resource.ResourceInformation;
 
 /**
- * The one warm {@code foreglow executor} of this Spark executor: its task slots share it, and with it one replica of the CNN.
- * What it is told and what it answers stands in {@code runner/src/executor/protocol.rs}. It ends with its input, which ends
- * with this Java process.
+ * The warm {@code foreglow executor} process of this Spark executor. All its task slots share the
+ * process, and with it one replica of the CNN. The protocol is described in {@code
+ * runner/src/executor/protocol.rs}. The process exits at the end of its input, which closes when
+ * this JVM ends.
  */
 final class ExecutorProcess {
     private static final int KEPT_LINES = 20;
@@ -32,26 +33,28 @@ final class ExecutorProcess {
     private final CompletableFuture<String> ready = new CompletableFuture<>();
     private final Map<Long, CompletableFuture<String>> awaited = new ConcurrentHashMap<>();
     private final CompletableFuture<String> port = new CompletableFuture<>();
-    /** Training: what the order that is under way has been answered so far, and its last answer. */
+    /** Training: the reports on the current order so far. */
     private final List<String> reports = new ArrayList<>();
     private CompletableFuture<String> last = new CompletableFuture<>();
-    /** Training: its number among the executors. */
+    /** Training: rank of the executor. */
     volatile int rank = -1;
     private volatile ExecutorFailed end;
-    /** Whether a task has failed by its end. */
+    /** Whether a task has already failed because of the exit. */
     private volatile boolean isEndTold;
     private volatile Writer input;
 
     private ExecutorProcess(List<String> command, String assignment) {
-        // The system ends the process with the thread that started it, so that this thread stays as long as it does.
+        // The operating system kills the process together with the thread that started it, so this
+        // thread lives as long as the process.
         Thread keeper = new Thread(() -> keep(command, assignment), "foreglow-executor");
         keeper.setDaemon(true);
         keeper.start();
     }
 
     /**
-     * The process, once it is ready. One that has ended is followed by another one, and fails a task first, even where it ended
-     * between two tasks: a run in which a process was started anew is not the run that was asked for.
+     * Returns the process once it is ready. A process that has ended is replaced, but fails one
+     * task first, even if it ended between two tasks: a run with a restarted process is not the run
+     * that was asked for.
      */
     static ExecutorProcess warm(Executors executors) throws ExecutorFailed, InterruptedException {
         ExecutorProcess process;
@@ -69,24 +72,30 @@ final class ExecutorProcess {
         return process;
     }
 
-    /** Hands it a partition, and waits for the report, JSON. Partitions that are under way have different numbers. */
+    /**
+     * Sends a partition and waits for its report in JSON. Partitions in progress must have
+     * different numbers.
+     */
     String work(long partition, long first, long length) throws ExecutorFailed, InterruptedException {
         CompletableFuture<String> report = new CompletableFuture<>();
         awaited.put(partition, report);
         say("{\"partition\":{\"index\":" + partition + ",\"first\":" + first + ",\"len\":" + length + "}}");
-        // Where it ended before it was asked, nobody else answers.
+        // A process that ended before the request does not complete the future.
         if (end != null) {
             report.completeExceptionally(end);
         }
         return wait(report);
     }
 
-    /** Training: the port on which it waits for the others. */
+    /** Training: returns the port on which the process waits for its peers. */
     int port() throws ExecutorFailed, InterruptedException {
         return Integer.parseInt(wait(port));
     }
 
-    /** Training: gives it an order, and waits for the last of its reports; all of them. One order is under way at a time. */
+    /**
+     * Training: sends an order, waits for the last report on it, and returns all reports. Only one
+     * order may be in progress.
+     */
     List<String> order(String order) throws ExecutorFailed, InterruptedException {
         CompletableFuture<String> answer = new CompletableFuture<>();
         synchronized (reports) {
@@ -110,7 +119,7 @@ final class ExecutorProcess {
                 input.flush();
             }
         } catch (IOException error) {
-            // It has ended, and says so itself.
+            // The process has ended, which is reported elsewhere.
         }
     }
 
@@ -131,12 +140,12 @@ final class ExecutorProcess {
             if (end != null) {
                 isEndTold = true;
             }
-            // Made anew: it names the task that it ends.
+            // A new exception has the stack trace of the failing task.
             throw new ExecutorFailed(error.getCause().getMessage());
         }
     }
 
-    /** From the start of the process to its end. */
+    /** Runs the process from its start to its end. */
     private void keep(List<String> command, String assignment) {
         Deque<String> lastWords = new ArrayDeque<>();
         String how;
@@ -165,7 +174,10 @@ final class ExecutorProcess {
         awaited.values().forEach(report -> report.completeExceptionally(end));
     }
 
-    /** Of many last words those about memory tell most: a backtrace may follow them. */
+    /**
+     * Returns the most informative line: one about memory, because a backtrace may follow it, or
+     * else the last.
+     */
     private static String telling(Deque<String> lastWords) {
         for (String line : lastWords) {
             if (line.contains("memory allocation of") || line.contains("Cannot allocate memory")) {
@@ -214,7 +226,7 @@ final class ExecutorProcess {
         }
     }
 
-    /** Whoever waits for anything but a partition. */
+    /** Fails everything that waits for anything but a partition. */
     private void fail(ExecutorFailed failure) {
         ready.completeExceptionally(failure);
         port.completeExceptionally(failure);
@@ -223,7 +235,7 @@ final class ExecutorProcess {
         }
     }
 
-    /** The number behind a name; {@code null} where there is none. */
+    /** Returns the number after a name in a JSON line, or {@code null} if it is missing. */
     static Long number(String line, String name) {
         String key = "\"" + name + "\":";
         int start = line.indexOf(key);
@@ -238,7 +250,9 @@ final class ExecutorProcess {
         return end == start ? null : Long.valueOf(line.substring(start, end));
     }
 
-    /** Keeps the last words, and passes all of them on to Spark's log of this executor. */
+    /**
+     * Keeps the last lines of standard error, and copies all lines to Spark's log of this executor.
+     */
     private static void listen(Process process, Deque<String> lastWords) {
         try (BufferedReader errors =
                 new BufferedReader(new InputStreamReader(process.getErrorStream(), StandardCharsets.UTF_8))) {
@@ -254,7 +268,7 @@ final class ExecutorProcess {
                 }
             }
         } catch (IOException error) {
-            // The end of the process, which its keeper tells.
+            // The process has ended, which is reported elsewhere.
         }
     }
 }

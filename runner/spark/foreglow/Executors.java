@@ -8,16 +8,19 @@ import java.util.TreeSet;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 
-/** The executors of an application, as every task knows them. */
+/** The executors of an application, as sent to every task. */
 final class Executors implements Serializable {
     private static final long serialVersionUID = 1;
     private static final long PULSE_MS = 20;
 
-    /** How many there are, E. */
+    /** Number of executors, E. */
     final int count;
-    /** Path of {@code foreglow} on the workers, or {@code -} for the file that {@code spark.files} ships. */
+    /**
+     * Path of {@code foreglow} on the workers, or {@code -} for the file that {@code spark.files}
+     * ships.
+     */
     final String program;
-    /** What each of them is told first, JSON. */
+    /** Assignment of the executors in JSON. */
     final String assignment;
 
     Executors(int count, String program, String assignment) {
@@ -26,9 +29,12 @@ final class Executors implements Serializable {
         this.assignment = assignment;
     }
 
-    /** Waits until all of them have registered; whoever started the driver bounds the time. */
+    /**
+     * Waits until all executors have registered. The process that started the driver sets the time
+     * limit.
+     */
     void await(JavaSparkContext spark) throws InterruptedException {
-        // The driver counts as one.
+        // The list includes the driver.
         while (spark.sc().statusTracker().getExecutorInfos().length <= count) {
             if (spark.sc().isStopped()) {
                 throw new IllegalStateException("the Spark master is gone, or has ended the application");
@@ -37,14 +43,17 @@ final class Executors implements Serializable {
         }
     }
 
-    /** The names of their processors, each once; empty where no machine says it. So many tasks come to each of them. */
+    /**
+     * Returns the distinct CPU models of the executors, or an empty text if they are unknown.
+     * {@code slots} tasks reach all executors.
+     */
     String processors(JavaSparkContext spark, int slots) {
         TreeSet<String> names = new TreeSet<>(spark.parallelize(numbers(slots), slots).map(new ProcessorName()).collect());
         names.remove("");
         return String.join(" and ", names);
     }
 
-    /** A partition for each of them, which holds its number. */
+    /** Returns one partition per executor with its number. */
     JavaRDD<Integer> ranks(JavaSparkContext spark) {
         return spark.parallelize(numbers(count), count);
     }

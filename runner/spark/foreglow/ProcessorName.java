@@ -9,8 +9,8 @@ import java.nio.file.Paths;
 import org.apache.spark.api.java.function.Function;
 
 /**
- * The name of the processor that a task runs on, as {@code runner/src/device.rs} finds it: neither Spark nor its event log knows it.
- * Empty where the system does not say it.
+ * Returns the CPU model of the machine that runs the task, as {@code runner/src/device.rs} does,
+ * because neither Spark nor its event log has it. Empty if the system does not tell.
  */
 final class ProcessorName implements Function<Integer, String> {
     private static final long serialVersionUID = 1;
@@ -26,7 +26,7 @@ final class ProcessorName implements Function<Integer, String> {
                 }
             }
         } catch (IOException error) {
-            // A system without that file.
+            // Not a Linux system.
         }
         return "";
     }

@@ -12,14 +12,14 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The numbers of an executor's CNN after a round, or their average: a file of {@code runner/src/executor/training/state.rs}, a line
- * of JSON and then 32-bit floats in little-endian order.
+ * Parameters of an executor's CNN after a round, or their average, in the file format of {@code
+ * runner/src/executor/training/state.rs}: a line of JSON, then little-endian 32-bit floats.
  */
 final class Replica implements Serializable {
     private static final long serialVersionUID = 1;
 
     private final byte[] file;
-    /** Where the numbers begin. */
+    /** Offset of the numbers. */
     private final int start;
 
     private Replica(byte[] file, int start) {
@@ -27,7 +27,7 @@ final class Replica implements Serializable {
         this.start = start;
     }
 
-    /** The one in a file that an executor saved. */
+    /** Reads a file that an executor saved. */
     static Replica read(Path path) throws IOException {
         byte[] file = Files.readAllBytes(path);
         int start = 0;
@@ -42,8 +42,9 @@ final class Replica implements Serializable {
     }
 
     /**
-     * The mean of all, each weighted by the images that it has learned; {@code null} where none has learned any. Sums go in the
-     * order of the executors, in the precision of connected ones, so that both get the same numbers.
+     * Returns the mean, weighted by the images that each replica has learned, or {@code null} if
+     * none has learned any. Summation in rank order and in single precision gives the same numbers
+     * as connected executors.
      */
     static Replica average(List<Replica> replicas) {
         double images = 0;

@@ -16,11 +16,13 @@ import org.apache.spark.api.java.function.Function;
 import org.apache.spark.broadcast.Broadcast;
 
 /**
- * Executors that Spark averages: each round of K mini-batches is a job. Its tasks begin with the average of the round before, which
- * is broadcast, and give back what their executor has learned; the driver takes the next average.
+ * Executors averaged by Spark: each round of K mini-batches is a job. Its tasks start from the
+ * average of the previous round, which is broadcast, and return what their executor has learned;
+ * the driver computes the next average.
  *
- * <p>An optimiser's state that is not averaged stays in the executor's process. The partition of each rank is kept in the memory of
- * its executor, so that Spark sends the task of every round there; one that comes elsewhere fails.
+ * <p>Optimiser state that is not averaged stays in the executor's process. The partition of each
+ * rank is cached in its executor, so that Spark schedules the task of every round there; a task on
+ * another executor fails.
  */
 final class Rounds implements Training {
     private final JavaSparkContext spark;
@@ -30,7 +32,9 @@ final class Rounds implements Training {
     private final JavaRDD<Integer> ranks;
     private Broadcast<Replica> average;
 
-    /** So many steps, over all epochs, and an average after every so many of them. */
+    /**
+     * Trains {@code steps} steps over all epochs, and averages after every {@code every} of them.
+     */
     Rounds(JavaSparkContext spark, Executors executors, long steps, long every) {
         this.spark = spark;
         this.executors = executors;
@@ -42,8 +46,8 @@ final class Rounds implements Training {
     @Override
     public void settle() {
         new Numbering(executors).collect(ranks);
-        // Rounds of no step: Spark, Java and the processes go through the path that the timed ones take. The last one of them begins
-        // anew, with what nobody has learned.
+        // Rounds without steps warm up Spark, Java and the processes. The last of them resets the
+        // executors to the initial weights.
         broadcast(round(0, 0).get(0).replica);
         round(0, 0);
         broadcast(null);
@@ -76,7 +80,10 @@ final class Rounds implements Training {
         return reports;
     }
 
-    /** Has every executor learn so many steps from the average on; what they give back, by rank. */
+    /**
+     * Trains {@code count} steps in every executor, starting from the average, and returns the
+     * results by rank.
+     */
     private List<Learned> round(long first, long count) {
         return ranks.map(new Round(executors, first, count, average)).collect();
     }
@@ -85,11 +92,12 @@ final class Rounds implements Training {
         if (average != null) {
             average.destroy();
         }
-        // What nobody has learned changes nothing: every executor goes on with what it has.
+        // A round that learned nothing has no average: every executor continues with its own
+        // parameters.
         average = replica == null ? null : spark.broadcast(replica);
     }
 
-    /** Numbers the executors, and keeps the partition of its number in each. */
+    /** Assigns a rank to each executor and caches its partition there. */
     private static final class Numbering extends Barrier {
         private static final long serialVersionUID = 1;
 
@@ -104,7 +112,7 @@ final class Rounds implements Training {
         }
     }
 
-    /** What an executor gives back. */
+    /** Result of an executor's round. */
     private static final class Learned implements Serializable {
         private static final long serialVersionUID = 1;
 
@@ -117,7 +125,7 @@ final class Rounds implements Training {
         }
     }
 
-    /** A task that begins with the average. */
+    /** A task that starts from the average. */
     private abstract static class FromAverage<T> implements Function<Integer, T> {
         private static final long serialVersionUID = 1;
 
@@ -129,7 +137,10 @@ final class Rounds implements Training {
             this.average = average;
         }
 
-        /** With the process of that rank, and a file to load, none where there is no average. */
+        /**
+         * Runs with the process of the rank; {@code load} is the quoted file to load, or empty
+         * without an average.
+         */
         abstract T call(ExecutorProcess process, Path folder, String load) throws Exception;
 
         @Override
@@ -192,7 +203,7 @@ final class Rounds implements Training {
 
         @Override
         ArrayList<String> call(ExecutorProcess process, Path folder, String load) throws Exception {
-            // A round of no step loads the average.
+            // A round without steps loads the average.
             process.order(order(process, steps, 0, load, ""));
             return new ArrayList<>(process.order(orders.get(process.rank)));
         }

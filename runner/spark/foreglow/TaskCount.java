@@ -8,7 +8,10 @@ import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 
-/** Counts the tasks of a timed run that have ended, and tells from time to time. Spark calls it from a thread of its own. */
+/**
+ * Counts the finished tasks of a timed run and reports the count periodically. Spark calls it from
+ * its own thread.
+ */
 final class TaskCount extends SparkListener {
     private static final long PULSE_NS = TimeUnit.MILLISECONDS.toNanos(100);
 

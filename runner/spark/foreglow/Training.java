@@ -2,17 +2,17 @@ package foreglow;
 
 import java.util.List;
 
-/** Executors that train together, in one of two ways: connected with each other, or in rounds that Spark averages. */
+/** Distributed training, either by connected executors or in rounds that Spark averages. */
 interface Training {
-    /** A job that is not timed: starts the processes, and numbers them. */
+    /** Runs an untimed job that starts the processes and assigns ranks. */
     void settle();
 
-    /** Spark jobs that train. */
+    /** Returns the number of Spark jobs of the training. */
     int jobs();
 
-    /** Trains all steps; the reports of every executor. */
+    /** Trains all steps and returns the reports of every executor. */
     List<String> train();
 
-    /** Has every executor judge the CNN by its share of the held-out images: an order for each rank. */
+    /** Evaluates the CNN on the held-out images, with one order per rank. */
     List<String> evaluate(List<String> orders);
 }

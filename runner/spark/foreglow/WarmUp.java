@@ -5,10 +5,13 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.function.Function;
 
-/** A task of the job that is not timed: a mini-batch of each size through the executor's process. Returns the executor's id. */
+/**
+ * A task of the untimed job: sends a mini-batch of each size through the executor's process and
+ * returns the executor's ID.
+ */
 final class WarmUp implements Function<Integer, String> {
     private static final long serialVersionUID = 1;
-    /** Numbers that no partition of a timed job has. */
+    /** Partition numbers that no timed job uses. */
     private static final AtomicLong NEXT = new AtomicLong(1L << 32);
 
     private final Executors executors;

@@ -2,7 +2,9 @@ package foreglow;
 
 import org.apache.spark.api.java.function.Function;
 
-/** A task of the timed job: hands its partition to the executor's process, and returns what that reports. */
+/**
+ * A task of the timed job: sends its partition to the executor's process and returns the report.
+ */
 final class Work implements Function<Integer, String> {
     private static final long serialVersionUID = 1;
 

@@ -119,7 +119,7 @@ impl AdviceAnswer {
                 )
             }
             (Verdict::GoOn, None) => {
-                "GO ON: no configuration keeps what is asked surely enough to be recommended yet.".into()
+                "GO ON: no configuration meets the limits with the required probability yet.".into()
             }
             _ => "STOP: no sample that could be collected narrows the decision any more.".into(),
         }

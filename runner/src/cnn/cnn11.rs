@@ -1,11 +1,11 @@
-//! The 11-layer CNN of Bagari, "Accelerating Deep Learning on an Apache Spark Environment using GPUs" (University College
-//! Cork, 2018), for the 143 categories of a shop's photographs.
+//! The 11-layer CNN of Bagari, "Accelerating Deep Learning on an Apache Spark Environment using
+//! GPUs" (University College Cork, 2018), for the 143 categories of a shop's photographs.
 //!
-//! The thesis gives the number of layers (11), of parameters (1,922,023) and of classes, the image (32×32×3), and the
-//! layers that its kinds begin with (section 5.7): a 5×5 convolution with 20 outputs and no padding, a 2×2 max-pool, a
-//! dense layer of 128, the output layer; leaky ReLU between them. It has no table of the layers. This is one of the layouts with
-//! that opening, 3×3 convolutions after it and round numbers of channels that have exactly the published number of
-//! parameters.
+//! The thesis gives the number of layers (11), of parameters (1,922,023) and of classes, the image
+//! size (32×32×3) and the first layer of each kind (section 5.7): a 5×5 convolution with 20 outputs
+//! and no padding, a 2×2 max-pool, a dense layer of 128 and the output layer, with leaky ReLU
+//! between them. It has no layer table. Several layouts fit; this one continues with 3×3
+//! convolutions and round channel counts, and has exactly the published number of parameters.
 
 use burn::module::Module;
 use burn::nn::{
@@ -18,20 +18,20 @@ use burn::tensor::{Device, Tensor, activation::leaky_relu};
 use super::convolution::{convolve, max_pool};
 use super::{Architecture, Colour, Input, Trace};
 
-/// What is known of it.
+/// Architecture of the 11-layer CNN.
 pub const CNN11: Architecture = Architecture {
     name: "cnn11",
     source: "Bagari 2018",
-    // The dense layers fix the size.
+    // The dense layers fix the image size.
     input: Input::Images { colour: Colour::Rgb, default_px: 32, px: 32..=32 },
     classes: 143,
     build: |_, device| Box::new(Cnn11::new(device)),
 };
 
-/// Slope of the leaky ReLU below 0: Deeplearning4j's.
+/// Negative slope of the leaky ReLU: the default of Deeplearning4j.
 const SLOPE: f64 = 0.01;
 
-/// Five convolutions, two pools, four dense layers.
+/// Five convolutions, two pools and four dense layers.
 #[derive(Module, Debug)]
 pub struct Cnn11 {
     conv1: Conv2d,
@@ -42,7 +42,7 @@ pub struct Cnn11 {
 }
 
 impl Cnn11 {
-    /// With Burn's weights.
+    /// Creates the network with Burn's initial weights.
     pub fn new(device: &Device) -> Self {
         let convs = [[20, 20], [20, 200], [200, 200], [200, 500]];
         let dense = [[500 * 3 * 3, 128], [128, 128], [128, 100]];
@@ -55,7 +55,7 @@ impl Cnn11 {
         }
     }
 
-    /// Scores: images `[n, 3, 32, 32]` to `[n, 143]`.
+    /// Returns the class scores: images `[n, 3, 32, 32]` to `[n, 143]`.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
         let mut x = max_pool(&self.pool, leaky_relu(convolve(&self.conv1, images), SLOPE));
         for conv in &self.convs {
@@ -87,9 +87,9 @@ super::burn_cnn!(Cnn11);
 mod tests {
     use super::*;
 
-    /// 1,922,023 parameters (Bagari 2018, figure 6.12): 1,520 + 3,620 + 36,200 + 360,200 + 900,500 + 576,128 + 16,512 +
-    /// 12,900 + 14,443. Multiply-accumulates: 20·28²·75 + 20·12²·180 + 200·10²·180 + 200·8²·1,800 + 500·6²·1,800 and the
-    /// dense layers' weights.
+    /// 1,922,023 parameters (Bagari 2018, figure 6.12): 1,520 + 3,620 + 36,200 + 360,200 + 900,500
+    /// + 576,128 + 16,512 + 12,900 + 14,443. Multiply-accumulates: 20·28²·75 + 20·12²·180 +
+    /// 200·10²·180 + 200·8²·1,800 + 500·6²·1,800 and the weights of the dense layers.
     #[test]
     fn the_11_layer_cnn_has_the_published_size() {
         let size = CNN11.size([3, 32, 32], &Device::flex());

@@ -1,7 +1,7 @@
-//! Dropout whose choice is a function of a seed.
+//! Dropout with a reproducible mask.
 //!
-//! Burn's draws from one generator of the whole process, so that threads that train side by side would get other numbers
-//! each time.
+//! Burn draws masks from one process-wide generator, so that threads training in parallel would get
+//! different masks in each run.
 
 use std::cell::RefCell;
 
@@ -13,13 +13,13 @@ thread_local! {
     static RANDOM: RefCell<ChaCha8Rng> = RefCell::new(ChaCha8Rng::seed_from_u64(0));
 }
 
-/// Decides what the next forward passes of this thread drop.
+/// Seeds the dropout masks of this thread's next forward passes.
 pub fn seed(seed: u64) {
     RANDOM.with(|random| *random.borrow_mut() = ChaCha8Rng::seed_from_u64(seed));
 }
 
-/// Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from Overfitting" (JMLR 2014), scaled while it
-/// trains, so that nothing is left to do at inference.
+/// Inverted dropout (Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from
+/// Overfitting", JMLR 2014): scales in training, so that inference needs no scaling.
 #[derive(Module, Debug)]
 pub struct Dropout {
     prob: f64,
@@ -27,12 +27,12 @@ pub struct Dropout {
 }
 
 impl Dropout {
-    /// Drops an activation with that probability.
+    /// Creates a layer that drops each activation with probability `prob`.
     pub fn new(prob: f64) -> Self {
         Self { prob, training: Param::from_bool(true) }
     }
 
-    /// Any shape; on a device that does not differentiate, what came in.
+    /// Applies dropout to a tensor of any shape; the identity on a device without autodiff.
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
         if !self.training.is_enabled() || !x.is_autodiff() {
             return x;

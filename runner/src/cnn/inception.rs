@@ -1,6 +1,6 @@
-//! Inception-v4: Szegedy, Ioffe, Vanhoucke and Alemi, "Inception-v4, Inception-ResNet and the Impact of Residual
-//! Connections on Learning" (AAAI 2017), figures 3 to 9, as timm builds it: 1e-3 beside the variance, the borders of an
-//! averaged window not counted.
+//! Inception-v4: Szegedy, Ioffe, Vanhoucke and Alemi, "Inception-v4, Inception-ResNet and the
+//! Impact of Residual Connections on Learning" (AAAI 2017), figures 3 to 9, as in timm: ε = 1e-3 in
+//! batch normalisation, average pools that do not count padding.
 
 use burn::module::Module;
 use burn::nn::{
@@ -15,32 +15,32 @@ use super::dropout::Dropout;
 use super::layers::{ConvNorm, conv, global_average, halving_max_pool};
 use super::{Architecture, Colour, Input, Trace};
 
-/// What is known of it.
+/// Architecture of Inception-v4.
 pub const INCEPTION_V4: Architecture = Architecture {
     name: "inception_v4",
     source: "Szegedy et al. 2017",
-    // From 75 px on, one pixel a channel is left at the end.
+    // 75 px is the smallest side that leaves one pixel per channel at the end.
     input: Input::Images { colour: Colour::Rgb, default_px: 299, px: 75..=1024 },
     classes: 1000,
     build: |_, device| Box::new(InceptionV4::new(device)),
 };
 
-/// A layer of a branch, as the figures of the paper draw it.
+/// Layer of a branch, as in the figures of the paper.
 enum Draw {
-    /// A convolution that keeps the side: channels and kernel.
+    /// Convolution that keeps the side: channels and kernel.
     Conv(usize, [usize; 2]),
-    /// A convolution without padding: channels, side of the kernel and stride.
+    /// Convolution without padding: channels, kernel side and stride.
     Valid(usize, usize, usize),
-    /// A 1×3 and a 3×1 convolution of so many channels beside each other.
+    /// A 1×3 and a 3×1 convolution of the same input, each with this many channels.
     Fork(usize),
-    /// The mean of 3×3 pixels.
+    /// 3×3 average pool with stride 1.
     Average,
-    /// The largest of 3×3 pixels, every other pixel.
+    /// 3×3 max-pool with stride 2.
     Max,
 }
 use Draw::{Average, Conv, Fork, Max, Valid};
 
-/// Branches beside each other, layers one after the other.
+/// Parallel branches, each a sequence of layers.
 type Drawing = &'static [&'static [Draw]];
 
 const STEM: [Drawing; 4] = [
@@ -74,7 +74,7 @@ const INCEPTION_C: Drawing = &[
     &[Average, Conv(256, [1, 1])],
 ];
 
-/// The stem and the modules one after the other, one fully connected layer.
+/// Stem, inception and reduction modules in sequence, and one fully connected layer.
 #[derive(Module, Debug)]
 pub struct InceptionV4 {
     mixed: Vec<Mixed>,
@@ -82,25 +82,25 @@ pub struct InceptionV4 {
     fc: Linear,
 }
 
-/// Branches that see the same input, and whose channels follow each other.
+/// Branches with the same input, concatenated along the channels.
 #[derive(Module, Debug)]
 pub struct Mixed {
     branches: Vec<Vec<Layer>>,
 }
 
-/// A layer of a branch.
+/// Layer of a branch.
 #[derive(Module, Debug)]
 pub enum Layer {
-    /// A convolution with ReLU, or several of the same input.
+    /// Convolutions of the same input with ReLU, concatenated along the channels.
     Convs(Vec<ConvNorm>),
-    /// The mean of a window.
+    /// Average pool.
     Average(AvgPool2d),
-    /// The largest of a window.
+    /// Max-pool.
     Max(MaxPool2d),
 }
 
 impl InceptionV4 {
-    /// With Burn's weights.
+    /// Creates the network with Burn's initial weights.
     pub fn new(device: &Device) -> Self {
         let drawings = STEM
             .into_iter()
@@ -117,7 +117,7 @@ impl InceptionV4 {
         }
     }
 
-    /// Scores: images `[n, 3, px, px]` to `[n, 1000]`.
+    /// Returns the class scores: images `[n, 3, px, px]` to `[n, 1000]`.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
         let x = self.mixed.iter().fold(images, |x, mixed| mixed.forward(&x));
         self.fc.forward(self.dropout.forward(global_average(x)))
@@ -134,7 +134,7 @@ impl InceptionV4 {
 super::burn_cnn!(InceptionV4);
 
 impl Mixed {
-    /// Takes and changes the number of channels.
+    /// Creates the module and updates `channels` from its input to its output.
     fn new(channels: &mut usize, drawing: Drawing, device: &Device) -> Self {
         let channels_in = std::mem::take(channels);
         let branches = drawing
@@ -164,7 +164,7 @@ impl Mixed {
 }
 
 impl Layer {
-    /// Takes and changes the number of channels.
+    /// Creates the layer and updates `channels` from its input to its output.
     fn new(channels: &mut usize, layer: &Draw, device: &Device) -> Self {
         let channels_in = *channels;
         let mut convs = |out, convs: &[Conv2dConfig]| {
@@ -216,8 +216,8 @@ impl Layer {
 mod tests {
     use super::*;
 
-    /// timm's `inception_v4` at 299 px: 42,679,816 parameters, 12,253,974,624 multiply-accumulates of its convolutions
-    /// and its matrix product, counted by hooks on the reference.
+    /// timm's `inception_v4` at 299 px: 42,679,816 parameters; 12,253,974,624 multiply-accumulates
+    /// in its convolutions and its matrix product, counted by hooks on the reference.
     #[test]
     fn inception_v4_has_the_published_size() {
         let size = INCEPTION_V4.size([3, 299, 299], &Device::flex());

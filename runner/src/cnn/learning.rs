@@ -1,9 +1,9 @@
-//! The numbers that a CNN learns, and their gradients, as lists that can be added, averaged and exchanged.
+//! Parameters of a CNN and their gradients as lists that can be added, averaged and exchanged.
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Gradients, Tensor};
 
-/// The numbers of a CNN: a flat tensor for each parameter, in the order of the layers. None of them is differentiated.
+/// Parameters of a CNN: one flat tensor each, in the order of the layers, detached from autodiff.
 #[derive(Clone, Debug, Default)]
 pub struct Numbers {
     /// Weights and biases.
@@ -12,23 +12,24 @@ pub struct Numbers {
     pub running: Vec<Tensor<1>>,
 }
 
-/// The numbers of a module, its running statistics as the last forward pass left them.
+/// Returns the parameters of a module, with the running statistics of the last forward pass.
 pub fn numbers<M: Module>(module: &M) -> Numbers {
     let mut collect = Collect::default();
-    // Burn brings the running statistics up to date when it makes this copy, and not before.
+    // Burn updates the running statistics only when it makes this copy.
     module.valid().visit(&mut collect);
     collect.numbers
 }
 
-/// The module with these numbers. On a device that differentiates, each learned one is a leaf of its own: modules that
-/// share numbers share no graph, so that threads differentiate side by side.
+/// Returns the module with these parameters. On a device with autodiff each learned parameter
+/// becomes a leaf of its own: modules with the same parameters share no graph, so that threads can
+/// differentiate in parallel.
 pub fn with_numbers<M: Module>(module: M, numbers: &Numbers) -> M {
     let (learned, running) = (numbers.learned.iter(), numbers.running.iter());
     module.map(&mut Replace { learned, running, path: Vec::new() })
 }
 
-/// The gradients of the learned numbers, in the order of [`Numbers::learned`]. What the loss does not depend on has the
-/// gradient zero.
+/// Takes the gradients of the learned parameters, in the order of [`Numbers::learned`]. Parameters
+/// that the loss does not depend on have a gradient of zero.
 pub fn gradients<M: Module>(module: &M, all: &mut Gradients) -> Vec<Tensor<1>> {
     let mut take = Take { all, found: Vec::new(), path: Vec::new() };
     module.visit(&mut take);

@@ -1,6 +1,6 @@
-//! LeNet-5: LeCun, Bottou, Bengio and Haffner, "Gradient-Based Learning Applied to Document Recognition" (Proceedings of
-//! the IEEE, 1998), in the form that later texts count: the second convolution sees all six maps, the pools have no
-//! weights, the last layer is a plain linear one.
+//! LeNet-5: LeCun, Bottou, Bengio and Haffner, "Gradient-Based Learning Applied to Document
+//! Recognition" (Proceedings of the IEEE, 1998), in the form that later texts count: the second
+//! convolution sees all six maps, the pools have no weights, and the last layer is linear.
 
 use burn::module::Module;
 use burn::nn::{
@@ -12,17 +12,17 @@ use burn::tensor::{Device, Tensor};
 
 use super::{Architecture, Colour, Input, Trace};
 
-/// What is known of it.
+/// Architecture of LeNet-5.
 pub const LENET5: Architecture = Architecture {
     name: "lenet5",
     source: "LeCun et al. 1998",
-    // The fully connected layers fix the size.
+    // The fully connected layers fix the image size.
     input: Input::Images { colour: Colour::Grey, default_px: 32, px: 32..=32 },
     classes: 10,
     build: |_, device| Box::new(LeNet5::new(device)),
 };
 
-/// Two convolutions, two pools, three fully connected layers.
+/// Two convolutions, two pools and three fully connected layers.
 #[derive(Module, Debug)]
 pub struct LeNet5 {
     conv1: Conv2d,
@@ -34,7 +34,7 @@ pub struct LeNet5 {
 }
 
 impl LeNet5 {
-    /// With Burn's weights.
+    /// Creates the network with Burn's initial weights.
     pub fn new(device: &Device) -> Self {
         Self {
             conv1: Conv2dConfig::new([1, 6], [5, 5]).init(device),
@@ -46,7 +46,7 @@ impl LeNet5 {
         }
     }
 
-    /// Scores: images `[n, 1, 32, 32]` to `[n, 10]`.
+    /// Returns the class scores: images `[n, 1, 32, 32]` to `[n, 10]`.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
         let x = self.pool.forward(self.conv1.forward(images).tanh());
         let x = self.pool.forward(self.conv2.forward(x).tanh());
@@ -68,8 +68,8 @@ super::burn_cnn!(LeNet5);
 mod tests {
     use super::*;
 
-    /// 61,706 parameters: 156 + 2,416 + 48,120 + 10,164 + 850. 416,520 multiply-accumulates: 117,600 + 240,000 + 48,000
-    /// + 10,080 + 840.
+    /// 61,706 parameters: 156 + 2,416 + 48,120 + 10,164 + 850. 416,520 multiply-accumulates:
+    /// 117,600 + 240,000 + 48,000 + 10,080 + 840.
     #[test]
     fn lenet5_has_the_published_size() {
         let size = LENET5.size([1, 32, 32], &Device::flex());

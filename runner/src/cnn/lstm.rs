@@ -1,19 +1,20 @@
-//! The recurrent layer of BigDL's text classifier: Graves, Mohamed and Hinton, "Speech Recognition with Deep Recurrent Neural
-//! Networks" (ICASSP 2013), without peepholes, as BigDL 0.7 builds it (`nn/LSTM.scala` with `p` 0): one product of all four
-//! gates with the input, with a bias, and one with the state before, without.
+//! LSTM layer of BigDL's text classifier: Graves, Mohamed and Hinton, "Speech Recognition with Deep
+//! Recurrent Neural Networks" (ICASSP 2013), without peepholes, as in BigDL 0.7 (`nn/LSTM.scala`
+//! with `p` 0): one product of the input with the weights of all four gates, with a bias, and one
+//! of the previous output, without a bias.
 //!
-//! Burn's own LSTM has a second bias, computes each gate by itself, and writes each state into the sequence of all, which
-//! costs time that grows with the square of the length.
+//! Burn's own LSTM has a second bias, computes each gate separately, and writes each state into the
+//! full sequence, which takes time quadratic in the length.
 
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{DType, Device, Tensor, activation::sigmoid};
 
-/// Words whose products with the input are made at once. One product for each word would keep the device waiting, and one
-/// for all of them a gradient as large as the whole sequence for each word.
+/// Steps whose input products are computed together. One product per step would leave the device
+/// waiting; one for the whole sequence would give each step a gradient as large as the sequence.
 const BLOCK: usize = 25;
 
-/// Input, forget and output gates and the candidate, in this order, side by side.
+/// Input, forget and output gates and the candidate, concatenated in this order.
 #[derive(Module, Debug)]
 pub struct Lstm {
     input: Linear,
@@ -21,7 +22,7 @@ pub struct Lstm {
 }
 
 impl Lstm {
-    /// With Burn's weights.
+    /// Creates the layer with Burn's initial weights.
     pub fn new(inputs: usize, units: usize, device: &Device) -> Self {
         Self {
             input: LinearConfig::new(inputs, 4 * units).init(device),
@@ -29,22 +30,22 @@ impl Lstm {
         }
     }
 
-    /// Numbers that come in at a time.
+    /// Returns the size of an input.
     pub fn inputs(&self) -> usize {
         self.input.weight.dims()[0]
     }
 
-    /// Numbers of the state.
+    /// Returns the size of the state.
     pub fn units(&self) -> usize {
         self.hidden.weight.dims()[0]
     }
 
-    /// Multiply-accumulates of a step.
+    /// Returns the multiply-accumulates of one step.
     pub fn products(&self) -> usize {
         (self.inputs() + self.units()) * 4 * self.units()
     }
 
-    /// The output after the last step: a sequence `[n, steps, inputs]` to `[n, units]`.
+    /// Returns the output after the last step: `[n, steps, inputs]` to `[n, units]`.
     pub fn last(&self, sequence: &Tensor<3>) -> Tensor<2> {
         let [n, steps, _] = sequence.dims();
         let units = self.units();
@@ -68,9 +69,10 @@ impl Lstm {
     }
 }
 
-/// The tensor as it is, and of its gradient what is above 2⁻⁷⁰. Over hundreds of words gradients shrink to numbers so small
-/// that they have no leading bit, with which a processor computes a hundred times as long. Both factors are powers of two, so
-/// that nothing is rounded on the way forward; on the way back the first product loses what is too small.
+/// Returns the tensor unchanged and flushes gradients below 2⁻⁷⁰ to zero. Over hundreds of steps
+/// gradients become subnormal, which makes CPU arithmetic about a hundred times slower. Both
+/// factors are powers of two, so that the forward pass rounds nothing; in the backward pass the
+/// first product underflows.
 fn without_tiny_gradient(x: Tensor<2>) -> Tensor<2> {
     if !x.is_autodiff() || x.dtype() != DType::F32 {
         return x;
@@ -114,7 +116,7 @@ mod tests {
 
     /// Burn's layer with the same weights, over more steps than a block.
     #[test]
-    fn a_long_sequence_ends_as_burns_own_layer_ends_it() {
+    fn a_long_sequence_gives_the_output_of_burns_lstm() {
         let device = Device::flex();
         let (inputs, units, steps) = (3, 4, 2 * BLOCK + 3);
         let lstm = Lstm::new(inputs, units, &device);
@@ -138,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gradient_goes_through_unless_it_is_tiny() {
+    fn tiny_gradients_are_flushed_to_zero() {
         let device = Device::flex().autodiff();
         let numbers = [1.0_f32, -0.37, 1e-12, 3e3];
         let x = Tensor::<2>::from_data(TensorData::new(numbers.to_vec(), [1, 4]), &device).require_grad();

@@ -1,5 +1,5 @@
-//! MobileNet-v2: Sandler, Howard, Zhu, Zhmoginov and Chen, "MobileNetV2: Inverted Residuals and Linear Bottlenecks"
-//! (CVPR 2018), table 2, with width 1, as torchvision builds it.
+//! MobileNet-v2: Sandler, Howard, Zhu, Zhmoginov and Chen, "MobileNetV2: Inverted Residuals and
+//! Linear Bottlenecks" (CVPR 2018), table 2, width 1, as in torchvision.
 
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
@@ -9,21 +9,21 @@ use super::dropout::Dropout;
 use super::layers::{ConvNorm, conv, depthwise, global_average};
 use super::{Architecture, Colour, Input, Trace};
 
-/// What is known of it.
+/// Architecture of MobileNet-v2.
 pub const MOBILENET_V2: Architecture = Architecture {
     name: "mobilenet_v2",
     source: "Sandler et al. 2018",
-    // The side is halved five times.
+    // Five layers halve the side.
     input: Input::Images { colour: Colour::Rgb, default_px: 224, px: 32..=1024 },
     classes: 1000,
     build: |_, device| Box::new(MobileNetV2::new(device)),
 };
 
-/// Table 2: expansion, channels, blocks, stride of the first block.
+/// Rows of table 2: expansion, channels, blocks, stride of the first block.
 const STAGES: [(usize, usize, usize, usize); 7] =
     [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)];
 
-/// A stem, inverted residual blocks, a wide 1×1 convolution, one fully connected layer.
+/// Stem, inverted residual blocks, a wide 1×1 convolution and one fully connected layer.
 #[derive(Module, Debug)]
 pub struct MobileNetV2 {
     stem: ConvNorm,
@@ -33,7 +33,8 @@ pub struct MobileNetV2 {
     fc: Linear,
 }
 
-/// Widen, filter each channel by itself, make narrow again; beside a shortcut where the shape stays.
+/// Inverted residual block: expand, depthwise convolution, project; with a shortcut if the shape
+/// stays the same.
 #[derive(Module, Debug)]
 pub struct Block {
     expand: Option<ConvNorm>,
@@ -43,7 +44,7 @@ pub struct Block {
 }
 
 impl MobileNetV2 {
-    /// With Burn's weights.
+    /// Creates the network with Burn's initial weights.
     pub fn new(device: &Device) -> Self {
         let mut blocks = Vec::new();
         let mut channels = 32;
@@ -63,7 +64,7 @@ impl MobileNetV2 {
         }
     }
 
-    /// Scores: images `[n, 3, px, px]` to `[n, 1000]`.
+    /// Returns the class scores: images `[n, 3, px, px]` to `[n, 1000]`.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
         let mut x = self.stem.forward_relu6(images);
         for block in &self.blocks {
@@ -118,7 +119,8 @@ impl Block {
 mod tests {
     use super::*;
 
-    /// torchvision.models.mobilenet_v2 at 224 px: 3,504,872 parameters, 0.301 G multiply-accumulates.
+    /// torchvision.models.mobilenet_v2 at 224 px: 3,504,872 parameters, 0.301 G
+    /// multiply-accumulates.
     #[test]
     fn mobilenet_v2_has_the_published_size() {
         let size = MOBILENET_V2.size([3, 224, 224], &Device::flex());

@@ -1,4 +1,5 @@
-//! The CNNs that the runner knows, and the classifiers of texts beside them. Each is one file here and one line in [`ALL`].
+//! The CNNs and text classifiers that the runner knows. Each has one file here and one line in
+//! [`ALL`].
 
 mod convolution;
 mod dropout;
@@ -29,7 +30,7 @@ pub use self::dropout::seed as seed_dropout;
 pub use self::learning::Numbers;
 pub use self::shapes::Trace;
 
-/// Every CNN, in the order in which `foreglow models` lists them.
+/// All architectures, in the order in which `foreglow models` lists them.
 pub const ALL: &[&Architecture] = &[
     &lenet5::LENET5,
     &cnn11::CNN11,
@@ -43,48 +44,48 @@ pub const ALL: &[&Architecture] = &[
     &text::TEXT_LSTM,
 ];
 
-/// What is known of a CNN before it is built.
+/// Description of a CNN, available before it is built.
 pub struct Architecture {
     /// Name on the command line and in samples.
     pub name: &'static str,
-    /// Where it was published.
+    /// Publication.
     pub source: &'static str,
-    /// What it takes.
+    /// Kind and size of the inputs.
     pub input: Input,
-    /// What it tells apart.
+    /// Number of classes.
     pub classes: usize,
     build: fn(Shape, &Device) -> Box<dyn Cnn>,
 }
 
-/// What a CNN takes.
+/// Kind and size of a CNN's inputs.
 pub enum Input {
     /// Square images.
     Images {
-        /// Grey or colour.
+        /// Greyscale or colour.
         colour: Colour,
-        /// Side where nobody asks for another, pixels.
+        /// Default side, pixels.
         default_px: u32,
         /// Smallest and largest side, pixels.
         px: RangeInclusive<u32>,
     },
-    /// Texts of so many words, each word a vector; shorter texts are filled up with zeros.
+    /// Texts of a fixed number of words, each a word vector; shorter texts are padded with zeros.
     Texts {
-        /// Words of a text where nobody asks for another number.
+        /// Default number of words.
         default_words: u32,
-        /// Fewest and most words.
+        /// Smallest and largest number of words.
         words: RangeInclusive<u32>,
     },
 }
 
-/// Channels, height and width of one input. An image is a square; a text has one channel, a row for each word and a column
-/// for each number of its vector.
+/// Channels, height and width of one input. Images are square; a text has one channel, one row per
+/// word and one column per component of the word vector.
 pub type Shape = [usize; 3];
 
-/// Numbers of a word's vector where no file says it: those of the file `glove.6B.200d.txt`.
+/// Default dimensions of a word vector: those of `glove.6B.200d.txt`.
 pub const USUAL_VECTOR_DIMS: usize = 200;
 
 impl Input {
-    /// The shape where nobody asks for another.
+    /// Returns the default shape.
     pub fn usual(&self) -> Shape {
         match self {
             Self::Images { colour, default_px, .. } => colour.shape(*default_px),
@@ -98,12 +99,12 @@ impl Input {
 pub enum Colour {
     /// One channel.
     Grey,
-    /// Red, green, blue.
+    /// Red, green and blue.
     Rgb,
 }
 
 impl Colour {
-    /// Channels of the input tensor.
+    /// Returns the number of channels.
     pub fn channels(self) -> usize {
         match self {
             Self::Grey => 1,
@@ -111,7 +112,7 @@ impl Colour {
         }
     }
 
-    /// The shape of a square image of that side.
+    /// Returns the shape of a square image with this side.
     pub fn shape(self, px: u32) -> Shape {
         [self.channels(), px as usize, px as usize]
     }
@@ -119,31 +120,35 @@ impl Colour {
 
 /// A CNN with its weights on a device.
 pub trait Cnn: Send {
-    /// Scores: inputs `[n, channels, height, width]` to `[n, classes]`.
+    /// Returns the class scores: inputs `[n, channels, height, width]` to `[n, classes]`.
     fn forward(&self, inputs: Tensor<4>) -> Tensor<2>;
 
-    /// Walks the layers as [`Cnn::forward`] does, on shapes alone.
+    /// Walks through the layers as [`Cnn::forward`] does, on shapes only.
     fn trace(&self, trace: &mut Trace);
 
-    /// Learned parameters: weights and biases, without the running statistics of batch normalisation.
+    /// Returns the number of learned parameters: weights and biases, without the running statistics
+    /// of batch normalisation.
     fn parameters(&self) -> usize;
 
-    /// Another handle on the same weights, for another thread.
+    /// Returns another handle to the same weights, for another thread.
     fn share(&self) -> Box<dyn Cnn>;
 
-    /// The same CNN with weights drawn from a seed: the same on every device and in every process.
+    /// Returns the same CNN with weights drawn from a seed, identical on every device and in every
+    /// process.
     fn seeded(self: Box<Self>, seed: u64) -> Box<dyn Cnn>;
 
-    /// Its numbers, the running statistics as the last forward pass left them.
+    /// Returns the parameters, with the running statistics of the last forward pass.
     fn numbers(&self) -> Numbers;
 
-    /// Takes these numbers, which another handle of the same architecture gave.
+    /// Sets the parameters, which must come from the same architecture.
     fn take(&mut self, numbers: &Numbers);
 
-    /// Takes the gradients of the learned numbers out of what a backward pass gave, in the order of [`Numbers::learned`].
+    /// Takes the gradients of the learned parameters from a backward pass, in the order of
+    /// [`Numbers::learned`].
     fn gradients(&self, all: &mut Gradients) -> Vec<Tensor<1>>;
 
-    /// The same CNN as it answers once it is trained: nothing is dropped, the running statistics normalise.
+    /// Returns the CNN in inference mode: no dropout, and normalisation with the running
+    /// statistics.
     fn trained(&self) -> Box<dyn Cnn>;
 }
 
@@ -192,28 +197,28 @@ macro_rules! burn_cnn {
 use burn_cnn;
 
 impl Architecture {
-    /// The CNN of that name, whatever its case, and with `-` for `_`.
+    /// Looks up an architecture by name, case-insensitively; `-` is accepted for `_`.
     pub fn named(name: &str) -> Option<&'static Self> {
         let name = name.replace('-', "_");
         ALL.iter().find(|architecture| architecture.name.eq_ignore_ascii_case(&name)).copied()
     }
 
-    /// The names, for a message.
+    /// Returns all names, for an error message.
     pub fn names() -> String {
         ALL.iter().map(|architecture| architecture.name).collect::<Vec<_>>().join(", ")
     }
 
-    /// Builds it for inputs of that shape, with weights drawn from the seed.
+    /// Builds the CNN for inputs of this shape, with weights drawn from the seed.
     pub fn build(&self, seed: u64, shape: Shape, device: &Device) -> Box<dyn Cnn> {
         (self.build)(shape, device).seeded(seed)
     }
 
-    /// Builds it for numbers that are still to come ([`Cnn::take`]): none is drawn.
+    /// Builds the CNN without drawing weights, for parameters set later by [`Cnn::take`].
     pub fn build_empty(&self, shape: Shape, device: &Device) -> Box<dyn Cnn> {
         (self.build)(shape, device)
     }
 
-    /// Parameters, and multiply-accumulates of one input of that shape.
+    /// Returns the number of parameters, and the multiply-accumulates for one input of this shape.
     pub fn size(&self, shape: Shape, device: &Device) -> Size {
         let cnn = (self.build)(shape, device);
         let mut trace = Trace::new(shape);
@@ -222,11 +227,11 @@ impl Architecture {
     }
 }
 
-/// How big a CNN is.
+/// Size of a CNN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Learned numbers.
+    /// Learned parameters.
     pub parameters: usize,
-    /// Multiplications with an addition, of convolutions and matrix products, an input.
+    /// Multiply-accumulates of convolutions and matrix products, per input.
     pub multiply_accumulates: u64,
 }

@@ -1,5 +1,6 @@
-//! Batch normalisation while a CNN learns, on the processor (Ioffe and Szegedy, "Batch Normalization", ICML 2015): the mini-batch
-//! is read twice and written once, where Burn's general form makes a tensor for each sum, difference and product.
+//! Batch normalisation in training on the CPU (Ioffe and Szegedy, "Batch Normalization", ICML
+//! 2015). It reads the mini-batch twice and writes it once, where Burn's general implementation
+//! allocates a tensor for each sum, difference and product.
 
 use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::NoCheckpointing};
 use burn::backend::autodiff::grads::Gradients;
@@ -14,17 +15,18 @@ use super::vectorised::vectorised;
 
 type Differentiating = Autodiff<Flex, NoCheckpointing>;
 
-/// Sums that are kept side by side, as many as the widest vectors hold.
+/// Parallel accumulators, as many as the widest vector registers hold.
 const LANES: usize = 16;
 
-/// Batch normalisation of `[n, channels, height, width]`, as [`BatchNorm::forward`] does it, and what follows.
+/// Normalises `[n, channels, height, width]` as [`BatchNorm::forward`] does and applies the
+/// activation.
 pub fn normalise(norm: &BatchNorm, images: Tensor<4>, then: Activation) -> Tensor<4> {
     let is_learning = images.device().is_autodiff() && norm.training.is_enabled();
     let ours = if is_learning { learning(norm, images.clone(), then) } else { None };
     ours.unwrap_or_else(|| then.forward(norm.forward(images)))
 }
 
-/// `None` where the images are not on the processor, or no 32-bit floats.
+/// Normalises with the mini-batch's statistics; `None` if the images are not on the CPU or not f32.
 fn learning(norm: &BatchNorm, images: Tensor<4>, then: Activation) -> Option<Tensor<4>> {
     let shape = Shape(images.dims());
     let device = images.device();
@@ -61,7 +63,7 @@ fn learning(norm: &BatchNorm, images: Tensor<4>, then: Activation) -> Option<Ten
 #[derive(Clone, Copy, Debug)]
 struct Shape([usize; 4]);
 
-/// Of each channel.
+/// Mean and variance per channel.
 #[derive(Clone, Debug)]
 struct Statistics {
     mean: Vec<f32>,
@@ -73,17 +75,17 @@ impl Shape {
         self.0[1]
     }
 
-    /// Numbers of a channel in an image.
+    /// Returns the numbers per channel and image.
     fn plane(self) -> usize {
         self.0[2] * self.0[3]
     }
 
-    /// Numbers of a channel in all images.
+    /// Returns the numbers per channel in all images.
     fn count(self) -> usize {
         self.0[0] * self.plane()
     }
 
-    /// The planes of a channel.
+    /// Returns the index ranges of a channel's planes.
     fn planes(self, channel: usize) -> impl Iterator<Item = std::ops::Range<usize>> + Clone {
         let plane = self.plane();
         (0..self.0[0]).map(move |image| {
@@ -94,7 +96,7 @@ impl Shape {
 }
 
 vectorised! {
-    /// The mean and the variance of each channel, which is divided by n.
+    /// Returns the mean and the biased variance (divided by n) of each channel.
     fn statistics<'a>(shape: Shape, images: &'a [f32]) -> Statistics {
         let (mut mean, mut variance) = (vec![0.0; shape.channels()], vec![0.0; shape.channels()]);
         let count = shape.count() as f32;
@@ -124,7 +126,7 @@ impl Statistics {
         1.0 / (self.variance[channel] + epsilon).sqrt()
     }
 
-    /// The factor and the summand of each channel.
+    /// Returns the scale and the shift of each channel.
     fn scales(&self, gamma: &[f32], beta: &[f32], epsilon: f32) -> Vec<[f32; 2]> {
         let of_channel = |(channel, (gamma, beta)): (usize, (&f32, &f32))| {
             let scale = gamma * self.inverse_deviation(channel, epsilon);
@@ -134,22 +136,23 @@ impl Statistics {
     }
 }
 
-/// What the backward pass needs of the forward one.
+/// Intermediate results that the backward pass needs.
 #[derive(Clone, Debug)]
 struct State {
     shape: Shape,
     images: FlexTensor,
     statistics: Statistics,
-    /// The factor and the summand of each channel.
+    /// Scale and shift of each channel.
     scales: Vec<[f32; 2]>,
     epsilon: f32,
-    /// What the output is limited to: there is no gradient where the limit holds.
+    /// Bounds of the activation: the gradient is zero outside.
     range: [f32; 2],
 }
 
 vectorised! {
-    /// The gradients of the images, of gamma and of beta (the paper's section 3, with x̂ for the normalised images and m for the
-    /// numbers of a channel): ∂β = Σ∂y, ∂γ = Σ∂y·x̂, ∂x = γ/σ · (∂y − ∂β/m − x̂·∂γ/m).
+    /// Returns the gradients of the images, gamma and beta (section 3 of the paper, with x̂ for the
+    /// normalised images and m for the numbers per channel): ∂β = Σ∂y, ∂γ = Σ∂y·x̂, ∂x = γ/σ · (∂y
+    /// − ∂β/m − x̂·∂γ/m).
     fn backward<'a>(state: &'a State, output: &'a [f32]) -> [Vec<f32>; 3] {
         let State { shape, statistics, epsilon, range: [least, most], .. } = state;
         let images = slice(&state.images);
@@ -188,7 +191,7 @@ vectorised! {
     }
 }
 
-/// The step of the graph that a normalisation is.
+/// Autodiff node of a batch normalisation.
 #[derive(Debug)]
 struct Normalisation;
 
@@ -212,7 +215,7 @@ fn slice(tensor: &FlexTensor) -> &[f32] {
     tensor.as_slice().expect("it was made contiguous, and its type was looked at")
 }
 
-/// The sum of what a function makes of each number.
+/// Returns the sum of `of` over the numbers.
 #[inline(always)]
 fn sum(numbers: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     let whole = numbers.chunks_exact(LANES);
@@ -224,7 +227,7 @@ fn sum(numbers: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     sums.iter().sum::<f32>() + rest
 }
 
-/// Two sums at once, of what a function makes of numbers in pairs.
+/// Returns two sums of `of` over pairs of numbers, in one pass.
 #[inline(always)]
 fn sums_of_both(left: &[f32], right: &[f32], of: impl Fn(f32, f32) -> [f32; 2]) -> [f32; 2] {
     let (lefts, rights) = (left.chunks_exact(LANES), right.chunks_exact(LANES));
@@ -256,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_normalisation_its_gradients_and_its_statistics_are_burns() {
+    fn normalisation_gradients_and_statistics_equal_burns() {
         let device = Device::flex().autodiff();
         let thens = [Activation::None, Activation::Relu, Activation::Relu6];
         for (dims, then) in

@@ -1,6 +1,6 @@
-//! ResNet: He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition" (CVPR 2016), table 1, as torchvision
-//! builds it: projections where the shape changes, batch normalisation after every convolution, 1,000 classes, and in
-//! ResNet-50 the stride in the 3×3 convolution.
+//! ResNet: He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition" (CVPR 2016),
+//! table 1, as in torchvision: projections where the shape changes, batch normalisation after every
+//! convolution, 1,000 classes, and in ResNet-50 the stride in the 3×3 convolution.
 
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig, pool::MaxPool2d};
@@ -10,17 +10,18 @@ use super::convolution::max_pool;
 use super::layers::{ConvNorm, conv, global_average, halving_max_pool};
 use super::{Architecture, Colour, Input, Trace};
 
-/// What is known of ResNet-18.
+/// Architecture of ResNet-18.
 pub const RESNET18: Architecture = Architecture {
     name: "resnet18",
     source: "He et al. 2016",
-    // The stem and the stages halve the side five times: from 32 px on, one pixel a channel is left at the end.
+    // The stem and the stages halve the side five times: 32 px is the smallest side that leaves one
+    // pixel per channel.
     input: Input::Images { colour: Colour::Rgb, default_px: 64, px: 32..=1024 },
     classes: 1000,
     build: |_, device| Box::new(ResNet::resnet18(device)),
 };
 
-/// What is known of ResNet-50.
+/// Architecture of ResNet-50.
 pub const RESNET50: Architecture = Architecture {
     name: "resnet50",
     source: "He et al. 2016",
@@ -29,7 +30,7 @@ pub const RESNET50: Architecture = Architecture {
     build: |_, device| Box::new(ResNet::resnet50(device)),
 };
 
-/// A stem, four stages of residual blocks, one fully connected layer.
+/// Stem, four stages of residual blocks and one fully connected layer.
 #[derive(Module, Debug)]
 pub struct ResNet {
     stem: ConvNorm,
@@ -38,14 +39,15 @@ pub struct ResNet {
     fc: Linear,
 }
 
-/// Convolutions beside a shortcut.
+/// Residual block.
 #[derive(Module, Debug)]
 pub struct Block {
     convs: Vec<ConvNorm>,
     projection: Option<ConvNorm>,
 }
 
-/// The convolutions of a block: kernel, channels and stride of each, by the width and the stride of the stage.
+/// Returns kernel, channels and stride of each convolution of a block, for the width and stride of
+/// its stage.
 type Convs = fn(width: usize, stride: usize) -> Vec<(usize, usize, usize)>;
 
 /// Two 3×3 convolutions.
@@ -53,18 +55,18 @@ fn basic(width: usize, stride: usize) -> Vec<(usize, usize, usize)> {
     vec![(3, width, stride), (3, width, 1)]
 }
 
-/// A 3×3 convolution between two 1×1 ones, that make it narrow.
+/// A 3×3 convolution between two 1×1 convolutions that reduce and restore the channels.
 fn bottleneck(width: usize, stride: usize) -> Vec<(usize, usize, usize)> {
     vec![(1, width, 1), (3, width, stride), (1, 4 * width, 1)]
 }
 
 impl ResNet {
-    /// 18 layers.
+    /// Creates ResNet-18.
     pub fn resnet18(device: &Device) -> Self {
         Self::new([2, 2, 2, 2], basic, device)
     }
 
-    /// 50 layers.
+    /// Creates ResNet-50.
     pub fn resnet50(device: &Device) -> Self {
         Self::new([3, 4, 6, 3], bottleneck, device)
     }
@@ -86,7 +88,7 @@ impl ResNet {
         }
     }
 
-    /// Scores: images `[n, 3, px, px]` to `[n, 1000]`.
+    /// Returns the class scores: images `[n, 3, px, px]` to `[n, 1000]`.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
         let mut x = max_pool(&self.pool, self.stem.forward_relu(images));
         for block in &self.blocks {
@@ -108,7 +110,7 @@ impl ResNet {
 super::burn_cnn!(ResNet);
 
 impl Block {
-    /// Takes and changes the number of channels.
+    /// Creates the block and updates `channels` from its input to its output.
     fn new(channels: &mut usize, stride: usize, convs: &[(usize, usize, usize)], device: &Device) -> Self {
         let channels_in = *channels;
         let convs = convs

@@ -1,4 +1,4 @@
-//! Counting on shapes: what a forward pass multiplies, read off the layers that run.
+//! Multiply-accumulates of a forward pass, counted by walking its layers on shapes.
 
 use burn::nn::{
     BatchNorm, Linear, PaddingConfig2d,
@@ -9,7 +9,7 @@ use burn::nn::{
 use super::Shape;
 use super::lstm::Lstm;
 
-/// The shape of one input on its way through a CNN, and the multiply-accumulates so far.
+/// Shape of one input on its way through a CNN, and the multiply-accumulates up to there.
 #[derive(Clone, Debug)]
 pub struct Trace {
     pub(super) channels: usize,
@@ -19,17 +19,17 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// An input before the first layer.
+    /// Starts with the shape of an input.
     pub fn new([channels, height, width]: Shape) -> Self {
         Self { channels, px: [height, width], multiply_accumulates: 0 }
     }
 
-    /// Multiplications with an addition of every convolution and matrix product so far.
+    /// Returns the multiply-accumulates of all convolutions and matrix products so far.
     pub fn multiply_accumulates(&self) -> u64 {
         self.multiply_accumulates
     }
 
-    /// A convolution.
+    /// Adds a convolution.
     pub fn conv(&mut self, conv: &Conv2d) -> &mut Self {
         let [channels_out, channels_in, height, width] = conv.weight.dims();
         debug_assert_eq!(channels_in * conv.groups, self.channels);
@@ -39,37 +39,37 @@ impl Trace {
         self
     }
 
-    /// Batch normalisation changes no shape and multiplies no matrix.
+    /// Adds batch normalisation, which changes no shape and has no matrix product.
     pub fn norm(&mut self, norm: &BatchNorm) -> &mut Self {
         debug_assert_eq!(norm.gamma.dims(), [self.channels]);
         self
     }
 
-    /// A window that keeps the largest value.
+    /// Adds a max-pool.
     pub fn max_pool(&mut self, pool: &MaxPool2d) -> &mut Self {
         self.slide(pool.kernel_size, pool.stride, &pool.padding);
         self
     }
 
-    /// A window that keeps the mean.
+    /// Adds an average pool.
     pub fn avg_pool(&mut self, pool: &AvgPool2d) -> &mut Self {
         self.slide(pool.kernel_size, pool.stride, &pool.padding);
         self
     }
 
-    /// The means of so many windows that the output has a fixed size.
+    /// Adds an average pool with a fixed output size.
     pub fn adaptive_avg_pool(&mut self, pool: &AdaptiveAvgPool2d) -> &mut Self {
         self.px = pool.output_size;
         self
     }
 
-    /// One number of each channel: its mean, or its largest.
+    /// Adds a global pool, which leaves one number per channel.
     pub fn global_pool(&mut self) -> &mut Self {
         self.px = [1, 1];
         self
     }
 
-    /// What a shortcut multiplies beside the main path; the shape stays that of the main path.
+    /// Adds the operations of a shortcut; the shape stays that of the main path.
     pub fn beside(&mut self, shortcut: impl FnOnce(&mut Self)) -> &mut Self {
         let mut side = self.clone();
         shortcut(&mut side);
@@ -77,7 +77,7 @@ impl Trace {
         self
     }
 
-    /// Branches that see the same input, and whose channels follow each other.
+    /// Adds branches with the same input, concatenated along the channels.
     pub fn side_by_side<B>(&mut self, branches: &[B], walk: impl Fn(&B, &mut Self)) -> &mut Self {
         let input = self.clone();
         self.channels = 0;
@@ -90,14 +90,14 @@ impl Trace {
         self
     }
 
-    /// All numbers of an image in one row.
+    /// Flattens the input to one row.
     pub fn flatten(&mut self) -> &mut Self {
         self.channels *= self.pixels();
         self.px = [1, 1];
         self
     }
 
-    /// A fully connected layer.
+    /// Adds a fully connected layer.
     pub fn linear(&mut self, linear: &Linear) -> &mut Self {
         let [inputs, outputs] = linear.weight.dims();
         debug_assert_eq!([inputs, 1], [self.channels, self.pixels()]);
@@ -106,7 +106,7 @@ impl Trace {
         self
     }
 
-    /// A recurrent layer that walks down the rows and keeps its last state.
+    /// Adds a recurrent layer that reads the rows in order and returns its last output.
     pub fn lstm(&mut self, lstm: &Lstm) -> &mut Self {
         let [rows, columns] = self.px;
         debug_assert_eq!([self.channels, columns], [1, lstm.inputs()]);

@@ -1,8 +1,8 @@
-//! What holds for every CNN.
+//! Properties of every CNN.
 
 use super::*;
 
-/// The inputs of a batch, without any regularity that a wrong layout would survive.
+/// Returns a batch of inputs with no regularity that could hide a wrong layout.
 fn batch(inputs: usize, [channels, height, width]: Shape, device: &Device) -> Tensor<4> {
     let count = inputs * channels * height * width;
     let values: Vec<f32> = (0..count).map(|i| ((i * 7919) % 1013) as f32 / 506.5 - 1.0).collect();
@@ -37,7 +37,7 @@ fn every_cnn_scores_each_class_at_its_default_and_its_smallest_size() {
 }
 
 #[test]
-fn the_shapes_that_are_counted_are_the_shapes_that_run() {
+fn traced_shapes_equal_the_shapes_of_a_forward_pass() {
     let device = Device::flex();
     for architecture in ALL {
         let cnn = (architecture.build)(smallest(architecture), &device);
@@ -48,7 +48,7 @@ fn the_shapes_that_are_counted_are_the_shapes_that_run() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_scores_and_another_seed_others() {
+fn the_seed_determines_the_scores() {
     let device = Device::flex();
     for architecture in ALL {
         let shape = smallest(architecture);
@@ -60,7 +60,7 @@ fn the_same_seed_gives_the_same_scores_and_another_seed_others() {
 }
 
 #[test]
-fn an_image_is_scored_alike_alone_and_in_a_batch() {
+fn an_image_has_the_same_scores_alone_and_in_a_batch() {
     let device = Device::flex();
     for architecture in ALL {
         let shape = smallest(architecture);
@@ -75,10 +75,11 @@ fn an_image_is_scored_alike_alone_and_in_a_batch() {
     }
 }
 
-/// On any graphics adapter, Mesa's software one too: what is checked is that the shaders compute the same. These have every
-/// kind of layer; a software adapter takes minutes to make the shaders of the large ones.
+/// Runs on any graphics adapter, including Mesa's software adapter, and checks that its shaders
+/// compute the same scores. These CNNs cover every kind of layer; compiling the shaders of the
+/// large CNNs takes minutes on a software adapter.
 #[test]
-fn a_graphics_adapter_scores_as_the_processor_does() {
+fn a_graphics_adapter_gives_the_scores_of_the_cpu() {
     let adapters = crate::device::probe();
     let Some(adapter) = adapters.iter().find(|adapter| adapter.place != crate::device::Place::Cpu) else {
         eprintln!("SKIPPED: this machine has no Vulkan adapter; install mesa-vulkan-drivers to run this test");
@@ -97,7 +98,7 @@ fn a_graphics_adapter_scores_as_the_processor_does() {
 }
 
 #[test]
-fn a_name_is_known_in_any_case_and_with_hyphens() {
+fn names_ignore_case_and_accept_hyphens() {
     for name in ["text_cnn", "text-cnn", "Text-CNN"] {
         assert_eq!(Architecture::named(name).map(|architecture| architecture.name), Some("text_cnn"));
     }

@@ -1,10 +1,12 @@
-//! The text classifiers of BigDL, that the study of Matteussi et al. ("Analysis and Performance Evaluation of Deep Learning on
-//! Big Data", 2019) ran: release 0.7.1, `pyspark/bigdl/models/textclassifier/textclassifier.py`, `build_model` with `cnn` and with
-//! `lstm`. Its words are vectors that are not learned: GloVe's (Pennington, Socher and Manning, EMNLP 2014).
+//! The text classifiers of BigDL that Matteussi et al. ("Analysis and Performance Evaluation of
+//! Deep Learning on Big Data", 2019) ran: release 0.7.1,
+//! `pyspark/bigdl/models/textclassifier/textclassifier.py`, `build_model` with `cnn` and with
+//! `lstm`. The word vectors are GloVe's (Pennington, Socher and Manning, EMNLP 2014) and are not
+//! learned.
 //!
-//! The program reads 500 words of a text, takes the vectors of its README's 200 numbers (the program's own default is 300), and
-//! tells the 20 groups of 20 Newsgroups apart. Here the vectors have as many numbers as their file says. Its log-softmax is
-//! in the cross-entropy.
+//! The program reads 500 words per text, uses 200-dimensional vectors in its README (300 by
+//! default), and classifies the 20 groups of 20 Newsgroups. Here the dimensions are those of the
+//! vector file. Its log-softmax is part of the cross-entropy here.
 
 use burn::module::Module;
 use burn::nn::{
@@ -17,17 +19,17 @@ use super::dropout::Dropout;
 use super::lstm::Lstm;
 use super::{Architecture, Input, Shape, Trace};
 
-/// What is known of the convolutional one.
+/// Architecture of the convolutional classifier.
 pub const TEXT_CNN: Architecture = Architecture {
     name: "text_cnn",
     source: "BigDL 0.7.1",
-    // A filter sees five words.
+    // A filter spans five words.
     input: Input::Texts { default_words: 500, words: 5..=10_000 },
     classes: CLASSES,
     build: |shape, device| Box::new(TextCnn::new(shape, device)),
 };
 
-/// What is known of the recurrent one.
+/// Architecture of the recurrent classifier.
 pub const TEXT_LSTM: Architecture = Architecture {
     name: "text_lstm",
     source: "BigDL 0.7.1",
@@ -36,14 +38,14 @@ pub const TEXT_LSTM: Architecture = Architecture {
     build: |shape, device| Box::new(TextLstm::new(shape, device)),
 };
 
-/// The groups of 20 Newsgroups.
+/// Groups in 20 Newsgroups.
 const CLASSES: usize = 20;
-/// Filters of the convolution, and units of the recurrent layer.
+/// Filters of the convolution and units of the recurrent layer.
 const FEATURES: usize = 256;
-/// Words that a filter sees.
+/// Words per filter.
 const WINDOW: usize = 5;
 
-/// Filters over five words each; of each filter its strongest answer.
+/// Filters over five words each, with a max-pool over all positions.
 #[derive(Module, Debug)]
 pub struct TextCnn {
     conv: Conv2d,
@@ -51,12 +53,12 @@ pub struct TextCnn {
 }
 
 impl TextCnn {
-    /// With Burn's weights, for vectors as wide as the shape is.
+    /// Creates the network with Burn's initial weights, for word vectors of this shape.
     pub fn new([_, _, dims]: Shape, device: &Device) -> Self {
         Self { conv: Conv2dConfig::new([1, FEATURES], [WINDOW, dims]).init(device), head: Head::new(device) }
     }
 
-    /// Scores: texts `[n, 1, words, dims]` to `[n, 20]`.
+    /// Returns the class scores: texts `[n, 1, words, dims]` to `[n, 20]`.
     pub fn forward(&self, texts: Tensor<4>) -> Tensor<2> {
         let answers = relu(self.conv.forward(texts));
         let [n, features, _, _] = answers.dims();
@@ -70,7 +72,7 @@ impl TextCnn {
 
 super::burn_cnn!(TextCnn);
 
-/// A recurrent layer that reads the words in their order; its last output counts.
+/// LSTM over the words; its last output is classified.
 #[derive(Module, Debug)]
 pub struct TextLstm {
     lstm: Lstm,
@@ -78,12 +80,12 @@ pub struct TextLstm {
 }
 
 impl TextLstm {
-    /// With Burn's weights, for vectors as wide as the shape is.
+    /// Creates the network with Burn's initial weights, for word vectors of this shape.
     pub fn new([_, _, dims]: Shape, device: &Device) -> Self {
         Self { lstm: Lstm::new(dims, FEATURES, device), head: Head::new(device) }
     }
 
-    /// Scores: texts `[n, 1, words, dims]` to `[n, 20]`.
+    /// Returns the class scores: texts `[n, 1, words, dims]` to `[n, 20]`.
     pub fn forward(&self, texts: Tensor<4>) -> Tensor<2> {
         let [n, _, words, dims] = texts.dims();
         self.head.forward(self.lstm.last(&texts.reshape([n, words, dims])))
@@ -96,7 +98,7 @@ impl TextLstm {
 
 super::burn_cnn!(TextLstm);
 
-/// What both end with.
+/// Final layers of both classifiers.
 #[derive(Module, Debug)]
 struct Head {
     hidden: Linear,
@@ -126,7 +128,7 @@ impl Head {
 mod tests {
     use super::*;
 
-    /// 256·128 + 128 + 128·20 + 20 parameters, and as many products as weights.
+    /// 256·128 + 128 + 128·20 + 20 parameters; one multiply-accumulate per weight.
     const HEAD: (usize, u64) = (35_476, 35_328);
 
     fn size(architecture: &Architecture, words: usize, dims: usize) -> (usize, u64) {
@@ -134,8 +136,8 @@ mod tests {
         (size.parameters, size.multiply_accumulates)
     }
 
-    /// Derived from the program's layers, as no count is published. `TemporalConvolution(dims, 256, 5)` has 256·5·dims + 256
-    /// parameters and is computed at words − 4 places.
+    /// Derived from the program's layers, because no count is published. `TemporalConvolution(dims,
+    /// 256, 5)` has 256·5·dims + 256 parameters and is applied at words − 4 positions.
     #[test]
     fn the_text_cnn_has_the_size_of_the_programs_layers() {
         assert_eq!(size(&TEXT_CNN, 500, 200), (256_256 + HEAD.0, 496 * 256_000 + HEAD.1));
@@ -143,16 +145,17 @@ mod tests {
         assert_eq!(size(&TEXT_CNN, 5, 50), (64_256 + HEAD.0, 64_000 + HEAD.1));
     }
 
-    /// `LSTM(dims, 256)` with `p` 0: a linear layer from the input to 4·256 numbers, and one without bias from the state.
+    /// `LSTM(dims, 256)` with `p` 0: a linear layer from the input to 4·256 numbers, and one
+    /// without bias from the previous output.
     #[test]
     fn the_text_lstm_has_the_size_of_the_programs_layers() {
         assert_eq!(size(&TEXT_LSTM, 500, 200), (205_824 + 262_144 + HEAD.0, 500 * 466_944 + HEAD.1));
         assert_eq!(size(&TEXT_LSTM, 500, 300), (308_224 + 262_144 + HEAD.0, 500 * 569_344 + HEAD.1));
     }
 
-    /// The shapes on the way, layer by layer: channels, height, width.
+    /// Shapes layer by layer: channels, height, width.
     #[test]
-    fn the_shapes_on_the_way_are_those_of_the_program() {
+    fn layer_shapes_are_those_of_the_program() {
         let device = Device::flex();
         let cnn = TextCnn::new([1, 500, 200], &device);
         let mut trace = Trace::new([1, 500, 200]);

@@ -1,7 +1,8 @@
-//! Loops that are compiled for each kind of vector instructions.
+//! Loops compiled for several vector instruction sets.
 
-/// Defines a function whose body is compiled for each kind of vector instructions; the processor's best is taken when it
-/// runs. A closure handed to `pulp` would not do: calling it is a function of its own, compiled for the oldest processor.
+/// Defines a function whose body is compiled for each vector instruction set and dispatched at run
+/// time. A closure passed to `pulp` would not work: it is compiled as a function of its own, for
+/// the baseline instruction set.
 macro_rules! vectorised {
     ($(#[$meta:meta])* $vis:vis fn $name:ident<'a>($($arg:ident: $type:ty),* $(,)?) $(-> $out:ty)? $body:block) => {
         $(#[$meta])*
@@ -25,7 +26,7 @@ macro_rules! vectorised {
     };
 }
 
-/// What such a function returns.
+/// Return type of such a function.
 macro_rules! out {
     () => {
         ()

@@ -1,6 +1,6 @@
-//! VGG-16: Simonyan and Zisserman, "Very Deep Convolutional Networks for Large-Scale Image Recognition" (ICLR 2015),
-//! table 1, configuration D, as torchvision builds it: another size than 224 px is averaged to 7×7 before the fully
-//! connected layers.
+//! VGG-16: Simonyan and Zisserman, "Very Deep Convolutional Networks for Large-Scale Image
+//! Recognition" (ICLR 2015), table 1, configuration D, as in torchvision: sizes other than 224 px
+//! are average-pooled to 7×7 before the fully connected layers.
 
 use burn::module::Module;
 use burn::nn::{
@@ -15,17 +15,17 @@ use super::dropout::Dropout;
 use super::layers::conv;
 use super::{Architecture, Colour, Input, Trace};
 
-/// What is known of it.
+/// Architecture of VGG-16.
 pub const VGG16: Architecture = Architecture {
     name: "vgg16",
     source: "Simonyan and Zisserman 2015",
-    // Five pools halve the side: from 32 px on, one pixel a channel is left at the end.
+    // Five pools halve the side: 32 px is the smallest side that leaves one pixel per channel.
     input: Input::Images { colour: Colour::Rgb, default_px: 224, px: 32..=1024 },
     classes: 1000,
     build: |_, device| Box::new(Vgg16::new(device)),
 };
 
-/// Channels and number of the convolutions between two pools.
+/// Channels and number of convolutions of each stage.
 const STAGES: [(usize, usize); 5] = [(64, 2), (128, 2), (256, 3), (512, 3), (512, 3)];
 
 /// Five stages of convolutions, each with a pool, and three fully connected layers.
@@ -41,7 +41,7 @@ pub struct Vgg16 {
 }
 
 impl Vgg16 {
-    /// With Burn's weights.
+    /// Creates the network with Burn's initial weights.
     pub fn new(device: &Device) -> Self {
         let mut channels = 3;
         let stages = STAGES.map(|(out, count)| {
@@ -60,7 +60,7 @@ impl Vgg16 {
         }
     }
 
-    /// Scores: images `[n, 3, px, px]` to `[n, 1000]`.
+    /// Returns the class scores: images `[n, 3, px, px]` to `[n, 1000]`.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
         let mut x = images;
         for stage in &self.stages {

@@ -1,18 +1,20 @@
-//! Weights from a seed, and how many there are.
+//! Initial weights from a seed, and the number of parameters.
 //!
-//! Burn draws weights with a generator of each device, so that the same seed gives other weights on another device. Here
-//! they are drawn once for all: every executor holds the same CNN, whatever it runs on.
+//! Burn draws weights with a generator per device, so that the same seed gives different weights on
+//! different devices. Here they are drawn on the CPU: every executor holds the same CNN, whatever
+//! its device.
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Tensor, TensorData};
 use rand::{RngExt as _, SeedableRng as _, rngs::ChaCha8Rng};
 
-/// Draws every weight and clears every bias; the scales and statistics of batch normalisation stay 1 and 0.
+/// Draws every weight and sets every bias to 0; the scales and statistics of batch normalisation
+/// stay 1 and 0.
 pub fn draw<M: Module>(module: M, seed: u64) -> M {
     module.map(&mut Draw { random: ChaCha8Rng::seed_from_u64(seed), path: Vec::new() })
 }
 
-/// Learned numbers of a module.
+/// Returns the number of learned parameters of a module.
 pub fn count<M: Module>(module: &M) -> usize {
     let mut count = Count { parameters: 0, path: Vec::new() };
     module.visit(&mut count);
@@ -33,8 +35,8 @@ impl ModuleMapper for Draw {
         self.path.pop();
     }
 
-    /// He et al., "Delving Deep into Rectifiers" (ICCV 2015), eq. 10, uniform: variance 2 ÷ fan-in keeps the scale of the
-    /// activations through the layers.
+    /// He et al., "Delving Deep into Rectifiers" (ICCV 2015), eq. 10, uniform: a variance of 2 ÷
+    /// fan-in keeps the scale of the activations through the layers.
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
         let name = self.path.last().map(String::as_str);
         if D < 2 && name != Some("bias") {
@@ -46,7 +48,8 @@ impl ModuleMapper for Draw {
         let values = if D < 2 {
             vec![0.0; numbers]
         } else {
-            // Convolutions are stored [out, in, height, width], fully connected layers [in, out].
+            // Convolutions are stored as [out, in, height, width], fully connected layers as [in,
+            // out].
             let fan_in = if D == 2 { dims[0] } else { dims[1..].iter().product() };
             let bound = (6.0 / fan_in as f32).sqrt();
             (0..numbers).map(|_| (self.random.random::<f32>() * 2.0 - 1.0) * bound).collect()
@@ -70,7 +73,8 @@ impl ModuleVisitor for Count {
     }
 
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        // Burn counts the running statistics of batch normalisation as parameters; nobody learns them.
+        // Burn counts the running statistics of batch normalisation as parameters, but they are not
+        // learned.
         if self.path.last().is_none_or(|name| !name.starts_with("running_")) {
             self.parameters += param.lazy_shape().num_elements();
         }

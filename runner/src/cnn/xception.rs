@@ -1,5 +1,5 @@
-//! Xception: Chollet, "Xception: Deep Learning with Depthwise Separable Convolutions" (CVPR 2017), figure 5, as timm
-//! builds it (`legacy_xception`).
+//! Xception: Chollet, "Xception: Deep Learning with Depthwise Separable Convolutions" (CVPR 2017),
+//! figure 5, as in timm (`legacy_xception`).
 
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig, PaddingConfig2d, conv::Conv2d, pool::MaxPool2d};
@@ -10,17 +10,18 @@ use super::dropout::Dropout;
 use super::layers::{ConvNorm, conv, depthwise, global_average, halving_max_pool};
 use super::{Architecture, Colour, Input, Trace};
 
-/// What is known of it.
+/// Architecture of Xception.
 pub const XCEPTION: Architecture = Architecture {
     name: "xception",
     source: "Chollet 2017",
-    // From 71 px on, as Keras asks: three pixels a side are left at the end.
+    // The minimum side of Keras, 71 px, leaves three pixels a side at the end.
     input: Input::Images { colour: Colour::Rgb, default_px: 299, px: 71..=1024 },
     classes: 1000,
     build: |_, device| Box::new(Xception::new(device)),
 };
 
-/// Two plain convolutions, twelve blocks of separable ones, two separable ones, one fully connected layer.
+/// Two plain convolutions, twelve blocks of separable convolutions, two more separable convolutions
+/// and one fully connected layer.
 #[derive(Module, Debug)]
 pub struct Xception {
     stem: Vec<ConvNorm>,
@@ -30,7 +31,8 @@ pub struct Xception {
     fc: Linear,
 }
 
-/// Separable convolutions beside a shortcut; where the shape changes, a pool and a projection halve the side.
+/// Separable convolutions with a shortcut; where the shape changes, a pool and a projection halve
+/// the side.
 #[derive(Module, Debug)]
 pub struct Block {
     projection: Option<ConvNorm>,
@@ -39,7 +41,7 @@ pub struct Block {
     starts_with_relu: bool,
 }
 
-/// A convolution of each channel by itself, one across the channels, batch normalisation.
+/// Depthwise convolution, pointwise convolution and batch normalisation.
 #[derive(Module, Debug)]
 pub struct Separable {
     depthwise: Conv2d,
@@ -47,7 +49,7 @@ pub struct Separable {
 }
 
 impl Xception {
-    /// With Burn's weights.
+    /// Creates the network with Burn's initial weights.
     pub fn new(device: &Device) -> Self {
         let stem = [conv([3, 32], [3, 3], 2), conv([32, 64], [3, 3], 1)];
         let entry = [[64, 128, 128], [128, 256, 256], [256, 728, 728]];
@@ -64,7 +66,7 @@ impl Xception {
         }
     }
 
-    /// Scores: images `[n, 3, px, px]` to `[n, 1000]`.
+    /// Returns the class scores: images `[n, 3, px, px]` to `[n, 1000]`.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
         let mut x = images;
         for conv in &self.stem {
@@ -96,7 +98,7 @@ impl Xception {
 super::burn_cnn!(Xception);
 
 impl Block {
-    /// By the channels before the first, between, and after the last convolution.
+    /// Creates a block from the channels before the first, between, and after the last convolution.
     fn new(channels: &[usize], device: &Device) -> Self {
         let (first, last) = (channels[0], channels[channels.len() - 1]);
         let halves = first != last;
@@ -158,8 +160,9 @@ impl Separable {
 mod tests {
     use super::*;
 
-    /// timm's `legacy_xception` at 299 px: 22,855,952 parameters, 8,357,403,496 multiply-accumulates of its convolutions
-    /// and its matrix product, counted by hooks on the reference.
+    /// timm's `legacy_xception` at 299 px: 22,855,952 parameters; 8,357,403,496
+    /// multiply-accumulates in its convolutions and its matrix product, counted by hooks on the
+    /// reference.
     #[test]
     fn xception_has_the_published_size() {
         let size = XCEPTION.size([3, 299, 299], &Device::flex());

@@ -205,6 +205,6 @@ fn take_samples(
 
 fn samples_in(file: &Path, name: &str) -> anyhow::Result<Vec<Sample>> {
     read_samples(&read_bytes(file)?).map_err(|error| {
-        unusable(format!("{name}: it is no Spark event log, and as a file of samples it cannot be used: {error}"))
+        unusable(format!("{name}: it is not a Spark event log, and as a file of samples it cannot be used: {error}"))
     })
 }

@@ -1,4 +1,4 @@
-//! Columns that grow cell by cell.
+//! Columns built cell by cell.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use foreglow_model::{Column, Transform, Values};
 use crate::evaluation::condition::number;
 use crate::evaluation::feature::{Feature, Kind};
 
-/// A feature that is being read.
+/// A feature column that is being read.
 pub struct Growing {
     feature: Feature,
     cells: Cells,
@@ -26,7 +26,7 @@ struct Names {
 }
 
 impl Growing {
-    /// An empty column.
+    /// Creates an empty column.
     pub fn new(feature: Feature) -> Self {
         let cells = match feature.kind {
             Kind::Names => Cells::Names(Names::default()),
@@ -35,10 +35,11 @@ impl Growing {
         Self { feature, cells }
     }
 
-    /// Takes the next cell. The first that is no number makes an automatic column one of names.
+    /// Adds the next cell. The first cell that is not a number turns an automatic column into
+    /// categories.
     ///
     /// # Errors
-    /// What is wrong with the cell.
+    /// The cell is invalid; the message says why.
     pub fn push(&mut self, cell: &str) -> Result<(), String> {
         let column = &self.feature.column;
         if cell.is_empty() {
@@ -67,7 +68,7 @@ impl Growing {
         Ok(())
     }
 
-    /// The column.
+    /// Returns the finished column.
     pub fn finish(self) -> Column {
         let values = match self.cells {
             Cells::Numbers(values) => {
@@ -81,7 +82,7 @@ impl Growing {
 }
 
 impl Names {
-    /// A name that is a number counts as that number: `8` and `8.0` are one name.
+    /// Adds a name. Numbers are normalised, so that `8` and `8.0` are the same name.
     fn push(&mut self, cell: &str) -> Result<(), String> {
         let canonical = number(cell).map(|value| value.to_string());
         let name = canonical.as_deref().unwrap_or(cell);

@@ -1,11 +1,11 @@
-//! Conditions that choose rows: `machines<=8`, `machine=m4.2xlarge`.
+//! Conditions that select rows, such as `machines<=8` or `machine=m4.2xlarge`.
 
 use std::str::FromStr;
 
-/// A column compared with a value.
+/// A comparison of a column with a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    /// The column's name.
+    /// Name of the column.
     pub column: String,
     operator: Operator,
     value: String,
@@ -21,7 +21,7 @@ enum Operator {
     GreaterOrEqual,
 }
 
-/// Longer signs first: `<=` begins with `<`.
+/// Longer operators first, because `<=` starts with `<`.
 const SIGNS: [(&str, Operator); 7] = [
     ("<=", Operator::LessOrEqual),
     (">=", Operator::GreaterOrEqual),
@@ -33,11 +33,11 @@ const SIGNS: [(&str, Operator); 7] = [
 ];
 
 impl Condition {
-    /// Whether a cell of the column meets the condition. Numbers compare by size; `=` and `!=` compare anything else
-    /// letter by letter.
+    /// Returns whether a cell of the column meets the condition. Numbers are compared numerically;
+    /// other values only for equality, as strings.
     ///
     /// # Errors
-    /// The sign asks for an order and the cell is no number.
+    /// The operator needs an order and the cell is not a number.
     pub fn holds(&self, cell: &str) -> Result<bool, String> {
         let order = match (number(cell), number(&self.value)) {
             (Some(cell), Some(value)) => cell.partial_cmp(&value),
@@ -84,7 +84,7 @@ impl std::fmt::Display for Condition {
     }
 }
 
-/// The finite number that a cell holds.
+/// Returns the finite number in a cell.
 pub fn number(cell: &str) -> Option<f64> {
     cell.parse().ok().filter(|number: &f64| number.is_finite())
 }
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conditions_compare_numbers_by_size_and_names_by_letters() {
+    fn conditions_compare_numbers_numerically_and_names_as_strings() {
         let holds = |condition: &str, cell: &str| condition.parse::<Condition>().unwrap().holds(cell);
         for (condition, cell, expected) in [
             ("n<=8", "8.0", true),
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_that_make_no_sense_are_refused() {
+    fn invalid_conditions_are_rejected() {
         for text in ["", "n", "n<=", "=8", "n=<8", "n~8", "n<eight"] {
             assert!(text.parse::<Condition>().is_err(), "{text}");
         }

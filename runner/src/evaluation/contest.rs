@@ -1,4 +1,4 @@
-//! Every predictor on every split, on all processors.
+//! Evaluation of every predictor on every split, in parallel.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -8,27 +8,28 @@ use foreglow_model::{
     Answer, Dataset, Ensemble, Features, Outcome, RIVALS, Rival, Roles, Score, Trial, Warning, score,
 };
 
-/// The name of the default predictor.
+/// Name of the default predictor.
 pub(super) const FOREGLOW: &str = "foreglow";
 
-/// What competes.
+/// A predictor under evaluation.
 #[derive(Clone, Copy)]
 enum Contestant {
     Foreglow,
     Rival(&'static dyn Rival),
 }
 
-/// How a predictor did over all splits.
+/// Result of a predictor over all splits.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Standing {
-    /// The predictor.
+    /// Name of the predictor.
     pub name: &'static str,
-    /// Its errors.
+    /// Error statistics.
     #[serde(flatten)]
     pub score: Score,
-    /// Seconds that a fit with its predictions took, the mean over the splits; `None` where no fit went well.
+    /// Mean time of a fit with its predictions over the splits, seconds; `None` if every fit
+    /// failed.
     pub fit_secs: Option<f64>,
-    /// Why figures are missing, or are about a part of the runs.
+    /// Reason why figures are missing or cover only a part of the runs.
     pub reason: Option<String>,
 }
 
@@ -70,8 +71,8 @@ fn foreglow(fit: &Dataset, asked: &Features) -> Result<Vec<Answer>, String> {
     Ok(predictions.into_iter().map(answer).collect())
 }
 
-/// Lets every predictor meet every trial, and calls `done(met, of)` after each. Foreglow comes first, then the rivals by
-/// their MAPE, and those without one last.
+/// Evaluates every predictor on every trial, and calls `done(finished, total)` after each. Foreglow
+/// comes first, then the rivals by MAPE, then those without a MAPE.
 pub fn hold(trials: &[Trial], roles: &Roles, mut done: impl FnMut(usize, usize)) -> Vec<Standing> {
     let contestants = Contestant::all();
     let bouts = contestants.len() * trials.len();

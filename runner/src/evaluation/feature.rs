@@ -1,34 +1,35 @@
-//! Features as a person names them: `machines:inverse`.
+//! Features as the user writes them, such as `machines:inverse`.
 
 use foreglow_model::Transform;
 
 use crate::exit::unusable;
 
-/// How a column is to be seen.
+/// Interpretation of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Numbers where every cell is one, names otherwise.
+    /// Numeric if every cell is a number, otherwise categorical.
     Automatic,
-    /// Numbers, seen through a transform.
+    /// Numeric with a fixed transform.
     Numbers(Transform),
-    /// Names.
+    /// Categorical.
     Names,
 }
 
-/// A feature and how it is to be seen.
+/// A feature and its interpretation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feature {
-    /// The column's name.
+    /// Name of the column.
     pub column: String,
-    /// Its kind.
+    /// Interpretation.
     pub kind: Kind,
 }
 
 impl Feature {
-    /// Reads `COLUMN` or `COLUMN:KIND`; a column whose name has a colon is found whole.
+    /// Parses `COLUMN` or `COLUMN:KIND`. A column whose whole name contains a colon takes
+    /// precedence.
     ///
     /// # Errors
-    /// The table has no such column, or there is no such kind.
+    /// The table has no such column, or the kind is unknown.
     pub fn resolve(text: &str, header: &[String]) -> anyhow::Result<Self> {
         let is_column = |name: &str| header.iter().any(|column| column == name);
         if is_column(text) {
@@ -54,7 +55,7 @@ impl Feature {
     }
 }
 
-/// The sentence for a column that is not there.
+/// Returns the error for a missing column.
 pub fn no_column(name: &str, header: &[String]) -> anyhow::Error {
     unusable(format!("there is no column {name:?}; the table has {}", header.join(", ")))
 }

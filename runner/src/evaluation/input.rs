@@ -1,4 +1,4 @@
-//! A table of runs, as a person describes it: which column is the time, which are features, which rows are used.
+//! Table of runs as described by the user: the time column, the features, and the rows to use.
 
 use std::path::PathBuf;
 
@@ -11,20 +11,20 @@ use crate::evaluation::feature::{Feature, Kind, no_column};
 use crate::evaluation::records::Records;
 use crate::exit::unusable;
 
-/// A table of one's own
+/// A user-supplied table
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Any other table")]
 pub struct InputArgs {
-    /// Evaluate this table instead of samples: CSV, TSV or JSON Lines; `-` is standard input
+    /// Table of runs to evaluate instead of samples: CSV, TSV or JSON Lines; `-` for standard input
     #[arg(long, value_name = "FILE", requires_all = ["target", "features"], conflicts_with_all = ["files", "store", "model", "context"])]
     pub input: Option<PathBuf>,
 
-    /// Column of the times
+    /// Column with the times to predict
     #[arg(long, value_name = "COLUMN", requires = "input")]
     pub target: Option<String>,
 
-    /// Column to predict from, with how to see it; again for each. A number may be seen as inverse, log or linear
-    /// (otherwise the predictor chooses); what is no number is a category
+    /// Column to predict from; may be repeated. A numeric column is used as inverse, log or linear
+    /// (by default the predictor chooses), any other as a category
     #[arg(long = "feature", id = "features", value_name = "COLUMN[:inverse|log|linear|category]", requires = "input")]
     pub features: Vec<String>,
 
@@ -32,28 +32,30 @@ pub struct InputArgs {
     #[arg(long, value_name = "COLUMN", requires = "input")]
     pub censored: Option<String>,
 
-    /// Use only rows that meet this, such as 'machine=m4.large' (= != < <= > >=); again for more
+    /// Use only rows that meet this condition, such as 'machine=m4.large' (= != < <= > >=); may be
+    /// repeated
     #[arg(long, value_name = "CONDITION", requires = "input")]
     pub only: Vec<Condition>,
 }
 
-/// What was read.
+/// Content of the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
-    /// The rows that are used.
+    /// The selected rows.
     pub runs: Dataset,
-    /// Where conditions split the rows, whether each is tested; the others are fitted. Empty otherwise.
+    /// Whether each row is tested (otherwise fitted), if conditions split the rows; empty
+    /// otherwise.
     pub is_tested: Vec<bool>,
-    /// Columns that were given as `:inverse`.
+    /// Columns given as `:inverse`.
     pub inverse: Vec<String>,
 }
 
-/// Conditions that say which rows are fitted and which are tested.
+/// Conditions that select the rows to fit and to test.
 #[derive(Clone, Copy, Debug)]
 pub struct Sides<'a> {
-    /// Rows that meet all of these are fitted; where there are none, all that are not tested.
+    /// Rows that meet all of these are fitted; if empty, all rows that are not tested.
     pub fit_on: &'a [Condition],
-    /// Rows that meet all of these are tested; where there are none, all that are not fitted.
+    /// Rows that meet all of these are tested; if empty, all rows that are not fitted.
     pub test_on: &'a [Condition],
 }
 
@@ -70,10 +72,11 @@ struct Reader<'a> {
 }
 
 impl InputArgs {
-    /// Reads a table, row by row.
+    /// Reads a table row by row.
     ///
     /// # Errors
-    /// A file that cannot be read, a column that is not there, or the line of the first cell that cannot be used.
+    /// The file cannot be read, a column is missing, or a cell is invalid; the message names its
+    /// line.
     pub fn read(&self, sides: Sides<'_>) -> anyhow::Result<Option<Input>> {
         let (Some(file), Some(target)) = (&self.input, &self.target) else { return Ok(None) };
         let mut records = Records::open(file)?;
@@ -182,7 +185,7 @@ impl Reader<'_> {
     }
 }
 
-/// A column has one meaning.
+/// Checks that every column has only one role.
 fn check_roles(features: &[Feature], target: &str, censored: Option<&str>) -> anyhow::Result<()> {
     let mut seen: Vec<&str> = Vec::new();
     for column in features.iter().map(|feature| feature.column.as_str()) {

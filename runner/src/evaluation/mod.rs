@@ -1,4 +1,5 @@
-//! `foreglow evaluate --input`: how accurate Foreglow's predictor and its rivals are on any table of runs.
+//! `foreglow evaluate --input`: accuracy of Foreglow's predictor and its rivals on any table of
+//! runs.
 
 mod columns;
 mod condition;
@@ -16,7 +17,7 @@ pub use self::samples::on_samples;
 use crate::answer::EvaluationAnswer;
 use crate::progress::Progress;
 
-/// A table, and how to use it.
+/// A table and how to evaluate it.
 #[derive(Clone, Debug, clap::Args)]
 pub struct TableArgs {
     #[command(flatten)]
@@ -30,10 +31,10 @@ pub struct TableArgs {
 }
 
 impl TableArgs {
-    /// Evaluates every predictor on the table; `None` where no table is named.
+    /// Evaluates every predictor on the table; `None` if no table is given.
     ///
     /// # Errors
-    /// A table that cannot be used.
+    /// The table cannot be used.
     pub fn evaluate(&self) -> anyhow::Result<Option<EvaluationAnswer>> {
         let Some(input) = self.input.read(self.split.sides())? else { return Ok(None) };
         let roles = self.roles.roles(input.runs.features(), &input.inverse)?;

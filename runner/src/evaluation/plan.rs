@@ -1,4 +1,4 @@
-//! Which rows are fitted and which are tested.
+//! Splits of the rows into fitted and tested ones.
 
 use foreglow_model::{Dataset, Features, Repeats, Settings, Split, Trial, draw};
 
@@ -6,30 +6,31 @@ use crate::evaluation::condition::Condition;
 use crate::evaluation::input::{Input, Sides};
 use crate::exit::unusable;
 
-/// Settings that each are left out in turn, at most; of more, folds.
+/// Most settings for leave-one-out; with more, folds are used.
 const MAX_LEFT_OUT: usize = 100;
-/// Folds where there are more.
+/// Number of folds in that case.
 const FOLDS: usize = 10;
-/// Settings that an evaluation uses at most, fitted and tested together or, split by conditions, each.
+/// Most settings that an evaluation uses, in total or, if split by conditions, on each side.
 const MAX_SETTINGS: usize = 10_000;
 
 /// How rows are split
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "What is fitted, what is tested [default: each setting is left out in turn]")]
 pub struct SplitArgs {
-    /// Fit rows that meet this, such as 'machines<=8' (= != < <= > >=); again for more. The others are tested
+    /// Fit the rows that meet this condition, such as 'machines<=8' (= != < <= > >=), and test the
+    /// others; may be repeated
     #[arg(long, value_name = "CONDITION", requires = "input", conflicts_with_all = ["folds", "random_splits", "leave_out"])]
     pub fit_on: Vec<Condition>,
 
-    /// Test rows that meet this; again for more. The others are fitted
+    /// Test the rows that meet this condition and fit the others; may be repeated
     #[arg(long, value_name = "CONDITION", requires = "input", conflicts_with_all = ["folds", "random_splits", "leave_out"])]
     pub test_on: Vec<Condition>,
 
-    /// Predict each of N random parts from the others
+    /// Cross-validate with N random folds
     #[arg(long, value_name = "N", requires = "input", value_parser = clap::value_parser!(u32).range(2..), conflicts_with_all = ["random_splits", "leave_out"])]
     pub folds: Option<u32>,
 
-    /// Predict a random tenth from the rest, N times
+    /// Hold out a random tenth, N times
     #[arg(long, value_name = "N", requires = "input", value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with = "leave_out")]
     pub random_splits: Option<u32>,
 
@@ -41,45 +42,46 @@ pub struct SplitArgs {
     #[arg(long, value_name = "COLUMN", requires = "input")]
     pub leave_out: Vec<String>,
 
-    /// What the draws of folds and random splits start from
+    /// Seed of the folds and random splits
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
 
-    /// What a setting with several runs is tested against; it is always fitted by their median
+    /// Test a setting with several runs against their median or each of them; it is always fitted
+    /// by the median
     #[arg(long, value_enum, default_value_t, requires = "input")]
     pub repeats: RepeatsArg,
 }
 
-/// What repeats are tested against.
+/// Reference for settings with several runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum RepeatsArg {
-    /// The median of its runs
+    /// The median of the runs
     #[default]
     Median,
-    /// Each of its runs
+    /// Each of the runs
     Each,
 }
 
-/// Trials, with what to say about them.
+/// Trials with their description.
 pub struct Plan {
-    /// The trials; at least one, and at least one run is tested.
+    /// The trials: at least one, with at least one tested run.
     pub trials: Vec<Trial>,
-    /// How rows are split, for people: `each of 24 settings left out in turn`.
+    /// Description of the split, such as `each of 24 settings left out in turn`.
     pub split: String,
-    /// What was done otherwise than asked, and why.
+    /// Deviations from the requested split, with the reason.
     pub notes: Vec<String>,
 }
 
 impl SplitArgs {
-    /// The conditions.
+    /// Returns the conditions.
     pub fn sides(&self) -> Sides<'_> {
         Sides { fit_on: &self.fit_on, test_on: &self.test_on }
     }
 
-    /// Makes the trials.
+    /// Builds the trials.
     ///
     /// # Errors
-    /// Nothing to fit, nothing to test, or a column that is no feature.
+    /// There is nothing to fit or to test, or a column is not a feature.
     pub fn plan(&self, input: &Input) -> anyhow::Result<Plan> {
         let plan = if input.is_tested.is_empty() { self.drawn(input)? } else { self.by_conditions(input) };
         if plan.trials.iter().all(|trial| trial.tested() == 0) {
@@ -161,7 +163,7 @@ impl SplitArgs {
         Ok(Plan { trials, split, notes })
     }
 
-    /// The runs of at most [`MAX_SETTINGS`] settings.
+    /// Returns the runs of at most [`MAX_SETTINGS`] settings.
     fn few(&self, runs: &Dataset, done: &str, notes: &mut Vec<String>) -> Dataset {
         if runs.secs().len() <= MAX_SETTINGS {
             return runs.clone();
@@ -182,10 +184,10 @@ impl SplitArgs {
     }
 }
 
-/// Whether a named column is a feature.
+/// Checks that a named column is a feature.
 ///
 /// # Errors
-/// It is none.
+/// The column is not a feature.
 pub fn is_feature(name: &str, features: &Features, option: &str) -> anyhow::Result<()> {
     let names: Vec<&str> = features.columns().iter().map(|column| column.name.as_str()).collect();
     if names.contains(&name) {

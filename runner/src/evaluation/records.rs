@@ -1,4 +1,4 @@
-//! Records of a table, one at a time, whatever its form: CSV, TSV or JSON Lines.
+//! Streaming reader of table records in CSV, TSV or JSON Lines.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -10,10 +10,10 @@ use serde_json::Value;
 use crate::ask::name;
 use crate::exit::unusable;
 
-/// Bytes of the first line that tell the form, at most.
+/// Size of the buffer whose first line determines the format, bytes.
 const HEAD: usize = 64 * 1024;
 
-/// An open table. At no time more than one record of it is in memory.
+/// An open table. Only one record is in memory at a time.
 pub struct Records {
     name: String,
     header: Vec<String>,
@@ -26,11 +26,11 @@ enum Form {
 }
 
 impl Records {
-    /// Opens a file; `-` is standard input. An opening brace makes it JSON Lines; otherwise the commonest of comma, tab
-    /// and semicolon in the first line parts the cells.
+    /// Opens a file; `-` is standard input. A file that starts with a brace is JSON Lines;
+    /// otherwise the separator is the most frequent of comma, tab and semicolon in the first line.
     ///
     /// # Errors
-    /// A file that cannot be read, or that holds no header.
+    /// The file cannot be read, or holds no header.
     pub fn open(file: &Path) -> anyhow::Result<Self> {
         let bytes: Box<dyn Read> = if file == Path::new("-") { Box::new(io::stdin().lock()) } else { open(file)? };
         let mut input = BufReader::with_capacity(HEAD, bytes);
@@ -68,21 +68,22 @@ impl Records {
         Ok(records)
     }
 
-    /// What a message calls the table.
+    /// Returns the name of the table for messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The names of the columns; of JSON Lines those of the first object, nested ones joined by dots.
+    /// Returns the column names; for JSON Lines those of the first object, with nested names joined
+    /// by dots.
     pub fn header(&self) -> &[String] {
         &self.header
     }
 
-    /// Reads the next record and says on which line it stands; `None` at the end. It has one cell a column of the
-    /// header; a cell that is absent is empty.
+    /// Reads the next record and returns its line number, or `None` at the end. It has one cell per
+    /// column of the header; missing cells are empty.
     ///
     /// # Errors
-    /// A record that cannot be read.
+    /// The record cannot be read.
     pub fn next(&mut self, record: &mut StringRecord) -> anyhow::Result<Option<u64>> {
         if let Form::Delimited(reader) = &mut self.form {
             let more = reader.read_record(record).map_err(|error| damaged(&self.name, &error))?;
@@ -97,7 +98,7 @@ impl Records {
         Ok(Some(line))
     }
 
-    /// The next line that is not blank.
+    /// Returns the next line that is not blank.
     fn next_line(&mut self) -> anyhow::Result<Option<(u64, String)>> {
         let Form::JsonLines { lines, line, first } = &mut self.form else { return Ok(None) };
         if let Some(text) = first.take() {

@@ -1,39 +1,39 @@
-//! What columns mean to rivals whose formula names them.
+//! Roles of columns in the rivals' formulas.
 
 use foreglow_model::{Features, Roles, Term};
 
 use crate::evaluation::plan::is_feature;
 
-/// What columns mean
+/// Roles of columns
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "What columns mean to the rivals (COLUMN, or a product COLUMN*COLUMN)")]
 pub struct RoleArgs {
-    /// Machines that share the work, for Ernest [default: the one feature that is :inverse]
+    /// Number of machines, for Ernest [default: the only :inverse feature]
     #[arg(long, value_name = "COLUMN", requires = "input")]
     machines: Option<Term>,
 
-    /// Size of the data, or the share of it that was processed, for Ernest and for linear scaling
+    /// Size of the data, or the share of it that was processed, for Ernest and linear scaling
     #[arg(long, value_name = "COLUMN", requires = "input")]
     data_size: Option<Term>,
 
-    /// Images of a step, for the end-to-end regression
+    /// Images per step, for the end-to-end regression
     #[arg(long, value_name = "COLUMN", requires = "input")]
     batch_size: Option<Term>,
 
-    /// Steps, for the end-to-end regression
+    /// Number of steps, for the end-to-end regression
     #[arg(long, value_name = "COLUMN", requires = "input")]
     iterations: Option<Term>,
 
-    /// Term of a non-negative regression of your own; again for each
+    /// Term of a custom non-negative regression; may be repeated
     #[arg(long = "term", value_name = "COLUMN", requires = "input")]
     terms: Vec<Term>,
 }
 
 impl RoleArgs {
-    /// The roles of a table, `inverse` being its columns that are seen as inverse.
+    /// Returns the roles; `inverse` lists the columns given as inverse.
     ///
     /// # Errors
-    /// A named column is no feature.
+    /// A named column is not a feature.
     pub fn roles(&self, features: &Features, inverse: &[String]) -> anyhow::Result<Roles> {
         let given = [
             ("--machines", &self.machines),

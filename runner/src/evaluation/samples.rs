@@ -1,4 +1,4 @@
-//! Foreglow's predictor and its rivals on the samples of a job.
+//! Evaluation of Foreglow's predictor and its rivals on the samples of a job.
 
 use std::time::Instant;
 
@@ -7,12 +7,12 @@ use foreglow_shared::{Job, Observation};
 
 use super::contest::{FOREGLOW, Standing, hold};
 
-/// Every predictor, fitted on the runs over a part of the images and tested on those over all of them. Empty where there
-/// are none of the one or of the other.
+/// Evaluates every predictor, fitted on the runs over a part of the images and tested on the runs
+/// over all images. Empty if there are no runs of either kind.
 pub fn on_samples(job: &Job) -> Vec<Standing> {
     let Ok((trial, roles)) = sample_trial(&job.observations) else { return Vec::new() };
     let mut standings = hold(&[trial], &roles, |_, _| ());
-    // The predictor of a job knows its machine, which that of any table does not.
+    // The predictor of a job also uses the machine, which a plain table does not contain.
     if let Some((own, known)) = standings.iter_mut().find(|own| own.name == FOREGLOW).zip(of_job(job)) {
         *own = known;
     }
@@ -30,7 +30,7 @@ fn of_job(job: &Job) -> Option<Standing> {
         let answer = Answer {
             secs: prediction.completion_time_secs,
             interval: prediction.interval.map(|interval| (interval.lower_secs, interval.upper_secs)),
-            // A whole job beside samples of its images.
+            // A whole job is beyond the sampling rates of its samples.
             is_beyond: true,
         };
         let middle = |place: usize| repeats[place].completion_time_secs;

@@ -1,20 +1,21 @@
-//! The three compressions whose framing is Java's own: blocks one after the other, none of them the standard frame format.
+//! The three compression formats with a Java-specific framing of blocks instead of the standard
+//! frame format.
 
 use std::io::{self, Read};
 
-/// No writer makes larger blocks: a length beyond is damage.
+/// Limit on the size of a block; larger lengths mean damage.
 const MAX_BLOCK: usize = 64 << 20;
 
-/// A framing of blocks.
+/// A framing of compressed blocks.
 pub trait Framing {
-    /// Reads the next block and appends what it holds to `out`; `false` at the end.
+    /// Reads the next block and appends its content to `out`; returns `false` at the end.
     ///
     /// # Errors
-    /// The input ends inside a block, or it is none.
+    /// The input ends inside a block, or the block is damaged.
     fn next(&mut self, input: &mut impl Read, out: &mut Vec<u8>) -> io::Result<bool>;
 }
 
-/// Uncompresses block by block.
+/// Decompresses a stream block by block.
 pub struct Blocks<R, F> {
     input: R,
     framing: F,
@@ -23,7 +24,7 @@ pub struct Blocks<R, F> {
 }
 
 impl<R: Read, F: Framing> Blocks<R, F> {
-    /// Of an input.
+    /// Decompresses an input with this framing.
     pub fn new(input: R, framing: F) -> Self {
         Self { input, framing, block: Vec::new(), read: 0 }
     }
@@ -51,7 +52,7 @@ pub struct Lz4 {
     packed: Vec<u8>,
 }
 
-/// What begins each block of lz4-java.
+/// Magic number of each block of lz4-java.
 pub const LZ4_MAGIC: &[u8] = b"LZ4Block";
 
 impl Framing for Lz4 {
@@ -90,7 +91,7 @@ pub struct Snappy {
     packed: Vec<u8>,
 }
 
-/// What begins a stream of snappy-java.
+/// Magic number of a stream of snappy-java.
 pub const SNAPPY_MAGIC: &[u8] = b"\x82SNAPPY\0";
 
 impl Framing for Snappy {
@@ -99,7 +100,7 @@ impl Framing for Snappy {
         if !fill(input, &mut four)? {
             return Ok(false);
         }
-        // A stream begins with the magic and two versions; another may follow it in the same file.
+        // A stream begins with the magic number and two versions; a file may hold several streams.
         if SNAPPY_MAGIC.starts_with(&four) {
             let mut rest = [0; 12];
             input.read_exact(&mut rest)?;
@@ -121,7 +122,7 @@ pub struct Lzf {
     packed: Vec<u8>,
 }
 
-/// What begins each chunk of compress-lzf.
+/// Magic number of each chunk of compress-lzf.
 pub const LZF_MAGIC: &[u8] = b"ZV";
 
 impl Framing for Lzf {
@@ -151,8 +152,9 @@ impl Framing for Lzf {
     }
 }
 
-/// LZF (Marc Lehmann): a byte below 32 begins so many literals and one; any other a copy of earlier bytes, whose length
-/// stands in its 3 high bits (7: the next byte is added) and whose distance in the 13 after them.
+/// Decompresses LZF (Marc Lehmann). A control byte below 32 is followed by that many literals plus
+/// one. Any other starts a back reference: its 3 high bits hold the length (7 means that the next
+/// byte is added), the following 13 bits the distance.
 fn unpack_lzf(packed: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let mut rest = packed;
     let next = |rest: &mut &[u8]| {
@@ -173,7 +175,7 @@ fn unpack_lzf(packed: &[u8], out: &mut Vec<u8>) -> Option<()> {
         }
         let distance = ((control & 0x1f) << 8 | next(&mut rest)?) + 1;
         let from = out.len().checked_sub(distance)?;
-        // The copy may overlap what it writes.
+        // The source may overlap the destination.
         for at in from..from + count {
             out.push(out[at]);
         }
@@ -181,7 +183,7 @@ fn unpack_lzf(packed: &[u8], out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// Fills a buffer; `false` where the input has ended before it.
+/// Fills a buffer; returns `false` if the input has ended.
 fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
     let mut first = [0];
     loop {

@@ -1,4 +1,4 @@
-//! Which compression a log has, told from its first bytes: names may be changed on the way.
+//! Detection of a log's compression from its first bytes, because file names may have changed.
 
 use std::io::{self, BufRead, Read};
 
@@ -9,7 +9,7 @@ use super::blocks::{Blocks, LZ4_MAGIC, LZF_MAGIC, Lz4, Lzf, SNAPPY_MAGIC, Snappy
 const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
 
-/// Uncompresses what is compressed, and hands through what is not.
+/// Decompresses compressed input and passes other input through.
 ///
 /// # Errors
 /// The input cannot be read.
@@ -17,7 +17,7 @@ pub fn uncompressed<'a>(mut input: impl BufRead + 'a) -> io::Result<Box<dyn Read
     let start = input.fill_buf()?;
     let is = |magic: &[u8]| start.starts_with(magic);
     Ok(if is(ZSTD_MAGIC) {
-        // Reads every frame: Spark writes many.
+        // Reads all frames, because Spark writes many.
         Box::new(zstd::stream::read::Decoder::with_buffer(input)?)
     } else if is(LZ4_MAGIC) {
         Box::new(Blocks::new(input, Lz4::default()))
@@ -26,7 +26,7 @@ pub fn uncompressed<'a>(mut input: impl BufRead + 'a) -> io::Result<Box<dyn Read
     } else if is(LZF_MAGIC) {
         Box::new(Blocks::new(input, Lzf::default()))
     } else if is(GZIP_MAGIC) {
-        // No codec of Spark's, but how people keep logs.
+        // Not a codec of Spark, but users archive logs with it.
         Box::new(MultiGzDecoder::new(input))
     } else {
         Box::new(input)

@@ -1,4 +1,4 @@
-//! Which files are one event log, and in which order.
+//! Grouping and ordering of the files of an event log.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,15 +10,16 @@ use crate::ask::unreadable;
 /// The files of one log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogFiles {
-    /// What messages call it.
+    /// Name for messages.
     pub name: String,
-    /// In the order in which they were written.
+    /// Files in the order in which they were written.
     pub files: Vec<PathBuf>,
-    /// What is wrong with them.
+    /// Problems found.
     pub notes: Vec<String>,
 }
 
-/// The logs at a path: a file is one, the folder of a rolling log is one, and any other folder holds several.
+/// Returns the logs at a path: a file or the folder of a rolling log is one log, any other folder
+/// holds several.
 ///
 /// # Errors
 /// The path cannot be read.
@@ -42,8 +43,8 @@ pub fn logs_at(path: &Path) -> anyhow::Result<Vec<LogFiles>> {
     Ok(logs)
 }
 
-/// A rolling log, `eventlog_v2_ID/events_N_ID[.CODEC][.compact]`: N counts from 1, and a compacted file stands for itself and
-/// those before it.
+/// Returns a rolling log, `eventlog_v2_ID/events_N_ID[.CODEC][.compact]`: N counts from 1, and a
+/// compacted file replaces itself and all earlier files.
 fn rolling(folder: &Path) -> anyhow::Result<Option<LogFiles>> {
     let mut files: BTreeMap<u64, (bool, PathBuf)> = BTreeMap::new();
     for entry in entries(folder)? {
@@ -80,7 +81,7 @@ fn rolling(folder: &Path) -> anyhow::Result<Option<LogFiles>> {
     Ok(Some(LogFiles { name: folder.display().to_string(), files, notes }))
 }
 
-/// What lies in a folder, by name.
+/// Returns the entries of a folder, sorted by name.
 fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder).map_err(|error| unreadable(folder, &error))?;
     let entries: Result<Vec<PathBuf>, std::io::Error> = entries.map(|entry| Ok(entry?.path())).collect();
@@ -106,14 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn the_files_of_a_rolling_log_come_in_the_order_of_their_numbers() {
+    fn the_files_of_a_rolling_log_are_in_numeric_order() {
         let (files, notes) = numbers(&["appstatus_a", "events_10_a.zstd", "events_2_a.zstd", "events_1_a.zstd"]);
         assert_eq!(files, ["events_1_a.zstd", "events_2_a.zstd", "events_10_a.zstd"]);
         assert!(notes[0].contains("events_3, events_4"), "{notes:?}");
     }
 
     #[test]
-    fn a_compacted_file_stands_for_those_before_it() {
+    fn a_compacted_file_replaces_the_earlier_files() {
         let names = ["events_1_a", "events_2_a", "events_2_a.compact", "events_3_a", "appstatus_a.inprogress"];
         let (files, notes) = numbers(&names);
         assert_eq!(files, ["events_2_a.compact", "events_3_a"]);

@@ -1,4 +1,5 @@
-//! What a person names, as logs: a path, standard input, a history server's zip file or its address.
+//! Finds the logs that a user names: a path, standard input, a history server's zip file, or its
+//! address.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
@@ -11,11 +12,11 @@ use super::history_server::{HistoryServer, unzip};
 use crate::ask::unreadable;
 use crate::exit::unusable;
 
-/// The logs that a text names. What has to be fetched or unpacked is put into `folder`; `applications` chooses on a
-/// history server.
+/// Returns the logs that `text` names. Downloaded and unpacked files are put into `folder`;
+/// `applications` selects applications of a history server.
 ///
 /// # Errors
-/// There is nothing of that name, or it cannot be read.
+/// No log was found, or it cannot be read.
 pub fn find(text: &str, applications: &[String], folder: &Path) -> anyhow::Result<Vec<LogFiles>> {
     let mut logs = Vec::new();
     if let Some(server) = HistoryServer::at(text) {
@@ -47,7 +48,7 @@ pub fn find(text: &str, applications: &[String], folder: &Path) -> anyhow::Resul
     if logs.is_empty() { Err(unusable(format!("there is no event log in {text}"))) } else { Ok(logs) }
 }
 
-/// A new folder inside one.
+/// Creates a new folder inside `folder`.
 fn inside(folder: &Path) -> anyhow::Result<std::path::PathBuf> {
     let made = tempfile::tempdir_in(folder).context("a temporary folder could not be made")?;
     Ok(made.keep())

@@ -1,4 +1,5 @@
-//! A Spark history server (or a running application's own page), which hands event logs out as zip files.
+//! A Spark history server (or the web UI of a running application), which serves event logs as zip
+//! files.
 
 use std::fs::File;
 use std::io::{self, Seek as _};
@@ -13,10 +14,10 @@ use crate::exit::unusable;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// More applications than this are not listed to a person.
+/// Most applications that an error message lists.
 const LISTED: usize = 20;
 
-/// A history server, and the application that its address names, if it names one.
+/// A history server, and the application in its address, if any.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryServer {
     url: String,
@@ -30,8 +31,8 @@ struct Listed {
 }
 
 impl HistoryServer {
-    /// Of an address: `http://host:18080`, or one of its pages, `http://host:18080/history/app-…/jobs/`. `None` where the
-    /// text is no address.
+    /// Parses an address: `http://host:18080`, or one of its pages,
+    /// `http://host:18080/history/app-…/jobs/`. Returns `None` if the text is not a URL.
     pub fn at(text: &str) -> Option<Self> {
         let url = text.trim().split(['#', '?']).next().unwrap_or_default().trim_end_matches('/');
         if !url.starts_with("http://") && !url.starts_with("https://") {
@@ -44,11 +45,11 @@ impl HistoryServer {
         Some(Self { url: url.to_owned(), application })
     }
 
-    /// The applications to read: those that are asked for (`all` for all of them), the one that the address names, or the
-    /// only one that the server has.
+    /// Returns the applications to read: those in `asked` (`all` selects every one), the one in the
+    /// address, or the only one on the server.
     ///
     /// # Errors
-    /// The server cannot be reached, or has several and none was chosen.
+    /// The server cannot be reached, or has several applications and none was chosen.
     pub fn applications(&self, asked: &[String]) -> anyhow::Result<Vec<String>> {
         if asked.iter().any(|id| id == "all") {
             return Ok(self.list()?.into_iter().map(|listed| listed.id).collect());
@@ -82,7 +83,7 @@ impl HistoryServer {
         Ok(listed)
     }
 
-    /// Fetches the log of an application into a folder.
+    /// Downloads the log of an application into a folder.
     ///
     /// # Errors
     /// The server cannot be reached, or does not know the application.
@@ -125,15 +126,15 @@ impl HistoryServer {
     }
 }
 
-/// Unpacks the files of a history server's archive: single logs, and the folders of rolling ones.
+/// Unpacks a history server's archive: single logs, and the folders of rolling logs.
 ///
 /// # Errors
-/// It is no zip file, or the disk is full.
+/// The file is not a zip archive, or the disk is full.
 pub fn unzip(archive: File, folder: &Path) -> anyhow::Result<()> {
     let mut archive = ZipArchive::new(archive)?;
     for index in 0..archive.len() {
         let mut entry = archive.by_index(index)?;
-        // A name that leaves the folder is no event log's.
+        // Ignores names that lead out of the folder, which Spark never writes.
         let Some(name) = entry.enclosed_name().filter(|_| entry.is_file()) else { continue };
         let path = folder.join(name);
         if let Some(parent) = path.parent() {
@@ -149,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_taken_as_people_copy_it() {
+    fn an_address_is_parsed_as_copied_from_a_browser() {
         let server = |url: &str, application: Option<&str>| {
             Some(HistoryServer { url: url.to_owned(), application: application.map(str::to_owned) })
         };

@@ -1,6 +1,7 @@
-//! Spark's event logs where they lie: files and folders as Spark writes them, and what a history server hands out.
+//! Spark event logs from files, folders and history servers.
 //!
-//! `foreglow_shared::event_log` reads the bytes; here they are found, put in order and uncompressed, a piece at a time.
+//! This module finds, orders and decompresses them piece by piece; `foreglow_shared::event_log`
+//! parses the bytes.
 
 mod blocks;
 mod codec;

@@ -1,4 +1,4 @@
-//! One log, from its files to what it says.
+//! Reads one log from its files.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -11,24 +11,24 @@ use super::files::LogFiles;
 use crate::ask::unreadable;
 use crate::exit::unusable;
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const PIECE: usize = 256 << 10;
 
-/// What a log says.
+/// Content of a log.
 #[derive(Clone, Debug)]
 pub struct Log {
-    /// What messages call it.
+    /// Name for messages.
     pub name: String,
-    /// What it says.
+    /// The application that the log describes.
     pub application: Application,
-    /// What a person should know of it.
+    /// Problems that the user should know about.
     pub notes: Vec<String>,
 }
 
-/// Reads a log, a piece at a time. One that is damaged or cut short is read as far as it goes, and the notes say so.
+/// Reads a log piece by piece. A damaged or truncated log is read as far as possible, with a note.
 ///
 /// # Errors
-/// A file cannot be read, or there is no event in them.
+/// A file cannot be read, or the files hold no event.
 pub fn read(log: &LogFiles) -> anyhow::Result<Log> {
     let mut reader = EventLogReader::new();
     let mut notes = log.notes.clone();
@@ -55,14 +55,14 @@ pub fn read(log: &LogFiles) -> anyhow::Result<Log> {
     Ok(Log { name: log.name.clone(), application, notes })
 }
 
-/// Whether a file begins as an event log does, compressed or not.
+/// Returns whether a file starts like an event log, compressed or not.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub fn begins_as_log(file: &Path) -> anyhow::Result<bool> {
     let mut start = Vec::new();
     let read = uncompressed(open(file)?).and_then(|bytes| bytes.take(256).read_to_end(&mut start));
-    // What is cut short inside its first block is a log that has only begun.
+    // A compressed file truncated in its first block is a log that has just been started.
     let is_compressed = read.is_err();
     let text: String = String::from_utf8_lossy(&start).chars().filter(|c| !c.is_whitespace()).collect();
     Ok(is_compressed || text.starts_with("{\"Event\":"))

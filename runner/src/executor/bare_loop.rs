@@ -1,4 +1,5 @@
-//! The least that the CNN takes: forward passes one after the other, with no partitions, no protocol and no reading.
+//! A lower bound for an executor's time: forward passes in a loop, without partitions, protocol or
+//! reading.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;
@@ -15,21 +16,21 @@ use crate::cnn::{Architecture, Cnn};
 /// Passes before the clock starts.
 const WARM_UP: u32 = 3;
 
-/// Sends the first mini-batch of an assignment's sample through its CNN so many times in each of its threads; seconds, each
-/// answer read back.
+/// Runs the first mini-batch of an assignment's sample through its CNN `passes` times in each of
+/// its threads, reading back each answer, and returns the seconds.
 ///
 /// # Errors
-/// The sample has fewer images than a mini-batch, one that cannot be used, or the device fails.
+/// The sample has fewer images than a mini-batch, an image is broken, or the device fails.
 pub fn forward_passes_secs(job: &Assignment, passes: u32) -> anyhow::Result<f64> {
     let architecture = Architecture::named(&job.model).context("there is no such CNN")?;
     let device = job.place.open()?;
     let data = Data::open(job, architecture)?;
     let cnn = architecture.build(job.seed, data.shape(), &device);
     let batch = mini_batch(job, &data)?;
-    // The clock has the place after the threads.
+    // One place per thread and one for the clock.
     let start = Barrier::new(job.threads as usize + 1);
     let one = |cnn: Box<dyn Cnn>| {
-        // One that panicked before the others are ready would leave them waiting.
+        // A panic here would leave the other threads waiting at the barrier.
         let warm = catch_unwind(AssertUnwindSafe(|| pass(cnn.as_ref(), &batch, &device, WARM_UP)))
             .unwrap_or_else(|panic| Err(anyhow::anyhow!("the CNN panicked: {}", words(panic.as_ref()))));
         start.wait();

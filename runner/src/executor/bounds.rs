@@ -1,15 +1,15 @@
-//! What the system holds an executor to.
+//! Operating system limits on an executor.
 
-/// Asks the system to end this process with the thread that started it, whatever ends that one. The end of the input says
-/// the same, but only once it is read.
+/// Asks the system to kill this process when the thread that started it ends. The end of the input
+/// says the same, but only once it is read.
 ///
 /// # Errors
-/// The engine, by its process number, has ended before it could be asked.
+/// The engine, given by its process ID, has already ended.
 pub fn die_with(engine: u32) -> anyhow::Result<()> {
     #[cfg(target_os = "linux")]
     {
         let signal = Some(rustix::process::Signal::KILL);
-        // Where the system refuses, the end of the input is left.
+        // If the system refuses, the end of the input still ends the executor.
         let _ = rustix::process::set_parent_process_death_signal(signal);
         let parent = rustix::process::getppid().map(|parent| parent.as_raw_nonzero().get());
         let is_there = parent.and_then(|parent| u32::try_from(parent).ok()) == Some(engine);
@@ -20,7 +20,8 @@ pub fn die_with(engine: u32) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Keeps this thread, and those that it starts from now on, to these processors; none leaves it free.
+/// Pins this thread, and those that it starts later, to these processors; an empty list leaves it
+/// unpinned.
 ///
 /// # Errors
 /// The system refuses.
@@ -40,25 +41,25 @@ pub fn pin(processors: &[u32]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Asks the system's library to keep the memory that is freed: the tensors of one layer are as large as those of the next,
-/// and what goes back to the system comes again page by page, filled with zeros.
+/// Configures the allocator to keep freed memory: consecutive layers need tensors of the same size,
+/// and pages from the system have to be zeroed first.
 pub fn keep_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: it sets parameters of the allocator, and there is no other thread yet.
+    // SAFETY: it only sets parameters of the allocator, before any other thread exists.
     #[allow(unsafe_code)]
     unsafe {
-        // Threads share what is kept; nothing is mapped apart; nothing is given back.
+        // One arena for all threads; no memory-mapped chunks; no trimming.
         libc::mallopt(libc::M_ARENA_MAX, 1);
         libc::mallopt(libc::M_MMAP_MAX, 0);
         libc::mallopt(libc::M_TRIM_THRESHOLD, libc::c_int::MAX);
     }
 }
 
-/// Bounds the writable memory of this process. An allocation beyond it aborts the process with a message that
-/// [`is_out_of_memory`] knows.
+/// Limits the writable memory of this process. An allocation beyond it aborts the process with a
+/// message that [`is_out_of_memory`] recognises.
 ///
 /// # Errors
-/// The system refuses the bound.
+/// The system refuses the limit.
 pub fn bound_memory(memory_mib: u32) -> anyhow::Result<()> {
     #[cfg(unix)]
     {
@@ -74,15 +75,15 @@ pub fn bound_memory(memory_mib: u32) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether the last words of a process say that it ran out of memory: those of Rust's allocator, of its threads, and of
-/// the system's library.
+/// Returns whether the last output of a process says that it ran out of memory, in the words of
+/// Rust's allocator, of its threads, or of libc.
 pub fn is_out_of_memory(words: &str) -> bool {
     ["memory allocation of", "Cannot allocate memory", "out of memory", "OutOfMemory"]
         .iter()
         .any(|sign| words.contains(sign))
 }
 
-/// Most memory that a process has held, MiB; it is named by its number, or `self`.
+/// Returns the peak resident memory of a process in MiB; `process` is a process ID or `self`.
 pub fn peak_memory_mib(process: &str) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM"))?;

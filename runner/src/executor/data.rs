@@ -1,4 +1,4 @@
-//! The data of an executor's job: found once, shared by its threads.
+//! Data of an executor's job, loaded once and shared by its threads.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use crate::cnn::{Architecture, Colour, Input, Shape};
 use crate::input::{Decoder, Sample};
 use crate::{images, texts};
 
-/// What goes through the CNN, and in what form.
+/// Items that go through the CNN, and how they are decoded.
 pub struct Data {
-    /// The items, in the order in which they are processed.
+    /// The items in processing order.
     pub sample: Sample,
     form: Form,
 }
@@ -22,10 +22,10 @@ enum Form {
 }
 
 impl Data {
-    /// Finds the items, and the vectors of their words where they are texts.
+    /// Opens the items, and for texts their word vectors.
     ///
     /// # Errors
-    /// There are too few, or they are not what the CNN takes.
+    /// There are too few items, or the CNN does not take them.
     pub fn open(job: &Assignment, architecture: &Architecture) -> anyhow::Result<Self> {
         let sample = job.source.sample(job.images, job.sampling_rate, job.seed)?;
         let embedding = job.source.embedding()?;
@@ -41,7 +41,7 @@ impl Data {
         Ok(Self { sample, form })
     }
 
-    /// Channels, height and width of an item in the CNN's input.
+    /// Returns channels, height and width of an item in the CNN's input.
     pub fn shape(&self) -> Shape {
         match &self.form {
             Form::Images { colour, px } => colour.shape(*px),
@@ -49,7 +49,7 @@ impl Data {
         }
     }
 
-    /// What turns items into numbers: one for each thread.
+    /// Returns a decoder; each thread needs its own.
     pub fn decoder(&self) -> Decoder {
         match &self.form {
             Form::Images { colour, px } => Decoder::Image(images::Decoder::new(*colour, *px)),

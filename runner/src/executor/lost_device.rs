@@ -1,5 +1,5 @@
-//! A graphics adapter that is lost in the middle of the work: a driver that was reset, a card that was pulled out. A software
-//! adapter is lost on request.
+//! Test of a graphics adapter that is lost during the work, for example by a driver reset. The test
+//! destroys a device of the software adapter.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -29,7 +29,7 @@ impl Write for Said {
     }
 }
 
-/// A device of its own on the software adapter, which other tests may use meanwhile.
+/// Opens a separate device on the software adapter, which other tests may use at the same time.
 fn software_device() -> Option<WgpuSetup> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let backends = wgpu::Backends::VULKAN;
@@ -48,7 +48,7 @@ fn software_device() -> Option<WgpuSetup> {
 }
 
 #[test]
-fn a_device_that_is_lost_fails_every_partition_after_it_and_says_so() {
+fn a_lost_device_fails_every_later_partition_with_the_reason() {
     let Some(setup) = software_device() else {
         eprintln!("SKIPPED: this machine has no software Vulkan adapter; install mesa-vulkan-drivers to run this test");
         return;
@@ -92,7 +92,7 @@ fn a_device_that_is_lost_fails_every_partition_after_it_and_says_so() {
     let partition = |index| Partition { index, first: 4 * (index % 2), len: 4 };
     work(&[partition(0)]);
     graphics.destroy();
-    // Whoever waits for the device hears that it is gone.
+    // Polling delivers the loss to everything that waits for the device.
     let _ = graphics.poll(wgpu::PollType::wait_indefinitely());
     work(&[partition(1), partition(2)]);
 

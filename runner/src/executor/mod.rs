@@ -1,4 +1,5 @@
-//! One executor: a process with one replica of the CNN and C threads that work through partitions of images.
+//! An executor: a process with one replica of the CNN and C threads that work through partitions of
+//! images.
 
 mod bare_loop;
 mod bounds;
@@ -23,11 +24,11 @@ pub use self::slot::mini_batches;
 use crate::cnn::Architecture;
 use crate::device;
 
-/// Runs an executor until its input ends: the story of the process behind `foreglow executor`. `accelerator` is the address
-/// of the one that a cluster has assigned to it.
+/// Runs an executor until its input ends: the main function of `foreglow executor`. `accelerator`
+/// is the address of the accelerator that a cluster has assigned to it.
 ///
 /// # Errors
-/// The first line is no job, or standard output is gone.
+/// The first line is not a job, or standard output is closed.
 pub fn serve(
     mut input: impl BufRead + Send + 'static,
     output: impl Write + Send + 'static,
@@ -50,7 +51,8 @@ pub fn serve(
     reports.send(&Report::Ended { peak_memory_mib: peak_memory_mib("self") })
 }
 
-/// Keeps to its processors, bounds the memory, loads the CNN, warms it up in every thread, and hands out what comes in.
+/// Pins the process, limits its memory, loads the CNN, warms it up in every thread, and distributes
+/// the partitions.
 fn start(job: &Assignment, input: impl BufRead + Send + 'static, reports: &Reports) -> anyhow::Result<()> {
     bounds::pin(&job.processors)?;
     if let Some(memory_mib) = job.memory_mib.filter(|_| job.place.is_native()) {
@@ -102,7 +104,7 @@ fn start(job: &Assignment, input: impl BufRead + Send + 'static, reports: &Repor
     Ok(())
 }
 
-/// Standard output, shared by the threads: a line at a time.
+/// Standard output, shared by the threads line by line.
 #[derive(Clone)]
 pub struct Reports(Arc<Mutex<dyn Write + Send>>);
 

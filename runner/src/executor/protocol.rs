@@ -1,13 +1,16 @@
-//! What an executor and whatever drives it say to each other: one JSON object a line, over standard input and output.
+//! Protocol between an executor and its driver: one JSON object per line, over standard input and
+//! output.
 //!
-//! The first line in is the [`Assignment`]. The executor answers `{"ready":…}` once its CNN is warm. From then on each line in
-//! hands it a partition, and each partition is answered by `{"done":…}` or `{"failed":…}`, in any order; no more than
-//! `threads` partitions are worked on at a time. The end of the input ends the executor, which says `{"ended":…}`.
+//! The first line to the executor is the [`Assignment`]. The executor answers `{"ready":…}` once
+//! its CNN is warm. Each further line is a partition, answered by `{"done":…}` or `{"failed":…}` in
+//! any order; at most `threads` partitions are in progress at a time. At the end of the input the
+//! executor says `{"ended":…}` and exits.
 //!
-//! Training goes otherwise. An executor that needs others says `{"listening":…}` before it is ready; once all do,
-//! `{"peers":…}` tells each its rank and the addresses of all, and it answers `{"joined":…}`. `{"train":…}` is answered by
-//! a `{"learned":…}` for each partition and one `{"trained":…}`; `{"evaluate":…}` by `{"evaluated":…}`. The input must stay
-//! open that long: who closes it wants the result no more, and the executor ends at once.
+//! Training differs. An executor that needs peers says `{"listening":…}` before it is ready; once
+//! all do, `{"peers":…}` tells each its rank and the addresses of all, and it answers
+//! `{"joined":…}`. `{"train":…}` is answered by a `{"learned":…}` for each partition and one
+//! `{"trained":…}`; `{"evaluate":…}` by `{"evaluated":…}`. The input must stay open until then:
+//! closing it cancels the work, and the executor exits at once.
 
 use std::path::PathBuf;
 
@@ -17,102 +20,106 @@ use super::training::Training;
 use crate::device::Place;
 use crate::input::Source;
 
-/// What an executor has to do, known before its first partition.
+/// Job of an executor, sent before its first partition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Assignment {
     /// Name of the CNN.
     pub model: String,
-    /// Side of the square input, pixels; means nothing where the source has texts.
+    /// Side of the square input, pixels; unused for texts.
     pub image_px: u32,
-    /// Words of a text that the CNN sees; `None` where the source has images.
+    /// Words per text; `None` for images.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words: Option<u32>,
-    /// Images that go through the CNN at once.
+    /// Images per mini-batch.
     pub batch_size: u32,
-    /// Images of a partition: with the batch size it tells the sizes of the mini-batches to warm up for.
+    /// Images per partition. Together with the batch size it determines the mini-batch sizes to
+    /// warm up.
     pub partition_size: u32,
-    /// Partitions that are worked on at the same time, C.
+    /// Partitions in progress at the same time, C.
     pub threads: u32,
-    /// Upper bound on the memory of the process, MiB; `None` where the system holds it to one already, or leaves it free.
+    /// Memory limit of the process, MiB; `None` if the system already enforces one or there is
+    /// none.
     pub memory_mib: Option<u32>,
-    /// Processors that the process keeps to, by the system's numbers; none leaves it free.
+    /// Processors to pin the process to, by the system's numbers; empty for no pinning.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processors: Vec<u32>,
-    /// Where the CNN runs.
+    /// Device that runs the CNN.
     pub place: Place,
-    /// Where the images lie.
+    /// Location of the images.
     pub source: Source,
     /// Images of the whole job.
     pub images: u64,
     /// Share of them that this run processes.
     pub sampling_rate: f64,
-    /// Decides which images are in the sample, and the weights.
+    /// Seed of the sample and of the weights.
     pub seed: u64,
-    /// How the CNN is trained; `None` for inference.
+    /// Training settings; `None` for inference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub training: Option<Training>,
 }
 
-/// A line to the executor, after the job.
+/// A line to the executor, after the assignment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// A partition to work through.
+    /// A partition to process.
     Partition(Partition),
-    /// Training: the executors to connect with.
+    /// Training: the executors to connect to.
     Peers {
-        /// This executor's number among them.
+        /// Rank of this executor.
         rank: u32,
-        /// Where each of them listens, `host:port`, by rank.
+        /// Addresses of all executors, `host:port`, by rank.
         addresses: Vec<String>,
-        /// What tells them from strangers: one word.
+        /// Shared secret, without spaces, that peers present when they connect.
         token: String,
     },
-    /// Training: a part of the steps.
+    /// Training: steps to train.
     Train(Round),
-    /// Training: images to judge the CNN by.
+    /// Training: images to evaluate the CNN on.
     Evaluate(Evaluation),
 }
 
-/// Steps to train. A whole run is one round among connected executors. Where executors are not connected, a driver can
-/// give a round of K steps to each, and the files that they save to all of them in the next round: the average is then taken
-/// as they are loaded, digit for digit the same. Or it takes the average itself, and gives that to all.
+/// Steps to train. With connected executors a whole run is one round. Without connections a driver
+/// can give each executor rounds of K steps and pass the files that they save to all of them in the
+/// next round: they are averaged as they are loaded, with bit-identical results. Alternatively the
+/// driver averages them itself and passes on the result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Round {
-    /// This executor's number.
+    /// Rank of this executor.
     pub rank: u32,
     /// First step, counted over all epochs.
     #[serde(default)]
     pub first_step: u64,
-    /// How many; `None` trains to the end of the last epoch.
+    /// Number of steps; `None` trains to the end of the last epoch.
     #[serde(default)]
     pub steps: Option<u64>,
-    /// What the executors saved after the round before, by rank. Without it the first step begins with the weights of the
-    /// seed, and another one with what this executor has.
+    /// Files that the executors saved after the previous round, by rank. If empty, a round from
+    /// step 0 starts with the weights of the seed, and any other round continues with the
+    /// executor's current parameters.
     #[serde(default)]
     pub load: Vec<PathBuf>,
-    /// Where to save the numbers after the round.
+    /// File in which to save the parameters after the round.
     #[serde(default)]
     pub save: Option<PathBuf>,
-    /// Whether this executor has the same number in every round, and so goes on with its own optimiser: the files hold what is
-    /// averaged and nothing else, and the one that it loads is the average.
+    /// Whether this executor has the same rank in every round and so keeps its own optimiser state.
+    /// The saved files then hold only the averaged numbers, and the loaded file is the average.
     #[serde(default)]
     pub resident: bool,
 }
 
-/// Images that are not learned, to judge the CNN by.
+/// Held-out images to evaluate the CNN on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evaluation {
-    /// Where they lie.
+    /// Location of the images.
     pub source: Source,
-    /// The first one's number.
+    /// Number of the first image.
     pub first: u64,
-    /// How many.
+    /// Number of images.
     pub images: u64,
 }
 
 impl Evaluation {
-    /// An equal share of the images for each executor, by rank.
+    /// Returns equal shares of the images for the executors, by rank.
     pub fn shares(&self, executors: u32) -> impl Iterator<Item = Self> + '_ {
         let executors = u64::from(executors);
         let start = move |executor: u64| self.first + executor * self.images / executors;
@@ -123,14 +130,14 @@ impl Evaluation {
     }
 }
 
-/// How well a CNN did.
+/// Accuracy and loss of a CNN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
-    /// On so many images.
+    /// Images evaluated.
     pub images: u64,
-    /// Sum of their cross-entropies, nats.
+    /// Sum of the cross-entropies, nats.
     pub loss_sum: f64,
-    /// Images whose class it told.
+    /// Correctly classified images.
     pub correct: u64,
 }
 
@@ -142,14 +149,14 @@ impl std::ops::AddAssign for Tally {
     }
 }
 
-/// A run of images of the sample.
+/// A range of images of the sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Partition {
-    /// Its number in the run.
+    /// Index of the partition in the run.
     pub index: u64,
-    /// Its first image, counted in the sample.
+    /// Position of its first image in the sample.
     pub first: u64,
-    /// How many images it has.
+    /// Number of images.
     pub len: u64,
 }
 
@@ -159,101 +166,102 @@ pub struct Partition {
 pub enum Report {
     /// The CNN is loaded and warm.
     Ready {
-        /// Images in the sample, as this executor sees it.
+        /// Images in the sample, as seen by this executor.
         images: u64,
     },
-    /// A partition is finished, the device idle again.
+    /// A partition is finished, and the device is idle again.
     Done {
-        /// Its number.
+        /// Index of the partition.
         partition: u64,
         /// Images that went through the CNN.
         images: u64,
         /// Images of the partition that could not be used.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         broken: Vec<BrokenImage>,
-        /// Where its time went.
+        /// Breakdown of its time.
         #[serde(flatten)]
         phases: Phases,
-        /// Most memory that the process has held so far, MiB, where the system says it.
+        /// Peak memory of the process so far, MiB, if the system reports it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         peak_memory_mib: Option<u64>,
     },
-    /// Training: the port on which the executor waits for the others.
+    /// Training: the port on which the executor waits for its peers.
     Listening {
-        /// The port.
+        /// Port number.
         port: u16,
     },
     /// Training: all executors are connected.
     Joined {
-        /// How many they are.
+        /// Number of executors.
         executors: u32,
     },
     /// Training: a partition is learned.
     Learned {
-        /// Its epoch.
+        /// Epoch of the partition.
         epoch: u64,
-        /// How well the CNN did on its images while it learned them.
+        /// Accuracy and loss on its images during training.
         #[serde(flatten)]
         tally: Tally,
         /// Images of the partition that could not be used.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         broken: Vec<BrokenImage>,
-        /// Where its time went.
+        /// Breakdown of its time.
         #[serde(flatten)]
         phases: Phases,
     },
-    /// Training: the round is over, and the numbers are averaged or saved.
+    /// Training: the round is over, and the parameters are averaged or saved.
     Trained {
         /// Steps of the round.
         steps: u64,
-        /// From the first of them to the end of the last, loading and saving not included, seconds.
+        /// Seconds from the start of the first step to the end of the last, without loading and
+        /// saving.
         secs: f64,
-        /// Most memory that the process has held so far, MiB, where the system says it.
+        /// Peak memory of the process so far, MiB, if the system reports it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         peak_memory_mib: Option<u64>,
     },
     /// Training: the answer to an evaluation.
     Evaluated {
-        /// How well the CNN did.
+        /// Accuracy and loss.
         #[serde(flatten)]
         tally: Tally,
         /// Images that could not be used.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         broken: Vec<BrokenImage>,
     },
-    /// A partition, or with none the start, could not be finished.
+    /// A partition failed, or the start if no partition is given.
     Failed {
-        /// Its number.
+        /// Index of the partition.
         partition: Option<u64>,
-        /// A sentence for the person.
+        /// Reason, as a sentence for the user.
         reason: String,
     },
     /// The last line.
     Ended {
-        /// Most memory that the process held, MiB, where the system says it.
+        /// Peak memory of the process, MiB, if the system reports it.
         peak_memory_mib: Option<u64>,
     },
 }
 
-/// Where the time of an executor thread went, seconds.
+/// Breakdown of an executor thread's time, seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Phases {
     /// Reading files.
     pub read_secs: f64,
-    /// Decoding, resizing, normalising.
+    /// Decoding, resizing and normalising.
     pub decode_secs: f64,
-    /// Handing the numbers to the device.
+    /// Copying the numbers to the device.
     #[serde(default)]
     pub copy_secs: f64,
-    /// The CNN, and the answer back.
+    /// The forward pass, including reading back the answer.
     pub forward_secs: f64,
-    /// Training: gradients, and the optimiser's step.
+    /// Training: the backward pass and the optimiser's step.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub backward_secs: f64,
-    /// Training: exchanging and averaging the numbers of the executors.
+    /// Training: exchanging and averaging the executors' numbers.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub average_secs: f64,
-    /// Training: waiting until the slowest executor has come to the average.
+    /// Training: waiting for the slowest executor before an average.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub wait_secs: f64,
 }
@@ -263,7 +271,7 @@ fn is_zero(secs: &f64) -> bool {
 }
 
 impl Phases {
-    /// To microseconds, as they stand in a sample.
+    /// Rounds to microseconds, the resolution of samples.
     pub fn rounded(self) -> Self {
         let round = |secs: f64| (secs * 1e6).round() / 1e6;
         Self {
@@ -293,9 +301,9 @@ impl std::ops::AddAssign for Phases {
 /// An image that could not be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BrokenImage {
-    /// Its file, and its place in it.
+    /// Its file and position.
     pub name: String,
-    /// What is wrong with it.
+    /// Reason.
     pub why: String,
 }
 
@@ -303,9 +311,9 @@ pub struct BrokenImage {
 mod tests {
     use super::*;
 
-    /// Another language speaks this too: a change here is a change of the protocol.
+    /// The Java driver speaks this protocol too, so a change here has to be made there.
     #[test]
-    fn the_lines_keep_their_form() {
+    fn inference_lines_keep_their_format() {
         let json = |report: &Report| serde_json::to_string(report).unwrap();
         let phases =
             Phases { read_secs: 0.25, decode_secs: 0.5, copy_secs: 0.125, forward_secs: 1.0, ..Phases::default() };
@@ -331,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_of_training_keep_their_form() {
+    fn training_lines_keep_their_format() {
         let json = |report: &Report| serde_json::to_string(report).unwrap();
         assert_eq!(json(&Report::Listening { port: 4711 }), r#"{"listening":{"port":4711}}"#);
         assert_eq!(json(&Report::Joined { executors: 2 }), r#"{"joined":{"executors":2}}"#);

@@ -1,4 +1,4 @@
-//! One thread of an executor: takes a partition, reads, decodes, runs the CNN, reports.
+//! A thread of an executor that takes partitions, reads and decodes them, runs the CNN and reports.
 
 use std::any::Any;
 use std::ops::Range;
@@ -17,11 +17,11 @@ use crate::cnn::Cnn;
 use crate::device::failure;
 use crate::input::{Decoder, Item, ItemError, images_in_sample};
 
-/// Mini-batches of each size that go through before the first partition: the first one makes the device compile and tune,
-/// the second one finds the memory in place.
+/// Warm-up passes for each mini-batch size: in the first the device compiles and tunes, the second
+/// finds its memory allocated.
 const WARM_UP_ROUNDS: usize = 2;
 
-/// A thread's share of the executor.
+/// State of one inference thread.
 pub struct Slot {
     cnn: Box<dyn Cnn>,
     device: Device,
@@ -32,7 +32,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// A slot with its own handle on the executor's CNN.
+    /// Creates a slot with its own handle to the executor's CNN.
     pub fn new(cnn: Box<dyn Cnn>, device: Device, job: &Assignment, data: Arc<Data>) -> Self {
         let images = images_in_sample(job.images, job.sampling_rate);
         Self {
@@ -45,13 +45,13 @@ impl Slot {
         }
     }
 
-    /// Sends a mini-batch of each size that will come through the whole path, from the file on.
+    /// Runs a mini-batch of each expected size through the whole path, from the file on.
     pub fn warm_up(&mut self) -> anyhow::Result<()> {
         let result = catch_unwind(AssertUnwindSafe(|| {
             for size in self.warm_up_sizes.clone() {
                 for _ in 0..WARM_UP_ROUNDS {
                     let places = (0..self.data.sample.len()).cycle().take(size);
-                    // A broken image is reported by the partition that it is in.
+                    // Broken images are reported by the partition that contains them.
                     let sent = self.mini_batch(places, &mut Phases::default(), &mut Vec::new())?;
                     receive(sent, &mut Phases::default())?;
                 }
@@ -61,7 +61,7 @@ impl Slot {
         result.unwrap_or_else(|panic| Err(anyhow::anyhow!("the CNN panicked: {}", words(panic.as_ref()))))
     }
 
-    /// Takes partitions from the queue until it closes.
+    /// Processes partitions from the queue until it closes.
     pub fn work(&mut self, queue: &Mutex<Receiver<Partition>>, reports: &Reports) {
         loop {
             let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -78,10 +78,11 @@ impl Slot {
         }
     }
 
-    /// Works through a partition. On a device that works by itself (a GPU) a mini-batch is read and decoded while the one
-    /// before it is still in the CNN: the answer of that one is awaited only after the next one was sent. On the processor the
-    /// CNN has the slot's own thread, and there is nothing to overlap but the disk, which is told beforehand what comes.
-    /// A second thread for decoding would make a core of an executor mean more than one.
+    /// Processes a partition. On an asynchronous device (a GPU) the next mini-batch is read and
+    /// decoded while the previous one is in the CNN: its answer is awaited only after the next one
+    /// is sent. On the CPU the CNN runs in the slot's own thread, and only the disk can overlap,
+    /// which gets read-ahead hints. A separate decoding thread would make a core of an executor
+    /// mean more than one.
     fn partition(&mut self, partition: Partition) -> anyhow::Result<Report> {
         let mut phases = Phases::default();
         let mut broken = Vec::new();
@@ -155,7 +156,7 @@ impl Slot {
         Ok(InFlight { classes: Some(classes), images })
     }
 
-    /// A decoder that panics on an image has found a broken one.
+    /// Decodes an item; a panic of the decoder counts as a broken image.
     fn decode(&mut self, image: &Item, numbers: &mut Vec<f32>) -> Result<(), ItemError> {
         let before = numbers.len();
         catch_unwind(AssertUnwindSafe(|| self.decoder.decode(image, numbers))).unwrap_or_else(|panic| {
@@ -167,7 +168,7 @@ impl Slot {
 
 /// A mini-batch that was sent to the device.
 struct InFlight {
-    /// The class of each image; `None` where no image could be used.
+    /// Predicted class of each image; `None` if no image was usable.
     classes: Option<Tensor<2, Int>>,
     images: usize,
 }
@@ -182,7 +183,8 @@ fn receive(sent: InFlight, phases: &mut Phases) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The sizes of the mini-batches that a run has: full ones, the rest of a partition, the rest of the last partition.
+/// Returns the mini-batch sizes of a run: full ones, the rest of a partition, the rest of the last
+/// partition.
 pub fn mini_batches(images: u64, partition_size: u64, batch_size: u64) -> Vec<usize> {
     let mut sizes = Vec::new();
     for partition in [partition_size.min(images), images % partition_size] {
@@ -195,7 +197,7 @@ pub fn mini_batches(images: u64, partition_size: u64, batch_size: u64) -> Vec<us
     sizes
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 pub fn words(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()
@@ -209,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_size_of_mini_batch_that_comes_is_warmed_up() {
+    fn every_mini_batch_size_of_a_run_is_warmed_up() {
         assert_eq!(mini_batches(100, 10, 4), [4, 2]);
         assert_eq!(mini_batches(103, 10, 4), [4, 2, 3]);
         assert_eq!(mini_batches(20, 32, 8), [8, 4]);

@@ -1,9 +1,10 @@
-//! Cdiscount-style BSON (kaggle.com/c/cdiscount-image-classification-challenge): a file of products, one document after the
-//! other, `{ _id: int, category_id: int, imgs: [{ picture: binary }, …] }`. Each picture is an image, its product's category
-//! its class.
+//! BSON in the layout of Cdiscount (kaggle.com/c/cdiscount-image-classification-challenge): a file
+//! of product documents, `{ _id: int, category_id: int, imgs: [{ picture: binary }, …] }`. Each
+//! picture is one image, and its product's category is its class.
 //!
-//! The documents are walked, not loaded (bsonspec.org/spec.html): the pictures are passed over, and read later one by one. A
-//! BSON library would read the whole file, 58 GB of it, to find them.
+//! The documents are scanned, not loaded (bsonspec.org/spec.html): the scan skips over the
+//! pictures, which are read one by one later. A BSON library would read the whole file of 58 GB to
+//! find them.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _};
@@ -12,12 +13,12 @@ use std::path::{Path, PathBuf};
 use crate::exit::unusable;
 use crate::input::{DataSet, Item, ItemError, Layout, expect_part, missing, read_part};
 
-/// The pictures of a file.
+/// The pictures of a BSON file.
 pub struct Bson {
     path: PathBuf,
     file: File,
     pictures: Vec<Picture>,
-    /// Category numbers, sorted: a label is a place in this list.
+    /// Sorted category numbers; a label is an index into this list.
     categories: Vec<i64>,
 }
 
@@ -25,15 +26,15 @@ pub struct Bson {
 struct Picture {
     offset: u64,
     len: u32,
-    /// Place of its category among the categories; `u32::MAX` without one.
+    /// Index of the category; `u32::MAX` if the product has none.
     label: u32,
 }
 
 impl Bson {
-    /// Finds the pictures of a file.
+    /// Scans a file for its pictures.
     ///
     /// # Errors
-    /// It cannot be read, is damaged, or holds no picture.
+    /// The file cannot be read, is damaged, or holds no picture.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         let path = match super::detect::files_in(path) {
             Ok(files) if path.is_dir() => files
@@ -123,17 +124,17 @@ impl From<std::io::Error> for Damaged {
     }
 }
 
-/// A walk through the documents of a file.
+/// A scan through the documents of a file.
 struct Walk<'a> {
     reader: BufReader<&'a File>,
     offset: u64,
 }
 
-/// Longest name of a field that is read.
+/// Longest field name that is read.
 const LONGEST_NAME: u64 = 256;
 
 impl Walk<'_> {
-    /// Walks one product; adds its pictures and gives its category.
+    /// Scans one product, adds its pictures and returns its category.
     fn product(&mut self, end: u64, pictures: &mut Vec<Picture>) -> Result<Option<i64>, Damaged> {
         let mut category = None;
         let document = self.document(end)?;
@@ -168,7 +169,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Enters a document and gives the offset of its end.
+    /// Enters a document and returns the offset of its end.
     fn document(&mut self, end: u64) -> Result<u64, Damaged> {
         let start = self.offset;
         let len = u64::from(u32::from_le_bytes(self.take()?));
@@ -178,7 +179,7 @@ impl Walk<'_> {
         Some(start + len).filter(|own| *own <= end).ok_or_else(|| Damaged("it is cut short".into()))
     }
 
-    /// The type and the name of the next element; `None` at the end of the document.
+    /// Returns the type and the name of the next element, or `None` at the end of the document.
     fn element(&mut self, end: u64) -> Result<Option<(u8, Vec<u8>)>, Damaged> {
         if self.offset >= end {
             return Err(Damaged("a document has no end".into()));
@@ -195,7 +196,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Passes over a value.
+    /// Skips a value.
     fn pass(&mut self, kind: u8, end: u64) -> Result<(), Damaged> {
         let len = match kind {
             0x06 | 0x0A | 0x7F | 0xFF => 0,
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn each_picture_of_a_product_is_an_image_of_its_category() {
+    fn each_picture_has_the_category_of_its_product() {
         let file =
             [product(1_000_010_653, &[b"one", b"two"]), product(7, &[]), product(1_000_004_079, &[b"3"])].concat();
         let set = open(&file).unwrap();
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_is_refused_with_the_product() {
+    fn a_damaged_file_is_rejected_with_the_product_number() {
         let file = [product(1, &[b"one"]), product(2, &[b"two"])].concat();
         let said = open(&file[..file.len() - 3]).err().unwrap();
         assert!(said.contains("product 1 of ") && said.contains("it is cut short"), "{said}");
@@ -298,12 +299,12 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+        fn arbitrary_bytes_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
             let _ = open(&bytes);
         }
 
         #[test]
-        fn no_damage_makes_it_panic(place: prop::sample::Index, byte: u8) {
+        fn a_damaged_file_does_not_panic(place: prop::sample::Index, byte: u8) {
             let mut file = [product(1, &[b"one"]), product(2, &[b"two"])].concat();
             let place = place.index(file.len());
             file[place] = byte;

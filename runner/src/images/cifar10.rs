@@ -1,5 +1,5 @@
-//! The binary version of CIFAR-10 (cs.toronto.edu/~kriz/cifar.html): records of one label byte and 3 × 32 × 32 pixels, channel
-//! by channel.
+//! The binary version of CIFAR-10 (cs.toronto.edu/~kriz/cifar.html): records of one label byte and
+//! 3 × 32 × 32 pixels in planar order.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use crate::input::{DataSet, Item, ItemError, Layout, expect_part, missing, read_
 
 const SIDE_PX: u32 = 32;
 const CLASSES: u32 = 10;
-/// Bytes of a record.
+/// Bytes per record.
 pub const RECORD: u64 = 1 + 3 * (SIDE_PX as u64).pow(2);
-/// Names of the classes, a line each, beside the batches.
+/// File beside the batches with one class name per line.
 const NAMES: &str = "batches.meta.txt";
 
-/// The records of one or more files, file by file in the order of their names.
+/// The records of one or more files, sorted by file name.
 pub struct Cifar10 {
     batches: Vec<Batch>,
     classes: Vec<String>,
@@ -32,7 +32,7 @@ impl Cifar10 {
     /// Opens a file, or every `.bin` file of a folder.
     ///
     /// # Errors
-    /// There is none, or one is no whole number of records.
+    /// No file was found, or a file is not a whole number of records.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         let (mut batches, mut len) = (Vec::new(), 0);
         for path in batch_files(path)? {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_batches_of_a_folder_are_one_set() {
+    fn the_batches_of_a_folder_form_one_set() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("data_batch_1.bin"), [record(3, 9), record(4, 8)].concat()).unwrap();
         std::fs::write(dir.path().join("data_batch_2.bin"), record(9, 7)).unwrap();
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_label_and_a_file_cut_short_are_named() {
+    fn an_invalid_label_and_a_truncated_file_are_reported() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.bin");
         std::fs::write(&path, record(10, 0)).unwrap();

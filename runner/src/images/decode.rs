@@ -1,4 +1,4 @@
-//! From a stored image to the numbers that a CNN takes: decode, resize, normalise.
+//! Decodes, resizes and normalises a stored image into the numbers that a CNN takes.
 
 use std::io::Cursor;
 
@@ -13,25 +13,26 @@ use zune_jpeg::zune_core::options::DecoderOptions;
 use crate::cnn::Colour;
 use crate::input::{Item, ItemError, Layout};
 
-/// Largest side and most memory of a decoded image. A small file can claim to be 30,000 px wide.
+/// Limits on the side and the memory of a decoded image. A small file can claim to be 30,000 px
+/// wide.
 pub const LARGEST_SIDE_PX: u32 = 16_384;
 const LARGEST_IMAGE_BYTES: u64 = 512 << 20;
 
-/// Mean and standard deviation of ImageNet's channels (torchvision's) and of MNIST's.
+/// Mean and standard deviation of the channels of ImageNet (torchvision's values) and of MNIST.
 const IMAGENET: [(f32, f32); 3] = [(0.485, 0.229), (0.456, 0.224), (0.406, 0.225)];
 const MNIST: [(f32, f32); 1] = [(0.1307, 0.3081)];
 
-/// Decodes images of one job; keeps its buffers between them.
+/// Decodes the images of one job and reuses its buffers.
 pub struct Decoder {
     colour: Colour,
     px: u32,
     resizer: Resizer,
-    /// The image at its own size, pixel by pixel.
+    /// The image at its original size, interleaved.
     pixels: Vec<u8>,
     resized: Canvas<'static>,
 }
 
-/// The size and the channels of what lies in [`Decoder::pixels`].
+/// Size and channels of the image in [`Decoder::pixels`].
 struct Decoded {
     width: u32,
     height: u32,
@@ -39,21 +40,22 @@ struct Decoded {
 }
 
 impl Decoder {
-    /// For square images of that side.
+    /// Creates a decoder for square images with this side.
     pub fn new(colour: Colour, px: u32) -> Self {
         let resized = Canvas::new(px, px, pixel_type(colour));
         Self { colour, px, resizer: Resizer::new(), pixels: Vec::new(), resized }
     }
 
-    /// Numbers of one decoded image.
+    /// Returns the numbers per decoded image.
     pub fn numbers(&self) -> usize {
         self.colour.channels() * (self.px as usize).pow(2)
     }
 
-    /// Decodes an image, crops it to its middle square, resizes it, and appends it normalised, channel by channel.
+    /// Decodes an image, crops its centre square, resizes it, and appends it normalised in planar
+    /// order.
     ///
     /// # Errors
-    /// The bytes are no image, or one that is too large.
+    /// The bytes are not an image, or the image is too large.
     pub fn decode(&mut self, image: &Item, numbers: &mut Vec<f32>) -> Result<(), ItemError> {
         let decoded = match image.layout {
             Layout::File if image.bytes.starts_with(&JPEG) => self.jpeg(&image.bytes)?,
@@ -73,7 +75,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// zune-jpeg by itself, and not through the image crate: into a buffer that is there already, and straight to grey.
+    /// Uses zune-jpeg directly instead of the image crate: it decodes into an existing buffer, and
+    /// directly to greyscale.
     fn jpeg(&mut self, bytes: &[u8]) -> Result<Decoded, ItemError> {
         let (mut decoder, width, height) = open_jpeg(bytes)?;
         let colour = match (decoder.input_colorspace(), self.colour) {
@@ -120,8 +123,8 @@ impl Decoder {
         Ok(Decoded { width, height, colour })
     }
 
-    /// Makes the pixels grey or coloured, as the CNN takes them. Grey is ITU-R BT.601's luma in Pillow's integers, which is
-    /// also the first channel of a JPEG file.
+    /// Converts the pixels to the channels of the CNN. Greyscale is the luma of ITU-R BT.601 in
+    /// Pillow's integer arithmetic, which is also the first channel of a JPEG file.
     fn convert(&mut self, from: Colour) {
         match (from, self.colour) {
             (Colour::Rgb, Colour::Grey) => {
@@ -162,17 +165,17 @@ impl Decoder {
     }
 }
 
-/// Three planes of bytes as pixels of three bytes.
+/// Converts planar to interleaved RGB.
 pub fn interleaved(planes: &[u8]) -> Vec<u8> {
     let (red, rest) = planes.split_at(planes.len() / 3);
     let (green, blue) = rest.split_at(rest.len() / 2);
     red.iter().zip(green).zip(blue).flat_map(|((red, green), blue)| [*red, *green, *blue]).collect()
 }
 
-/// Width and height of a stored image, from its header: what can be known of it without decoding it.
+/// Returns the width and height of a stored image from its header, without decoding it.
 ///
 /// # Errors
-/// It is no image, cut short, or too large.
+/// The bytes are not an image, truncated, or the image is too large.
 pub fn size(image: &Item) -> Result<(u32, u32), ItemError> {
     match image.layout {
         Layout::File if image.bytes.starts_with(&JPEG) => {
@@ -186,7 +189,7 @@ pub fn size(image: &Item) -> Result<(u32, u32), ItemError> {
     }
 }
 
-/// The error of an item that is no image.
+/// Returns the error for a text where an image is expected.
 pub fn is_text() -> ItemError {
     ItemError("it is a text and no image".into())
 }
@@ -205,7 +208,7 @@ fn open_jpeg(bytes: &[u8]) -> Result<(Jpeg<'_>, u32, u32), ItemError> {
     Ok((decoder, width, height))
 }
 
-/// Sizes are checked here, with a sentence of our own.
+/// Disables the decoder's own size limit; [`check_size`] has a clearer message.
 fn jpeg_options() -> DecoderOptions {
     let any = usize::from(u16::MAX);
     DecoderOptions::default().set_max_width(any).set_max_height(any)
@@ -247,7 +250,7 @@ fn pixel_type(colour: Colour) -> PixelType {
     }
 }
 
-/// Refuses an image before memory for its pixels is taken.
+/// Rejects an image that is too large before its pixels are allocated.
 fn check_size(width: u32, height: u32) -> Result<(), ItemError> {
     let bytes = u64::from(width) * u64::from(height) * 3;
     if width == 0 || height == 0 {
@@ -262,11 +265,12 @@ fn check_size(width: u32, height: u32) -> Result<(), ItemError> {
     Ok(())
 }
 
-/// How a JPEG file begins.
+/// Start-of-image marker of a JPEG file.
 const JPEG: [u8; 2] = [0xFF, 0xD8];
 
-/// Whether a JPEG file lacks its end-of-image marker: the decoder would fill the rest with grey. The marker of a thumbnail
-/// stands in the first half, and some cameras write more behind their own.
+/// Returns whether a JPEG file lacks its end-of-image marker, in which case the decoder would fill
+/// the rest with grey. The marker of an embedded thumbnail is in the first half, and some cameras
+/// append data after their own marker.
 fn is_cut_short(bytes: &[u8]) -> bool {
     !bytes[bytes.len() / 2..].windows(2).any(|marker| marker == [0xFF, 0xD9])
 }
@@ -303,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_becomes_normalised_channels_one_after_the_other() {
+    fn an_image_becomes_normalised_planes() {
         let numbers = numbers(Colour::Rgb, 4, &png(10, 10, |_, _| [255, 0, 124])).unwrap();
         assert_eq!(numbers.len(), Decoder::new(Colour::Rgb, 4).numbers());
         let expected = [(1.0 - 0.485) / 0.229, -0.456 / 0.224, (124.0 / 255.0 - 0.406) / 0.225];
@@ -315,17 +319,17 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_image_is_cropped_to_its_middle() {
-        // White between two black bars: only the middle square is left.
+    fn a_wide_image_is_cropped_to_its_centre() {
+        // White between two black bars: the centre crop is white.
         let image = png(30, 10, |x, _| if (10..20).contains(&x) { [255; 3] } else { [0; 3] });
         let numbers = numbers(Colour::Grey, 8, &image).unwrap();
-        // The filter reaches beyond the edge of the crop, so that the outer columns are a little darker.
+        // The filter reaches beyond the crop, so that the outer columns are slightly darker.
         let white = (1.0 - 0.1307) / 0.3081;
         assert!(numbers.iter().all(|value| (value - white).abs() < 0.3), "{numbers:?}");
     }
 
     #[test]
-    fn planes_of_bytes_are_the_same_image_as_a_file_of_it() {
+    fn raw_planes_decode_like_a_file() {
         let colour = |x: u32, y: u32| [x as u8 * 20, y as u8 * 25, (x * y) as u8];
         let mut bytes = Vec::new();
         for channel in 0..3 {
@@ -339,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn grey_bytes_are_the_same_image_for_a_coloured_cnn() {
+    fn greyscale_bytes_decode_for_a_colour_cnn() {
         let bytes: Vec<u8> = (0..100).map(|place| place as u8 * 2).collect();
         let raw = Item { bytes, layout: Layout::Grey { width: 10, height: 10 }, label: None };
         let of_file = png(10, 10, |x, y| [(x + 10 * y) as u8 * 2; 3]);
@@ -349,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jpeg_file_is_nearly_its_pixels_in_colour_and_in_grey() {
+    fn a_jpeg_file_decodes_close_to_its_pixels() {
         let colour = |x: u32, y: u32| [x as u8 * 3, y as u8 * 3, 90];
         for wanted in [Colour::Rgb, Colour::Grey] {
             let exact = numbers(wanted, 32, &png(64, 64, colour)).unwrap();
@@ -360,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_image_and_what_is_cut_short_are_refused() {
+    fn invalid_and_truncated_images_are_rejected() {
         assert!(numbers(Colour::Rgb, 4, &file(b"not an image".into())).is_err());
         let whole = png(10, 10, |x, y| [x as u8, y as u8, 0]).bytes;
         assert!(numbers(Colour::Rgb, 4, &file(whole[..whole.len() / 2].into())).is_err());
@@ -373,9 +377,10 @@ mod tests {
         assert!(numbers(Colour::Rgb, 4, &raw).unwrap_err().contains("has 99 bytes"));
     }
 
-    /// The sizes stand in the header: no pixel is there, so that whoever asked for memory first would still fail, later.
+    /// The header holds the size and the pixels are missing: allocating before checking would fail
+    /// as well, but with another message.
     #[test]
-    fn a_huge_image_is_refused_by_its_header() {
+    fn a_huge_image_is_rejected_by_its_header() {
         let mut header = jpeg(16, 16, |_, _| [0; 3]).bytes;
         let frame = header.windows(2).position(|marker| marker == [0xFF, 0xC0]).unwrap();
         header[frame + 5..frame + 9].copy_from_slice(&[0x75, 0x30, 0x75, 0x30]);
@@ -389,7 +394,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(400))]
 
         #[test]
-        fn no_damage_to_a_file_makes_it_panic(is_jpeg: bool, place: prop::sample::Index, byte: u8, cut: prop::sample::Index) {
+        fn a_damaged_file_does_not_panic(is_jpeg: bool, place: prop::sample::Index, byte: u8, cut: prop::sample::Index) {
             let colour = |x: u32, y: u32| [x as u8 * 9, y as u8 * 7, 50];
             let mut image = if is_jpeg { jpeg(24, 20, colour) } else { png(24, 20, colour) };
             let place = place.index(image.bytes.len());
@@ -401,7 +406,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_make_it_panic(mut bytes in proptest::collection::vec(any::<u8>(), 0..300), is_jpeg: bool) {
+        fn arbitrary_bytes_do_not_panic(mut bytes in proptest::collection::vec(any::<u8>(), 0..300), is_jpeg: bool) {
             if is_jpeg {
                 bytes.splice(0..0, [0xFF, 0xD8, 0xFF]);
                 bytes.extend([0xFF, 0xD9]);

@@ -1,4 +1,4 @@
-//! Which format lies at a path, from what is in the files.
+//! Detection of a data set's format from the content of its files.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -9,29 +9,29 @@ use super::{cifar10, folder, idx};
 use crate::exit::unusable;
 use crate::input::{Kind, Source};
 
-/// The formats, as a person names them.
+/// Formats of a data set, by the names that users give.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// Whatever the files look like
+    /// Detect the format from the files
     #[default]
     Auto,
-    /// JPEG and PNG files, a sub-folder a class
+    /// JPEG and PNG files, one sub-folder per class
     Folder,
     /// TFRecord files of tf.train.Example
     Tfrecord,
     /// The binary version of CIFAR-10
     Cifar10,
-    /// MNIST's IDX files, packed with gzip or not
+    /// MNIST's IDX files, plain or gzip-compressed
     Idx,
-    /// A BSON file of products, as Cdiscount's
+    /// A BSON file of products, as in the Cdiscount data set
     Bson,
 }
 
 impl Format {
-    /// The source at that path, in this format.
+    /// Returns the source at this path in this format.
     ///
     /// # Errors
-    /// There is nothing, or nothing that Foreglow knows.
+    /// The path does not exist or is in an unknown format.
     pub fn source(self, path: &Path) -> anyhow::Result<Source> {
         if !path.exists() {
             let shown = path.display();
@@ -50,8 +50,8 @@ impl Format {
     }
 }
 
-/// A file by its content. A folder by the first of its files that says something: an image, or a data file; else it is a
-/// folder of folders of images.
+/// Detects the format of a file from its content, and of a folder from the first file that is an
+/// image or a data file. Other folders are taken for class folders of images.
 fn detect(path: &Path) -> anyhow::Result<Source> {
     if !path.is_dir() {
         if folder::is_image(path) {
@@ -77,7 +77,7 @@ fn detect(path: &Path) -> anyhow::Result<Source> {
     Ok(Kind::Folder.at(path))
 }
 
-/// The format of a data file, from its first bytes, and where these say nothing from its name and size.
+/// Returns the format of a data file from its first bytes or, failing that, from its name and size.
 fn sniff(path: &Path) -> Option<Format> {
     let mut start = Vec::new();
     File::open(path).ok()?.take(record::HEADER as u64).read_to_end(&mut start).ok()?;
@@ -95,7 +95,7 @@ fn sniff(path: &Path) -> Option<Format> {
     }
 }
 
-/// The files of a folder, without those of its sub-folders and hidden ones, by name.
+/// Returns the files of a folder, sorted, without sub-folders and hidden files.
 ///
 /// # Errors
 /// The folder cannot be read.

@@ -1,15 +1,16 @@
-//! Draws digits: small grey JPEG files, each digit a stroke of a shaky hand, for CNNs to learn from.
+//! Generator of digit images: small greyscale JPEG files with randomly distorted digits, as a
+//! learnable data set.
 
 use image::codecs::jpeg::JpegEncoder;
 use rand::{RngExt as _, SeedableRng as _, rngs::ChaCha8Rng};
 
-/// Classes, which the images belong to in turn.
+/// Number of classes; image i belongs to class i modulo this.
 pub const CLASSES: u64 = 10;
 
 const SIDE_PX: u32 = 32;
 const QUALITY: u8 = 90;
 
-/// The digits as strokes in a square of side 1, from the left and from the top.
+/// Strokes of the digits in a unit square, with the origin at the top left.
 const STROKES: [&[[f32; 2]]; CLASSES as usize] = [
     &[
         [0.5, 0.08],
@@ -87,7 +88,7 @@ const STROKES: [&[[f32; 2]]; CLASSES as usize] = [
     ],
 ];
 
-/// The JPEG file of a digit: a function of the number of the image, whose last digit it shows.
+/// Returns the JPEG file of a digit: a function of the image's number, whose last digit it shows.
 pub fn draw(index: u64) -> Vec<u8> {
     let mut random = ChaCha8Rng::seed_from_u64(index);
     let mut between = |low: f32, high: f32| low + (high - low) * random.random::<f32>();
@@ -109,7 +110,7 @@ pub fn draw(index: u64) -> Vec<u8> {
         for x in 0..SIDE_PX {
             let at = [x, y].map(|place| (place as f32 + 0.5) / SIDE_PX as f32);
             let distance = points.windows(2).map(|ends| distance(at, ends[0], ends[1])).fold(f32::INFINITY, f32::min);
-            // The edge of a stroke is a pixel wide.
+            // Anti-aliases the edge of the stroke over one pixel.
             let cover = ((pen - distance) * SIDE_PX as f32 + 0.5).clamp(0.0, 1.0);
             let grain = between(-0.15, 0.15);
             pixels.push(((paper + (ink - paper) * cover + grain).clamp(0.0, 1.0) * 255.0) as u8);
@@ -122,7 +123,7 @@ pub fn draw(index: u64) -> Vec<u8> {
     jpeg
 }
 
-/// From a point to a line between two others.
+/// Returns the distance from a point to a line segment.
 fn distance(at: [f32; 2], from: [f32; 2], to: [f32; 2]) -> f32 {
     let (along, away) = ([to[0] - from[0], to[1] - from[1]], [at[0] - from[0], at[1] - from[1]]);
     let length = along[0] * along[0] + along[1] * along[1];
@@ -135,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_digit_is_a_function_of_its_number_and_bright_on_dark() {
+    fn a_digit_depends_only_on_its_number_and_is_bright_on_dark() {
         for index in 0..20 {
             assert_eq!(draw(index), draw(index));
             let image = image::load_from_memory(&draw(index)).unwrap();

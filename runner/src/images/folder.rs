@@ -1,4 +1,4 @@
-//! A folder of JPEG and PNG files, whose sub-folders are the classes.
+//! A folder of JPEG and PNG files whose sub-folders are the classes.
 
 use std::path::Path;
 
@@ -6,18 +6,18 @@ use crate::input::{ClassFolder, Holding, Layout};
 
 const ENDINGS: [&str; 3] = ["jpg", "jpeg", "png"];
 
-/// Lists the images of a folder with its sub-folders.
+/// Lists the images of a folder and its sub-folders.
 ///
 /// # Errors
 /// The folder cannot be read, or holds no image.
 pub fn open(root: &Path) -> anyhow::Result<ClassFolder> {
     let advice = "put .jpg, .jpeg or .png files into it or below it";
-    // What is too large to decode is known by the image's header.
+    // The decoder rejects large images by their header.
     let holding = Holding { what: "image", advice, accepts: is_image, layout: Layout::File, largest_bytes: u64::MAX };
     ClassFolder::open(root, &holding)
 }
 
-/// Whether a file's name says that it is an image.
+/// Returns whether a file's extension is that of an image.
 pub fn is_image(path: &Path) -> bool {
     path.extension()
         .and_then(|ending| ending.to_str())
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_folder_and_a_file_each_say_what_to_do() {
+    fn an_empty_folder_and_a_file_are_rejected_with_advice() {
         let dir = tempfile::tempdir().unwrap();
         let said = |path: &Path| open(path).err().unwrap().to_string();
         assert!(said(dir.path()).contains("holds no image; put .jpg"));

@@ -1,5 +1,5 @@
-//! MNIST's IDX files (yann.lecun.com/exdb/mnist), packed with gzip or not: images `[n, rows, columns]` of bytes, and their
-//! labels `[n]` in a file beside them.
+//! MNIST's IDX files (yann.lecun.com/exdb/mnist), plain or gzip-compressed: images `[n, rows,
+//! columns]` of bytes, and labels `[n]` in a separate file.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,14 +11,14 @@ use super::decode::LARGEST_SIDE_PX;
 use crate::exit::unusable;
 use crate::input::{DataSet, Item, ItemError, Layout, expect_part, missing, read_part};
 
-/// Unsigned bytes in three dimensions, and in one.
+/// Magic number of unsigned bytes in three dimensions; [`LABELS`] has one dimension.
 pub const IMAGES: [u8; 4] = [0, 0, 8, 3];
 const LABELS: [u8; 4] = [0, 0, 8, 1];
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// A packed file is unpacked into memory: no more than this.
+/// Limit on the size of a decompressed file, which is kept in memory.
 const LARGEST_UNPACKED: u64 = 1 << 30;
 
-/// The images of one or more files, file by file in the order of their names.
+/// The images of one or more files, sorted by file name.
 pub struct Idx {
     parts: Vec<Part>,
     classes: Option<u32>,
@@ -35,17 +35,18 @@ struct Part {
     labels: Option<Vec<u8>>,
 }
 
-/// The images of a file, without its header.
+/// Image data of a file, without its header.
 enum Bytes {
     InFile { file: File, offset: u64 },
     InMemory(Vec<u8>),
 }
 
 impl Idx {
-    /// Opens a file of images, or every one of a folder.
+    /// Opens a file of images, or every image file of a folder.
     ///
     /// # Errors
-    /// There is none, one is damaged, or it has another number of labels.
+    /// No file was found, a file is damaged, or the number of labels differs from that of the
+    /// images.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         let mut files = vec![path.to_owned()];
         if path.is_dir() {
@@ -148,7 +149,7 @@ impl DataSet for Idx {
     }
 }
 
-/// The four numbers of the header, the images, and how many bytes they have.
+/// Returns the four numbers of the header, the image data and its size in bytes.
 fn content(path: &Path) -> anyhow::Result<([[u8; 4]; 4], Bytes, u64)> {
     let shown = path.display();
     let unreadable = |error| unusable(format!("the IDX file {shown} cannot be read: {error}"));
@@ -168,7 +169,7 @@ fn content(path: &Path) -> anyhow::Result<([[u8; 4]; 4], Bytes, u64)> {
     Ok((header, Bytes::InFile { file, offset: 16 }, len - 16))
 }
 
-/// The bytes of a file that is packed; `None` where it is not.
+/// Returns the decompressed content of a gzip file, or `None` if the file is not compressed.
 fn unpacked(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
     let mut start = Vec::new();
     File::open(path)?.take(2).read_to_end(&mut start)?;
@@ -183,7 +184,7 @@ fn unpacked(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// The first four bytes of a file, unpacked where it is packed.
+/// Returns the first four bytes of a file, decompressed if necessary.
 pub fn first_bytes(path: &Path) -> Option<[u8; 4]> {
     let first = |mut reader: Box<dyn Read>| {
         let mut bytes = [0; 4];
@@ -193,7 +194,8 @@ pub fn first_bytes(path: &Path) -> Option<[u8; 4]> {
     if stored.starts_with(&GZIP) { first(Box::new(MultiGzDecoder::new(File::open(path).ok()?))) } else { Some(stored) }
 }
 
-/// The labels beside a file of images: `train-images-idx3-ubyte` has `train-labels-idx1-ubyte`, packed or not.
+/// Reads the labels that belong to a file of images: `train-labels-idx1-ubyte` for
+/// `train-images-idx3-ubyte`, plain or compressed.
 fn labels_of(images: &Path, expected: u64) -> anyhow::Result<Option<Vec<u8>>> {
     let Some(name) = images.file_name().and_then(|name| name.to_str()).filter(|name| name.contains("images")) else {
         return Ok(None);
@@ -245,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn packed_and_unpacked_files_are_one_set_with_their_labels() {
+    fn plain_and_compressed_files_form_one_set_with_labels() {
         let dir = tempfile::tempdir().unwrap();
         let write = |name: &str, bytes: &[u8]| std::fs::write(dir.path().join(name), bytes).unwrap();
         write("t10k-images-idx3-ubyte.gz", &gzip(&images(1, b"abcdef")));
@@ -265,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_files_are_refused_with_their_name() {
+    fn damaged_files_are_rejected_by_name() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x-images");
         let said = |bytes: &[u8]| {

@@ -1,5 +1,5 @@
-//! Real images, from the file to the tensor. A format is one file here, one variant of [`Format`] and one of
-//! [`crate::input::Source`].
+//! Image data sets, from the file to the tensor. A format is one file here, a variant of [`Format`]
+//! and one of [`crate::input::Source`].
 
 pub mod bson;
 pub mod cifar10;

@@ -1,4 +1,5 @@
-//! Writes any set of images into TFRecord shards of `tf.train.Example`, under the names that TF-slim uses.
+//! Writes any set of images as TFRecord shards of `tf.train.Example`, with the feature names of
+//! TF-slim.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
@@ -13,46 +14,47 @@ use super::{decode, detect};
 use crate::exit::unusable;
 use crate::input::{DataSet, Item, ItemError, Layout, draw};
 
-/// Where one shard ends and the next begins.
+/// Rule that divides the images into shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
-    /// So many shards of nearly the same number of images.
+    /// This number of shards with nearly equal numbers of images.
     Shards(u64),
-    /// A shard ends with the image that brings it to this size, bytes.
+    /// A new shard once the current one has reached this size in bytes.
     Bytes(u64),
 }
 
-/// How a set is packed.
+/// Options for packing a set.
 #[derive(Clone, Debug)]
 pub struct Packing {
-    /// What the names of the shards begin with.
+    /// Prefix of the shards' file names.
     pub name: String,
-    /// The shards.
+    /// Division into shards.
     pub split: Split,
-    /// Decides the order of the images.
+    /// Seed of the image order.
     pub seed: u64,
-    /// Broken images that are left out before the packing fails.
+    /// Broken images to skip before packing fails.
     pub broken_limit: u64,
 }
 
-/// What was packed.
+/// Result of packing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packed {
-    /// The shards, in order.
+    /// Paths of the shards, in order.
     pub shards: Vec<PathBuf>,
-    /// Images in them.
+    /// Images written.
     pub images: u64,
-    /// Bytes of the shards.
+    /// Total size of the shards, bytes.
     pub bytes: u64,
-    /// Images that were left out, each with the reason.
+    /// Skipped images, each with the reason.
     pub broken: Vec<String>,
 }
 
-/// Packs the first `images` images of a set into a folder. The same images, seed and split give the same bytes. The shards
-/// get their names once all of them are written: what has a name is complete.
+/// Packs the first `images` images of a set into a folder. The result is a function of the images,
+/// the seed and the split. The shards are renamed to their final names at the end, so that every
+/// named shard is complete.
 ///
 /// # Errors
-/// The folder has such shards already, cannot be written, or more images are broken than allowed.
+/// The folder already holds shards, it cannot be written, or more images are broken than allowed.
 pub fn pack(
     set: &dyn DataSet,
     images: u64,
@@ -114,7 +116,7 @@ fn write_all(
     Ok(packed)
 }
 
-/// The shards while they are written, under names of their own.
+/// Shards under their temporary names.
 struct Parts<'a> {
     out: &'a Path,
     packing: &'a Packing,
@@ -123,12 +125,12 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// Adds an image; `place` is its place among all.
+    /// Adds an image; `place` is its position among all images.
     fn add(&mut self, message: &[u8], place: u64, images: u64) -> anyhow::Result<()> {
         let is_new = match (self.packing.split, self.written.last()) {
             (_, None) => true,
             (Split::Bytes(limit), Some((_, bytes))) => *bytes >= limit,
-            // The shard with number k holds the places from k·images ÷ shards on, rounded up.
+            // Shard k starts at position ⌈k · images ÷ shards⌉.
             (Split::Shards(shards), Some(_)) => place * shards / images >= self.written.len() as u64,
         };
         self.try_add(message, is_new).map_err(|cause| {
@@ -158,7 +160,7 @@ impl Parts<'_> {
         self.open.take().map_or(Ok(()), |mut file| file.flush())
     }
 
-    /// Gives every shard its name, now that their number is known.
+    /// Renames the shards to their final names, which contain the number of shards.
     fn name_all(&mut self) -> anyhow::Result<(Vec<PathBuf>, u64)> {
         self.close().with_context(|| format!("{} could not be written", self.out.display()))?;
         let (mut shards, mut bytes) = (Vec::new(), 0);
@@ -172,7 +174,7 @@ impl Parts<'_> {
         Ok((shards, bytes))
     }
 
-    /// A part is worth nothing.
+    /// Removes the temporary files.
     fn remove(&mut self) {
         self.open = None;
         for (part, _) in &self.written {
@@ -181,7 +183,7 @@ impl Parts<'_> {
     }
 }
 
-/// The message of one image.
+/// Returns the `tf.train.Example` message of an image.
 fn example_of(set: &dyn DataSet, number: u64) -> Result<Vec<u8>, ItemError> {
     use example::Given;
     let image = set.read(number)?;
@@ -199,7 +201,7 @@ fn example_of(set: &dyn DataSet, number: u64) -> Result<Vec<u8>, ItemError> {
     Ok(example::write(&features))
 }
 
-/// The file of an image; bare pixels become a PNG file.
+/// Returns the encoded file of an image; raw pixels are encoded as PNG.
 fn as_file(image: &Item, width: u32, height: u32) -> Result<(Vec<u8>, &'static [u8]), ItemError> {
     let (pixels, colour) = match image.layout {
         Layout::File => {
@@ -217,7 +219,7 @@ fn as_file(image: &Item, width: u32, height: u32) -> Result<(Vec<u8>, &'static [
     Ok((file, b"png"))
 }
 
-/// The names of the classes, where every label has one.
+/// Writes the class names if every label has one.
 fn write_classes(set: &dyn DataSet, out: &Path) -> io::Result<()> {
     let names: Option<Vec<String>> = (0..set.classes().unwrap_or(0)).map(|label| set.class(label)).collect();
     match names.filter(|names| !names.is_empty()) {

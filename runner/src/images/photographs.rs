@@ -1,15 +1,16 @@
-//! Draws photographs of nothing: JPEG files with gradients, soft shapes and noise, whose class decides shapes and colours,
-//! so that decoding them is real work and they need no download.
+//! Generator of synthetic photographs: JPEG files with gradients, soft shapes and noise, whose
+//! shapes and colours depend on the class. They cost as much to decode as real photographs and need
+//! no download.
 
 use image::codecs::jpeg::JpegEncoder;
 use rand::{RngExt as _, SeedableRng as _, rngs::ChaCha8Rng};
 
 const SIDE_PX: u32 = 128;
-/// Classes, which the images belong to in turn.
+/// Number of classes; image i belongs to class i modulo this.
 pub const CLASSES: u64 = 10;
 const QUALITY: u8 = 90;
 
-/// The JPEG file of a photograph: a function of its number, whose last digit is its class.
+/// Returns the JPEG file of a photograph: a function of its number, whose last digit is its class.
 pub fn draw(index: u64) -> Vec<u8> {
     let mut random = ChaCha8Rng::seed_from_u64(index);
     let mut unit = || random.random::<f32>();
@@ -73,7 +74,7 @@ impl Shape {
     }
 }
 
-/// From 0 to 1 and back as the phase goes round.
+/// Maps a phase to 0…1 periodically, with period 1.
 fn wave(phase: f32) -> f32 {
     0.5 + 0.5 * (phase * std::f32::consts::TAU).sin()
 }
@@ -83,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_image_is_a_function_of_its_number() {
+    fn an_image_depends_only_on_its_number() {
         assert_eq!(draw(17), draw(17));
         assert_ne!(draw(17), draw(27), "two images of one class differ");
         let decoded = image::load_from_memory(&draw(17)).unwrap();

@@ -1,4 +1,4 @@
-//! How fast images become tensors when nothing waits for them but a counter.
+//! Measures the throughput of reading and decoding images, without a CNN.
 
 use std::hint::black_box;
 use std::num::NonZeroUsize;
@@ -10,36 +10,37 @@ use super::Decoder;
 use crate::cnn::Colour;
 use crate::input::{DataSet, ItemError};
 
-/// The tensors that are made.
+/// Shape of the tensors.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Grey or colour.
+    /// Greyscale or colour.
     pub colour: Colour,
     /// Side of the square images, pixels.
     pub px: u32,
-    /// Images of a tensor.
+    /// Images per tensor.
     pub batch_size: NonZeroUsize,
 }
 
-/// What was read.
+/// Result of the measurement.
 #[derive(Clone, Debug, Default)]
 pub struct Speed {
-    /// Images that became numbers.
+    /// Images decoded.
     pub images: u64,
     /// Images that could not be used.
     pub broken: u64,
-    /// The first of them, with the reason.
+    /// The first broken image, with the reason.
     pub first_broken: Option<String>,
-    /// Wall clock, seconds.
+    /// Wall-clock time, seconds.
     pub secs: f64,
-    /// Reading, all threads together, seconds.
+    /// Reading time summed over all threads, seconds.
     pub read_secs: f64,
-    /// Decoding, resizing and normalising, all threads together, seconds.
+    /// Decoding, resizing and normalising time summed over all threads, seconds.
     pub decode_secs: f64,
 }
 
-/// Reads and decodes these images on so many threads, a batch at a time, and hands the tensors to the caller's thread, which
-/// lets them go: the way of a slot of an executor up to the CNN, and of a data loader with workers.
+/// Reads and decodes these images on `threads` threads, one batch at a time, and sends the tensors
+/// to the calling thread, which drops them. This is the work of an executor's slot up to the CNN,
+/// and of a data loader with workers.
 pub fn read_speed(set: &dyn DataSet, numbers: &[u64], shape: Shape, threads: NonZeroUsize) -> Speed {
     let batches: Vec<&[u64]> = numbers.chunks(shape.batch_size.get()).collect();
     let next = AtomicUsize::new(0);
@@ -99,7 +100,7 @@ impl Speed {
         self.decode_secs += other.decode_secs;
     }
 
-    /// Images that became numbers in a second.
+    /// Returns the decoded images per second.
     pub fn images_per_sec(&self) -> f64 {
         self.images as f64 / self.secs.max(1e-9)
     }
@@ -111,7 +112,7 @@ mod tests {
     use crate::input::{Drawing, Drawn, generate};
 
     #[test]
-    fn every_image_is_read_once_on_any_number_of_threads_and_broken_ones_are_named() {
+    fn every_image_is_read_once_on_any_number_of_threads() {
         let dir = tempfile::tempdir().unwrap();
         let drawing = Drawing::Photographs;
         generate(drawing, dir.path(), 7, &mut |_, _| {}).unwrap();

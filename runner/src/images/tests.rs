@@ -1,5 +1,5 @@
-//! What holds for every format alike: the same pictures, stored in each of them, are read with their labels, decoded to the
-//! same numbers, sampled in the same places, and packed into records that say the same.
+//! Tests of every format: the same pictures, stored in each format, are read with their labels,
+//! decoded to the same numbers, sampled in the same order, and survive packing.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::cnn::Colour;
 use crate::input::{Item, Kind, Layout, Source, draw};
 
 const IMAGES: u64 = 6;
-/// The size of CIFAR-10, so that every format can hold it.
+/// The size of CIFAR-10, so that every format can hold the pictures.
 const SIDE: u32 = 32;
 
 fn pixel(number: u64, channel: u64, place: u64) -> u8 {
@@ -37,7 +37,7 @@ fn planes(number: u64, channels: u64) -> Vec<u8> {
     (0..channels).flat_map(|channel| (0..plane).map(move |place| pixel(number, channel, place))).collect()
 }
 
-/// The pictures of a format that has a sub-folder a class come class by class.
+/// Returns the pictures in the order of a format with class folders.
 fn by_class() -> Vec<u64> {
     let mut numbers: Vec<u64> = (0..IMAGES).collect();
     numbers.sort_by_key(|number| label(*number));
@@ -58,7 +58,8 @@ fn bson_document(elements: &[(u8, &str, Vec<u8>)]) -> Vec<u8> {
     [&(body.len() as u32 + 5).to_le_bytes()[..], &body, &[0]].concat()
 }
 
-/// A folder with the pictures in every format: the source, the pictures in its order, and whether they are grey.
+/// Writes the pictures in every format; returns for each the source, the pictures in its order, and
+/// whether they are greyscale.
 fn every_format(dir: &Path) -> Vec<(Source, Vec<u64>, bool)> {
     let all: Vec<u64> = (0..IMAGES).collect();
     write_folder(&dir.join("folder"));
@@ -107,13 +108,13 @@ fn numbers(image: &Item) -> Vec<f32> {
     numbers
 }
 
-/// What the picture of that number is, decoded.
+/// Returns the decoded picture.
 fn expected(number: u64, is_grey: bool) -> Vec<f32> {
     numbers(&Item { bytes: png(number, is_grey), layout: Layout::File, label: None })
 }
 
 #[test]
-fn every_format_is_known_by_its_content_and_gives_the_same_images_and_labels() {
+fn every_format_is_detected_and_gives_the_same_images_and_labels() {
     let dir = tempfile::tempdir().unwrap();
     let formats = every_format(dir.path());
     let names: Vec<_> = formats.iter().map(|(source, ..)| source.format()).collect();
@@ -135,7 +136,7 @@ fn every_format_is_known_by_its_content_and_gives_the_same_images_and_labels() {
 }
 
 #[test]
-fn a_seed_draws_the_same_places_in_every_format() {
+fn a_seed_draws_the_same_sample_in_every_format() {
     let dir = tempfile::tempdir().unwrap();
     for (source, order, is_grey) in every_format(dir.path()) {
         let sample = source.sample(IMAGES, 0.5, 7).unwrap();
@@ -155,7 +156,7 @@ fn packing(split: Split) -> Packing {
 }
 
 #[test]
-fn every_format_is_packed_and_read_again() {
+fn every_format_is_packed_and_read_back() {
     let dir = tempfile::tempdir().unwrap();
     for (source, order, is_grey) in every_format(dir.path()) {
         let format = source.format();
@@ -179,7 +180,7 @@ fn every_format_is_packed_and_read_again() {
 }
 
 #[test]
-fn packing_is_a_function_of_the_images_the_seed_and_the_split() {
+fn packing_depends_only_on_images_seed_and_split() {
     let dir = tempfile::tempdir().unwrap();
     write_folder(&dir.path().join("folder"));
     let set = Kind::Folder.at(dir.path().join("folder")).open().unwrap();
@@ -200,7 +201,7 @@ fn packing_is_a_function_of_the_images_the_seed_and_the_split() {
 }
 
 #[test]
-fn a_broken_image_is_named_and_left_out_up_to_the_limit() {
+fn broken_images_are_skipped_up_to_the_limit() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("folder");
     write_folder(&folder);
@@ -216,7 +217,7 @@ fn a_broken_image_is_named_and_left_out_up_to_the_limit() {
 }
 
 #[test]
-fn what_is_no_data_set_says_what_to_do() {
+fn an_unknown_data_set_is_rejected_with_advice() {
     let dir = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| {
         fs::write(dir.path().join(name), bytes).unwrap();
@@ -237,9 +238,9 @@ fn what_is_no_data_set_says_what_to_do() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Of a damaged file every reader says what is wrong, or reads something else; none panics.
+    /// Readers of damaged files return an error or other data; none panics.
     #[test]
-    fn no_bytes_make_a_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400), format in 0_usize..4) {
+    fn arbitrary_bytes_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400), format in 0_usize..4) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x-images");
         fs::write(&path, bytes).unwrap();
@@ -258,7 +259,7 @@ proptest! {
         let (source, ..) = every_format(dir.path()).swap_remove(format);
         let file = source.open().unwrap().files(&[0])[0].clone();
         let mut bytes = fs::read(&file).unwrap();
-        // The headers are at the front, and there is most to damage.
+        // The headers are at the front, where damage has most effect.
         let place = place.index(bytes.len().min(200));
         bytes[place] = byte;
         fs::write(&file, bytes).unwrap();

@@ -1,18 +1,18 @@
-//! From a stored item to the numbers that a CNN takes.
+//! Decoder for images and texts.
 
 use super::{Item, ItemError};
 use crate::{images, texts};
 
-/// Decodes the items of one job. Each thread has its own.
+/// Decodes the items of one job. Each thread has its own decoder.
 pub enum Decoder {
-    /// An image.
+    /// Decoder of images.
     Image(images::Decoder),
-    /// A text.
+    /// Decoder of texts.
     Text(texts::Decoder),
 }
 
 impl Decoder {
-    /// Numbers of one item.
+    /// Returns the numbers per item.
     pub fn numbers(&self) -> usize {
         match self {
             Self::Image(decoder) => decoder.numbers(),
@@ -23,7 +23,7 @@ impl Decoder {
     /// Decodes an item and appends its numbers.
     ///
     /// # Errors
-    /// The item is broken, and nothing is appended.
+    /// The item is broken; nothing is appended.
     pub fn decode(&mut self, item: &Item, numbers: &mut Vec<f32>) -> Result<(), ItemError> {
         match self {
             Self::Image(decoder) => decoder.decode(item, numbers),

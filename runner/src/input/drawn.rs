@@ -1,4 +1,5 @@
-//! What Foreglow draws itself, so that nothing has to be downloaded: files in the cache, each a function of its number alone.
+//! Generated data sets, which need no download: files in the cache, each a function of its number
+//! only.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -13,19 +14,20 @@ use super::set::{DataSet, Item, ItemError, Layout};
 use crate::images::{digits, photographs};
 use crate::texts;
 
-/// What is drawn.
+/// Kinds of generated data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Drawing {
-    /// Photographs of nothing, 128 px, in colour
+    /// Synthetic photographs, 128 px, in colour
     Photographs,
-    /// Digits, 32 px, in grey, whose classes a CNN can learn
+    /// Digits, 32 px, greyscale, whose classes a CNN can learn
     Digits,
-    /// Texts of no language, whose classes a classifier of texts can learn
+    /// Synthetic texts, whose classes a text classifier can learn
     Texts,
 }
 
 impl Drawing {
-    /// Name of the folder in the cache. Another drawing or another encoder gets another name: a cached file is never wrong.
+    /// Returns the name of the folder in the cache. It changes with the generator and the encoder,
+    /// so that cached files are never stale.
     pub fn folder(self) -> &'static str {
         match self {
             Self::Photographs => "images/drawn-128px-1",
@@ -34,13 +36,13 @@ impl Drawing {
         }
     }
 
-    /// Where the item of that number lies.
+    /// Returns the path of an item.
     pub fn path(self, root: &Path, index: u64) -> PathBuf {
         let ending = if self == Self::Texts { "txt" } else { "jpg" };
         root.join(format!("class_{}", index % self.classes())).join(format!("{index:08}.{ending}"))
     }
 
-    /// Classes, which the items belong to in turn.
+    /// Returns the number of classes; item i belongs to class i modulo this.
     fn classes(self) -> u64 {
         match self {
             Self::Photographs => photographs::CLASSES,
@@ -49,7 +51,7 @@ impl Drawing {
         }
     }
 
-    /// The file of an item: a function of its number alone.
+    /// Generates the file of an item as a function of its number only.
     fn file(self, index: u64) -> Vec<u8> {
         match self {
             Self::Photographs => photographs::draw(index),
@@ -66,17 +68,17 @@ impl Drawing {
     }
 }
 
-/// Told how many items are there, and how many there will be.
+/// Callback with the number of items that exist and the number that will.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
-/// The drawn items: as many as anybody asks for, once they are drawn.
+/// Generated items; the set has no fixed size, because more are generated on request.
 pub struct Drawn {
     drawing: Drawing,
     root: PathBuf,
 }
 
 impl Drawn {
-    /// Those in that folder of the cache.
+    /// Returns the set in this folder of the cache.
     pub fn new(drawing: Drawing, root: &Path) -> Self {
         Self { drawing, root: root.to_owned() }
     }
@@ -117,10 +119,10 @@ impl DataSet for Drawn {
     }
 }
 
-/// Draws those of the first `items` items that are not there yet, on all processors.
+/// Generates the missing ones of the first `items` items, on all processors.
 ///
 /// # Errors
-/// The cache cannot be written; the sentence names the full disk where it is one.
+/// The cache cannot be written; a full disk has its own message.
 pub fn generate(drawing: Drawing, root: &Path, items: u64, progress: Progress<'_>) -> anyhow::Result<()> {
     let missing: Vec<u64> = (0..items).filter(|index| !is_there(&drawing.path(root, *index))).collect();
     if missing.is_empty() {
@@ -176,8 +178,8 @@ fn explain(root: &Path, cause: io::Error) -> anyhow::Error {
     anyhow::Error::new(cause).context(sentence)
 }
 
-/// A file under its final name is complete: it gets that name only once all of it is written. A crash of the machine can
-/// leave an empty file, which is drawn again.
+/// Returns whether a file exists. Files get their final name only when they are complete, but a
+/// crash of the machine can leave an empty file, which is generated again.
 fn is_there(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|file| file.len() > 0)
 }
@@ -187,7 +189,7 @@ fn write(drawing: Drawing, root: &Path, index: u64) -> io::Result<()> {
     let part = path.with_extension(format!("part-{}", std::process::id()));
     let done = fs::write(&part, drawing.file(index)).and_then(|()| fs::rename(&part, &path));
     if done.is_err() {
-        // The part is worth nothing, and on a full disk its room is.
+        // On a full disk the partial file would also keep its space.
         let _ = fs::remove_file(&part);
     }
     done
@@ -200,7 +202,7 @@ mod tests {
     const PHOTOGRAPHS: Drawing = Drawing::Photographs;
 
     #[test]
-    fn asking_for_more_adds_files_and_leaves_the_others_alone() {
+    fn generating_more_keeps_the_existing_files() {
         let dir = tempfile::tempdir().unwrap();
         generate(PHOTOGRAPHS, dir.path(), 12, &mut |_, _| {}).unwrap();
         let first = fs::metadata(PHOTOGRAPHS.path(dir.path(), 0)).unwrap().modified().unwrap();
@@ -216,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_generator_left_is_not_taken_for_a_file() {
+    fn partial_files_of_a_killed_generator_are_generated_again() {
         let dir = tempfile::tempdir().unwrap();
         generate(PHOTOGRAPHS, dir.path(), 3, &mut |_, _| {}).unwrap();
         let half = PHOTOGRAPHS.path(dir.path(), 1);
@@ -229,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_that_cannot_be_written_says_what_to_do() {
+    fn an_unwritable_cache_is_reported_with_advice() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("file"), b"").unwrap();
         let error = generate(PHOTOGRAPHS, &dir.path().join("file"), 1, &mut |_, _| {}).unwrap_err();

@@ -1,10 +1,11 @@
-//! A part of a file, read without a cursor, so that threads share one open file; and what the system is told about it.
+//! Reads parts of a file without a cursor, so that threads can share an open file, and advises the
+//! system about access.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Reads so many bytes from that offset.
+/// Reads `len` bytes at `offset`.
 ///
 /// # Errors
 /// The file is shorter, or cannot be read.
@@ -32,7 +33,8 @@ fn fill(file: &File, mut offset: u64, mut bytes: &mut [u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Tells the system that this part (all of it where `len` is 0) will be read soon. It reads ahead while this thread goes on.
+/// Advises the system that this part (the rest of the file if `len` is 0) will be read soon, so
+/// that it reads ahead.
 pub fn expect_part(file: &File, offset: u64, len: u64) {
     #[cfg(target_os = "linux")]
     {
@@ -43,11 +45,11 @@ pub fn expect_part(file: &File, offset: u64, len: u64) {
     let _ = (file, offset, len);
 }
 
-/// Asks the system to forget what it holds of a file in memory, so that the next read comes from the disk. What is not yet
-/// on the disk is written first.
+/// Asks the system to evict a file from its page cache, so that the next read comes from the disk.
+/// Dirty pages are written first.
 ///
 /// # Errors
-/// The file cannot be opened, or this system cannot be asked.
+/// The file cannot be opened, or the system does not support this.
 pub fn forget(path: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {

@@ -1,4 +1,4 @@
-//! A folder whose sub-folders are the classes of the files below them.
+//! A folder whose sub-folders are the classes of the files in them.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -7,17 +7,17 @@ use super::file_part::expect_part;
 use super::{DataSet, Item, ItemError, Layout, missing};
 use crate::exit::unusable;
 
-/// What is looked for in a folder.
+/// Kind of files to look for in a folder.
 pub struct Holding {
-    /// The word for one.
+    /// Noun for one item.
     pub what: &'static str,
-    /// What to do where there is none.
+    /// Advice if the folder has no such files.
     pub advice: &'static str,
-    /// Whether a file is one.
+    /// Returns whether a file is of this kind.
     pub accepts: fn(&Path) -> bool,
-    /// What its bytes mean.
+    /// Layout of the bytes.
     pub layout: Layout,
-    /// A larger file is none.
+    /// Size limit; larger files are rejected when read.
     pub largest_bytes: u64,
 }
 
@@ -25,17 +25,17 @@ pub struct Holding {
 pub struct ClassFolder {
     root: PathBuf,
     files: Vec<PathBuf>,
-    /// Names of the first folders below the root that hold a file, sorted: a label is a place in this list.
+    /// Sorted names of the root's sub-folders that hold a file; a label is an index into this list.
     classes: Vec<String>,
     layout: Layout,
     largest_bytes: u64,
 }
 
 impl ClassFolder {
-    /// Lists the folder with its sub-folders.
+    /// Lists the folder and its sub-folders.
     ///
     /// # Errors
-    /// The folder cannot be read, or holds nothing of the kind.
+    /// The folder cannot be read, or holds no file of the kind.
     pub fn open(root: &Path, holding: &Holding) -> anyhow::Result<Self> {
         let (shown, Holding { what, advice, accepts, .. }) = (root.display(), holding);
         if !root.is_dir() {
@@ -105,13 +105,13 @@ impl DataSet for ClassFolder {
     }
 }
 
-/// Reads an item that has a file of its own.
+/// Reads an item that is a file of its own.
 pub fn read_file(path: &Path, layout: Layout, label: Option<u32>) -> Result<Item, ItemError> {
     let bytes = std::fs::read(path).map_err(|error| ItemError(error.to_string()))?;
     Ok(Item { bytes, layout, label })
 }
 
-/// Tells the system that a file will be read soon.
+/// Advises the system that a file will be read soon.
 pub fn expect_file(path: &Path) {
     if let Ok(file) = File::open(path) {
         expect_part(&file, 0, 0);

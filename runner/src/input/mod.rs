@@ -1,5 +1,5 @@
-//! What a CNN is fed: images or texts, numbered items from the file to the numbers of a tensor. What is peculiar to images
-//! lies in `images`, what is peculiar to texts in `texts`.
+//! Input data: numbered images or texts, from the file to the numbers of a tensor. The `images`
+//! module holds what is specific to images, `texts` what is specific to texts.
 
 mod decoder;
 mod drawn;

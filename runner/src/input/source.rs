@@ -1,4 +1,4 @@
-//! Where the data of a job lie.
+//! Location and kind of a job's data.
 
 use std::path::{Path, PathBuf};
 
@@ -12,33 +12,33 @@ use crate::exit::unusable;
 use crate::images::{bson, cifar10, folder, idx, tfrecord};
 use crate::texts::{self, Words};
 
-/// Where the images or texts of a job lie, and what they are. Every executor reads them by itself; it travels in the job's
-/// description.
+/// Location and kind of a job's images or texts. It is part of the job description, and every
+/// executor reads the data itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// The place.
+    /// Location.
     pub path: PathBuf,
-    /// What lies there.
+    /// Kind of data there.
     pub kind: Kind,
 }
 
-/// What lies at a place.
+/// Kind of data at a location.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Images that Foreglow drew, in this folder of the cache.
+    /// Generated photographs in this folder of the cache.
     Generated,
-    /// Digits that Foreglow drew, in this folder of the cache.
+    /// Generated digits in this folder of the cache.
     Digits,
-    /// Texts that Foreglow drew, in this folder of the cache.
+    /// Generated texts in this folder of the cache.
     DrawnTexts,
     /// The user's folder of JPEG and PNG files.
     Folder,
     /// A TFRecord file, or a folder of shards.
     Tfrecord,
-    /// A file of CIFAR-10's binary version, or the folder of its batches.
+    /// A file of CIFAR-10's binary version, or a folder of its batches.
     Cifar10,
-    /// An IDX file of images, or the folder of MNIST's files.
+    /// An IDX file of images, or a folder of MNIST's files.
     Idx,
     /// A BSON file of products with pictures.
     Bson,
@@ -47,17 +47,17 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// That of a place.
+    /// Returns the source of this kind at a path.
     pub fn at(self, path: impl Into<PathBuf>) -> Source {
         Source { path: path.into(), kind: self }
     }
 }
 
 impl Source {
-    /// What Foreglow draws itself, in the cache directory.
+    /// Returns a generated data set in the cache directory.
     ///
     /// # Errors
-    /// There is no home directory to hold a cache.
+    /// There is no home directory for the cache.
     pub fn drawn(drawing: Drawing, cache_dir: Option<&Path>) -> anyhow::Result<Self> {
         let kind = match drawing {
             Drawing::Photographs => Kind::Generated,
@@ -67,7 +67,7 @@ impl Source {
         Ok(kind.at(cache_root(cache_dir)?.join(drawing.folder())))
     }
 
-    /// What Foreglow drew; `None` where the data are the user's.
+    /// Returns the kind of generated data, or `None` for the user's own data.
     pub fn drawing(&self) -> Option<Drawing> {
         match self.kind {
             Kind::Generated => Some(Drawing::Photographs),
@@ -77,7 +77,7 @@ impl Source {
         }
     }
 
-    /// What a person calls the format.
+    /// Returns the name of the format for messages.
     pub fn format(&self) -> &'static str {
         match self.kind {
             Kind::Generated => "drawn images",
@@ -92,10 +92,10 @@ impl Source {
         }
     }
 
-    /// The same place for a process that runs in another folder.
+    /// Makes the paths absolute, for a process that runs in another folder.
     pub fn absolute(mut self) -> Self {
         let absolute = |path: &mut PathBuf| {
-            // It fails where the current folder is gone, and with it the place.
+            // Fails only if the current folder no longer exists, and the data with it.
             if let Ok(whole) = std::path::absolute(&*path) {
                 *path = whole;
             }
@@ -107,10 +107,10 @@ impl Source {
         self
     }
 
-    /// Finds the data.
+    /// Opens the data set.
     ///
     /// # Errors
-    /// There are none, or a file is damaged in a way that hides what lies behind the place.
+    /// There are no data, or a file is too damaged to find the items.
     pub fn open(&self) -> anyhow::Result<Box<dyn DataSet>> {
         let path = &self.path;
         if let Some(drawing) = self.drawing() {
@@ -126,10 +126,10 @@ impl Source {
         })
     }
 
-    /// Makes sure that the first `items` images or texts are there; draws those that are missing.
+    /// Ensures that the first `items` items exist, and generates those that are missing.
     ///
     /// # Errors
-    /// There are too few, or the disk is full.
+    /// There are too few items, or the disk is full.
     pub fn prepare(&self, items: u64, progress: Progress<'_>) -> anyhow::Result<()> {
         if let Some(drawing) = self.drawing() {
             return generate(drawing, &self.path, items, progress);
@@ -137,10 +137,10 @@ impl Source {
         self.open_with(items).map(drop)
     }
 
-    /// How many there are; `None` where as many as are asked for can be drawn.
+    /// Returns the number of items, or `None` for generated data, which has no fixed size.
     ///
     /// # Errors
-    /// There is none.
+    /// The data set cannot be opened.
     pub fn count(&self) -> anyhow::Result<Option<u64>> {
         match self.drawing() {
             Some(_) => Ok(None),
@@ -148,10 +148,10 @@ impl Source {
         }
     }
 
-    /// The items of a run's sample, in the order in which they are processed.
+    /// Returns the items of a run's sample in processing order.
     ///
     /// # Errors
-    /// There are too few.
+    /// There are too few items.
     pub fn sample(&self, items: u64, sampling_rate: f64, seed: u64) -> anyhow::Result<Sample> {
         Ok(Sample::new(self.open_with(items)?, draw(items, sampling_rate, seed)))
     }
@@ -168,10 +168,10 @@ impl Source {
         Ok(set)
     }
 
-    /// The vectors of the words; `None` of images.
+    /// Returns the word vectors, or `None` for images.
     ///
     /// # Errors
-    /// The texts or the file of vectors cannot be used.
+    /// The texts or the vector file cannot be used.
     pub fn embedding(&self) -> anyhow::Result<Option<texts::Embedding>> {
         match &self.kind {
             Kind::Texts(words) => texts::Embedding::of(&self.path, words).map(Some),
@@ -180,7 +180,7 @@ impl Source {
         }
     }
 
-    /// What it holds, as a word for many of them.
+    /// Returns the plural noun for the items.
     pub fn noun(&self) -> &'static str {
         match self.kind {
             Kind::Texts(_) | Kind::DrawnTexts => "texts",
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_in_another_folder_finds_the_texts_and_their_vectors() {
+    fn relative_paths_become_absolute() {
         let here = std::env::current_dir().unwrap();
         let words = |vectors: PathBuf| Words { vectors, vocabulary: 9 };
         let source = Kind::Texts(words("glove.txt".into())).at("news").absolute();
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn it_travels_as_its_place_and_its_kind() {
+    fn a_source_is_serialised_as_path_and_kind() {
         let json = r#"{"path":"/data/photos","kind":"folder"}"#;
         let source: Source = serde_json::from_str(json).unwrap();
         assert_eq!(source, Kind::Folder.at("/data/photos"));

@@ -1,4 +1,4 @@
-//! From a text to the rows of numbers that a classifier takes.
+//! Converts a text to the word vectors that a classifier takes.
 
 use std::sync::Arc;
 
@@ -6,27 +6,27 @@ use super::Embedding;
 use super::words::{Words, is_text};
 use crate::input::{Item, ItemError, Layout};
 
-/// Decodes texts of one job.
+/// Decodes the texts of one job.
 pub struct Decoder {
     embedding: Arc<Embedding>,
     words: usize,
 }
 
 impl Decoder {
-    /// For so many words of each text.
+    /// Creates a decoder for `words` words per text.
     pub fn new(embedding: Arc<Embedding>, words: usize) -> Self {
         Self { embedding, words }
     }
 
-    /// Numbers of one text.
+    /// Returns the numbers per text.
     pub fn numbers(&self) -> usize {
         self.words * self.embedding.dims()
     }
 
-    /// Appends the vectors of a text's first words that count, and zeros where it has fewer.
+    /// Appends the vectors of a text's first words in the vocabulary, padded with zeros.
     ///
     /// # Errors
-    /// It is no text, or has no word that counts.
+    /// The item is not a text, or has no word in the vocabulary.
     pub fn decode(&self, text: &Item, numbers: &mut Vec<f32>) -> Result<(), ItemError> {
         if text.layout != Layout::Text || !is_text(&text.bytes) {
             return Err(ItemError("it is no text".into()));
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_becomes_the_vectors_of_its_first_words_and_zeros_behind() {
+    fn a_text_becomes_word_vectors_padded_with_zeros() {
         let known: Vec<(Vec<u8>, Vec<f32>)> = drawn::vocabulary().take(2).collect();
         let bytes = [b"1993: ", &known[1].0[..], b" (zzzzzz) ", &known[0].0.to_ascii_uppercase()].concat();
         for words in [1, 2, 4] {
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_refused_and_adds_no_number() {
+    fn an_invalid_text_is_rejected_and_adds_no_numbers() {
         let mut numbers = Vec::new();
         let mut said = |item: &Item| decoder(3).decode(item, &mut numbers).unwrap_err().0;
         assert_eq!(said(&text(b"")), "it has no word of the vocabulary");
@@ -83,7 +83,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), words in 1_usize..5) {
+        fn arbitrary_bytes_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), words in 1_usize..5) {
             let mut numbers = Vec::new();
             let decoder = decoder(words);
             let is_decoded = decoder.decode(&text(&bytes), &mut numbers).is_ok();

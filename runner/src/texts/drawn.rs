@@ -1,27 +1,28 @@
-//! Draws texts of no language, and vectors for their words. Like real ones, most of their words are frequent ones that say
-//! nothing (Zipf's law), a few belong to the text's class, and the vectors of words of one class are alike.
+//! Generator of synthetic texts and their word vectors. As in real texts, most words are frequent
+//! and uninformative (Zipf's law), a few belong to the text's class, and the vectors of words of
+//! one class are similar.
 
 use rand::{RngExt as _, SeedableRng as _, rngs::ChaCha8Rng};
 
 use crate::cnn::USUAL_VECTOR_DIMS;
 
-/// Classes, which the texts belong to in turn: as many as the classifiers tell apart.
+/// Number of classes, as many as the classifiers have; text i belongs to class i modulo this.
 pub const CLASSES: u64 = 20;
-/// Numbers of each word.
+/// Dimensions of a word vector.
 pub const DIMS: usize = USUAL_VECTOR_DIMS;
 
-/// Words that every text has; those of each class follow them.
+/// Words that occur in texts of every class; the words of each class follow them.
 const GENERAL: u64 = 4000;
 const WORDS_OF_A_CLASS: u64 = 40;
 /// Share of a text's words that belong to its class.
 const TOPICAL: f64 = 0.2;
-/// The most frequent words, which do not count, as those of real texts.
+/// The most frequent words, which are not in the vocabulary, as with real texts.
 const COMMONEST: u64 = 10;
-/// Fewest and most words of a text. A third of them does not count, and 500 are left: no text is filled up with zeros, in
-/// which a recurrent layer would forget it.
+/// Fewest and most words of a text. About a third are not in the vocabulary, which leaves at least
+/// 500: no text is padded with zeros, after which a recurrent layer would forget it.
 const LENGTH: (f64, f64) = (800.0, 1200.0);
 
-/// The text of that number: a function of the number alone.
+/// Returns a text as a function of its number only.
 pub fn draw(index: u64) -> Vec<u8> {
     let mut random = ChaCha8Rng::seed_from_u64(index);
     let mut unit = || random.random::<f64>();
@@ -48,7 +49,7 @@ pub fn draw(index: u64) -> Vec<u8> {
     text
 }
 
-/// The words that count, each with its vector.
+/// Returns the words of the vocabulary with their vectors.
 pub fn vocabulary() -> impl Iterator<Item = (Vec<u8>, Vec<f32>)> {
     let numbers = |seed: u64| {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -59,14 +60,14 @@ pub fn vocabulary() -> impl Iterator<Item = (Vec<u8>, Vec<f32>)> {
         let own = numbers(number);
         let vector = match number.checked_sub(GENERAL) {
             None => own.collect(),
-            // Beyond the numbers of the words.
+            // The seeds of the classes follow those of the words.
             Some(place) => own.zip(numbers(words + place / WORDS_OF_A_CLASS)).map(|(own, class)| own + class).collect(),
         };
         (word(number), vector)
     })
 }
 
-/// The word of that number: two syllables.
+/// Returns the word with this number, of two syllables.
 fn word(number: u64) -> Vec<u8> {
     const CONSONANTS: &[u8; 21] = b"bcdfghjklmnpqrstvwxyz";
     const VOWELS: &[u8; 5] = b"aeiou";
@@ -82,13 +83,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_a_function_of_its_number() {
+    fn a_text_depends_only_on_its_number() {
         assert_eq!(draw(17), draw(17));
         assert_ne!(draw(17), draw(37), "two texts of one class differ");
     }
 
     #[test]
-    fn every_word_is_another_and_500_of_each_text_count() {
+    fn words_are_distinct_and_500_of_each_text_are_in_the_vocabulary() {
         let all: BTreeSet<Vec<u8>> = (0..GENERAL + CLASSES * WORDS_OF_A_CLASS).map(word).collect();
         assert_eq!(all.len() as u64, GENERAL + CLASSES * WORDS_OF_A_CLASS);
         let embedding = Embedding::drawn();

@@ -1,4 +1,4 @@
-//! The vector of each word that counts.
+//! Word vectors of the vocabulary.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -6,8 +6,8 @@ use std::path::Path;
 use super::{Words, drawn, folder, glove, vocabulary};
 use crate::exit::unusable;
 
-/// The words that count, each with its row in a table. A word that counts and has no vector has the first row, which is
-/// zeros: it keeps its place in the text.
+/// Maps each word of the vocabulary to a row of a table. Words without a vector share the first
+/// row, which is zero, and so keep their position in the text.
 #[derive(Debug)]
 pub struct Embedding {
     rows: HashMap<Vec<u8>, u32>,
@@ -16,10 +16,10 @@ pub struct Embedding {
 }
 
 impl Embedding {
-    /// Those of a folder of texts: reads all of them and the file of vectors.
+    /// Builds the embedding for a folder of texts from all of them and the vector file.
     ///
     /// # Errors
-    /// No word is left, a line of the file is malformed, or no word has a vector.
+    /// The vocabulary is empty, a line of the vector file is malformed, or no word has a vector.
     pub fn of(root: &Path, Words { vectors, vocabulary }: &Words) -> anyhow::Result<Self> {
         let words = vocabulary::vocabulary(&folder(root)?, *vocabulary, root)?;
         let dims = glove::dims(vectors)?;
@@ -40,7 +40,7 @@ impl Embedding {
         Ok(embedding)
     }
 
-    /// Those of the texts that Foreglow draws.
+    /// Returns the embedding of the generated texts.
     pub fn drawn() -> Self {
         let mut embedding = Self::empty(drawn::DIMS);
         for (word, vector) in drawn::vocabulary() {
@@ -61,12 +61,12 @@ impl Embedding {
         self.rows.insert(word, row);
     }
 
-    /// Numbers of each word.
+    /// Returns the dimensions of a word vector.
     pub fn dims(&self) -> usize {
         self.dims
     }
 
-    /// The vector of a word, in small letters; `None` of one that does not count.
+    /// Returns the vector of a lower-case word, or `None` if the word is not in the vocabulary.
     pub fn vector(&self, word: &[u8]) -> Option<&[f32]> {
         let start = *self.rows.get(word)? as usize * self.dims;
         self.numbers.get(start..start + self.dims)
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_has_its_vector_zeros_or_does_not_count() {
+    fn a_word_has_a_vector_or_zeros_or_is_not_in_the_vocabulary() {
         let dir = tempfile::tempdir().unwrap();
         let (texts, vectors) = (dir.path().join("texts"), dir.path().join("glove.txt"));
         std::fs::create_dir(&texts).unwrap();

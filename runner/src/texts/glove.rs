@@ -1,4 +1,5 @@
-//! GloVe's text files (nlp.stanford.edu/projects/glove): a line for each word, the word and its numbers, parted by spaces.
+//! GloVe text files (nlp.stanford.edu/projects/glove): one line per word, with the word and its
+//! vector separated by spaces.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -7,16 +8,16 @@ use std::path::Path;
 
 use crate::exit::unusable;
 
-/// Fewest and most numbers of a word. A first line with one number is the head of a word2vec file: how many words, how many
-/// numbers.
+/// Valid dimensions of a vector. A first line with a single number is the header of a word2vec
+/// file: words and dimensions.
 const DIMS: std::ops::RangeInclusive<usize> = 2..=4096;
-/// Longest line that is looked at.
+/// Longest first line that is read.
 const LONGEST_LINE: u64 = 1 << 20;
 
-/// Numbers of each word of a file, from its first line.
+/// Returns the dimensions of the vectors in a file, from its first line.
 ///
 /// # Errors
-/// It cannot be read, or its first line is none of GloVe's.
+/// The file cannot be read, or its first line is not in GloVe's format.
 pub fn dims(path: &Path) -> anyhow::Result<usize> {
     let mut line = Vec::new();
     open(path)
@@ -33,10 +34,10 @@ pub fn dims(path: &Path) -> anyhow::Result<usize> {
     )))
 }
 
-/// The vectors of some words, each told with the word's place: the numbers of all that the file has.
+/// Calls `tell` with the index and vector of each of these words that is in the file.
 ///
 /// # Errors
-/// A line is malformed: the sentence says which.
+/// A line is malformed; the message names it.
 pub fn read(
     path: &Path,
     dims: usize,
@@ -58,7 +59,7 @@ pub fn read(
                 "{found} numbers follow the word, and {dims} in line 1; is the file complete?"
             )));
         }
-        // A word with a space in it is no word of a text.
+        // A word that contains a space cannot be a word of a text.
         let mut cells = line.split(|byte| *byte == b' ');
         let place = cells.next().filter(|_| found == dims).and_then(|word| words.get(word));
         let Some(place) = place else { continue };
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_vectors_of_the_words_are_found_and_the_others_passed_over() {
+    fn the_vectors_of_known_words_are_found_and_the_others_skipped() {
         let text = "the 0.1 -2 3e-1\n. . . 9 9 9\nspace 1 2 3\r\nunknown x y z\nmoon -1 0.5 0\n";
         let found = vectors(text, &["moon", "space"]).unwrap();
         assert_eq!(found, [(1, vec![1.0, 2.0, 3.0]), (0, vec![-1.0, 0.5, 0.0])]);
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_line_is_named() {
+    fn a_malformed_line_is_reported_by_number() {
         let said = |text: &str| vectors(text, &["moon"]).unwrap_err().to_string();
         let short = said("the 1 2 3\nmoon 1 2\n");
         assert!(short.contains("line 2: 2 numbers follow the word, and 3 in line 1; is the file complete?"), "{short}");

@@ -1,6 +1,6 @@
-//! Texts, from the file to the rows of numbers that a classifier takes: words as BigDL's text classifier finds them (release
-//! 0.7.1, `pyspark/bigdl/models/textclassifier/textclassifier.py` and `pyspark/bigdl/dataset/news20.py`), and the vector of each
-//! from a GloVe file.
+//! Texts, from the file to the word vectors that a classifier takes. Words are split as in BigDL's
+//! text classifier (release 0.7.1, `pyspark/bigdl/models/textclassifier/textclassifier.py` and
+//! `pyspark/bigdl/dataset/news20.py`), and their vectors come from a GloVe file.
 
 mod decode;
 pub mod drawn;
@@ -18,20 +18,20 @@ pub use self::embedding::Embedding;
 pub use self::glove::dims;
 use crate::input::{ClassFolder, Holding, Layout};
 
-/// Which words of the user's texts count, and what they mean.
+/// Vocabulary and word vectors of the user's texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Words {
-    /// The GloVe file.
+    /// Path of the GloVe file.
     pub vectors: PathBuf,
-    /// Place in the order of frequency of the last word that counts.
+    /// Frequency rank of the last word in the vocabulary.
     pub vocabulary: u32,
 }
 
-/// No text of a person is larger.
+/// Largest file that is read as a text, in bytes.
 const LARGEST_TEXT: u64 = 16 << 20;
 
-/// Lists the texts of a folder with its sub-folders: every file that is not hidden, whatever its name. The texts of 20
-/// Newsgroups have numbers for names.
+/// Lists the texts of a folder and its sub-folders: every file that is not hidden, with any
+/// extension. The texts of 20 Newsgroups are named by numbers.
 ///
 /// # Errors
 /// The folder cannot be read, or holds no text.
@@ -52,7 +52,7 @@ mod tests {
     use crate::input::DataSet as _;
 
     #[test]
-    fn texts_are_found_below_class_folders_whatever_their_names() {
+    fn texts_are_found_in_class_folders_with_any_name() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["sci.space/60774", "sci.space/.DS_Store", "alt.atheism/49960", "loose.txt"] {
             let path = dir.path().join(name);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_folder_says_what_to_do_and_a_huge_file_is_no_text() {
+    fn an_empty_folder_and_a_huge_file_are_rejected() {
         let dir = tempfile::tempdir().unwrap();
         let error = folder(dir.path()).err().unwrap().to_string();
         assert!(error.contains("holds no text; put text files into sub-folders"), "{error}");

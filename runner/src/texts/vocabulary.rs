@@ -1,4 +1,4 @@
-//! The words that count.
+//! Selection of the vocabulary by word frequency.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -8,15 +8,15 @@ use super::words::{Words, is_text};
 use crate::exit::unusable;
 use crate::input::DataSet;
 
-/// The most frequent words, such as "the", say nothing and are left out.
+/// The most frequent words, such as "the", carry no information and are left out.
 const COMMONEST: usize = 10;
 
-/// The words of a set of texts by their frequency, from the 11th to the one at that place. Words that are equally frequent
-/// come in the order of the alphabet, so that every machine finds the same. What cannot be read is passed over: the run
-/// that meets it says so.
+/// Returns the words of a set of texts with frequency ranks 11 to `last`. Equally frequent words
+/// are in alphabetical order, so that the result is the same on every machine. Unreadable texts are
+/// skipped; the run that reads them reports the error.
 ///
 /// # Errors
-/// No word is left.
+/// The vocabulary is empty.
 pub fn vocabulary(texts: &dyn DataSet, last: u32, folder: &Path) -> anyhow::Result<Vec<Vec<u8>>> {
     let mut counts: HashMap<Vec<u8>, u64> = HashMap::new();
     for text in (0..texts.len()).filter_map(|number| texts.read(number).ok()).filter(|text| is_text(&text.bytes)) {
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_ranked_by_frequency_and_the_ten_commonest_left_out() {
+    fn words_are_ranked_by_frequency_without_the_ten_most_frequent() {
         let common = "a b c d e f g h i j ".repeat(5);
         let texts = [format!("{common} rare mid MID"), "mid often often. often Often; unique".into()];
         let texts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_without_enough_words_are_refused() {
+    fn texts_with_too_few_words_are_rejected() {
         let error = words(&[b"only these five words here"], 5000).unwrap_err().to_string();
         assert!(error.contains("have 5 different words, of which the 10 most frequent do not count"), "{error}");
     }

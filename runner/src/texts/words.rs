@@ -1,24 +1,26 @@
-//! The words of a text.
+//! Splits a text into words.
 
-/// Runs of ASCII letters, in small letters: whatever is no letter parts words, as `re.sub("[^a-zA-Z]", " ", text)` does. So
-/// the encoding of the text does not matter: a byte beyond ASCII parts words in all of them.
+/// Runs of ASCII letters, in lower case; every other character separates words, as in
+/// `re.sub("[^a-zA-Z]", " ", text)`. The encoding of the text therefore does not matter: bytes
+/// beyond ASCII are separators in all of them.
 pub struct Words {
     small: Vec<u8>,
 }
 
 impl Words {
-    /// Those of a text.
+    /// Takes the words of a text.
     pub fn of(text: &[u8]) -> Self {
         Self { small: text.to_ascii_lowercase() }
     }
 
-    /// One after the other.
+    /// Iterates over the words in order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.small.split(|byte| !byte.is_ascii_alphabetic()).filter(|word| !word.is_empty())
     }
 }
 
-/// Whether the bytes are a text: no text file has a byte 0, and nearly every other file has.
+/// Returns whether the bytes are a text. Text files contain no zero byte; nearly all other files
+/// do.
 pub fn is_text(bytes: &[u8]) -> bool {
     !bytes.contains(&0)
 }
@@ -32,7 +34,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_runs_of_letters_in_small_letters() {
+    fn words_are_runs_of_letters_in_lower_case() {
         assert_eq!(
             words(b"From: Keith@cco (Keith A.)\n>> It's 1993!"),
             ["from", "keith", "cco", "keith", "a", "it", "s"]

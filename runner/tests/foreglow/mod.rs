@@ -1,18 +1,18 @@
-//! The built binary with a data folder of its own.
+//! The built binary with its own data folder.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
 
-/// Samples of two jobs, which `make_samples.py` beside them writes.
+/// Samples of two jobs, written by `make_samples.py` in the same folder.
 pub const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/samples.jsonl");
 
-/// The binary, whose data is in a folder that goes when this goes.
+/// The binary with a temporary data folder.
 pub struct Foreglow {
     data: tempfile::TempDir,
 }
 
-/// What a command printed, and how it ended.
+/// Output and exit code of a command.
 #[derive(Debug)]
 pub struct Answer {
     pub code: i32,
@@ -52,7 +52,7 @@ impl Foreglow {
         let mut command = self.command();
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // A command that does not read its input may end before all of it is written.
+        // A command that does not read its input may exit before all of it is written.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         let output = child.wait_with_output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -64,7 +64,7 @@ impl Foreglow {
 pub struct Serving {
     child: Child,
     pub url: String,
-    /// Held open, so that the collector may write to it.
+    /// Kept open, so that the collector can write to it.
     _stderr: BufReader<std::process::ChildStderr>,
 }
 
@@ -79,7 +79,7 @@ impl Serving {
         Self::spawn(command)
     }
 
-    /// Where no file may grow beyond so many blocks of 512 bytes.
+    /// Starts with a limit on the size of files, in blocks of 512 bytes.
     pub fn start_in_little_space(home: &Foreglow, blocks: u32) -> Self {
         let mut command = Command::new("sh");
         home.prepare(&mut command);
@@ -98,13 +98,13 @@ impl Serving {
         Self { child, url, _stderr: stderr }
     }
 
-    /// SIGKILL: no chance to tidy up.
+    /// Sends SIGKILL, so that the collector cannot clean up.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// SIGTERM, and the exit code.
+    /// Sends SIGTERM and returns the exit code.
     pub fn stop(mut self) -> Option<i32> {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").arg(id).status().unwrap().success());
@@ -131,7 +131,7 @@ pub fn post(url: &str, body: &str) -> (u16, String) {
     (response.status().as_u16(), response.body_mut().read_to_string().unwrap())
 }
 
-/// The status, if the collector still answers.
+/// Posts samples and returns the status, or `None` if the collector does not answer.
 pub fn try_post(url: &str, body: &str) -> Option<u16> {
     let url = format!("{}/api/v1/samples", url.trim_end_matches('/'));
     Some(agent().post(url).send(body).ok()?.status().as_u16())
@@ -145,7 +145,7 @@ pub fn id(number: u32) -> String {
     format!("01890000-0000-7000-8000-{number:012x}")
 }
 
-/// One sample as the store writes it.
+/// Returns one sample in the format of the store.
 pub fn line(number: u32) -> String {
     format!(
         r#"{{"schema":1,"id":"{}","workload":{{"model":"lenet5","mode":"inference","image_px":28,"images":1000,"epochs":1,"batch_size":8}},"configuration":{{"executors":1,"cores_per_executor":1,"memory_per_executor_mib":1024,"partition_size":8,"accelerator":null}},"sampling_rate":0.1,"outcome":"completed","completion_time_secs":2.5,"engine":"local","runner_version":"0.1.0","host":{{"cpu":"A","adapter":null}},"started_at":"2026-11-21T10:00:00Z"}}"#,

@@ -1,5 +1,5 @@
-//! A graphics adapter that is there when the sweep starts and gone later on. The adapter is Mesa's software one, whose driver
-//! the Vulkan loader finds by a file: without the file it is as if the card had been pulled out.
+//! A graphics adapter that disappears during a sweep. The adapter is Mesa's software adapter, which
+//! the Vulkan loader finds through a file: removing the file is like removing the card.
 #![cfg(target_os = "linux")]
 
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use foreglow_shared::Outcome;
 
 use crate::bench_folder::{foreglow, images, text};
 
-/// Where the loader looks for drivers (Vulkan loader, "Driver discovery on Linux").
+/// Search paths of the Vulkan loader on Linux ("Driver discovery on Linux").
 const DRIVERS: [&str; 2] = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
 
-/// The file that leads to the software driver.
+/// Returns the manifest file of the software driver.
 fn software_driver() -> Option<PathBuf> {
     let files = DRIVERS.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
     let mut paths = files.filter_map(|file| Some(file.ok()?.path()));
@@ -21,7 +21,7 @@ fn software_driver() -> Option<PathBuf> {
 }
 
 #[test]
-fn an_adapter_that_disappears_in_mid_sweep_fails_its_runs_with_the_reason() {
+fn an_adapter_that_disappears_during_a_sweep_fails_its_runs_with_the_reason() {
     let Some(driver) = software_driver() else {
         eprintln!("SKIPPED: this machine has no software Vulkan adapter");
         return;

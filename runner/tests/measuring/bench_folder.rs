@@ -1,11 +1,11 @@
-//! What the tests share: a folder of images, and the binary.
+//! Shared by the tests: a folder of images, and the binary.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use foreglow_shared::{Sample, parse_line};
 
-/// The binary, with a cache of its own and nothing of the user's.
+/// The binary with a cache of its own and without the user's environment.
 pub fn foreglow(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_foreglow"));
     command
@@ -15,26 +15,26 @@ pub fn foreglow(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs it to its end.
+/// Runs a command to its end.
 pub fn output(arguments: &[&str]) -> Output {
     foreglow(arguments).output().unwrap()
 }
 
-/// The exit code, standard output and standard error.
+/// Returns exit code, standard output and standard error.
 pub fn answer(arguments: &[&str]) -> (i32, String, String) {
     let output = output(arguments);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
-/// The one sample that standard output holds, and the exit code.
+/// Returns the exit code and the only sample on standard output.
 pub fn sample(arguments: &[&str]) -> (i32, Sample) {
     let (code, out, err) = answer(arguments);
     assert_eq!(out.lines().count(), 1, "one line: {out}\n{err}");
     (code, parse_line(out.trim()).unwrap())
 }
 
-/// A folder with so many small JPEG files.
+/// Creates a folder with `count` small JPEG files.
 pub fn images(count: usize) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for index in 0..count {
@@ -45,17 +45,17 @@ pub fn images(count: usize) -> tempfile::TempDir {
     folder
 }
 
-/// The file of an image.
+/// Returns the path of an image.
 pub fn path(folder: &tempfile::TempDir, index: usize) -> PathBuf {
     folder.path().join(format!("{index:04}.jpg"))
 }
 
-/// The folder as an argument.
+/// Returns a path as an argument.
 pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Images of one class.
+/// Creates images of one class.
 pub fn classed_images() -> tempfile::TempDir {
     let folder = images(100);
     let class = folder.path().join("class");

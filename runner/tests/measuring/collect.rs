@@ -38,14 +38,14 @@ fn a_grid_is_measured_small_samples_first() {
 }
 
 #[test]
-fn a_second_collect_goes_on_where_the_first_one_stopped() {
+fn a_second_collect_resumes_where_the_first_one_stopped() {
     let folder = images(8);
     let file = folder.path().join("samples.jsonl");
     let arguments = [&GRID[..], &[text(&file), "--data", text(folder.path()), "--format", "json"]].concat();
     assert_eq!(answer(&arguments).0, 0);
     let whole = std::fs::read_to_string(&file).unwrap();
 
-    // Two runs are gone, and the machine went down in the middle of a line.
+    // Two of the runs are missing, and a crash has truncated a line.
     let two: String = whole.lines().take(2).map(|line| format!("{line}\n")).collect();
     std::fs::write(&file, format!("{two}{{\"schema\":1,\"id\"")).unwrap();
     let dry = [&arguments[..], &["--dry-run"]].concat();
@@ -63,7 +63,7 @@ fn a_second_collect_goes_on_where_the_first_one_stopped() {
 }
 
 #[test]
-fn a_failed_run_is_kept_and_does_not_stop_the_others() {
+fn a_failed_run_is_recorded_and_does_not_stop_the_others() {
     let folder = images(8);
     std::fs::write(path(&folder, 3), b"no image").unwrap();
     let file = folder.path().join("samples.jsonl");
@@ -108,7 +108,7 @@ fn a_dry_run_lists_the_runs_and_touches_nothing() {
 }
 
 #[test]
-fn a_dry_run_says_what_the_rest_will_take_once_something_is_known() {
+fn a_dry_run_forecasts_the_remaining_time_from_finished_runs() {
     let folder = images(8);
     let file = folder.path().join("samples.jsonl");
     let arguments = [&GRID[..], &[text(&file), "--data", text(folder.path()), "--format", "json"]].concat();
@@ -126,7 +126,7 @@ fn a_dry_run_says_what_the_rest_will_take_once_something_is_known() {
 }
 
 #[test]
-fn image_sizes_and_batch_sizes_are_parts_of_the_grid() {
+fn image_sizes_and_batch_sizes_are_grid_dimensions() {
     let folder = images(8);
     let file = folder.path().join("samples.jsonl");
     let arguments = ["collect", "--model", "mobilenet_v2", "--data", text(folder.path()), "--output", text(&file)];
@@ -143,12 +143,12 @@ fn image_sizes_and_batch_sizes_are_parts_of_the_grid() {
 }
 
 #[test]
-fn a_budget_ends_a_sweep_and_the_same_command_goes_on() {
+fn a_budget_ends_a_sweep_and_the_same_command_resumes_it() {
     let folder = images(8);
     let file = folder.path().join("samples.jsonl");
     let arguments = [&GRID[..], &[text(&file), "--data", text(folder.path()), "--format", "json"]].concat();
     for (budget, made) in [(["--budget-time", "1e-9"], 0), (["--budget-money", "1e-12"], 1)] {
-        // Of the first run nothing is known, so that it is made where anything is left of the budget.
+        // Nothing is known about the first run, so it is made if any budget is left.
         let (code, out, err) = answer(&[&arguments[..], &budget].concat());
         assert_eq!((code, out.lines().count()), (0, made), "{err}");
         let rest = 4 - made;
@@ -169,7 +169,7 @@ fn runs_are_repeated_until_the_median_is_known() {
     let file = folder.path().join("samples.jsonl");
     let arguments = ["collect", "--model", "lenet5", "--data", text(folder.path()), "--output", text(&file)];
     let grid = ["--executors", "1", "--cores", "1", "--sampling-rate", "1", "--device", "cpu"];
-    // Whatever the machine does meanwhile, the median is known to 99 % of itself.
+    // However noisy the machine is, the median is known to within 99 % of itself.
     let (code, out, err) = answer(&[&arguments[..], &grid, &["--precision", "99%", "--repeat", "9"]].concat());
     assert_eq!(code, 0, "{err}");
     let runs = kept(&file).len();
@@ -182,7 +182,7 @@ fn runs_are_repeated_until_the_median_is_known() {
 }
 
 #[test]
-fn a_file_of_something_else_is_refused_with_its_line() {
+fn a_file_in_another_format_is_rejected_with_its_line() {
     let folder = images(2);
     let file = folder.path().join("notes.txt");
     std::fs::write(&file, "shopping list\n").unwrap();
@@ -192,7 +192,7 @@ fn a_file_of_something_else_is_refused_with_its_line() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "shopping list\n");
 }
 
-/// A sweep of one short run and one that takes many seconds.
+/// A sweep of one short run and one of many seconds.
 #[cfg(target_os = "linux")]
 fn long_sweep(folder: &tempfile::TempDir, file: &std::path::Path, more: &[&str]) -> std::process::Command {
     let grid =
@@ -203,7 +203,7 @@ fn long_sweep(folder: &tempfile::TempDir, file: &std::path::Path, more: &[&str])
     command
 }
 
-/// Waits for the end of the first run; gives what is said after it.
+/// Waits for the end of the first run and returns the rest of standard error.
 #[cfg(target_os = "linux")]
 fn after_the_first_run(collect: &mut std::process::Child) -> std::io::BufReader<std::process::ChildStderr> {
     use std::io::BufRead as _;
@@ -219,7 +219,7 @@ fn after_the_first_run(collect: &mut std::process::Child) -> std::io::BufReader<
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_sweep_that_is_killed_goes_on_where_it_was() {
+fn a_killed_sweep_resumes_where_it_was() {
     let folder = images(40);
     let file = folder.path().join("samples.jsonl");
     let mut collect = long_sweep(&folder, &file, &[]).spawn().unwrap();
@@ -237,7 +237,7 @@ fn a_sweep_that_is_killed_goes_on_where_it_was() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_killed_executor_fails_its_run_and_the_sweep_goes_on() {
+fn a_killed_executor_fails_its_run_and_the_sweep_continues() {
     let folder = images(40);
     let file = folder.path().join("samples.jsonl");
     let mut collect = long_sweep(&folder, &file, &["--sampling-rate", "1", "--repeat", "2"]).spawn().unwrap();
@@ -256,12 +256,12 @@ fn a_killed_executor_fails_its_run_and_the_sweep_goes_on() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn ctrl_c_in_a_training_keeps_the_runs_before_it_and_the_same_command_goes_on() {
+fn ctrl_c_during_training_keeps_earlier_runs_and_the_same_command_resumes() {
     use std::io::Read as _;
 
     let folder = crate::bench_folder::classed_images();
     let file = folder.path().join("samples.jsonl");
-    // Eight images first, on two executors that average, and then a run of many seconds.
+    // Eight images on two executors that average, followed by a run of many seconds.
     let training = ["--mode", "training", "--batch-size", "4", "--executors", "2", "--sampling-rate", "0.08,1"];
     let sweep = |more: &[&str]| {
         let mut command =
@@ -294,7 +294,7 @@ fn ctrl_c_in_a_training_keeps_the_runs_before_it_and_the_same_command_goes_on() 
 
 #[cfg(target_os = "linux")]
 #[test]
-fn ctrl_c_keeps_and_uploads_what_is_finished_and_says_how_to_go_on() {
+fn ctrl_c_keeps_and_uploads_finished_runs_and_says_how_to_resume() {
     use std::io::{BufRead as _, BufReader, Read as _};
 
     let folder = images(40);

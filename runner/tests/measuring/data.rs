@@ -1,4 +1,4 @@
-//! Images in other formats than a folder, and how fast they are read.
+//! Images in data-set formats, and the throughput of reading them.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ fn run(data: &Path, more: &[&str]) -> (i32, foreglow_shared::Sample) {
 }
 
 #[test]
-fn a_packed_folder_runs_like_the_folder() {
+fn a_packed_folder_gives_the_results_of_the_folder() {
     let (folder, out) = packed(6);
     let mut names: Vec<_> = std::fs::read_dir(&out).unwrap().map(|file| file.unwrap().file_name()).collect();
     names.sort();
@@ -35,11 +35,11 @@ fn a_packed_folder_runs_like_the_folder() {
 }
 
 #[test]
-fn the_same_folder_and_seed_are_packed_into_the_same_bytes() {
+fn packing_is_deterministic() {
     let (folder, out) = packed(5);
     let again = folder.path().join("again");
     let arguments = ["pack", text(folder.path()), text(&again), "--shards", "2", "--name", "train", "--format", "json"];
-    // The shards of the first packing lie below the folder, and are no images.
+    // The shards of the first packing are inside the folder, and are not images.
     let (code, answered, err) = answer(&arguments);
     assert_eq!(code, 0, "{err}");
     let answered: serde_json::Value = serde_json::from_str(&answered).unwrap();
@@ -55,7 +55,7 @@ fn the_same_folder_and_seed_are_packed_into_the_same_bytes() {
 }
 
 #[test]
-fn a_damaged_record_is_named_with_its_file() {
+fn a_damaged_record_is_reported_with_its_file() {
     let (_folder, out) = packed(4);
     let shard = out.join("train-00000-of-00002.tfrecord");
     let whole = std::fs::read(&shard).unwrap();
@@ -71,7 +71,7 @@ fn a_damaged_record_is_named_with_its_file() {
     let (code, sample) = run(&out, &["--max-broken", "1"]);
     assert_eq!((code, &sample.extra["images_processed"]), (0, &3.into()));
 
-    // A wrong length hides whatever comes after it: nothing runs.
+    // A wrong length hides all later records, so the run is rejected.
     bytes = whole;
     bytes[0] ^= 1;
     std::fs::write(&shard, &bytes).unwrap();
@@ -81,7 +81,7 @@ fn a_damaged_record_is_named_with_its_file() {
 }
 
 #[test]
-fn an_image_of_30000_px_is_refused_by_its_header() {
+fn an_image_of_30000_px_is_rejected_by_its_header() {
     let folder = images(2);
     let mut bytes = std::fs::read(path(&folder, 1)).unwrap();
     let frame = bytes.windows(2).position(|marker| marker == [0xFF, 0xC0]).unwrap();
@@ -94,7 +94,7 @@ fn an_image_of_30000_px_is_refused_by_its_header() {
 }
 
 #[test]
-fn packing_says_what_it_cannot_use() {
+fn packing_rejects_invalid_arguments() {
     let folder = images(3);
     let (data, out) = (text(folder.path()).to_owned(), folder.path().join("out"));
     let cases: &[(&[&str], &str)] = &[
@@ -111,7 +111,7 @@ fn packing_says_what_it_cannot_use() {
 }
 
 #[test]
-fn the_read_test_measures_every_combination_and_holds_it_against_the_cnn() {
+fn the_read_test_compares_every_combination_with_the_cnn() {
     let (folder, out) = packed(12);
     let arguments = ["read-test", text(folder.path()), text(&out), "--model", "lenet5", "--device", "cpu"];
     let sizes = ["--batch-size", "2,3", "--batches", "1,4", "--repeat", "2", "--cache", "on"];

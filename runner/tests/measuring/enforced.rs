@@ -1,4 +1,4 @@
-//! The configuration is enforced: processors, memory, and what each executor took.
+//! Enforcement of the configuration (processors, memory) and the resource use of each executor.
 #![cfg(target_os = "linux")]
 
 use std::process::{Command, Stdio};
@@ -20,7 +20,7 @@ fn processors(sample: &Sample) -> Vec<Vec<u64>> {
 }
 
 #[test]
-fn executors_have_processors_of_their_own_where_the_machine_has_them() {
+fn executors_are_pinned_to_disjoint_processors_if_there_are_enough() {
     let (code, sample) = run(&["--executors", "2", "--cores", "1"]);
     assert_eq!(code, 0, "{sample:?}");
     let own = processors(&sample);
@@ -44,7 +44,7 @@ fn executors_have_processors_of_their_own_where_the_machine_has_them() {
     assert_eq!(processors(&crowded), [[0u64; 0]; 2], "twice as many slots as processors are left to the system");
 }
 
-/// The processors of an executor, once it keeps to one.
+/// Returns the processor of an executor once it is pinned to a single one.
 fn allowed(pid: i32, patience: Instant) -> String {
     loop {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
@@ -58,7 +58,7 @@ fn allowed(pid: i32, patience: Instant) -> String {
 }
 
 #[test]
-fn the_processors_that_foreglow_was_started_with_are_all_that_it_takes() {
+fn executors_stay_on_the_processors_that_foreglow_may_use() {
     let allowed = rustix::thread::sched_getaffinity(None).unwrap();
     let last = (0..rustix::thread::CpuSet::MAX_CPU).filter(|processor| allowed.is_set(*processor)).max().unwrap();
     let bound = |executors: &str| {
@@ -79,7 +79,7 @@ fn the_processors_that_foreglow_was_started_with_are_all_that_it_takes() {
 }
 
 #[test]
-fn a_sample_says_what_each_executor_took() {
+fn a_sample_has_the_resource_use_of_each_executor() {
     let (code, sample) = run(&["--executors", "2", "--cores", "1", "--partition-size", "4"]);
     assert_eq!(code, 0, "{sample:?}");
     let executors = sample.extra["executors"].as_array().unwrap();
@@ -101,7 +101,7 @@ fn a_sample_says_what_each_executor_took() {
 }
 
 #[test]
-fn a_run_that_was_stopped_says_what_it_took_until_then() {
+fn a_stopped_run_has_the_resource_use_so_far() {
     let folder = images(40);
     let arguments = ["run", "--data", text(folder.path()), "--image-px", "224", "--sampling-rate", "1"];
     let (code, sample) =

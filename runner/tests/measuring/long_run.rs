@@ -1,4 +1,4 @@
-//! A run that is still going on while a test looks at its executors.
+//! A run that continues while a test inspects its executors.
 #![cfg(target_os = "linux")]
 
 use std::process::{Child, Stdio};
@@ -8,7 +8,7 @@ use rustix::process::Pid;
 
 use crate::bench_folder::{foreglow, text};
 
-/// A run that takes many seconds, inference or training.
+/// A run of many seconds, inference or training.
 pub fn long_run(folder: &tempfile::TempDir, mode: &str) -> Child {
     foreglow(&[
         "run",
@@ -33,12 +33,12 @@ pub fn long_run(folder: &tempfile::TempDir, mode: &str) -> Child {
     .unwrap()
 }
 
-/// The two executors of a long run, once they are there.
+/// Waits for the two executors of a long run.
 pub fn executors_of(parent: &Child) -> Vec<Pid> {
     wait_for_executors(parent, 2)
 }
 
-/// Waits until the process has so many children, and gives them.
+/// Waits until the process has `count` children and returns them.
 pub fn wait_for_executors(parent: &Child, count: usize) -> Vec<Pid> {
     let patience = Instant::now() + Duration::from_secs(20);
     loop {

@@ -1,4 +1,4 @@
-//! The measuring commands, end to end, with the real binary and real images and texts.
+//! The measuring commands end to end, with the real binary and real images and texts.
 
 #[cfg(test)]
 mod adapters;

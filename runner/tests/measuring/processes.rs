@@ -1,4 +1,4 @@
-//! Executors are processes: none outlives its engine, and one that dies fails its run alone.
+//! Executors are processes: none outlives its engine, and one that dies fails only its own run.
 #![cfg(target_os = "linux")]
 
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use crate::bench_folder::{classed_images, foreglow, images};
 use crate::long_run::{executors_of, long_run};
 
-/// Waits until none of these processes is left.
+/// Waits until all of these processes have ended.
 pub fn wait_until_gone(pids: &[Pid]) {
     let patience = Instant::now() + Duration::from_secs(20);
     while pids.iter().any(|pid| test_kill_process(*pid).is_ok() && !is_zombie(*pid)) {
@@ -20,7 +20,7 @@ pub fn wait_until_gone(pids: &[Pid]) {
     }
 }
 
-/// A process that has ended and that nobody has asked about.
+/// Returns whether a process has ended without being reaped.
 fn is_zombie(pid: Pid) -> bool {
     std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()))
         .is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')))
@@ -86,7 +86,7 @@ fn an_executor_ends_with_its_input() {
 }
 
 #[test]
-fn an_executor_that_is_started_by_hand_says_what_it_is_for() {
+fn an_executor_started_by_hand_explains_its_purpose() {
     let mut executor =
         foreglow(&["executor"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     executor.stdin.take().unwrap().write_all(b"hello\n").unwrap();

@@ -3,7 +3,7 @@ use foreglow_shared::{Engine, Mode, Outcome};
 use crate::bench_folder::{answer, images, path, sample, text};
 
 #[test]
-fn a_run_prints_exactly_one_sample_of_what_it_ran() {
+fn a_run_prints_one_sample_that_describes_it() {
     let (code, sample) = sample(&[
         "run",
         "--model",
@@ -65,7 +65,7 @@ fn the_residual_network_runs_too() {
 }
 
 #[test]
-fn the_same_seed_chooses_the_same_images_and_another_seed_others() {
+fn the_seed_determines_the_sample_of_images() {
     let folder = images(8);
     for broken in [0, 2, 4, 6] {
         std::fs::write(path(&folder, broken), b"no image").unwrap();
@@ -95,7 +95,7 @@ fn the_same_seed_chooses_the_same_images_and_another_seed_others() {
 }
 
 #[test]
-fn a_broken_image_is_named_and_counted_and_fails_the_run() {
+fn a_broken_image_is_reported_and_fails_the_run() {
     let folder = images(6);
     std::fs::write(path(&folder, 2), b"no image").unwrap();
     std::fs::write(path(&folder, 4), &std::fs::read(path(&folder, 4)).unwrap()[..100]).unwrap();
@@ -124,7 +124,7 @@ fn a_broken_image_is_named_and_counted_and_fails_the_run() {
 }
 
 #[test]
-fn broken_images_are_skipped_up_to_the_limit_and_named_in_the_sample() {
+fn broken_images_are_skipped_up_to_the_limit_and_listed_in_the_sample() {
     let folder = images(6);
     std::fs::write(path(&folder, 2), b"no image").unwrap();
     let arguments =
@@ -139,7 +139,7 @@ fn broken_images_are_skipped_up_to_the_limit_and_named_in_the_sample() {
 }
 
 #[test]
-fn an_executor_that_needs_more_than_its_memory_is_out_of_memory() {
+fn an_executor_beyond_its_memory_limit_is_out_of_memory() {
     let folder = images(2);
     for memory in ["4", "40"] {
         let (code, sample) = sample(&[
@@ -164,7 +164,7 @@ fn an_executor_that_needs_more_than_its_memory_is_out_of_memory() {
 }
 
 #[test]
-fn a_run_beyond_its_timeout_is_a_lower_bound() {
+fn a_run_beyond_its_timeout_gives_a_lower_bound() {
     let folder = images(40);
     let (code, sample) = sample(&[
         "run",
@@ -185,7 +185,7 @@ fn a_run_beyond_its_timeout_is_a_lower_bound() {
 }
 
 #[test]
-fn a_sample_is_appended_to_the_file_as_well() {
+fn a_sample_is_also_appended_to_the_file() {
     let folder = images(2);
     let file = folder.path().join("samples.jsonl");
     for runs in 1..=2 {
@@ -210,7 +210,7 @@ fn a_sample_is_appended_to_the_file_as_well() {
 }
 
 #[test]
-fn unusable_input_ends_with_code_2_and_one_sentence() {
+fn invalid_input_exits_with_code_2_and_one_sentence() {
     let empty = tempfile::tempdir().unwrap();
     let folder = images(2);
     let data = text(folder.path());

@@ -1,4 +1,5 @@
-//! The classifiers of texts, end to end: drawn texts and the person's own, inference and training, and what is no text.
+//! The text classifiers end to end: generated texts and the user's own, inference and training, and
+//! invalid input.
 
 use std::path::{Path, PathBuf};
 
@@ -39,7 +40,8 @@ fn told(sample: &Sample) -> f64 {
     held_out["accuracy"].as_f64().unwrap()
 }
 
-/// A folder as 20 Newsgroups unpacks: classes of texts whose names are numbers, and a GloVe file of eight numbers a word.
+/// A folder with the structure of 20 Newsgroups (class folders of texts named by numbers), and a
+/// GloVe file with eight dimensions.
 struct News(tempfile::TempDir);
 
 const COMMON: &str = "the of and to a in is that it for ";
@@ -86,7 +88,7 @@ impl News {
 }
 
 #[test]
-fn drawn_texts_run_on_executors_and_threads_and_the_sample_says_what_they_are() {
+fn generated_texts_run_on_executors_and_threads() {
     for model in ["text_cnn", "text_lstm"] {
         let sample =
             completed(model, "--images 40 --words 30 --sampling-rate 0.5 --batch-size 4 --executors 2 --cores 2");
@@ -102,19 +104,19 @@ fn drawn_texts_run_on_executors_and_threads_and_the_sample_says_what_they_are() 
 }
 
 #[test]
-fn a_run_without_a_word_more_reads_500_words_of_drawn_texts() {
+fn the_default_is_500_words_of_generated_texts() {
     let (code, out, err) = answer(&["run", "--model", "text-cnn", "--sampling-rate", "0.01", "--device", "cpu"]);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("texts") && out.contains("3200 of 500 words, 8 at once"), "{out}");
 }
 
 #[test]
-fn the_text_cnn_learns_to_tell_texts_that_it_has_not_seen() {
+fn the_text_cnn_learns_to_classify_held_out_texts() {
     learns_to_tell_texts_that_it_has_not_seen("text_cnn", "--words 60 --epochs 5 --learning-rate 0.002");
 }
 
 #[test]
-fn the_text_lstm_learns_to_tell_texts_that_it_has_not_seen() {
+fn the_text_lstm_learns_to_classify_held_out_texts() {
     learns_to_tell_texts_that_it_has_not_seen("text_lstm", "--words 30 --epochs 6 --learning-rate 0.003");
 }
 
@@ -127,10 +129,10 @@ fn learns_to_tell_texts_that_it_has_not_seen(model: &str, options: &str) {
 }
 
 #[test]
-fn the_loss_depends_neither_on_threads_nor_on_how_a_mini_batch_is_dealt() {
+fn the_loss_depends_neither_on_threads_nor_on_the_division_of_a_mini_batch() {
     for model in ["text_cnn", "text_lstm"] {
         let options = "--images 48 --words 20 --sampling-rate 1 --epochs 2 --optimizer adam";
-        // With dropout, which is drawn by share.
+        // With dropout, whose masks are drawn per share.
         let curves = [1, 3]
             .map(|cores| losses(&trained(model, &format!("{options} --batch-size 8 --share-size 4 --cores {cores}"))));
         assert_close(&curves[0], &curves[1]);
@@ -140,7 +142,7 @@ fn the_loss_depends_neither_on_threads_nor_on_how_a_mini_batch_is_dealt() {
 }
 
 #[test]
-fn a_folder_of_texts_is_asked_and_learned() {
+fn a_folder_of_texts_is_classified_and_learned() {
     let news = News::new();
     let options = news.options();
     for model in ["text_cnn", "text_lstm"] {
@@ -161,7 +163,7 @@ fn a_folder_of_texts_is_asked_and_learned() {
 }
 
 #[test]
-fn a_broken_text_is_counted_skipped_and_named_past_the_limit() {
+fn broken_texts_are_skipped_up_to_the_limit() {
     let news = News::new();
     std::fs::write(news.first(), b"\x7fELF\0\0 no text").unwrap();
     std::fs::write(news.texts().join("sci.space/60007"), "1, 2, 3").unwrap();
@@ -176,7 +178,7 @@ fn a_broken_text_is_counted_skipped_and_named_past_the_limit() {
 }
 
 #[test]
-fn what_cannot_be_used_is_said_in_one_sentence() {
+fn invalid_input_is_rejected_with_one_sentence() {
     let news = News::new();
     let (texts, vectors, words) = (news.texts(), news.vectors(), news.0.path());
     let write = |name: &str, content: &str| {
@@ -240,7 +242,7 @@ fn what_cannot_be_used_is_said_in_one_sentence() {
 }
 
 #[test]
-fn a_sweep_over_words_goes_from_short_to_long_and_resumes() {
+fn a_sweep_over_text_lengths_starts_short_and_resumes() {
     let news = News::new();
     let file = news.0.path().join("samples.jsonl");
     let (texts, vectors) = (news.texts(), news.vectors());

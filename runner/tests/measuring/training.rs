@@ -1,10 +1,11 @@
-//! Training, end to end: what is learned, that it does not depend on who computes it, and how it ends when it cannot go on.
+//! Training end to end: it learns, the result does not depend on the division of work, and failures
+//! are reported.
 
 use foreglow_shared::{Context, Mode, Outcome, Sample};
 
 use crate::bench_folder::{answer, images, sample, text};
 
-/// Drawn digits on the processor, with options.
+/// Trains on generated digits on the CPU with these options.
 fn train(model: &str, options: &str) -> (i32, Sample) {
     let command = format!("run --mode training --model {model} --draw digits --device cpu --format json {options}");
     sample(&command.split_whitespace().collect::<Vec<_>>())
@@ -16,7 +17,7 @@ fn trained(model: &str, options: &str) -> Sample {
     sample
 }
 
-/// The mean loss of each epoch.
+/// Returns the mean loss of each epoch.
 fn losses(sample: &Sample) -> Vec<f64> {
     let epochs = sample.extra["training"]["epochs"].as_array().unwrap();
     epochs.iter().map(|epoch| epoch["loss"].as_f64().unwrap()).collect()
@@ -30,7 +31,7 @@ fn assert_close(left: &[f64], right: &[f64]) {
 }
 
 #[test]
-fn lenet_learns_to_read_digits_that_it_has_not_seen() {
+fn lenet_learns_to_classify_held_out_digits() {
     let options = "--images 2000 --sampling-rate 1 --batch-size 32 --epochs 6 --optimizer adam --learning-rate 0.003 --test-images 500";
     let sample = trained("lenet5", &format!("{options} --cores 2"));
     let losses = losses(&sample);
@@ -42,7 +43,7 @@ fn lenet_learns_to_read_digits_that_it_has_not_seen() {
 }
 
 #[test]
-fn a_training_sample_says_what_ran_and_is_a_context_of_its_own() {
+fn a_training_sample_describes_its_run_and_has_its_own_context() {
     let options = "--images 64 --sampling-rate 0.5 --batch-size 8 --epochs 2 --executors 2";
     let sample = trained("lenet5", options);
     let workload = &sample.workload;
@@ -73,7 +74,7 @@ fn the_loss_does_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
-fn executors_that_average_every_gradient_learn_as_one_with_a_larger_mini_batch() {
+fn averaging_every_gradient_equals_a_larger_mini_batch() {
     let options = "--images 100 --sampling-rate 1 --epochs 3";
     for optimizer in ["sgd --learning-rate 0.05 --schedule cosine", "adam"] {
         let one = trained("lenet5", &format!("{options} --optimizer {optimizer} --batch-size 24"));
@@ -83,7 +84,7 @@ fn executors_that_average_every_gradient_learn_as_one_with_a_larger_mini_batch()
 }
 
 #[test]
-fn parameters_that_are_averaged_now_and_then_are_repeatable_and_of_their_own() {
+fn parameter_averaging_is_deterministic_and_differs_from_gradient_averaging() {
     let options = "--images 100 --sampling-rate 1 --epochs 3 --batch-size 8 --executors 2 --learning-rate 0.05";
     let every = |options: &str| losses(&trained("lenet5", options));
     let third = every(&format!("{options} --average-every 3"));
@@ -93,7 +94,7 @@ fn parameters_that_are_averaged_now_and_then_are_repeatable_and_of_their_own() {
 }
 
 #[test]
-fn classes_are_the_folders_and_an_image_without_one_is_broken() {
+fn classes_are_the_folders_and_an_image_without_a_class_is_broken() {
     let folder = images(8);
     let run = |extra: &[&str]| {
         let data = text(folder.path());
@@ -120,7 +121,7 @@ fn classes_are_the_folders_and_an_image_without_one_is_broken() {
         }
     }
     std::fs::write(folder.path().join("class 0/0000.jpg"), b"no image").unwrap();
-    // Each epoch meets the broken image, and so does the judging; it is one image.
+    // Each epoch and the evaluation meet the broken image, which counts once.
     let (code, sample) = run(&["--epochs", "2", "--max-broken", "1", "--test-data", text(folder.path())]);
     assert_eq!((code, sample.outcome), (0, Outcome::Completed), "{:?}", sample.reason);
     assert_eq!((&sample.extra["images_processed"], &sample.extra["broken_images"]["count"]), (&14.into(), &1.into()));
@@ -128,7 +129,7 @@ fn classes_are_the_folders_and_an_image_without_one_is_broken() {
 }
 
 #[test]
-fn a_training_beyond_its_memory_or_its_time_says_so() {
+fn training_beyond_its_memory_or_time_is_reported() {
     let (code, sample) = train("resnet18", "--image-px 32 --images 16 --executors 2 --memory 60");
     assert_eq!((code, sample.outcome), (1, Outcome::OutOfMemory), "{:?}", sample.reason);
     let long = "--image-px 64 --images 400 --sampling-rate 1 --batch-size 16 --timeout 0.5 --executors 2";
@@ -137,7 +138,7 @@ fn a_training_beyond_its_memory_or_its_time_says_so() {
 }
 
 #[test]
-fn options_that_mean_nothing_are_refused() {
+fn invalid_options_are_rejected() {
     let folder = images(8);
     let data = format!("--data {}", text(folder.path()));
     for (options, sentence) in [

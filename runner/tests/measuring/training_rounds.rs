@@ -1,5 +1,5 @@
-//! Executors that train, driven by hand over the protocol: in rounds through files, as a cluster that cannot keep them
-//! connected drives them.
+//! Training executors driven over the protocol by the test: in rounds through files, as a cluster
+//! does that cannot keep them connected.
 #![cfg(target_os = "linux")]
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -58,7 +58,7 @@ impl Driven {
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("no report: {line}"))
     }
 
-    /// The sums of the losses of each epoch, until the round is over.
+    /// Adds the loss sums of each epoch until the round is over.
     fn learned(&mut self, losses: &mut [f64; 2]) {
         loop {
             let report = self.hear();
@@ -75,7 +75,7 @@ impl Driven {
     }
 }
 
-/// Digits in the folder of a cache, and what the local engine makes of them.
+/// Generates digits in a cache and returns the losses of the local engine on them.
 fn digits(cache: &tempfile::TempDir) -> (std::path::PathBuf, Vec<f64>) {
     let command = format!(
         "run --mode training --model lenet5 --draw digits --cache-dir {} --images {IMAGES} --sampling-rate 1 --epochs 2 \
@@ -98,7 +98,7 @@ fn assert_same(losses: [f64; 2], local: &[f64]) {
 }
 
 #[test]
-fn rounds_through_files_learn_what_connected_executors_learn() {
+fn rounds_through_files_equal_connected_executors() {
     let cache = tempfile::tempdir().unwrap();
     let (folder, local) = digits(&cache);
     let mut executors = [0, 1].map(|_| Driven::start(&folder, false, 2).0);
@@ -124,7 +124,7 @@ fn rounds_through_files_learn_what_connected_executors_learn() {
 }
 
 #[test]
-fn executors_that_a_driver_connects_learn_what_the_local_engines_learn_and_none_outlives_another() {
+fn connected_executors_equal_the_local_engine_and_none_outlives_another() {
     let cache = tempfile::tempdir().unwrap();
     let (folder, local) = digits(&cache);
     let (mut executors, ports): (Vec<_>, Vec<_>) = (0..2).map(|_| Driven::start(&folder, true, 2)).unzip();
@@ -140,7 +140,7 @@ fn executors_that_a_driver_connects_learn_what_the_local_engines_learn_and_none_
     executors.iter_mut().for_each(|executor| executor.learned(&mut losses));
     assert_same(losses, &local);
 
-    // One of them is gone: the other one says so and ends.
+    // The surviving executor reports the loss and exits.
     kill_process(Pid::from_child(&executors[0].child), Signal::KILL).unwrap();
     executors[1].say(&json!({"train": {"rank": 1}}));
     let reason = loop {
@@ -155,7 +155,7 @@ fn executors_that_a_driver_connects_learn_what_the_local_engines_learn_and_none_
 }
 
 #[test]
-fn an_executor_whose_driver_goes_away_trains_no_more() {
+fn an_executor_stops_training_when_its_driver_ends() {
     let cache = tempfile::tempdir().unwrap();
     let (folder, _) = digits(&cache);
     let mut executor = Driven::start(&folder, false, 1_000_000).0;

@@ -1,87 +1,88 @@
-//! What the event log of one application says.
+//! The content of one application's event log.
 
 use std::collections::BTreeMap;
 
 use crate::number;
 
-/// One application: its executors, its jobs, their stages.
+/// One application: its executors, jobs and stages.
 ///
-/// Every `_ms` that is a moment counts from 1970 on the driver's clock.
+/// Every `_ms` field that is a point in time counts from 1970 on the driver's clock.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Application {
     /// `Spark Version`, such as `3.5.9`.
     pub spark_version: Option<String>,
-    /// The cluster's name for it, such as `app-20261121145553-0000`.
+    /// Application id given by the cluster manager, such as `app-20261121145553-0000`.
     pub id: Option<String>,
-    /// The user's name for it.
+    /// Application name given by the user.
     pub name: Option<String>,
     /// When the driver's context started.
     pub started_ms: Option<i64>,
-    /// When it ended; absent where it is in progress, was killed, or the event was lost.
+    /// When the application ended; absent while it runs, if it was killed, or if the event was
+    /// lost.
     pub ended_ms: Option<i64>,
-    /// `Spark Properties`, those that begin with `spark.`.
+    /// `Spark Properties` that begin with `spark.`.
     pub properties: BTreeMap<String, String>,
-    /// What executors ask for, by `Resource Profile Id`; 0 is the application's own.
+    /// Requested resources by `Resource Profile Id`; 0 is the application's default.
     pub profiles: BTreeMap<u32, ResourceProfile>,
-    /// In the order in which they registered.
+    /// Executors, in the order of registration.
     pub executors: Vec<Executor>,
-    /// By `Job ID`.
+    /// Jobs by `Job ID`.
     pub jobs: BTreeMap<u32, Job>,
-    /// By `Stage ID`, every attempt of a stage together.
+    /// Stages by `Stage ID`; all attempts of a stage are merged.
     pub stages: BTreeMap<u32, Stage>,
     /// What could not be read.
     pub damage: Damage,
 }
 
-/// What the executors of one resource profile ask for.
+/// Resources requested by a resource profile.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResourceProfile {
     /// Cores of an executor.
     pub cores: Option<u32>,
     /// Heap of an executor, MiB.
     pub memory_mib: Option<u64>,
-    /// Memory of an executor beside its heap, MiB.
+    /// Off-heap memory of an executor (overhead), MiB.
     pub overhead_mib: Option<u64>,
-    /// Cores that one task takes; `None` stands for Spark's default of 1.
+    /// Cores of one task; `None` means Spark's default of 1.
     pub task_cpus: Option<f64>,
 }
 
 /// One executor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Executor {
-    /// Its name; `driver` where the driver itself runs the tasks (a local master).
+    /// Executor id; `driver` if the driver itself runs the tasks (a local master).
     pub id: String,
-    /// The machine.
+    /// Host name.
     pub host: String,
     /// Cores, C.
     pub cores: u32,
-    /// Addresses of each resource that it holds, such as `gpu`.
+    /// Addresses by resource name, such as `gpu`.
     pub resources: BTreeMap<String, Vec<String>>,
-    /// Its resource profile.
+    /// Resource profile id.
     pub profile: u32,
     /// When it registered.
     pub added_ms: i64,
-    /// When it went, and why, if it did before the application ended.
+    /// When and why it was removed, if that was before the application ended.
     pub loss: Option<Loss>,
 }
 
-/// The end of an executor.
+/// The removal of an executor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loss {
-    /// When the driver noticed.
+    /// When the driver noticed it.
     pub at_ms: i64,
     /// Spark's reason.
     pub reason: String,
 }
 
-/// One job: what an action of the driver's program started.
+/// One job, started by an action of the driver's program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Job {
     /// When it was submitted.
     pub submitted_ms: Option<i64>,
-    /// How it ended.
+    /// How it ended; absent if the log has no end.
     pub end: Option<JobEnd>,
-    /// Its stages, those that were skipped included.
+    /// Its stages, including skipped ones.
     pub stages: Vec<u32>,
     /// `spark.job.description`.
     pub description: Option<String>,
@@ -92,43 +93,44 @@ pub struct Job {
 /// The end of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobEnd {
-    /// When.
+    /// When it ended.
     pub at_ms: i64,
-    /// `None` where it succeeded, and the message of the exception where it failed.
+    /// Message of the exception if the job failed; `None` if it succeeded.
     pub failure: Option<String>,
 }
 
-/// One stage, all of its attempts together.
+/// One stage, with all attempts merged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stage {
-    /// Spark's name for it: the call in the user's program.
+    /// Spark's name of the stage: the call site in the user's program.
     pub name: String,
     /// Stages whose output it reads.
     pub parents: Vec<u32>,
     /// Tasks of a full attempt.
     pub tasks: Option<u32>,
-    /// Its resource profile.
+    /// Resource profile id.
     pub profile: u32,
-    /// When its first attempt was submitted; absent where it was skipped.
+    /// When its first attempt was submitted; absent if the stage was skipped.
     pub submitted_ms: Option<i64>,
     /// When its last attempt ended.
     pub completed_ms: Option<i64>,
     /// Why its last attempt failed, if it did.
     pub failure: Option<String>,
-    /// The number of its last attempt: 0 where none had to be repeated.
+    /// Number of its last attempt: 0 if it was not repeated.
     pub last_attempt: u32,
-    /// Whether its tasks all run at the same time or not at all.
+    /// Whether this is a barrier stage, whose tasks must all run at the same time.
     pub is_barrier: bool,
     /// When its first task was launched.
     pub first_launch_ms: Option<i64>,
     /// When its last task finished.
     pub last_finish_ms: Option<i64>,
-    /// For each task, by its index in the stage, how long it held its slot, milliseconds: launch to finish on the driver's
-    /// clock, failed attempts before it included. [`Stage::UNKNOWN`] where the log does not say.
+    /// Slot time of each task by index, milliseconds: from launch to finish on the driver's clock,
+    /// summed over failed attempts and the final one. [`Stage::UNKNOWN`] if the log does not record
+    /// it.
     pub task_ms: Vec<u32>,
-    /// Sums over its tasks.
+    /// Sums over all tasks.
     pub totals: TaskTotals,
-    /// Values of its named accumulators that begin with `foreglow.`.
+    /// Values of named accumulators that begin with `foreglow.`.
     pub accumulators: BTreeMap<String, i64>,
 }
 
@@ -139,13 +141,13 @@ pub struct TaskTotals {
     pub succeeded: u32,
     /// Attempts that failed.
     pub failed: u32,
-    /// Attempts that were killed, most of them because another copy was faster.
+    /// Attempts that were killed, mostly because a speculative copy was faster.
     pub killed: u32,
-    /// Time in the executors' threads, milliseconds; `None` where no task says.
+    /// Time in the executors' threads, milliseconds; `None` if no task recorded it.
     pub run_ms: Option<u64>,
-    /// Processor time of those threads, child processes not included, nanoseconds.
+    /// CPU time of those threads, without child processes, nanoseconds.
     pub cpu_ns: Option<u64>,
-    /// Time in which the executors' JVMs collected garbage, milliseconds.
+    /// Time of garbage collection in the executors' JVMs, milliseconds.
     pub gc_ms: Option<u64>,
     /// The first failure.
     pub failure: Option<TaskFailure>,
@@ -154,49 +156,51 @@ pub struct TaskTotals {
 /// Why a task failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskFailure {
-    /// The task's index in its stage.
+    /// Index of the task in its stage.
     pub index: u32,
     /// The executor that ran it.
     pub executor: String,
-    /// Spark's word for it and the first line of the message: `ExceptionFailure: java.io.IOException: …`.
+    /// Spark's reason and the first line of the message:
+    /// `ExceptionFailure: java.io.IOException: …`.
     pub reason: String,
 }
 
-/// What of the log could not be read.
+/// Unreadable parts of the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// Lines that are no event, or an event without what it must have.
+    /// Number of lines that are not events or lack a required field.
     pub lines: u64,
-    /// The number of the first of them, from 1.
+    /// Number of the first such line, from 1.
     pub first: Option<u64>,
-    /// Whether the last line was cut short, as in the log of an application that still runs.
+    /// Whether the last line is incomplete, as in the log of a running application.
     pub cut_short: bool,
-    /// Tasks whose finish is before their launch: the driver's clock was set back. Their time is unknown.
+    /// Tasks that finish before their launch because the driver's clock was set back; their time is
+    /// unknown.
     pub backward_tasks: u64,
 }
 
 impl Application {
-    /// The executors that were there at a moment.
+    /// Returns the executors registered at a point in time.
     pub fn executors_at(&self, moment_ms: i64) -> impl Iterator<Item = &Executor> {
         self.executors.iter().filter(move |executor| {
             executor.added_ms <= moment_ms && executor.loss.as_ref().is_none_or(|loss| loss.at_ms > moment_ms)
         })
     }
 
-    /// Cores that one task takes, 1 or more.
+    /// Returns the cores of one task, at least 1.
     pub fn task_cpus(&self) -> u32 {
         let asked = self.profiles.get(&0).and_then(|profile| profile.task_cpus);
         let asked = asked.or_else(|| number(self.properties.get("spark.task.cpus")?));
-        // Saturates: a share of a core counts as one.
+        // The cast saturates; a fraction of a core counts as one.
         asked.map_or(1, |cpus| (cpus as u32).max(1))
     }
 
-    /// Whether executors come and go with the load.
+    /// Whether Spark adds and removes executors with the load.
     pub fn has_dynamic_allocation(&self) -> bool {
         self.properties.get("spark.dynamicAllocation.enabled").is_some_and(|value| value == "true")
     }
 
-    /// Heap that an executor was given, MiB: of its resource profile or of `spark.executor.memory`.
+    /// Returns the heap of an executor, MiB, from its resource profile or `spark.executor.memory`.
     pub fn executor_memory_mib(&self) -> Option<u64> {
         let property = || memory_mib(self.properties.get("spark.executor.memory")?);
         self.profiles.get(&0).and_then(|profile| profile.memory_mib).or_else(property)
@@ -204,15 +208,15 @@ impl Application {
 }
 
 impl Stage {
-    /// Stands in [`Stage::task_ms`] for a time that the log does not say.
+    /// Marks an unknown time in [`Stage::task_ms`].
     pub const UNKNOWN: u32 = u32::MAX;
 
-    /// The times that the log says, milliseconds, in the order of the tasks.
+    /// Returns the known slot times, milliseconds, in the order of the tasks.
     pub fn known_task_ms(&self) -> impl Iterator<Item = u32> {
         self.task_ms.iter().copied().filter(|ms| *ms != Self::UNKNOWN)
     }
 
-    /// Tasks whose time the log does not say, of a stage that ended well.
+    /// Counts the tasks without a known time, if the stage succeeded.
     pub fn lost_tasks(&self) -> u64 {
         let is_whole = self.completed_ms.is_some() && self.failure.is_none();
         let known = self.known_task_ms().count() as u64;
@@ -220,7 +224,8 @@ impl Stage {
     }
 }
 
-/// Reads a size as Spark's properties write it, MiB: `4g`, `512m`, `1024` (MiB, as `spark.executor.memory` has it).
+/// Parses a size of a Spark property, MiB: `4g`, `512m`, or `1024`, which is MiB as for
+/// `spark.executor.memory`.
 fn memory_mib(text: &str) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     let text = text.strip_suffix('b').unwrap_or(&text);
@@ -241,7 +246,7 @@ mod tests {
     use super::memory_mib;
 
     #[test]
-    fn a_size_is_read_as_spark_writes_it() {
+    fn memory_sizes_of_spark_are_parsed() {
         let sizes = [("4g", 4096), ("512m", 512), ("1024", 1024), ("2GB", 2048), ("1t", 1 << 20), ("2048k", 2)];
         for (text, mib) in sizes {
             assert_eq!(memory_mib(text), Some(mib), "{text}");

@@ -1,4 +1,4 @@
-//! Takes events into an [`Application`].
+//! Adds events to an [`Application`].
 
 use super::LABEL_PREFIX;
 use super::application::{Application, Executor, Job, JobEnd, Loss, ResourceProfile, Stage, TaskFailure};
@@ -6,16 +6,16 @@ use super::event::{self, StageInfo, TaskEnd};
 use super::kind::Kind;
 use crate::{map_of, sort};
 
-/// More tasks than this no stage of a real application has: an index beyond it is damage, not a reason to take memory.
+/// Limit on task indices: a larger one is damage, and must not cause a huge allocation.
 const MAX_TASKS: u32 = 1 << 24;
 
-/// Properties that a log keeps which are longer are not kept here: class paths and the like.
+/// Limit on the length of a property; class paths and other long ones are dropped.
 const MAX_PROPERTY: usize = 4096;
 
-/// Reads one event.
+/// Parses one event and adds it.
 ///
 /// # Errors
-/// The line is not JSON, or lacks a field that such an event must have.
+/// The line is not JSON, or the event lacks a required field.
 pub(super) fn take(application: &mut Application, kind: Kind, line: &str) -> Result<(), serde_json::Error> {
     match kind {
         Kind::TaskEnd => take_task(application, &serde_json::from_str(line)?),
@@ -66,7 +66,7 @@ pub(super) fn take(application: &mut Application, kind: Kind, line: &str) -> Res
 }
 
 fn take_profile(application: &mut Application, event: &event::ResourceProfileAdded) {
-    // Saturates: Spark writes whole, non-negative amounts.
+    // The cast saturates; Spark writes whole, non-negative amounts.
     let executor = |name: &str| event.executor.get(name).map(|request| request.amount as u64);
     let profile = ResourceProfile {
         cores: executor("cores").and_then(|cores| u32::try_from(cores).ok()),
@@ -99,7 +99,7 @@ fn take_job_start(application: &mut Application, event: event::JobStart) {
     };
     application.jobs.insert(event.id, job);
     for info in event.infos {
-        // A stage of an earlier job that this one may skip says nothing new here.
+        // A stage already known from an earlier job may be skipped in this one and adds nothing.
         application.stages.entry(info.id).or_insert_with(|| Stage {
             name: info.name,
             parents: info.parents,
@@ -170,7 +170,8 @@ fn take_task(application: &mut Application, event: &TaskEnd<'_>) {
         application.damage.backward_tasks += 1;
         return;
     };
-    // A copy that lost the race held a slot beside the one that won, not before it.
+    // A killed speculative copy held its slot in parallel with the attempt that succeeded, not
+    // before it.
     if !is_killed && info.index < MAX_TASKS {
         let index = info.index as usize;
         if stage.task_ms.len() <= index {

@@ -1,6 +1,6 @@
-//! Which event a line is, told from its first bytes.
+//! Detects the kind of event from the first bytes of a line.
 
-/// An event that is read.
+/// Events that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     LogStart,
@@ -17,25 +17,25 @@ pub(super) enum Kind {
     TaskEnd,
 }
 
-/// What the beginning of a line says.
+/// What the beginning of a line reveals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Start {
-    /// An event that is read.
+    /// An event to read.
     Wanted(Kind),
-    /// An event that is passed over.
+    /// An event to skip.
     Unwanted,
-    /// Nothing but white space so far.
+    /// Only white space so far.
     Blank,
-    /// The line is too short to tell.
+    /// Too short to decide.
     Short,
-    /// No event.
+    /// Not an event.
     NoEvent,
 }
 
-/// Spark writes `"Event"` first. Longer than this no name is that is read.
+/// Spark writes `"Event"` first. No name of an event that is read is longer than this.
 const LONGEST: usize = 128;
 
-/// Tells what the line that begins with `line` is.
+/// Classifies the line that begins with `line`.
 pub(super) fn start(line: &[u8]) -> Start {
     let Some(name) = name(line) else {
         let is_beginning = line.len() < LONGEST && could_begin(line);
@@ -63,7 +63,7 @@ pub(super) fn start(line: &[u8]) -> Start {
     Start::Wanted(kind)
 }
 
-/// The value of `"Event"` where the line begins with it, in full.
+/// Returns the complete value of `"Event"` if the line begins with it.
 fn name(line: &[u8]) -> Option<&[u8]> {
     let value = TOKENS.iter().try_fold(line, |rest, token| rest.trim_ascii_start().strip_prefix(*token))?;
     let value = value.trim_ascii_start().strip_prefix(b"\"")?;
@@ -73,7 +73,7 @@ fn name(line: &[u8]) -> Option<&[u8]> {
 
 const TOKENS: [&[u8]; 3] = [b"{", b"\"Event\"", b":"];
 
-/// Whether more bytes could make it the beginning of an event.
+/// Whether more bytes could complete it to the beginning of an event.
 fn could_begin(line: &[u8]) -> bool {
     let mut rest = line.trim_ascii_start();
     for token in TOKENS {
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_told_from_its_first_bytes() {
+    fn a_line_is_classified_by_its_first_bytes() {
         let starts: [(&[u8], Start); 8] = [
             (b"{\"Event\":\"SparkListenerTaskEnd\",", Start::Wanted(Kind::TaskEnd)),
             (b" { \"Event\" : \"SparkListenerJobEnd\"", Start::Wanted(Kind::JobEnd)),

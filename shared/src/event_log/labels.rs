@@ -1,4 +1,4 @@
-//! What Spark does not know of a run: Foreglow's own labels, as Spark properties or as flags.
+//! Labels: what Spark does not record about a run, given as Spark properties or as flags.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -6,19 +6,20 @@ use std::str::FromStr;
 use super::LABEL_PREFIX;
 use crate::{map_of, number};
 
-/// A label: its name after [`LABEL_PREFIX`], and the flag that says the same.
+/// A label and the equivalent flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// Such as `image_px`.
+    /// Name after [`LABEL_PREFIX`], such as `image_px`.
     pub name: &'static str,
-    /// Such as `--image-px`; `None` where only the log can say it.
+    /// Flag, such as `--image-px`; `None` if only the log can hold it.
     pub flag: Option<&'static str>,
 }
 
-/// The labels that stand in a workload under the same name, beside its own fields: what else decides how long it takes.
+/// Labels that a workload holds under the same name, in addition to its own fields, because they
+/// influence the time.
 pub const WORKLOAD_LABELS: [&str; 5] = ["data", "optimizer", "average_every", "average_optimizer_state", "share_size"];
 
-/// Every label.
+/// All labels.
 pub const LABELS: [Label; 24] = [
     Label { name: "model", flag: Some("--model") },
     Label { name: "mode", flag: Some("--mode") },
@@ -35,22 +36,22 @@ pub const LABELS: [Label; 24] = [
     Label { name: "accelerator", flag: Some("--accelerator") },
     Label { name: "cpu", flag: Some("--cpu") },
     Label { name: "adapter", flag: Some("--adapter") },
-    // Of training.
+    // Training.
     Label { name: "optimizer", flag: None },
     Label { name: "average_every", flag: None },
     Label { name: "average_optimizer_state", flag: None },
     Label { name: "share_size", flag: None },
     Label { name: "seed", flag: None },
-    // What was asked for, held against what ran.
+    // Requested values, compared with what ran.
     Label { name: "executors", flag: None },
     Label { name: "cores_per_executor", flag: None },
     Label { name: "runner_version", flag: None },
-    // The sample's UUID; measured jobs that share it are one run, which has so many.
+    // The sample's UUID, shared by all measured jobs of one run, and the number of these jobs.
     Label { name: "run", flag: None },
     Label { name: "jobs", flag: None },
 ];
 
-/// Values of labels, by name.
+/// Values of labels by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Labels(BTreeMap<&'static str, String>);
 
@@ -58,35 +59,35 @@ pub struct Labels(BTreeMap<&'static str, String>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabelError {
-    /// Neither the log nor a flag says them.
-    #[error("the log does not say {}; give {}", names(.0), flags(.0))]
+    /// Required labels are in neither the log nor the flags.
+    #[error("the log lacks {}; give {}", names(.0), flags(.0))]
     Missing(Vec<Label>),
-    /// A value of another kind.
+    /// A value is invalid.
     #[error("{LABEL_PREFIX}{name} is {value:?}; it must be {must}")]
     Value {
-        /// The label.
+        /// Name of the label.
         name: &'static str,
-        /// What it holds.
+        /// Its value.
         value: String,
-        /// What it may hold.
+        /// The values it may have.
         must: &'static str,
     },
-    /// The log and a flag say different things.
-    #[error("the log says {name} {log:?} and {flag} says {given:?}; leave {flag} out, or import this log by itself")]
+    /// The log and a flag contradict each other.
+    #[error("{name} is {log:?} in the log and {given:?} by {flag}; leave {flag} out, or import this log by itself")]
     Conflict {
-        /// The label.
+        /// Name of the label.
         name: &'static str,
         /// Its flag.
         flag: &'static str,
-        /// What the log says.
+        /// Value in the log.
         log: String,
-        /// What the flag says.
+        /// Value of the flag.
         given: String,
     },
 }
 
 fn names(labels: &[Label]) -> String {
-    list(labels.iter().map(|label| label.name), "or")
+    list(labels.iter().map(|label| label.name), "and")
 }
 
 fn flags(labels: &[Label]) -> String {
@@ -103,14 +104,14 @@ fn list<'a>(words: impl Iterator<Item = &'a str>, last: &str) -> String {
 }
 
 impl Labels {
-    /// The labels among Spark properties.
+    /// Extracts the labels from Spark properties.
     pub fn of(properties: &BTreeMap<String, String>) -> Self {
         let value =
             |label: &Label| Some((label.name, properties.get(&format!("{LABEL_PREFIX}{}", label.name))?.clone()));
         Self(map_of(LABELS.iter().filter_map(value)))
     }
 
-    /// Says one more, unless it is empty; a name that is no label's is ignored.
+    /// Sets a label; ignores empty values and unknown names.
     pub fn set(&mut self, name: &str, value: impl Into<String>) {
         let value = value.into();
         if let Some(label) = LABELS.iter().find(|label| label.name == name).filter(|_| !value.trim().is_empty()) {
@@ -118,12 +119,12 @@ impl Labels {
         }
     }
 
-    /// What a label says.
+    /// Returns the value of a label.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// These, and where they say nothing those of `others`.
+    /// Adds labels from `others` that are not set yet.
     pub fn or(mut self, others: &Self) -> Self {
         for (name, value) in &others.0 {
             self.0.entry(name).or_insert_with(|| value.clone());
@@ -131,10 +132,10 @@ impl Labels {
         self
     }
 
-    /// What a log says, and where it says nothing what the flags say.
+    /// Combines the labels of a log with those given as flags.
     ///
     /// # Errors
-    /// They contradict each other.
+    /// A flag contradicts the log.
     pub fn with_flags(self, given: &Self) -> Result<Self, LabelError> {
         for Label { name, flag } in LABELS {
             if let (Some(log), Some(given), Some(flag)) = (self.get(name), given.get(name), flag)
@@ -146,20 +147,20 @@ impl Labels {
         Ok(self.or(given))
     }
 
-    /// The labels of `names` that are not here.
+    /// Returns the labels among `names` that are not set.
     pub(super) fn missing(&self, names: &[&str]) -> Vec<Label> {
         LABELS.iter().filter(|label| names.contains(&label.name) && self.get(label.name).is_none()).copied().collect()
     }
 
-    /// What a label says, as a value.
+    /// Parses the value of a label.
     ///
     /// # Errors
-    /// It says something else, or nothing.
+    /// The label is missing or its value is invalid.
     pub(super) fn value<T: FromStr>(&self, name: &'static str, must: &'static str) -> Result<T, LabelError> {
         self.read(name, must, |text| text.parse().ok())
     }
 
-    /// The same, by what reads the text.
+    /// Parses the value of a label with `read`; otherwise like [`value`](Self::value).
     pub(super) fn read<T>(
         &self,
         name: &'static str,
@@ -173,7 +174,7 @@ impl Labels {
     }
 }
 
-/// Whether two texts say the same: `0.10` and `0.1` do.
+/// Whether two values are equal as text or as numbers: `0.10` equals `0.1`.
 fn is_same(one: &str, other: &str) -> bool {
     let (one, other) = (one.trim(), other.trim());
     one == other || number(one).is_some_and(|one| number(other) == Some(one))

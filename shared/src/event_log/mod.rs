@@ -1,13 +1,15 @@
-//! Spark's event logs, as `spark.eventLog.enabled` has the driver write them: one JSON object a line.
+//! Reads Spark event logs, which the driver writes with `spark.eventLog.enabled`: one JSON object
+//! per line.
 //!
-//! [`EventLogReader`] takes the bytes of a log, uncompressed, in pieces of any size and keeps what a timing sample and a
-//! simulation of the application need: an [`Application`]. Memory does not grow with the log but for 4 bytes a task, and
-//! the few hundred of each job, stage and executor.
+//! [`EventLogReader`] takes the uncompressed bytes of a log in chunks of any size and keeps an
+//! [`Application`]: what a timing sample and a simulation need. Memory use is 4 bytes per task and
+//! a few hundred bytes per job, stage and executor, whatever the size of the log.
 //!
-//! What a log does not say is `None`, never 0. A log of Spark 2.3 or newer is read; events and fields that are not known
-//! here are passed over, so that one of a newer Spark is read too.
+//! What a log does not record is `None`, never 0. Logs of Spark 2.3 and newer are supported;
+//! unknown events and fields are skipped, so that logs of newer versions can be read too.
 //!
-//! Source of the format: `org.apache.spark.util.JsonProtocol` and `EventLoggingListener` of Spark 3.5 and 4.1.
+//! Source of the format: `org.apache.spark.util.JsonProtocol` and `EventLoggingListener` of Spark
+//! 3.5 and 4.1.
 
 mod application;
 mod collect;
@@ -28,11 +30,12 @@ pub use self::reader::{EventLogError, EventLogReader};
 pub use self::run::{NoRun, Run};
 pub use self::sample::NoSample;
 
-/// The prefix of Foreglow's own Spark properties, of the application (`--conf`) and of one job (a local property).
+/// Prefix of Foreglow's own Spark properties, set for the application (`--conf`) or for one job (as
+/// a local property).
 pub const LABEL_PREFIX: &str = "spark.foreglow.";
 
-/// The job description of a job that only warms the executors up: it is no part of a measurement.
+/// Prefix of the description of warm-up jobs, which are not measured.
 pub const WARM_UP: &str = "foreglow warm-up";
 
-/// The job description of a job that is measured. Where an application has none, all of it is.
+/// Prefix of the description of measured jobs. If no job has it, all jobs are measured.
 pub const MEASURED: &str = "foreglow measured";

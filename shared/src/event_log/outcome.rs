@@ -1,25 +1,27 @@
-//! How a run ended: what was asked for is what ran, or the run says nothing of its configuration.
+//! Outcome of a run: a run that did not get the requested configuration is not a valid measurement
+//! of it.
 
 use super::run::Run;
 use crate::Outcome;
 
-/// What a run ran on, and how it ended.
+/// Actual configuration and outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ending {
-    /// Executors, E; the most that were there at one time.
+    /// Executors, E: the largest number at one time.
     pub executors: u32,
-    /// Cores of each, C.
+    /// Cores per executor, C.
     pub cores_per_executor: u32,
-    /// Completed where nothing speaks against it.
+    /// Completed unless there is a reason against it.
     pub outcome: Outcome,
-    /// What speaks against it.
+    /// Why the run does not count as completed.
     pub reason: Option<String>,
-    /// What a person should know of a run that completed all the same.
+    /// Remarks for the user about a completed run.
     pub notes: Vec<String>,
 }
 
-/// The words with which executors and tasks go that had too little memory: those of Java, Kubernetes and YARN, and the exit
-/// code that Spark has for it. The code 137 alone says only that somebody killed it.
+/// Phrases in the messages of executors and tasks that ran out of memory: those of Java, Kubernetes
+/// and YARN, and Spark's exit code for it. Exit code 137 is not included: it only says that the
+/// process was killed.
 const OUT_OF_MEMORY: [&str; 6] = [
     "OutOfMemoryError",
     "OOMKilled",
@@ -30,7 +32,7 @@ const OUT_OF_MEMORY: [&str; 6] = [
 ];
 
 impl Run<'_> {
-    /// What it ran on and how it ended; `None` where the log says nothing of its executors.
+    /// Returns the configuration and outcome; `None` if the log has no executors.
     pub fn ending(&self) -> Option<Ending> {
         let executors = self.most_executors();
         let cores: Vec<u32> = self.executors().map(|executor| executor.cores).collect();
@@ -50,7 +52,7 @@ impl Run<'_> {
         u32::try_from(counts.max().unwrap_or(0)).unwrap_or(u32::MAX)
     }
 
-    /// A job that failed, tasks that did, executors that were lost.
+    /// Describes failed jobs, failed tasks and lost executors.
     fn failure(&self) -> Option<String> {
         let of_job = self.jobs.iter().find_map(|(id, job)| Some((id, job.end.as_ref()?.failure.as_ref()?)));
         let lost: Vec<(&str, &str)> = self
@@ -69,12 +71,14 @@ impl Run<'_> {
         let (there, missing) = (self.jobs.len() as u64, self.missing_jobs());
         if missing > 0 && of_job.is_none() {
             let all = there + missing;
-            parts.push(format!("{there} of its {all} jobs have an end in the log: it still runs, or was killed"));
+            parts.push(format!(
+                "{there} of {all} jobs have an end in the log: the run is still in progress, or was killed"
+            ));
         }
         if let [(id, reason), ..] = lost.as_slice() {
             let others = lost.len() - 1;
             let others = if others == 0 { String::new() } else { format!(" and {others} more") };
-            parts.push(format!("executor {id}{others} went while it ran: {}", first_line(reason)));
+            parts.push(format!("executor {id}{others} was lost during the run: {}", first_line(reason)));
         }
         if let (Some(task), None) = (task, of_job) {
             let (index, executor, reason) = (task.index, &task.executor, &task.reason);
@@ -85,7 +89,7 @@ impl Run<'_> {
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 
-    /// Another configuration than was asked for, or none that has an E and a C.
+    /// Describes how the executors differ from the request or from each other.
     fn unlike(&self, executors: u32, cores_per_executor: u32, cores: &[u32]) -> Option<String> {
         let (least, most) = (cores.iter().min().copied().unwrap_or(0), cores_per_executor);
         if least != most {
@@ -94,7 +98,7 @@ impl Run<'_> {
         let at_first = self.application.executors_at(self.submitted_ms).count() as u64;
         if self.application.has_dynamic_allocation() && at_first != u64::from(executors) {
             return Some(format!(
-                "its executors came and went with the load, {at_first} at first and {executors} at most; set spark.dynamicAllocation.enabled=false"
+                "dynamic allocation changed the number of executors, from {at_first} at first to {executors} at most; set spark.dynamicAllocation.enabled=false"
             ));
         }
         let asked = self.asked();
@@ -102,17 +106,16 @@ impl Run<'_> {
         if differs(asked.0, executors) || differs(asked.1, cores_per_executor) {
             let say = |count: Option<u32>, ran: u32| count.unwrap_or(ran);
             return Some(format!(
-                "{} executors of {} cores were asked for, and {executors} of {cores_per_executor} ran",
+                "{} executors with {} cores each were requested, and {executors} with {cores_per_executor} ran",
                 say(asked.0, executors),
                 say(asked.1, cores_per_executor)
             ));
         }
-        (self.ended_ms == self.submitted_ms)
-            .then(|| "it took less than the millisecond that the log counts in".to_owned())
+        (self.ended_ms == self.submitted_ms).then(|| "it took less than 1 ms, the resolution of the log".to_owned())
     }
 
-    /// E and C as they were asked for: by Foreglow's labels, or by Spark's properties, of which a standalone master heeds
-    /// other ones than a resource manager.
+    /// Returns the requested E and C: from Foreglow's labels or from Spark's properties, which
+    /// depend on the cluster manager.
     fn asked(&self) -> (Option<u32>, Option<u32>) {
         let labels = self.labels();
         let label = |name: &str| labels.get(name).and_then(|text| text.trim().parse::<u32>().ok());
@@ -134,7 +137,9 @@ impl Run<'_> {
         let late = self.executors().filter(|executor| executor.added_ms > self.submitted_ms);
         if let Some(latest) = late.map(|executor| executor.added_ms).max() {
             let secs = latest.saturating_sub(self.submitted_ms) as f64 / 1000.0;
-            notes.push(format!("the last executor came {secs} s after the first job, and the time holds that wait"));
+            notes.push(format!(
+                "the last executor started {secs} s after the first job, and the time includes that wait"
+            ));
         }
         let lost: u64 = self.stages().values().map(|stage| stage.lost_tasks()).sum();
         if lost > 0 {
@@ -145,5 +150,5 @@ impl Run<'_> {
 }
 
 fn first_line(text: &str) -> &str {
-    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no reason is in the log")
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("the log gives no reason")
 }

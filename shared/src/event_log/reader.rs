@@ -1,13 +1,14 @@
-//! From bytes to events, a line at a time.
+//! Splits bytes into lines and reads their events.
 
 use super::application::Application;
 use super::collect::take;
 use super::kind::{Kind, Start, start};
 
-/// A line longer than this is damage: the longest real ones, plans of large queries, are not read at all.
+/// Limit on the length of a line; a longer one counts as damaged. The longest real lines, query
+/// plans, are skipped unread.
 const MAX_LINE: usize = 64 << 20;
 
-/// Reads an event log from pieces of its bytes, uncompressed, in order.
+/// Reads an event log from consecutive chunks of its uncompressed bytes.
 ///
 /// ```
 /// # use foreglow_shared::event_log::EventLogReader;
@@ -19,35 +20,35 @@ const MAX_LINE: usize = 64 << 20;
 #[derive(Debug, Default)]
 pub struct EventLogReader {
     application: Application,
-    /// The beginning of the line that the last piece ended in.
+    /// Beginning of the line that the last chunk ended in.
     rest: Vec<u8>,
-    /// Whether the end of that line is passed over.
+    /// Whether the rest of that line is skipped.
     is_skipping: bool,
     lines: u64,
     events: u64,
 }
 
-/// Why bytes are no event log.
+/// Why the bytes are not an event log.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EventLogError {
-    /// No line.
+    /// The input has no line.
     #[error("it is empty; give the event log of an application that has started")]
     Empty,
-    /// Lines, and no event.
+    /// None of the lines is an event.
     #[error(
-        "it is no Spark event log: none of its lines is an event; give a file that Spark wrote with spark.eventLog.enabled=true"
+        "it is not a Spark event log: none of its lines is an event; give a file that Spark wrote with spark.eventLog.enabled=true"
     )]
     NoEvents,
 }
 
 impl EventLogReader {
-    /// A reader that has read nothing.
+    /// Creates a reader.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Reads the next piece. Lines may begin and end anywhere in it.
+    /// Reads the next chunk, which may begin and end inside a line.
     pub fn push(&mut self, mut bytes: &[u8]) {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             let (line, after) = (&bytes[..end], &bytes[end + 1..]);
@@ -68,10 +69,10 @@ impl EventLogReader {
         self.keep(bytes);
     }
 
-    /// What was read, once there is no more.
+    /// Returns what was read, after the last chunk.
     ///
     /// # Errors
-    /// There was no event in it.
+    /// [`EventLogError`]: the input holds no event.
     pub fn finish(mut self) -> Result<Application, EventLogError> {
         if !self.rest.is_empty() {
             self.lines += 1;
@@ -89,7 +90,7 @@ impl EventLogReader {
         }
     }
 
-    /// Keeps the beginning of a line, if it is one that is read.
+    /// Keeps the beginning of a line, unless the line is to be skipped.
     fn keep(&mut self, bytes: &[u8]) {
         if self.is_skipping || bytes.is_empty() {
             return;
@@ -126,7 +127,8 @@ impl EventLogReader {
     }
 
     fn event(&mut self, kind: Kind, line: &[u8]) {
-        // As text, as samples and links are read: what reads JSON from bytes would be compiled beside it.
+        // Parses from a string, like samples and links: parsing from bytes would compile the JSON
+        // reader into the page a second time.
         match take(&mut self.application, kind, &String::from_utf8_lossy(line)) {
             Ok(()) => self.events += 1,
             Err(_) => self.damaged(self.lines),

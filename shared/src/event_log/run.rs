@@ -1,4 +1,4 @@
-//! The runs of an application: what one timing sample is about.
+//! Runs of an application; each becomes one timing sample.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use crate::{map_of, sort_by};
 pub struct Run<'a> {
     /// The application.
     pub application: &'a Application,
-    /// The jobs, by their number; at least one, and each says when it was submitted and when it ended.
+    /// The jobs with their ids; at least one, each with a submission and an end.
     pub jobs: Vec<(u32, &'a Job)>,
-    /// When the first was submitted.
+    /// When the first job was submitted.
     pub submitted_ms: i64,
-    /// When the last ended; never before `submitted_ms`.
+    /// When the last job ended, not before `submitted_ms`.
     pub ended_ms: i64,
 }
 
@@ -24,26 +24,28 @@ pub struct Run<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoRun {
-    /// Not one job.
-    #[error("it has no job: the application did nothing on its executors, or the log ends before it did")]
+    /// The log has no jobs.
+    #[error("the log has no jobs: the application ran nothing on its executors, or the log ends too early")]
     NoJob,
-    /// Warm-up alone.
+    /// All jobs are warm-up jobs.
     #[error("its jobs only warm the executors up; the log ends before anything was measured")]
     WarmUpOnly,
-    /// Jobs without an end.
+    /// No measured job has an end.
     #[error("none of its {0} jobs has an end in the log; wait until one has ended, or run it again")]
     NoEnd(usize),
-    /// The clock.
+    /// Every run ends before it begins.
     #[error("its jobs end before they begin: the driver's clock was set back while it ran; run it again")]
     ClockSetBack,
 }
 
 impl Application {
-    /// The runs: one for each measured job, or for those with the same label `run`; all jobs together where none is marked
-    /// as measured. Jobs that warm up, and jobs without an end, are left out.
+    /// Returns the runs, by submission time. Measured jobs with the same label `run` form one run,
+    /// and each other measured job is a run of its own; if no job is marked as measured, all jobs
+    /// form one run. Warm-up jobs and jobs without an end are left out.
     ///
     /// # Errors
-    /// There is none.
+    /// [`NoRun`]: there are no jobs, only warm-up jobs, no job with an end, or every run ends
+    /// before it begins.
     pub fn runs(&self) -> Result<Vec<Run<'_>>, NoRun> {
         let described = |job: &Job, mark: &str| job.description.as_deref().is_some_and(|text| text.starts_with(mark));
         let is_marked = self.jobs.values().any(|job| described(job, MEASURED));
@@ -85,20 +87,21 @@ impl<'a> Run<'a> {
         is_forward.then_some(Self { application, jobs, submitted_ms, ended_ms })
     }
 
-    /// From the submission of the first job to the end of the last, seconds.
+    /// Returns the time from the submission of the first job to the end of the last, seconds.
     pub fn completion_time_secs(&self) -> f64 {
-        // Exact: the difference of two moments is far below 2^53.
+        // Exact: the difference of two timestamps is far below 2^53.
         (self.ended_ms - self.submitted_ms) as f64 / 1000.0
     }
 
-    /// Jobs of the run that have no end in the log, by the label that says how many it has; 0 where none does.
+    /// Counts the run's jobs without an end in the log, by the label `jobs`; 0 without that label.
     pub fn missing_jobs(&self) -> u64 {
         let all = self.labels().get("jobs").and_then(|jobs| jobs.trim().parse::<u64>().ok());
         all.map_or(0, |all| all.saturating_sub(self.jobs.len() as u64))
     }
 
-    /// From the application's start to the submission, seconds: executors, warm-up, whatever the driver did before. `None`
-    /// too of a run that follows another measured one in its application: that one has started it.
+    /// Returns the time from the application's start to the submission, seconds: executor start,
+    /// warm-up and other work of the driver. `None` for a run that follows another measured one in
+    /// the same application, which was already started.
     pub fn startup_secs(&self) -> Option<f64> {
         let is_before = |job: &Job| {
             let is_measured = job.description.as_deref().is_some_and(|text| text.starts_with(MEASURED));
@@ -111,13 +114,13 @@ impl<'a> Run<'a> {
         (secs >= 0.0).then_some(secs)
     }
 
-    /// The labels: those of its jobs, and where they say nothing those of the application.
+    /// Returns the labels of the jobs, completed by those of the application.
     pub fn labels(&self) -> Labels {
         let of_jobs = self.jobs.iter().map(|(_, job)| Labels::of(&job.labels));
         of_jobs.fold(Labels::default(), |labels, job| labels.or(&job)).or(&Labels::of(&self.application.properties))
     }
 
-    /// The executors that were there at some time of the run.
+    /// Returns the executors registered at some time during the run.
     pub fn executors(&self) -> impl Iterator<Item = &'a Executor> {
         let (from_ms, to_ms) = (self.submitted_ms, self.ended_ms);
         self.application.executors.iter().filter(move |executor| {
@@ -125,7 +128,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The stages that ran, by their number: those that were skipped are not among them.
+    /// Returns the stages that ran, by id, without skipped ones.
     pub fn stages(&self) -> BTreeMap<u32, &'a Stage> {
         let ids = self.jobs.iter().flat_map(|(_, job)| &job.stages);
         let ran = |stage: &&Stage| {

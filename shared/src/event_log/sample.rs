@@ -1,4 +1,4 @@
-//! A run as a timing sample.
+//! Converts a run to a timing sample.
 
 use std::collections::BTreeSet;
 
@@ -11,30 +11,31 @@ use super::outcome::Ending;
 use super::run::Run;
 use crate::{Configuration, Engine, Host, Mode, SCHEMA, Sample, SampleError, TextInput, Workload, number};
 
-/// What only labels say, and every sample needs.
+/// Labels that every sample needs and Spark does not record.
 const NEEDED: [&str; 7] = ["model", "mode", "image_px", "images", "batch_size", "partition_size", "sampling_rate"];
 
-/// Why a run is no timing sample.
+/// Why a run cannot become a timing sample.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoSample {
-    /// The labels.
+    /// A label is missing or invalid.
     #[error(transparent)]
     Label(#[from] LabelError),
-    /// No executor in the log.
-    #[error("the log does not say on which executors it ran: their events were lost; run it again")]
+    /// The log has no executors.
+    #[error("the log has no executor events; run it again")]
     NoExecutors,
-    /// A number outside its range.
+    /// A value is out of range.
     #[error(transparent)]
     Sample(#[from] SampleError),
 }
 
 impl Run<'_> {
-    /// The timing sample of a run, and what a person should know of it. `given` says what the log does not;
-    /// `runner_version` is the version of the program that reads it.
+    /// Returns the timing sample of a run and remarks for the user. `given` supplies what the log
+    /// lacks; `runner_version` is the version of the calling program.
     ///
     /// # Errors
-    /// Neither the log nor `given` says what a sample needs, or they contradict each other.
+    /// A required label is in neither the log nor `given`, the two contradict each other, or a
+    /// value is out of range.
     pub fn sample(&self, given: &Labels, runner_version: &str) -> Result<(Sample, Vec<String>), NoSample> {
         let labels = self.labels().with_flags(given)?;
         let mut missing = labels.missing(&NEEDED);
@@ -87,7 +88,7 @@ impl Run<'_> {
         Ok((sample, notes))
     }
 
-    /// The resource that its executors hold beside cores and memory.
+    /// Returns the name, and the number if above 1, of a resource that the executors hold.
     fn accelerator(&self) -> Option<String> {
         let held = |(name, addresses): (&String, &Vec<String>)| match addresses.len() {
             0 => None,
@@ -97,14 +98,15 @@ impl Run<'_> {
         self.executors().flat_map(|executor| &executor.resources).find_map(held)
     }
 
-    /// What Spark counted, under the name `spark` in the sample. What the log does not say is absent.
+    /// Returns Spark's own counts, for the field `spark` of the sample. What the log does not
+    /// record is absent.
     pub fn facts(&self) -> Map<String, Value> {
         let application = self.application;
         let stages = self.stages();
         let machines = self.executors().map(|executor| &executor.host).collect::<BTreeSet<_>>().len();
         let totals = || stages.values().map(|stage| &stage.totals);
         let count = |of: fn(&TaskTotals) -> u32| totals().map(|totals| u64::from(of(totals))).sum::<u64>();
-        // Exact up to 2^53 of the unit: 104 days of nanoseconds, beyond which the last digits do not matter.
+        // Exact up to 2^53: 104 days in nanoseconds, beyond which the last digits do not matter.
         let secs = |of: fn(&TaskTotals) -> Option<u64>, a_second: f64| {
             totals().filter_map(of).reduce(u64::saturating_add).map(|sum| sum as f64 / a_second)
         };
@@ -123,7 +125,7 @@ impl Run<'_> {
         facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
 
-    /// The same UUID (version 7) whenever the same log is read.
+    /// Derives a UUID (version 7) that is the same every time the log is read.
     fn id(&self) -> Uuid {
         let application = self.application.id.iter().chain(&self.application.name);
         let jobs = self.jobs.iter().map(|(id, _)| id.to_string());
@@ -183,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_texts_of_a_job_stand_in_a_label_of_their_own() {
+    fn the_text_input_of_a_job_is_a_label() {
         let mut labels = Labels::default();
         let given =
             [("model", "text_cnn"), ("mode", "inference"), ("image_px", "1"), ("images", "9"), ("batch_size", "8")];

@@ -1,8 +1,8 @@
-//! What a table has to say for its rows to be runs.
+//! Fields that a table of another tool needs to become runs.
 
 use serde::{Deserialize, Serialize};
 
-/// One thing that is known of a run.
+/// A property of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Field {
@@ -10,7 +10,7 @@ pub enum Field {
     Executors,
     /// Task threads of an executor, C.
     CoresPerExecutor,
-    /// How much of the job ran; [`super::Extent`] says how it is counted.
+    /// How much of the job ran, in the measure of [`super::Extent`].
     Extent,
     /// Wall clock from submission to the last result, in a [`super::TimeUnit`].
     CompletionTime,
@@ -35,7 +35,7 @@ pub enum Field {
 }
 
 impl Field {
-    /// All of them, the most telling first.
+    /// All fields, the most important first.
     pub const ALL: [Self; 13] = [
         Self::Executors,
         Self::CoresPerExecutor,
@@ -52,7 +52,7 @@ impl Field {
         Self::PartitionSize,
     ];
 
-    /// What it is called in front of a person.
+    /// Returns the name shown to users.
     pub fn label(self) -> &'static str {
         match self {
             Self::Executors => "executors",
@@ -67,11 +67,11 @@ impl Field {
             Self::Epochs => "epochs",
             Self::BatchSize => "batch size",
             Self::MemoryPerExecutorMib => "memory per executor, MiB",
-            Self::PartitionSize => "images of a partition",
+            Self::PartitionSize => "images per partition",
         }
     }
 
-    /// What every row has where no column says it; `None` where nobody can know it but the table.
+    /// Returns the default for every row; `None` if the field has no sensible default.
     pub fn usual(self) -> Option<&'static str> {
         match self {
             Self::Executors | Self::CoresPerExecutor | Self::CompletionTime | Self::Images => None,
@@ -83,7 +83,7 @@ impl Field {
         }
     }
 
-    /// Names of such columns, in small letters and without what is no letter, the surest first.
+    /// Returns typical column names, in lower case without punctuation, the most specific first.
     pub(super) fn names(self) -> &'static [&'static str] {
         match self {
             Self::Executors => &["executors", "numexecutors", "executorinstances", "machines", "nodes", "workers"],

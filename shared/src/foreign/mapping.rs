@@ -1,4 +1,4 @@
-//! Where a table of another tool says what.
+//! Maps the columns of a foreign table to fields.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 use super::Field;
 use crate::Engine;
 
-/// Where a field is said.
+/// Source of a field's values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// In this column, counted from 0.
+    /// A column, counted from 0.
     Column(usize),
-    /// By the person: the same for every row.
+    /// A constant for every row, given by the user.
     Fixed(String),
 }
 
-/// What a completion time is counted in.
+/// Unit of the completion time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TimeUnit {
@@ -30,34 +30,34 @@ pub enum TimeUnit {
     Minutes,
 }
 
-/// What says how much of the job ran.
+/// Measure of how much of the job ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Extent {
-    /// A share of the images, above 0 and at most 1.
+    /// Share of the images, in (0, 1].
     #[default]
     Share,
-    /// The same in percent.
+    /// Percent of the images, in (0, 100].
     Percent,
-    /// The images that were processed.
+    /// Number of processed images.
     Images,
 }
 
-/// Where every field is said, and in what units.
+/// Sources and units of all fields.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mapping {
-    /// Where each field is said; one that is absent is not known yet.
+    /// Source of each field; unknown ones are absent.
     pub places: BTreeMap<Field, Place>,
     /// The unit of the completion time.
     pub time_unit: TimeUnit,
-    /// What says how much ran.
+    /// The measure of how much of the job ran.
     pub extent: Extent,
-    /// What ran the executors.
+    /// The engine that ran the executors.
     pub engine: Engine,
 }
 
 impl TimeUnit {
-    /// Seconds of one.
+    /// Length of the unit, seconds.
     pub(super) fn secs(self) -> f64 {
         match self {
             Self::Secs => 1.0,
@@ -68,7 +68,8 @@ impl TimeUnit {
 }
 
 impl Mapping {
-    /// What the names of the columns suggest. Each column is taken once, by the field whose name it has most surely.
+    /// Guesses the mapping from the column names. Exact names are matched before names that contain
+    /// a known one, and each column is used once.
     pub fn guess(headers: &[String]) -> Self {
         let plain = |name: &str| name.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect();
         let headers: Vec<String> = headers.iter().map(|header| plain(header)).collect();
@@ -110,7 +111,7 @@ impl Mapping {
         Self { places, time_unit, extent, engine: Engine::Spark }
     }
 
-    /// The fields of which nobody has said anything.
+    /// Returns the fields without a source.
     pub fn missing(&self) -> Vec<Field> {
         let is_said = |field: &Field| match self.places.get(field) {
             Some(Place::Fixed(text)) => !text.trim().is_empty(),

@@ -1,4 +1,4 @@
-//! Tables of other tools: any CSV whose columns a person can name becomes runs.
+//! Reads tables of other tools: any CSV whose columns the user can assign to fields.
 
 mod field;
 mod mapping;
@@ -11,7 +11,7 @@ use crate::encoding::decode;
 use crate::separated::{delimiter, with_point};
 use crate::{Context, Host, IncompleteOutcome, IncompleteRun, Job, Mode, Observation, Workload, number};
 
-/// A table that another tool wrote.
+/// A CSV table written by another tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForeignTable {
     text: String,
@@ -19,37 +19,37 @@ pub struct ForeignTable {
     headers: Vec<String>,
 }
 
-/// Why a table gives no runs.
+/// Why a table cannot be read as runs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
-    /// It is not text.
+    /// The file is not text.
     #[error("it is not text (byte {0}); give a table as CSV")]
     NotText(usize),
-    /// It has no header or no row.
-    #[error("there are no rows in it; give a table with a header and one run a row")]
+    /// The table has no header or no row.
+    #[error("the table has no rows; give a header and one run per row")]
     Empty,
-    /// The form of CSV is broken.
-    #[error("line {line}: it is no row of the table ({reason})")]
+    /// A row is not valid CSV.
+    #[error("line {line}: this is not a row of the table ({reason})")]
     Row {
-        /// Counted from 1.
+        /// Line number, from 1.
         line: u64,
-        /// As the reader says it.
+        /// Message of the CSV reader.
         reason: String,
     },
-    /// Neither a column nor the person says it.
-    #[error("{0} is not known; choose its column, or say it for all rows")]
+    /// A field has neither a column nor a constant.
+    #[error("{0} is unknown; choose its column, or give one value for all rows")]
     Missing(&'static str),
-    /// A cell does not hold what it should.
-    #[error("line {line}: {field} is {text:?}; it must be {must}. Choose another column, or mend the file")]
+    /// A cell has an invalid value.
+    #[error("line {line}: {field} is {text:?}; it must be {must}. Choose another column, or correct the file")]
     Cell {
-        /// Counted from 1.
+        /// Line number, from 1.
         line: u64,
-        /// What it should say.
+        /// Name of the field.
         field: &'static str,
-        /// What it holds.
+        /// Content of the cell.
         text: String,
-        /// What it may hold.
+        /// The values it may have.
         must: &'static str,
     },
 }
@@ -58,7 +58,7 @@ impl ForeignTable {
     /// Reads the header of a table.
     ///
     /// # Errors
-    /// It is no text, or has no header with a row below it.
+    /// The file is not text, or has no header followed by a row.
     pub fn read(bytes: &[u8]) -> Result<Self, TableError> {
         let text = decode(bytes).map_err(TableError::NotText)?;
         let mut table = Self { delimiter: delimiter(&text), text, headers: Vec::new() };
@@ -73,21 +73,21 @@ impl ForeignTable {
         Ok(table)
     }
 
-    /// The names of the columns.
+    /// Returns the names of the columns.
     pub fn headers(&self) -> &[String] {
         &self.headers
     }
 
-    /// The first rows, so that a person sees what is in which column.
+    /// Returns at most `most` rows, as a preview of the columns.
     pub fn first_rows(&self, most: usize) -> Vec<Vec<String>> {
         let rows = self.reader().into_records().take(most).map_while(Result::ok);
         rows.map(|row| row.iter().map(str::to_owned).collect()).collect()
     }
 
-    /// The runs of every row, sorted into jobs as samples are.
+    /// Reads every row as a run and groups the runs into jobs.
     ///
     /// # Errors
-    /// Something that is nowhere said, or the line of the first cell that does not hold what it should.
+    /// A field without a source, or the line of the first cell with an invalid value.
     pub fn jobs(&self, mapping: &Mapping) -> Result<Vec<Job>, TableError> {
         if let Some(field) = mapping.missing().first() {
             return Err(TableError::Missing(field.label()));
@@ -112,7 +112,7 @@ fn broken(error: &csv::Error) -> TableError {
     TableError::Row { line: error.position().map_or(1, csv::Position::line), reason: error.to_string() }
 }
 
-/// One row, to be read as a run.
+/// One row of the table with its mapping.
 struct Row<'a> {
     cells: &'a csv::StringRecord,
     line: u64,
@@ -128,7 +128,7 @@ impl Row<'_> {
         let sampling_rate = match self.mapping.extent {
             Extent::Share => extent,
             Extent::Percent => extent / 100.0,
-            // A count of images is far below 2^53.
+            // Exact: a count of images is far below 2^53.
             Extent::Images => extent / images as f64,
         };
         if sampling_rate > 1.0 {
@@ -216,13 +216,13 @@ impl Row<'_> {
         if secs.is_finite() && secs > 0.0 { Ok(secs) } else { Err(self.cell(Field::CompletionTime, "a time")) }
     }
 
-    /// A count, which other tools also write as `4.0`.
+    /// Reads a count; also accepts `4.0`, which other tools write.
     fn count(&self, field: Field) -> Result<u64, TableError> {
-        /// The largest whole number below which `f64` has every other one.
+        /// The largest count accepted, below 2^53, up to which every integer is exact in `f64`.
         const MOST: f64 = 9e15;
         let number = self.positive(field)?;
         if number.fract() == 0.0 && number <= MOST {
-            // A whole number in the range of u64.
+            // The cast is exact: a whole number in the range of u64.
             Ok(number as u64)
         } else {
             Err(self.cell(field, "a whole number, 1 or more"))

@@ -1,4 +1,4 @@
-//! Samples by context.
+//! Contexts, and grouping samples into jobs.
 
 use foreglow_shared::{Context, IncompleteOutcome, Outcome, PeakMemory, Question, Sample, TextInput, group_by_context};
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::words::numbered;
 
-/// Three contexts, repeats, and runs that did not complete.
+/// Samples of three contexts, with repeats and incomplete runs.
 fn samples() -> Vec<Sample> {
     (0..12)
         .map(|number| {
@@ -29,7 +29,7 @@ fn samples() -> Vec<Sample> {
 }
 
 #[test]
-fn samples_that_compare_are_together_and_only_completed_runs_are_observations() {
+fn samples_are_grouped_by_context_and_only_completed_runs_are_observations() {
     let jobs = group_by_context(&samples());
     let sizes: Vec<(&str, usize)> =
         jobs.iter().map(|job| (job.context.workload.model.as_str(), job.observations.len())).collect();
@@ -59,7 +59,7 @@ fn the_largest_peak_of_equal_cores_and_partitions_is_kept() {
 }
 
 #[test]
-fn runs_that_went_over_their_memory_or_were_stopped_are_kept_apart_and_failed_ones_are_not() {
+fn out_of_memory_and_stopped_runs_are_kept_separately_and_failed_ones_are_dropped() {
     let jobs = group_by_context(&samples());
     let incomplete: Vec<(u32, IncompleteOutcome, Option<f64>)> =
         jobs[1].incomplete.iter().map(|run| (run.executors, run.outcome, run.at_least_secs)).collect();
@@ -68,7 +68,7 @@ fn runs_that_went_over_their_memory_or_were_stopped_are_kept_apart_and_failed_on
 }
 
 #[test]
-fn a_field_of_the_workload_that_is_not_known_tells_contexts_apart_in_any_order_of_its_names() {
+fn unknown_workload_fields_distinguish_contexts_whatever_their_order() {
     let mut half = numbered(1);
     half.workload.extra.insert("precision".into(), json!("f16"));
     half.workload.extra.insert("layout".into(), json!("nchw"));
@@ -85,7 +85,7 @@ fn a_context_has_a_title_that_names_the_job_and_the_machine() {
 }
 
 #[test]
-fn a_workload_of_texts_is_named_by_its_words_and_another_length_is_another_job() {
+fn the_title_of_a_text_workload_names_its_length_and_another_length_is_another_job() {
     let of_words = |number: u32, words: u32| {
         let mut sample = numbered(number);
         sample.workload.set_text(&TextInput { words, vector_dims: 200, vocabulary: None, vectors: None });
@@ -106,7 +106,7 @@ fn the_first_question_asks_for_every_configuration_up_to_the_largest_measured() 
 
 proptest! {
     #[test]
-    fn the_order_of_the_samples_changes_no_group(shuffled in Just(samples()).prop_shuffle()) {
+    fn the_order_of_the_samples_does_not_change_the_groups(shuffled in Just(samples()).prop_shuffle()) {
         prop_assert_eq!(group_by_context(&shuffled), group_by_context(&samples()));
     }
 }

@@ -1,4 +1,4 @@
-//! Event logs: what is read of them, however they are cut, and what damage does.
+//! Event logs: content, arbitrary chunks, truncation and damage.
 
 use foreglow_shared::Outcome;
 use foreglow_shared::event_log::{
@@ -6,7 +6,8 @@ use foreglow_shared::event_log::{
 };
 use proptest::prelude::*;
 
-/// A real one: two executors of two cores, a warm-up and two measured jobs (`tests/event-logs/make.sh` makes it).
+/// A real log: two executors of two cores, a warm-up and two measured jobs, made by
+/// `tests/event-logs/make.sh`.
 const REAL: &[u8] = include_bytes!("../event-logs/3.5-measured");
 
 const LOG: &str = concat!(
@@ -43,7 +44,7 @@ fn read(log: &[u8], piece: usize) -> Result<Application, EventLogError> {
 }
 
 #[test]
-fn a_log_says_what_ran_where_and_how_long() {
+fn an_event_log_is_read_completely() {
     let application = read(LOG.as_bytes(), LOG.len()).unwrap();
     assert_eq!(application.spark_version.as_deref(), Some("3.5.9"));
     assert_eq!((application.started_ms, application.ended_ms), (Some(1000), Some(5000)));
@@ -58,7 +59,7 @@ fn a_log_says_what_ran_where_and_how_long() {
     assert_eq!(job.labels["spark.foreglow.sampling_rate"], "0.1");
     assert_eq!((job.submitted_ms, job.end.as_ref().unwrap().at_ms), (Some(3000), 3150));
     let stage = &application.stages[&0];
-    // The failed attempt held the slot before the one that succeeded; the task at index 0 is not in the log.
+    // The failed attempt and the successful one count for task 1; the log lacks task 0.
     assert_eq!(stage.task_ms, [Stage::UNKNOWN, 110]);
     assert_eq!((stage.totals.succeeded, stage.totals.failed, stage.totals.gc_ms), (1, 1, Some(7)));
     assert_eq!(stage.totals.failure.as_ref().unwrap().reason, "ExceptionFailure: java.io.IOException: no");
@@ -67,7 +68,7 @@ fn a_log_says_what_ran_where_and_how_long() {
 }
 
 #[test]
-fn the_pieces_in_which_a_log_arrives_change_nothing() {
+fn the_size_of_the_chunks_does_not_matter() {
     let whole = read(LOG.as_bytes(), LOG.len()).unwrap();
     for piece in [1, 2, 7, 64, 1000] {
         assert_eq!(read(LOG.as_bytes(), piece).unwrap(), whole, "{piece}");
@@ -75,7 +76,7 @@ fn the_pieces_in_which_a_log_arrives_change_nothing() {
 }
 
 #[test]
-fn a_log_may_be_cut_at_any_byte() {
+fn a_log_may_be_truncated_at_any_byte() {
     for end in 0..LOG.len() {
         match read(&LOG.as_bytes()[..end], 61) {
             Ok(application) => assert_eq!(application.damage.lines, 0, "{end}"),
@@ -85,7 +86,7 @@ fn a_log_may_be_cut_at_any_byte() {
 }
 
 #[test]
-fn what_is_no_event_log_is_told_from_an_empty_one() {
+fn other_files_are_distinguished_from_empty_ones() {
     assert_eq!(read(b"", 1), Err(EventLogError::Empty));
     assert_eq!(read(b"executors,cores\n1,2\n", 5), Err(EventLogError::NoEvents));
     assert_eq!(read(&[0x28, 0xb5, 0x2f, 0xfd, 0, 10, 255], 3), Err(EventLogError::NoEvents));
@@ -100,7 +101,7 @@ fn a_damaged_line_is_counted_and_the_others_are_read() {
     assert_eq!(application.jobs.len(), 1);
 }
 
-/// The labels that the made-up log lacks.
+/// The labels missing from the synthetic log.
 fn labels() -> Labels {
     let mut labels = Labels::default();
     let values =
@@ -109,14 +110,14 @@ fn labels() -> Labels {
     labels
 }
 
-/// The one run of a log as a sample: its outcome and reason.
+/// Outcome and reason of the only run of a log.
 fn outcome(log: &str) -> (Outcome, String) {
     let application = read(log.as_bytes(), 4096).unwrap();
     let (sample, _) = application.runs().unwrap()[0].sample(&labels(), "0.1.0").unwrap();
     (sample.outcome, sample.reason.unwrap_or_default())
 }
 
-/// The made-up log with a task that succeeds at once, and what `change` does to it.
+/// The synthetic log without the failed attempt, and with `from` replaced by `to`.
 fn changed(from: &str, to: &str) -> String {
     let log = LOG.replace("\"Reason\":\"ExceptionFailure\"", "\"Reason\":\"Success\"");
     assert!(log.contains(from), "{from}");
@@ -124,7 +125,7 @@ fn changed(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn a_run_is_a_sample_with_what_spark_counted() {
+fn a_run_becomes_a_sample_with_sparks_counts() {
     let application = read(changed("", "").as_bytes(), 4096).unwrap();
     let runs = application.runs().unwrap();
     let (sample, notes) = runs[0].sample(&labels(), "0.1.0").unwrap();
@@ -142,13 +143,13 @@ fn a_run_is_a_sample_with_what_spark_counted() {
 }
 
 #[test]
-fn what_was_not_measured_as_it_was_asked_for_is_no_completed_run() {
+fn a_run_that_differs_from_its_request_does_not_count_as_completed() {
     let of = |from: &str, to: &str| outcome(&changed(from, to));
     assert_eq!(outcome(LOG).0, Outcome::Failed);
     let (asked, reason) = of("\"spark.executor.cores\":\"2\"", "\"spark.executor.cores\":\"4\"");
-    assert_eq!((asked, &*reason), (Outcome::Failed, "1 executors of 4 cores were asked for, and 1 of 2 ran"));
+    assert_eq!((asked, &*reason), (Outcome::Failed, "1 executors with 4 cores each were requested, and 1 with 2 ran"));
     let lost = of("\"Timestamp\":4000", "\"Timestamp\":3100");
-    assert_eq!((lost.0, &*lost.1), (Outcome::Failed, "executor 0 went while it ran: killed"));
+    assert_eq!((lost.0, &*lost.1), (Outcome::Failed, "executor 0 was lost during the run: killed"));
     let killed = changed("\"Timestamp\":4000", "\"Timestamp\":3100")
         .replace("killed\"}", "Container killed by YARN for exceeding physical memory limits\"}");
     assert_eq!(outcome(&killed).0, Outcome::OutOfMemory);
@@ -160,13 +161,13 @@ fn what_was_not_measured_as_it_was_asked_for_is_no_completed_run() {
 }
 
 #[test]
-fn a_run_of_several_jobs_lasts_from_the_first_to_the_last_and_is_whole_or_failed() {
+fn a_run_of_several_jobs_is_complete_from_first_to_last_or_failed() {
     let labelled = changed(
         "\"spark.foreglow.sampling_rate\":\"0.1\"",
         "\"spark.foreglow.sampling_rate\":\"0.1\",\"spark.foreglow.run\":\"r\",\"spark.foreglow.jobs\":\"2\"",
     );
     let (half, reason) = outcome(&labelled);
-    let sentence = "1 of its 2 jobs have an end in the log: it still runs, or was killed";
+    let sentence = "1 of 2 jobs have an end in the log: the run is still in progress, or was killed";
     assert_eq!((half, &*reason), (Outcome::Failed, sentence));
 
     let job = |log: &str, from: &str, to: &str| {
@@ -191,7 +192,7 @@ fn a_run_of_several_jobs_lasts_from_the_first_to_the_last_and_is_whole_or_failed
 }
 
 #[test]
-fn a_training_run_is_told_from_others_by_its_labels() {
+fn the_labels_of_a_training_run_are_part_of_its_workload() {
     let training = changed(
         "\"spark.foreglow.sampling_rate\":\"0.1\"",
         "\"spark.foreglow.sampling_rate\":\"0.1\",\"spark.foreglow.optimizer\":\"adam\",\"spark.foreglow.average_every\":\"3\",\
@@ -218,17 +219,17 @@ fn a_clock_that_was_set_back_gives_no_negative_time() {
     assert_eq!(application.runs().unwrap_err(), NoRun::ClockSetBack);
     let application = read(changed("\"Finish Time\":3130", "\"Finish Time\":1000").as_bytes(), 4096).unwrap();
     assert_eq!(application.damage.backward_tasks, 1);
-    // A start that is later than what came after it is no start.
+    // A start that is later than the jobs is ignored.
     let application = read(changed("\"Timestamp\":1000", "\"Timestamp\":9000").as_bytes(), 4096).unwrap();
     assert_eq!(application.runs().unwrap()[0].startup_secs(), None);
 }
 
 #[test]
-fn labels_that_are_missing_or_contradicted_are_named_all_at_once() {
+fn missing_and_contradictory_labels_are_reported() {
     let application = read(LOG.as_bytes(), 4096).unwrap();
     let run = &application.runs().unwrap()[0];
     let error = run.sample(&Labels::default(), "0.1.0").unwrap_err();
-    let sentence = "the log does not say mode, image_px, images, batch_size, partition_size or epochs; \
+    let sentence = "the log lacks mode, image_px, images, batch_size, partition_size and epochs; \
         give --mode, --image-px, --images, --batch-size, --partition-size and --epochs";
     assert_eq!(error.to_string(), sentence);
     let mut given = labels();
@@ -245,7 +246,7 @@ fn labels_that_are_missing_or_contradicted_are_named_all_at_once() {
 }
 
 #[test]
-fn a_real_log_has_its_warm_up_left_out_and_a_run_for_each_measured_job() {
+fn a_real_log_has_one_run_per_measured_job_and_none_for_the_warm_up() {
     let application = read(REAL, 1 << 16).unwrap();
     let runs = application.runs().unwrap();
     let rates: Vec<Option<String>> =
@@ -260,7 +261,7 @@ fn a_real_log_has_its_warm_up_left_out_and_a_run_for_each_measured_job() {
 }
 
 #[test]
-fn the_events_of_a_newer_spark_are_passed_over() {
+fn events_of_newer_spark_versions_are_skipped() {
     let real = String::from_utf8_lossy(REAL);
     let newer =
         real.replace("\"Spark Version\":\"3.5.9\"", "\"Spark Version\":\"9.0.0\",\"Format\":{\"Name\":[1,null]}");
@@ -271,7 +272,7 @@ fn the_events_of_a_newer_spark_are_passed_over() {
     assert_eq!((new.jobs, new.stages), (old.jobs, old.stages));
 }
 
-/// Whatever stands in a log, nothing panics, and what comes out is a sample that passes its check or a sentence.
+/// Asserts that any log gives valid samples or errors, without a panic.
 fn is_harmless(log: &[u8]) {
     let Ok(application) = read(log, 1 << 14) else { return };
     let Ok(runs) = application.runs() else { return };
@@ -288,7 +289,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_real_log_may_be_cut_anywhere(end in 0..REAL.len()) {
+    fn a_real_log_may_be_truncated_anywhere(end in 0..REAL.len()) {
         is_harmless(&REAL[..end]);
     }
 
@@ -308,7 +309,7 @@ proptest! {
     }
 
     #[test]
-    fn a_real_log_may_have_lost_and_repeated_lines(keep in prop::collection::vec(0_u8..4, 200)) {
+    fn a_real_log_may_have_missing_and_repeated_lines(keep in prop::collection::vec(0_u8..4, 200)) {
         let lines = REAL.split_inclusive(|byte| *byte == b'\n');
         let kept: Vec<u8> = lines.zip(keep.iter().cycle()).flat_map(|(line, keep)| line.repeat(usize::from(*keep).min(2))).collect();
         is_harmless(&kept);

@@ -18,7 +18,7 @@ fn jobs(text: &str) -> Result<Vec<Job>, TableError> {
 }
 
 #[test]
-fn the_columns_of_another_tool_are_guessed_by_their_names() {
+fn columns_of_other_tools_are_guessed_by_name() {
     let table = ForeignTable::read(TABLE.as_bytes()).unwrap();
     let guess = Mapping::guess(table.headers());
     let column = |field| guess.places.get(&field).cloned();
@@ -33,7 +33,7 @@ fn the_columns_of_another_tool_are_guessed_by_their_names() {
 }
 
 #[test]
-fn a_table_with_decimal_commas_and_milliseconds_gives_the_runs_that_it_holds() {
+fn a_table_with_decimal_commas_and_milliseconds_is_read() {
     let jobs = jobs(TABLE).unwrap();
     let [job] = jobs.as_slice() else { unreachable!("{jobs:?}") };
     assert_eq!((job.context.workload.images, job.context.workload.model.as_str()), (5000, "unnamed"));
@@ -47,7 +47,7 @@ fn a_table_with_decimal_commas_and_milliseconds_gives_the_runs_that_it_holds() {
 }
 
 #[test]
-fn a_run_that_did_not_complete_is_never_a_completion_time() {
+fn an_incomplete_run_never_counts_as_completed() {
     let jobs = jobs(
         "nodes,cores,percent,elapsed ms,outcome\n1,1,10,1000,completed\n1,2,10,,out_of_memory\n2,1,10,60000,timed_out\n",
     );
@@ -57,14 +57,14 @@ fn a_run_that_did_not_complete_is_never_a_completion_time() {
 }
 
 #[test]
-fn the_first_cell_that_cannot_be_used_is_named_with_its_line() {
+fn the_first_invalid_cell_is_reported_with_its_line() {
     for (row, expected) in [
         ("2,x,10,1", r#"line 3: cores per executor is "x"; it must be a number above 0"#),
         ("2.5,1,10,1", r#"executors is "2.5"; it must be a whole number, 1 or more"#),
         ("2,1,101,1", r#"how much of the job ran is "101"; it must be at most 100"#),
         ("2,1,10,0", r#"completion time is "0"; it must be a number above 0"#),
         ("2,1,10,inf", r#"completion time is "inf""#),
-        ("2,1,10", "line 3: it is no row of the table"),
+        ("2,1,10", "line 3: this is not a row of the table"),
     ] {
         let error = jobs(&format!("nodes,cores,percent,time\n1,1,10,5\n{row}\n")).unwrap_err().to_string();
         assert!(error.contains(expected), "{row}: {error}");

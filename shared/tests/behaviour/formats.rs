@@ -1,10 +1,10 @@
-//! Numbers for people.
+//! Formatting of numbers.
 
 use foreglow_shared::{format_duration, format_money, format_percent, format_rate};
 use proptest::prelude::*;
 
 #[test]
-fn durations_are_written_in_the_units_that_people_use() {
+fn durations_are_written_in_seconds_minutes_and_hours() {
     for (secs, shown) in [
         (0.0, "0.000 s"),
         (0.0004, "0.000 s"),
@@ -25,7 +25,7 @@ fn durations_are_written_in_the_units_that_people_use() {
 }
 
 #[test]
-fn money_keeps_the_digits_that_count() {
+fn money_keeps_its_significant_digits() {
     for (amount, shown) in [
         (0.0, "USD 0.00"),
         (1234.5, "USD 1234.50"),

@@ -12,7 +12,7 @@ fn measured() -> View {
     view(vec![observation(1, 1, 0.01, 12.4), observation(1, 1, 0.1, 101.25), observation(2, 1, 0.1, 55.5)])
 }
 
-/// `measured()` as a link of the first version, which knew completed runs alone.
+/// `measured()` as a link of the first version, which stored only completed runs.
 const FIRST_VERSION: &str = concat!(
     "v1.eNptUUFOwzAQ_Erks1sc44SSGxLixK1CHKoqcp1tY5HYwXZoShWJ1_AwXsK6tCpU5BB5Zry7s-M9UdYEGAIp9mRr3UtjZRXPr",
     "a2gIQVx4A2EjBF6oJDRZg0OjAKkdCs3UHYDKTgXR-gRsPhRAp1VNeKUkpUMqi69fscW13xEzWy0if0aq2SDvWrrDy5U1yP79fGJn",
@@ -21,7 +21,7 @@ const FIRST_VERSION: &str = concat!(
     "YUxVXgLazjj-YTlk_QGOdW7-Eo75J_m9-RsuKxtj74OS0TDZyyYmFGy0aszxYQQGea-rWUo9Toa_LU4_3_ldBzHb1qNuis",
 );
 
-/// `measured()` with a budget, a probability and runs that were left out, as a link of November 2026.
+/// `measured()` with a budget, a probability and excluded runs, as a link of November 2026.
 const WITH_LEFT_OUT: &str = concat!(
     "v1.eNqVUcFunDAQ_RXks5ca19CEW6Wop96iKIdthIw9C1aMTY2dsF3tv3dMs9o06qUcEO89ZubNmxNR3kVYI2lP5NWHZ-ulzt-T1",
     "2BJSwIsDmLNCN0oZIw7QACnACkzyQG6eSUt5-INLghYfiiB2asRcUVJL6Mau8X8whaf-Rk1NxiX-1mvpMVeo182F2pOyP5InPEGa",
@@ -44,14 +44,14 @@ fn out_of_memory() -> IncompleteRun {
 }
 
 #[test]
-fn a_link_of_the_first_version_opens_and_asks_that_the_predicted_time_meets_the_deadline() {
+fn a_link_of_the_first_version_opens_with_probability_one_half() {
     let mut expected = measured();
     expected.question.probability = 0.5;
     assert_eq!(View::from_link(FIRST_VERSION), Ok(expected));
 }
 
 #[test]
-fn a_link_with_runs_that_were_left_out_opens_as_it_did() {
+fn a_stored_link_with_excluded_runs_still_opens() {
     let mut expected = measured();
     expected.question.probability = 0.9;
     expected.question.budget = Some(2.5);
@@ -64,7 +64,7 @@ fn a_link_with_runs_that_were_left_out_opens_as_it_did() {
 }
 
 #[test]
-fn what_a_question_and_a_job_lack_takes_no_room_in_a_link() {
+fn empty_fields_are_omitted_from_a_link() {
     let json = serde_json::to_value(measured()).unwrap();
     let names = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<String>>();
     assert_eq!(names(&json), ["context", "observations", "question"]);
@@ -76,17 +76,17 @@ fn what_a_question_and_a_job_lack_takes_no_room_in_a_link() {
 }
 
 #[test]
-fn the_memory_that_executors_held_travels_with_the_link() {
+fn peak_memory_round_trips_through_a_link() {
     let mut view = measured();
     view.job.peaks = vec![PeakMemory { cores_per_executor: 2, partition_size: 40, peak_mib: 517 }];
     assert_eq!(View::from_link(&view.to_fragment()), Ok(view.clone()));
     view.job.peaks[0].peak_mib = 0;
     let error = View::from_link(&view.to_fragment()).unwrap_err();
-    assert!(error.to_string().contains("an executor that held nothing"), "{error}");
+    assert!(error.to_string().contains("a peak memory entry contains a zero"), "{error}");
 }
 
 #[test]
-fn runs_that_did_not_complete_travel_with_the_link() {
+fn incomplete_runs_round_trip_through_a_link() {
     let mut view = measured();
     let timed_out = IncompleteOutcome::TimedOut;
     view.job.incomplete = vec![
@@ -97,7 +97,7 @@ fn runs_that_did_not_complete_travel_with_the_link() {
 }
 
 #[test]
-fn pinned_configurations_travel_with_the_link_and_none_of_them_is_empty() {
+fn pinned_configurations_round_trip_through_a_link_and_must_not_be_empty() {
     let mut view = measured();
     view.pins = vec![WhatIf { executors: 3, cores_per_executor: 2 }, WhatIf { executors: 1, cores_per_executor: 1 }];
     assert_eq!(View::from_link(&view.to_fragment()), Ok(view.clone()));
@@ -106,12 +106,12 @@ fn pinned_configurations_travel_with_the_link_and_none_of_them_is_empty() {
 }
 
 #[test]
-fn runs_that_were_left_out_travel_beside_the_job_that_is_asked() {
+fn excluded_runs_are_stored_outside_the_job() {
     let mut view = measured();
     let left_out = view.job.observations.remove(1);
     view.left_out = LeftOut { observations: vec![left_out], incomplete: vec![out_of_memory()] };
     assert_eq!(View::from_link(&view.to_fragment()), Ok(view.clone()));
-    // A version that does not know them answers from the same runs.
+    // A version that ignores `left_out` answers from the same runs.
     let mut json = serde_json::to_value(&view).unwrap();
     json.as_object_mut().unwrap().remove("left_out");
     assert_eq!(serde_json::from_value::<View>(json).unwrap().job, view.job);
@@ -120,7 +120,7 @@ fn runs_that_were_left_out_travel_beside_the_job_that_is_asked() {
 }
 
 #[test]
-fn a_short_link_asks_the_same_question_about_the_job_it_names() {
+fn a_short_link_round_trips_and_names_its_job() {
     let view = measured();
     let short = ShortLink::new(&view.job.context, view.question.clone());
     let fragment = short.to_fragment();
@@ -133,7 +133,7 @@ fn a_short_link_asks_the_same_question_about_the_job_it_names() {
     assert!((0..fragment.len()).all(|end| ShortLink::from_fragment(&fragment[..end]).is_err()));
 }
 
-/// As many as a demo measures at most, with the digits of a clock.
+/// The largest number of runs that a demo measures, with times of realistic precision.
 fn sixty() -> View {
     let time = |index: u32| 3.0 + 97.123_456 * f64::from(index * index % 61) / 7.0;
     let run = |index: u32| Observation {
@@ -144,7 +144,7 @@ fn sixty() -> View {
 }
 
 #[test]
-fn a_link_opens_to_the_view_that_was_shared_from_any_of_its_forms() {
+fn a_link_opens_from_any_of_its_forms() {
     let view = measured();
     let link = view.to_link("http://127.0.0.1:8080/index.html#v1.old");
     assert!(link.starts_with("http://127.0.0.1:8080/index.html#v1.") && link.matches('#').count() == 1);
@@ -178,7 +178,7 @@ fn a_link_with_any_character_changed_is_an_error_or_the_same_view() {
             let mut changed: Vec<char> = fragment.chars().collect();
             changed[at] = other;
             let changed: String = changed.into_iter().collect();
-            // Bits of zlib's header may say the same in another way; what opens must be what was shared.
+            // Some bits of the zlib header do not change the content.
             if let Ok(opened) = View::from_link(&changed) {
                 assert_eq!(opened, view, "{other:?} at {at}");
             }
@@ -193,7 +193,7 @@ fn a_link_from_a_newer_version_names_it() {
 }
 
 #[test]
-fn what_is_no_link_says_so() {
+fn text_that_is_not_a_link_is_rejected() {
     for text in ["", "#", "https://foreglow.example/", "#v0.AAAA", "#v.AAAA", "v1", "#V1.AAAA", "ünïcode#é"] {
         assert_eq!(View::from_link(text), Err(LinkError::NotALink), "{text}");
     }
@@ -201,7 +201,7 @@ fn what_is_no_link_says_so() {
 }
 
 #[test]
-fn a_link_to_something_that_is_no_question_is_refused() {
+fn a_link_with_an_invalid_question_is_rejected() {
     let refused = |change: fn(&mut View)| {
         let mut view = measured();
         change(&mut view);
@@ -210,19 +210,22 @@ fn a_link_to_something_that_is_no_question_is_refused() {
             other => panic!("{other:?}"),
         }
     };
-    assert!(refused(|view| view.question.executors.clear()).contains("no configuration"));
-    assert!(refused(|view| view.question.cores_per_executor.push(0)).contains("nothing in it"));
-    assert!(refused(|view| view.question.memory_per_executor_mib = 0).contains("nothing in it"));
-    assert!(refused(|view| view.question.what_if = WhatIf { executors: 0, cores_per_executor: 1 }).contains("nothing"));
-    assert!(refused(|view| view.job.observations[0].completion_time_secs = -1.0).contains("a time or a sampling rate"));
-    assert!(refused(|view| view.job.observations[0].sampling_rate = 1.5).contains("a time or a sampling rate"));
+    assert!(refused(|view| view.question.executors.clear()).contains("no configurations"));
+    assert!(refused(|view| view.question.cores_per_executor.push(0)).contains("zero executors, cores or memory"));
+    assert!(refused(|view| view.question.memory_per_executor_mib = 0).contains("zero executors, cores or memory"));
+    assert!(
+        refused(|view| view.question.what_if = WhatIf { executors: 0, cores_per_executor: 1 })
+            .contains("zero executors")
+    );
+    assert!(refused(|view| view.job.observations[0].completion_time_secs = -1.0).contains("a run has an invalid time"));
+    assert!(refused(|view| view.job.observations[0].sampling_rate = 1.5).contains("a run has an invalid time"));
     assert!(
         refused(|view| view.job.incomplete.push(IncompleteRun { at_least_secs: Some(-1.0), ..out_of_memory() }))
-            .contains("without a time")
+            .contains("an incomplete run has an invalid time")
     );
     assert!(
         refused(|view| view.job.incomplete.push(IncompleteRun { executors: 0, ..out_of_memory() }))
-            .contains("nothing in it")
+            .contains("zero executors, cores or memory")
     );
     assert!(refused(|view| view.question.deadline_secs = Some(0.0)).contains("deadline"));
     assert!(refused(|view| view.question.budget = Some(-1.0)).contains("budget"));
@@ -245,7 +248,7 @@ fn any_view() -> impl Strategy<Value = View> {
 
 proptest! {
     #[test]
-    fn every_view_comes_back_from_its_link_as_it_was(view in any_view()) {
+    fn every_view_round_trips_through_its_link(view in any_view()) {
         let fragment = view.to_fragment();
         prop_assert!(fragment.starts_with(FRAGMENT_PREFIX));
         prop_assert!(fragment.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)));

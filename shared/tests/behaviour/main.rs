@@ -1,4 +1,4 @@
-//! What crosses a boundary arrives as it left, or is named with what to do about it.
+//! Everything that crosses a boundary round-trips, or is rejected with a helpful message.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what serves tests may panic as tests do")]
 

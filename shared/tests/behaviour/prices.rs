@@ -7,34 +7,34 @@ fn sheet(rest: &str) -> Result<PriceSheet, PriceError> {
     PriceSheet::from_json(&format!(r#"{{"name":"mine","date":"2026-01-31","currency":"EUR"{rest}}}"#))
 }
 
-/// Two executors of 4 cores and 2 GiB.
+/// Two executors of 4 cores and 2 GiB each.
 const TWO: Resources =
     Resources { executors: 2, cores_per_executor: 4, memory_per_executor_mib: 2048, accelerated: false };
 
 #[test]
-fn money_is_the_sum_of_every_price_over_the_hours() {
+fn cost_is_the_sum_of_all_prices_times_the_hours() {
     let sheet = sheet(r#","executor_hour":1,"core_hour":0.5,"gib_hour":0.25"#).unwrap();
     // For half an hour.
     assert_eq!(sheet.cost(TWO, 1800.0), 2.0 * (1.0 + 2.0 + 0.5) * 0.5);
 }
 
 #[test]
-fn a_day_that_is_none_is_refused_with_one_that_is() {
+fn an_invalid_date_is_rejected_with_an_example() {
     let error = PriceSheet::from_json(r#"{"name":"mine","date":"31.1.2026","currency":"EUR"}"#).unwrap_err();
-    assert!(error.to_string().contains(r#""31.1.2026" is no date such as 2026-01-31"#), "{error}");
+    assert!(error.to_string().contains(r#""31.1.2026" is not a date such as 2026-01-31"#), "{error}");
 }
 
 #[test]
-fn an_accelerator_is_paid_for_where_there_is_one() {
+fn an_accelerator_is_billed_if_there_is_one() {
     let sheet = sheet(r#","core_hour":0.5,"accelerator_hour":3"#).unwrap();
     assert_eq!(sheet.cost(TWO, 3600.0), 2.0 * 2.0);
     assert_eq!(sheet.cost(Resources { accelerated: true, ..TWO }, 3600.0), 2.0 * (2.0 + 3.0));
 }
 
 #[test]
-fn a_start_is_paid_for_by_each_executor_and_the_discount_is_taken_off_the_whole() {
+fn the_start_is_billed_per_executor_and_the_discount_applies_to_the_sum() {
     let sheet = sheet(r#","executor_hour":36,"executor_start":0.25,"startup_secs":50,"discount":0.5"#).unwrap();
-    // 100 s and 50 s of start-up at a hundredth a second.
+    // 100 s of run and 50 s of start-up at 0.01 per second.
     assert_eq!(sheet.cost(TWO, 100.0), 2.0 * (0.25 + 1.5) * 0.5);
 }
 
@@ -49,7 +49,7 @@ fn a_short_job_is_billed_for_the_minimum() {
 }
 
 #[test]
-fn an_accelerator_without_a_price_is_no_bargain() {
+fn a_job_on_accelerators_requires_a_price_that_covers_them() {
     let gpu = Some("Some GPU");
     let parts = sheet(r#","core_hour":0.04,"gib_hour":0.004"#).unwrap();
     assert_eq!(parts.check_for(None), Ok(()));
@@ -63,7 +63,7 @@ fn an_accelerator_without_a_price_is_no_bargain() {
 }
 
 #[test]
-fn a_discount_takes_off_a_share_and_never_everything() {
+fn a_discount_must_be_below_one() {
     for discount in ["-0.1", "1", "30"] {
         let error = sheet(&format!(r#","core_hour":1,"discount":{discount}"#)).unwrap_err();
         assert_eq!(error, PriceError::Discount(discount.parse().unwrap()));
@@ -74,7 +74,7 @@ fn a_discount_takes_off_a_share_and_never_everything() {
 
 proptest! {
     #[test]
-    fn what_can_be_afforded_costs_the_money(
+    fn the_affordable_time_costs_the_budget(
         prices in prop::array::uniform5(0.001f64..10.0), minimum_secs in 0.0f64..100.0, money in 0.001f64..100.0
     ) {
         let [executor_hour, core_hour, executor_start, startup_secs, tenths] = prices;
@@ -90,21 +90,21 @@ proptest! {
 }
 
 #[test]
-fn the_example_can_be_used_as_it_is() {
+fn the_example_sheet_is_valid() {
     let example = PriceSheet::example();
     assert_eq!(example.check(), Ok(()));
     assert_eq!(PriceSheet::from_json(&serde_json::to_string(&example).unwrap()), Ok(example));
 }
 
 #[test]
-fn a_sheet_on_which_nothing_costs_anything_is_no_bargain() {
+fn a_sheet_without_prices_is_rejected() {
     assert_eq!(sheet(""), Err(PriceError::AllZero));
     assert_eq!(sheet(r#","core_hour":0,"gib_hour":0"#), Err(PriceError::AllZero));
     assert!(PriceError::AllZero.to_string().contains("give executor_hour, core_hour or gib_hour"));
 }
 
 #[test]
-fn prices_that_are_none_are_named() {
+fn invalid_prices_are_named() {
     assert_eq!(sheet(r#","core_hour":-0.1,"gib_hour":1"#), Err(PriceError::Range { field: "core_hour", value: -0.1 }));
     let none = PriceSheet { gib_hour: f64::NAN, ..PriceSheet::example() };
     assert!(matches!(none.check(), Err(PriceError::Range { field: "gib_hour", .. })));
@@ -112,13 +112,13 @@ fn prices_that_are_none_are_named() {
 }
 
 #[test]
-fn a_price_whose_name_is_mistyped_is_not_taken_as_zero() {
+fn a_misspelt_price_is_rejected() {
     let error = sheet(r#","core_hour":0.04,"gb_hour":0.004"#).unwrap_err();
     assert!(error.to_string().contains("gb_hour"), "{error}");
 }
 
 #[test]
-fn what_is_no_sheet_or_no_currency_says_so() {
+fn an_invalid_sheet_or_currency_is_rejected() {
     assert!(matches!(PriceSheet::from_json("core_hour = 1"), Err(PriceError::Form(_))));
     assert!(matches!(PriceSheet::from_json(r#"{"core_hour":1}"#), Err(PriceError::Form(_))));
     for code in ["", "EURO", "eur", "€"] {

@@ -10,7 +10,7 @@ fn read(text: &str) -> Result<Vec<Sample>, ReadError> {
     read_samples(text.as_bytes())
 }
 
-/// A sample with a field of another tool at every level.
+/// A sample with unknown fields at every level.
 fn extended() -> Sample {
     let mut value: Value = serde_json::from_str(EXAMPLE).unwrap();
     value["note"] = json!("kept, \"as it is\"\nover two lines");
@@ -28,7 +28,7 @@ fn with(path: &str, change: Value) -> Result<Sample, SampleError> {
 }
 
 #[test]
-fn the_published_example_reads_and_writes_back_as_the_same_json() {
+fn the_published_example_round_trips() {
     let sample = parse_line(EXAMPLE).unwrap();
     assert_eq!((sample.configuration.executors, sample.completed_secs()), (2, Some(12.4)));
     assert_eq!(write_jsonl([&sample]), format!("{EXAMPLE}\n"));
@@ -51,7 +51,7 @@ fn csv_keeps_unknown_fields_at_every_level() {
 }
 
 #[test]
-fn csv_keeps_text_that_looks_like_something_else() {
+fn csv_keeps_text_that_looks_like_another_type() {
     for value in
         [json!("12"), json!("null"), json!(""), json!(" spaced "), json!("\"quoted\""), json!("{"), Value::Null]
     {
@@ -62,7 +62,7 @@ fn csv_keeps_text_that_looks_like_something_else() {
 }
 
 #[test]
-fn csv_is_read_with_its_columns_in_any_order_and_text_that_looks_like_numbers() {
+fn csv_columns_may_be_in_any_order_and_text_may_look_like_numbers() {
     let mut value: Value = serde_json::from_str(EXAMPLE).unwrap();
     value["host"]["cpu"] = json!("6502");
     value["runner_version"] = json!("1");
@@ -74,7 +74,7 @@ fn csv_is_read_with_its_columns_in_any_order_and_text_that_looks_like_numbers() 
 }
 
 #[test]
-fn a_run_that_did_not_complete_has_no_completion_time() {
+fn an_incomplete_run_has_no_completion_time() {
     let mut value: Value = serde_json::from_str(EXAMPLE).unwrap();
     value["outcome"] = json!("timed_out");
     assert_eq!(parse_line(&value.to_string()).unwrap().completed_secs(), None);
@@ -87,13 +87,13 @@ fn a_run_that_did_not_complete_has_no_completion_time() {
 }
 
 #[test]
-fn a_completed_run_without_a_time_says_so() {
+fn a_completed_run_requires_a_time() {
     let error = with("/completion_time_secs", Value::Null).unwrap_err();
     assert_eq!(error, SampleError::MissingTime { outcome: "completed" });
 }
 
 #[test]
-fn numbers_outside_their_range_are_named_with_what_they_must_be() {
+fn out_of_range_numbers_name_the_field_and_its_range() {
     for (path, change, field) in [
         ("/sampling_rate", json!(0.0), "sampling_rate"),
         ("/sampling_rate", json!(-0.1), "sampling_rate"),
@@ -116,7 +116,7 @@ fn numbers_outside_their_range_are_named_with_what_they_must_be() {
 }
 
 #[test]
-fn numbers_that_are_none_are_no_json_and_no_range_in_csv() {
+fn numbers_that_are_not_finite_are_rejected() {
     assert!(matches!(parse_line(&EXAMPLE.replace("12.4", "NaN")), Err(SampleError::Form(_))));
     for none in ["NaN", "inf", "-inf", "1e999", "twelve"] {
         let text = write_csv(&[sample()]).replace("12.4", none);
@@ -132,12 +132,12 @@ fn numbers_that_are_none_are_no_json_and_no_range_in_csv() {
 }
 
 #[test]
-fn another_schema_asks_for_the_version_that_wrote_it() {
+fn another_schema_version_is_rejected() {
     assert_eq!(with("/schema", json!(2)).unwrap_err(), SampleError::Schema(2));
 }
 
 #[test]
-fn the_line_of_the_first_mistake_is_named() {
+fn the_line_of_the_first_error_is_reported() {
     let good = write_jsonl([&numbered(1)]);
     let error = read(&format!("{good}\n{}oops\n", write_jsonl([&numbered(2)]))).unwrap_err();
     assert!(matches!(error, ReadError::Line { line: 4, .. }), "{error}");
@@ -161,13 +161,13 @@ fn the_line_of_a_csv_row_is_counted_across_cells_of_several_lines() {
 }
 
 #[test]
-fn a_missing_column_is_named() {
+fn a_missing_column_is_reported() {
     let error = read("id,outcome\n1,completed\n").unwrap_err();
     assert_eq!(error, ReadError::Header("schema"));
 }
 
 #[test]
-fn a_file_without_samples_or_text_says_so() {
+fn a_file_without_samples_or_text_is_rejected() {
     for empty in ["", "\n \n", "\u{feff}"] {
         assert_eq!(read(empty), Err(ReadError::Empty), "{empty:?}");
     }
@@ -177,7 +177,7 @@ fn a_file_without_samples_or_text_says_so() {
 }
 
 #[test]
-fn a_sample_that_comes_twice_is_read_once() {
+fn duplicate_samples_are_read_once() {
     let text = write_jsonl([&numbered(1), &numbered(2), &numbered(1)]);
     assert_eq!(read(&text).unwrap(), [numbered(1), numbered(2)]);
 }
@@ -188,7 +188,7 @@ fn any_sample() -> impl Strategy<Value = Sample> {
     (text, text, counts, 1e-9f64..=1.0, 1e-9f64..1e9, prop::option::of(0.0f64..1e6)).prop_map(
         |(cpu, note, (executors, cores, images), rate, secs, startup)| {
             let mut sample = sample();
-            // White space around a cell is the writer's layout and no part of a name.
+            // White space around a CSV cell is not part of the value.
             sample.host.cpu = Some(cpu.trim().to_owned()).filter(|cpu| !cpu.is_empty());
             sample.extra.insert("note".into(), json!(note));
             sample.configuration.executors = executors;
@@ -204,12 +204,12 @@ fn any_sample() -> impl Strategy<Value = Sample> {
 
 proptest! {
     #[test]
-    fn every_sample_comes_back_from_json_lines_as_it_was(sample in any_sample()) {
+    fn every_sample_round_trips_through_json_lines(sample in any_sample()) {
         prop_assert_eq!(read(&write_jsonl([&sample])).unwrap(), [sample]);
     }
 
     #[test]
-    fn every_sample_comes_back_from_csv_as_it_was(sample in any_sample()) {
+    fn every_sample_round_trips_through_csv(sample in any_sample()) {
         prop_assert_eq!(read(&write_csv(std::slice::from_ref(&sample))).unwrap(), [sample]);
     }
 
@@ -230,10 +230,10 @@ proptest! {
 }
 
 #[test]
-fn a_table_of_samples_with_semicolons_and_decimal_commas_reads_as_the_same_samples() {
+fn samples_with_semicolons_and_decimal_commas_are_read() {
     let samples = [numbered(1), numbered(2)];
     let table = write_csv(&samples);
-    // No cell of these holds a comma or a point that is no decimal one, apart from versions, names and moments.
+    // Other cells with a point or a comma, such as versions and timestamps, stay unchanged.
     let mut rows = csv_cells(&table);
     let secs = rows[0].iter().position(|name| name == "completion_time_secs").unwrap();
     let rate = rows[0].iter().position(|name| name == "sampling_rate").unwrap();
@@ -248,7 +248,7 @@ fn a_table_of_samples_with_semicolons_and_decimal_commas_reads_as_the_same_sampl
     assert_eq!(read_samples(&utf16).unwrap(), samples);
 }
 
-/// The cells of a table that quotes none.
+/// Splits an unquoted CSV text into cells.
 fn csv_cells(text: &str) -> Vec<Vec<String>> {
     text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
 }

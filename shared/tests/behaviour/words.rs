@@ -1,4 +1,4 @@
-//! A sample, a view and their parts to test on.
+//! Test data: a sample, a view and their parts.
 
 use foreglow_shared::{Job, LeftOut, Observation, PriceSheet, Question, Sample, View, WhatIf, parse_line};
 
@@ -9,7 +9,7 @@ pub fn sample() -> Sample {
     parse_line(EXAMPLE).unwrap()
 }
 
-/// A sample of its own, told from others by its number.
+/// The example with an id derived from `number`.
 pub fn numbered(number: u32) -> Sample {
     let id = format!("01939c5e-7c00-7000-8000-{number:012}").parse().unwrap();
     Sample { id, ..sample() }

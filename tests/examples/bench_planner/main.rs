@@ -1,7 +1,8 @@
-//! The planner's speed in a real browser: `make bench-planner` prints the figures and writes `target/bench/planner.json`.
+//! Benchmark of the planner's speed in a real browser: `make bench-planner` prints the figures and
+//! writes `target/bench/planner.json`.
 //!
-//! A link of 102,400 candidate configurations is opened from a plain file host; then a script moves a slider as a hand does
-//! and takes the time from each move until every picture is drawn, laid out and painted.
+//! It opens a link with 102,400 candidate configurations from a static file host. Then a script
+//! moves a slider and measures the time from each move until all charts are laid out and painted.
 
 use std::{fs, time::Duration};
 
@@ -13,7 +14,7 @@ use thirtyfour::WebDriver;
 const MOVES: usize = 240;
 const INTERACTIONS: usize = 1_000;
 
-/// Each move begins with a frame; the message comes back when that frame has been painted.
+/// Each move starts at a frame; the posted message arrives after that frame has been painted.
 const MOVE: &str = "const [id, values, kind, done] = arguments;
     const input = document.querySelector(`[data-testid=${id}]`), taken = []; let next = 0;
     const painted = new MessageChannel(); let began = 0;
@@ -27,17 +28,18 @@ const MOVE: &str = "const [id, values, kind, done] = arguments;
         requestAnimationFrame(step);
     }
     requestAnimationFrame(step);";
-/// The longest task of the main thread since the page was opened, and how many there were above 50 ms.
+/// The durations of the main thread's long tasks (above 50 ms) since the page was opened.
 const LONG_TASKS: &str = "const [done] = arguments; const seen = [];
     new PerformanceObserver(list => seen.push(...list.getEntries().map(task => task.duration)))
         .observe({ type: 'longtask', buffered: true });
     setTimeout(() => done(seen), 300);";
 
-/// A page of a few words, so that the browser's own start and its first look for fonts are over, as they are where people work.
+/// A page with some text, to exclude the browser's own start-up and font loading from the
+/// measurement.
 const WORDS: &str =
     "data:text/html,<p style='font-family:sans-serif'>Words <b>in</b> <code>1.2</code><svg><text y='9'>s</text></svg>";
 
-/// A browser that has been open for a while.
+/// Starts a browser and lets it settle.
 async fn open_browser() -> anyhow::Result<Browser> {
     let browser = Browser::start().await?;
     browser.page.set_script_timeout(Duration::from_secs(300)).await?;
@@ -56,7 +58,7 @@ async fn main() -> anyhow::Result<()> {
     tokio::time::sleep(Duration::from_secs(2)).await;
     let long = numbers(browser.page.execute_async(LONG_TASKS, vec![]).await?.json())?;
     let tools = &browser.page;
-    // Thread time, so that a busy machine does not change the figure.
+    // Thread time, which is independent of other load on the machine.
     tools.cdp().send_raw("Performance.enable", json!({ "timeDomain": "threadTicks" })).await?;
 
     let mut entries = Vec::new();
@@ -133,7 +135,7 @@ fn largest(numbers: &[f64]) -> f64 {
     numbers.iter().copied().fold(0.0, f64::max)
 }
 
-/// Time that the page's thread has worked, seconds.
+/// Time that the page's main thread has worked, seconds.
 async fn task_secs(tools: &WebDriver) -> anyhow::Result<f64> {
     let answer = tools.cdp().send_raw("Performance.getMetrics", json!({})).await?;
     let metrics = answer["metrics"].as_array().context("there are metrics")?;
@@ -141,7 +143,7 @@ async fn task_secs(tools: &WebDriver) -> anyhow::Result<f64> {
     task["value"].as_f64().context("it is a number")
 }
 
-/// What is alive on the page, the memory of its WebAssembly included, bytes.
+/// Live heap size including WebAssembly memory, bytes.
 async fn heap_bytes(tools: &WebDriver) -> anyhow::Result<f64> {
     tools.cdp().send_raw("HeapProfiler.collectGarbage", json!({})).await?;
     let usage = tools.cdp().send_raw("Runtime.getHeapUsage", json!({})).await?;

@@ -1,4 +1,4 @@
-//! The answer: its figures, its neighbours, pins, prices, and why each number is what it is.
+//! The answer: its figures, its neighbours, pins, prices, and the explanation of each figure.
 
 use anyhow::Context as _;
 use foreglow_shared::{View, WhatIf, format_duration, format_money, format_probability};
@@ -7,14 +7,14 @@ use thirtyfour::By;
 
 use crate::open;
 
-/// An attribute of the first element that a selector finds.
+/// An attribute of the first element that matches a selector.
 async fn attribute(browser: &Browser, selector: &str, name: &str) -> anyhow::Result<String> {
     let element = browser.page.find(By::Css(selector)).await?;
     element.attr(name).await?.with_context(|| format!("{selector} has no {name}"))
 }
 
 #[tokio::test]
-async fn the_recommendation_shows_time_money_and_chance_beside_its_neighbours_on_the_front() -> anyhow::Result<()> {
+async fn the_recommendation_shows_time_money_and_chance_and_its_neighbours_on_the_front() -> anyhow::Result<()> {
     let view = cluster_view(12, 6);
     let (_, decision) = answer(&view)?;
     let (_host, browser) = open(&view).await?;
@@ -26,7 +26,7 @@ async fn the_recommendation_shows_time_money_and_chance_beside_its_neighbours_on
     let chance = recommended.success_probability.context("there is a deadline")?;
     assert_eq!(browser.text("recommended-probability").await?, format_probability(chance));
 
-    // The next ones along the front, on either side.
+    // The neighbours on the front, computed independently.
     let front: Vec<(f64, f64)> = decision
         .pareto
         .iter()
@@ -48,7 +48,7 @@ async fn the_recommendation_shows_time_money_and_chance_beside_its_neighbours_on
 }
 
 #[tokio::test]
-async fn pinned_configurations_are_compared_and_travel_in_the_link() -> anyhow::Result<()> {
+async fn pinned_configurations_are_compared_and_kept_in_the_link() -> anyhow::Result<()> {
     let mut view = cluster_view(12, 6);
     let (host, browser) = open(&view).await?;
     browser.element("pin").await?.click().await?;
@@ -58,7 +58,7 @@ async fn pinned_configurations_are_compared_and_travel_in_the_link() -> anyhow::
             Ok(shared.pins == [view.question.what_if])
         })
         .await?;
-    assert!(!browser.element("pin").await?.is_enabled().await?, "what is pinned cannot be pinned again");
+    assert!(!browser.element("pin").await?.is_enabled().await?, "a pinned configuration cannot be pinned again");
     let link = browser.page.current_url().await?.to_string();
     browser.close().await?;
 
@@ -76,14 +76,14 @@ async fn pinned_configurations_are_compared_and_travel_in_the_link() -> anyhow::
     reader.close().await?;
     drop(host);
 
-    // A pin of nothing is refused with the link, not drawn.
+    // A link with an invalid pin is rejected as a whole.
     view.pins = vec![WhatIf { executors: 0, cores_per_executor: 1 }];
     assert!(View::from_link(&view.to_fragment()).is_err());
     Ok(())
 }
 
 #[tokio::test]
-async fn every_figure_says_why_it_is_what_it_is() -> anyhow::Result<()> {
+async fn every_figure_is_explained() -> anyhow::Result<()> {
     let view = cluster_view(12, 6);
     let (predictor, _) = answer(&view)?;
     let (_host, browser) = open(&view).await?;
@@ -91,7 +91,7 @@ async fn every_figure_says_why_it_is_what_it_is() -> anyhow::Result<()> {
     let setting = foreglow_model::Setting { executors, cores_per_executor, sampling_rate: 1.0 };
     let (explanation, _) = predictor.explain(setting).context("it can be explained")?;
 
-    // The list of configurations comes a frame later than the answer.
+    // The list of configurations is drawn a frame after the answer.
     let is_everywhere =
         async |page: &Browser| Ok(page.page.find_all(By::Testid("why")).await?.len() > crate::PICTURES.len());
     browser.wait_until("a button beside every figure", is_everywhere).await?;
@@ -111,7 +111,7 @@ async fn every_figure_says_why_it_is_what_it_is() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
-async fn a_larger_job_is_asked_about_with_the_same_runs_as_smaller_shares_of_it() -> anyhow::Result<()> {
+async fn a_larger_job_reuses_the_same_runs_at_smaller_sampling_rates() -> anyhow::Result<()> {
     let mut view = cluster_view(6, 4);
     let (_host, browser) = open(&view).await?;
     browser.set("images", "400000").await?;
@@ -123,7 +123,7 @@ async fn a_larger_job_is_asked_about_with_the_same_runs_as_smaller_shares_of_it(
     let secs = predictor.predict(setting).completion_time_secs.context("it has a time")?.to_string();
     browser.wait_until("the larger job", async |page| Ok(page.secs("what-if-time").await? == secs)).await?;
 
-    // Whole runs were over 200,000 images: a smaller job than that says nothing of them.
+    // Some runs had 200,000 images, so that a smaller job is rejected.
     browser.set("images", "1000").await?;
     let note = browser.page.find(By::Id("images-note")).await?;
     browser.wait_until("a reason", async |_| Ok(note.text().await?.contains("200000 or more"))).await?;
@@ -139,7 +139,7 @@ async fn published_prices_are_dated_name_their_source_and_change_the_answer() ->
     let secs: f64 = cost.parse()?;
     browser.set("preset", "1").await?;
     browser.wait_until("another price", async |page| Ok(page.text("what-if-cost").await? != first)).await?;
-    // A machine an executor: 4 of them at 1.006 an hour.
+    // One executor per machine: 4 of them at 1.006 an hour.
     assert_eq!(browser.text("what-if-cost").await?, format_money(4.0 * 1.006 * secs / 3600.0, "USD"));
     let prices = browser.page.find(By::Css(".prices .note a")).await?;
     assert!(prices.attr("href").await?.is_some_and(|source| source.starts_with("https://")));

@@ -1,4 +1,4 @@
-//! The pictures: what they answer to, and what they save.
+//! The charts: keyboard and pointer input, axes, and saved files.
 
 use anyhow::Context as _;
 use foreglow_model::Setting;
@@ -8,7 +8,7 @@ use thirtyfour::{By, Key};
 
 use crate::{PICTURES, evaluate, open};
 
-/// Keeps what the page would have saved, by its kind, in place of a file.
+/// Captures what the page saves, by media type, instead of downloading it.
 const CATCH: &str = "window.saved = {}; URL.createObjectURL = blob => {
     blob.text().then(text => { window.saved[blob.type] = text; }); return 'about:blank'; };
     HTMLAnchorElement.prototype.click = function () {};";
@@ -19,7 +19,7 @@ async fn what_if(browser: &Browser) -> anyhow::Result<(String, String)> {
 }
 
 #[tokio::test]
-async fn every_picture_answers_to_the_arrow_keys_and_reads_out_what_is_there() -> anyhow::Result<()> {
+async fn every_chart_answers_to_the_arrow_keys_and_describes_the_selected_mark() -> anyhow::Result<()> {
     let (_host, browser) = open(&cluster_view(6, 4)).await?;
     for picture in PICTURES {
         let place = browser.element(picture).await?;
@@ -40,11 +40,12 @@ async fn every_picture_answers_to_the_arrow_keys_and_reads_out_what_is_there() -
 }
 
 #[tokio::test]
-async fn a_click_and_the_enter_key_turn_the_what_if() -> anyhow::Result<()> {
+async fn a_click_and_the_enter_key_set_the_what_if() -> anyhow::Result<()> {
     let (_host, browser) = open(&cluster_view(6, 4)).await?;
     let map = browser.element("heat-map").await?;
     map.scroll_into_view().await?;
-    // The cell of 6 executors and 4 cores, the last of both, lies where both axes end; each cell is a part of a path.
+    // The cell of 6 executors and 4 cores is at the upper right corner. Cells of a colour are
+    // subpaths of one path.
     let script = "const box = arguments[0].querySelector('svg').getBoundingClientRect();
         const at = { bubbles: true, clientX: box.right - 40, clientY: box.top + 40 };
         arguments[0].querySelector('svg').dispatchEvent(new MouseEvent('click', at));
@@ -56,13 +57,13 @@ async fn a_click_and_the_enter_key_turn_the_what_if() -> anyhow::Result<()> {
     let front = browser.element("time-by-money").await?;
     evaluate(&browser, "arguments[0].focus()", vec![front.to_json()?]).await?;
     browser.page.action_chain().send_keys(Key::End).send_keys(Key::Enter).perform().await?;
-    // The slowest is the smallest.
+    // The slowest configuration is the smallest.
     browser.wait_until("the slowest", async |page| Ok(what_if(page).await? == ("1".into(), "1".into()))).await?;
     browser.close().await
 }
 
 #[tokio::test]
-async fn axes_turn_logarithmic_and_back() -> anyhow::Result<()> {
+async fn axes_switch_to_logarithmic_and_back() -> anyhow::Result<()> {
     let (_host, browser) = open(&cluster_view(6, 4)).await?;
     let labels = async || {
         let script =
@@ -83,7 +84,7 @@ async fn axes_turn_logarithmic_and_back() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
-async fn every_picture_saves_its_numbers_and_itself() -> anyhow::Result<()> {
+async fn every_chart_saves_its_data_and_its_image() -> anyhow::Result<()> {
     let view = cluster_view(6, 4);
     let (predictor, _) = answer(&view)?;
     let (_host, browser) = open(&view).await?;
@@ -117,7 +118,7 @@ async fn every_picture_saves_its_numbers_and_itself() -> anyhow::Result<()> {
             }
         }
     }
-    // The heat map's numbers are the predictor's.
+    // The heat map's data are the predictor's.
     let button = browser.element("heat-map-csv").await?;
     evaluate(&browser, "window.saved = {}; arguments[0].click()", vec![button.to_json()?]).await?;
     browser
@@ -132,7 +133,7 @@ async fn every_picture_saves_its_numbers_and_itself() -> anyhow::Result<()> {
         let setting =
             Setting { executors: fields[0].parse()?, cores_per_executor: fields[1].parse()?, sampling_rate: 1.0 };
         let secs = predictor.predict(setting).completion_time_secs.context("it has a time")?;
-        // The grid sums in another order.
+        // The grid sums in another order, so that the last digits may differ.
         assert!((fields[2].parse::<f64>()? / secs - 1.0).abs() < 1e-9, "{row}");
         checked += 1;
     }
@@ -141,7 +142,7 @@ async fn every_picture_saves_its_numbers_and_itself() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
-async fn the_level_1_curves_show_their_points_and_multiply_into_a_time() -> anyhow::Result<()> {
+async fn the_level_1_curves_show_their_points_and_factors() -> anyhow::Result<()> {
     let view = cluster_view(6, 4);
     let effects = foreglow_model::Effects::fit(&view.job.context, &view.job.observations)?;
     let (_host, browser) = open(&view).await?;

@@ -1,4 +1,4 @@
-//! The answer and its pictures in a real browser: what they show, what they answer to, what they save.
+//! The answer and its charts in a real browser: contents, input, saved files and speed.
 
 mod answer;
 mod drawings;
@@ -8,7 +8,7 @@ use foreglow_shared::View;
 use foreglow_tests::{Browser, FileHost};
 use serde_json::Value;
 
-/// Every picture, by the name of its place.
+/// Test ids of all charts.
 pub const PICTURES: [&str; 10] = [
     "time-by-money",
     "heat-map",
@@ -22,7 +22,7 @@ pub const PICTURES: [&str; 10] = [
     "residuals",
 ];
 
-/// The page as a link shows it.
+/// Opens the page with a link to a view.
 pub async fn open(view: &View) -> anyhow::Result<(FileHost, Browser)> {
     let host = FileHost::start().await?;
     let browser = Browser::start().await?;
@@ -31,7 +31,7 @@ pub async fn open(view: &View) -> anyhow::Result<(FileHost, Browser)> {
     Ok((host, browser))
 }
 
-/// What a script on the page returns.
+/// Runs a script on the page and returns its result.
 pub async fn evaluate(browser: &Browser, script: &str, arguments: Vec<Value>) -> anyhow::Result<Value> {
     Ok(browser.page.execute(script, arguments).await?.json().clone())
 }

@@ -5,7 +5,8 @@ use foreglow_tests::Cluster;
 
 use crate::support::{collect, only_sample, run, script};
 
-/// The accelerators are a script's claim: the runner is told which of them is its own, and computes on the processor.
+/// A script claims the accelerators. The executor is told which one is its own, and computes on the
+/// processor.
 #[test]
 fn an_executor_takes_the_accelerator_that_spark_assigned() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;

@@ -1,4 +1,4 @@
-//! What goes wrong without being killed.
+//! Faults other than killed processes.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use foreglow_tests::Cluster;
 use crate::support::{LARGE, SMALL, at_work, collect, no_executor_is_left, only_sample, run, script};
 
 #[test]
-fn what_goes_wrong_is_told() -> anyhow::Result<()> {
+fn faults_are_reported() -> anyhow::Result<()> {
     let mut cluster = Cluster::start(2, 2, "")?;
     let home = tempfile::tempdir()?;
     too_small_a_cluster_is_refused_before_anything_is_submitted(&cluster, home.path());
@@ -42,7 +42,7 @@ fn a_runner_that_exits_non_zero_fails_the_run(cluster: &Cluster, home: &Path) {
     assert!(reason.contains("the executor's process ended early (exit status: 3): no such thing"), "{reason}");
 }
 
-/// The runner is real but for one image a partition, of which it says nothing.
+/// The executor is real except that it reports one image too few per partition.
 fn images_that_nobody_worked_on_are_noticed(cluster: &Cluster, home: &Path) {
     let foreglow = foreglow_tests::foreglow().unwrap();
     let program =

@@ -1,4 +1,4 @@
-//! What is killed while it works.
+//! Processes that are killed during a run.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use foreglow_tests::{Cluster, Program, free_port};
 use crate::support::{LARGE, SMALL, arguments_of, at_work, failed_sample, kill, no_executor_is_left, start};
 
 #[test]
-fn what_is_killed_is_told() -> anyhow::Result<()> {
-    // Spark asks for a minute before it gives a master up; it does so beside the others.
+fn killed_processes_are_reported() -> anyhow::Result<()> {
+    // Spark retries for a minute before it gives up on a master, so this runs in parallel.
     let nobody = tempfile::tempdir()?;
     let waiting = a_master_that_is_asked_in_vain(nobody.path())?;
     let mut cluster = Cluster::start(2, 2, "")?;
@@ -43,11 +43,11 @@ fn a_lost_worker_fails_the_run(cluster: &mut Cluster, home: &Path) -> anyhow::Re
     let (program, executors) = at_work(cluster, home, LARGE)?;
     cluster.kill_worker_of(executors[0])?;
     let reason = failed_sample(&program)?.reason.unwrap();
-    assert!(reason.contains("went while it ran: worker lost"), "{reason}");
+    assert!(reason.contains("was lost during the run: worker lost"), "{reason}");
     no_executor_is_left(cluster)
 }
 
-/// Spark's executors and its driver work on without it.
+/// Spark's executors and its driver continue without a master.
 fn a_master_that_goes_in_the_middle_of_a_run_changes_nothing(cluster: &mut Cluster, home: &Path) -> anyhow::Result<()> {
     let (program, _) = at_work(cluster, home, LARGE)?;
     cluster.kill_master()?;
@@ -56,12 +56,12 @@ fn a_master_that_goes_in_the_middle_of_a_run_changes_nothing(cluster: &mut Clust
     no_executor_is_left(cluster)
 }
 
-/// Where its page is not asked, Spark's own answer is told.
+/// Without the master's web UI, the message is Spark's own.
 fn a_master_that_is_asked_in_vain(home: &Path) -> anyhow::Result<Program> {
     start(home, &arguments_of(&format!("spark://127.0.0.1:{}", free_port()?), "none", home, SMALL))
 }
 
-/// A training executor has learned what no other one has: its end is the run's.
+/// A training executor holds state that no other one has, so that its end fails the run.
 fn training_ends_with_an_executor_and_the_sample_says_why(
     cluster: &Cluster,
     home: &Path,

@@ -1,11 +1,11 @@
-//! What is not there.
+//! Missing programs and servers.
 
 use std::process::Command;
 
 use foreglow_tests::{Answer, spark_home};
 
 #[test]
-fn what_is_missing_is_told_before_anything_starts() -> anyhow::Result<()> {
+fn missing_requirements_are_reported_before_anything_starts() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let spark = spark_home()?;
     let spark = spark.to_str().unwrap();

@@ -1,4 +1,4 @@
-//! What the tests here have in common: collections on a cluster, and what becomes of them.
+//! Collections on a cluster, and their results.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,13 +8,13 @@ use foreglow_shared::event_log::{Application, EventLogReader};
 use foreglow_shared::{Outcome, Sample, parse_line};
 use foreglow_tests::{Answer, Cluster, Program, spark_home};
 
-/// A job of a moment.
+/// A job that takes a moment.
 pub const SMALL: &str = "--model lenet5 --memory 600 --images 64 --sampling-rate 1 --executors 1 --cores 1";
-/// One that leaves time to kill what runs it.
+/// A job that runs long enough to kill its processes.
 pub const LARGE: &str = "--model resnet18 --image-px 128 --memory 1024 --images 400 --partition-size 100 --sampling-rate 1 \
                          --executors 2 --cores 1";
 
-/// The arguments that every collection here has, and those of `job`.
+/// The arguments of a collection on this cluster, followed by those of `job`.
 pub fn collect(cluster: &Cluster, home: &Path, job: &str) -> Vec<String> {
     arguments_of(&cluster.master, &cluster.ui, home, job)
 }
@@ -61,7 +61,7 @@ pub fn event_log(file: &Path) -> Application {
     reader.finish().unwrap()
 }
 
-/// What an event log can know of a sample: the executors' own words are not in it.
+/// A sample without the fields that only executors report, which event logs do not have.
 pub fn without_executors_words(sample: &Sample) -> Sample {
     let mut sample = sample.clone();
     for name in ["images_processed", "phases", "peak_memory_mib", "training"] {
@@ -78,7 +78,7 @@ pub fn script(folder: &Path, text: &str) -> PathBuf {
     file
 }
 
-/// Starts a collection, and waits until every executor works on the timed job.
+/// Starts a collection, and waits until all executors work on the timed job.
 pub fn at_work(cluster: &Cluster, home: &Path, job: &str) -> anyhow::Result<(Program, Vec<u32>)> {
     let logs = tempfile::tempdir_in(home)?.keep();
     let arguments = collect(cluster, home, &format!("{job} --event-logs {}", logs.display()));

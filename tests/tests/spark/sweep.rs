@@ -1,4 +1,4 @@
-//! A sweep, and what Spark's own records say of it.
+//! A sweep, compared with its event logs and with a history server.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn a_sweep_gives_the_samples_that_the_event_logs_confirm() -> anyhow::Result<()>
         let configuration = &sample.configuration;
         assert_eq!(cores, vec![configuration.cores_per_executor; configuration.executors as usize]);
         assert_eq!(log.executor_memory_mib(), Some(600));
-        // Imported, the log says the same of the run.
+        // Importing the log gives the same sample.
         let imported = run.sample(&Default::default(), "another version")?;
         assert_eq!(imported, (without_executors_words(sample), Vec::new()));
         assert_eq!(

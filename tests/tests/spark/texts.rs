@@ -1,4 +1,4 @@
-//! The classifiers of texts.
+//! Text classifiers on Spark.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,8 @@ use foreglow_tests::Cluster;
 use crate::support::{collect, only_sample, run};
 use crate::training::learns_as_here;
 
-/// A folder of texts, with a GloVe file of two numbers a word: asked by the text CNN, learned by the LSTM as in the local engine.
+/// Runs inference with the text CNN and training with the LSTM on a folder of texts with 2-d GloVe
+/// vectors; the training is compared with the local engine.
 pub fn a_folder_of_texts_is_read_and_learned(cluster: &Cluster) -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let data = write_news(home.path())?;
@@ -21,7 +22,8 @@ pub fn a_folder_of_texts_is_read_and_learned(cluster: &Cluster) -> anyhow::Resul
     assert_eq!(asked.workload.text(), Some(text));
     assert_eq!((asked.workload.images, &asked.extra["images_processed"]), (16, &16.into()));
 
-    // Which processors the cluster has is known only once executors run; the file is of this cluster all the same.
+    // The cluster's CPU model is known only once executors run; a resumed collection still
+    // recognises its file.
     assert!(asked.host.cpu.is_some());
     let again = run(home.path(), &arguments);
     assert_eq!((again.code, again.stdout.as_str()), (Some(0), ""), "{}", again.stderr);
@@ -36,7 +38,8 @@ pub fn a_folder_of_texts_is_read_and_learned(cluster: &Cluster) -> anyhow::Resul
     Ok(())
 }
 
-/// Two classes of eight texts; the arguments that name them. The ten commonest words do not count.
+/// Writes two classes of eight texts and a GloVe file, and returns the arguments that name them.
+/// The ten most frequent words are stop words.
 fn write_news(home: &Path) -> anyhow::Result<String> {
     let (texts, vectors) = (home.join("news"), home.join("glove.2d.txt"));
     for (class, topic) in [("rec.autos", "engine wheel brake"), ("sci.space", "moon orbit rocket")] {

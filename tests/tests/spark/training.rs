@@ -1,4 +1,4 @@
-//! Training, held against the local engine's.
+//! Training on Spark, compared with training on the local engine.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::support::{collect, event_log, only_sample, run, without_executors_wor
 use crate::texts;
 
 #[test]
-fn executors_of_spark_learn_what_those_of_the_local_engine_learn() -> anyhow::Result<()> {
+fn executors_on_spark_learn_the_same_as_those_of_the_local_engine() -> anyhow::Result<()> {
     let cluster = Cluster::start(1, 4, "")?;
     let job = "--mode training --model lenet5 --images 96 --sampling-rate 1 --epochs 2 --test-images 24 --seed 5 --memory 600 \
                --executors 2 --cores 2";
@@ -41,7 +41,8 @@ fn executors_of_spark_learn_what_those_of_the_local_engine_learn() -> anyhow::Re
     texts::a_folder_of_texts_is_read_and_learned(&cluster)
 }
 
-/// Holds a run on Spark against the same on the local engine: what ran, on which processors, and each loss; how many losses.
+/// Compares a run on Spark with the same run on the local engine: workload, CPU, and each loss.
+/// Returns the number of losses.
 pub fn learns_as_here(on_spark: &Sample, home: &Path, job: &str) -> anyhow::Result<usize> {
     let output = home.join("local.jsonl");
     let local = ["collect", "--device", "cpu", "--format", "json", "--output", output.to_str().unwrap()];
@@ -59,14 +60,15 @@ pub fn learns_as_here(on_spark: &Sample, home: &Path, job: &str) -> anyhow::Resu
     Ok(ours.len())
 }
 
-/// Of each epoch, and of the held-out images.
+/// The loss of each epoch, then that of the held-out images.
 fn losses(sample: &Sample) -> Vec<f64> {
     let training = &sample.extra["training"];
     let epochs = training["epochs"].as_array().unwrap().iter().chain(training.get("held_out"));
     epochs.map(|score| score["loss"].as_f64().unwrap()).collect()
 }
 
-/// Of a training run in rounds: what the threads did, waiting for the others and averaging included, is its time.
+/// Checks that the phases of a training run in rounds, including waiting and averaging, add up to
+/// its completion time.
 fn every_second_is_accounted_for(sample: &Sample) {
     let phases = sample.extra["phases"].as_object().unwrap();
     let secs: f64 = phases.values().map(|secs| secs.as_f64().unwrap()).sum();

@@ -1,4 +1,5 @@
-//! The glue `NAME.js` and the module `NAME_bg.wasm`, as wasm-bindgen makes them, and without what the page never uses of them.
+//! Runs wasm-bindgen, which makes the glue `NAME.js` and the module `NAME_bg.wasm`, and removes
+//! what the page never uses.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,24 +9,25 @@ use anyhow::{Context, Result, bail};
 use walrus::Module;
 use wasm_bindgen_cli_support::Bindgen;
 
-/// Streams of Rust for JavaScript, which Leptos has for servers' answers. wasm-bindgen keeps what a crate exports, called or not.
+/// Prefix of the stream classes that Leptos exports for server functions. wasm-bindgen keeps every
+/// export, called or not.
 const IDLE: &str = "IntoUnderlying";
-/// What the module calls the glue.
+/// Name of the import module through which the wasm module calls the glue.
 const GLUE: &str = "g";
-/// Where an entry of the glue's imports begins.
+/// Indentation of an entry of the glue's imports.
 const IN_IMPORTS: &str = "        ";
 
-/// What the two sides call each other: the long names of wasm-bindgen, and ours.
+/// Short names for the imports and exports, keyed by wasm-bindgen's long ones.
 #[derive(Default)]
 struct Names {
     imports: BTreeMap<String, String>,
     exports: BTreeMap<String, String>,
 }
 
-/// Writes both.
+/// Writes the glue and the module.
 ///
 /// # Errors
-/// The module is missing or none, or the folder cannot be written.
+/// The module is missing or invalid, or the folder cannot be written.
 pub fn bind(wasm: &Path, name: &str, out: &Path) -> Result<()> {
     if !wasm.is_file() {
         bail!(
@@ -48,8 +50,8 @@ pub fn bind(wasm: &Path, name: &str, out: &Path) -> Result<()> {
     fs::write(&glue, names.glue(&text, name)).with_context(|| format!("writing {}", glue.display()))
 }
 
-/// Drops what is exported and never called, and gives what is left short names: each is written twice, with a checksum in it that
-/// nothing compresses.
+/// Removes unused exports and shortens the names of the rest. Each name occurs in both files and
+/// contains a hash, which does not compress.
 fn shorten(module: &mut Module) -> Names {
     let idle: Vec<_> = module.exports.iter().filter(|export| is_idle(&export.name)).map(|export| export.id()).collect();
     idle.into_iter().for_each(|export| module.exports.delete(export));
@@ -72,7 +74,7 @@ fn is_idle(export: &str) -> bool {
 }
 
 impl Names {
-    /// The glue with these names and without what nothing imports any more.
+    /// The glue with the short names and without the entries that the module no longer imports.
     fn glue(&self, text: &str, name: &str) -> String {
         let mut plain = String::new();
         let mut lines = text.lines();
@@ -92,7 +94,7 @@ impl Names {
                 plain.push_str(&format!("{}\n", line.trim_start()));
             }
         }
-        // The longest first: some are the beginnings of others.
+        // The longest first, because some names are prefixes of others.
         let mut exports: Vec<(&String, &String)> = self.exports.iter().collect();
         exports.sort_by_key(|(long, _)| std::cmp::Reverse(long.len()));
         let named = exports.into_iter().fold(plain, |text, (long, short)| text.replace(long, short));
@@ -105,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_glue_keeps_what_the_module_imports_under_its_short_name_and_loses_the_rest() {
+    fn the_glue_keeps_what_the_module_imports_under_short_names_and_drops_the_rest() {
         let names = |pairs: &[(&str, &str)]| pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
         let names = Names {
             imports: names(&[("__wbg_a_0123456789abcdef", "i0")]),

@@ -1,8 +1,8 @@
 //! Turns the planner's wasm and the root `index.html` into a folder of static files.
 //!
-//! It does for our page what trunk does, through the library that trunk calls as a program: a fraction of the time that
-//! building trunk takes. What trunk writes inline stands in a script of its own here, so that the page can carry a strict
-//! content security policy.
+//! It does what trunk does for this page, but calls wasm-bindgen as a library, which takes a
+//! fraction of the time to build trunk. The start script, which trunk writes inline, is a file, so
+//! that the page can have a strict content security policy.
 
 mod bind;
 mod offline;
@@ -17,11 +17,11 @@ use crate::bind::bind;
 use crate::page::{Asset, Page};
 
 const USAGE: &str = "usage: foreglow-bundle --wasm FILE --reader FILE --comparison FILE --out DIR [--index FILE]";
-/// The modules that workers of the page fetch on demand.
+/// The modules that the page's workers fetch on first use.
 const READER: &str = "foreglow-reader";
 const COMPARISON: &str = "foreglow-comparison";
 
-/// What the command line names.
+/// The parsed command line.
 struct Arguments {
     wasm: PathBuf,
     reader: PathBuf,
@@ -36,7 +36,7 @@ fn main() -> Result<()> {
     let page = Page::parse(&index)?;
     let root = arguments.index.parent().unwrap_or(Path::new("."));
 
-    // A file of an earlier build must not travel with this one.
+    // Files of an earlier build must not remain.
     if arguments.out.exists() {
         fs::remove_dir_all(&arguments.out).with_context(|| format!("clearing {}", arguments.out.display()))?;
     }
@@ -54,7 +54,8 @@ fn main() -> Result<()> {
     write(&arguments.out.join(page::STYLE), &style)?;
     write(&arguments.out.join("index.html"), &page.html())?;
     write(&arguments.out.join(page::START_SCRIPT), &page.start_script())?;
-    // Last: it names all the others. A file can be opened without a network; the comparison is kept once somebody has asked for it.
+    // Last, because it lists all other files. The service worker caches the reader at once, so that
+    // files open offline, and the comparison after its first use.
     offline::write(&arguments.out, &root.join("web/assets").join(page::SERVICE_WORKER), COMPARISON)
 }
 

@@ -1,4 +1,4 @@
-//! The service worker: the list of the page's files, each with its checksum, before the code that keeps them.
+//! The service worker: the list of the page's files with their checksums, followed by its code.
 
 use std::fs;
 use std::path::Path;
@@ -8,10 +8,10 @@ use sha2::{Digest, Sha256};
 
 use crate::page::SERVICE_WORKER;
 
-/// Writes the service worker for the files that lie in `out`. Its version follows from their contents, so that a browser sees a
-/// new one exactly when a file changed.
+/// Writes the service worker for the files in `out`. Its version is a hash of their contents, so
+/// that browsers see a new one exactly when a file has changed.
 ///
-/// Files whose name begins with `later` are kept when they are first asked for, all others at once.
+/// Files whose names begin with `later` are cached on first use, all others at once.
 pub fn write(out: &Path, code: &Path, later: &str) -> Result<()> {
     let mut files = Vec::new();
     for entry in fs::read_dir(out).with_context(|| format!("reading {}", out.display()))? {
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_follows_every_file_and_the_code() {
+    fn the_version_changes_with_every_file_and_with_the_code() {
         let files = |sum: &str| vec![("index.html".to_owned(), sum.to_owned())];
         let first_line = |files: &[(String, String)], code| {
             script(files, code, "large").lines().next().unwrap_or_default().to_owned()

@@ -1,41 +1,42 @@
-//! The root `index.html`: the links that trunk acts on, and the page that results.
+//! Parsing of the root `index.html`: the links that trunk handles, and the resulting page.
 
 use anyhow::{Context, Result, bail};
 
-/// Loads the module; a script of its own because the policy forbids inline ones.
+/// The script that loads the module. It is a file because the policy forbids inline scripts.
 pub const START_SCRIPT: &str = "start.js";
 
-/// All style sheets in one: seven of them are seven answers, each compressed by itself.
+/// The style sheet, which combines all of them to save requests and to compress better.
 pub const STYLE: &str = "style.css";
 
-/// Keeps the page for when there is no network.
+/// The service worker, which caches the page for use without a network.
 pub const SERVICE_WORKER: &str = "service-worker.js";
 
-/// Nothing but the page's own files and its own collector; `wasm-unsafe-eval` is what compiling WebAssembly needs.
+/// Allows only the page's own files and its own collector. WebAssembly compilation requires
+/// `wasm-unsafe-eval`.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; \
      style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'";
 
 /// A file that the page needs.
 #[derive(Debug, PartialEq)]
 pub enum Asset<'a> {
-    /// Taken as it is.
+    /// Copied unchanged.
     Copied {
-        /// Path from the folder of `index.html`.
+        /// Path relative to the folder of `index.html`.
         href: &'a str,
     },
-    /// A part of the style sheet.
+    /// Part of the style sheet.
     Style {
-        /// Path from the folder of `index.html`.
+        /// Path relative to the folder of `index.html`.
         href: &'a str,
     },
-    /// The crate, as JS glue and module.
+    /// The wasm module and its glue.
     Program {
-        /// Name of the package, which names the files.
+        /// Name of the package, from which the file names are derived.
         name: &'a str,
     },
 }
 
-/// `index.html`, cut at the links that trunk acts on.
+/// `index.html`, split at the links that trunk handles.
 #[derive(Debug)]
 pub struct Page<'a> {
     pieces: Vec<Piece<'a>>,
@@ -47,14 +48,15 @@ enum Piece<'a> {
     Link { rel: &'a str, href: &'a str },
 }
 
-/// The package behind `href="web/Cargo.toml"`. Trunk names the files after it too, and the fit worker imports that name.
+/// The package of `href="web/Cargo.toml"`. Trunk derives the same file name, which the fit worker
+/// imports.
 const PROGRAM: &str = "foreglow-web";
 
 impl<'a> Page<'a> {
     /// Finds the links.
     ///
     /// # Errors
-    /// A link without `href`, of a kind that this program does not know, or that does not end.
+    /// A link has no `href` or `rel`, is of an unknown kind, or is not closed.
     pub fn parse(html: &'a str) -> Result<Self> {
         let mut pieces = Vec::new();
         let mut rest = html;
@@ -74,7 +76,7 @@ impl<'a> Page<'a> {
         Ok(Self { pieces })
     }
 
-    /// What has to lie beside the page.
+    /// The files that the page needs.
     pub fn assets(&self) -> impl Iterator<Item = Asset<'a>> {
         self.pieces.iter().filter_map(|piece| match *piece {
             Piece::Text(_) => None,
@@ -84,7 +86,7 @@ impl<'a> Page<'a> {
         })
     }
 
-    /// The page with relative addresses, so that it works from any folder of any file host.
+    /// The page with relative URLs, so that it works in any folder of any file host.
     pub fn html(&self) -> String {
         let mut has_style = false;
         let html: String = self
@@ -108,7 +110,7 @@ impl<'a> Page<'a> {
         html.replacen("<meta charset=\"utf-8\" />", &format!("<meta charset=\"utf-8\" />{policy}"), 1)
     }
 
-    /// Loads the module, and says so in the page where that fails.
+    /// The script that loads the module and reports a failure on the page.
     pub fn start_script(&self) -> String {
         format!(
             r#"import init from "./{PROGRAM}.js";
@@ -117,11 +119,12 @@ init({{ module_or_path: new URL("./{PROGRAM}_bg.wasm", import.meta.url) }}).catc
   const boot = document.getElementById("boot");
   if (boot) {{
     boot.setAttribute("role", "alert");
-    boot.textContent = `The planner could not start (${{error}}). Reload the page; if it stays so, try a current browser.`;
+    boot.textContent = `The planner could not start (${{error}}). Reload the page; if this persists, try a current browser.`;
   }}
 }});
 
-// Works without a network from the second visit on. Where a browser or plain HTTP has no such workers, it does not.
+// Makes the page work without a network after the first visit. Browsers on plain HTTP have no
+// service workers.
 if ("serviceWorker" in navigator) {{
   addEventListener("load", () => navigator.serviceWorker.register("./{SERVICE_WORKER}").catch(() => {{}}));
 }}
@@ -130,7 +133,7 @@ if ("serviceWorker" in navigator) {{
     }
 }
 
-/// A style sheet without its comments, the spaces at the beginnings of its lines, and empty lines: what only who writes it reads.
+/// Minifies a style sheet: removes comments, indentation and empty lines.
 pub fn without_comments(css: &str) -> String {
     let mut plain = String::new();
     let mut rest = css;
@@ -186,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_of_an_unknown_kind_is_refused() {
+    fn a_link_of_an_unknown_kind_is_rejected() {
         let error = Page::parse(r#"<link data-trunk rel="sass" href="a.scss" />"#).unwrap_err();
         assert!(error.to_string().contains("copy-file"));
     }

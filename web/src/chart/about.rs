@@ -1,4 +1,4 @@
-//! What a mark of a drawing stands for, and how that is said.
+//! Marks of a chart, and the sentences that describe them.
 
 use foreglow_model::{Feature, Setting};
 use foreglow_shared::{WhatIf, format_duration, format_money, format_percent, format_rate};
@@ -8,44 +8,44 @@ use crate::chart::lines::ends_secs;
 use crate::panel::counted;
 use crate::state::Planner;
 
-/// A place in a drawing that can be pointed at.
+/// A point of a chart that the pointer or the keyboard can select.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mark {
-    /// Pixels.
+    /// Position, pixels.
     pub at: (f64, f64),
-    /// What is there.
+    /// What the point represents.
     pub about: About,
 }
 
-/// What a mark stands for.
+/// What a mark represents.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum About {
-    /// A configuration with its prediction.
+    /// A configuration and its prediction.
     Configuration(WhatIf),
-    /// What was measured, and what is predicted of it.
+    /// A measured run and its prediction.
     Run {
-        /// Where.
+        /// The setting of the run.
         setting: Setting,
-        /// Seconds.
+        /// Measured time, seconds.
         measured_secs: f64,
-        /// Seconds; `None` where the present predictor is to be asked.
+        /// Predicted time with the setting held out, seconds; `None` to ask the current predictor.
         held_out_secs: Option<f64>,
     },
-    /// What one feature does.
+    /// A point of the curve of a single feature.
     Effect {
-        /// Which.
+        /// The feature.
         feature: Feature,
-        /// E, C or SR.
+        /// Number of executors, number of cores, or sampling rate.
         value: f64,
         /// Scaled time.
         scaled: f64,
-        /// Whether it was measured, or lies on the curve.
+        /// Whether the point was measured, rather than computed from the curve.
         measured: bool,
     },
 }
 
 impl About {
-    /// The what-if that a click turns to.
+    /// The what-if that a click selects.
     pub fn taken(self, now: WhatIf) -> Option<WhatIf> {
         match self {
             Self::Configuration(configuration) => Some(configuration),
@@ -62,7 +62,7 @@ impl About {
         }
     }
 
-    /// A sentence about it; reactive.
+    /// A sentence that describes the mark; reactive.
     pub fn words(self, planner: Planner) -> Option<String> {
         match self {
             Self::Configuration(configuration) => of_configuration(planner, configuration),
@@ -83,14 +83,14 @@ impl About {
                 ))
             }
             Self::Effect { feature, value, scaled, measured } => {
-                let how = if measured { "measured" } else { "level 1 says" };
+                let how = if measured { "measured" } else { "level 1 predicts" };
                 Some(format!("{}: {how} ×{scaled:.3}", value_in_words(feature, value)))
             }
         }
     }
 }
 
-/// The what-if in a few words, where nothing is pointed at; reactive.
+/// A short description of the what-if, for when nothing is selected; reactive.
 pub fn in_short(planner: Planner) -> Option<String> {
     let what_if = planner.what_if.get();
     let secs = planner.prediction.with(|prediction| prediction.as_ref()?.completion_time_secs)?;

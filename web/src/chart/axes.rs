@@ -1,4 +1,4 @@
-//! What all charts share: a drawing that is as wide as its place, and its axes.
+//! The parts that all charts share: responsive width, axes, legend and the mark of the what-if.
 
 use leptos::html::Div;
 use leptos::prelude::*;
@@ -11,18 +11,18 @@ use crate::chart::markup::{Attributes, Markup};
 use crate::chart::scale::Scale;
 use crate::panel::counted;
 
-/// Where the axes cross and end, pixels.
+/// Size of a chart and position of its axes, pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
-    /// Width of the whole drawing.
+    /// Width of the whole chart.
     pub width: f64,
-    /// Height of the whole drawing.
+    /// Height of the whole chart.
     pub height: f64,
 }
 
-/// Room for the labels of the axes, pixels.
+/// Margin for the labels of the y axis, pixels.
 const LEFT: f64 = 62.0;
-/// A letter of a label is about so wide, pixels.
+/// Approximate width of a letter of a label, pixels.
 const LETTER: f64 = 7.0;
 const RIGHT: f64 = 18.0;
 const TOP: f64 = 20.0;
@@ -34,12 +34,12 @@ impl Frame {
         (LEFT, (self.width - RIGHT).max(LEFT + 1.0))
     }
 
-    /// First and last pixel of the y axis, which grows upwards.
+    /// First and last pixel of the y axis, which points upwards.
     pub fn up(self) -> (f64, f64) {
         (self.height - BOTTOM, TOP)
     }
 
-    /// About how many labels fit on the x axis.
+    /// Approximate number of labels that fit on the x axis.
     pub fn labels_across(self) -> usize {
         (((self.width - LEFT - RIGHT) / 64.0) as usize).clamp(2, 12)
     }
@@ -47,17 +47,19 @@ impl Frame {
 
 type Resized = Closure<dyn Fn(Vec<ResizeObserverEntry>)>;
 
-/// The width of an element, kept current: text in a drawing that is stretched would be stretched too.
+/// The width of an element, kept current. Charts are redrawn at a new width instead of being
+/// scaled, because scaling would distort their text.
 pub fn width_of(place: NodeRef<Div>) -> RwSignal<f64> {
     let width = RwSignal::new(0.0);
     let watched = StoredValue::new_local(None::<(ResizeObserver, Resized)>);
     Effect::new(move |_| {
         let Some(element) = place.get() else { return };
-        // It tells the first width too, once the browser has laid the page out: to ask for it now would have it laid out at once.
+        // The observer also reports the initial width after layout; querying it here would force a
+        // synchronous layout.
         let resized = Closure::<dyn Fn(Vec<ResizeObserverEntry>)>::new(move |entries: Vec<ResizeObserverEntry>| {
             if let Some(entry) = entries.first() {
                 let now = entry.content_rect().width();
-                // The page may have taken the chart away since.
+                // The page may have removed the chart since.
                 if width.try_get_untracked().is_some_and(|before| (before - now).abs() > 0.5) {
                     width.set(now);
                 }
@@ -76,7 +78,7 @@ pub fn width_of(place: NodeRef<Div>) -> RwSignal<f64> {
     width
 }
 
-/// Grid lines and labels of the y axis.
+/// Draws the grid lines and labels of the y axis.
 pub fn y_axis(frame: Frame, scale: &Scale, ticks: Vec<(f64, String)>) -> Markup {
     let (left, right) = frame.across();
     let mut axis = Markup::new();
@@ -90,7 +92,7 @@ pub fn y_axis(frame: Frame, scale: &Scale, ticks: Vec<(f64, String)>) -> Markup 
     hidden("axis y", &axis)
 }
 
-/// Labels of the x axis, and its name.
+/// Draws the line, the labels and the name of the x axis.
 pub fn x_axis(frame: Frame, scale: &Scale, ticks: Vec<(f64, String)>, name: &str) -> Markup {
     let (left, right) = frame.across();
     let (foot, _) = frame.up();
@@ -100,7 +102,7 @@ pub fn x_axis(frame: Frame, scale: &Scale, ticks: Vec<(f64, String)>, name: &str
     for (number, label) in ticks {
         let x = scale.px(number);
         let half = label.chars().count() as f64 * LETTER / 2.0;
-        // A label that would lie over the one before is left out.
+        // Skips a label that would overlap the previous one.
         if x - half <= end + LETTER {
             continue;
         }
@@ -117,26 +119,26 @@ pub fn x_axis(frame: Frame, scale: &Scale, ticks: Vec<(f64, String)>, name: &str
     hidden("axis x", &axis)
 }
 
-/// An axis, which the sentence about the drawing says to those who cannot see it.
+/// Hides an axis from screen readers, for which the chart has a description.
 fn hidden(class: &str, axis: &Markup) -> Markup {
     let mut hidden = Markup::new();
     hidden.holding("g", &[("class", &class), ("aria-hidden", &"true")], axis);
     hidden
 }
 
-/// Words beside a mark: what a test finds them by, and all of their digits, where it does.
+/// Text beside a mark, with an optional test id and exact value.
 pub struct Beside {
-    /// Their place.
+    /// Position, pixels.
     pub at: (f64, f64),
-    /// Whether they begin there or end there.
+    /// SVG `text-anchor`: `start` or `end`.
     pub anchor: &'static str,
-    /// What they say.
+    /// The text.
     pub words: String,
-    /// Name and value.
+    /// The `data-testid` and the exact value.
     pub value: Option<(&'static str, f64)>,
 }
 
-/// The mark of the what-if.
+/// Draws the mark of the what-if.
 pub fn looked_at(at: (f64, f64), beside: Option<Beside>) -> Markup {
     let mut inner = Markup::new();
     inner.circle("", at, 7.0);
@@ -154,7 +156,8 @@ pub fn looked_at(at: (f64, f64), beside: Option<Beside>) -> Markup {
     mark
 }
 
-/// The class that colours a line and its points: the ramp is spread over the lines, few cores pale, many deep.
+/// The CSS class that colours the line of a count and its points: a ramp over all lines, from pale
+/// for the lowest count to deep for the highest.
 pub fn shade(cores: &[u32], of: u32) -> String {
     const SHADES: usize = 6;
     match cores.iter().position(|count| *count == of) {
@@ -166,7 +169,7 @@ pub fn shade(cores: &[u32], of: u32) -> String {
     }
 }
 
-/// What the lines of some counts mean, and then others.
+/// Draws a legend with an entry for the line of each count, followed by `others`.
 pub fn legend_of(counts: &[u32], noun: &str, others: &[(&str, &str)]) -> Markup {
     let lines: Vec<(String, String)> =
         counts.iter().map(|count| (format!("line {}", shade(counts, *count)), counted(*count, noun))).collect();
@@ -175,7 +178,7 @@ pub fn legend_of(counts: &[u32], noun: &str, others: &[(&str, &str)]) -> Markup 
     keys(&known)
 }
 
-/// `M x y L x y …`.
+/// Formats points as the path `M x y L x y …`.
 pub fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
     let mut text = String::new();
     for (index, (x, y)) in points.enumerate() {

@@ -1,5 +1,5 @@
-//! The frame that every drawing stands in: its title, what is under the pointer or the arrow keys, the switches of its axes,
-//! and the files that it makes.
+//! The card around every chart: its title, the readout of the selected mark, the switches of its
+//! axes, and its exports.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -20,42 +20,42 @@ use crate::download::download;
 use crate::panel::WhyButton;
 use crate::state::Planner;
 
-/// Narrower than this the labels would lie over each other; the page then scrolls the drawing.
+/// Minimum width of a chart: below it labels would overlap, and the page scrolls instead.
 const LEAST_WIDTH_PX: f64 = 240.0;
-/// A pointer farther away than this points at nothing.
+/// Maximum distance at which the pointer selects a mark.
 const REACH_PX: f64 = 60.0;
 
-/// A drawing with a place for everything that the page holds.
+/// A chart that has been laid out.
 pub trait Drawing: Comparable + Send + Sync {
-    /// What neither the what-if nor the limits change: drawn once.
+    /// The part that depends on neither the what-if nor the limits, so that it is drawn once.
     fn picture(&self) -> Markup;
 
-    /// What follows the deadline and the budget; reactive.
+    /// The part that depends on the deadline and the budget; reactive.
     fn limits(&self, _planner: Planner) -> Option<Markup> {
         None
     }
 
-    /// What follows the what-if; reactive.
+    /// The part that depends on the what-if; reactive.
     fn moving(&self, planner: Planner) -> Option<Markup>;
 
-    /// What can be pointed at, from left to right.
+    /// The selectable points, sorted from left to right.
     fn marks(&self) -> Vec<Mark>;
 
-    /// Its numbers.
+    /// The data of the chart as a table.
     fn sheet(&self) -> Sheet;
 
-    /// The picture in a sentence, for those who cannot see it.
+    /// A one-sentence description for screen readers.
     fn describe(&self) -> String;
 
-    /// What its colours and shapes mean.
+    /// The legend.
     fn legend(&self) -> Markup {
         Markup::new()
     }
 }
 
-/// What can be told from something of another type.
+/// Equality with a value of any type.
 pub trait Comparable: Any {
-    /// Whether the other is equal.
+    /// Whether the other value has the same type and is equal.
     fn is_equal(&self, other: &dyn Any) -> bool;
 }
 
@@ -71,27 +71,27 @@ impl PartialEq for dyn Drawing {
     }
 }
 
-/// What stands in a card, as far as there is something; the card is compiled once for drawings of every type.
+/// The chart in a card, if there is one. It is type-erased, so that the card is compiled only once.
 pub type Drawn = Memo<Option<Arc<dyn Drawing>>>;
 
-/// Works a drawing out, and shows another one only where it differs.
+/// Memoises a chart, so that it is redrawn only when it changes.
 pub fn drawn<D: Drawing>(draw: impl Fn() -> Option<D> + Send + Sync + 'static) -> Drawn {
     Memo::new(move |_| draw().map(|drawing| Arc::new(drawing) as Arc<dyn Drawing>))
 }
 
-/// What a card says around its drawing.
+/// The texts and switches of a card.
 pub struct Card {
-    /// Names it in the page, in tests and in its files.
+    /// Prefix of the card's element ids, test ids and file names.
     pub id: &'static str,
-    /// Its title.
+    /// Title.
     pub title: &'static str,
-    /// What it shows, in a sentence or two.
+    /// One or two sentences on what the chart shows.
     pub says: Signal<String>,
-    /// Switches for its axes and what they measure.
+    /// Switches for the axes and the quantity shown.
     pub switches: AnyView,
 }
 
-/// Where a drawing goes, and how wide that is.
+/// The element that holds a chart, and its size.
 #[derive(Clone, Copy)]
 pub struct Place {
     node: NodeRef<Div>,
@@ -106,7 +106,7 @@ impl Place {
         Self { node, width: width_of(node), height }
     }
 
-    /// The size of the drawing, once the browser has laid it out; reactive.
+    /// The size of the chart, once the browser has laid it out; reactive.
     pub fn frame(self) -> Option<Frame> {
         let width = self.width.get();
         (width > 0.0).then(|| Frame { width: width.max(LEAST_WIDTH_PX), height: self.height })
@@ -118,7 +118,7 @@ impl Place {
     }
 }
 
-/// A drawing in its card.
+/// Draws a chart in its card.
 pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
     let planner = expect_context::<Planner>();
     let overview = expect_context::<Overview>();
@@ -189,7 +189,7 @@ pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
     let ((svg_id, svg_label), (csv_id, csv_label)) = (export("svg"), export("csv"));
     let what_it_is = move || {
         let sentence = drawing.with(|drawing| drawing.as_ref().map(|drawing| drawing.describe())).unwrap_or_default();
-        format!("{sentence} The CSV file has its numbers.")
+        format!("{sentence} The CSV file has the data.")
     };
     view! {
         <section class="card chart" aria-labelledby=titled_by>
@@ -205,7 +205,7 @@ pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
                 data-testid=id
                 tabindex="0"
                 role="group"
-                aria-label=format!("{title}: arrow keys move between the marks, Enter looks at one")
+                aria-label=format!("{title}: arrow keys move between the marks, Enter selects one")
                 aria-describedby=described_by
                 on:keydown=press
                 on:focus=move |_| focused.set(true)
@@ -235,7 +235,8 @@ pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
             </div>
             <div class="chart-foot">
                 <p class="readout" data-testid=readout_test_id>
-                    // Ten charts that all speak at each step of a slider would drown what is said.
+                    // Announced only for the chart with the focus: otherwise every chart would
+                    // speak at every slider step.
                     <span id=readout_id aria-live=move || if focused.get() { "polite" } else { "off" }>{readout}</span>
                     " "
                     <WhyButton configuration=asked />
@@ -251,7 +252,8 @@ pub fn card(card: Card, place: Place, drawing: Drawn) -> AnyView {
     .into_any()
 }
 
-/// A part of a drawing, as far as there is one; every part of every drawing is of this one type.
+/// Returns a closure that draws one part of a chart as text, empty if the part is missing. All
+/// parts share one type, so that the card is compiled only once.
 fn part(drawing: Drawn, draw: impl Fn(&dyn Drawing) -> Option<Markup> + Send + Sync + 'static) -> Part {
     Box::new(move || {
         let part = drawing.with(|drawing| draw(drawing.as_deref()?));
@@ -261,7 +263,7 @@ fn part(drawing: Drawn, draw: impl Fn(&dyn Drawing) -> Option<Markup> + Send + S
 
 type Part = Box<dyn Fn() -> String + Send + Sync>;
 
-/// What colours and shapes mean: the class of each, and its words.
+/// Draws a legend from CSS classes and their labels.
 pub fn keys(keys: &[(&str, &str)]) -> Markup {
     let mut items = Markup::new();
     for (class, words) in keys {
@@ -272,7 +274,7 @@ pub fn keys(keys: &[(&str, &str)]) -> Markup {
     list
 }
 
-/// A choice of a few, side by side.
+/// A group of buttons to choose one of a few options.
 pub fn switch<T: Copy + PartialEq + Send + Sync + 'static>(
     label: &'static str,
     options: &'static [(&'static str, T)],
@@ -296,7 +298,7 @@ pub fn switch<T: Copy + PartialEq + Send + Sync + 'static>(
     }
 }
 
-/// Whether an axis is logarithmic.
+/// A toggle between a linear and a logarithmic axis.
 pub fn log_switch(axis: &'static str, spread: RwSignal<Spread>) -> impl IntoView {
     let pressed = move || spread.get() == Spread::Log;
     let turn =
@@ -324,7 +326,7 @@ fn place_of(marks: &[Mark], about: About) -> Option<(f64, f64)> {
     marks.iter().find(|mark| mark.about == about).map(|mark| mark.at)
 }
 
-/// The next mark in the direction of an arrow key; the first step goes to the what-if.
+/// The next mark in the direction of an arrow key. The first step selects the what-if.
 fn step(marks: &[Mark], from: Option<About>, planner: Planner, key: &str) -> Option<About> {
     let (first, last) = (marks.first()?, marks.last()?);
     let (right, down) = match key {
@@ -340,7 +342,8 @@ fn step(marks: &[Mark], from: Option<About>, planner: Planner, key: &str) -> Opt
         let own = About::Configuration(planner.what_if.get_untracked());
         return Some(place_of(marks, own).map_or(first.about, |_| own));
     };
-    // Along the arrow a pixel is a pixel, across it two: the next mark is the one that the eye would take.
+    // Distance across the direction counts double, so that the next mark is the one the eye
+    // expects.
     let cost = |mark: &&Mark| {
         let (dx, dy) = (mark.at.0 - x, mark.at.1 - y);
         let (along, across) = (dx * right + dy * down, (dx * down).abs() + (dy * right).abs());

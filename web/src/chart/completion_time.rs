@@ -1,4 +1,5 @@
-//! Completion time by executors and cores: predicted lines, the runs on them, the deadline and the what-if.
+//! Completion time by executors and cores: predicted lines, measured runs, the deadline and the
+//! what-if.
 
 use std::sync::Arc;
 
@@ -19,16 +20,17 @@ use crate::state::Planner;
 
 const HEIGHT_PX: f64 = 360.0;
 const TIME_TICKS: usize = 6;
-/// Intervals along the line of the what-if.
+/// Number of configurations along the what-if's line for which an interval is computed.
 const BAND: usize = 12;
-/// Room above the highest point, as a share.
+/// Factor of the highest point at which the y axis ends.
 const HEADROOM: f64 = 1.06;
-/// A deadline far above every time would flatten the lines; beyond this multiple it is told, not drawn.
+/// A deadline beyond this multiple of the longest time is not drawn, because it would flatten the
+/// lines.
 const FARTHEST_DEADLINE: f64 = 1.5;
-/// Dots on a line.
+/// Most points of a line that are drawn as dots.
 const MOST_DOTS: usize = 24;
 
-/// Everything that has a place in the drawing.
+/// The laid-out chart.
 #[derive(Clone, Debug, PartialEq)]
 struct CompletionTimes {
     times: Arc<Times>,
@@ -37,7 +39,7 @@ struct CompletionTimes {
     y: Scale,
 }
 
-/// What is predicted and what was measured, whatever is asked.
+/// The predictions and runs, which are independent of the question.
 #[derive(Debug, PartialEq)]
 struct Times {
     executors: Vec<u32>,
@@ -46,7 +48,7 @@ struct Times {
     runs: Vec<Measured>,
 }
 
-/// The chart.
+/// Chart of the completion time by executors.
 #[component]
 pub fn CompletionTimeChart() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -63,7 +65,7 @@ pub fn CompletionTimeChart() -> impl IntoView {
         title: "Completion time of the whole job",
         says: Signal::derive(|| {
             "By executors, one line for each number of cores. Runs on a share of the images are scaled up by the predictor: \
-             their distance from the line is the miss."
+             their distance from the line is the error."
                 .into()
         }),
         switches: view! { {log_switch("executors", x)} {log_switch("time", y)} }.into_any(),
@@ -72,7 +74,7 @@ pub fn CompletionTimeChart() -> impl IntoView {
 }
 
 impl Times {
-    /// `None` while there is no predictor.
+    /// Collects the data; `None` without a predictor.
     fn of(planner: Planner, grid: &Grid) -> Option<Self> {
         let fitted = planner.fitted()?;
         let observations = planner.observations();
@@ -109,7 +111,7 @@ impl CompletionTimes {
         (self.x.px(f64::from(executors)), self.y.px(secs))
     }
 
-    /// The intervals of a line as an area.
+    /// The area between the interval ends of a line, as a path.
     fn band(&self, line: &Line) -> String {
         let (foot, top) = self.frame.up();
         let end = |secs: f64| self.y.px(secs).clamp(top, foot);
@@ -118,7 +120,7 @@ impl CompletionTimes {
             .iter()
             .filter_map(|point| {
                 let (lower, upper) = point.interval_secs?;
-                // Zero has no place on a log axis; it lies below every other number.
+                // Zero has no position on a logarithmic axis, and is drawn at its lower end.
                 let lower_px = if lower > 0.0 { end(lower) } else { foot };
                 Some((self.x.px(f64::from(point.executors)), lower_px, end(upper)))
             })
@@ -141,7 +143,7 @@ impl Drawing for CompletionTimes {
                 line.points.iter().map(|point| self.px(point.executors, point.secs)).collect();
             let mut drawn = Markup::new();
             drawn.path("", &path(points.iter().copied()));
-            // A dot at each whole number says that there is nothing between them; of many they would be a thick line.
+            // Dots show that only whole numbers exist; many of them would merge into a thick line.
             for point in points.iter().filter(|_| points.len() <= MOST_DOTS) {
                 drawn.circle("dot", *point, 2.2);
             }
@@ -150,7 +152,7 @@ impl Drawing for CompletionTimes {
         let mut counts: Vec<u32> = runs.iter().map(|run| run.run.cores_per_executor).collect();
         sort(&mut counts);
         counts.dedup();
-        // Those of the whole job lie on top.
+        // Runs over all images are drawn on top.
         for (kind, is_whole) in [("share", false), ("whole", true)] {
             let of_kind = || runs.iter().filter(|run| (run.run.sampling_rate == 1.0) == is_whole);
             for count in counts.iter().copied() {
@@ -182,7 +184,7 @@ impl Drawing for CompletionTimes {
             counts.insert(place, executors);
         }
         let own = lines(&fitted.predictor, &counts, &[cores_per_executor]).pop()?;
-        // An interval takes longer than a time: a dozen of them are a smooth band.
+        // An interval takes longer to compute than a time, and a dozen make a smooth band.
         let mut some = thinned(&counts, BAND);
         if let Err(place) = some.binary_search(&executors) {
             some.insert(place, executors);
@@ -258,7 +260,7 @@ impl Drawing for CompletionTimes {
     }
 }
 
-/// The what-if, with its interval.
+/// Draws the what-if with its interval.
 fn mark(drawing: &CompletionTimes, point: &LinePoint) -> Markup {
     let (x, y) = drawing.px(point.executors, point.secs);
     let (foot, top) = drawing.frame.up();

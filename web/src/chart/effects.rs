@@ -1,4 +1,5 @@
-//! What each feature does alone: the level-1 curves with their measured points, which multiply into a time.
+//! The effect of each feature alone: the level-1 curves and their measured points, whose product
+//! gives a time.
 
 use foreglow_model::{Effects, Feature, Setting};
 use foreglow_shared::{WhatIf, format_duration, format_rate, sort_by};
@@ -18,7 +19,7 @@ use crate::state::Planner;
 
 const HEIGHT_PX: f64 = 220.0;
 const TICKS: usize = 4;
-/// Points of a curve over counts, and over sampling rates.
+/// Number of points of a curve over counts, and over sampling rates.
 const COUNTS: usize = 40;
 const STEPS: u32 = 32;
 
@@ -32,7 +33,7 @@ struct Alone {
     y: Scale,
 }
 
-/// The curves side by side, and their product.
+/// The curves side by side, with a sentence on their product.
 #[component]
 pub fn EffectsCharts() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -51,7 +52,7 @@ pub fn EffectsCharts() -> impl IntoView {
     };
     view! {
         <section class="effects" aria-labelledby="effects-title">
-            <h2 id="effects-title">"What each resource does, and how that multiplies"</h2>
+            <h2 id="effects-title">"Effect of each resource"</h2>
             <p class="says" data-testid="effects-product">{product}</p>
             {reason}
             <div class="triple">
@@ -83,8 +84,8 @@ fn alone(feature: Feature, id: &'static str, title: &'static str) -> impl IntoVi
         title,
         says: Signal::derive(move || {
             drawing.with(|drawing| match drawing {
-                Some(_) => "Scaled time: that of equal runs, as a share of the longest.".into(),
-                None => "It did not vary alone in the runs, so nothing is known of it alone.".into(),
+                Some(_) => "Scaled time: relative to the longest of the runs that differ in this only.".into(),
+                None => "It never varied alone in the runs, so its own effect is unknown.".into(),
             })
         }),
         switches: log_switch("axes", spread).into_any(),
@@ -92,7 +93,8 @@ fn alone(feature: Feature, id: &'static str, title: &'static str) -> impl IntoVi
     card(frame, place, drawing)
 }
 
-/// What level 1 gives each feature of the what-if: `×0.66 for 4 cores`, and what becomes of the product.
+/// Formats the level-1 factor of each feature at the what-if, and the time that follows from their
+/// product: `×0.66 for 4 cores · …`.
 fn in_words(planner: Planner, effects: &Effects) -> String {
     let WhatIf { executors, cores_per_executor } = planner.what_if.get();
     let setting = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
@@ -106,9 +108,9 @@ fn in_words(planner: Planner, effects: &Effects) -> String {
     let words: Vec<String> = factors.into_iter().map(|(_, words)| words).collect();
     let published = effects.secs(setting).map_or_else(|| "no time".into(), format_duration);
     let own = planner.prediction.with(|prediction| prediction.as_ref()?.completion_time_secs);
-    let own = own.map(|secs| format!("; Foreglow's own predictor says {}", format_duration(secs))).unwrap_or_default();
+    let own = own.map(|secs| format!("; Foreglow's own predictor gives {}", format_duration(secs))).unwrap_or_default();
     format!(
-        "The published scenario 4-2: {} = ×{product:.3}, of which its level 2 makes {published}{own}.",
+        "The published scenario 4-2: {} = ×{product:.3}, from which its level 2 predicts {published}{own}.",
         words.join(" · ")
     )
 }

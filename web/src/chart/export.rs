@@ -1,10 +1,10 @@
-//! A drawing as a file that stands alone.
+//! Export of a chart as a standalone SVG file.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, XmlSerializer};
 
-/// What style sheets give a drawing, which a file does not have.
+/// The CSS properties that are copied into the file, which has no style sheet.
 const STYLES: [&str; 13] = [
     "fill",
     "fill-opacity",
@@ -23,7 +23,7 @@ const STYLES: [&str; 13] = [
 
 const SVG: &str = "http://www.w3.org/2000/svg";
 
-/// A drawing as a file of its own: its colours and fonts as they are on the page now, on the page's ground.
+/// Serialises a chart with its computed colours and fonts and the card's background.
 pub fn standalone(drawing: &Element, title: &str) -> Option<String> {
     let copy: Element = drawing.clone_node_with_deep(true).ok()?.unchecked_into();
     style(drawing, &copy)?;

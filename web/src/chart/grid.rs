@@ -1,49 +1,49 @@
-//! The whole range of configurations at a glance: counts that are spread over it, and the time of every pair of them.
+//! Predictions over the whole configuration space, on a thinned grid.
 
 use foreglow_model::Predictor;
 use foreglow_shared::{PriceSheet, Resources};
 
 use crate::job::Space;
 
-/// Counts along an axis that still are cells, and not a blur.
+/// Most cells along each axis that are still distinguishable.
 const MOST_EXECUTORS: usize = 48;
 const MOST_CORES: usize = 28;
 
-/// Predicted times of the whole job over the range that is chosen from.
+/// Predicted times of the whole job over the configuration space.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
     /// Numbers of executors, ascending.
     pub executors: Vec<u32>,
     /// Numbers of cores, ascending.
     pub cores: Vec<u32>,
-    /// Seconds, by executors and then cores; `None` where the samples cannot say.
+    /// Seconds, indexed by executors and then cores; `None` where the time is unknown.
     pub secs: Vec<Vec<Option<f64>>>,
 }
 
 /// One configuration of a grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
-    /// Executors.
+    /// Number of executors.
     pub executors: u32,
     /// Cores per executor.
     pub cores: u32,
-    /// Seconds.
+    /// Predicted time, seconds.
     pub secs: f64,
 }
 
-/// What a configuration costs.
+/// What determines the cost of a configuration per hour.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rates {
-    /// What an hour costs.
+    /// The price sheet.
     pub prices: PriceSheet,
     /// Memory of each executor, MiB.
     pub memory_per_executor_mib: u32,
-    /// Whether each executor holds an accelerator.
+    /// Whether each executor has an accelerator.
     pub accelerated: bool,
 }
 
 impl Grid {
-    /// Predicts a space, thinned out where it has too many counts to be told apart.
+    /// Predicts the configurations of a space, thinned to a drawable number.
     pub fn of(predictor: &Predictor, space: &Space) -> Self {
         let executors = thinned(&space.executors, MOST_EXECUTORS);
         let cores = thinned(&space.cores_per_executor, MOST_CORES);
@@ -51,7 +51,7 @@ impl Grid {
         Self { executors, cores, secs }
     }
 
-    /// Every configuration whose time is known, by executors and then cores.
+    /// Every configuration with a known time, sorted by executors and then cores.
     pub fn cells(&self) -> impl Iterator<Item = Cell> {
         let row = |(executors, times): (&u32, &Vec<Option<f64>>)| {
             let executors = *executors;
@@ -64,20 +64,20 @@ impl Grid {
 }
 
 impl Rates {
-    /// Money for so many seconds.
+    /// The cost of a run of `secs` seconds.
     pub fn cost(&self, executors: u32, cores_per_executor: u32, secs: f64) -> f64 {
         self.prices.cost(self.resources(executors, cores_per_executor), secs)
     }
 
-    /// What a configuration occupies.
+    /// The resources of a configuration.
     pub fn resources(&self, executors: u32, cores_per_executor: u32) -> Resources {
         let Self { memory_per_executor_mib, accelerated, .. } = *self;
         Resources { executors, cores_per_executor, memory_per_executor_mib, accelerated }
     }
 }
 
-/// At most so many of ascending counts, with both ends: all of them, or those nearest to equal ratios, because time goes
-/// with the inverse of a count.
+/// Thins ascending counts to at most `most`, keeping both ends. The remaining ones are nearest to
+/// equal ratios, because time is roughly inverse to the count.
 pub fn thinned(counts: &[u32], most: usize) -> Vec<u32> {
     let (Some(first), Some(last)) = (counts.first(), counts.last()) else { return Vec::new() };
     if counts.len() <= most {
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_counts_stay_and_many_are_thinned_out_by_equal_ratios_with_both_ends() {
+    fn few_counts_stay_and_many_are_thinned_to_equal_ratios_with_both_ends() {
         assert_eq!(thinned(&[1, 2, 3], 3), [1, 2, 3]);
         let many: Vec<u32> = (1..=512).collect();
         let chosen = thinned(&many, 10);

@@ -1,4 +1,4 @@
-//! Executors by cores, every configuration a cell that is coloured by its time, its money or its chance.
+//! Heat map of executors by cores, coloured by time, cost or probability of success.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use crate::chart::sheet::{Sheet, digits};
 use crate::state::Planner;
 
 const HEIGHT_PX: f64 = 340.0;
-/// Steps of the ramp.
+/// Number of colours.
 const STEPS: usize = 9;
-/// The class of a cell of each step.
+/// The CSS class of a cell of each colour.
 const CELLS: [&str; STEPS] = [
     "heat heat-0",
     "heat heat-1",
@@ -32,10 +32,10 @@ const CELLS: [&str; STEPS] = [
     "heat heat-7",
     "heat heat-8",
 ];
-/// Cells at least so large hold their number.
+/// Minimum size of a cell that shows its value.
 const ROOM_PX: (f64, f64) = (64.0, 20.0);
 
-/// What colours a cell.
+/// The quantity that determines a cell's colour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Measure {
     Time,
@@ -48,23 +48,23 @@ struct HeatMap {
     grid: Arc<Grid>,
     rates: Rates,
     measure: Measure,
-    /// By executors and then cores.
+    /// Indexed by executors and then cores.
     values: Vec<Vec<Option<f64>>>,
     range: (f64, f64),
     frame: Frame,
 }
 
-/// Of every cell, by executors and then cores.
+/// The predictions of all cells, ordered by executors and then cores.
 type Predictions = Arc<Vec<Prediction>>;
 
-/// The chart.
+/// Chart of the configuration space as a heat map.
 #[component]
 pub fn HeatMapChart() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let overview = expect_context::<Overview>();
     let place = Place::new(HEIGHT_PX);
     let measure = RwSignal::new(Measure::Time);
-    // Only chances ask for them, and each deadline again.
+    // A memo of its own, because only the probabilities need predictions.
     let predictions = Memo::new(move |_| {
         let (fitted, grid) = (planner.fitted()?, overview.grid.get()?);
         let cells = grid.executors.iter().flat_map(|executors| grid.cores.iter().map(|cores| (*executors, *cores)));
@@ -75,12 +75,12 @@ pub fn HeatMapChart() -> impl IntoView {
         HeatMap::of(planner, predictions, grid, rates, measure.get(), place.frame()?)
     });
     let says = Signal::derive(move || match (measure.get(), planner.deadline_secs.get()) {
-        (Measure::Chance, None) => "A chance needs a deadline: set one above.".into(),
+        (Measure::Chance, None) => "The chance depends on a deadline: set one above.".into(),
         (_, Some(deadline)) => format!(
-            "Executors across, cores upwards. The dashed line parts what is predicted to be done within {} from what is not.",
+            "Executors by cores. The dashed line separates what is predicted to finish within {} from the rest.",
             format_duration(deadline)
         ),
-        (_, None) => "Executors across, cores upwards; the darker, the more. Colours go by equal ratios.".into(),
+        (_, None) => "Executors by cores. Darker is more, on a logarithmic scale.".into(),
     });
     let options: &'static [(&str, Measure)] =
         &[("Time", Measure::Time), ("Money", Measure::Money), ("Chance", Measure::Chance)];
@@ -88,7 +88,7 @@ pub fn HeatMapChart() -> impl IntoView {
         id: "heat-map",
         title: "Executors × cores",
         says,
-        switches: switch("What colours a cell", options, measure).into_any(),
+        switches: switch("Quantity shown", options, measure).into_any(),
     };
     card(frame, place, drawing)
 }
@@ -102,7 +102,8 @@ impl HeatMap {
         measure: Measure,
         frame: Frame,
     ) -> Option<Self> {
-        // Nothing else of the map follows the deadline.
+        // Reads the deadline only for probabilities, so that nothing else is redrawn when it
+        // changes.
         let chances = match measure {
             Measure::Chance => planner.deadline_secs.get().zip(predictions.get()),
             _ => None,
@@ -128,7 +129,7 @@ impl HeatMap {
         Some(Self { grid, rates, measure, values, range, frame })
     }
 
-    /// Upper left corner of a cell, and its size.
+    /// Left, top, width and height of a cell.
     fn cell(&self, row: usize, column: usize) -> (f64, f64, f64, f64) {
         let ((left, right), (foot, top)) = (self.frame.across(), self.frame.up());
         let width = (right - left) / self.grid.executors.len() as f64;
@@ -141,7 +142,7 @@ impl HeatMap {
         (x + width / 2.0, y + height / 2.0)
     }
 
-    /// The step of the ramp: equal ratios for times and money, equal differences for chances.
+    /// The colour index: equal ratios for times and costs, equal differences for probabilities.
     fn step(&self, value: f64) -> usize {
         let (low, high) = self.range;
         let share = match self.measure {
@@ -169,7 +170,8 @@ impl HeatMap {
         }
     }
 
-    /// One path for all cells of a colour: a thousand elements would each be laid out and painted at every move of the mark above them.
+    /// Draws all cells of a colour as one path. A thousand elements would each be laid out and
+    /// painted whenever the mark above them moves.
     fn cells(&self) -> Markup {
         let (_, _, width, height) = self.cell(0, 0);
         let gap = if width > 12.0 && height > 12.0 { 2.0 } else { 0.0 };
@@ -202,7 +204,7 @@ impl HeatMap {
         cells
     }
 
-    /// The edges between cells that keep a deadline, by their predicted times, and cells that do not.
+    /// The edges between cells that are predicted to meet a deadline and cells that are not.
     fn border(&self, deadline_secs: f64) -> String {
         let keeps = |secs: &Option<f64>| secs.is_some_and(|secs| secs <= deadline_secs);
         let in_time: Vec<Vec<bool>> = self.grid.secs.iter().map(|row| row.iter().map(keeps).collect()).collect();
@@ -248,7 +250,7 @@ impl Drawing for HeatMap {
 
     fn moving(&self, planner: Planner) -> Option<Markup> {
         let WhatIf { executors, cores_per_executor } = planner.what_if.get();
-        // Of thinned counts the nearest stands for it.
+        // On a thinned grid, the nearest cell represents the what-if.
         let nearest = |counts: &[u32], wanted: u32| {
             counts.iter().enumerate().min_by_key(|(_, count)| count.abs_diff(wanted)).map(|(place, _)| place)
         };
@@ -328,10 +330,10 @@ impl Drawing for HeatMap {
     }
 }
 
-/// Adds a rectangle with round corners.
+/// Appends a rectangle with rounded corners to a path.
 fn rounded(path: &mut String, (x, y): (f64, f64), (width, height): (f64, f64), corner: f64) {
     let (across, up) = (hundredths(width - 2.0 * corner), hundredths(height - 2.0 * corner));
-    // A text cannot fail to be written into a text.
+    // Writing to a `String` cannot fail.
     let _ = match corner > 0.0 {
         true => write!(
             path,
@@ -343,7 +345,7 @@ fn rounded(path: &mut String, (x, y): (f64, f64), (width, height): (f64, f64), c
     };
 }
 
-/// A number of pixels to a hundredth: less is below what anyone sees.
+/// Rounds pixels to hundredths, which is below what is visible.
 fn hundredths(px: f64) -> f64 {
     (px * 100.0).round() / 100.0
 }

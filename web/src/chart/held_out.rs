@@ -1,4 +1,4 @@
-//! How far the predictor is off where it can be checked: every setting, predicted by a fit without it.
+//! Hold-out errors of the predictor: every measured setting, predicted by a fit without it.
 
 use foreglow_model::{HeldOut, Setting};
 use foreglow_shared::{WhatIf, format_percent, sort_by};
@@ -15,12 +15,12 @@ use crate::state::Planner;
 const HEIGHT_PX: f64 = 300.0;
 const TICKS: usize = 5;
 
-/// What is drawn upwards.
+/// The quantity on the y axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Upwards {
-    /// The predicted time; a perfect prediction lies on the diagonal.
+    /// Predicted time; a perfect prediction is on the diagonal.
     Predicted,
-    /// The error, percent of the measured time; a perfect prediction lies on 0.
+    /// Relative error, percent; a perfect prediction is at 0.
     Error,
 }
 
@@ -33,13 +33,13 @@ struct Checked {
     y: Scale,
 }
 
-/// Predicted by measured times.
+/// Chart of predicted against measured times.
 #[component]
 pub fn PredictedByMeasuredChart() -> impl IntoView {
     checked(Upwards::Predicted, "predicted-by-measured", "Predicted by measured")
 }
 
-/// Errors by predicted times.
+/// Chart of the residuals against measured times.
 #[component]
 pub fn ResidualsChart() -> impl IntoView {
     checked(Upwards::Error, "residuals", "Residuals")
@@ -55,13 +55,13 @@ fn checked(upwards: Upwards, id: &'static str, title: &'static str) -> impl Into
         Some(Checked::of(upwards, runs.get(), spread.get(), place.frame()?))
     });
     let says = Signal::derive(move || match (runs.with(Vec::is_empty), upwards) {
-        (true, _) => "There are too few different runs to leave some out; collect more.".into(),
+        (true, _) => "There are too few different settings to hold some out; collect more.".into(),
         (_, Upwards::Predicted) => {
-            "Every measured setting, predicted by a fit without it. On the diagonal the prediction is right.".into()
+            "Every measured setting, predicted by a fit without it. On the diagonal the prediction is exact.".into()
         }
         (_, Upwards::Error) => runs.with(|runs| {
             format!(
-                "How far those predictions were off, percent of the measured time; {} at the median.",
+                "Errors of these predictions, percent of the measured time; the median is {}.",
                 format_percent(median_error_percent(runs))
             )
         }),
@@ -113,7 +113,7 @@ impl Checked {
         )
     }
 
-    /// Where a perfect prediction lies.
+    /// The line of perfect predictions, as a path.
     fn right(&self) -> String {
         let (first, last) = (self.x.lower(), self.x.upper());
         let y = |secs: f64| if self.upwards == Upwards::Predicted { self.y.px(secs) } else { self.y.px(0.0) };

@@ -1,45 +1,46 @@
-//! What the charts draw, before it has a place: predicted lines and measured points.
+//! The data of the charts, independent of their layout: predicted lines and measured points.
 
 use foreglow_model::{Interval, Prediction, Predictor, Setting};
 use foreglow_shared::{Observation, sort, sort_by};
 
 use crate::chart::grid::thinned;
 
-/// More lines than that cannot be told apart.
+/// Most lines that are still distinguishable.
 const MOST_LINES: usize = 6;
 
-/// The predicted completion times of the whole job at one number of cores.
+/// Predicted completion times of the whole job for one number of cores.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// Cores per executor of the whole line.
+    /// Cores per executor.
     pub cores_per_executor: u32,
-    /// By executors, ascending; a configuration without a prediction is left out.
+    /// Sorted by ascending executors; configurations without a prediction are omitted.
     pub points: Vec<LinePoint>,
 }
 
 /// One predicted configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinePoint {
-    /// Executors.
+    /// Number of executors.
     pub executors: u32,
     /// Predicted completion time, seconds.
     pub secs: f64,
-    /// Its interval, seconds: lower, upper.
+    /// Lower and upper end of its interval, seconds.
     pub interval_secs: Option<(f64, f64)>,
 }
 
-/// One run, beside the predictions for the whole job.
+/// A measured run, comparable with the predictions for the whole job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// The run.
     pub run: Observation,
-    /// Where it stands for the whole job, seconds: the measured time itself if the run had every image; else the
-    /// measured time × predicted(whole job) ÷ predicted(same share), so that its distance from the line is what the
-    /// predictor missed at the run's own sampling rate.
+    /// The whole-job time that the run implies, seconds: the measured time if the run had every
+    /// image, else the measured time × predicted(whole job) ÷ predicted(same sampling rate). Its
+    /// distance from the line is therefore the predictor's relative error at the run's own sampling
+    /// rate.
     pub whole_job_secs: f64,
 }
 
-/// The predicted time at a setting, if it can be drawn.
+/// The predicted time of a setting, if it is finite and positive.
 pub fn predicted_secs(predictor: &Predictor, setting: Setting) -> Option<f64> {
     predictor.predict(setting).completion_time_secs.filter(|secs| secs.is_finite() && *secs > 0.0)
 }
@@ -49,8 +50,8 @@ pub fn ends_secs(interval: &Interval) -> (f64, f64) {
     (interval.lower_secs, interval.upper_secs)
 }
 
-/// The counts that get a line: all of them, or a spread of them, in which a measured count stands for the nearest one that is
-/// neither measured nor an end, so that runs lie on a line of their own.
+/// The counts that get a line: all of them, or a spread. In a spread, each measured count replaces
+/// the nearest unmeasured inner one, so that runs are on a line of their own.
 pub fn lines_for(counts: &[u32], measured: &[u32]) -> Vec<u32> {
     let mut chosen = thinned(counts, MOST_LINES);
     for count in measured.iter().filter(|count| counts.contains(count)) {
@@ -66,7 +67,7 @@ pub fn lines_for(counts: &[u32], measured: &[u32]) -> Vec<u32> {
     chosen
 }
 
-/// The counts of some runs, ascending.
+/// The distinct counts of some runs, ascending.
 pub fn counts_of(observations: &[Observation], count: fn(&Observation) -> u32) -> Vec<u32> {
     let mut counts: Vec<u32> = observations.iter().map(count).collect();
     sort(&mut counts);
@@ -74,7 +75,7 @@ pub fn counts_of(observations: &[Observation], count: fn(&Observation) -> u32) -
     counts
 }
 
-/// The predicted lines of some numbers of cores, without their intervals.
+/// Predicts lines for several numbers of cores, without intervals.
 pub fn lines(predictor: &Predictor, executors: &[u32], cores: &[u32]) -> Vec<Line> {
     let times = predictor.times(executors, cores);
     let line = |(place, cores_per_executor): (usize, &u32)| {
@@ -87,7 +88,7 @@ pub fn lines(predictor: &Predictor, executors: &[u32], cores: &[u32]) -> Vec<Lin
     cores.iter().enumerate().map(line).collect()
 }
 
-/// The predicted line of one number of cores, with its intervals.
+/// Predicts the line of one number of cores, with intervals.
 pub fn line(predictor: &Predictor, executors: &[u32], cores_per_executor: u32) -> Line {
     let configurations: Vec<(u32, u32)> = executors.iter().map(|executors| (*executors, cores_per_executor)).collect();
     let predictions = predictor.predict_whole_job(&configurations);
@@ -98,14 +99,14 @@ pub fn line(predictor: &Predictor, executors: &[u32], cores_per_executor: u32) -
     Line { cores_per_executor, points: executors.iter().zip(predictions).filter_map(point).collect() }
 }
 
-/// The measured points, each where [`whole_job_secs`] has it; one of which nothing can be said is left out.
+/// Pairs the runs with their [`whole_job_secs`]; runs without one are omitted.
 pub fn measured(whole_job_secs: &[Option<f64>], observations: &[Observation]) -> Vec<Measured> {
     let places = observations.iter().zip(whole_job_secs);
     places.filter_map(|(run, secs)| Some(Measured { run: *run, whole_job_secs: (*secs)? })).collect()
 }
 
-/// Where each run stands for the whole job ([`Measured::whole_job_secs`]). What it is scaled by is worked out once for each
-/// setting: there may be thousands of runs.
+/// Computes [`Measured::whole_job_secs`] for each run. The scale is computed once per setting,
+/// because there may be thousands of runs.
 pub fn whole_job_secs(predictor: &Predictor, observations: &[Observation]) -> Vec<Option<f64>> {
     let order = |a: &Setting, b: &Setting| {
         let counts = |setting: &Setting| (setting.executors, setting.cores_per_executor);

@@ -1,66 +1,66 @@
-//! Drawings as text. The browser takes a text of a thousand marks at once, where a node at a time would be a call for each
-//! of their attributes; and a text that is equal to the one before is not drawn anew.
+//! Markup built as text. Setting one text is much faster than creating a thousand nodes with a
+//! browser call per attribute, and an unchanged text is not drawn again.
 
 use std::fmt::{Display, Write};
 
 use foreglow_shared::sort;
 
-/// SVG or HTML, in which everything that comes from outside is escaped.
+/// SVG or HTML in which all inserted values are escaped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Markup(String);
 
-/// Names and values.
+/// Names and values of attributes.
 pub type Attributes<'a> = &'a [(&'static str, &'a dyn Display)];
 
 impl Markup {
-    /// Nothing.
+    /// Empty markup.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An element with nothing in it.
+    /// Appends an element without content.
     pub fn shape(&mut self, name: &'static str, attributes: Attributes) {
         self.open(name, attributes);
         self.close(name);
     }
 
-    /// An element that holds words.
+    /// Appends an element with text.
     pub fn words(&mut self, name: &'static str, attributes: Attributes, words: &str) {
         self.open(name, attributes);
-        // A text cannot fail to be written into a text.
+        // Writing to a `String` cannot fail.
         let _ = Escaped(&mut self.0).write_str(words);
         self.close(name);
     }
 
-    /// An element that holds others.
+    /// Appends an element with other elements inside.
     pub fn holding(&mut self, name: &'static str, attributes: Attributes, inner: &Self) {
         self.open(name, attributes);
         self.add(inner);
         self.close(name);
     }
 
-    /// An element of a class that holds others.
+    /// Appends an element of a class with other elements inside.
     pub fn group(&mut self, name: &'static str, class: &str, inner: &Self) {
         self.holding(name, &[("class", &class)], inner);
     }
 
-    /// What comes after it.
+    /// Appends other markup.
     pub fn add(&mut self, other: &Self) {
         self.0.push_str(&other.0);
     }
 
-    /// A line from one place to another.
+    /// Appends a line between two points.
     pub fn line(&mut self, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
         self.shape("line", &[("x1", &x1), ("y1", &y1), ("x2", &x2), ("y2", &y2)]);
     }
 
-    /// A circle.
+    /// Appends a circle.
     pub fn circle(&mut self, class: &str, (cx, cy): (f64, f64), r: f64) {
         self.shape("circle", &[("class", &class), ("cx", &cx), ("cy", &cy), ("r", &r)]);
     }
 
-    /// Circles as one path, since each of thousands of elements would be styled and laid out by itself. Those at one place, to a
-    /// tenth of a pixel, are one circle.
+    /// Appends circles as a single path, because thousands of elements would each be styled and
+    /// laid out. Circles within a tenth of a pixel are merged.
     pub fn circles(&mut self, class: &str, points: Vec<(f64, f64)>, r: f64) {
         const STEPS: f64 = 10.0;
         let place = |(x, y): (f64, f64)| [x, y].map(|px| (px * STEPS).round() as i32);
@@ -70,7 +70,7 @@ impl Markup {
         let mut path = String::new();
         for [x, y] in places {
             let (left, middle) = (f64::from(x) / STEPS - r, f64::from(y) / STEPS);
-            // A text cannot fail to be written into a text.
+            // Writing to a `String` cannot fail.
             let _ = write!(path, "M{left:.1} {middle:.1}a{r} {r} 0 1 0 {0} 0a{r} {r} 0 1 0 -{0} 0", 2.0 * r);
         }
         if !path.is_empty() {
@@ -78,17 +78,17 @@ impl Markup {
         }
     }
 
-    /// A path.
+    /// Appends a path.
     pub fn path(&mut self, class: &str, path: &str) {
         self.shape("path", &[("class", &class), ("d", &path)]);
     }
 
-    /// Words that begin, have their middle or end at a place.
+    /// Appends text with its start, middle or end at a point.
     pub fn label(&mut self, (x, y): (f64, f64), anchor: &str, words: &str) {
         self.words("text", &[("x", &x), ("y", &y), ("text-anchor", &anchor)], words);
     }
 
-    /// What stands in an element.
+    /// Returns the markup as text.
     pub fn into_text(self) -> String {
         self.0
     }
@@ -100,14 +100,14 @@ impl Markup {
             self.0.push(' ');
             self.0.push_str(attribute);
             self.0.push_str("=\"");
-            // As above.
+            // Writing to a `String` cannot fail.
             let _ = write!(Escaped(&mut self.0), "{value}");
             self.0.push('"');
         }
         self.0.push('>');
     }
 
-    // HTML knows no elements that end themselves.
+    // An explicit end tag, because HTML has no self-closing elements.
     fn close(&mut self, name: &str) {
         self.0.push_str("</");
         self.0.push_str(name);
@@ -115,7 +115,7 @@ impl Markup {
     }
 }
 
-/// Writes what stands for the letters that markup is made of.
+/// A writer that escapes the special characters of markup.
 struct Escaped<'a>(&'a mut String);
 
 impl Write for Escaped<'_> {
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_from_outside_can_begin_no_element_and_end_no_value() {
+    fn inserted_text_cannot_open_an_element_or_end_an_attribute() {
         let mut inner = Markup::new();
         inner.words("text", &[("class", &"\"><script>")], "a < b & \"c\" </text><script>");
         let mut outer = Markup::new();
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_are_one_path_with_one_of_those_at_one_place() {
+    fn circles_form_one_path_and_coinciding_ones_are_merged() {
         let mut markup = Markup::new();
         markup.circles("run", vec![(20.0, 7.26), (10.0, 5.0), (10.01, 4.98)], 4.5);
         let ring = "a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0";
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_written_with_the_digits_that_they_have() {
+    fn numbers_are_written_with_all_their_digits() {
         let mut markup = Markup::new();
         markup.line((0.5, 1.0), (62.0, 0.1 + 0.2));
         assert_eq!(markup.into_text(), "<line x1=\"0.5\" y1=\"1\" x2=\"62\" y2=\"0.30000000000000004\"></line>");

@@ -1,4 +1,4 @@
-//! The pictures: where things lie is plain Rust, drawing them is SVG by hand.
+//! The charts. Their layout is plain Rust, and their markup is SVG written by hand.
 
 pub mod grid;
 pub mod lines;

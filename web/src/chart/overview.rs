@@ -1,4 +1,4 @@
-//! What several pictures show of the same answer, worked out once.
+//! Values that several charts share, computed once.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use crate::chart::about::in_short;
 use crate::chart::grid::{Grid, Rates};
 use crate::state::Planner;
 
-/// The grid under the pictures, and what it costs.
+/// The shared grid of predictions and the rates to price it.
 #[derive(Clone, Copy)]
 pub struct Overview {
-    /// Times over the range that is chosen from; `None` while there is no predictor.
+    /// Predicted times over the configuration space; `None` without a predictor.
     pub grid: Memo<Option<Arc<Grid>>>,
-    /// What a configuration costs.
+    /// Rates to price a configuration.
     pub rates: Memo<Rates>,
-    /// The what-if in a few words.
+    /// A short description of the what-if.
     pub in_short: Memo<Option<String>>,
 }
 
 impl Overview {
-    /// Follows the page.
+    /// Derives the values from the page's state.
     pub fn new(planner: Planner) -> Self {
         let accelerated = Memo::new(move |_| {
             let selected = planner.selected.get();

@@ -1,4 +1,4 @@
-//! Time by sampling rate, as it was measured: how far the runs are from the whole job.
+//! Measured time by sampling rate, up to the whole job.
 
 use foreglow_model::Setting;
 use foreglow_shared::{Observation, WhatIf, format_duration, format_rate, sort_by};
@@ -16,8 +16,8 @@ use crate::state::Planner;
 
 const HEIGHT_PX: f64 = 300.0;
 const TICKS: usize = 5;
-/// Points of the predicted curve, which the predictor bends a few times a decade. Each of them asks for the larger shares
-/// too, so that many would be what makes a slider slow.
+/// Number of points of the predicted curve. Each point also evaluates larger sampling rates, so
+/// that more of them would slow the sliders down.
 const STEPS: u32 = 12;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +29,7 @@ struct Shares {
     y: Scale,
 }
 
-/// The chart.
+/// Chart of the measured times by sampling rate.
 #[component]
 pub fn SamplingRateChart() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -57,8 +57,7 @@ pub fn SamplingRateChart() -> impl IntoView {
         id: "sampling-rate-chart",
         title: "From a share of the images to all of them",
         says: Signal::derive(|| {
-            "Measured times as they are, both axes logarithmic. The line is the what-if's; its own runs are filled."
-                .into()
+            "Measured times, both axes logarithmic. The line and the filled runs are those of the what-if.".into()
         }),
         switches: ().into_any(),
     };

@@ -1,16 +1,16 @@
-//! Axes: from numbers to pixels, and which numbers to print beside them.
+//! Axes: the mapping from numbers to pixels, and the choice of ticks and labels.
 
-/// How an axis spreads its numbers.
+/// The mapping of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spread {
-    /// Equal differences, equal distances.
+    /// Equal differences have equal distances.
     #[default]
     Linear,
-    /// Equal ratios, equal distances; for numbers above 0.
+    /// Equal ratios have equal distances; for numbers above 0.
     Log,
 }
 
-/// An axis: numbers between `lower` and `upper` lie between `start_px` and `end_px`.
+/// An axis that maps `lower..=upper` to `start_px..=end_px`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     spread: Spread,
@@ -21,7 +21,8 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// An axis over a range. An empty or unusable range is widened, so that every number has a place.
+    /// An axis over a range. An empty or invalid range is widened, so that every number has a
+    /// position.
     pub fn new(spread: Spread, (lower, upper): (f64, f64), (start_px, end_px): (f64, f64)) -> Self {
         let spread = if spread == Spread::Log && !(lower > 0.0 && upper > 0.0) { Spread::Linear } else { spread };
         let (lower, upper) = match (lower.is_finite() && upper.is_finite() && lower <= upper, spread) {
@@ -34,37 +35,37 @@ impl Scale {
         Self { spread, lower, upper, start_px, end_px }
     }
 
-    /// Where a number lies, pixels.
+    /// The position of a number, pixels.
     pub fn px(&self, number: f64) -> f64 {
         let share = match self.spread {
             Spread::Linear => (number - self.lower) / (self.upper - self.lower),
             Spread::Log => (number / self.lower).ln() / (self.upper / self.lower).ln(),
         };
-        // A hundredth of a pixel is below what anyone sees, and short numbers keep the drawing small.
+        // A hundredth of a pixel is invisible, and short numbers keep the markup small.
         ((self.start_px + share * (self.end_px - self.start_px)) * 100.0).round() / 100.0
     }
 
-    /// How the axis spreads its numbers.
+    /// The mapping of the axis.
     pub fn spread(&self) -> Spread {
         self.spread
     }
 
-    /// The first number of the axis.
+    /// The lower end.
     pub fn lower(&self) -> f64 {
         self.lower
     }
 
-    /// The last number of the axis.
+    /// The upper end.
     pub fn upper(&self) -> f64 {
         self.upper
     }
 
-    /// Whether a number has a place on the axis.
+    /// Whether a number is within the axis.
     pub fn holds(&self, number: f64) -> bool {
         (self.lower..=self.upper).contains(&number)
     }
 
-    /// Round numbers inside the range, about `count` of them.
+    /// About `count` round numbers within the range.
     pub fn ticks(&self, count: usize) -> Vec<f64> {
         self.inside(match self.spread {
             Spread::Linear => multiples(self.lower, self.upper, round_step((self.upper - self.lower) / count as f64)),
@@ -72,7 +73,7 @@ impl Scale {
         })
     }
 
-    /// Times inside the range that people count in: seconds, then minutes and hours by their halves and quarters.
+    /// About `count` round times within the range, in steps of whole seconds, minutes or hours.
     pub fn time_ticks(&self, count: usize) -> Vec<f64> {
         const STEPS_SECS: [f64; 14] = [
             10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1_800.0, 3_600.0, 7_200.0, 10_800.0, 21_600.0, 43_200.0,
@@ -85,7 +86,7 @@ impl Scale {
         }
     }
 
-    /// Round times between the decades of seconds and those of days, thinned out to about `count`.
+    /// About `count` times that are round in their unit: decimal below 10 s and above 5 days.
     fn log_time_ticks(&self, count: usize) -> Vec<f64> {
         const ROUND_SECS: [f64; 16] = [
             10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_200.0, 1_800.0, 3_600.0, 7_200.0, 18_000.0, 36_000.0,
@@ -98,19 +99,19 @@ impl Scale {
         ticks.into_iter().step_by(stride).collect()
     }
 
-    /// Whole numbers inside the range, about `count` of them.
+    /// About `count` whole numbers within the range.
     pub fn whole_ticks(&self, count: usize) -> Vec<f64> {
         let step = round_step((self.upper - self.lower) / count as f64).max(1.0).round();
         let mut ticks = self.inside(multiples(self.lower, self.upper, step));
         if step > 1.0 && self.lower <= 1.0 {
-            // Counting starts at one executor, whatever the step.
+            // Counts start at 1, whatever the step.
             ticks.retain(|tick| *tick >= step);
             ticks.insert(0, 1.0);
         }
         ticks
     }
 
-    /// Counts to print beside the axis, about `count` of them, with their labels.
+    /// About `count` labelled counts.
     pub fn count_ticks(&self, count: usize) -> Vec<(f64, String)> {
         let ticks = match self.spread {
             Spread::Linear => self.whole_ticks(count),
@@ -124,12 +125,12 @@ impl Scale {
         ticks.into_iter().map(|tick| (tick, tick.to_string())).collect()
     }
 
-    /// Numbers to print beside the axis, about `count` of them, with labels that show no idle digit.
+    /// About `count` labelled numbers.
     pub fn number_ticks(&self, count: usize) -> Vec<(f64, String)> {
         self.ticks(count).into_iter().map(|tick| (tick, tick_number(tick))).collect()
     }
 
-    /// Times to print beside the axis, about `count` of them, with their labels.
+    /// About `count` labelled times.
     pub fn labelled_times(&self, count: usize) -> Vec<(f64, String)> {
         let label = |secs: f64| match self.spread {
             Spread::Linear => tick_time(secs, self.upper),
@@ -156,9 +157,9 @@ fn multiples(lower: f64, upper: f64, step: f64) -> Vec<f64> {
     (first..=last.min(first + 100)).map(|index| index as f64 * step).collect()
 }
 
-/// Powers of ten with their 2 and 5 while there is room for them.
+/// Powers of ten within the range, with their multiples by 2 and 5 if `count` allows them.
 fn decades(lower: f64, upper: f64, count: usize) -> Vec<f64> {
-    // Between two neighbours of a series 1, 2, 5 equal steps say more.
+    // Over less than a factor of 5, equal steps give more ticks.
     if upper / lower < 5.0 && count < usize::MAX {
         return multiples(lower, upper, round_step((upper - lower) / count as f64));
     }
@@ -167,14 +168,15 @@ fn decades(lower: f64, upper: f64, count: usize) -> Vec<f64> {
     (first..=last).flat_map(|exponent| digits.iter().map(move |digit| digit * 10f64.powi(exponent))).collect()
 }
 
-/// A number beside an axis: what a power of ten has too much is dropped.
+/// Formats a number with ten significant digits and without trailing zeros, which hides rounding
+/// errors.
 pub fn tick_number(number: f64) -> String {
     let places = if number == 0.0 { 0 } else { (9 - number.abs().log10().floor() as i32).clamp(0, 15) };
     let text = format!("{number:.*}", places as usize);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// A time beside an axis that ends at `upper_secs`: one unit for the whole axis, no idle zeros.
+/// Formats a time on an axis that ends at `upper_secs`, which determines the common unit.
 pub fn tick_time(secs: f64, upper_secs: f64) -> String {
     let (length, unit) = match upper_secs {
         upper if upper >= 7_200.0 => (3_600.0, "h"),
@@ -185,7 +187,7 @@ pub fn tick_time(secs: f64, upper_secs: f64) -> String {
     format!("{amount} {unit}")
 }
 
-/// A time beside a logarithmic axis, where each has the unit that it is round in.
+/// Formats a time on a logarithmic axis, in the largest unit that it reaches.
 pub fn log_tick_time(secs: f64) -> String {
     let (length, unit) = match secs {
         secs if secs >= 86_400.0 => (86_400.0, "d"),
@@ -193,7 +195,7 @@ pub fn log_tick_time(secs: f64) -> String {
         secs if secs >= 60.0 => (60.0, "min"),
         _ => (1.0, "s"),
     };
-    // Nine decimals drop what a power of ten has too much; a share of a day keeps two.
+    // Nine decimals hide rounding errors of seconds; larger units keep two.
     let decimals = if length > 1.0 { 1e2 } else { 1e9 };
     format!("{} {unit}", (secs / length * decimals).round() / decimals)
 }
@@ -218,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_of_one_number_or_of_none_still_has_an_axis() {
+    fn a_range_of_one_number_or_an_invalid_one_still_has_an_axis() {
         for (lower, upper) in [(3.0, 3.0), (f64::NAN, 1.0), (f64::INFINITY, f64::NEG_INFINITY), (0.0, 0.0)] {
             for spread in [Spread::Linear, Spread::Log] {
                 let scale = Scale::new(spread, (lower, upper), (0.0, 100.0));
@@ -229,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_counted_in_halves_and_quarters_of_minutes_and_hours() {
+    fn time_ticks_are_round_in_minutes_and_hours() {
         let minutes = Scale::new(Spread::Linear, (0.0, 290.0), (0.0, 1.0));
         assert_eq!(minutes.time_ticks(5), [0.0, 60.0, 120.0, 180.0, 240.0]);
         assert_eq!(tick_time(90.0, minutes.upper()), "1.5 min");
@@ -249,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_beside_an_axis_have_no_idle_digits() {
+    fn number_labels_have_no_trailing_zeros() {
         let labels = [0.0, 0.1 + 0.2, 0.0005, 1500.0, 2e-7, -20.0].map(tick_number);
         assert_eq!(labels, ["0", "0.3", "0.0005", "1500", "0.0000002", "-20"]);
     }

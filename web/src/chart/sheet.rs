@@ -1,6 +1,6 @@
-//! The numbers behind a drawing, as a table that other programs read.
+//! The data of a chart as a table for other programs.
 
-/// A table with names for its columns.
+/// A table with named columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sheet {
     columns: Vec<&'static str>,
@@ -8,12 +8,12 @@ pub struct Sheet {
 }
 
 impl Sheet {
-    /// Rows of as many fields as there are columns. Numbers come with all of their digits.
+    /// A table; each row has one field per column. Numbers keep all their digits.
     pub fn new(columns: &[&'static str], rows: impl IntoIterator<Item = Vec<String>>) -> Self {
         Self { columns: columns.to_vec(), rows: rows.into_iter().collect() }
     }
 
-    /// The table as CSV with a line of names (RFC 4180).
+    /// The table as CSV with a header line (RFC 4180).
     pub fn to_csv(&self) -> String {
         let names: Vec<String> = self.columns.iter().map(|name| (*name).to_owned()).collect();
         let line = |fields: &Vec<String>| fields.iter().map(|field| quoted(field)).collect::<Vec<String>>().join(",");
@@ -21,12 +21,12 @@ impl Sheet {
     }
 }
 
-/// A number with all of its digits; nothing where there is none.
+/// Formats a number with all its digits; empty if it is missing or not finite.
 pub fn digits(number: Option<f64>) -> String {
     number.filter(|number| number.is_finite()).map(|number| number.to_string()).unwrap_or_default()
 }
 
-/// A field, in quotes where it must be.
+/// Quotes a field if CSV requires it.
 pub fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\r', '\n']) {
         format!("\"{}\"", field.replace('"', "\"\""))
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_that_hold_a_comma_or_a_quote_are_quoted_and_an_unknown_is_empty() {
+    fn fields_with_a_comma_or_a_quote_are_quoted_and_a_missing_number_is_empty() {
         let sheet = Sheet::new(
             &["name", "secs"],
             [vec!["a \"b\", c".into(), digits(None)], vec!["d".into(), digits(Some(0.5))]],

@@ -1,4 +1,4 @@
-//! What more of a resource brings: speed-up t(1) ÷ t(n), and efficiency, which is that ÷ n.
+//! Speed-up t(1) ÷ t(n) and efficiency, which is speed-up ÷ n.
 
 use std::sync::Arc;
 
@@ -20,26 +20,26 @@ use crate::state::Planner;
 const HEIGHT_PX: f64 = 300.0;
 const TICKS: usize = 6;
 
-/// What is drawn.
+/// The quantity on the y axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Gain {
     SpeedUp,
     Efficiency,
 }
 
-/// Of which resource there is more.
+/// The resource on the x axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Over {
     Executors,
     Cores,
 }
 
-/// The times along one resource, of one count of the other.
+/// The speed-ups along one resource, for a fixed count of the other.
 #[derive(Clone, Debug, PartialEq)]
 struct Series {
-    /// The count of the other resource.
+    /// The fixed count of the other resource.
     of: u32,
-    /// Counts, and t(1) ÷ t(n).
+    /// Pairs of count n and speed-up t(1) ÷ t(n).
     points: Vec<(u32, f64)>,
 }
 
@@ -55,7 +55,7 @@ struct SpeedUps {
     y: Scale,
 }
 
-/// The chart.
+/// Chart of the speed-up or the efficiency.
 #[component]
 pub fn SpeedUpChart() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -70,21 +70,17 @@ pub fn SpeedUpChart() -> impl IntoView {
     });
     let says = Signal::derive(move || match (gain.get(), over.get()) {
         (Gain::SpeedUp, Over::Executors) => {
-            "How many times as fast as 1 executor of as many cores; dashed: every executor counts in full.".into()
+            "Speed-up over 1 executor with the same number of cores. Dashed: ideal.".into()
         }
-        (Gain::SpeedUp, Over::Cores) => {
-            "How many times as fast as as many executors of 1 core; dashed: every core counts in full.".into()
-        }
-        (Gain::Efficiency, Over::Executors) => {
-            "Speed-up ÷ executors: the share of each executor that is not lost.".into()
-        }
-        (Gain::Efficiency, Over::Cores) => "Speed-up ÷ cores: the share of each core that is not lost.".into(),
+        (Gain::SpeedUp, Over::Cores) => "Speed-up over the same number of executors with 1 core. Dashed: ideal.".into(),
+        (Gain::Efficiency, Over::Executors) => "Speed-up ÷ executors; 1 is ideal.".into(),
+        (Gain::Efficiency, Over::Cores) => "Speed-up ÷ cores; 1 is ideal.".into(),
     });
     let gains: &'static [(&str, Gain)] = &[("Speed-up", Gain::SpeedUp), ("Efficiency", Gain::Efficiency)];
     let overs: &'static [(&str, Over)] = &[("Executors", Over::Executors), ("Cores", Over::Cores)];
     let switches = view! {
-        {switch("What is drawn", gains, gain)}
-        {switch("Along which resource", overs, over)}
+        {switch("Quantity shown", gains, gain)}
+        {switch("Resource", overs, over)}
         {log_switch("axes", spread)}
     };
     let frame = Card { id: "speed-up", title: "Speed-up", says, switches: switches.into_any() };
@@ -144,7 +140,7 @@ impl SpeedUps {
         }
     }
 
-    /// Every unit counts in full, as far as there is room.
+    /// The line of ideal speed-up, clipped to the chart, as a path.
     fn ideal(&self) -> String {
         let points = self.counts.iter().map(|count| (*count, f64::from(*count)));
         let drawn = points.filter(|point| gained(self.gain, *point) <= self.y.upper());

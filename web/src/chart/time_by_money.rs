@@ -1,4 +1,4 @@
-//! Money by time of every configuration, and the front that no other beats.
+//! Cost by time of every configuration, with the Pareto front.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ const MARGIN: f64 = 1.08;
 #[derive(Clone, Debug, PartialEq)]
 struct TimeByMoney {
     rates: Rates,
-    /// A spread of all configurations, those of the front among them.
+    /// The configurations of the grid, which may include some of the front.
     cells: Arc<Vec<Point>>,
     answer: Memo<Answer>,
     frame: Frame,
@@ -31,10 +31,10 @@ struct TimeByMoney {
     y: Scale,
 }
 
-/// What stands out: the part of the picture that another deadline changes.
+/// The front and the recommendation: the part that changes with the deadline.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Answer {
-    /// By time.
+    /// Sorted by time.
     front: Vec<Point>,
     recommended: Option<Point>,
 }
@@ -46,7 +46,7 @@ struct Point {
     cost: f64,
 }
 
-/// The chart.
+/// Chart of cost against time.
 #[component]
 pub fn TimeByMoneyChart() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -70,14 +70,14 @@ pub fn TimeByMoneyChart() -> impl IntoView {
         id: "time-by-money",
         title: "Time by money",
         says: Signal::derive(|| {
-            "Each dot is a configuration. On the line nothing else is both faster and cheaper: the Pareto front.".into()
+            "Each dot is a configuration. The line is the Pareto front: nothing else is both faster and cheaper.".into()
         }),
         switches: view! { {log_switch("time", x)} {log_switch("money", y)} }.into_any(),
     };
     card(frame, place, drawing)
 }
 
-/// Every configuration of a grid that has a price.
+/// Every configuration of the grid with a positive cost.
 fn priced(grid: &Grid, rates: &Rates) -> Vec<Point> {
     let point = |cell: Cell| Point {
         configuration: WhatIf { executors: cell.executors, cores_per_executor: cell.cores },
@@ -99,7 +99,7 @@ impl Answer {
         Self { front, recommended: decision.recommended.and_then(point) }
     }
 
-    /// Those of some configurations that something else beats.
+    /// The configurations that are not on the front.
     fn beaten(&self, cells: &[Point]) -> Vec<Point> {
         let is_on_front = |cell: &&Point| self.front.iter().any(|point| point.configuration == cell.configuration);
         cells.iter().filter(|cell| !is_on_front(cell)).copied().collect()
@@ -122,7 +122,7 @@ impl TimeByMoney {
             })
         };
         let scale = |spread: Spread, (low, high): (f64, f64), limit: Option<f64>, ends: (f64, f64)| {
-            // A limit that lies among the dots is drawn; one far away would squeeze them together.
+            // A limit far from all dots is not drawn, because it would squeeze them together.
             let limit = limit.filter(|limit| *limit >= low / 2.0 && *limit <= high * 2.0);
             let (low, high) = (limit.map_or(low, |limit| low.min(limit)), limit.map_or(high, |limit| high.max(limit)));
             let low = if spread == Spread::Log { low / MARGIN } else { 0.0 };
@@ -169,7 +169,8 @@ impl Drawing for TimeByMoney {
         let times = self.x.labelled_times(self.frame.labels_across());
         picture.add(&x_axis(self.frame, &self.x, times, "completion time"));
         picture.words("text", &[("class", &"axis-name"), ("x", &0.0), ("y", &12.0)], &self.rates.prices.currency);
-        // One path of round caps draws a thousand dots at the price of one. Those of the front lie under it.
+        // A single path with round line caps draws all dots, so that the browser handles one
+        // element instead of a thousand. The dots of the front are drawn on top.
         let dots: String = self.cells.iter().map(|point| self.px(point)).map(|(x, y)| format!("M{x} {y}h0")).collect();
         picture.path("cloud", &dots);
         picture
@@ -205,7 +206,7 @@ impl Drawing for TimeByMoney {
     fn marks(&self) -> Vec<Mark> {
         let mark = |point: &Point| Mark { at: self.px(point), about: About::Configuration(point.configuration) };
         let answer = self.answer.get();
-        // Of equally near ones the front comes first.
+        // The front first: the sort is stable, and of equally near marks the first is selected.
         let mut marks: Vec<Mark> = answer.front.iter().chain(&answer.beaten(&self.cells)).map(mark).collect();
         sort_by(&mut marks, |a, b| a.at.0.total_cmp(&b.at.0));
         marks
@@ -236,7 +237,7 @@ impl Drawing for TimeByMoney {
     }
 
     fn legend(&self) -> Markup {
-        let mut known = vec![("front-key", "Pareto front"), ("cloud-key", "beaten by another")];
+        let mut known = vec![("front-key", "Pareto front"), ("cloud-key", "dominated")];
         known.extend(self.answer.with(|answer| answer.recommended.map(|_| ("recommended-key", "recommended"))));
         known.push(("looked-at", "what if"));
         keys(&known)

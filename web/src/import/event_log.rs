@@ -1,27 +1,27 @@
-//! A Spark event log: the runs of it that say what they measured.
+//! Import of a Spark event log: the runs whose labels say what they measured.
 
 use foreglow_shared::Sample;
 use foreglow_shared::event_log::{EventLogReader, Labels, NoSample};
 
-/// How every event begins.
+/// The first bytes of every event.
 const EVENT: &[u8] = b"{\"Event\":";
-/// How a file compressed with zstd, LZ4 blocks, xerial's snappy or LZF begins.
+/// Magic bytes of files compressed with zstd, LZ4 blocks, xerial's snappy or LZF.
 const COMPRESSED: [&[u8]; 4] = [b"\x28\xb5\x2f\xfd", b"LZ4Block", b"\x82SNAPPY\0", b"ZV"];
 
-/// Whether a file is an event log as Spark writes it uncompressed.
+/// Whether a file is an uncompressed Spark event log.
 pub fn is_event_log(bytes: &[u8]) -> bool {
     bytes.trim_ascii_start().starts_with(EVENT)
 }
 
-/// Whether a file is compressed in one of the ways in which Spark compresses event logs.
+/// Whether a file has one of Spark's compression formats for event logs.
 pub fn is_compressed(bytes: &[u8]) -> bool {
     COMPRESSED.iter().any(|magic| bytes.starts_with(magic))
 }
 
-/// The timing samples of a log.
+/// Extracts the timing samples of a log.
 ///
 /// # Errors
-/// One sentence without its full stop: why there is none.
+/// The log has no sample; one sentence without its full stop.
 pub fn samples(bytes: &[u8]) -> Result<Vec<Sample>, String> {
     let mut reader = EventLogReader::new();
     reader.push(bytes);

@@ -1,4 +1,5 @@
-//! A file as the page takes it: samples, a Spark event log, or a table of another tool whose columns the person has to name.
+//! Import of a file: samples, a Spark event log, or a table of another tool whose columns the user
+//! maps.
 
 mod event_log;
 
@@ -7,33 +8,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::job::{jobs_of, most_runs_first};
 
-/// Rows that show a person what is in which column.
+/// Number of rows that illustrate the columns to the user.
 const FIRST_ROWS: usize = 3;
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Imported {
-    /// What was measured, the most runs first.
+    /// Jobs, sorted by descending number of runs.
     Jobs(Vec<Job>),
     /// A table of another tool.
     Columns(Columns),
 }
 
-/// The columns of a table, and where they are guessed to say what.
+/// The columns of a table, with a guessed mapping.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Columns {
-    /// Their names.
+    /// Column names.
     pub headers: Vec<String>,
     /// The first rows.
     pub rows: Vec<Vec<String>>,
-    /// What their names suggest.
+    /// The mapping that the names suggest.
     pub mapping: Mapping,
 }
 
-/// Reads a file; `mapping` says what the columns of a table are, once the person has said it.
+/// Imports a file. `mapping` maps the columns of a table, once the user has chosen it.
 ///
 /// # Errors
-/// One sentence without its full stop: what is wrong, and what to do.
+/// What is wrong and what to do; one sentence without its full stop.
 pub fn import(bytes: &[u8], mapping: Option<&Mapping>) -> Result<Imported, String> {
     if let Some(mapping) = mapping {
         let table = ForeignTable::read(bytes).map_err(|error| error.to_string())?;
@@ -44,12 +45,12 @@ pub fn import(bytes: &[u8], mapping: Option<&Mapping>) -> Result<Imported, Strin
         return event_log::samples(bytes).map(|samples| Imported::Jobs(jobs_of(&samples)));
     }
     if event_log::is_compressed(bytes) {
-        return Err("it is compressed, as Spark compresses event logs; `foreglow import` reads it as it is".into());
+        return Err("it is a compressed Spark event log, which only `foreglow import` reads".into());
     }
     match read_samples(bytes) {
         Ok(samples) => Ok(Imported::Jobs(jobs_of(&samples))),
         Err(ReadError::Header(column)) => match ForeignTable::read(bytes) {
-            // One column is no table: it is a text of another kind.
+            // A single column is not a table but some other text.
             Ok(table) if table.headers().len() > 1 => Ok(Imported::Columns(Columns {
                 headers: table.headers().to_vec(),
                 rows: table.first_rows(FIRST_ROWS),
@@ -67,13 +68,13 @@ mod tests {
 
     use super::*;
 
-    /// The page's own example, as `make sweep` measured it.
+    /// The page's example, measured by `make sweep`.
     pub const EXAMPLE: &str = include_str!("../../assets/example.jsonl");
     const JOBS: [&str; 4] =
         ["mobilenet_v2 inference", "mobilenet_v2 training", "resnet18 inference", "resnet18 training"];
 
     #[test]
-    fn the_built_in_example_has_jobs_that_were_measured_on_small_samples_and_whole() {
+    fn every_job_of_the_built_in_example_has_three_runs_of_each_setting() {
         let Ok(Imported::Jobs(jobs)) = import(EXAMPLE.as_bytes(), None) else { unreachable!() };
         for job in &jobs {
             let pairs = [(1, 1), (1, 2), (2, 1), (2, 2)];
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_taken_from_csv_too_and_a_table_of_another_tool_asks_for_its_columns() {
+    fn csv_samples_are_imported_and_a_table_of_another_tool_asks_for_its_columns() {
         let samples = read_samples(EXAMPLE.as_bytes()).unwrap();
         let ours = import(write_csv(&samples).as_bytes(), None).unwrap();
         assert_eq!(ours, Imported::Jobs(jobs_of(&samples)));
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_is_said_in_a_sentence() {
+    fn an_unusable_file_is_rejected_in_one_sentence() {
         for (bytes, expected) in [
             (&b"\xff\xd8\xff\xe0\x00"[..], "not text"),
             (b"", "no samples"),

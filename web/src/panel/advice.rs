@@ -1,4 +1,4 @@
-//! What to measure next, with the command that does it.
+//! What to measure next, with the commands for it.
 
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ use crate::fit::{FromErrand, ToErrand};
 use crate::panel::prediction::capitalised;
 use crate::state::Planner;
 
-/// Suggestions that a person still reads.
+/// Number of suggestions shown.
 const FEW: usize = 5;
-/// The question rests this long before it is advised upon: it is a calculation of its own.
+/// Delay after the last change of the question, because the advice is expensive to compute.
 const PAUSE: Duration = Duration::from_millis(400);
 
-/// Which samples would narrow the decision the most for their time.
+/// The samples expected to narrow the decision most for their time.
 #[component]
 pub fn NextSamples() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -32,7 +32,7 @@ pub fn NextSamples() -> impl IntoView {
             handle.clear();
         }
         let (job, mut question) = asked.get()?;
-        // The configuration that is looked at changes nothing about what to measure.
+        // The advice does not depend on the what-if.
         question.what_if = foreglow_shared::WhatIf { executors: 1, cores_per_executor: 1 };
         let ask = move || {
             advice.set(None);
@@ -49,7 +49,7 @@ pub fn NextSamples() -> impl IntoView {
         set_timeout_with_handle(ask, PAUSE).ok()
     });
     let body = move || match advice.get() {
-        None => view! { <p class="hush" role="status">"Weighing the samples that could be collected…"</p> }.into_any(),
+        None => view! { <p class="hush" role="status">"Comparing the samples that could be collected…"</p> }.into_any(),
         Some(Err(reason)) => view! { <p class="reason" role="alert">{capitalised(&reason)}</p> }.into_any(),
         Some(Ok(advice)) => advised(planner, &advice).into_any(),
     };
@@ -98,7 +98,7 @@ fn advised(planner: Planner, advice: &Advice) -> impl IntoView + use<> {
     }
 }
 
-/// Stop or go on, and why: as `foreglow advise` says it.
+/// The verdict and its reason, in the same words as `foreglow advise`.
 fn headline(advice: &Advice, wants_speed: bool) -> String {
     let saving = advice.expected_saving.map(|share| format_percent(share * 100.0));
     let what = if wants_speed { "time" } else { "money" };
@@ -110,9 +110,7 @@ fn headline(advice: &Advice, wants_speed: bool) -> String {
         (Verdict::GoOn, Some(saving)) => {
             format!("Go on: another configuration is still expected to save {saving} of the recommended one's {what}.")
         }
-        (Verdict::GoOn, None) => {
-            "Go on: no configuration keeps what is asked surely enough to be recommended yet.".into()
-        }
+        (Verdict::GoOn, None) => "Go on: no configuration meets the limits with the required probability yet.".into(),
         _ => "Enough: no sample that could be collected narrows the decision any more.".into(),
     }
 }
@@ -134,14 +132,14 @@ fn row(context: Option<&Context>, suggestion: &Suggestion, currency: &str) -> im
                         <code class="command" title=command.clone()>{command.clone()}</code>
                         <CopyButton text=Signal::derive(move || command.clone()) label="Copy" testid="copy-command" />
                     }.into_any(),
-                    None => view! { <span class="hush">"run it so, and import the sample"</span> }.into_any(),
+                    None => view! { <span class="hush">"run it yourself and import the sample"</span> }.into_any(),
                 }}
             </td>
         </tr>
     }
 }
 
-/// `None` of a job that `foreglow collect` does not measure by itself.
+/// The `foreglow collect` command, or `None` if `foreglow collect` cannot measure this kind of job.
 fn command(context: &Context, suggestion: &Suggestion) -> Option<String> {
     let configuration = Configuration {
         executors: suggestion.executors,

@@ -1,4 +1,4 @@
-//! Every configuration with its time and money.
+//! A table of every configuration with its time and cost.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use leptos::prelude::*;
 use crate::panel::prediction::{interval_ends, time_of};
 use crate::state::Planner;
 
-/// Rows before the person asks for more.
+/// Number of rows shown initially.
 const FEW: usize = 12;
-/// Rows that a page still scrolls smoothly.
+/// Most rows that scroll smoothly.
 const MOST: usize = 1_000;
 
-/// The table of all candidates, the cheapest first.
+/// The table of all candidates, cheapest first.
 #[component]
 pub fn Candidates() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -29,7 +29,7 @@ pub fn Candidates() -> impl IntoView {
         decision.with(|decision| decision.as_ref().map(row).unwrap_or_default())
     });
     let shown_rows = Memo::new(move |_| rows.with(Vec::<Row>::len));
-    // A row that says what it said is left as it is.
+    // Each row is a memo of its own, so that unchanged rows are not rebuilt.
     let body = move || {
         let row = |place: usize| {
             let row = Memo::new(move |_| rows.with(|rows| rows.get(place).cloned()));
@@ -41,7 +41,7 @@ pub fn Candidates() -> impl IntoView {
         <section class="card candidates" aria-labelledby="candidates-title">
             <h2 id="candidates-title">"Every configuration"</h2>
             <p class="hush">
-                "The cheapest first, those that do not keep the deadline or the budget last. " <span class="pareto-mark">"◆"</span>
+                "Cheapest first; those that miss the deadline or exceed the budget last. " <span class="pareto-mark">"◆"</span>
                 " marks the Pareto front: nothing else is both faster and cheaper."
             </p>
             <div class="scroll" tabindex="0" role="region" aria-labelledby="candidates-title">
@@ -71,7 +71,7 @@ pub fn Candidates() -> impl IntoView {
     }
 }
 
-/// Places of the candidates: those that keep what is asked first, by money and then time; what is unknown comes last.
+/// Indices of the candidates: feasible ones first, then by cost and time; unknown values last.
 fn by_money(decision: &Decision) -> Vec<usize> {
     let key = |place: &usize| {
         let candidate = &decision.candidates[*place];
@@ -86,7 +86,7 @@ fn by_money(decision: &Decision) -> Vec<usize> {
     places
 }
 
-/// What a row says.
+/// The contents of a row.
 #[derive(Clone, Debug, PartialEq)]
 struct Row {
     configuration: WhatIf,
@@ -118,7 +118,7 @@ impl Row {
                 (true, ..) => "recommended",
                 (_, true, false) => "fastest, still too late",
                 (_, false, false) => "too late",
-                _ if !candidate.within_budget => "too dear",
+                _ if !candidate.within_budget => "over budget",
                 (_, true, true) => "fastest",
                 _ => "",
             },
@@ -135,7 +135,7 @@ fn shown(planner: Planner, row: Row) -> impl IntoView {
             class:looked-at=move || planner.what_if.get() == configuration
         >
             <th scope="row">
-                <button type="button" class="pick" title="Look at it in the what-if" on:click=move |_| planner.what_if.set(configuration)>
+                <button type="button" class="pick" title="Show it in the what-if" on:click=move |_| planner.what_if.set(configuration)>
                     {format!("{} × {}", configuration.executors, configuration.cores_per_executor)}
                 </button>
                 {pareto.then(|| view! { <span class="pareto-mark" title="on the Pareto front">" ◆"</span> })}

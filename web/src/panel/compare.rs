@@ -1,4 +1,4 @@
-//! The recommended configuration beside the next cheaper, the next faster, and those that the person pinned.
+//! Comparison of the recommended configuration with its neighbours and with pinned configurations.
 
 use foreglow_model::Candidate;
 use foreglow_shared::{Question, WhatIf, format_money, format_probability};
@@ -15,12 +15,12 @@ use crate::state::Planner;
 struct Row {
     label: &'static str,
     candidate: Candidate,
-    /// What there is none of beside the recommended one.
+    /// Says which neighbours of the recommended configuration are missing.
     missing: &'static str,
     is_pinned: bool,
 }
 
-/// The comparison.
+/// The comparison table.
 #[component]
 pub fn Compare() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -63,7 +63,7 @@ pub fn Compare() -> impl IntoView {
                             <Show when=move || limits.get()>
                                 <th scope="col" class="number">"Chance"</th>
                             </Show>
-                            <th scope="col">"Beside the recommended"</th>
+                            <th scope="col">"Compared with the recommended"</th>
                             <th scope="col"><span class="out-of-sight">"Actions"</span></th>
                         </tr>
                     </thead>
@@ -75,7 +75,7 @@ pub fn Compare() -> impl IntoView {
 }
 
 const RECOMMENDED: &str = "Recommended";
-/// More could not be compared, and a link is to stay short.
+/// Most pins, which keeps the link short and the table readable.
 const MOST_PINS: usize = 12;
 
 fn rows(planner: Planner) -> Vec<Row> {
@@ -140,7 +140,7 @@ fn shown(planner: Planner, row: Row, recommended: Option<Taken>, limits: bool) -
                 <button
                     type="button"
                     class="pick"
-                    aria-label=format!("{}: look at {}", short(configuration), named(configuration))
+                    aria-label=format!("{}: show {} in the what-if", short(configuration), named(configuration))
                     on:click=move |_| planner.what_if.set(configuration)
                 >
                     {short(configuration)}

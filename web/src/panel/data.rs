@@ -1,4 +1,4 @@
-//! Where the data comes from: what to do on an empty page, and how to put other data on a full one.
+//! Ways to load data: the empty page's instructions, and the panel to open other data.
 
 use leptos::html::Input;
 use leptos::prelude::*;
@@ -9,7 +9,7 @@ use crate::state::Planner;
 /// A button that opens the browser's file picker.
 #[component]
 pub fn OpenFile(
-    /// What the button says.
+    /// The button's label.
     label: &'static str,
 ) -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -19,7 +19,7 @@ pub fn OpenFile(
         if let Some(file) = input.files().and_then(|files| files.get(0)) {
             read_file(planner, file);
         }
-        // The same file can be picked again after it was changed.
+        // Clears the picker, so that the same file can be picked again after a change.
         input.set_value("");
     };
     view! {
@@ -30,7 +30,7 @@ pub fn OpenFile(
     }
 }
 
-/// What to do when there is nothing to show.
+/// The instructions on a page without data.
 #[component]
 pub fn EmptyPage() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -63,26 +63,26 @@ pub fn EmptyPage() -> impl IntoView {
                     <dt>
                         <code>"foreglow collect"</code>
                     </dt>
-                    <dd>"measures your own job on a grid of configurations, on small shares of its images."</dd>
+                    <dd>"measures your own job on a grid of configurations, with small samples of its images."</dd>
                     <dt>
                         <code>"foreglow serve"</code>
                     </dt>
                     <dd>"shows this page with every sample that was collected."</dd>
                 </dl>
-                <p class="hush">"Somebody sent you a link? Open it whole, with everything behind the #."</p>
+                <p class="hush">"Did you receive a link? Open it in full, with everything after the #."</p>
             </Show>
         </section>
     }
 }
 
-/// How to look at other data, at the end of a full page.
+/// The panel at the end of the page to open other data.
 #[component]
 pub fn DataPanel() -> impl IntoView {
     view! {
         <section class="card data">
             <div class="drop">
                 <p>
-                    <strong>"Look at another job:"</strong>
+                    <strong>"Open another job:"</strong>
                     " drop a file anywhere on this page (JSON Lines, CSV, a table of another tool, a Spark event log), or "
                 </p>
                 <OpenFile label="Open a file" />
@@ -93,14 +93,14 @@ pub fn DataPanel() -> impl IntoView {
     }
 }
 
-/// Opens the samples that come with the page.
+/// A button that opens the built-in example.
 #[component]
 fn ExampleButton() -> impl IntoView {
     let planner = expect_context::<Planner>();
     view! {
         <p class="example">
             <button type="button" class="quiet" data-testid="example" on:click=move |_| open_example(planner)>
-                "Look at an example"
+                "Open an example"
             </button>
             <span class="hush">
                 " ResNet-18 and MobileNet-v2, inference and training, on 1 %, 10 % and all of the images: measured on two cores of an AMD \

@@ -1,4 +1,4 @@
-//! What can be taken away: the runs, everything as JSON, the commands that measured them, a printed report.
+//! Exports: the runs, everything as JSON, the commands that measured them, and a printed report.
 
 use foreglow_model::Decision;
 use foreglow_shared::{Configuration, View, collect_command};
@@ -12,7 +12,7 @@ use crate::run_table::{Row, rows};
 use crate::source::page_address;
 use crate::state::Planner;
 
-/// The buttons.
+/// The export buttons.
 #[component]
 pub fn Export() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -25,7 +25,7 @@ pub fn Export() -> impl IntoView {
     };
     view! {
         <section class="card export" aria-labelledby="export-title">
-            <h2 id="export-title">"Take it away"</h2>
+            <h2 id="export-title">"Export"</h2>
             <p class="buttons">
                 <button type="button" data-testid="export-runs" on:click=out("foreglow-runs.csv", "text/csv", |_, view| runs_csv(view))>
                     "Runs as CSV"
@@ -37,10 +37,10 @@ pub fn Export() -> impl IntoView {
                     "Everything as JSON"
                 </button>
                 <button type="button" data-testid="export-commands" on:click=out("foreglow-collect.sh", "text/x-shellscript", |_, view| commands(view))>
-                    "Commands that measure it again"
+                    "Commands to repeat the measurements"
                 </button>
                 <button type="button" data-testid="print" on:click=move |_| {
-                    // A browser without printing has its own way.
+                    // A browser that cannot print ignores it.
                     let _ = window().print();
                 }>
                     "Print a report"
@@ -50,7 +50,7 @@ pub fn Export() -> impl IntoView {
     }
 }
 
-/// The runs with the sample format's names, and whether each is in the answer.
+/// The runs as CSV, with the column names of the sample format and whether each run is excluded.
 fn runs_csv(view: &View) -> String {
     let mut text = String::from(
         "configuration.executors,configuration.cores_per_executor,configuration.memory_per_executor_mib,\
@@ -72,7 +72,7 @@ fn runs_csv(view: &View) -> String {
     text
 }
 
-/// A run's time, or the bound of one that was stopped; and its start-up.
+/// The completion time of a run, or the lower bound if it was stopped; and its start-up time.
 fn times(row: &Row) -> (Option<f64>, Option<f64>) {
     match row.run {
         Run::Completed(run) => (Some(run.completion_time_secs), run.startup_secs),
@@ -111,7 +111,7 @@ fn configurations_csv(planner: Planner, view: &View) -> String {
     text
 }
 
-/// The view as the link holds it, what is recommended, and the link itself.
+/// The view as in the link, the recommended configuration, and the link itself.
 fn everything(planner: Planner, view: &View) -> String {
     let recommended = decision(planner).and_then(|decision| {
         let candidate = decision.candidates.get(decision.recommended?)?;
@@ -134,7 +134,7 @@ fn everything(planner: Planner, view: &View) -> String {
     format!("{answer:#}\n")
 }
 
-/// One `foreglow collect` for each configuration and share of the images that was measured.
+/// A shell script with one `foreglow collect` per measured configuration and sampling rate.
 fn commands(view: &View) -> String {
     let mut commands: Vec<String> = Vec::new();
     for row in rows(&view.job, &view.left_out) {
@@ -151,8 +151,8 @@ fn commands(view: &View) -> String {
         commands.extend(command.filter(|command| !commands.contains(command)));
     }
     let what = match commands.as_slice() {
-        [] => "foreglow does not make runs of this kind: make them again with the program that made them",
-        _ => "Measures these runs again, one of each, into samples.jsonl",
+        [] => "foreglow cannot measure runs of this kind: repeat them with the program that measured them",
+        _ => "Measures each of these settings again, once, into samples.jsonl",
     };
     format!("#!/bin/sh\n# {what}.\n{}\n", commands.join("\n"))
 }

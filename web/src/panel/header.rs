@@ -1,4 +1,4 @@
-//! The name of the page, and of the job that it is about.
+//! The header of the page and the title of the job.
 
 use foreglow_shared::Job;
 use leptos::prelude::*;
@@ -9,7 +9,7 @@ use crate::panel::keys::Keys;
 use crate::panel::share::Share;
 use crate::state::Planner;
 
-/// The mark, and what can be done with the whole page.
+/// The logo, and the actions on the whole page.
 #[component]
 pub fn Header() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -38,7 +38,7 @@ pub fn Header() -> impl IntoView {
     }
 }
 
-/// What was measured; where there are several jobs, which one.
+/// The selected job, with a selector if there are several.
 #[component]
 pub fn JobTitle() -> impl IntoView {
     let planner = expect_context::<Planner>();

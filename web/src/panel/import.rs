@@ -1,4 +1,4 @@
-//! A table of another tool: which column says what.
+//! The column mapping for a table of another tool.
 
 use foreglow_shared::{Engine, Extent, Field, Mapping, Place, TimeUnit};
 use leptos::prelude::*;
@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use crate::source::{Unmapped, read_mapped};
 use crate::state::Planner;
 
-/// Where the person names the columns; nothing is on the page's answer until it is done.
+/// The form to map the columns. The page keeps its previous answer until it is submitted.
 #[component]
 pub fn ImportPanel() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -36,10 +36,10 @@ fn columns(planner: Planner, table: Unmapped) -> impl IntoView {
     };
     view! {
         <section class="card import" aria-labelledby="import-title" data-testid="import">
-            <h2 id="import-title">{format!("Which columns of {name} say what?")}</h2>
+            <h2 id="import-title">{format!("The columns of {name}")}</h2>
             <p class="hush">
-                "It is a table of another tool. Name the column of each field, or say it for all rows; then its rows are runs. The \
-                 page below stays as it is until then."
+                "It is a table of another tool. Choose the column of each field, or a value for all rows; each row is then a run. The \
+                 page below does not change until you do."
             </p>
             <div class="scroll" tabindex="0" role="region" aria-label="The first rows of the file">
                 <table>
@@ -53,7 +53,7 @@ fn columns(planner: Planner, table: Unmapped) -> impl IntoView {
                     <Choice label="The completion time is in" testid="import-time-unit"
                         options=vec![("seconds", TimeUnit::Secs), ("milliseconds", TimeUnit::Millis), ("minutes", TimeUnit::Minutes)]
                         mapping at=|mapping| &mut mapping.time_unit />
-                    <Choice label="How much ran is" testid="import-extent"
+                    <Choice label="The amount of work is" testid="import-extent"
                         options=vec![("a share, 0 to 1", Extent::Share), ("percent", Extent::Percent), ("a number of images", Extent::Images)]
                         mapping at=|mapping| &mut mapping.extent />
                     <Choice label="It ran on" testid="import-engine"
@@ -63,21 +63,21 @@ fn columns(planner: Planner, table: Unmapped) -> impl IntoView {
                 {mistake.map(|mistake| view! { <p class="note wrong" role="alert" data-testid="import-mistake">{mistake}</p> })}
                 <p class="buttons">
                     <button type="submit" class="primary" data-testid="import-use">"Use these columns"</button>
-                    <button type="button" class="quiet" on:click=move |_| planner.import.give_up()>"Leave it"</button>
+                    <button type="button" class="quiet" on:click=move |_| planner.import.give_up()>"Cancel"</button>
                 </p>
             </form>
         </section>
     }
 }
 
-/// One field: its column, or what it is for all rows.
+/// The mapping of one field: a column, or a constant for all rows.
 #[component]
 fn FieldRow(
-    /// Which.
+    /// The field.
     field: Field,
     /// The names of the columns.
     headers: StoredValue<Vec<String>>,
-    /// Where the choice is kept.
+    /// The mapping to change.
     mapping: RwSignal<Mapping>,
 ) -> impl IntoView {
     let testid = format!("import-{}", field.label().replace([' ', ','], "-"));
@@ -138,7 +138,7 @@ fn FieldRow(
     }
 }
 
-/// A choice of one of a few.
+/// A selection of one of a few options.
 #[component]
 fn Choice<T: Copy + PartialEq + Send + Sync + 'static>(
     label: &'static str,

@@ -1,4 +1,4 @@
-//! `?` tells what the keys do. They can be switched off (WCAG 2.2, 2.1.4).
+//! Keyboard shortcuts, listed by `?`. They can be switched off, as WCAG 2.2, 2.1.4 requires.
 
 use leptos::ev;
 use leptos::html::Dialog;
@@ -7,17 +7,17 @@ use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement, KeyboardEvent};
 
 const OFF: &str = "foreglow.keys-off";
-/// A key, what it does, and the element that it goes to.
+/// Each shortcut's key, description and target element.
 const KEYS: [(&str, &str, &str); 6] = [
-    ("d", "to the deadline", "#deadline"),
-    ("e", "to the executors of the what-if", "#what-if-executors"),
-    ("c", "to the cores of the what-if", "#what-if-cores"),
-    ("f", "to the filter of the runs", "[data-testid=samples-filter]"),
-    ("s", "share what the page shows", "#share"),
+    ("d", "go to the deadline", "#deadline"),
+    ("e", "go to the executors of the what-if", "#what-if-executors"),
+    ("c", "go to the cores of the what-if", "#what-if-cores"),
+    ("f", "go to the filter of the runs", "[data-testid=samples-filter]"),
+    ("s", "share this page", "#share"),
     ("o", "open a file of samples", "input[type=file]"),
 ];
 
-/// The dialog, and the keys themselves.
+/// The list of shortcuts, and their handler.
 #[component]
 pub fn Keys() -> impl IntoView {
     let dialog = NodeRef::<Dialog>::new();
@@ -43,7 +43,7 @@ pub fn Keys() -> impl IntoView {
         let on = event_target_checked(&event);
         is_on.set(on);
         if let Ok(Some(storage)) = window().local_storage() {
-            // A browser that keeps nothing forgets it at the next visit.
+            // Without storage the setting lasts for this visit only.
             let _ = if on { storage.remove_item(OFF) } else { storage.set_item(OFF, "1") };
         }
     };
@@ -52,11 +52,11 @@ pub fn Keys() -> impl IntoView {
         .into_iter()
         .collect_view();
     view! {
-        <button type="button" class="quiet keys-button" data-testid="keys-button" aria-label="Keys" title="Keys (?)" on:click=move |_| show(dialog)>
+        <button type="button" class="quiet keys-button" data-testid="keys-button" aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)" on:click=move |_| show(dialog)>
             "?"
         </button>
         <dialog class="keys" aria-labelledby="keys-title" data-testid="keys" node_ref=dialog>
-            <h2 id="keys-title">"Keys"</h2>
+            <h2 id="keys-title">"Keyboard shortcuts"</h2>
             <dl>
                 <div><dt><kbd>"?"</kbd></dt><dd>"this list"</dd></div>
                 {rows}
@@ -65,7 +65,7 @@ pub fn Keys() -> impl IntoView {
             </dl>
             <label>
                 <input type="checkbox" data-testid="keys-on" prop:checked=is_on on:change=switch />
-                " The letters do this"
+                " Enable the letters"
             </label>
             <form method="dialog">
                 <button class="primary">"Close"</button>
@@ -82,12 +82,12 @@ fn show(dialog: NodeRef<Dialog>) {
     if let Some(dialog) = dialog.get_untracked()
         && !dialog.open()
     {
-        // It is in the document and not open, which is all that the call asks for.
+        // Cannot fail: the dialog is in the document and closed.
         let _ = dialog.show_modal();
     }
 }
 
-/// Whether a key belongs to a field, or to the browser.
+/// Whether a key press belongs to an input field or to the browser.
 fn is_typed(event: &KeyboardEvent) -> bool {
     let field = event.target().and_then(|target| target.dyn_into::<Element>().ok());
     let is_text = field.is_some_and(|field| {
@@ -101,7 +101,7 @@ fn act(element: &Element) {
     element.scroll_into_view();
     match element.get_attribute("type").as_deref() {
         Some("file" | "button") => element.click(),
-        // An element that cannot take the focus is hidden.
+        // Focusing fails only on a hidden element.
         _ => drop(element.focus()),
     }
 }

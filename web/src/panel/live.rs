@@ -1,11 +1,11 @@
-//! Whether a collector is heard, and what came from it.
+//! The status of the connection to the collector.
 
 use leptos::prelude::*;
 
 use crate::source::Connection;
 use crate::state::Planner;
 
-/// One line: the page follows the collector, or the collector is away. Nothing where there is none.
+/// A status line on the collector, hidden without one.
 #[component]
 pub fn LiveStatus() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -13,12 +13,14 @@ pub fn LiveStatus() -> impl IntoView {
     let sentence = move || match (live.connection.get(), live.follows.get(), live.arrived.get()) {
         (Connection::None, ..) => String::new(),
         (Connection::Away, ..) => {
-            "The collector went away. What is on this page stays, and it is asked again until it is back.".into()
+            "The collector is unreachable. This page keeps its data and tries again until it is back.".into()
         }
-        (Connection::Open, true, 0) => "Live: what the collector gets appears here at once.".into(),
-        (Connection::Open, true, 1) => "Live: 1 sample came since this page was opened.".into(),
-        (Connection::Open, true, arrived) => format!("Live: {arrived} samples came since this page was opened."),
-        (Connection::Open, false, _) => "A collector serves this page; you look at other samples.".into(),
+        (Connection::Open, true, 0) => "Live: new samples of the collector appear here at once.".into(),
+        (Connection::Open, true, 1) => "Live: 1 sample has arrived since this page was opened.".into(),
+        (Connection::Open, true, arrived) => {
+            format!("Live: {arrived} samples have arrived since this page was opened.")
+        }
+        (Connection::Open, false, _) => "A collector serves this page, which shows other samples.".into(),
     };
     let is_heard = move || live.connection.get() != Connection::None;
     view! {
@@ -27,7 +29,7 @@ pub fn LiveStatus() -> impl IntoView {
             <p>{sentence}</p>
             <Show when=move || is_heard() && !live.follows.get()>
                 <button type="button" class="quiet" data-testid="show-collector" on:click=move |_| live.show(planner)>
-                    "Show the collector's"
+                    "Show the collector's samples"
                 </button>
             </Show>
         </div>

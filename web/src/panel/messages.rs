@@ -1,10 +1,10 @@
-//! What went wrong, and what else there is to show: one sentence each, at the top of the page.
+//! Messages at the top of the page: errors, and newer data at the collector.
 
 use leptos::prelude::*;
 
 use crate::state::Planner;
 
-/// What went wrong; the page below stays as it was.
+/// The last error; the rest of the page is unaffected by it.
 #[component]
 pub fn Alert() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -22,7 +22,7 @@ pub fn Alert() -> impl IntoView {
     }
 }
 
-/// The collector has other runs of the job that the link shows.
+/// A notice that the collector has other runs of the linked job.
 #[component]
 pub fn Newer() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -39,10 +39,10 @@ pub fn Newer() -> impl IntoView {
                 <div class="notice" role="status">
                     <p>{format!("This link holds {shown} runs of the job; the collector here has {known}.")}</p>
                     <button type="button" class="quiet" on:click=take>
-                        "Use the collector's"
+                        "Use the collector's runs"
                     </button>
                     <button type="button" class="quiet" on:click=move |_| planner.newer.set(None)>
-                        "Keep the link's"
+                        "Keep the link's runs"
                     </button>
                 </div>
             }

@@ -1,4 +1,4 @@
-//! The parts of the page, one a file.
+//! The panels of the page, one per file.
 
 mod advice;
 mod candidates;

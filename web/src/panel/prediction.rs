@@ -1,13 +1,13 @@
-//! A predicted time with what belongs to it, the same wherever it stands.
+//! Text of predictions, shared by all panels.
 
 use foreglow_model::{Interval, Prediction};
 use foreglow_shared::format_duration;
 use leptos::prelude::*;
 
-/// What stands where there is no predictor yet.
+/// Placeholder until a predictor is available.
 pub const PENDING: &str = "–";
 
-/// A prediction's time for a person, and all its digits for a program: the text and `data-secs`.
+/// A predicted time as text for users, and with all digits for `data-secs`.
 pub fn time_of(prediction: Option<&Prediction>) -> (String, Option<String>) {
     match prediction.map(|prediction| prediction.completion_time_secs) {
         Some(Some(secs)) => (format_duration(secs), Some(secs.to_string())),
@@ -16,19 +16,19 @@ pub fn time_of(prediction: Option<&Prediction>) -> (String, Option<String>) {
     }
 }
 
-/// `90 %: 11.20 s – 13.60 s`, or that the samples cannot say.
+/// Formats an interval as `90 % interval 11.20 s – 13.60 s`.
 pub fn interval_text(interval: Option<&Interval>) -> String {
     match interval {
         Some(Interval { lower_secs, upper_secs, probability }) => {
-            // Decimals would look like a precision that a nominal probability does not have.
+            // More digits would suggest a precision that a nominal probability does not have.
             let percent = probability * 100.0;
             format!("{percent:.0} % interval {} – {}", format_duration(*lower_secs), format_duration(*upper_secs))
         }
-        None => "no interval: too few runs to say".into(),
+        None => "no interval: too few runs".into(),
     }
 }
 
-/// `11.20 s – 13.60 s`, or that it is unknown.
+/// Formats an interval's ends as `11.20 s – 13.60 s`, or `unknown`.
 pub fn interval_ends(interval: Option<&Interval>) -> String {
     interval.map_or_else(
         || "unknown".into(),
@@ -36,7 +36,7 @@ pub fn interval_ends(interval: Option<&Interval>) -> String {
     )
 }
 
-/// The warnings as the model words them.
+/// The list of a prediction's warnings.
 pub fn warnings(prediction: Option<&Prediction>) -> impl IntoView + use<> {
     let sentences: Vec<String> =
         prediction.map(|prediction| prediction.warnings.iter().map(ToString::to_string).collect()).unwrap_or_default();
@@ -46,7 +46,7 @@ pub fn warnings(prediction: Option<&Prediction>) -> impl IntoView + use<> {
     })
 }
 
-/// A sentence that stands alone.
+/// Capitalises a sentence and adds the full stop if it is missing.
 pub fn capitalised(sentence: &str) -> String {
     let mut letters = sentence.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase().to_string()).unwrap_or_default();

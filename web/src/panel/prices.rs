@@ -1,4 +1,5 @@
-//! The price sheet, to read and to edit. Prices have a date: they change, and a result keeps those it was made with.
+//! The price sheet, to read and edit. It has a date, because prices change and a result keeps the
+//! prices that it was computed with.
 
 use foreglow_shared::{PriceSheet, day, format_rate, number};
 use leptos::prelude::*;
@@ -6,7 +7,7 @@ use leptos::prelude::*;
 use crate::presets::{Preset, presets};
 use crate::state::Planner;
 
-/// One field of the sheet: how it is shown, and how a text changes it.
+/// One field of the sheet: how it is shown, and how an input changes it.
 struct Field {
     label: &'static str,
     kind: &'static str,
@@ -21,11 +22,7 @@ const FIELDS: [Field; 11] = [
         show: |sheet| sheet.name.clone(),
         change: |sheet, text| {
             text.trim().clone_into(&mut sheet.name);
-            if sheet.name.is_empty() {
-                Err("the price sheet needs a name: whose prices are they?".into())
-            } else {
-                Ok(())
-            }
+            if sheet.name.is_empty() { Err("the price sheet needs a name".into()) } else { Ok(()) }
         },
     },
     Field {
@@ -71,19 +68,19 @@ const FIELDS: [Field; 11] = [
         change: |sheet, text| price(text).map(|price| sheet.accelerator_hour = price),
     },
     Field {
-        label: "Each start of an executor",
+        label: "Start of an executor",
         kind: "text",
         show: |sheet| sheet.executor_start.to_string(),
         change: |sheet, text| price(text).map(|price| sheet.executor_start = price),
     },
     Field {
-        label: "Start-up that is billed, seconds",
+        label: "Billed start-up, seconds",
         kind: "text",
         show: |sheet| sheet.startup_secs.to_string(),
         change: |sheet, text| price(text).map(|price| sheet.startup_secs = price),
     },
     Field {
-        label: "Billed at least, seconds",
+        label: "Minimum billed, seconds",
         kind: "text",
         show: |sheet| sheet.minimum_secs.to_string(),
         change: |sheet, text| price(text).map(|price| sheet.minimum_secs = price),
@@ -98,10 +95,10 @@ const FIELDS: [Field; 11] = [
 
 fn price(text: &str) -> Result<f64, String> {
     let text = text.trim();
-    number(text).ok_or_else(|| format!("{text:?} is no price; write a number such as 0.04"))
+    number(text).ok_or_else(|| format!("{text:?} is not a price; write a number such as 0.04"))
 }
 
-/// What the sheet says in one line, and its fields behind a click.
+/// A summary of the price sheet, with its fields in a collapsible form.
 #[component]
 pub fn Prices() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -166,7 +163,7 @@ pub fn Prices() -> impl IntoView {
                 </summary>
                 <div class="sheet">{fields.collect_view()}</div>
                 <p class="note wrong" role="status">
-                    {move || mistake.get().map(|mistake| format!("{mistake}. The sheet stays as it was."))}
+                    {move || mistake.get().map(|mistake| format!("{mistake}. The price sheet is unchanged."))}
                 </p>
             </details>
             <p class="note">
@@ -180,7 +177,8 @@ pub fn Prices() -> impl IntoView {
     }
 }
 
-/// `USD 0.04048 a core + 0.004445 a GiB per hour, 30 % off`; what costs nothing is left out.
+/// Formats the rates: `USD 0.04048 a core + 0.004445 a GiB per hour, 30 % off`. Zero prices are
+/// omitted.
 fn rates(sheet: &PriceSheet) -> String {
     let parts = [
         (sheet.core_hour, "a core"),

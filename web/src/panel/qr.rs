@@ -1,20 +1,21 @@
-//! The link as a QR code, as far as one holds it.
+//! The link as a QR code, if it is short enough.
 
 use leptos::either::Either;
 use leptos::prelude::*;
 use qrcodegen::{QrCode, QrCodeEcc};
 
-/// A phone's camera reads larger ones off a screen only by luck: version 25 of 40.
+/// Maximum side in modules, that of version 25 of 40: phone cameras read larger codes unreliably
+/// off a screen.
 const MOST_MODULES: i32 = 117;
-/// Light modules around the code that the standard asks for.
+/// Width of the quiet zone that the standard requires, modules.
 const QUIET: i32 = 4;
 
-/// The code of a text, or a sentence where it is too long for one.
+/// The QR code of a text, or a sentence if the text is too long.
 pub fn qr_code(text: &str) -> impl IntoView + use<> {
     let code = QrCode::encode_text(text, QrCodeEcc::Low).ok().filter(|code| code.size() <= MOST_MODULES);
     match code {
         None => Either::Left(view! {
-            <p class="hush">"The link is too long for a code that a phone reads. Leave runs out, or copy the link."</p>
+            <p class="hush">"The link is too long for a QR code that phones can read. Exclude runs, or copy the link."</p>
         }),
         Some(code) => {
             let side = code.size() + 2 * QUIET;
@@ -35,7 +36,7 @@ pub fn qr_code(text: &str) -> impl IntoView + use<> {
     }
 }
 
-/// The dark modules, each run of a row as one rectangle.
+/// The dark modules as a path, with one rectangle per horizontal run.
 fn path(code: &QrCode) -> String {
     let mut path = String::new();
     for y in 0..code.size() {

@@ -1,4 +1,4 @@
-//! What is asked: the deadline, the budget, how surely they are to be kept, the memory and the prices.
+//! The question: the size of the job, the budget, the probability, the memory and the prices.
 
 use foreglow_shared::{Mode, number};
 use leptos::prelude::*;
@@ -8,7 +8,7 @@ use crate::panel::prediction::capitalised;
 use crate::panel::prices::Prices;
 use crate::state::Planner;
 
-/// What an executor has, and what that costs.
+/// The panel with the inputs of the question, except the deadline.
 #[component]
 pub fn QuestionPanel() -> impl IntoView {
     view! {
@@ -23,7 +23,7 @@ pub fn QuestionPanel() -> impl IntoView {
     }
 }
 
-/// The deadline; it stands beside the recommendation that it decides.
+/// The deadline's input, which is shown in the recommendation's panel.
 #[component]
 pub fn Deadline() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -70,7 +70,7 @@ pub fn Deadline() -> impl IntoView {
     }
 }
 
-/// How much there is to do: images, and passes over them where the job trains.
+/// The size of the job: its images, and its epochs if it trains.
 #[component]
 fn Work() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -116,7 +116,7 @@ fn Work() -> impl IntoView {
             <p id="images-note" class="note" class:wrong=move || mistake.with(Option::is_some) role="status">
                 {move || match mistake.get() {
                     Some(mistake) => capitalised(&mistake),
-                    None => "of the whole job; the runs are shares of it".into(),
+                    None => "of the whole job; the runs are samples of it".into(),
                 }}
             </p>
         </div>
@@ -175,7 +175,7 @@ fn Probability() -> impl IntoView {
     let written = move || ((planner.probability.get() * 1e6).round() / 1e4).to_string();
     view! {
         <div class="field probability">
-            <label for="probability">"Kept with a probability of"</label>
+            <label for="probability">"Met with a probability of"</label>
             <div class="with-unit">
                 <input
                     id="probability"
@@ -191,7 +191,7 @@ fn Probability() -> impl IntoView {
                 <span>"%"</span>
             </div>
             <p id="probability-note" class="note" class:wrong=move || mistake.get() role="status">
-                {move || if mistake.get() { "Write a percentage above 0 and below 100, such as 90." } else { "how sure deadline and budget are to be kept" }}
+                {move || if mistake.get() { "Write a percentage above 0 and below 100, such as 90." } else { "at least, for deadline and budget" }}
             </p>
         </div>
     }
@@ -218,7 +218,7 @@ fn Memory() -> impl IntoView {
                 />
                 <span>"MiB"</span>
             </div>
-            <p class="note">"is paid for; the time does not depend on it"</p>
+            <p class="note">"affects the cost, not the time"</p>
         </div>
     }
 }

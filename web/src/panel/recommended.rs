@@ -1,4 +1,4 @@
-//! The answer: the cheapest configuration that meets the deadline.
+//! The answer: the recommended configuration.
 
 use foreglow_model::{Candidate, Decision};
 use foreglow_shared::{WhatIf, format_duration, format_money, format_probability};
@@ -10,7 +10,7 @@ use crate::panel::question::Deadline;
 use crate::panel::why::WhyButton;
 use crate::state::{Fit, Planner};
 
-/// The recommended configuration, large.
+/// The panel with the recommended configuration.
 #[component]
 pub fn Recommended() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -43,7 +43,7 @@ fn answer(planner: Planner, candidate: &Candidate) -> impl IntoView + use<> {
     let reason = match planner.deadline_secs.get() {
         Some(deadline) => format!("The cheapest that meets {}", format_duration(deadline)),
         None if planner.budget.get().is_some() => "The fastest within the budget".into(),
-        None => "The cheapest at any speed; set a deadline to see what haste costs".into(),
+        None => "The cheapest at any speed; set a deadline to see the cost of speed".into(),
     };
     let sure = candidate.success_probability.map(format_probability);
     let kept = match (planner.deadline_secs.get(), planner.budget.get()) {
@@ -84,17 +84,17 @@ fn answer(planner: Planner, candidate: &Candidate) -> impl IntoView + use<> {
         })}
         <p class="acts">
             <button type="button" class="quiet" on:click=move |_| planner.what_if.set(configuration)>
-                "Look at it in the what-if"
+                "Show it in the what-if"
             </button>
             <WhyButton configuration=Signal::stored(configuration) />
         </p>
     }
 }
 
-/// `3 executors × 2 cores`, with the numbers large.
+/// `3 executors × 2 cores`, in large figures.
 #[component]
 fn Configuration(
-    /// Which.
+    /// The configuration.
     configuration: WhatIf,
 ) -> impl IntoView {
     let WhatIf { executors, cores_per_executor } = configuration;
@@ -124,7 +124,7 @@ fn none_meets(planner: Planner, decision: &Decision) -> impl IntoView + use<> {
     let sentence = match (at(decision.fastest), decision.candidates.iter().find_map(|candidate| candidate.exclusion)) {
         (Some(fastest), _) => shortfall(planner, fastest, at(decision.likeliest)),
         (None, Some(exclusion)) => format!("No configuration is known to fit into its memory: {exclusion}."),
-        (None, None) => "Every time is unknown here; the warnings of the what-if say what to collect.".into(),
+        (None, None) => "All times are unknown; the warnings of the what-if say what to collect.".into(),
     };
     let configuration = at(decision.fastest)
         .map(|fastest| WhatIf { executors: fastest.executors, cores_per_executor: fastest.cores_per_executor });
@@ -135,7 +135,7 @@ fn none_meets(planner: Planner, decision: &Decision) -> impl IntoView + use<> {
             {configuration.map(|configuration| {
                 view! {
                     <button type="button" class="quiet" on:click=move |_| planner.what_if.set(configuration)>
-                        "Look at the fastest"
+                        "Show the fastest"
                     </button>
                 }
             })}
@@ -143,7 +143,7 @@ fn none_meets(planner: Planner, decision: &Decision) -> impl IntoView + use<> {
     }
 }
 
-/// What stands between the question and a recommendation.
+/// Explains why no configuration is recommended.
 fn shortfall(planner: Planner, fastest: &Candidate, likeliest: Option<&Candidate>) -> String {
     let named = |candidate: &Candidate| {
         let cores = counted(candidate.cores_per_executor, "core");
@@ -152,8 +152,8 @@ fn shortfall(planner: Planner, fastest: &Candidate, likeliest: Option<&Candidate
     let deadline = planner.deadline_secs.get();
     if let Some(deadline) = deadline.filter(|deadline| fastest.prediction.completion_time_secs > Some(*deadline)) {
         return format!(
-            "No configuration here meets {}. The fastest, {}, takes {}. Give it more time, or choose from more executors \
-             and cores.",
+            "No configuration meets {}. The fastest, {}, takes {}. Extend the deadline, or allow more executors and \
+             cores.",
             format_duration(deadline),
             named(fastest),
             time_of(Some(&fastest.prediction)).0,
@@ -162,14 +162,14 @@ fn shortfall(planner: Planner, fastest: &Candidate, likeliest: Option<&Candidate
     let asked = format_probability(planner.probability.get());
     match likeliest.and_then(|candidate| Some((candidate, candidate.success_probability?))) {
         Some((candidate, most)) => format!(
-            "No configuration here keeps what you ask with a probability of {asked}. The likeliest, {}, does with {}. Ask \
-             for less, or collect more samples.",
+            "No configuration meets the limits with a probability of {asked}. The likeliest, {}, does with {}. Relax the \
+             limits, or collect more samples.",
             named(candidate),
             format_probability(most),
         ),
         None => {
-            "The samples are too few to say how sure any configuration is to keep what you ask. Collect more, or let \
-                 the predicted time decide with a probability of 50 %."
+            "There are too few samples to estimate the probability of meeting the limits. Collect more, or set the \
+                 probability to 50 %, for which the predicted time decides."
                 .into()
         }
     }

@@ -1,4 +1,5 @@
-//! The runs in a table: sorted, filtered, and left out one by one. Only the rows on the screen are drawn.
+//! The table of runs: sortable, filterable, with a checkbox to exclude each run. Only the visible
+//! rows are rendered.
 
 use foreglow_model::Setting;
 use foreglow_shared::{format_duration, format_rate};
@@ -19,7 +20,7 @@ const COLUMNS: [(Column, &str, &str); 6] = [
     (Column::PartitionSize, "Partition", "number wide"),
 ];
 
-/// Every run of the job.
+/// The table of all runs of the job.
 #[component]
 pub fn Samples() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -49,7 +50,7 @@ pub fn Samples() -> impl IntoView {
     let count = move || {
         let (shown, all) = (places.with(Vec::len), all.with(Vec::len));
         let out = all_left_out(planner);
-        let out = if out == 0 { String::new() } else { format!(", {out} left out") };
+        let out = if out == 0 { String::new() } else { format!(", {out} excluded") };
         if shown == all { format!("{all} runs{out}") } else { format!("{shown} of {all} runs{out}") }
     };
     let spacer = move |rows: usize| format!("{}px", rows as f64 * ROW_HEIGHT);
@@ -63,7 +64,7 @@ pub fn Samples() -> impl IntoView {
                 </label>
                 <p class="hush" role="status" data-testid="samples-count">{count}</p>
             </div>
-            <p class="hush">"Take a run out, and the answer is given without it; the link remembers."</p>
+            <p class="hush">"Exclude a run to refit without it. The link keeps your choice."</p>
             <div
                 class="scroll rows"
                 tabindex="0"
@@ -77,8 +78,8 @@ pub fn Samples() -> impl IntoView {
                     <thead>
                         <tr aria-rowindex="1">
                             {COLUMNS.map(|(column, label, class)| view! { <Head column label class arrangement /> }).into_iter().collect_view()}
-                            <th scope="col" class="number wide">"Off by"</th>
-                            <th scope="col">"In the answer"</th>
+                            <th scope="col" class="number wide">"Error"</th>
+                            <th scope="col">"Included"</th>
                         </tr>
                     </thead>
                     <tbody>
@@ -111,14 +112,14 @@ fn all_left_out(planner: Planner) -> usize {
     runs.observations.len() + runs.incomplete.len()
 }
 
-/// What tells rows apart: another run at the same place is another row.
+/// The identity of a row: a different run at the same place is a different row.
 fn row_key(row: &Row) -> (u32, u32, u32, u32, u64, u64, bool) {
     let (executors, cores, memory, partition_size) = row.features();
     let bits = |number: f64| number.to_bits();
     (executors, cores, memory, partition_size, bits(row.sampling_rate()), row.secs().map_or(0, bits), row.left_out)
 }
 
-/// The head of a column, which sorts by it.
+/// A column header that sorts by its column.
 #[component]
 fn Head(column: Column, label: &'static str, class: &'static str, arrangement: RwSignal<Arrangement>) -> impl IntoView {
     let order = move || {
@@ -156,9 +157,8 @@ fn RunRow(place: usize, row: Row) -> impl IntoView {
     let planner = expect_context::<Planner>();
     let (executors, cores, memory, partition_size) = row.features();
     let time = row.secs().map_or_else(|| row.outcome().replace('_', " "), format_duration);
-    let label =
-        format!("{executors} × {cores}, {} of the images, {time}: in the answer", format_rate(row.sampling_rate()));
-    // How far the fitted predictor is from the run: its residual.
+    let label = format!("{executors} × {cores}, {} of the images, {time}: included", format_rate(row.sampling_rate()));
+    // The relative error of the fitted predictor on the run.
     let off = move || {
         let Run::Completed(run) = row.run else { return String::new() };
         let predicted =

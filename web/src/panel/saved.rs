@@ -1,4 +1,4 @@
-//! Scenarios that have a name in this browser.
+//! Named scenarios in this browser.
 
 use leptos::html::Input;
 use leptos::prelude::*;
@@ -7,7 +7,7 @@ use crate::source::address::{begin_scenario, fragment_of};
 use crate::source::saved::{Named, forget, list, save};
 use crate::state::Planner;
 
-/// Saving the present scenario under a name, and opening one that was saved.
+/// A form to save the current scenario under a name, and a list to open saved ones.
 #[component]
 pub fn Saved() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -43,10 +43,10 @@ pub fn Saved() -> impl IntoView {
                 <button
                     type="button"
                     class="quiet"
-                    aria-label=format!("Forget {name}")
+                    aria-label=format!("Delete {name}")
                     on:click=move |_| told(forget(&gone))
                 >
-                    "Forget"
+                    "Delete"
                 </button>
             </li>
         }
@@ -54,10 +54,10 @@ pub fn Saved() -> impl IntoView {
     view! {
         <form class="saved" on:submit=keep>
             <label>
-                <span>"Keep it in this browser as"</span>
+                <span>"Save in this browser as"</span>
                 <input type="text" maxlength="80" autocomplete="off" data-testid="saved-name" node_ref=field />
             </label>
-            <button type="submit" class="quiet" data-testid="saved-save">"Keep"</button>
+            <button type="submit" class="quiet" data-testid="saved-save">"Save"</button>
         </form>
         {move || mistake.get().map(|mistake| view! { <p class="note wrong" role="alert" data-testid="saved-mistake">{mistake}</p> })}
         <ul class="saved-list">

@@ -1,4 +1,4 @@
-//! How much to trust it: every scenario with what it chose, how accurate it was, and what it took.
+//! The accuracy of every published scenario on the job's runs.
 
 use foreglow_shared::{format_duration, format_percent};
 use leptos::prelude::*;
@@ -7,7 +7,7 @@ use crate::fit::Scenario;
 use crate::panel::prediction::capitalised;
 use crate::state::{Compared, Fit, Planner};
 
-/// The scenario table.
+/// The table of scenarios.
 #[component]
 pub fn Scenarios() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -22,8 +22,8 @@ pub fn Scenarios() -> impl IntoView {
         <section class="card scenarios" aria-labelledby="scenarios-title">
             <h2 id="scenarios-title">"How accurate is it?"</h2>
             <p class="hush">
-                "The page predicts by Foreglow's own predictor; these are the published scenarios on the same runs. \
-                 Accuracy is 100 − MAPE on runs that the scenario was not fitted on. t1: collecting its runs; t2: training; T: both."
+                "The page predicts with Foreglow's own predictor; these are the published scenarios on the same runs. \
+                 Accuracy is 100 − MAPE on test runs. t1: collecting its runs; t2: training; T: both."
             </p>
             <div class="scroll" tabindex="0" role="region" aria-labelledby="scenarios-title">
                 <table data-testid="scenario-table">
@@ -51,9 +51,9 @@ fn row(scenario: &Scenario) -> impl IntoView + use<> {
     let seconds = |secs: f64, class: &'static str| {
         view! { <td class=class data-secs=secs.to_string()>{format_duration(secs)}</td> }
     };
-    // A phone has no room for the columns.
+    // A narrow screen shows these in place of the columns.
     let parts = format!("t1 {}, t2 {}", format_duration(scenario.t1_secs), format_duration(scenario.t2_secs));
-    let accuracy = scenario.accuracy_percent.map_or_else(|| "none".into(), format_percent);
+    let accuracy = scenario.accuracy_percent.map_or_else(|| "unknown".into(), format_percent);
     let tested = match scenario.tested {
         0 => format!("fitted on {}", scenario.fitted),
         tested => format!("fitted on {}, tested on {tested}", scenario.fitted),
@@ -85,14 +85,14 @@ fn row(scenario: &Scenario) -> impl IntoView + use<> {
     }
 }
 
-/// The button that compares all learners, its progress and its end.
+/// The button that compares all learners, its progress and its result.
 fn comparison(planner: Planner) -> impl IntoView {
     move || {
         match planner.compared.get() {
         Compared::None => view! {
             <p class="compare">
                 <button data-testid="compare" on:click=move |_| planner.compare()>"Compare all learners"</button>
-                " Lasso, Ridge, random forests and perceptrons at every place, as published; some minutes, beside the page."
+                " Lasso, Ridge, random forests and perceptrons at every place, as published; takes some minutes in the background."
             </p>
         }
         .into_any(),
@@ -109,7 +109,7 @@ fn comparison(planner: Planner) -> impl IntoView {
     }
 }
 
-/// What a scenario does, for somebody who has not read the paper.
+/// A description of a scenario for readers who do not know the paper.
 fn explanation(label: &str) -> &'static str {
     match label {
         "baseline" => "One learner on runs over all images: ",

@@ -1,4 +1,4 @@
-//! The link to what the page shows: in full or short, copied, as a QR code; and the scenarios that have a name here.
+//! Sharing: the full or short link, copying it, its QR code, and named scenarios.
 
 use foreglow_shared::ShortLink;
 use leptos::html::Input;
@@ -12,7 +12,7 @@ use crate::source::address::{fits_in_link, is_short};
 use crate::source::{Connection, page_address};
 use crate::state::Planner;
 
-/// The button and the sheet that it opens.
+/// The share button and its sheet.
 #[component]
 pub fn Share() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -20,10 +20,10 @@ pub fn Share() -> impl IntoView {
     let short = RwSignal::new(false);
     let note = RwSignal::new("");
     let field = NodeRef::<Input>::new();
-    // A question without runs is of use only where the collector has them.
+    // A short link works only where the collector has the runs.
     let has_collector = Memo::new(move |_| planner.live.connection.get() != Connection::None);
     let link = Memo::new(move |_| {
-        // Packing the samples at every step of a slider would be work that nobody sees.
+        // Encodes the link only while the sheet is open, to keep the sliders fast.
         let view = open.get().then(|| planner.view()).flatten()?;
         let full = fits_in_link(&view) && !(short.get() && has_collector.get());
         Some(match full {
@@ -52,12 +52,12 @@ pub fn Share() -> impl IntoView {
         .with(|text| text.split_once('#').is_some_and(|(_, fragment)| is_short(fragment)))
     {
         true => {
-            "It holds the question and not the runs: it opens where the same collector, or this tab, has them, with the runs \
-                 of that moment."
+            "It holds the question but not the runs: it opens where the same collector, or this tab, has them, with the runs \
+                 at that time."
         }
         false => {
-            "It opens on any copy of this page without a collector. Whoever has the link has the samples in it; no server \
-                  does."
+            "It opens on any copy of this page without a collector. It contains the samples: whoever has the link can read \
+                  them, and no server receives them."
         }
     };
     view! {
@@ -72,7 +72,7 @@ pub fn Share() -> impl IntoView {
                     }
                 }>
                     <label>
-                        <span>"Everything on this page, in a link"</span>
+                        <span>"Link to everything on this page"</span>
                         <input type="text" readonly data-testid="share-link" node_ref=field prop:value=text />
                     </label>
                     <Show when=move || has_collector.get()>
@@ -86,7 +86,7 @@ pub fn Share() -> impl IntoView {
                                     copied();
                                 }
                             />
-                            " Short: the question alone, for this collector"
+                            " Short: only the question, for this collector"
                         </label>
                     </Show>
                     <p>

@@ -1,4 +1,4 @@
-//! The configuration that the person moves, and what it would take.
+//! The what-if: a configuration that the user selects, with its prediction.
 
 use foreglow_model::Prediction;
 use foreglow_shared::{WhatIf, format_duration, format_money, format_probability};
@@ -9,7 +9,7 @@ use crate::panel::prediction::{PENDING, interval_text, time_of, warnings};
 use crate::panel::why::WhyButton;
 use crate::state::Planner;
 
-/// Sliders, and beside them the prediction that follows them at once.
+/// The sliders and the prediction that follows them.
 #[component]
 pub fn WhatIfPanel() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -88,7 +88,7 @@ fn verdict(deadline_secs: Option<f64>, prediction: Option<&Prediction>) -> Optio
     })
 }
 
-/// What the configuration gives and takes beside the recommended one.
+/// The difference to the recommended configuration, in percent.
 fn compared(planner: Planner, secs: Option<f64>) -> Option<String> {
     let decision = planner.decision.get()?.ok()?;
     let recommended = decision.candidates.get(decision.recommended?)?;
@@ -100,16 +100,17 @@ fn compared(planner: Planner, secs: Option<f64>) -> Option<String> {
     let cost = planner.cost(planner.what_if.get(), secs);
     let time = change(secs / recommended.prediction.completion_time_secs?, "time");
     let money = change(cost / recommended.cost?, "money");
-    Some(format!("{time} and {money} than the recommended"))
+    Some(format!("{time} and {money} than the recommended one"))
 }
 
-/// `12 % more time`; a ratio that rounds to no percent is said as it is.
+/// Formats a ratio: `12 % more time`.
 fn change(ratio: f64, what: &str) -> String {
     let percent = ((ratio - 1.0) * 100.0).round();
     if percent < 0.0 { format!("{} % less {what}", -percent) } else { format!("{percent} % more {what}") }
 }
 
-/// One count: a slider, and the end of its range, which can go beyond what was measured.
+/// A slider for one count, with an input for the end of its range, which may exceed what was
+/// measured.
 #[component]
 fn Slider(
     label: &'static str,
@@ -150,7 +151,8 @@ fn Slider(
                 step="1"
                 max=move || end.get().to_string()
                 data-testid=testid
-                // The end is read too: a browser pulls the value in when the end comes later.
+                // Tracks the end too: if it changes later, the browser clamps the value to the old
+                // end.
                 prop:value=move || {
                     end.track();
                     value.get().to_string()
@@ -160,7 +162,7 @@ fn Slider(
             <span class="range" class:beyond=beyond>
                 {move || {
                     let measured = measured.get();
-                    if beyond() { format!("beyond the {measured} that were measured") } else { format!("measured up to {measured}") }
+                    if beyond() { format!("beyond the {measured} measured") } else { format!("measured up to {measured}") }
                 }}
             </span>
             <label class="up-to">

@@ -1,4 +1,4 @@
-//! "Why this number?": the figures of one configuration, taken apart in a sheet over the page.
+//! The "Why?" dialog, which explains every figure of a configuration.
 
 use foreglow_shared::{Question, WhatIf};
 use leptos::html::Dialog;
@@ -8,21 +8,21 @@ use crate::chart::named;
 use crate::state::Planner;
 use crate::why::{Reason, reasons};
 
-/// The configuration that is explained, shared by every button.
+/// The configuration to explain, shared by all buttons.
 #[derive(Clone, Copy)]
 pub struct Explained(RwSignal<Option<WhatIf>>);
 
 impl Explained {
-    /// Nothing is explained.
+    /// No explanation is shown.
     pub fn new() -> Self {
         Self(RwSignal::new(None))
     }
 }
 
-/// A button beside a figure.
+/// The button that opens the explanation of a figure.
 #[component]
 pub fn WhyButton(
-    /// Whose figure it is.
+    /// The configuration to explain.
     #[prop(into)]
     configuration: Signal<WhatIf>,
 ) -> impl IntoView {
@@ -40,7 +40,7 @@ pub fn WhyButton(
     }
 }
 
-/// The sheet that the buttons open.
+/// The dialog with the explanations.
 #[component]
 pub fn WhySheet() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -49,7 +49,7 @@ pub fn WhySheet() -> impl IntoView {
     Effect::new(move |_| {
         let Some(element) = dialog.get() else { return };
         if explained.with(Option::is_some) && !element.open() {
-            // A browser without dialogs shows none; the figures stay.
+            // A browser without dialogs shows no explanation.
             let _ = element.show_modal();
         }
     });
@@ -76,14 +76,15 @@ pub fn WhySheet() -> impl IntoView {
             node_ref=dialog
             on:close=move |_| explained.set(None)
             on:click=move |event| {
-                // Beside the sheet is the dialog itself; in it is its content.
+                // A click on the backdrop targets the dialog itself, one on the content an element
+                // in it.
                 if event.target() == event.current_target() {
                     close();
                 }
             }
         >
             <div class="why-content">
-                // First, so that the sheet opens at its beginning.
+                // The first element, so that the dialog opens at its top.
                 <button type="button" class="quiet" data-testid="why-close" on:click=move |_| close()>"Close"</button>
                 {content}
             </div>
@@ -108,9 +109,9 @@ fn shown(reason: Reason) -> impl IntoView {
             <table>
                 <thead>
                     <tr>
-                        <th scope="col">"Way to learn"</th>
+                        <th scope="col">"Model"</th>
                         <th scope="col" class="number">"Weight"</th>
-                        <th scope="col" class="number">"Says alone"</th>
+                        <th scope="col" class="number">"Own prediction"</th>
                     </tr>
                 </thead>
                 <tbody>{rows.collect_view()}</tbody>

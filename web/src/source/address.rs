@@ -1,4 +1,4 @@
-//! The address bar: it always holds the link to what the page shows.
+//! The address bar, which always holds the link to the current state of the page.
 
 use std::time::Duration;
 
@@ -9,21 +9,22 @@ use wasm_bindgen::JsValue;
 
 use crate::state::Planner;
 
-/// Browsers slow a page down that changes its address at every step of a slider.
+/// Delay before the address changes: browsers throttle a page that does so at every slider step.
 const PAUSE: Duration = Duration::from_millis(150);
 
 thread_local! {
-    /// What the page would write, while the address bar keeps a link that this version cannot open.
+    /// The fragment of the current state while the address bar keeps a link that this version
+    /// cannot open.
     static HELD: std::cell::RefCell<Option<String>> = const { std::cell::RefCell::new(None) };
-    /// Whether the next address is one to come back from, and no edit of the present one.
+    /// Whether the next address becomes a new history entry instead of replacing the current one.
     static BEGINS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// Runs that a link still carries; one of more would be longer than what mail and chat let through.
+/// Most runs in a link: a longer one exceeds what mail and chat programs accept.
 pub const MOST_RUNS_IN_LINK: usize = 2_000;
 
-/// What the address bar holds: the whole view, or the question alone where there are too many runs. Those stay in this tab's
-/// storage.
+/// The address fragment of a view: the whole view, or only the question if it has too many runs. In
+/// that case the runs are kept in session storage.
 pub fn fragment_of(view: &View) -> String {
     if fits_in_link(view) {
         view.to_fragment()
@@ -32,22 +33,22 @@ pub fn fragment_of(view: &View) -> String {
     }
 }
 
-/// Whether a link can carry all of a view's runs.
+/// Whether a view's runs fit in a link.
 pub fn fits_in_link(view: &View) -> bool {
     view.job.observations.len() + view.job.incomplete.len() <= MOST_RUNS_IN_LINK
 }
 
-/// Whether a fragment is a question without runs.
+/// Whether a fragment holds a question without runs.
 pub fn is_short(fragment: &str) -> bool {
     fragment.starts_with(SHORT_PREFIX)
 }
 
-/// The next address becomes an entry of the browser's history: its back button brings the present one back.
+/// Makes the next address a new history entry, so that the back button returns to the current one.
 pub fn begin_scenario() {
     BEGINS.set(true);
 }
 
-/// The fragment that the page was opened with, without `#`.
+/// The fragment of the page's address, without `#`.
 pub fn fragment() -> Option<String> {
     location_hash().filter(|fragment| !fragment.is_empty())
 }
@@ -58,18 +59,19 @@ pub fn base() -> String {
     href.split('#').next().unwrap_or_default().to_owned()
 }
 
-/// Leaves the address bar as it is until the person changes something: a link of a newer version can still be copied.
+/// Keeps the address bar unchanged until the user changes something, so that a link of a newer
+/// version can still be copied.
 pub fn hold(planner: Planner) {
     let current = untrack(|| planner.view()).map(|view| fragment_of(&view));
     HELD.with_borrow_mut(|held| *held = current);
 }
 
-/// What was opened is the present scenario: its address replaces the one in the address bar.
+/// Makes the next address replace the current history entry, as after opening a link.
 pub fn end_scenario() {
     BEGINS.set(false);
 }
 
-/// Keeps the address bar current, and opens the links that are put into it.
+/// Keeps the address bar current, and opens links that are entered there.
 pub fn follow(planner: Planner) {
     Effect::new(move |earlier: Option<Option<TimeoutHandle>>| {
         if let Some(handle) = earlier.flatten() {
@@ -81,17 +83,15 @@ pub fn follow(planner: Planner) {
     let listener = window_event_listener(ev::hashchange, move |_| {
         let Some(fragment) = fragment() else { return };
         let current = untrack(|| planner.view()).map(|view| fragment_of(&view));
-        // The page's own entry of the history, as it is.
+        // The address already matches the page, as after the page's own write.
         if current.as_deref() == Some(fragment.as_str()) {
             return;
         }
         let opened = planner.open_fragment(&fragment);
         end_scenario();
         if let Err(error) = opened {
-            planner
-                .alert
-                .set(Some(format!("That link cannot be opened: {error}. The page shows what it showed before.")));
-            // A reload must bring back what is on the page, not the link that cannot be opened.
+            planner.alert.set(Some(format!("That link cannot be opened: {error}. The page is unchanged.")));
+            // A reload must restore the page as it is, not the invalid link.
             if let Some(current) = current {
                 write(&current);
             }

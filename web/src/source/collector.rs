@@ -1,4 +1,4 @@
-//! The collector that serves the page, if one does: `GET api/v1/samples` beside it.
+//! The collector that serves the page, if any: `GET api/v1/samples` on the same origin.
 
 use std::collections::BTreeSet;
 
@@ -7,23 +7,24 @@ use gloo_net::http::{Request, Response};
 use web_sys::RequestCache;
 
 const SAMPLES: &str = "./api/v1/samples";
-/// Lines of one answer; a collector with more is asked again.
+/// Samples per response; the page requests more until a response is shorter.
 const PAGE: usize = 10_000;
-/// What a collector says its samples are; a file host that answers every address with a page says something else.
+/// The collector's content type. It tells a collector from a file host that answers every request
+/// with a page.
 const JSON_LINES: &str = "application/jsonl";
 
-/// What the collector says.
+/// The collector's response.
 #[derive(Default)]
 pub struct Collected {
-    /// Whether there is one. A page on a file host has none, and it is no mistake.
+    /// Whether a collector exists. A page on a file host has none, which is not an error.
     pub is_there: bool,
-    /// What it has.
+    /// The samples received.
     pub samples: Vec<Sample>,
-    /// Why there is not more, in one sentence.
+    /// Why samples are missing, in one sentence.
     pub error: Option<String>,
 }
 
-/// Asks for every sample that arrived after one.
+/// Fetches all samples that arrived after the given one.
 pub async fn samples(after: Option<Uuid>) -> Collected {
     let mut collected = Collected::default();
     let mut seen = BTreeSet::new();
@@ -33,7 +34,7 @@ pub async fn samples(after: Option<Uuid>) -> Collected {
         let Some(response) = get(&format!("{SAMPLES}?limit={PAGE}{after}")).await else { break };
         if response.status() == 401 {
             collected.error = Some(
-                "The collector asks for its token, which this page cannot send: open a link or a file, or start the \
+                "The collector requires its token, which this page cannot send: open a link or a file, or start the \
                  collector on this machine without one."
                     .into(),
             );
@@ -65,6 +66,6 @@ pub async fn samples(after: Option<Uuid>) -> Collected {
 }
 
 async fn get(address: &str) -> Option<Response> {
-    // Samples arrive while the page is open; yesterday's answer is no answer.
+    // Samples arrive while the page is open, so that a cached response is stale.
     Request::get(address).cache(RequestCache::NoStore).send().await.ok()
 }

@@ -9,10 +9,10 @@ use crate::job::jobs_of;
 use crate::state::Planner;
 
 const EXAMPLE: &str = "./example.jsonl";
-/// The job that is shown first, by its CNN; its inference comes before its training.
+/// The CNN of the job to show first. Contexts sort inference before training.
 const FIRST: &str = "resnet18";
 
-/// Opens the example in place of what is on the page.
+/// Replaces the page's jobs by the example.
 pub fn open(planner: Planner) {
     spawn_local(async move {
         let text = match Request::get(EXAMPLE).send().await {
@@ -29,7 +29,7 @@ pub fn open(planner: Planner) {
                 planner.take_jobs(jobs, first.unwrap_or(0));
             }
             _ => planner.alert.set(Some(
-                "The example did not arrive: whatever serves this page is gone. Try again once it is back.".into(),
+                "The example cannot be loaded: the server of this page does not respond. Try again later.".into(),
             )),
         }
     });

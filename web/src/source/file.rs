@@ -1,4 +1,4 @@
-//! A file that the person dropped or picked. It is read here, beside the page, and goes nowhere.
+//! A file that the user dropped or picked. It is read in a worker and never leaves the browser.
 
 use foreglow_shared::Mapping;
 use js_sys::Uint8Array;
@@ -12,15 +12,16 @@ use crate::fit::{FromErrand, ToErrand};
 use crate::import::{Columns, Imported};
 use crate::state::Planner;
 
-/// A larger file would fill the browser's memory several times over; 64 MB are some 100,000 samples.
+/// Upper limit on a file's size: a larger one would fill the browser's memory several times over.
+/// 64 MB are about 100,000 samples.
 const MOST_BYTES: f64 = 64e6;
 
-/// The file that is being read.
+/// State of the import.
 #[derive(Clone, Copy)]
 pub struct Import {
-    /// Its name, while it is being read.
+    /// Name of the file, while it is being read.
     pub reading: RwSignal<Option<String>>,
-    /// A table of another tool, whose columns the person has to name.
+    /// A table of another tool whose columns the user has to map.
     pub unmapped: RwSignal<Option<Unmapped>>,
     bytes: StoredValue<Option<Uint8Array>, LocalStorage>,
     errand: StoredValue<Option<Errand>, LocalStorage>,
@@ -31,14 +32,14 @@ pub struct Import {
 pub struct Unmapped {
     /// Name of the file.
     pub name: String,
-    /// What it holds.
+    /// The columns, the first rows and the current mapping.
     pub columns: Columns,
-    /// Why it could not be used as its columns were named.
+    /// Why the current mapping does not work.
     pub mistake: Option<String>,
 }
 
 impl Import {
-    /// No file.
+    /// No import in progress.
     pub fn new() -> Self {
         Self {
             reading: RwSignal::new(None),
@@ -48,7 +49,7 @@ impl Import {
         }
     }
 
-    /// Forgets the file; what is on the page stays.
+    /// Cancels the import; the page keeps its jobs.
     pub fn give_up(&self) {
         self.errand.set_value(None);
         self.bytes.set_value(None);
@@ -57,7 +58,7 @@ impl Import {
     }
 }
 
-/// Reads a file in place of what is on the page; a bad one changes nothing but the message.
+/// Reads a file and replaces the page's jobs by its jobs. An invalid file only sets the message.
 pub fn read(planner: Planner, file: File) {
     let name = file.name();
     planner.import.give_up();
@@ -81,7 +82,7 @@ pub fn read(planner: Planner, file: File) {
     });
 }
 
-/// Reads the table again, now that its columns are named.
+/// Reads the table again with the mapping that the user chose.
 pub fn read_mapped(planner: Planner, mapping: Mapping) {
     planner.import.unmapped.update(|unmapped| {
         if let Some(unmapped) = unmapped {

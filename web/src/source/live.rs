@@ -1,4 +1,5 @@
-//! The collector's live stream: the page follows what is measured, and says when the collector goes away and comes back.
+//! The collector's event stream: new samples appear on the page, which also shows when the
+//! collector is unreachable.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,31 +16,31 @@ use crate::job::jobs_of;
 use crate::state::Planner;
 
 const EVENTS: &str = "./api/v1/events";
-/// Samples that arrive together are fitted together.
+/// Samples that arrive within this time are fitted together.
 const GATHER: Duration = Duration::from_millis(300);
-/// Where the browser has given up, the page asks again after so long.
+/// Delay between retries once the browser has given up reconnecting.
 const ASK_AGAIN: Duration = Duration::from_secs(3);
 
-/// How the collector is heard.
+/// State of the connection to the collector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Connection {
-    /// There is none.
+    /// There is no collector.
     #[default]
     None,
-    /// What arrives there comes here.
+    /// Connected: new samples arrive.
     Open,
-    /// It went away; what is on the page stays.
+    /// Unreachable; the page keeps its jobs.
     Away,
 }
 
-/// What is known of the collector.
+/// The collector's samples and connection.
 #[derive(Clone, Copy)]
 pub struct Live {
-    /// How it is heard.
+    /// State of the connection.
     pub connection: RwSignal<Connection>,
-    /// Samples that came since the page was opened.
+    /// Number of samples that arrived since the page was opened.
     pub arrived: RwSignal<usize>,
-    /// Whether the page shows what the collector has, and not a file or a link.
+    /// Whether the page shows the collector's jobs, not a file or a link.
     pub follows: RwSignal<bool>,
     samples: StoredValue<Vec<Sample>>,
     waiting: StoredValue<Vec<Sample>>,
@@ -57,7 +58,7 @@ impl Live {
         }
     }
 
-    /// Takes samples of the collector that the page does not have. Their number.
+    /// Adds the samples that are new to the page and returns their number.
     pub fn take(&self, planner: Planner, samples: Vec<Sample>) -> usize {
         let mut known = BTreeSet::new();
         self.samples.with_value(|samples| known.extend(samples.iter().map(|sample| sample.id)));
@@ -75,7 +76,7 @@ impl Live {
         count
     }
 
-    /// Shows what the collector has in place of a file or a link.
+    /// Replaces a file or a link by the collector's jobs.
     pub fn show(&self, planner: Planner) {
         self.follows.set(true);
         planner.newer.set(None);
@@ -86,13 +87,13 @@ impl Live {
         }
     }
 
-    /// The last sample that is known.
+    /// Id of the last known sample.
     fn last(&self) -> Option<Uuid> {
         self.samples.with_value(|samples| samples.last().map(|sample| sample.id))
     }
 }
 
-/// Listens from now on.
+/// Opens the event stream.
 pub fn follow(planner: Planner) {
     let live = planner.live;
     let after = live.last().map(|id| format!("?after={id}")).unwrap_or_default();
@@ -100,7 +101,8 @@ pub fn follow(planner: Planner) {
     let opened = Closure::<dyn Fn(Event)>::new(move |_| {
         let was_away = live.connection.get_untracked() == Connection::Away;
         live.connection.set(Connection::Open);
-        // A collector that had nothing names no sample to read on after, and one that came back may be another one.
+        // An empty collector gave no sample to continue after, and after a reconnection it may be
+        // another collector.
         if was_away || live.last().is_none() {
             spawn_local(async move { arrive(planner, collector::samples(live.last()).await.samples) });
         }
@@ -120,7 +122,7 @@ pub fn follow(planner: Planner) {
         let source = source.clone();
         move |_| {
             live.connection.set(Connection::Away);
-            // Otherwise the browser asks again by itself, from the last sample on.
+            // Unless the stream is closed, the browser reconnects by itself after the last sample.
             if source.ready_state() == EventSource::CLOSED {
                 set_timeout(move || ask_again(planner), ASK_AGAIN);
             }
@@ -128,14 +130,15 @@ pub fn follow(planner: Planner) {
     });
     source.set_onopen(Some(opened.as_ref().unchecked_ref()));
     source.set_onerror(Some(failed.as_ref().unchecked_ref()));
-    // A listener that cannot be added belongs to a page that is going.
+    // Adding a listener only fails on a page that is closing.
     let _ = source.add_event_listener_with_callback("sample", sample.as_ref().unchecked_ref());
     opened.forget();
     sample.forget();
     failed.forget();
 }
 
-/// Looks whether a collector is there again; one that has forgotten our last sample is read from its beginning.
+/// Checks whether a collector is reachable again. It reads all samples, because the collector may
+/// no longer have the last known one.
 fn ask_again(planner: Planner) {
     spawn_local(async move {
         let collected = collector::samples(None).await;

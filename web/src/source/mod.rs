@@ -1,4 +1,4 @@
-//! Where the page gets its data: a link, the collector that serves it, or a file.
+//! The page's data sources: a link, the collector that serves it, or a file.
 
 pub mod address;
 mod collector;
@@ -20,10 +20,11 @@ pub use self::session::follow as follow_session;
 use crate::job::same_job;
 use crate::state::Planner;
 
-/// Fills the page when it opens. A link comes before the collector: it is what somebody wanted to show.
+/// Loads the page's first jobs. A link takes precedence over the collector, because it is what its
+/// sender wanted to show.
 pub fn open(planner: Planner) {
     let fragment = address::fragment();
-    // A question without runs waits until the runs are there.
+    // A short link has no runs, and waits until they are loaded.
     let short = fragment.clone().filter(|fragment| address::is_short(fragment));
     let linked = match fragment.as_deref().filter(|_| short.is_none()).map(|fragment| planner.open_link(fragment)) {
         None => false,
@@ -42,7 +43,8 @@ pub fn open(planner: Planner) {
     }
     if linked {
         let earlier = session::jobs();
-        // Only a reload shows the same job again; a link that was put into this tab starts afresh.
+        // Only a reload shows a job that session storage has; a link entered in this tab starts
+        // afresh.
         if untrack(|| planner.job()).is_some_and(|shown| earlier.contains(&shown)) {
             planner.jobs.update(|jobs| {
                 jobs.extend(
@@ -54,7 +56,7 @@ pub fn open(planner: Planner) {
     planner.loading.set(!linked);
     spawn_local(async move {
         let collected = collector::samples(None).await;
-        // A file may have been dropped while the collector was thinking.
+        // The user may have dropped a file before the collector answered.
         let free = !linked && planner.jobs.with_untracked(Vec::is_empty);
         if let Some(error) = &collected.error
             && free
@@ -79,7 +81,8 @@ pub fn open(planner: Planner) {
     });
 }
 
-/// What the collector knows beside the link that is open: other jobs to choose, or other runs of the same one.
+/// Adds the collector's jobs to those of an open link: other jobs to select, or newer runs of the
+/// same job.
 pub(crate) fn add_jobs(planner: Planner, jobs: Vec<Job>) {
     let shown = planner.jobs.get_untracked();
     for job in jobs {

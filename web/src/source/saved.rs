@@ -1,4 +1,4 @@
-//! Named scenarios, kept in this browser: a name and the link of each.
+//! Named scenarios in local storage: a name and a link each.
 
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -6,25 +6,25 @@ use web_sys::Storage;
 
 const KEY: &str = "foreglow.scenarios.v1";
 
-/// A scenario with a name.
+/// A named scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Named {
-    /// What the person calls it.
+    /// The name that the user gave it.
     pub name: String,
-    /// What stands behind the `#` of its link.
+    /// The fragment of its link, without `#`.
     pub fragment: String,
 }
 
-/// Every named scenario, in the order in which they were saved; none where the browser keeps nothing.
+/// All named scenarios, in the order in which they were saved; empty without local storage.
 pub fn list() -> Vec<Named> {
     let text = storage().and_then(|storage| storage.get_item(KEY).ok().flatten());
     text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
 }
 
-/// Saves a scenario in place of the one of the same name.
+/// Saves a scenario, replacing one of the same name.
 ///
 /// # Errors
-/// One sentence: the browser keeps nothing, or has no room.
+/// Local storage is unavailable or full; one sentence.
 pub fn save(named: Named) -> Result<(), &'static str> {
     let mut scenarios = list();
     match scenarios.iter_mut().find(|known| known.name == named.name) {
@@ -34,7 +34,7 @@ pub fn save(named: Named) -> Result<(), &'static str> {
     write(&scenarios)
 }
 
-/// Forgets the scenario of a name.
+/// Deletes the scenario with this name.
 ///
 /// # Errors
 /// As [`save`].
@@ -45,8 +45,8 @@ pub fn forget(name: &str) -> Result<(), &'static str> {
 }
 
 fn write(scenarios: &[Named]) -> Result<(), &'static str> {
-    let denied = "This browser keeps nothing for this page. The address bar holds the scenario: bookmark it.";
-    let full = "This browser has no room left for this page. Forget a scenario, or bookmark the address.";
+    let denied = "This browser does not store data for this page. The address bar holds the scenario: bookmark it.";
+    let full = "The browser's storage for this page is full. Delete a scenario, or bookmark the address.";
     let text = serde_json::to_string(scenarios).map_err(|_| denied)?;
     storage().ok_or(denied)?.set_item(KEY, &text).map_err(|_| full)
 }

@@ -1,5 +1,5 @@
-//! The jobs that the link has no room for: a link holds one of some thousand runs, a file may hold many and more. They stay in this tab's storage, so that a
-//! reload loses none.
+//! The jobs that do not fit in the link, which holds one job of up to two thousand runs. Session
+//! storage keeps them across a reload.
 
 use foreglow_shared::Job;
 use leptos::prelude::*;
@@ -10,19 +10,20 @@ use crate::state::Planner;
 
 const KEY: &str = "foreglow.jobs.v1";
 
-/// The jobs that this tab showed before it was reloaded.
+/// The jobs that this tab showed before a reload.
 pub fn jobs() -> Vec<Job> {
     let text = storage().and_then(|storage| storage.get_item(KEY).ok().flatten());
     text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
 }
 
-/// Keeps the tab's storage current.
+/// Keeps session storage current.
 pub fn follow(planner: Planner) {
     Effect::new(move |_| {
         let Some(storage) = storage() else { return };
-        // A storage that is full or forbidden loses the other jobs at a reload; the link keeps the one that is shown.
+        // If the storage is full or forbidden, a reload loses the other jobs; the link keeps the
+        // shown one.
         let _ = planner.jobs.with(|jobs| match jobs.as_slice() {
-            // Nothing is there before the sources have answered; what a reload needs must survive that.
+            // The page is empty until the sources have answered; a reload's jobs must survive that.
             [] => Ok(()),
             [job] if job.observations.len() + job.incomplete.len() <= MOST_RUNS_IN_LINK => storage.remove_item(KEY),
             jobs => serde_json::to_string(jobs).map_or(Ok(()), |text| storage.set_item(KEY, &text)),

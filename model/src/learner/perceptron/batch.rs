@@ -1,9 +1,9 @@
-//! Many perceptrons of one shape as one tensor program on Burn.
+//! A batch of perceptrons of one shape as one tensor program on Burn.
 //!
-//! Tensors are networks × units × rows, in double precision on Burn's CPU device. The program adds, multiplies, divides,
-//! compares and sums along one dimension at a time, in a fixed order: no matrix product (its kernels differ between
-//! machines) and no exponential of the platform's, so that the browser finds what the native program finds, to the last
-//! digit.
+//! Tensors are networks × units × rows, in double precision on Burn's CPU backend. The program only
+//! adds, multiplies, divides, compares and sums along one dimension at a time, in a fixed order. It
+//! uses no matrix product, whose kernels differ between machines, and no exponential of the
+//! platform, so that wasm and native results are identical.
 
 use burn::tensor::activation::relu;
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
@@ -15,39 +15,39 @@ use crate::learner::perceptron::target::Targets;
 /// Weight of the L2 penalty, scikit-learn's default.
 const ALPHA: f64 = 1e-4;
 
-/// What networks of one shape learn from.
+/// Training data of networks of one shape.
 #[derive(Clone)]
 pub(super) struct Batch {
     activation: Activation,
     units: usize,
-    /// Features at each distinct row: 1 × 1 × rows each.
+    /// Each feature at the distinct rows: 1 × 1 × rows.
     features: Vec<Tensor<3>>,
-    /// Share of each distinct row in a network's loss: networks × 1 × rows.
+    /// Weight of each distinct row in a network's loss: networks × 1 × rows.
     shares: Tensor<3>,
     /// Mean target of each distinct row: networks × 1 × rows.
     targets: Tensor<3>,
-    /// Penalty of each parameter in a network's gradient: networks × parameters × 1.
+    /// Penalty weight of each parameter: networks × parameters × 1.
     penalties: Tensor<3>,
 }
 
-/// Loss of each network, and its gradient: networks × parameters × 1.
+/// Loss of each network and its gradient, networks × parameters × 1.
 pub(super) struct Slope {
     pub(super) losses: Vec<f64>,
     pub(super) gradient: Tensor<3>,
 }
 
-/// A tensor of double precision.
+/// Creates a tensor of double precision.
 pub(super) fn tensor(values: Vec<f64>, shape: [usize; 3]) -> Tensor<3> {
     Tensor::from_data(TensorData::new(values, shape), (&Device::flex(), DType::F64))
 }
 
-/// The numbers of a tensor.
+/// Returns the numbers of a tensor.
 pub(super) fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
     tensor.into_data().try_to_vec().expect("tensors here are of double precision")
 }
 
 impl Batch {
-    /// Networks that learn `folds` of the targets, one each.
+    /// Creates one network per entry of `folds`, which are indices into the targets.
     pub(super) fn new(targets: &Targets, folds: &[usize], activation: Activation, units: usize) -> Self {
         let (networks, rows, columns) = (folds.len(), targets.points.len(), targets.points[0].len());
         let column = |j: usize| tensor(targets.points.iter().map(|point| point[j]).collect(), [1, 1, rows]);
@@ -71,7 +71,7 @@ impl Batch {
         }
     }
 
-    /// Some of the networks.
+    /// Selects networks by index.
     pub(super) fn select(&self, networks: &[usize]) -> Self {
         Self {
             activation: self.activation,
@@ -83,8 +83,9 @@ impl Batch {
         }
     }
 
-    /// Loss and gradient: half the mean squared error and half the penalty, as scikit-learn has them. Equal rows count as
-    /// one with the mean of their targets, which changes the loss by a constant.
+    /// Returns loss and gradient: half the mean squared error plus half the penalty, like
+    /// scikit-learn. Rows with equal features are merged with their mean target, which changes the
+    /// loss by a constant only.
     pub(super) fn slope(&self, parameters: &Tensor<3>) -> Slope {
         let (hidden, output) = self.forward(parameters);
         let miss = output - self.targets.clone();
@@ -99,14 +100,14 @@ impl Batch {
         Slope { losses: numbers(losses), gradient: Tensor::cat(parts, 1) + penalty }
     }
 
-    /// The networks' values at every distinct row, one list a network.
+    /// Returns the outputs of each network at the distinct rows.
     pub(super) fn outputs(&self, parameters: &Tensor<3>) -> Vec<Vec<f64>> {
         let (_, output) = self.forward(parameters);
         let rows = output.dims()[2];
         numbers(output).chunks(rows).map(<[f64]>::to_vec).collect()
     }
 
-    /// Hidden layer and output.
+    /// Returns the hidden layer and the output.
     fn forward(&self, parameters: &Tensor<3>) -> (Tensor<3>, Tensor<3>) {
         let weighted = self.features.iter().enumerate().map(|(j, feature)| self.part(parameters, j) * feature.clone());
         let intercept = self.part(parameters, self.features.len());
@@ -121,7 +122,7 @@ impl Batch {
         (hidden, output)
     }
 
-    /// The derivative of the activation, times what comes back from the output.
+    /// Multiplies the gradient at the hidden layer by the derivative of the activation.
     fn back(&self, hidden: Tensor<3>, pulled: Tensor<3>) -> Tensor<3> {
         match self.activation {
             Activation::Sigmoid => (-hidden.clone() + 1.0) * hidden * pulled,
@@ -129,20 +130,20 @@ impl Batch {
         }
     }
 
-    /// The parameters of one kind: networks × units × 1.
+    /// Returns one block of parameters: networks × units × 1.
     fn part(&self, parameters: &Tensor<3>, index: usize) -> Tensor<3> {
         parameters.clone().slice_dim(1, index * self.units..(index + 1) * self.units)
     }
 }
 
-/// Some of the networks of a tensor.
+/// Selects networks of a tensor by index.
 pub(super) fn pick(tensor: &Tensor<3>, networks: &[usize]) -> Tensor<3> {
     let indices: Vec<i64> = networks.iter().map(|network| *network as i64).collect();
     let indices = Tensor::<1, Int>::from_data(TensorData::new(indices, [networks.len()]), &tensor.device());
     tensor.clone().select(0, indices)
 }
 
-/// 1 / (1 + e⁻ᶻ); see [`SQUARINGS`].
+/// Computes 1 / (1 + e⁻ᶻ); see [`SQUARINGS`].
 fn sigmoid(z: Tensor<3>) -> Tensor<3> {
     let y = z.clamp(-SATURATED, SATURATED) * (-1.0 / f64::from(1 << SQUARINGS));
     let square = y.clone() * y.clone();
@@ -161,13 +162,13 @@ mod tests {
     use crate::learner::Table;
 
     #[test]
-    fn the_gradient_is_what_small_steps_find() {
+    fn the_gradient_equals_finite_differences() {
         let features = vec![vec![0.5, 1.0], vec![0.25, 1.0], vec![0.25, 1.0], vec![1.0, 0.1]];
         let table = Table { features, target: vec![1.0, 0.6, 0.5, 0.2] };
         let targets = Targets::of(&table);
         let units = 3;
         let size = 4 * units + 1;
-        // Far enough from the kink of the ReLU for the small steps.
+        // The start is far enough from the kink of the ReLU for finite differences.
         let start: Vec<f64> = (0..2 * size).map(|i| 0.35 - 0.13 * (i % 7) as f64 + 0.01 * i as f64).collect();
         for activation in [Activation::Sigmoid, Activation::Relu] {
             let batch = Batch::new(&targets, &[1, 4], activation, units);

@@ -1,11 +1,12 @@
-//! Adam and gradient descent with momentum, over the whole table in each step.
+//! Adam and gradient descent with Nesterov momentum, with all rows in each step.
 
 use burn::tensor::Tensor;
 
 use crate::learner::Solver;
 use crate::learner::perceptron::batch::{Batch, numbers, pick, tensor};
 
-/// scikit-learn's defaults: a network stops after more than so many steps in a row that lower its loss by less than this.
+/// scikit-learn's defaults: training stops after more than `PATIENCE` steps in a row that improve
+/// the loss by less than `TOLERANCE`.
 const PATIENCE: u32 = 10;
 const TOLERANCE: f64 = 1e-4;
 const MOMENTUM: f64 = 0.9;
@@ -13,7 +14,7 @@ const BETA_1: f64 = 0.9;
 const BETA_2: f64 = 0.999;
 const EPSILON: f64 = 1e-8;
 
-/// Networks on their way. Those that stop leave the tensors, so that the others go on faster.
+/// Networks in training. Those that stop are removed from the tensors, which speeds up the others.
 struct Race {
     batch: Batch,
     runners: Vec<Runner>,
@@ -28,14 +29,15 @@ struct Race {
 }
 
 struct Runner {
-    /// Its place among those that set off.
+    /// Its index among the initial networks.
     number: usize,
     best_loss: f64,
     without_gain: u32,
 }
 
-/// Trains networks from the parameters `start` with a learning rate each. Answers, for each of the step limits `limits`,
-/// which ascend, with the parameters of every network that stopped by then, or had come so far.
+/// Trains networks from the parameters `start`, each with its learning rate. Returns, for each step
+/// limit (`limits`, ascending), the parameters of every network when it stopped or reached the
+/// limit.
 pub(super) fn train(
     solver: Solver,
     batch: Batch,
@@ -70,8 +72,9 @@ pub(super) fn train(
 }
 
 impl Race {
-    /// One step; the losses before it. `powers` are those of the two decays of Adam (Kingma and Ba, "Adam: a method for
-    /// stochastic optimization", ICLR 2015, algorithm 1).
+    /// Performs one step and returns the losses before it. `powers` are the powers of Adam's two
+    /// decay rates (Kingma and Ba, "Adam: a method for stochastic optimization", ICLR 2015,
+    /// algorithm 1).
     fn step(&mut self, solver: Solver, powers: (f64, f64)) -> Vec<f64> {
         let slope = self.batch.slope(&self.parameters);
         let (parameters, rates) = (self.parameters.clone(), self.rates.clone());
@@ -82,7 +85,7 @@ impl Race {
             let rates = rates * ((1.0 - powers.1).sqrt() / (1.0 - powers.0));
             parameters - self.first.clone() * rates / (self.second.clone().sqrt() + EPSILON)
         } else {
-            // Nesterov's momentum, as scikit-learn has it.
+            // Nesterov momentum as in scikit-learn.
             let pull = slope.gradient * rates;
             self.first = self.first.clone() * MOMENTUM - pull.clone();
             parameters + (self.first.clone() * MOMENTUM - pull)
@@ -90,7 +93,7 @@ impl Race {
         slope.losses
     }
 
-    /// Takes out the networks that have stopped, and keeps their parameters in each of the lists `ends`.
+    /// Removes networks that have stopped and stores their parameters in each of `ends`.
     fn drop_stopped(&mut self, losses: &[f64], ends: &mut [Vec<Vec<f64>>]) {
         let stops: Vec<bool> =
             self.runners.iter_mut().zip(losses).map(|(runner, loss)| runner.stops_at(*loss)).collect();
@@ -113,7 +116,7 @@ impl Race {
         }
     }
 
-    /// The parameters of each network.
+    /// Returns the parameters of each network.
     fn rows(&self) -> Vec<Vec<f64>> {
         let [_, size, _] = self.parameters.dims();
         numbers(self.parameters.clone()).chunks(size).map(<[f64]>::to_vec).collect()
@@ -121,12 +124,12 @@ impl Race {
 }
 
 impl Runner {
-    /// Whether the network stops, given its loss before the step that was just made.
+    /// Whether the network stops, given its loss before the latest step.
     fn stops_at(&mut self, loss: f64) -> bool {
         let gains = loss <= self.best_loss - TOLERANCE;
         self.without_gain = if gains { 0 } else { self.without_gain + 1 };
         self.best_loss = self.best_loss.min(loss);
-        // A loss that is no number never gets better.
+        // A loss that is not finite never recovers.
         self.without_gain > PATIENCE || !loss.is_finite()
     }
 }

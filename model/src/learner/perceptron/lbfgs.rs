@@ -1,8 +1,9 @@
-//! Limited-memory BFGS: losses and gradients of all networks are one tensor program, directions and steps are each
-//! network's own.
+//! Limited-memory BFGS. Losses and gradients of all networks are one tensor program; directions and
+//! steps are computed per network.
 //!
-//! Source: Liu and Nocedal, "On the limited memory BFGS method for large scale optimization", Mathematical Programming 45,
-//! 1989; ten corrections, tests and restarts as scipy's L-BFGS-B has them, which scikit-learn uses.
+//! Source: Liu and Nocedal, "On the limited memory BFGS method for large scale optimization",
+//! Mathematical Programming 45, 1989; ten corrections, convergence tests and restarts of scipy's
+//! L-BFGS-B, which scikit-learn uses.
 
 use std::collections::VecDeque;
 
@@ -12,9 +13,9 @@ use crate::learner::perceptron::batch::{Batch, numbers, tensor};
 use crate::learner::perceptron::line_search::{LineSearch, Next, Point};
 
 const CORRECTIONS: usize = 10;
-/// Largest part of the gradient at which a network has arrived (scikit-learn's `tol`).
+/// Convergence: largest component of the gradient (scikit-learn's `tol`).
 const FLAT: f64 = 1e-4;
-/// Decrease of the loss, as a share of it or of 1, below which a network has arrived.
+/// Convergence: decrease of the loss, relative to the loss or to 1, whichever is larger.
 const NO_DECREASE: f64 = 2.220_446_049_250_313e-9;
 const EVALUATIONS: u32 = 15_000;
 const EVALUATIONS_A_LINE: u32 = 20;
@@ -27,7 +28,7 @@ struct Walker {
     at: Vec<f64>,
     loss: f64,
     gradient: Vec<f64>,
-    /// Steps, changes of the gradient, and one over their product, the newest last.
+    /// Steps, gradient changes, and the reciprocals of their products, the newest last.
     memory: VecDeque<(Vec<f64>, Vec<f64>, f64)>,
     direction: Vec<f64>,
     search: Option<LineSearch>,
@@ -35,8 +36,9 @@ struct Walker {
     step: f64,
 }
 
-/// Trains networks from the parameters `start`: networks × parameters × 1. Answers, for each of the step limits `limits`,
-/// which ascend, with the parameters of every network that stopped by then, or had come so far.
+/// Trains networks from the parameters `start`, networks × parameters × 1. Returns, for each
+/// iteration limit (`limits`, ascending), the parameters of every network when it stopped or
+/// reached the limit.
 pub(super) fn train(mut batch: Batch, start: &Tensor<3>, limits: &[u32]) -> Vec<Vec<Vec<f64>>> {
     let [networks, size, _] = start.dims();
     let starts = numbers(start.clone());
@@ -90,12 +92,12 @@ impl Walker {
         }
     }
 
-    /// Where the loss is wanted next.
+    /// Returns the parameters at which the loss is needed next.
     fn trial(&self) -> Vec<f64> {
         self.at.iter().zip(&self.direction).map(|(x, d)| x + self.step * d).collect()
     }
 
-    /// Takes in loss and gradient of the trial; whether the network goes on.
+    /// Processes loss and gradient at the trial; returns whether training continues.
     fn take(&mut self, loss: f64, gradient: &[f64]) -> bool {
         self.evaluations += 1;
         let Some(search) = &mut self.search else {
@@ -110,12 +112,12 @@ impl Walker {
                 true
             }
             Next::Done | Next::Stuck if loss.is_finite() => self.arrive(loss, gradient),
-            // No step was good: forget the curvature and go straight down, unless that was the way already.
+            // No acceptable step: restarts with steepest descent, unless that has just failed.
             _ => !std::mem::take(&mut self.memory).is_empty() && self.turn(),
         }
     }
 
-    /// Accepts the trial.
+    /// Accepts the trial; returns whether training continues.
     fn arrive(&mut self, loss: f64, gradient: &[f64]) -> bool {
         let moved: Vec<f64> = self.direction.iter().map(|d| d * self.step).collect();
         let change: Vec<f64> = gradient.iter().zip(&self.gradient).map(|(new, old)| new - old).collect();
@@ -138,7 +140,8 @@ impl Walker {
         self.gradient.iter().all(|part| part.abs() <= FLAT)
     }
 
-    /// Sets off in a new direction, by the two loops; false where it does not lead down.
+    /// Computes a new direction by the two-loop recursion; returns false if it is not a descent
+    /// direction.
     fn turn(&mut self) -> bool {
         let mut way = self.gradient.clone();
         let mut shares = Vec::with_capacity(self.memory.len());

@@ -1,20 +1,21 @@
-//! A step along a line that lowers a function enough.
+//! Line search for a step with sufficient decrease.
 //!
-//! Source: Moré and Thuente, "Line search algorithms with guaranteed sufficient decrease", ACM Trans. Math. Softw. 20(3),
-//! 1994, as MINPACK-2's `dcsrch` and `dcstep` have it, which scipy's L-BFGS-B uses.
+//! Source: Moré and Thuente, "Line search algorithms with guaranteed sufficient decrease", ACM
+//! Trans. Math. Softw. 20(3), 1994, as implemented in MINPACK-2's `dcsrch` and `dcstep`, which
+//! scipy's L-BFGS-B uses.
 
-/// scipy's constants: share of the slope's promise that a step must keep, share of the slope that may remain, and the
-/// relative width at which the interval is as good as a point.
+/// scipy's constants: sufficient decrease, curvature condition, and the relative width at which the
+/// interval has converged.
 const DECREASE: f64 = 1e-3;
 const CURVATURE: f64 = 0.9;
 const WIDTH: f64 = 0.1;
-/// A step beyond the known interval is at least 1.1 and at most 4 times as far from its best end.
+/// Bounds of an extrapolated step, as multiples of the distance from the best end of the interval.
 const EXTRAPOLATE: (f64, f64) = (1.1, 4.0);
-/// The interval shrinks to two thirds in two steps, or is halved.
+/// The interval must shrink to this share in two steps; otherwise it is bisected.
 const SHRINK: f64 = 0.66;
 const LONGEST: f64 = 1e10;
 
-/// A step, the function's value at it and its slope along the line.
+/// A step, the value of the function there, and its slope along the line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Point {
     pub(super) step: f64,
@@ -22,25 +23,26 @@ pub(super) struct Point {
     pub(super) slope: f64,
 }
 
-/// What to do after a step.
+/// Result of evaluating a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Next {
-    /// Evaluate here.
+    /// Evaluate the function at this step next.
     Try(f64),
-    /// The step is good.
+    /// The step satisfies both conditions.
     Done,
-    /// No better step can be told apart.
+    /// No better step can be resolved.
     Stuck,
 }
 
-/// A search on its way.
+/// State of a line search.
 #[derive(Clone, Debug)]
 pub(super) struct LineSearch {
     start: Point,
     best: Point,
     other: Point,
     bracketed: bool,
-    /// Until a step with enough decrease and a rising slope was seen, the search minds the decrease alone.
+    /// Until a step with sufficient decrease and a non-negative slope is seen, the search minimises
+    /// the function minus its required decrease.
     first_stage: bool,
     width: f64,
     width_before: f64,
@@ -48,7 +50,7 @@ pub(super) struct LineSearch {
 }
 
 impl LineSearch {
-    /// From a point with a falling slope, with a first step.
+    /// Starts at a point with a negative slope; `step` is the first step.
     pub(super) fn new(value: f64, slope: f64, step: f64) -> Self {
         let start = Point { step: 0.0, value, slope };
         Self {
@@ -63,7 +65,7 @@ impl LineSearch {
         }
     }
 
-    /// Takes in what was found at the step that was asked for.
+    /// Processes the function at the requested step.
     pub(super) fn next(&mut self, at: Point) -> Next {
         let promise = DECREASE * self.start.slope;
         let enough = self.start.value + at.step * promise;
@@ -83,7 +85,7 @@ impl LineSearch {
             return Next::Stuck;
         }
         let step = if self.first_stage && at.value <= self.best.value && at.value > enough {
-            // The function less its promised decrease.
+            // The function minus its required decrease.
             let tilt = |point: Point| Point {
                 value: point.value - point.step * promise,
                 slope: point.slope - promise,
@@ -105,7 +107,7 @@ impl LineSearch {
         Next::Try(step)
     }
 
-    /// Keeps the interval shrinking, and the step within its bounds.
+    /// Keeps the interval shrinking and the step within its bounds.
     fn narrow(&mut self, mut step: f64) -> f64 {
         if self.bracketed {
             if (self.other.step - self.best.step).abs() >= SHRINK * self.width_before {
@@ -127,7 +129,8 @@ impl LineSearch {
         }
     }
 
-    /// The safeguarded step of `dcstep`, by cubic and secant interpolation; updates the interval.
+    /// Computes the safeguarded step of `dcstep` by cubic and secant interpolation, and updates the
+    /// interval.
     fn advance(&mut self, at: Point) -> f64 {
         let (best, other) = (self.best, self.other);
         let turned = at.slope * best.slope.signum() < 0.0;
@@ -139,7 +142,7 @@ impl LineSearch {
         let secant = at.step + at.slope / (at.slope - best.slope) * (best.step - at.step);
         let step;
         if at.value > best.value {
-            // Higher: the minimum lies between.
+            // Higher value: the minimum is bracketed.
             let gamma = if at.step < best.step { -root(radicand) } else { root(radicand) };
             let ratio = (gamma - best.slope + theta) / (2.0 * gamma - best.slope + at.slope);
             let cubic = best.step + ratio * gap;
@@ -151,14 +154,14 @@ impl LineSearch {
             };
             self.bracketed = true;
         } else if turned {
-            // Lower, and the slope has turned: the minimum lies between.
+            // Lower value and opposite slope: the minimum is bracketed.
             let gamma = if at.step > best.step { -root(radicand) } else { root(radicand) };
             let ratio = (gamma - at.slope + theta) / (2.0 * gamma - at.slope + best.slope);
             let cubic = at.step + ratio * (best.step - at.step);
             step = if (cubic - at.step).abs() > (secant - at.step).abs() { cubic } else { secant };
             self.bracketed = true;
         } else if at.slope.abs() < best.slope.abs() {
-            // Lower, and flatter.
+            // Lower value, smaller slope.
             let gamma = if at.step > best.step { -root(radicand) } else { root(radicand) };
             let ratio = (gamma - at.slope + theta) / (gamma + (best.slope - at.slope) + gamma);
             let cubic = if ratio < 0.0 && gamma != 0.0 {
@@ -178,7 +181,7 @@ impl LineSearch {
                 step = chosen.clamp(self.bounds.0, self.bounds.1);
             }
         } else if self.bracketed {
-            // Lower, and no flatter: between it and the other end.
+            // Lower value, no smaller slope: interpolates towards the other end.
             let gap = other.step - at.step;
             let theta = 3.0 * (at.value - other.value) / gap + other.slope + at.slope;
             let scale = theta.abs().max(other.slope.abs()).max(at.slope.abs());
@@ -206,7 +209,7 @@ impl LineSearch {
 mod tests {
     use super::*;
 
-    /// Searches along a function from 0 and answers with the step that it accepted.
+    /// Runs a search along a function from 0 and returns the accepted step.
     fn search(f: impl Fn(f64) -> (f64, f64), mut step: f64) -> Option<f64> {
         let (value, slope) = f(0.0);
         let mut search = LineSearch::new(value, slope, step);
@@ -222,8 +225,8 @@ mod tests {
     }
 
     #[test]
-    fn it_accepts_a_step_that_is_low_and_flat_enough_from_any_first_step() {
-        // Moré and Thuente's first function, with its minimum at √2.
+    fn a_step_that_satisfies_both_conditions_is_found_from_any_first_step() {
+        // Moré and Thuente's first test function, with its minimum at √2.
         let f = |x: f64| (-x / (x * x + 2.0), (x * x - 2.0) / (x * x + 2.0).powi(2));
         for first in [1e-3, 0.1, 1.0, 10.0, 1e3] {
             let step = search(f, first).unwrap();

@@ -1,7 +1,8 @@
-//! Multi-layer perceptrons: one hidden layer, trained as scikit-learn's `MLPRegressor` trains it.
+//! Multi-layer perceptrons with one hidden layer, trained like scikit-learn's `MLPRegressor`.
 //!
-//! All folds and learning rates of a shape are one tensor program (see [`batch`]); the limits of the iterations are moments
-//! of one run. One thing differs from scikit-learn: a step always takes all rows, and scikit-learn's 200 at a time.
+//! All folds and learning rates of a shape are trained as one tensor program (see [`batch`]), and
+//! iteration limits are snapshots of one run. One difference to scikit-learn: a step always uses
+//! all rows instead of batches of 200.
 
 mod batch;
 mod descent;
@@ -15,15 +16,16 @@ use crate::learner::perceptron::batch::{Batch, tensor};
 use crate::learner::perceptron::target::Targets;
 use crate::learner::{Activation, Cancelled, Candidate, Draws, Learner, Model, Solver, Table, Work, parallel};
 
-/// The published grid (the paper, Table 12).
+/// Hyper-parameters of the published grid (the paper, Table 12).
 const SOLVERS: [Solver; 3] = [Solver::Lbfgs, Solver::Adam, Solver::Sgd];
 const ACTIVATIONS: [Activation; 2] = [Activation::Sigmoid, Activation::Relu];
 const MAX_ITERATIONS: [u32; 3] = [5_000, 10_000, 20_000];
 const LEARNING_RATES: [f64; 2] = [0.01, 0.05];
 const HIDDEN_UNITS: [u32; 3] = [50, 100, 150];
-/// Rows at most.
+/// Limit on the number of rows.
 const MAX_ROWS: usize = 1024;
-/// Numbers in the hidden layers of the networks of one tensor, about: more would leave the processor's cache.
+/// Approximate limit on hidden activations per tensor; larger tensors would not fit the processor's
+/// cache.
 const NUMBERS: usize = 1 << 15;
 
 /// The 108 perceptrons of the grid.
@@ -46,14 +48,14 @@ impl Learner for Perceptrons {
     }
 }
 
-/// Every shape of the grid, in the order in which ties are settled.
+/// Returns every shape of the grid, in the order in which ties are resolved.
 fn shapes() -> Vec<Shape> {
     let of = |solver, activation| HIDDEN_UNITS.map(|hidden_units| Shape { solver, activation, hidden_units });
     let by = |solver| ACTIVATIONS.into_iter().flat_map(move |activation| of(solver, activation));
     SOLVERS.into_iter().flat_map(by).collect()
 }
 
-/// Perceptrons that differ in the learning rate and the limit of iterations alone.
+/// Perceptrons that differ only in the learning rate and the iteration limit.
 struct Shape {
     solver: Solver,
     activation: Activation,
@@ -63,12 +65,12 @@ struct Shape {
 impl Shape {
     fn candidates(&self, table: &Table, targets: &Targets, seed: u32) -> Vec<Candidate> {
         let folds = targets.rows.len();
-        // L-BFGS chooses its own steps.
+        // L-BFGS has no learning rate.
         let rates: &[f64] = if self.solver == Solver::Lbfgs { &LEARNING_RATES[..1] } else { &LEARNING_RATES };
         let networks: Vec<(f64, usize)> =
             rates.iter().flat_map(|rate| (0..folds).map(move |fold| (*rate, fold))).collect();
         let at_once = (NUMBERS / (targets.points.len() * self.hidden_units as usize)).max(1);
-        // By limit and then network: outputs at the distinct rows, and parameters.
+        // By iteration limit and network: the outputs at the distinct rows, and the parameters.
         let mut trained: Vec<Vec<(Vec<f64>, Vec<f64>)>> = vec![Vec::new(); MAX_ITERATIONS.len()];
         for part in networks.chunks(at_once) {
             for (list, part) in trained.iter_mut().zip(self.train(targets, part, seed)) {
@@ -101,8 +103,8 @@ impl Shape {
         candidates
     }
 
-    /// Trains networks of a learning rate and a fold each: for each limit of iterations, the outputs at the distinct rows
-    /// and the parameters of each network.
+    /// Trains networks given by learning rate and fold. Returns, for each iteration limit and
+    /// network, the outputs at the distinct rows and the parameters.
     fn train(&self, targets: &Targets, networks: &[(f64, usize)], seed: u32) -> Vec<Vec<(Vec<f64>, Vec<f64>)>> {
         let (rates, folds): (Vec<f64>, Vec<usize>) = networks.iter().copied().unzip();
         let batch = Batch::new(targets, &folds, self.activation, self.hidden_units as usize);
@@ -118,9 +120,10 @@ impl Shape {
         ends.into_iter().map(|parameters| outputs(&parameters).into_iter().zip(parameters).collect()).collect()
     }
 
-    /// Starting parameters, the same for every fold, and scikit-learn's under the `random_state` `seed`: uniform in
-    /// ±√(factor / (inputs + outputs)) of the layer (Glorot and Bengio, "Understanding the difficulty of training deep
-    /// feedforward neural networks", AISTATS 2010), with scikit-learn's factors.
+    /// Returns the initial parameters, the same for every fold and equal to scikit-learn's with
+    /// `random_state` = `seed`: uniform in ±√(factor / (inputs + outputs)) of the layer (Glorot and
+    /// Bengio, "Understanding the difficulty of training deep feedforward neural networks", AISTATS
+    /// 2010), with scikit-learn's factors.
     fn start(&self, features: usize, seed: u32) -> Vec<f64> {
         let factor = match self.activation {
             Activation::Sigmoid => 2.0,

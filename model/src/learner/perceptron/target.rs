@@ -1,22 +1,22 @@
-//! What each fold asks its networks to learn.
+//! Training targets of each fold.
 
 use std::collections::BTreeMap;
 
 use crate::learner::{Fold, Table};
 
-/// The distinct rows of a table, and what every fold knows of them. A network gives one value for equal features, so that
-/// rows that are equal in them count as one, with the mean of their targets: the grids of level 1 have two to four distinct
-/// values in 24 rows.
+/// The distinct rows of a table and the targets of each fold. Equal features give equal outputs, so
+/// rows with equal features are merged with their mean target; level-1 grids have two to four
+/// distinct values in 24 rows.
 pub(super) struct Targets {
     /// Features of each distinct row.
     pub(super) points: Vec<Vec<f64>>,
-    /// The distinct row of each row.
+    /// Index of each row's distinct row.
     pub(super) place: Vec<usize>,
-    /// By fold, the last of them with all rows: how many rows it keeps.
+    /// By fold, the last of which has all rows: the number of training rows.
     pub(super) rows: Vec<f64>,
-    /// By fold: the share of its rows at each distinct row.
+    /// By fold: the share of training rows at each distinct row.
     pub(super) shares: Vec<Vec<f64>>,
-    /// By fold: the mean target at each distinct row; 0 where it keeps none there.
+    /// By fold: the mean target at each distinct row; 0 if it has no training row.
     pub(super) means: Vec<Vec<f64>>,
 }
 

@@ -1,26 +1,27 @@
-//! A plane of an image with the border around it, laid out so that each tap of a kernel reads numbers that lie side by side.
+//! A padded image plane, laid out so that each kernel tap reads contiguous numbers.
 //!
-//! With a stride of s the bordered plane is s × s planes, each of every s-th row and column (its phases): the pixels that a tap
-//! finds for neighbouring outputs are then neighbours. All lines have the same length, that of a line of outputs and what
-//! the kernel reaches beyond it; what is computed for the places beyond is thrown away.
+//! With a stride of s the padded plane is split into s × s phases, each with every s-th row and
+//! column, so that the pixels one tap reads for neighbouring outputs are adjacent. All rows have
+//! the same length: an output row plus the reach of the kernel beyond it. The results in the extra
+//! columns are discarded.
 
 use super::geometry::Geometry;
 
-/// Numbers that are worked through at once.
+/// Numbers processed per inner loop, to keep the accumulators in vector registers.
 pub const BLOCK: usize = 64;
 
-/// Where things lie.
+/// Memory layout of a padded plane.
 #[derive(Debug)]
 pub struct Bordered {
     shape: Geometry,
     /// Rows and columns of a phase.
     size: [usize; 2],
-    /// Of each tap, from the first pixel that it finds.
+    /// Offset of each tap relative to the position of the output.
     offsets: Vec<usize>,
 }
 
 impl Bordered {
-    /// Of the planes of a convolution.
+    /// Returns the layout for the planes of a convolution.
     pub fn of(shape: &Geometry) -> Self {
         let size = [0, 1].map(|axis| shape.out[axis] + (shape.kernel[axis] - 1) / shape.stride[axis]);
         let mut offsets = Vec::with_capacity(shape.kernel[0] * shape.kernel[1]);
@@ -34,19 +35,20 @@ impl Bordered {
         Self { shape: *shape, size, offsets }
     }
 
-    /// Of each tap, row by row of the kernel: from where on its pixels lie.
+    /// Returns the offset of each tap, in row-major order of the kernel.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
 
-    /// Room for the pixels, in which the border has that number: whole blocks may be read from every offset.
+    /// Allocates the padded plane, filled with `border`. It is long enough to read whole blocks
+    /// from every offset.
     pub fn pixels(&self, border: f32) -> Vec<f32> {
         let last = self.offsets.iter().max().copied().unwrap_or(0);
         let phases = self.shape.stride[0] * self.shape.stride[1] * self.size[0] * self.size[1];
         vec![border; phases.max(last + self.blocks())]
     }
 
-    /// Room for the outputs, in whole blocks, all zero.
+    /// Allocates the outputs, in whole blocks of zeros.
     pub fn outputs(&self) -> Vec<f32> {
         vec![0.0; self.blocks()]
     }
@@ -55,21 +57,21 @@ impl Bordered {
         (self.shape.out[0] * self.size[1]).next_multiple_of(BLOCK)
     }
 
-    /// The lines of the output in what [`Bordered::outputs`] made room for.
+    /// Iterates over the output rows in a buffer made by [`Bordered::outputs`].
     #[inline(always)]
     pub fn lines<'a>(&self, outputs: &'a [f32]) -> impl Iterator<Item = &'a [f32]> + use<'a> {
         let [rows, columns] = self.shape.out;
         outputs.chunks(self.size[1]).take(rows).map(move |line| &line[..columns])
     }
 
-    /// The same, to be written.
+    /// Like [`Bordered::lines`], mutable.
     #[inline(always)]
     pub fn lines_mut<'a>(&self, outputs: &'a mut [f32]) -> impl Iterator<Item = &'a mut [f32]> + use<'a> {
         let [rows, columns] = self.shape.out;
         outputs.chunks_mut(self.size[1]).take(rows).map(move |line| &mut line[..columns])
     }
 
-    /// Lays out a plane; the border of `pixels` stays as it is.
+    /// Copies a plane into the layout; the border of `pixels` keeps its values.
     #[inline(always)]
     pub fn lay_out(&self, plane: &[f32], pixels: &mut [f32]) {
         self.for_each_line(|line| {
@@ -82,7 +84,7 @@ impl Bordered {
         });
     }
 
-    /// The other way: the pixels of the plane, without the border.
+    /// Copies the pixels from the layout back into a plane, without the border.
     #[inline(always)]
     pub fn take_back(&self, pixels: &[f32], plane: &mut [f32]) {
         self.for_each_line(|line| {
@@ -115,16 +117,16 @@ impl Bordered {
     }
 }
 
-/// Pixels of a row that lie in one phase.
+/// Pixels of one row that belong to the same phase.
 struct Line {
-    /// Where they begin in the layout.
+    /// Start in the layout.
     place: usize,
-    /// Where they begin in the plane.
+    /// Start in the plane.
     first: usize,
     count: usize,
 }
 
-/// The places of a phase along an axis that are inside the plane.
+/// Returns the positions of a phase along an axis that lie inside the plane.
 fn inside(side: usize, stride: usize, padding: usize, phase: usize, size: usize) -> std::ops::Range<usize> {
     let start = padding.saturating_sub(phase).div_ceil(stride);
     let end = (side + padding).saturating_sub(phase).div_ceil(stride).min(size);

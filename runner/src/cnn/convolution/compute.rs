@@ -1,4 +1,4 @@
-//! A convolution and its gradients as products of matrices, several images at a time.
+//! A convolution and its gradients as matrix products (im2col and GEMM), several images at a time.
 
 use super::geometry::{Geometry, Portion};
 use super::limit;
@@ -6,31 +6,30 @@ use super::patches::{add_back, interleave, lay_out, separate};
 use super::product::{Into, Matrix, product};
 use crate::cnn::vectorised::vectorised;
 
-/// What becomes of each output: its number times `scale`, plus `shift`, plus the number `beside` it, no less and no more than
-/// `range`.
+/// Element-wise operation on each output: `limit(x · scale + shift + beside, range)`.
 #[derive(Clone, Copy, Debug)]
 pub struct After<'a> {
-    /// A factor for each output channel.
+    /// Factor of each output channel.
     pub scale: &'a [f32],
-    /// What is added to each output channel.
+    /// Summand of each output channel.
     pub shift: &'a [f32],
-    /// What is added to each output, as it lies.
+    /// Summand of each output, in the layout of the output.
     pub beside: Option<&'a [f32]>,
-    /// The smallest and the largest number that stay as they are.
+    /// Lower and upper bound of the result.
     pub range: [f32; 2],
 }
 
-/// The gradients that a convolution hands back; `None` where nobody wants it.
+/// Gradients of a convolution; `None` where they were not requested.
 #[derive(Debug, Default)]
 pub struct Gradients {
-    /// Of the images, as they lie.
+    /// Gradient of the images, in their layout.
     pub images: Option<Vec<f32>>,
-    /// Of the weights, as they lie.
+    /// Gradient of the weights, in their layout.
     pub weights: Option<Vec<f32>>,
 }
 
-/// The convolution of `images` (`[n, channels, height, width]`) with `weights` (`[out, channels, down, across]`):
-/// `[n, out, height, width]`.
+/// Convolves `images` (`[n, channels, height, width]`) with `weights` (`[out, channels, down,
+/// across]`) and returns `[n, out, height, width]`.
 pub fn forward(shape: &Geometry, images: &[f32], weights: &[f32], after: Option<After<'_>>) -> Vec<f32> {
     let weights = Matrix { numbers: weights, steps: [shape.patch(), 1] };
     let channels = shape.channels[1];
@@ -59,15 +58,15 @@ pub fn forward(shape: &Geometry, images: &[f32], weights: &[f32], after: Option<
             let first = first + portion.rows.start * shape.out[1];
             for line in 0..portion.images.len() * channels {
                 let place = first + line * step..first + line * step + length;
-                // SAFETY: the lines of a portion have been written just before.
+                // SAFETY: the product or `separate` above has written the rows of this portion.
                 #[allow(unsafe_code)]
                 let numbers = unsafe { room[place.clone()].assume_init_mut() };
                 finish(after, line % channels, numbers, place.start);
             }
         }
     }
-    // SAFETY: the portions cover every output of every image (`portions_cover_every_output_once`), and of each all channels
-    // were written.
+    // SAFETY: the portions cover every output of every image (`portions_cover_every_output_once`),
+    // and all channels of each were written.
     #[allow(unsafe_code)]
     unsafe {
         all.set_len(count);
@@ -75,7 +74,7 @@ pub fn forward(shape: &Geometry, images: &[f32], weights: &[f32], after: Option<
     all
 }
 
-/// The gradients of the images and of the weights, from that of the output.
+/// Returns the gradients of the images and of the weights for the gradient of the output.
 pub fn backward(shape: &Geometry, images: &[f32], weights: &[f32], output: &[f32], wants: [bool; 2]) -> Gradients {
     let turned = Matrix { numbers: weights, steps: [1, shape.patch()] };
     let [inputs, channels] = shape.channels;
@@ -101,7 +100,7 @@ pub fn backward(shape: &Geometry, images: &[f32], weights: &[f32], output: &[f32
             if number == 0 {
                 let count = channels * shape.patch();
                 product(Into::Room(&mut found.spare_capacity_mut()[..count]), steps, size, output, patches);
-                // SAFETY: the product has written all of them.
+                // SAFETY: the product has written all `count` numbers.
                 #[allow(unsafe_code)]
                 unsafe {
                     found.set_len(count);
@@ -141,14 +140,14 @@ pub fn backward(shape: &Geometry, images: &[f32], weights: &[f32], output: &[f32
 }
 
 vectorised! {
-    /// [`After::apply`].
+    /// Calls [`After::apply`].
     fn finish<'a>(after: After<'a>, channel: usize, numbers: &'a mut [f32], first: usize) {
         after.apply(channel, numbers, first);
     }
 }
 
 impl After<'_> {
-    /// Does it to numbers of a channel, which begin at `first` among all.
+    /// Applies the operation to numbers of one channel, which start at index `first` of the output.
     #[inline(always)]
     pub fn apply(&self, channel: usize, numbers: &mut [f32], first: usize) {
         let (scale, shift) = (self.scale[channel], self.shift[channel]);
@@ -163,18 +162,20 @@ impl After<'_> {
 }
 
 impl Portion {
-    /// Where the portion's first image begins among all, of so many channels and pixels.
+    /// Returns the index at which the portion's first image starts in a tensor of `[n, channels,
+    /// pixels]`.
     fn first(&self, channels: usize, pixels: usize) -> usize {
         self.images.start * channels * pixels
     }
 
-    /// Where the first row begins in each channel, if it is of one image, whose numbers need not be interleaved.
+    /// Returns the start of the portion's first row in each channel if the portion has a single
+    /// image, whose numbers need no interleaving.
     fn lone(&self, shape: &Geometry) -> Option<usize> {
         (self.images.len() == 1).then_some(self.rows.start * shape.out[1])
     }
 }
 
-/// Memory that the portions use one after the other.
+/// A buffer that the portions reuse.
 #[derive(Default)]
 struct Room(Vec<f32>);
 
@@ -187,7 +188,8 @@ impl Room {
     }
 }
 
-/// The patches of a portion; those of a pointwise convolution are the image as it lies.
+/// Returns the patches of a portion as a matrix. For a pointwise convolution this is the image
+/// itself.
 fn patches<'a>(
     shape: &Geometry,
     portion: &Portion,

@@ -1,21 +1,22 @@
-//! A convolution in which each channel sees itself alone, and its gradients: too little work for a product of matrices.
+//! A depthwise convolution and its gradients, without matrix products, for which it has too little
+//! work.
 //!
-//! A plane is first laid out with its border (`bordered`), so that every tap of the kernel reads one line of numbers that
-//! lie side by side, whatever the stride: the whole plane is then one long loop without edges.
+//! Each plane is first laid out with its border (`bordered`), so that every kernel tap reads
+//! contiguous numbers at any stride: the plane becomes one long loop without edge cases.
 
 use super::bordered::{BLOCK, Bordered};
 use super::compute::{After, Gradients};
 use super::geometry::Geometry;
 use crate::cnn::vectorised::vectorised;
 
-/// As [`super::compute::forward`], with `weights` of `[channels, 1, down, across]`.
+/// Like [`super::compute::forward`], with `weights` of `[channels, 1, down, across]`.
 pub fn forward(shape: &Geometry, images: &[f32], weights: &[f32], after: Option<After<'_>>) -> Vec<f32> {
     let mut output = Vec::with_capacity(shape.images * shape.channels[1] * shape.outputs());
     forward_into(shape, images, weights, after, &mut output);
     output
 }
 
-/// As [`super::compute::backward`].
+/// Like [`super::compute::backward`].
 pub fn backward(shape: &Geometry, images: &[f32], weights: &[f32], output: &[f32], wants: [bool; 2]) -> Gradients {
     let mut of_images = wants[0].then(|| vec![0.0; images.len()]);
     let mut of_weights = wants[1].then(|| vec![0.0; weights.len()]);
@@ -60,7 +61,7 @@ vectorised! {
         for (plane, output) in output.chunks_exact(shape.outputs()).enumerate() {
             let channel = plane % shape.channels[0];
             let place = plane * shape.inputs()..(plane + 1) * shape.inputs();
-            // What lies between the lines stays zero, and adds nothing below.
+            // The columns between the output rows stay zero and add nothing below.
             let lines = bordered.lines_mut(&mut gradient).zip(output.chunks_exact(shape.out[1]));
             lines.for_each(|(to, from)| to.copy_from_slice(from));
             if let Some(all) = &mut of_weights {
@@ -90,7 +91,7 @@ fn of_channel<'a>(shape: &Geometry, weights: &'a [f32], channel: usize) -> &'a [
     &weights[channel * taps(shape)..][..taps(shape)]
 }
 
-/// Each sum, of the numbers that the taps find from its place on.
+/// Sets each output to the weighted sum of the pixels at the taps' offsets.
 #[inline(always)]
 fn sum_of_taps(sums: &mut [f32], pixels: &[f32], offsets: &[usize], weights: &[f32]) {
     for (block, sums) in sums.chunks_exact_mut(BLOCK).enumerate() {
@@ -103,7 +104,7 @@ fn sum_of_taps(sums: &mut [f32], pixels: &[f32], offsets: &[usize], weights: &[f
     }
 }
 
-/// The sum of the products of numbers in pairs; `left` is whole blocks.
+/// Returns the dot product of two slices; `left` is a whole number of blocks.
 #[inline(always)]
 fn sum_of_products(left: &[f32], right: &[f32]) -> f32 {
     let mut sums = [0.0_f32; BLOCK];

@@ -1,45 +1,46 @@
-//! Which pixels a convolution takes, and in what portions it is worked through.
+//! The shape of a convolution and its division into portions of work.
 
 use std::ops::Range;
 
 use burn::nn::PaddingConfig2d;
 
-/// Numbers of a portion's patches and outputs, where they are many: half of what a processor core keeps near it.
+/// Numbers in the patches and outputs of a portion of a large input: half of a core's cache.
 const PORTION: usize = 1 << 18;
-/// Outputs of a channel that a portion has at least: with fewer, laying out the weights costs more than the product.
+/// Fewest outputs per channel in a portion: with fewer, packing the weights costs more than the
+/// product.
 const FEWEST_COLUMNS: usize = 256;
 
-/// Shapes of a convolution in one group, without dilation.
+/// Shape of a convolution with one group and no dilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Images of the mini-batch.
+    /// Images in the mini-batch.
     pub images: usize,
-    /// Channels of the input and of the output.
+    /// Input and output channels.
     pub channels: [usize; 2],
     /// Height and width of the input, pixels.
     pub side: [usize; 2],
     /// Height and width of the kernel.
     pub kernel: [usize; 2],
-    /// Pixels of the input from one output to the next, down and across.
+    /// Vertical and horizontal stride, pixels.
     pub stride: [usize; 2],
-    /// Rows above and columns left of the input that count as zero.
+    /// Rows of zero padding above the input and columns to its left.
     pub padding: [usize; 2],
     /// Height and width of the output, pixels.
     pub out: [usize; 2],
 }
 
-/// Some rows of the output of some images.
+/// Rows of the output of one or more images, worked through at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Portion {
     /// The images.
     pub images: Range<usize>,
-    /// The rows: all of them where there are several images.
+    /// The rows; all of them if there are several images.
     pub rows: Range<usize>,
 }
 
 impl Geometry {
-    /// Of images `[n, channels, height, width]`; `None` where the kernel is larger than the image or the padding is a kind
-    /// of its own.
+    /// Returns the geometry for images `[n, channels, height, width]`, or `None` if the kernel is
+    /// larger than the padded image or the padding is `Same`.
     pub fn of(
         [images, inputs, height, width]: [usize; 4],
         outputs: usize,
@@ -66,27 +67,27 @@ impl Geometry {
         })
     }
 
-    /// Numbers that an output pixel is made of.
+    /// Returns the number of inputs per output pixel: channels × kernel height × kernel width.
     pub fn patch(&self) -> usize {
         self.channels[0] * self.kernel[0] * self.kernel[1]
     }
 
-    /// Pixels of an output channel.
+    /// Returns the pixels of an output channel.
     pub fn outputs(&self) -> usize {
         self.out[0] * self.out[1]
     }
 
-    /// Pixels of an input channel.
+    /// Returns the pixels of an input channel.
     pub fn inputs(&self) -> usize {
         self.side[0] * self.side[1]
     }
 
-    /// Whether an output pixel is made of the same pixel of the input alone.
+    /// Returns whether each output pixel depends on the input pixel at the same position only.
     pub fn is_pointwise(&self) -> bool {
         (self.kernel, self.stride, self.padding) == ([1, 1], [1, 1], [0, 0]) && self.side == self.out
     }
 
-    /// The outputs along an axis that a tap of the kernel finds inside the input.
+    /// Returns the range of outputs along `axis` for which a kernel tap lies inside the input.
     pub fn reach(&self, axis: usize, tap: usize) -> Range<usize> {
         let (padding, stride) = (self.padding[axis], self.stride[axis]);
         let start = padding.saturating_sub(tap).div_ceil(stride);
@@ -94,8 +95,8 @@ impl Geometry {
         start.min(end)..end
     }
 
-    /// The taps of the kernel that find the input at all, down and across. On an image of one pixel only the middle one of
-    /// three does.
+    /// Returns the range of taps that lie inside the input for at least one output, vertical and
+    /// horizontal. For a 3×3 kernel on a one-pixel image this is the middle tap.
     pub fn useful_taps(&self) -> [Range<usize>; 2] {
         [0, 1].map(|axis| {
             let is_useful = |tap: &usize| !self.reach(axis, *tap).is_empty();
@@ -105,7 +106,7 @@ impl Geometry {
         })
     }
 
-    /// The same convolution with these taps alone.
+    /// Returns the same convolution restricted to these taps.
     pub fn with_taps(self, taps: &[Range<usize>; 2]) -> Self {
         Self {
             kernel: [taps[0].len(), taps[1].len()],
@@ -114,7 +115,7 @@ impl Geometry {
         }
     }
 
-    /// Cuts the work into portions: several small images, or some rows of a large one.
+    /// Divides the work into portions: several small images each, or some rows of a large one.
     pub fn portions(self) -> Vec<Portion> {
         let columns = (PORTION / (self.patch() + self.channels[1])).max(FEWEST_COLUMNS);
         let mut portions = Vec::new();
@@ -133,7 +134,7 @@ impl Geometry {
     }
 }
 
-/// Cuts a number of things into as few equal parts as there must be.
+/// Divides `things` into the fewest equal parts of at most `at_once`.
 fn evenly(things: usize, at_once: usize) -> impl Iterator<Item = Range<usize>> {
     let parts = things.div_ceil(at_once.max(1));
     let size = things.div_ceil(parts.max(1)).max(1);
@@ -141,7 +142,7 @@ fn evenly(things: usize, at_once: usize) -> impl Iterator<Item = Range<usize>> {
 }
 
 impl Portion {
-    /// Output pixels of a channel.
+    /// Returns the output pixels per channel.
     pub fn columns(&self, geometry: &Geometry) -> usize {
         self.images.len() * self.rows.len() * geometry.out[1]
     }
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tap_reaches_the_outputs_whose_pixel_is_inside() {
+    fn reach_is_the_outputs_whose_tap_lies_inside_the_input() {
         for (side, kernel, stride, padding) in [(5, 3, 1, 1), (5, 3, 2, 1), (4, 3, 2, 1), (1, 3, 1, 1), (8, 7, 2, 3)] {
             let shape = square(side, kernel, stride, padding);
             for tap in 0..kernel {
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn taps_that_never_find_the_input_are_left_out() {
+    fn taps_that_never_reach_the_input_are_left_out() {
         let one = square(1, 3, 1, 1);
         assert_eq!(one.useful_taps(), [1..2, 1..2]);
         assert!(one.with_taps(&one.useful_taps()).is_pointwise());

@@ -1,5 +1,5 @@
-//! The largest of some pixels, on the processor: the taps are compared line by line, where Burn's device goes from pixel to
-//! pixel and keeps the place of each.
+//! Max-pooling on the CPU. It compares the taps row by row in vector registers, where Burn's CPU
+//! device goes pixel by pixel and stores the index of each maximum.
 
 use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::NoCheckpointing};
 use burn::backend::autodiff::grads::Gradients;
@@ -14,12 +14,13 @@ use super::geometry::Geometry;
 use super::{on_processor, slice, tensor};
 use crate::cnn::vectorised::vectorised;
 
-/// The largest pixels: `[n, channels, height, width]` to `[n, channels, height, width]`, as [`MaxPool2d::forward`] finds them.
+/// Max-pools `[n, channels, height, width]` with the result of [`MaxPool2d::forward`].
 pub fn max_pool(pool: &MaxPool2d, images: Tensor<4>) -> Tensor<4> {
     ours(pool, images.clone()).unwrap_or_else(|| pool.forward(images))
 }
 
-/// `None` where the images are not on the processor, or the pool is of another kind.
+/// Runs the vectorised version; `None` if the images are not on the CPU or the pool has dilation or
+/// ceil mode.
 fn ours(pool: &MaxPool2d, images: Tensor<4>) -> Option<Tensor<4>> {
     type Differentiating = Autodiff<Flex, NoCheckpointing>;
     if pool.dilation != [1, 1] || pool.ceil_mode {
@@ -70,7 +71,7 @@ fn largest_of_taps(found: &mut [f32], pixels: &[f32], offsets: &[usize]) {
     }
 }
 
-/// The step of the graph that a pool is.
+/// Autodiff node of a max-pool.
 #[derive(Debug)]
 struct Largest;
 
@@ -90,7 +91,8 @@ impl Backward<Flex, 1> for Largest {
 }
 
 vectorised! {
-    /// The gradient of the images: that of an output goes to the first of its largest pixels.
+    /// Computes the gradient of the images: each output's gradient goes to the first of its largest
+    /// pixels.
     fn gradient_into<'a>(shape: &'a Geometry, images: &'a [f32], output: &'a [f32], of_images: &'a mut [f32]) {
         let bordered = Bordered::of(shape);
         let (mut pixels, mut spread) = (bordered.pixels(f32::NEG_INFINITY), bordered.pixels(0.0));
@@ -124,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_largest_pixels_and_their_gradients_are_burns() {
+    fn max_pooling_and_its_gradients_equal_burns() {
         let device = Device::flex().autodiff();
         for (side, kernel, stride, padding) in [(8, 2, 2, 0), (9, 3, 2, 1), (16, 3, 2, 0), (7, 3, 1, 1), (1, 3, 2, 1)] {
             let config = MaxPool2dConfig::new([kernel; 2]).with_strides([stride; 2]);
@@ -142,7 +144,7 @@ mod tests {
                 images.grad(&gradients).unwrap().into_data()
             };
             let what = format!("{side} px, kernel {kernel}, stride {stride}, padding {padding}");
-            // Whole numbers, many of them equal: the first of the largest is meant.
+            // Whole numbers give many ties, which go to the first of the largest pixels.
             assert_eq!(ours.clone().into_data(), burns.clone().into_data(), "{what}");
             assert_eq!(of(ours), of(burns), "{what}");
         }

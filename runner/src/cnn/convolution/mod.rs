@@ -1,10 +1,11 @@
-//! Convolutions on the processor.
+//! Convolutions on the CPU.
 //!
-//! Burn's device for the processor works through a mini-batch image by image, and finds the gradient of the weights by a
-//! convolution whose kernel is the output's gradient. Deep layers on small images have few pixels and many weights, so that
-//! laying the weights out for each image takes longer than the product. Here several images share one product, taps of the
-//! kernel that only ever find the border are left out, and what follows a convolution in a trained CNN (batch
-//! normalisation, or the bias) is done to its output while that is near the processor. Other devices use Burn's own.
+//! Burn's CPU device works through a mini-batch image by image and computes the weights' gradient
+//! as a convolution with the output's gradient as kernel. Deep layers on small images have few
+//! pixels and many weights, so that packing the weights for each image takes longer than the
+//! product. Here several images share one product, kernel taps that only ever read padding are left
+//! out, and batch normalisation or the bias is applied to the output while it is in the cache.
+//! Other devices use Burn's own convolution.
 
 mod bordered;
 mod compute;
@@ -30,7 +31,7 @@ use self::geometry::Geometry;
 pub use self::max_pool::max_pool;
 use super::normalisation::normalise;
 
-/// A convolution: `[n, channels, height, width]` to `[n, out, height, width]`.
+/// Convolves `[n, channels, height, width]` to `[n, out, height, width]`.
 pub fn convolve(conv: &Conv2d, images: Tensor<4>) -> Tensor<4> {
     let Some(work) = Work::of(conv, &images) else { return conv.forward(images) };
     let bias = conv.bias.as_ref().map(|bias| bias.val());
@@ -51,19 +52,19 @@ pub fn convolve(conv: &Conv2d, images: Tensor<4>) -> Tensor<4> {
         .unwrap_or_else(|| conv.forward(images))
 }
 
-/// What stands between two convolutions.
+/// Activation after a convolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activation {
-    /// Nothing.
+    /// Identity.
     None,
-    /// The larger of the number and 0.
+    /// max(x, 0).
     Relu,
-    /// The same, and no more than 6.
+    /// min(max(x, 0), 6).
     Relu6,
 }
 
 impl Activation {
-    /// The smallest and the largest number that stay as they are.
+    /// Returns the lower and upper bound of the result.
     pub fn range(self) -> [f32; 2] {
         match self {
             Self::None => [f32::NEG_INFINITY, f32::INFINITY],
@@ -72,7 +73,7 @@ impl Activation {
         }
     }
 
-    /// The same on a tensor.
+    /// Applies the activation to a tensor.
     pub fn forward(self, x: Tensor<4>) -> Tensor<4> {
         match self {
             Self::None => x,
@@ -82,14 +83,15 @@ impl Activation {
     }
 }
 
-/// The number, no less and no more than the range; what is no number stays one.
+/// Clamps a number to the range; NaN stays NaN.
 #[inline(always)]
 pub fn limit(number: f32, [least, most]: [f32; 2]) -> f32 {
     let number = if number < least { least } else { number };
     if number > most { most } else { number }
 }
 
-/// A convolution without bias, batch normalisation of its output, the sum of that and what lies `beside` it, and what follows.
+/// Convolves without bias, applies batch normalisation, adds `beside` if given, and applies the
+/// activation.
 pub fn convolve_and_normalise(
     conv: &Conv2d,
     norm: &BatchNorm,
@@ -111,8 +113,8 @@ pub fn convolve_and_normalise(
     }
 }
 
-/// What batch normalisation does with its running statistics (Ioffe and Szegedy, "Batch Normalization", ICML 2015,
-/// algorithm 2, line 11): a factor and a summand for each channel.
+/// Returns batch normalisation with its running statistics as a scale and a shift per channel
+/// (Ioffe and Szegedy, "Batch Normalization", ICML 2015, algorithm 2, line 11).
 fn as_affine(norm: &BatchNorm) -> Option<(Vec<f32>, Vec<f32>)> {
     let [gamma, beta] = [norm.gamma.val(), norm.beta.val()].map(numbers);
     let [mean, variance] = [norm.running_mean.value(), norm.running_var.value()].map(numbers);
@@ -123,24 +125,24 @@ fn as_affine(norm: &BatchNorm) -> Option<(Vec<f32>, Vec<f32>)> {
     Some((scale, shift))
 }
 
-/// The numbers of a tensor that lies on the processor.
+/// Returns the numbers of a tensor on the CPU, or `None` if it is on another device.
 fn numbers(tensor: Tensor<1>) -> Option<Vec<f32>> {
     tensor.try_into_primitive::<Flex>().ok()?.to_contiguous().as_slice().map(<[f32]>::to_vec)
 }
 
-/// A convolution that is worked through here.
+/// A convolution that is computed here rather than by Burn.
 #[derive(Clone, Copy, Debug)]
 struct Work {
-    /// As the layer has it.
+    /// Geometry of the layer.
     whole: Geometry,
-    /// With the taps alone that find the images.
+    /// Geometry without the taps that only read padding.
     shape: Geometry,
-    /// Whether each channel is seen by itself; else all see all.
+    /// Whether the convolution is depthwise; otherwise it has a single group.
     is_depthwise: bool,
 }
 
 impl Work {
-    /// `None` where it is a kind of convolution that Burn is left with.
+    /// Returns `None` for dilated and grouped convolutions, which Burn computes.
     fn of(conv: &Conv2d, images: &Tensor<4>) -> Option<Self> {
         let [outputs, _, down, across] = conv.weight.dims();
         let whole = Geometry::of(images.dims(), outputs, [down, across], conv.stride, &conv.padding)?;
@@ -152,7 +154,7 @@ impl Work {
         Some(Self { whole, shape, is_depthwise })
     }
 
-    /// On a device that does not differentiate; `None` where that is not the processor.
+    /// Computes the convolution without autodiff; `None` if the tensors are not on the CPU.
     fn plain(
         self,
         conv: &Conv2d,
@@ -177,7 +179,8 @@ impl Work {
         Some(Tensor::from_primitive::<Flex>(self.forward(&images?, &self.useful(weights?), after)))
     }
 
-    /// On a device that differentiates.
+    /// Computes the convolution and registers its backward pass; `None` if the tensors are not on
+    /// the CPU.
     fn differentiable(self, conv: &Conv2d, images: Tensor<4>) -> Option<Tensor<4>> {
         type Differentiating = Autodiff<Flex, NoCheckpointing>;
         let images = images.try_into_primitive::<Differentiating>().ok()?;
@@ -194,7 +197,7 @@ impl Work {
         Some(Tensor::from_primitive::<Differentiating>(output))
     }
 
-    /// The weights of the taps that find the images.
+    /// Returns the weights of the taps that reach the input.
     fn useful(self, weights: FlexTensor) -> FlexTensor {
         let [outputs, inputs, _, _] = weights.layout().shape().dims();
         let [down, across] = self.shape.kernel;
@@ -210,7 +213,7 @@ impl Work {
     }
 }
 
-/// Contiguous 32-bit floats; `None` where they are others.
+/// Makes the tensor contiguous; `None` if its type is not f32.
 fn on_processor(tensor: &FlexTensor) -> Option<FlexTensor> {
     (tensor.dtype() == DType::F32).then(|| tensor.to_contiguous())
 }
@@ -223,7 +226,7 @@ fn tensor(numbers: Vec<f32>, shape: [usize; 4]) -> FlexTensor {
     FlexTensor::from_data(TensorData::new(numbers, shape))
 }
 
-/// The step of the graph that a convolution is.
+/// Autodiff node of a convolution.
 #[derive(Debug)]
 struct Convolution;
 

@@ -1,15 +1,15 @@
-//! Patches of images as the columns of a matrix, and back (Chellapilla, Puri and Simard, "High Performance Convolutional
-//! Neural Networks for Document Processing", 2006).
+//! im2col and col2im: patches of images as the columns of a matrix, and back (Chellapilla, Puri and
+//! Simard, "High Performance Convolutional Neural Networks for Document Processing", 2006).
 //!
-//! Several small images are worked through at once. Their numbers are then interleaved, `[channels, pixels, images]`, so that a
-//! pixel is a run of as many numbers as there are images: a line of a few pixels is still long enough to be copied fast.
+//! Several small images are processed at once. Their numbers are interleaved as `[channels, pixels,
+//! images]`, so that a row of few pixels is still long enough for a fast copy.
 
 use std::ops::Range;
 
 use super::geometry::Geometry;
 use crate::cnn::vectorised::vectorised;
 
-/// `[images, channels, pixels]` to `[channels, pixels, images]`.
+/// Transposes `[images, channels, pixels]` to `[channels, pixels, images]`.
 pub fn interleave(from: &[f32], [images, channels, pixels]: [usize; 3], to: &mut [f32]) {
     for (channel, to) in to[..channels * pixels * images].chunks_exact_mut(pixels * images).enumerate() {
         for image in 0..images {
@@ -19,7 +19,8 @@ pub fn interleave(from: &[f32], [images, channels, pixels]: [usize; 3], to: &mut
     }
 }
 
-/// The other way: `[channels, pixels, images]` to `[images, channels, pixels]`, by a function that puts a number in its place.
+/// Transposes `[channels, pixels, images]` to `[images, channels, pixels]`; `put` writes each
+/// number.
 pub fn separate<T>(from: &[f32], [images, channels, pixels]: [usize; 3], to: &mut [T], put: impl Fn(&mut T, f32)) {
     for (place, to) in to[..images * channels * pixels].chunks_exact_mut(pixels).enumerate() {
         let (image, channel) = (place / channels, place % channels);
@@ -29,8 +30,9 @@ pub fn separate<T>(from: &[f32], [images, channels, pixels]: [usize; 3], to: &mu
 }
 
 vectorised! {
-    /// Lays out the patches of some rows of the output: row `(channel, down, across)` of the matrix has that number of every
-    /// patch. `planes` are `[channels, pixels, images]`; `columns` is overwritten, with `patch × rows × columns × images` numbers.
+    /// Lays out the patches of some output rows (im2col): row `(channel, down, across)` of the
+    /// matrix holds that element of every patch. `planes` is `[channels, pixels, images]`;
+    /// `columns` is overwritten with `patch × rows × columns × images` numbers.
     pub fn lay_out<'a>(
         shape: &'a Geometry,
         rows: &'a Range<usize>,
@@ -65,7 +67,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// Adds each number of a matrix of patches to the pixel that it is of.
+    /// Adds each number of a patch matrix to the pixel it was taken from (col2im).
     pub fn add_back<'a>(
         shape: &'a Geometry,
         rows: &'a Range<usize>,
@@ -101,7 +103,7 @@ fn add(to: &mut [f32], from: &[f32]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
 }
 
-/// Every row of the matrix, of `width` numbers, with its channel and its tap.
+/// Calls `run` with each matrix row of `width` numbers, its channel and its tap.
 #[inline(always)]
 fn for_each_tap(
     shape: &Geometry,
@@ -116,7 +118,8 @@ fn for_each_tap(
     }
 }
 
-/// The place in its plane of the pixel that a tap finds for an output; it is inside.
+/// Returns the index in its plane of the pixel that a tap reads for an output; the pixel must be
+/// inside the plane.
 #[inline(always)]
 fn pixel(shape: &Geometry, out: [usize; 2], taps: [usize; 2]) -> usize {
     let at = |axis: usize| out[axis] * shape.stride[axis] + taps[axis] - shape.padding[axis];

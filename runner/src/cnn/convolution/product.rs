@@ -1,31 +1,32 @@
-//! The product of two matrices, by the `gemm` crate, which chooses the processor's vector instructions at run time.
+//! Matrix product by the `gemm` crate, which selects vector instructions at run time.
 
 use std::mem::MaybeUninit;
 
-/// Numbers that are a matrix: the number in row `r` and column `c` is at `r · steps[0] + c · steps[1]`.
+/// A strided matrix: element `(r, c)` is at index `r · steps[0] + c · steps[1]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix<'a> {
-    /// The numbers.
+    /// The elements.
     pub numbers: &'a [f32],
-    /// From one row to the next, and from one column to the next.
+    /// Row stride and column stride.
     pub steps: [usize; 2],
 }
 
-/// Where a product goes: `steps` as of a [`Matrix`].
+/// Destination of a product, with `steps` as in a [`Matrix`].
 #[derive(Debug)]
 pub enum Into<'a> {
-    /// It is written, over whatever was there, or nothing.
+    /// Writes to memory that may be uninitialised.
     Room(&'a mut [MaybeUninit<f32>]),
-    /// It replaces the numbers.
+    /// Replaces the numbers.
     Replaced(&'a mut [f32]),
-    /// It is added to the numbers.
+    /// Adds to the numbers.
     Added(&'a mut [f32]),
 }
 
-/// Multiplies a `rows × inner` matrix and an `inner × columns` one. Every number of `out` that the shape names is written.
+/// Multiplies a `rows × inner` matrix by an `inner × columns` matrix and writes every element of
+/// `out` that the shape covers.
 ///
 /// # Panics
-/// A matrix has fewer numbers than its shape says.
+/// A matrix has fewer numbers than its shape needs.
 pub fn product(
     out: Into<'_>,
     out_steps: [usize; 2],
@@ -47,8 +48,8 @@ pub fn product(
     assert!(last([rows, inner], left.steps) < left.numbers.len(), "the left matrix is too small");
     assert!(last([inner, columns], right.steps) < right.numbers.len(), "the right matrix is too small");
     let step = |step: usize| step as isize;
-    // SAFETY: every number that the product reads or writes lies inside its slice, as was checked, and `out` is borrowed
-    // by nobody else. Where nothing is added, gemm does not read `out`, which need not have been written then.
+    // SAFETY: the assertions above bound every index within its slice, and `out` is borrowed
+    // exclusively. Without `adds`, gemm does not read `out`, so it may be uninitialised.
     #[allow(unsafe_code)]
     unsafe {
         gemm::gemm(
@@ -80,8 +81,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn matrices_may_lie_either_way_and_the_product_may_be_added() {
-        // [1 2 3; 4 5 6] · [1 0; 0 1; 1 1], the right one column by column.
+    fn row_and_column_major_matrices_multiply_and_accumulate() {
+        // [1 2 3; 4 5 6] · [1 0; 0 1; 1 1], the right matrix in column-major order.
         let left = Matrix { numbers: &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], steps: [3, 1] };
         let right = Matrix { numbers: &[1.0, 0.0, 1.0, 0.0, 1.0, 1.0], steps: [1, 3] };
         let mut out = [f32::NAN; 4];
@@ -91,7 +92,7 @@ mod tests {
         assert_eq!(out, [8.0, 10.0, 20.0, 22.0]);
         let mut room = [MaybeUninit::new(f32::NAN); 4];
         product(Into::Room(&mut room), [1, 2], [2, 3, 2], left, right);
-        // SAFETY: it was written above.
+        // SAFETY: the product above wrote all four.
         #[allow(unsafe_code)]
         let found = room.map(|number| unsafe { number.assume_init() });
         assert_eq!(found, [4.0, 10.0, 5.0, 11.0]);
@@ -99,7 +100,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "the left matrix is too small")]
-    fn a_matrix_that_is_too_small_is_not_read() {
+    fn a_matrix_that_is_too_small_is_rejected() {
         let few = Matrix { numbers: &[1.0; 5], steps: [3, 1] };
         product(Into::Replaced(&mut [0.0; 4]), [2, 1], [2, 3, 2], few, few);
     }

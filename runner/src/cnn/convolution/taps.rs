@@ -1,12 +1,12 @@
-//! The weights of the taps that find the images at all (`Geometry::useful_taps`). On images of one pixel a kernel of 3×3 has one
-//! such tap, and eight ninths of its weights would be read for nothing in every pass. Where the rest is zero, it is written once.
+//! Weights of the kernel taps that reach the input (`Geometry::useful_taps`). On a one-pixel image
+//! only one tap of a 3×3 kernel does, and eight ninths of the weights would be read in vain.
 
 use super::geometry::Geometry;
 
-/// Planes of a kernel that are put back at once: they stay near the processor meanwhile.
+/// Kernel planes restored at once, few enough to stay in the cache.
 const PLANES: usize = 1 << 9;
 
-/// The weights of these taps alone; `None` where they are all.
+/// Returns the weights of the useful taps, or `None` if all taps are useful.
 pub fn pick(whole: &Geometry, weights: &[f32]) -> Option<Vec<f32>> {
     let [down, across] = whole.useful_taps();
     let [rows, columns] = whole.kernel;
@@ -26,7 +26,7 @@ pub fn pick(whole: &Geometry, weights: &[f32]) -> Option<Vec<f32>> {
     }
 }
 
-/// The other way: numbers of all weights from those of these taps, zero where there are none.
+/// Expands numbers of the useful taps to the whole kernel, with zeros elsewhere.
 pub fn put_back(whole: &Geometry, few: Vec<f32>) -> Vec<f32> {
     let [down, across] = whole.useful_taps();
     let [rows, columns] = whole.kernel;
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_weights_of_useful_taps_are_picked_and_put_back_where_they_were() {
+    fn picked_weights_are_put_back_in_their_places() {
         let padding = PaddingConfig2d::Explicit(1, 1, 1, 1);
         for (side, stride, useful) in [(1, 1, vec![4]), (2, 2, vec![4, 5, 7, 8]), (3, 1, (0..9).collect())] {
             let whole = Geometry::of([1, 40, side, side], 30, [3, 3], [stride; 2], &padding).unwrap();

@@ -1,4 +1,4 @@
-//! Ours against Burn's own, which is another algorithm.
+//! Comparison with Burn's own convolution, which uses a different algorithm.
 
 use burn::module::{Module, Param};
 use burn::nn::conv::{Conv2d, Conv2dConfig};
@@ -36,7 +36,8 @@ fn case(number: usize, device: &Device) -> (Conv2d, Tensor<4>) {
     (conv, Tensor::random([images, channels[0], side, side], Distribution::Normal(0.0, 1.0), device))
 }
 
-/// To 1e-4 of the largest number: a gradient may be the sum of hundreds of thousands of products.
+/// Compares to within 1e-4 of the largest number: a gradient may sum hundreds of thousands of
+/// products.
 fn assert_close(ours: Tensor<4>, burns: Tensor<4>, what: &str) {
     assert_eq!(ours.dims(), burns.dims(), "{what}");
     let largest: f32 = burns.clone().abs().max().into_scalar();
@@ -45,7 +46,7 @@ fn assert_close(ours: Tensor<4>, burns: Tensor<4>, what: &str) {
 }
 
 #[test]
-fn the_convolution_is_burns() {
+fn the_convolution_equals_burns() {
     let device = Device::flex();
     for (number, what) in CASES.iter().enumerate() {
         let (conv, images) = case(number, &device);
@@ -55,7 +56,7 @@ fn the_convolution_is_burns() {
 }
 
 #[test]
-fn the_gradients_are_burns() {
+fn the_gradients_equal_burns() {
     let device = Device::flex().autodiff();
     for (number, what) in CASES.iter().enumerate() {
         let (conv, images) = case(number, &device);
@@ -83,7 +84,7 @@ fn the_gradients_are_burns() {
 }
 
 #[test]
-fn the_normalisation_after_it_is_burns() {
+fn convolution_with_normalisation_equals_burns() {
     let device = Device::flex();
     for number in (0..CASES.len()).filter(|number| number % 2 == 1) {
         let (conv, images) = case(number, &device);

@@ -1,4 +1,5 @@
-//! The orders of an executor that trains. Its input is read by a thread of its own, so that its end is noticed at once.
+//! Queue of orders to a training executor. A separate thread reads the input, so that its end is
+//! noticed at once.
 
 use std::io::BufRead;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +9,7 @@ use anyhow::Context as _;
 
 use super::super::protocol::Order;
 
-/// What is still to be done.
+/// Orders that have not been carried out.
 pub struct Inbox {
     lines: mpsc::Receiver<std::io::Result<String>>,
     state: Arc<State>,
@@ -21,10 +22,10 @@ struct State {
 }
 
 impl Inbox {
-    /// Reads from now on.
+    /// Starts reading the input.
     ///
     /// # Errors
-    /// The system refuses a thread.
+    /// The system cannot start a thread.
     pub fn open(input: impl BufRead + Send + 'static) -> anyhow::Result<Self> {
         let (sender, lines) = mpsc::channel();
         let state = Arc::new(State::default());
@@ -43,21 +44,21 @@ impl Inbox {
         Ok(Self { lines, state })
     }
 
-    /// The next order; `None` once the input has ended.
+    /// Returns the next order, or `None` once the input has ended.
     ///
     /// # Errors
-    /// A line is none.
+    /// A line is not an order.
     pub fn next(&self) -> anyhow::Result<Option<Order>> {
         let Ok(line) = self.lines.recv() else { return Ok(None) };
         let line = line.context("standard input broke off")?;
         serde_json::from_str(&line).map(Some).with_context(|| format!("this line is no order: {line}"))
     }
 
-    /// Does something that takes long. Where the input ends before it is done, nobody wants it any more: the process ends,
-    /// and with it the connections for which others may be waiting.
+    /// Runs a long operation. If the input ends before it is done, the result is no longer needed:
+    /// the process exits, and with it the connections that other executors may be waiting for.
     ///
     /// # Errors
-    /// It failed.
+    /// The operation failed.
     pub fn while_wanted<T>(&self, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
         self.state.is_busy.store(true, Ordering::SeqCst);
         if self.state.has_ended.load(Ordering::SeqCst) {

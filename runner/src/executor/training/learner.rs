@@ -1,4 +1,4 @@
-//! One thread that learns: reads images, and finds the gradient of its share of a mini-batch.
+//! A training thread: reads images and computes the gradient of its shares of a mini-batch.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
@@ -14,8 +14,8 @@ use crate::cnn::{Architecture, Cnn, Numbers, Shape, seed_dropout};
 use crate::device::failure;
 use crate::input::{Decoder, ItemError, Sample};
 
-/// A thread's handle on the CNN, whose numbers come with each mini-batch and go with it, so that they can be changed where
-/// they lie.
+/// A thread's handle to the CNN. The parameters are passed in for each mini-batch and dropped
+/// afterwards, so that they can be updated in place.
 pub struct Learner {
     empty: Box<dyn Cnn>,
     device: Device,
@@ -24,22 +24,22 @@ pub struct Learner {
     classes: usize,
 }
 
-/// An image that is ready for the CNN.
+/// A decoded image with its label.
 pub struct Example {
     numbers: Vec<f32>,
     label: i32,
 }
 
-/// What is learned of a part of a mini-batch.
+/// Result of learning a part of a mini-batch.
 #[derive(Default)]
 pub struct Lesson {
-    /// The gradient of each parameter: the part's share of the mini-batch's mean.
+    /// Gradient of each parameter, weighted by the part's share of the mini-batch.
     pub gradients: Vec<Tensor<1>>,
-    /// The running statistics, weighted alike.
+    /// Running statistics with the same weight.
     pub running: Vec<Tensor<1>>,
-    /// How well the CNN did.
+    /// Accuracy and loss.
     pub tally: Tally,
-    /// Where the time went.
+    /// Breakdown of the time.
     pub phases: Phases,
 }
 
@@ -53,7 +53,7 @@ impl Lesson {
     }
 }
 
-/// Adds tensors to others; to none, they are the sum.
+/// Adds tensors element-wise; an empty `here` counts as zero.
 pub fn sum(here: &mut Vec<Tensor<1>>, there: Vec<Tensor<1>>) {
     if here.is_empty() {
         *here = there;
@@ -63,7 +63,7 @@ pub fn sum(here: &mut Vec<Tensor<1>>, there: Vec<Tensor<1>>) {
 }
 
 impl Learner {
-    /// A learner on a device that does not differentiate by itself.
+    /// Creates a learner; `device` is without autodiff.
     pub fn new(architecture: &Architecture, data: &Data, device: &Device) -> Self {
         let device = device.clone().autodiff();
         Self {
@@ -78,14 +78,14 @@ impl Learner {
     /// Reads and decodes an image of the sample.
     ///
     /// # Errors
-    /// It is broken, or its class is none that the CNN tells apart.
+    /// The image is broken, or has no class that the CNN knows.
     pub fn read(&mut self, sample: &Sample, place: u64, phases: &mut Phases) -> Result<Example, BrokenImage> {
         let start = Instant::now();
         let image = sample.read(place);
         let read = Instant::now();
         let mut numbers = Vec::with_capacity(self.decoder.numbers());
         let label = image.and_then(|image| {
-            // A decoder that panics on an image has found a broken one.
+            // A panic of the decoder counts as a broken image.
             catch_unwind(AssertUnwindSafe(|| self.decoder.decode(&image, &mut numbers)))
                 .unwrap_or_else(|panic| Err(ItemError(format!("the decoder panicked: {}", words(panic.as_ref())))))?;
             match image.label.map(|label| (label, i32::try_from(label))) {
@@ -105,7 +105,8 @@ impl Learner {
         }
     }
 
-    /// Learns a share of a mini-batch that has so many images in all. The seed decides what dropout drops.
+    /// Learns a share of a mini-batch of `mini_batch` images in all. The seed determines the
+    /// dropout masks.
     ///
     /// # Errors
     /// The device fails.
@@ -142,7 +143,7 @@ impl Learner {
         Ok(Lesson { gradients, running, tally, phases })
     }
 
-    /// How well the CNN with these numbers does on images that it does not learn.
+    /// Evaluates the CNN with these parameters on held-out images.
     ///
     /// # Errors
     /// The device fails.

@@ -1,4 +1,5 @@
-//! An executor that trains: one replica whose C threads share each mini-batch, averaged with the other executors'.
+//! Training executor: one replica whose C threads share each mini-batch, averaged with the other
+//! executors.
 
 mod inbox;
 mod learner;
@@ -26,13 +27,13 @@ use super::{Reports, peak_memory_mib};
 use crate::cnn::Architecture;
 use crate::input::Sample;
 
-/// Rounds of every size of share before the first step on a device that compiles and tunes.
+/// Warm-up passes for each share size on a device that compiles and tunes.
 const WARM_UP_ROUNDS: usize = 2;
 
-/// Warms up, says that it is ready, and does what it is ordered until its input ends.
+/// Warms up, reports that it is ready, and carries out orders until the input ends.
 ///
 /// # Errors
-/// An order cannot be carried out; none is after it.
+/// An order cannot be carried out. No order is carried out after it.
 pub fn serve(
     job: &Assignment,
     training: &Training,
@@ -58,7 +59,7 @@ pub fn serve(
                 trainee.peers = Some(Peers::join(listener, rank as usize, &addresses, &token)?);
                 reports.send(&Report::Joined { executors: addresses.len() as u32 })?;
             }
-            // Who has the last report may end the input: by then the work is done.
+            // The driver may close the input after this report, when the work is done.
             Order::Train(round) => reports.send(&inbox.while_wanted(|| trainee.train(&round))?)?,
             Order::Evaluate(evaluation) => reports.send(&inbox.while_wanted(|| trainee.evaluate(&evaluation))?)?,
         }
@@ -82,7 +83,7 @@ struct Trainee<'a> {
     peers: Option<Peers>,
 }
 
-/// What a replica has learned since the last average.
+/// Progress of a replica since the last average.
 #[derive(Default)]
 struct Unshared {
     steps: u64,
@@ -98,7 +99,8 @@ impl Trainee<'_> {
         }
     }
 
-    /// On the processor one share in each thread finds the memory; other devices make and tune a kernel for each size.
+    /// Runs warm-up passes. On the CPU one share per thread is enough to allocate the memory; other
+    /// devices compile and tune a kernel for each size.
     fn warm_up(&mut self) -> anyhow::Result<()> {
         let deal = self.deal();
         let full = deal.mini_batch(0, 0);
@@ -124,7 +126,7 @@ impl Trainee<'_> {
         Ok(())
     }
 
-    /// Trains the steps of a round, a partition after the other, and reports each; gives the last report.
+    /// Trains the steps of a round, reports each partition, and returns the final report.
     fn train(&mut self, round: &Round) -> anyhow::Result<Report> {
         let deal = self.deal();
         let rank = u64::from(round.rank);
@@ -174,7 +176,8 @@ impl Trainee<'_> {
         Ok(Report::Trained { steps, secs, peak_memory_mib })
     }
 
-    /// This replica's numbers with the average in the place of its own; the optimiser's state and steps stay.
+    /// Returns this replica's numbers with the averaged part replaced; the optimiser's state and
+    /// step count stay.
     fn with_average(&self, average: &Written) -> anyhow::Result<Written> {
         let mut own = self.replica.write_down()?;
         let averaged = own.averaged(self.training.average_optimizer_state);
@@ -235,7 +238,7 @@ impl Trainee<'_> {
         Ok(Report::Learned { epoch, tally, broken, phases })
     }
 
-    /// Averages the parameters with the other executors'.
+    /// Averages the parameters with the other executors.
     fn average(&mut self, images: u64, phases: &mut Phases) -> anyhow::Result<()> {
         let Some(peers) = &self.peers else { return Ok(()) };
         let start = Instant::now();
@@ -249,14 +252,14 @@ impl Trainee<'_> {
         self.replica.idle(start, &mut phases.average_secs)
     }
 
-    /// An average holds every thread up.
+    /// Adds the time of an average, during which all threads are blocked.
     fn add_time(&self, time: peers::AverageTime, phases: &mut Phases) {
         let of_all_threads = |time: Duration| time.as_secs_f64() * f64::from(self.job.threads);
         phases.wait_secs += of_all_threads(time.wait);
         phases.average_secs += of_all_threads(time.exchange);
     }
 
-    /// Judges the CNN by images that it did not learn.
+    /// Evaluates the CNN on held-out images.
     fn evaluate(&mut self, evaluation: &Evaluation) -> anyhow::Result<Report> {
         let Evaluation { source, first, images } = evaluation;
         let numbers: Vec<u64> = (*first..first.saturating_add(*images)).collect();

@@ -1,26 +1,27 @@
-//! The optimisers. Burn has them too, but keeps their state to itself: here it is averaged among executors and handed from
-//! one round to the next.
+//! Optimisers. Burn's own keep their state private; here it is averaged among executors and passed
+//! from one round to the next.
 
 use burn::tensor::Tensor;
 
 use super::settings::Optimizer;
 
-/// Kingma and Ba, "Adam: A Method for Stochastic Optimization" (ICLR 2015), algorithm 1.
+/// Constants of Kingma and Ba, "Adam: A Method for Stochastic Optimization" (ICLR 2015), algorithm
+/// 1.
 const BETA_1: f64 = 0.9;
 const BETA_2: f64 = 0.999;
 const EPSILON: f64 = 1e-8;
 
-/// When a step is taken, and how far it goes.
+/// Learning rate and number of a step.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     /// The learning rate.
     pub learning_rate: f64,
-    /// The step's number, from 1 on.
+    /// Number of the step, from 1.
     pub step: u64,
 }
 
 impl Pace {
-    /// What Adam's two moments, which began with zeros, are divided by.
+    /// Returns the bias corrections of Adam's two moments, which start at zero.
     fn biases(self) -> [f64; 2] {
         let step = i32::try_from(self.step).unwrap_or(i32::MAX);
         [BETA_1, BETA_2].map(|beta| 1.0 - beta.powi(step))
@@ -28,7 +29,7 @@ impl Pace {
 }
 
 impl Optimizer {
-    /// Tensors of state that it keeps for each parameter.
+    /// Returns the number of state tensors per parameter.
     pub fn slots(self) -> usize {
         match self {
             Self::Sgd { momentum: 0.0 } => 0,
@@ -37,7 +38,7 @@ impl Optimizer {
         }
     }
 
-    /// Changes a parameter by its gradient, and the state with it, which begins with zeros: on any device.
+    /// Updates a parameter by its gradient, and its state, which starts at zero, on any device.
     pub fn step(self, parameter: Tensor<1>, gradient: Tensor<1>, state: &mut [Tensor<1>], pace: Pace) -> Tensor<1> {
         let rate = pace.learning_rate;
         match (self, state) {
@@ -54,12 +55,13 @@ impl Optimizer {
                 let spread = (square.clone() / square_bias).sqrt() + EPSILON;
                 parameter - (mean.clone() / spread) * (rate / mean_bias)
             }
-            // Adam without its two slots: nobody makes one.
+            // Adam always has its two state tensors, so this case does not occur.
             (Self::Adam, _) => parameter,
         }
     }
 
-    /// The same with numbers that lie in memory: one pass, where each operation on tensors is one of its own.
+    /// Does the same as [`Self::step`] on slices in one pass, where tensor operations would need
+    /// one pass each.
     pub fn step_numbers(self, weights: &mut [f32], gradient: &[f32], state: &mut [&mut [f32]], pace: Pace) {
         let rate = pace.learning_rate as f32;
         let both = weights.iter_mut().zip(gradient);
@@ -89,7 +91,7 @@ impl Optimizer {
     }
 }
 
-/// Takes a tensor out, so that its memory can be used for the next one.
+/// Takes a tensor out of its place, so that its memory can be reused.
 fn take(tensor: &mut Tensor<1>) -> Tensor<1> {
     let empty = Tensor::empty([0], &tensor.device());
     std::mem::replace(tensor, empty)
@@ -147,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn each_optimiser_takes_the_steps_that_burns_takes() {
+    fn each_optimiser_takes_the_steps_of_burns() {
         let momentum = burn::optim::momentum::MomentumConfig::new().with_momentum(0.9).with_dampening(0.0);
         let momentum = SgdConfig::new().with_momentum(Some(momentum)).build();
         assert_steps(Optimizer::Sgd { momentum: 0.9 }, &burns(&momentum));

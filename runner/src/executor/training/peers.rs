@@ -1,8 +1,9 @@
-//! The executors of one run among themselves: each is connected with every other, and all of them average their numbers.
+//! All-reduce among the executors of a run, which are fully connected.
 //!
-//! The numbers are cut into as many slices as there are executors. Each executor collects one slice from all others, adds
-//! it up, and gives it back to all: what BigDL does over Spark's blocks (Dai et al., "BigDL", SoCC 2019, algorithm 2), so that
-//! no executor carries more than another. Every sum goes in the order of the executors, so that it is always the same.
+//! The numbers are divided into as many slices as there are executors. Each executor receives one
+//! slice from all others, sums it, and returns the sum to all, as BigDL does over Spark's blocks
+//! (Dai et al., "BigDL", SoCC 2019, algorithm 2), so that the load is even. Sums are always taken
+//! in rank order, so that the result is deterministic.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs as _};
@@ -10,33 +11,34 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-/// How long executors wait for each other while they connect.
+/// Timeout for connecting all executors.
 const JOINING: Duration = Duration::from_secs(60);
 const LONGEST_GREETING: u64 = 200;
-/// Numbers that are turned into bytes at once.
+/// Numbers converted to bytes at a time.
 const CHUNK: usize = 1 << 14;
 
-/// The connections of an executor with all others.
+/// Connections of an executor to all others.
 pub struct Peers {
     rank: usize,
-    /// By rank; none at its own.
+    /// Connections by rank; `None` at its own rank.
     links: Vec<Option<TcpStream>>,
 }
 
-/// Where the time of an average went.
+/// Breakdown of an average's time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AverageTime {
-    /// Until the last executor had come.
+    /// Waiting for the last executor.
     pub wait: Duration,
-    /// The exchange and the sums.
+    /// Exchange and summation.
     pub exchange: Duration,
 }
 
 impl Peers {
-    /// Connects the executor of that rank with the others, by rank. The token keeps strangers out.
+    /// Connects the executor of this rank to the others, by rank. Peers authenticate with the
+    /// token.
     ///
     /// # Errors
-    /// One of them cannot be reached, or does not come in time.
+    /// An executor cannot be reached, or does not connect in time.
     pub fn join(listener: &TcpListener, rank: usize, addresses: &[String], token: &str) -> anyhow::Result<Self> {
         let end = Instant::now() + JOINING;
         let mut links: Vec<Option<TcpStream>> = addresses.iter().map(|_| None).collect();
@@ -49,7 +51,7 @@ impl Peers {
         listener.set_nonblocking(true).context("the listening socket does not obey")?;
         while links.iter().skip(rank + 1).any(Option::is_none) {
             match listener.accept() {
-                // Whoever does not know the token is none of the executors.
+                // Connections without the token are dropped.
                 Ok((link, _)) => {
                     if let Some(peer) = greeting(&link, token).filter(|peer| (rank + 1..links.len()).contains(peer)) {
                         links[peer] = Some(link);
@@ -69,11 +71,12 @@ impl Peers {
         Ok(Self { rank, links })
     }
 
-    /// Replaces the numbers of every executor by their mean, each weighted; where all weights are 0 they stay. Gives the
-    /// sum of the weights. Every executor must call it with as many numbers.
+    /// Replaces the numbers of every executor by their weighted mean, or keeps them if all weights
+    /// are 0. Returns the sum of the weights. Every executor must call it with equally many
+    /// numbers.
     ///
     /// # Errors
-    /// A connection broke off.
+    /// A connection broke.
     pub fn average(&self, numbers: &mut [f32], weight: f64) -> anyhow::Result<(f64, AverageTime)> {
         let start = Instant::now();
         let total = self.total(weight)?;
@@ -85,7 +88,7 @@ impl Peers {
         Ok((total, AverageTime { wait, exchange: start.elapsed().saturating_sub(wait) }))
     }
 
-    /// The sum of all weights, in the order of the executors. Nobody has it before all have come.
+    /// Returns the sum of all weights in rank order. It also acts as a barrier.
     fn total(&self, weight: f64) -> anyhow::Result<f64> {
         for (peer, mut link) in self.others() {
             link.write_all(&weight.to_le_bytes()).with_context(|| lost(peer))?;
@@ -144,7 +147,8 @@ impl Peers {
     }
 }
 
-/// The weighted mean of several lists of numbers, as executors that are connected compute it, digit for digit.
+/// Returns the weighted mean of lists of numbers, bit-identical to the result of connected
+/// executors.
 pub fn mean(lists: &[(Vec<f32>, f64)]) -> Vec<f32> {
     let total: f64 = lists.iter().map(|(_, weight)| weight).sum();
     let mut sum = vec![0.0; lists.first().map_or(0, |(numbers, _)| numbers.len())];
@@ -184,11 +188,11 @@ fn connect(address: &str, end: Instant) -> anyhow::Result<TcpStream> {
     Err(last)
 }
 
-/// The rank of whoever has connected, if it knows the token.
+/// Returns the rank of a peer that has connected, if it presents the token.
 fn greeting(link: &TcpStream, token: &str) -> Option<usize> {
     link.set_nonblocking(false).ok()?;
     link.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
-    // A byte at a time: what follows the line is not for this reader.
+    // Unbuffered, because the bytes after the line belong to the next reader.
     let mut line = String::new();
     BufReader::with_capacity(1, link).take(LONGEST_GREETING).read_line(&mut line).ok()?;
     let (greeted, rank) = line.trim_end().split_once(' ')?;
@@ -221,7 +225,7 @@ fn receive(mut link: &TcpStream, numbers: &mut [f32], mut put: impl FnMut(&mut f
 mod tests {
     use super::*;
 
-    /// Executors in threads of this process, each with its own numbers and weight.
+    /// Runs executors in threads of this process, each with its own numbers and weight.
     fn average(lists: &[(Vec<f32>, f64)]) -> Vec<(Vec<f32>, f64)> {
         let listeners: Vec<_> = lists.iter().map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
         let addresses: Vec<_> = listeners.iter().map(|listener| listener.local_addr().unwrap().to_string()).collect();
@@ -255,13 +259,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_was_learned_changes_nothing() {
+    fn zero_weights_change_nothing() {
         let all = average(&[(vec![1.0, 2.0], 0.0), (vec![3.0], 0.0)]);
         assert_eq!(all, [(vec![1.0, 2.0], 0.0), (vec![3.0], 0.0)]);
     }
 
     #[test]
-    fn a_stranger_is_not_let_in() {
+    fn a_connection_without_the_token_is_rejected() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let addresses = [address.to_string(), "127.0.0.1:1".to_owned()];

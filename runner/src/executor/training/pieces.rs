@@ -1,7 +1,8 @@
-//! The numbers of a replica on the processor, cut into pieces that the threads change where they lie.
+//! Parameters of a replica on the CPU, divided into pieces that the threads update in place.
 //!
-//! Every thread has a gradient of all parameters. Their sum is needed for one step and no longer: each piece is added up near the
-//! processor and used at once, so that a step goes over the memory once and makes no tensor.
+//! Every thread has a gradient of all parameters, and their sum is needed for one step only. Each
+//! piece is summed in the cache and used at once, so that a step passes over the memory once and
+//! allocates no tensor.
 
 use anyhow::Context as _;
 use burn::backend::{Flex, flex::FlexTensor};
@@ -9,17 +10,17 @@ use burn::tensor::{DType, Tensor};
 
 use super::team::{deal, together};
 
-/// Numbers of a piece: all that a step reads of it stays near the processor.
+/// Numbers per piece, so that all operands of a step fit into the cache.
 const PIECE: usize = 1 << 13;
 
-/// A parameter, what the threads found of its gradient, and the optimiser's state.
+/// A parameter with its gradients from all threads and the optimiser's state.
 pub struct Parameter {
     weights: FlexTensor,
     gradients: Vec<FlexTensor>,
     state: Vec<FlexTensor>,
 }
 
-/// Some numbers of a [`Parameter`].
+/// A piece of a [`Parameter`].
 struct Piece<'a> {
     weights: &'a mut [f32],
     gradients: Vec<&'a [f32]>,
@@ -27,10 +28,10 @@ struct Piece<'a> {
 }
 
 impl Parameter {
-    /// Of tensors with as many numbers each.
+    /// Creates a parameter from tensors of the same length.
     ///
     /// # Errors
-    /// They are not on the processor.
+    /// A tensor is not on the CPU.
     pub fn new(weights: Tensor<1>, gradients: Vec<Tensor<1>>, state: Vec<Tensor<1>>) -> anyhow::Result<Self> {
         let all = |tensors: Vec<Tensor<1>>| tensors.into_iter().map(on_processor).collect::<anyhow::Result<Vec<_>>>();
         Ok(Self { weights: on_processor(weights)?, gradients: all(gradients)?, state: all(state)? })
@@ -46,7 +47,7 @@ impl Parameter {
         })
     }
 
-    /// The weights and the state.
+    /// Returns the weights and the state.
     pub fn into_tensors(self) -> (Tensor<1>, Vec<Tensor<1>>) {
         (
             Tensor::from_primitive::<Flex>(self.weights),
@@ -55,7 +56,8 @@ impl Parameter {
     }
 }
 
-/// Changes all numbers, dealt evenly to the workers, by a function of weights, gradient and state.
+/// Updates all numbers by a function of weights, gradient and state, divided evenly among the
+/// workers.
 ///
 /// # Errors
 /// A worker panicked.
@@ -89,11 +91,11 @@ impl Piece<'_> {
     }
 }
 
-/// 32-bit floats that fill their memory.
+/// Converts a tensor to contiguous f32 storage of its own.
 fn on_processor(tensor: Tensor<1>) -> anyhow::Result<FlexTensor> {
     let tensor = tensor.try_into_primitive::<Flex>().ok().context("the numbers are not on the processor")?;
-    // A part of a larger tensor is copied too, so that its storage is its numbers. A second handle would have the numbers copied
-    // before they are changed.
+    // `to_contiguous` also copies a view into a larger tensor, so that the storage holds exactly
+    // its numbers. A second handle would cause a copy before the update.
     let handle = tensor.to_contiguous();
     drop(tensor);
     anyhow::ensure!(handle.dtype() == DType::F32, "the numbers of the CNN are no 32-bit floats");
@@ -120,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn every_number_is_changed_once_where_it_lies() {
+    fn every_number_is_changed_once_in_place() {
         for (count, threads) in [(1, 1), (PIECE, 2), (3 * PIECE + 5, 3)] {
             let several = |tensors: usize| (0..tensors).map(|_| random(count)).collect::<Vec<_>>();
             let (weights, gradients, state) = (random(count), several(threads), several(2));
@@ -147,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_part_of_a_larger_tensor_only_the_part_is_taken() {
+    fn a_view_of_a_larger_tensor_is_copied() {
         for part in [0..10, 5..15] {
             let (weights, gradient) = (random(20).slice(part.clone()), random(20).slice(part));
             let [before, added] = [&weights, &gradient].map(numbers);
@@ -162,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_somebody_else_holds_are_not_changed_there() {
+    fn shared_numbers_are_not_changed() {
         let weights = random(10);
         let before = numbers(&weights);
         let mut parameters = [Parameter::new(weights.clone(), vec![random(10)], Vec::new()).unwrap()];

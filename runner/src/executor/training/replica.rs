@@ -1,4 +1,4 @@
-//! The one replica of the CNN that an executor trains, and its threads.
+//! The replica of the CNN that an executor trains, with its threads.
 
 use std::sync::Mutex;
 use std::time::Instant;
@@ -17,7 +17,7 @@ use crate::cnn::{Architecture, Numbers, Shape};
 use crate::device::failure;
 use crate::input::Sample;
 
-/// A replica: the numbers, the optimiser's state, and C threads.
+/// A replica: parameters, optimiser state and C threads.
 pub struct Replica {
     architecture: &'static Architecture,
     shape: Shape,
@@ -25,10 +25,10 @@ pub struct Replica {
     training: Training,
     seed: u64,
     device: Device,
-    /// Whether the numbers lie in the memory of the processor.
+    /// Whether the parameters are in the CPU's memory.
     is_native: bool,
     numbers: Numbers,
-    /// The optimiser's tensors of each parameter.
+    /// The optimiser's state tensors of each parameter.
     state: Vec<Vec<Tensor<1>>>,
     /// Steps that the optimiser has taken.
     steps: u64,
@@ -37,10 +37,10 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// With weights from the job's seed.
+    /// Creates a replica with weights from the job's seed.
     ///
     /// # Errors
-    /// The device is not there.
+    /// The device is not available.
     pub fn new(
         architecture: &'static Architecture,
         job: &Assignment,
@@ -64,7 +64,7 @@ impl Replica {
         })
     }
 
-    /// Forgets what it has learned.
+    /// Resets the weights and the optimiser to their initial state.
     pub fn restart(&mut self) {
         if !self.is_fresh {
             self.numbers = self.architecture.build(self.seed, self.shape, &self.device).numbers();
@@ -73,7 +73,8 @@ impl Replica {
         }
     }
 
-    /// Reads and decodes images of the sample, in order; broken ones are left out of their mini-batch.
+    /// Reads and decodes images of the sample in order; broken images are left out of their
+    /// mini-batch.
     ///
     /// # Errors
     /// A thread panicked.
@@ -105,8 +106,8 @@ impl Replica {
         Ok(batches.collect())
     }
 
-    /// The gradient of a mini-batch: what each thread has learned is a summand. The shares are always the same, whoever learns
-    /// them.
+    /// Computes the gradient of a mini-batch as one summand per thread. The division into shares
+    /// does not depend on the number of threads.
     ///
     /// # Errors
     /// The device fails, or a thread panicked.
@@ -127,8 +128,8 @@ impl Replica {
         Ok(lessons.into_iter().filter(|lesson| lesson.tally.images > 0).collect())
     }
 
-    /// Lets every thread learn a share of that many images, forgets it, and takes a step that changes nothing: the first of
-    /// each makes the device compile and tune, and finds the memory.
+    /// Lets every thread learn a share of this size, discards the result, and takes a step with a
+    /// learning rate of 0, so that the device compiles, tunes and allocates.
     ///
     /// # Errors
     /// The device fails, or a thread panicked.
@@ -136,7 +137,7 @@ impl Replica {
         let numbers = &self.numbers;
         let parts = vec![(); self.learners.len()];
         together(&mut self.learners, parts, |learner, ()| {
-            // A broken image is reported when it is learned.
+            // Broken images are reported when they are learned.
             let places = (0..sample.len()).cycle().take(images as usize);
             let share: Vec<_> =
                 places.filter_map(|place| learner.read(sample, place, &mut Phases::default()).ok()).collect();
@@ -150,7 +151,7 @@ impl Replica {
         Ok(())
     }
 
-    /// Changes the parameters by the sum of their gradients; by none where nothing was learned.
+    /// Updates the parameters by the sum of their gradients, which is zero if there are no lessons.
     ///
     /// # Errors
     /// A thread panicked.
@@ -186,7 +187,7 @@ impl Replica {
         Ok(())
     }
 
-    /// How well the CNN does on the images at these places of a sample that it does not learn.
+    /// Evaluates the CNN on held-out images at these positions of a sample.
     ///
     /// # Errors
     /// The device fails, or a thread panicked.
@@ -217,7 +218,7 @@ impl Replica {
         Ok((whole, broken.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)))
     }
 
-    /// The numbers as one list: parameters, running statistics, and the optimiser's state.
+    /// Serialises parameters, running statistics and optimiser state to one list.
     ///
     /// # Errors
     /// The device fails.
@@ -229,10 +230,10 @@ impl Replica {
         Ok(Written { list, numbers, steps: self.steps })
     }
 
-    /// Takes what [`Replica::write_down`] of the same CNN and optimiser gave.
+    /// Restores the list that [`Replica::write_down`] returned for the same CNN and optimiser.
     ///
     /// # Errors
-    /// It is of another CNN or optimiser.
+    /// The list belongs to another CNN or optimiser.
     pub fn take(&mut self, written: &Written) -> anyhow::Result<()> {
         self.is_fresh = false;
         let mut rest = written.list.as_slice();
@@ -246,7 +247,8 @@ impl Replica {
         Ok(())
     }
 
-    /// What was learned of a mini-batch as one list; of a replica that has learned nothing, as many zeros.
+    /// Serialises the lessons of a mini-batch to one list; without lessons, to a list of zeros of
+    /// the same length.
     ///
     /// # Errors
     /// The device fails.
@@ -261,10 +263,10 @@ impl Replica {
         Ok(list)
     }
 
-    /// The gradients and running statistics of such a list.
+    /// Restores gradients and running statistics from such a list.
     ///
     /// # Errors
-    /// The list is of another CNN.
+    /// The list belongs to another CNN.
     pub fn read_lesson(&self, list: &[f32]) -> anyhow::Result<Lesson> {
         let mut rest = list;
         let mut read = |like: &[Tensor<1>]| {
@@ -274,7 +276,7 @@ impl Replica {
         Ok(Lesson { gradients, running, ..Lesson::default() })
     }
 
-    /// Waits until the device has nothing left to do, and adds the time since then to a phase.
+    /// Waits until the device is idle, and adds the time since `since` for all threads to a phase.
     ///
     /// # Errors
     /// The device fails.
@@ -285,25 +287,26 @@ impl Replica {
     }
 }
 
-/// The state of an optimiser that has not begun.
+/// Returns the initial state of the optimiser.
 fn no_state(training: &Training, numbers: &Numbers) -> Vec<Vec<Tensor<1>>> {
     let slots = training.optimizer.slots();
     numbers.learned.iter().map(|numbers| vec![numbers.zeros_like(); slots]).collect()
 }
 
-/// The numbers of a replica as one list.
+/// Parameters and optimiser state of a replica as one list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Written {
-    /// Parameters, running statistics, the optimiser's state.
+    /// Parameters, running statistics and optimiser state, in this order.
     pub list: Vec<f32>,
-    /// How many of them are not state.
+    /// Length of the list without the optimiser state.
     pub numbers: usize,
     /// Steps that the optimiser has taken.
     pub steps: u64,
 }
 
 impl Written {
-    /// How many numbers are averaged, from the first on: the optimiser's state comes last.
+    /// Returns how many numbers from the start of the list are averaged; the optimiser's state
+    /// comes last.
     pub fn averaged(&self, is_state_averaged: bool) -> usize {
         if is_state_averaged { self.list.len() } else { self.numbers }
     }
@@ -317,7 +320,7 @@ fn append<'a>(list: &mut Vec<f32>, tensors: impl Iterator<Item = &'a Tensor<1>>)
     Ok(())
 }
 
-/// The next tensor of a list, as long as another.
+/// Takes the next tensor of a list, with the length of `like`.
 fn next(rest: &mut &[f32], like: &Tensor<1>, device: &Device) -> anyhow::Result<Tensor<1>> {
     let count = like.dims()[0];
     let (numbers, after) =

@@ -1,4 +1,4 @@
-//! How a CNN is trained: what the driver tells every executor, and what follows from it.
+//! Training settings that the driver sends to every executor, and what follows from them.
 
 use std::ops::Range;
 
@@ -6,66 +6,67 @@ use serde::{Deserialize, Serialize};
 
 use crate::input::draw;
 
-/// How a CNN is trained.
+/// Training settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Training {
-    /// What changes the weights.
+    /// Optimiser.
     pub optimizer: Optimizer,
-    /// Learning rate at the start.
+    /// Initial learning rate.
     pub learning_rate: f64,
-    /// How it goes on.
+    /// Learning rate schedule.
     pub schedule: Schedule,
     /// Passes over the sample.
     pub epochs: u32,
     /// Executors that train, E.
     pub executors: u32,
-    /// Mini-batches of an executor between two averages, K. With 1 the gradients are averaged (TensorFlow's "mirrored"
-    /// strategy), with more the parameters.
+    /// Mini-batches of an executor between two averages, K. With K = 1 gradients are averaged
+    /// (TensorFlow's "mirrored" strategy), otherwise parameters.
     pub average_every: u32,
-    /// Whether the optimiser's state is averaged along with the parameters, or stays each executor's own.
+    /// Whether the optimiser's state is averaged as well, or stays local to each executor.
     pub average_optimizer_state: bool,
-    /// Images of a mini-batch that a thread learns at once. Batch normalisation sees no more than these (Hoffer et al.,
-    /// "Train longer, generalize better", NeurIPS 2017, section 4), whatever the number of threads, so that the result
-    /// does not depend on it.
+    /// Images per share, which one thread learns at once. Batch normalisation sees only one share
+    /// (Hoffer et al., "Train longer, generalize better", NeurIPS 2017, section 4), so that the
+    /// result does not depend on the number of threads.
     pub share_size: u32,
-    /// Address on which the executor waits for the others; none where it needs no others.
+    /// Address on which the executor waits for its peers; `None` if it needs none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listen: Option<String>,
 }
 
-/// What changes the weights by the gradients.
+/// Optimiser.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Optimizer {
     /// Stochastic gradient descent.
     Sgd {
-        /// Share of the last change that goes on; 0 is plain descent.
+        /// Momentum; 0 is plain gradient descent.
         momentum: f64,
     },
-    /// Kingma and Ba, with their constants.
+    /// Adam with the constants of Kingma and Ba.
     Adam,
 }
 
-/// How the learning rate goes on.
+/// Learning rate schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Schedule {
-    /// It stays.
+    /// Constant.
     Constant,
-    /// It is multiplied by a factor every so many epochs.
+    /// Step decay.
     Step {
         /// Epochs between two changes.
         epochs: u32,
-        /// What it is multiplied by.
+        /// Factor of each change.
         factor: f64,
     },
-    /// Half a cosine from the start to 0 at the end (Loshchilov and Hutter, "SGDR", ICLR 2017, eq. 5 without restarts),
-    /// mini-batch by mini-batch.
+    /// Cosine annealing from the initial rate to 0 (Loshchilov and Hutter, "SGDR", ICLR 2017, eq. 5
+    /// without restarts), updated every mini-batch.
     Cosine,
 }
 
 impl Training {
-    /// The learning rate of a step, counted from the first epoch on; `steps` is those of an epoch.
+    /// Returns the learning rate of a step, counted over all epochs; `steps` is the number of steps
+    /// per epoch.
     pub fn learning_rate(&self, step: u64, steps: u64) -> f64 {
         match self.schedule {
             Schedule::Constant => self.learning_rate,
@@ -81,25 +82,26 @@ impl Training {
     }
 }
 
-/// How the images of a sample are dealt to the executors, epoch by epoch. A step is a mini-batch of every executor.
+/// Division of a sample's images among the executors in each epoch. A step is one mini-batch of
+/// every executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deal {
     /// Images of the sample.
     pub images: u64,
-    /// Images of an executor's mini-batch.
+    /// Images in an executor's mini-batch.
     pub batch_size: u64,
-    /// E.
+    /// Number of executors, E.
     pub executors: u64,
 }
 
 impl Deal {
-    /// Steps of an epoch.
+    /// Returns the steps per epoch.
     pub fn steps(self) -> u64 {
         self.images.div_ceil(self.batch_size * self.executors).max(1)
     }
 
-    /// An executor's mini-batch: places in the order of the epoch. The images that are left for the last step are dealt
-    /// evenly, so that some executors may get none.
+    /// Returns an executor's mini-batch as positions in the order of the epoch. The images of the
+    /// last step are divided evenly, so that some executors may get none.
     pub fn mini_batch(self, step: u64, executor: u64) -> Range<u64> {
         let first = step * self.batch_size * self.executors;
         let len = self.images.saturating_sub(first).min(self.batch_size * self.executors);
@@ -107,9 +109,9 @@ impl Deal {
         start(executor)..start(executor + 1)
     }
 
-    /// The order of an epoch: a permutation of the sample, the same in every executor.
+    /// Returns the order of an epoch: a permutation of the sample, the same in every executor.
     pub fn order(self, seed: u64, epoch: u64) -> Vec<u64> {
-        // The sample itself was drawn with the seed as it is.
+        // Epochs use other seeds than the sample, which is drawn with `seed` itself.
         draw(self.images, 1.0, seed.wrapping_add((epoch + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)))
     }
 }
@@ -135,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn each_epoch_has_an_order_of_its_own_that_the_seed_repeats() {
+    fn epochs_have_different_orders_that_the_seed_determines() {
         let deal = Deal { images: 50, batch_size: 8, executors: 1 };
         assert_eq!(deal.order(3, 1), deal.order(3, 1));
         assert_ne!(deal.order(3, 0), deal.order(3, 1));

@@ -1,4 +1,4 @@
-//! A replica in a file: a line of JSON that says what it is, then its numbers, 32-bit floats in little-endian order.
+//! File format of a replica: a line of JSON as header, then its numbers as little-endian f32.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, BufWriter, Read as _, Write as _};
@@ -16,17 +16,17 @@ const FORMAT: u32 = 1;
 struct Header {
     foreglow_replica: u32,
     model: String,
-    /// Images that the replica has learned since the last average: its weight in the next one.
+    /// Images learned since the last average: the replica's weight in the next one.
     images: u64,
     /// Steps that its optimiser has taken.
     steps: u64,
-    /// Parameters and running statistics.
+    /// Number of parameters and running statistics.
     numbers: usize,
-    /// Numbers of the optimiser's state.
+    /// Number of values in the optimiser's state.
     state: usize,
 }
 
-/// Saves a replica of a CNN that has learned so many images since the last average.
+/// Saves a replica that has learned `images` images since the last average.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -51,11 +51,12 @@ pub fn save(path: &Path, model: &str, written: &Written, images: u64) -> anyhow:
     write().with_context(|| format!("the replica could not be saved to {}", path.display()))
 }
 
-/// Loads the mean of the replicas that the executors saved, by rank, each weighted by the images that it learned. Where the
-/// optimiser's state is not averaged, it is that of the executor's own file.
+/// Loads the mean of the replicas that the executors saved, by rank, weighted by the images that
+/// each learned. If the optimiser's state is not averaged, it is taken from the executor's own
+/// file.
 ///
 /// # Errors
-/// A file cannot be read, or is of another CNN.
+/// A file cannot be read, or belongs to another CNN.
 pub fn load(files: &[impl AsRef<Path>], rank: usize, model: &str, is_state_averaged: bool) -> anyhow::Result<Written> {
     let mut all = Vec::new();
     for path in files {
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replica_is_the_same_once_loaded() {
+    fn a_saved_replica_is_loaded_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         let saved = written(&[1.5, f32::MIN_POSITIVE, -0.0]);
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_is_weighted_by_images_and_may_leave_the_state_alone() {
+    fn the_mean_is_weighted_by_images_and_may_exclude_the_state() {
         let folder = tempfile::tempdir().unwrap();
         let paths = ["a", "b"].map(|name| folder.path().join(name));
         save(&paths[0], "lenet5", &written(&[1.0, 2.0, 10.0]), 3).unwrap();
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_replica_and_one_of_another_cnn_are_refused() {
+    fn invalid_replicas_and_those_of_another_cnn_are_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         let said = |path: &Path| format!("{:#}", load(&[path], 0, "vgg16", false).unwrap_err());

@@ -1,13 +1,14 @@
-//! The C threads of an executor on one thing.
+//! Parallel work of an executor's C threads.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::super::slot::words;
 
-/// Gives each worker its part and waits for all; the first worker is this thread. There are as many parts as workers.
+/// Gives each worker its part and waits for all of them; the first worker is the calling thread.
+/// There must be as many parts as workers.
 ///
 /// # Errors
-/// One of them failed or panicked.
+/// A worker failed or panicked.
 pub fn together<W: Send, P: Send, R: Send>(
     workers: &mut [W],
     parts: Vec<P>,
@@ -37,7 +38,7 @@ pub fn together<W: Send, P: Send, R: Send>(
     })
 }
 
-/// Cuts a list into as many runs as there are workers, as even as can be.
+/// Divides a list into one contiguous run per worker, as evenly as possible.
 pub fn deal<T>(mut list: Vec<T>, workers: usize) -> Vec<Vec<T>> {
     let count = list.len();
     let mut parts: Vec<Vec<T>> = (0..workers).rev().map(|worker| list.split_off(worker * count / workers)).collect();
@@ -57,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn every_worker_does_its_part_and_one_that_panics_is_an_error() {
+    fn a_panic_of_a_worker_is_an_error() {
         let mut workers = [10, 20, 30];
         let done = together(&mut workers, vec![1, 2, 3], |worker, part| {
             *worker += part;

@@ -1,34 +1,35 @@
-//! `tf.train.Example` (tensorflow/core/example/example.proto), as far as images need it:
+//! Reader and writer for `tf.train.Example` (tensorflow/core/example/example.proto), as far as
+//! images need it:
 //!
 //! ```text
 //! Example   { Features features = 1; }
-//! Features  { map<string, Feature> feature = 1; }         a map entry is a message { key = 1; value = 2 }
+//! Features  { map<string, Feature> feature = 1; }  a map entry is a message { key = 1; value = 2 }
 //! Feature   { BytesList bytes_list = 1; FloatList float_list = 2; Int64List int64_list = 3; }
 //! BytesList { repeated bytes value = 1; }   Int64List { repeated int64 value = 1 [packed]; }
 //! ```
 //!
-//! Three messages and two wire types do not pay for a code generator in every build: prost's changes the features of crates
-//! that Burn is built with.
+//! It is written by hand because prost would change the features of crates that Burn is built with,
+//! and a code generator is too much for three messages and two wire types.
 
 use std::ops::Range;
 
-/// Where the first value of a feature lies in the message, or what it is.
+/// First value of a feature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Feature {
-    /// A byte string: its place in the message.
+    /// A byte string, as its range in the message.
     Bytes(Range<usize>),
     /// An integer.
     Int(i64),
 }
 
-/// The message is no `tf.train.Example`.
+/// The message is not a valid `tf.train.Example`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
-/// Calls `each` with every feature that has a first byte string or integer.
+/// Calls `each` with every feature that holds a byte string or an integer.
 ///
 /// # Errors
-/// The message breaks off, or a field has another type.
+/// The message is truncated, or a field has an unexpected type.
 pub fn features(message: &[u8], mut each: impl FnMut(&[u8], Feature)) -> Result<(), Malformed> {
     fields(message, 0..message.len(), |number, value| {
         let (1, Value::Bytes(all)) = (number, value) else { return Ok(()) };
@@ -78,7 +79,8 @@ enum Value {
     Other,
 }
 
-/// Walks the fields of a message that lies in that part of the bytes (protobuf.dev/programming-guides/encoding).
+/// Walks the fields of the message in `part` of the bytes
+/// (protobuf.dev/programming-guides/encoding).
 fn fields(
     bytes: &[u8],
     mut part: Range<usize>,
@@ -120,7 +122,7 @@ fn varint(bytes: &[u8], part: &mut Range<usize>) -> Result<u64, Malformed> {
     Err(Malformed)
 }
 
-/// A feature to write.
+/// Value of a feature to write.
 #[derive(Clone, Copy, Debug)]
 pub enum Given<'a> {
     /// One byte string.
@@ -129,7 +131,7 @@ pub enum Given<'a> {
     Int(i64),
 }
 
-/// The message with these features, in this order.
+/// Returns the message with these features, in this order.
 pub fn write(features: &[(&str, Given<'_>)]) -> Vec<u8> {
     let mut all = Vec::new();
     for (name, value) in features {
@@ -147,7 +149,7 @@ pub fn write(features: &[(&str, Given<'_>)]) -> Vec<u8> {
     field(1, &all)
 }
 
-/// A field of bytes.
+/// Encodes a length-delimited field.
 fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
     let mut field = Vec::with_capacity(bytes.len() + 11);
     field.push(number << 3 | 2);
@@ -178,13 +180,13 @@ mod tests {
     /// Written by TensorFlow: `tf.train.Example(features=tf.train.Features(feature={"label":
     /// tf.train.Feature(int64_list=tf.train.Int64List(value=[300, 1]))})).SerializeToString()`.
     #[test]
-    fn an_example_of_tensorflow_is_read() {
+    fn an_example_written_by_tensorflow_is_read() {
         let message = b"\x0a\x12\x0a\x10\x0a\x05label\x12\x07\x1a\x05\x0a\x03\xac\x02\x01";
         assert_eq!(read(message).unwrap(), [("label".to_owned(), Feature::Int(300))]);
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn a_written_example_is_read_back() {
         let message =
             write(&[("image/encoded", Given::Bytes(b"jpeg")), ("label", Given::Int(-5)), ("big", Given::Int(300))]);
         let found = read(&message).unwrap();
@@ -195,7 +197,7 @@ mod tests {
 
     #[test]
     fn other_forms_of_an_integer_list_are_read() {
-        // Not packed, as old writers do; a float feature beside it; an empty list.
+        // An unpacked list, as old writers produce it; a float list; an empty list.
         let feature = |list: &[u8], kind| [field(1, b"n"), field(2, &field(kind, list))].concat();
         let unpacked = field(1, &field(1, &feature(&[8, 9], 3)));
         assert_eq!(read(&unpacked).unwrap(), [("n".to_owned(), Feature::Int(9))]);
@@ -207,12 +209,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_bytes_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let _ = read(&bytes);
         }
 
         #[test]
-        fn no_damage_makes_it_panic(place in 0_usize..60, byte: u8, cut in 0_usize..60) {
+        fn a_damaged_message_does_not_panic(place in 0_usize..60, byte: u8, cut in 0_usize..60) {
             let mut message = write(&[("image/encoded", Given::Bytes(b"0123456789")), ("label", Given::Int(7))]);
             let len = message.len();
             message[place % len] = byte;

@@ -1,4 +1,4 @@
-//! TFRecord files of `tf.train.Example`, one or many shards.
+//! TFRecord files of `tf.train.Example`, in one or many shards.
 
 pub mod example;
 pub mod record;
@@ -11,15 +11,15 @@ use self::record::{FOOTER, Place};
 use crate::exit::unusable;
 use crate::input::{DataSet, Item, ItemError, Layout, expect_part, missing, read_part};
 
-/// The names under which writers keep the JPEG or PNG file (TF-slim and the object detection API; TensorFlow Datasets; the
-/// guide of TensorFlow), best first.
+/// Feature names that writers use for the JPEG or PNG file, in order of preference: TF-slim and the
+/// object detection API, TensorFlow Datasets, TensorFlow's guide.
 const IMAGE: [&str; 3] = ["image/encoded", "image", "image_raw"];
-/// And the number of the class.
+/// Feature names for the class number.
 const LABEL: [&str; 2] = ["image/class/label", "label"];
-/// Names of the classes, a line each, beside the shards.
+/// File beside the shards with one class name per line.
 pub const CLASSES: &str = "labels.txt";
 
-/// The records of the files, file by file in the order of their names.
+/// The records of the files, sorted by file name.
 pub struct TfRecords {
     shards: Vec<Shard>,
     classes: Vec<String>,
@@ -38,7 +38,7 @@ impl TfRecords {
     /// Finds the records of a file, or of every TFRecord file in a folder.
     ///
     /// # Errors
-    /// There is no such file, one cannot be read or is damaged, or there is no record.
+    /// No file was found, a file cannot be read or is damaged, or there is no record.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         let (mut shards, mut len) = (Vec::new(), 0);
         for path in shard_files(path)? {
@@ -107,7 +107,7 @@ impl DataSet for TfRecords {
     }
 }
 
-/// The image of a record.
+/// Extracts the image of a record.
 fn image(mut message: Vec<u8>) -> Result<Item, ItemError> {
     let (mut best, mut label) = (None, None);
     features(&message, |name, feature| match feature {
@@ -133,7 +133,8 @@ fn image(mut message: Vec<u8>) -> Result<Item, ItemError> {
     Ok(Item { bytes: message, layout: Layout::File, label })
 }
 
-/// The files of a data set: the file itself, or those of a folder whose names say what they are, or else all of them.
+/// Returns the files of a data set: the file itself, or in a folder those with a TFRecord name, or
+/// else all files.
 fn shard_files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -143,7 +144,8 @@ fn shard_files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(if named.is_empty() { files } else { named })
 }
 
-/// `a.tfrecord`, `a.tfrecord-00000-of-00004`, `train-00000-of-01024`.
+/// Returns whether a file name is that of a TFRecord shard, such as `a.tfrecord`,
+/// `a.tfrecord-00000-of-00004` or `train-00000-of-01024`.
 pub fn is_named_so(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.contains(".tfrec")
@@ -156,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_of_several_writers_are_known_and_the_best_one_wins() {
+    fn the_preferred_of_several_image_features_is_used() {
         let message = write(&[("image", Given::Bytes(b"thumb")), ("image/encoded", Given::Bytes(b"jpeg"))]);
         assert_eq!(image(message).unwrap(), Item { bytes: b"jpeg".into(), layout: Layout::File, label: None });
         let message = write(&[("label", Given::Int(3)), ("image", Given::Bytes(b"png"))]);
@@ -167,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn shards_are_known_by_their_names() {
+    fn shards_are_recognised_by_name() {
         for name in ["a.tfrecord", "b.tfrecords", "train-00000-of-01024", "c.tfrecord-00001-of-00002"] {
             assert!(is_named_so(Path::new(name)), "{name}");
         }
@@ -175,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_data_is_named_and_the_other_records_are_read() {
+    fn a_damaged_record_does_not_affect_the_others() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.tfrecord");
         let mut bytes = Vec::new();

@@ -1,5 +1,5 @@
-//! The frame of a TFRecord file: `length` (8 bytes), masked CRC-32C of the length (4), the data, masked CRC-32C of the data
-//! (4); all little-endian (tensorflow/core/lib/io/record_writer.h).
+//! Framing of a TFRecord file: `length` (8 bytes), masked CRC-32C of the length (4), data, masked
+//! CRC-32C of the data (4); all little-endian (tensorflow/core/lib/io/record_writer.h).
 
 use std::fs::File;
 use std::io::{self, BufReader, Read as _, Write};
@@ -10,10 +10,10 @@ use crate::input::ItemError;
 
 /// Bytes before the data.
 pub const HEADER: usize = 12;
-/// Bytes behind it.
+/// Bytes after the data.
 pub const FOOTER: usize = 4;
 
-/// Where a record's data lies.
+/// Position of a record's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// First byte of the data.
@@ -22,21 +22,22 @@ pub struct Place {
     pub len: u64,
 }
 
-/// CRC-32C, turned and shifted: a checksum of bytes that hold checksums is a weak one (tensorflow/core/lib/hash/crc32c.h).
+/// CRC-32C, rotated and offset, because a CRC over data that contains CRCs is weak
+/// (tensorflow/core/lib/hash/crc32c.h).
 pub fn masked_crc(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
-/// The length of a record from its header; `None` where its checksum is wrong.
+/// Returns the length of a record from its header, or `None` if its checksum is wrong.
 pub fn length(header: [u8; HEADER]) -> Option<u64> {
     let (length, crc) = header.split_first_chunk::<8>()?;
     (masked_crc(length) == little_endian(crc)?).then(|| u64::from_le_bytes(*length))
 }
 
-/// Finds every record of a file by its lengths alone; the data is checked when it is read.
+/// Finds every record of a file from the lengths only; the data is checked when it is read.
 ///
 /// # Errors
-/// The file cannot be read, a length's checksum is wrong, or the last record is cut short: each names the record.
+/// The file cannot be read, the checksum of a length is wrong, or the last record is truncated.
 pub fn index(path: &Path) -> anyhow::Result<Vec<Place>> {
     let shown = path.display();
     let unreadable = |error: io::Error| unusable(format!("the TFRecord file {shown} cannot be read: {error}"));
@@ -61,17 +62,17 @@ pub fn index(path: &Path) -> anyhow::Result<Vec<Place>> {
         let after = len.checked_add((HEADER + FOOTER) as u64).and_then(|len| offset.checked_add(len));
         let after = after.filter(|after| *after <= end).ok_or_else(cut_short)?;
         places.push(Place { offset: offset + HEADER as u64, len });
-        // A length inside the file fits.
+        // A length inside the file fits into an i64.
         reader.seek_relative((len + FOOTER as u64).cast_signed()).map_err(unreadable)?;
         offset = after;
     }
     Ok(places)
 }
 
-/// Takes the checksum off a record's data.
+/// Verifies the checksum at the end of a record's data and removes it.
 ///
 /// # Errors
-/// It is wrong.
+/// The checksum is wrong.
 pub fn checked(mut data: Vec<u8>) -> Result<Vec<u8>, ItemError> {
     let len = data.len().saturating_sub(FOOTER);
     let crc = data.split_off(len);
@@ -85,7 +86,7 @@ pub fn checked(mut data: Vec<u8>) -> Result<Vec<u8>, ItemError> {
 /// Writes one record.
 ///
 /// # Errors
-/// The disk is full, or whatever else the writer says.
+/// The writer fails, for example because the disk is full.
 pub fn write(out: &mut impl Write, data: &[u8]) -> io::Result<()> {
     let length = (data.len() as u64).to_le_bytes();
     out.write_all(&length)?;
