@@ -158,9 +158,10 @@ $(SKLEARN):
 # The folder of the public data sets, which are no part of the project (docs/accuracy.md says what they are).
 DATA := ../shared/data
 
-accuracy: build
-	cargo build $(CARGO_FLAGS) --example accuracy
-	target/release/examples/accuracy $(DATA) --page docs/accuracy.md
+# By itself: it needs neither Burn nor the page. ARGS are those of the program (--only, --quick, --predictor; --help).
+accuracy:
+	cargo build --release --locked -p foreglow-accuracy
+	target/release/accuracy $(DATA) $(ARGS)
 
 # What the constants of the intervals were chosen on, and what a context with few runs gains from others.
 development:

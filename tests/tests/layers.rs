@@ -7,12 +7,13 @@ use foreglow_tests::workspace_dir;
 use serde_json::Value;
 
 /// The workspace's packages that each package may depend on.
-const ALLOWED: [(&str, &[&str]); 5] = [
+const ALLOWED: [(&str, &[&str]); 6] = [
     ("foreglow-shared", &[]),
     ("foreglow-model", &["foreglow-shared"]),
     ("foreglow-runner", &["foreglow-shared", "foreglow-model"]),
     ("foreglow-web", &["foreglow-shared", "foreglow-model"]),
     ("foreglow-tests", &["foreglow-shared", "foreglow-model"]),
+    ("foreglow-accuracy", &["foreglow-shared", "foreglow-model"]),
 ];
 
 /// Packages that would give `shared` and `model` access to files, sockets, clocks or randomness.

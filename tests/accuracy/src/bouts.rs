@@ -1,0 +1,150 @@
+//! Every predictor on every trial of a protocol, on all processors.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use foreglow_model::{Outcome, RIVALS, Rival};
+
+use crate::contestant::FOREGLOW;
+use crate::figures::{PartOutcomes, Row};
+use crate::options::Options;
+use crate::protocol::{Part, Protocol};
+use crate::slowed::Slowed;
+use crate::trial::Trial;
+
+/// What is done to the fitted runs, beside nothing.
+const SLOWED: [Slowed; 4] = [Slowed::Runs(5), Slowed::Runs(10), Slowed::Settings(10), Slowed::Largest];
+
+#[derive(Clone, Copy)]
+enum Contestant {
+    Foreglow,
+    Rival(&'static dyn Rival),
+}
+
+impl Contestant {
+    fn all(options: &Options) -> Vec<Self> {
+        let all = std::iter::once(Self::Foreglow).chain(RIVALS.iter().map(|rival| Self::Rival(*rival)));
+        all.filter(|contestant| options.wants_predictor(contestant.name())).collect()
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Foreglow => FOREGLOW,
+            Self::Rival(rival) => rival.name(),
+        }
+    }
+}
+
+/// A trial with what was done to it.
+struct Slot {
+    slowed: Slowed,
+    part: usize,
+    number: usize,
+    trial: Trial,
+}
+
+struct Bout {
+    secs: f64,
+    outcomes: Result<Vec<Outcome>, String>,
+}
+
+/// The figures of every predictor in a protocol, clean and with slow runs, the default predictor first and then by error.
+pub fn rows(protocol: &Protocol, parts: &[Part], options: &Options) -> Vec<Row> {
+    let slots = slots(protocol, parts, options);
+    let contestants = Contestant::all(options);
+    let bouts = each(slots.len() * contestants.len(), |item| {
+        let (slot, contestant) = (&slots[item / contestants.len()], contestants[item % contestants.len()]);
+        let start = Instant::now();
+        let outcomes = match contestant {
+            Contestant::Foreglow => slot.trial.foreglow(),
+            Contestant::Rival(rival) => slot.trial.rival(rival),
+        };
+        Bout { secs: start.elapsed().as_secs_f64(), outcomes }
+    });
+    let mut rows = Vec::new();
+    for slowed in std::iter::once(Slowed::None).chain(SLOWED) {
+        if !slots.iter().any(|slot| slot.slowed == slowed) {
+            continue;
+        }
+        let mut own: Vec<Row> = contestants
+            .iter()
+            .enumerate()
+            .map(|(place, contestant)| {
+                let of = |slot: usize| &bouts[slot * contestants.len() + place];
+                let parts: Vec<PartOutcomes> =
+                    (0..parts.len()).map(|part| part_outcomes(&slots, slowed, part, &of)).collect();
+                Row {
+                    is_development: protocol.set.is_development,
+                    ..Row::new(protocol.set.name, protocol.name.clone(), slowed, contestant.name(), &parts)
+                }
+            })
+            .collect();
+        let key = |row: &Row| (row.predictor != FOREGLOW, row.mape_percent.unwrap_or(f64::INFINITY));
+        own.sort_by(|a, b| key(a).0.cmp(&key(b).0).then(key(a).1.total_cmp(&key(b).1)));
+        rows.extend(own);
+    }
+    rows
+}
+
+/// The trials of a protocol, and again with slow runs.
+fn slots(protocol: &Protocol, parts: &[Part], options: &Options) -> Vec<Slot> {
+    let mut slots = Vec::new();
+    let most = if options.is_quick { protocol.quick_trials } else { usize::MAX };
+    for (part, Part { trials, .. }) in parts.iter().enumerate() {
+        for (number, trial) in trials.iter().enumerate().take(most) {
+            slots.push(Slot { slowed: Slowed::None, part, number, trial: trial.clone() });
+            for slowed in SLOWED.into_iter().filter(|_| !options.is_clean && number < protocol.slowed_trials) {
+                let differs = match slowed {
+                    Slowed::Settings(_) => trial.has_repeats(),
+                    Slowed::Largest => trial.has_largest(),
+                    _ => true,
+                };
+                if differs {
+                    let seed = (part * 1_000 + number) as u64;
+                    slots.push(Slot { slowed, part, number, trial: trial.slowed(slowed, seed) });
+                }
+            }
+        }
+    }
+    slots
+}
+
+fn part_outcomes<'a>(slots: &[Slot], slowed: Slowed, part: usize, of: &impl Fn(usize) -> &'a Bout) -> PartOutcomes {
+    let places = |slowed: Slowed| {
+        (0..slots.len()).filter(move |place| slots[*place].part == part && slots[*place].slowed == slowed)
+    };
+    let numbers: Vec<usize> = places(slowed).map(|place| slots[place].number).collect();
+    let outcomes = |place: usize| of(place).outcomes.iter().flatten().copied();
+    let is_clean_twin = |place: &usize| slowed != Slowed::None && numbers.contains(&slots[*place].number);
+    PartOutcomes {
+        outcomes: places(slowed).flat_map(outcomes).collect(),
+        failed: places(slowed)
+            .filter(|place| of(*place).outcomes.is_err())
+            .map(|place| slots[place].trial.tested())
+            .sum(),
+        clean: places(Slowed::None).filter(is_clean_twin).flat_map(outcomes).collect(),
+        secs: places(slowed).filter(|place| of(*place).outcomes.is_ok()).map(|place| of(place).secs).collect(),
+        reason: places(slowed).find_map(|place| of(place).outcomes.as_ref().err().cloned()),
+    }
+}
+
+/// What `find` makes of each of 0..`count`, in their order, on all processors.
+fn each<F: Send>(count: usize, find: impl Fn(usize) -> F + Sync) -> Vec<F> {
+    let next = AtomicUsize::new(0);
+    let found: Mutex<Vec<(usize, F)>> = Mutex::new(Vec::with_capacity(count));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(count);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(item) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|item| *item < count) {
+                    let finding = find(item);
+                    found.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((item, finding));
+                }
+            });
+        }
+    });
+    let mut found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    found.sort_by_key(|(item, _)| *item);
+    found.into_iter().map(|(_, finding)| finding).collect()
+}

@@ -1,0 +1,45 @@
+//! The default predictor, asked as `foreglow evaluate` asks it. The seam for a change of its interface.
+
+use foreglow_model::{Answer, Dataset, Ensemble, Features, Outcome, Prediction, Predictor, Roles, Setting, Warning};
+use foreglow_shared::{Job, Observation};
+
+/// The name of the default predictor.
+pub const FOREGLOW: &str = Predictor::NAME;
+
+/// What the predictor answers for rows of a table.
+///
+/// # Errors
+/// It cannot be fitted.
+pub fn answer_table(fit: &Dataset, asked: &Features, roles: &Roles) -> Result<Vec<Answer>, String> {
+    let predictor = Ensemble::fit_known(fit, &roles.meanings()).map_err(|error| error.to_string())?;
+    let predictions = predictor.predict(asked).map_err(|error| error.to_string())?;
+    let is_beyond = |prediction: &Prediction| {
+        prediction.warnings.iter().any(|warning| matches!(warning, Warning::OutsideSampledRange { .. }))
+    };
+    Ok(predictions.iter().map(|prediction| answer(prediction, is_beyond(prediction))).collect())
+}
+
+/// What the predictor answers for runs of a job.
+///
+/// # Errors
+/// It cannot be fitted.
+pub fn answer_job(job: &Job, asked: &[Observation]) -> Result<Vec<Outcome>, String> {
+    let predictor = Predictor::fit_job(job).map_err(|error| error.to_string())?;
+    let outcome = |run: &Observation| {
+        let prediction = predictor.predict(Setting::of(run));
+        // A whole job beside samples of its images lies beyond them, and is no cause for a warning.
+        let most = job.observations.iter().map(|run| run.sampling_rate).fold(0.0, f64::max);
+        let is_beyond = run.sampling_rate > most
+            || prediction.warnings.iter().any(|warning| matches!(warning, Warning::OutsideSampledRange { .. }));
+        Outcome { measured_secs: run.completion_time_secs, answer: answer(&prediction, is_beyond) }
+    };
+    Ok(asked.iter().map(outcome).collect())
+}
+
+fn answer(prediction: &Prediction, is_beyond: bool) -> Answer {
+    Answer {
+        secs: prediction.completion_time_secs,
+        interval: prediction.interval.map(|interval| (interval.lower_secs, interval.upper_secs)),
+        is_beyond,
+    }
+}

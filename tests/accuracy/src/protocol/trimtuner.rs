@@ -1,0 +1,49 @@
+//! TrimTuner: distributed training of a recurrent network.
+
+use foreglow_model::{Roles, Term};
+
+use crate::protocol::{Protocol, Set};
+use crate::splits::{Splits, TablePart};
+use crate::table::Spec;
+
+const SET: Set = Set { name: "TrimTuner RNN", is_development: true, is_public: true };
+
+/// Every protocol on TrimTuner.
+pub fn protocols() -> Vec<Protocol> {
+    let four_times = |most: &str, asked: &str| {
+        Splits::conditions(&[&format!("train_samples<={most}")], &[&format!("train_samples={asked}")])
+    };
+    let questions = [
+        ("≤ 15k samples → 60k", four_times("15000", "60000"), None),
+        ("≤ 15k samples → 60k, stopped at 20 s: bounds", four_times("15000", "60000"), Some((20.0, true))),
+        ("≤ 15k samples → 60k, stopped at 20 s: left out", four_times("15000", "60000"), Some((20.0, false))),
+        ("40 random runs", Splits::Random { splits: 20, fitted: Some(40) }, None),
+    ];
+    let protocol = |(name, splits, stop): (&str, Splits, Option<(f64, bool)>)| Protocol {
+        set: SET,
+        name: name.to_owned(),
+        parts: Box::new(move |places| Ok(vec![TablePart { stop, ..part(splits.clone()) }.read(&places.data)?])),
+        slowed_trials: 10,
+        quick_trials: 4,
+    };
+    questions.into_iter().map(protocol).collect()
+}
+
+fn part(splits: Splits) -> TablePart {
+    TablePart {
+        spec: Spec {
+            file: "trimtuner_rnn/samples.csv".into(),
+            target: "time_s",
+            features: vec!["n_vms", "batch", "train_samples", "vm", "sync"],
+            only: Vec::new(),
+        },
+        roles: Roles {
+            machines: Some(Term::new("n_vms")),
+            data_size: Some(Term::new("train_samples")),
+            batch_size: Some(Term::new("batch")),
+            ..Roles::default()
+        },
+        splits,
+        ..TablePart::default()
+    }
+}

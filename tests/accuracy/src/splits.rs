@@ -1,0 +1,145 @@
+//! How a table is split, as `foreglow evaluate` does it.
+
+use std::path::Path;
+
+use foreglow_model::{Dataset, Repeats, Roles, Settings, Split, Term};
+
+use crate::protocol::Part;
+use crate::table::{Spec, Table};
+use crate::trial::{TableTrial, Trial};
+
+/// Which rows are fitted and which are tested.
+#[derive(Clone, Debug)]
+pub enum Splits {
+    /// Random settings are fitted and the others tested; without a number a tenth is tested.
+    Random {
+        /// Splits.
+        splits: usize,
+        /// Fitted settings.
+        fitted: Option<usize>,
+    },
+    /// By conditions; where one side has none, it has all that the other lacks.
+    Conditions {
+        /// Fitted rows meet these.
+        fit_on: Vec<String>,
+        /// Tested rows meet these.
+        test_on: Vec<String>,
+    },
+    /// Each combination of values of some columns is left out in turn.
+    LeaveOut(Vec<&'static str>),
+}
+
+/// A table, its split and what its columns mean.
+#[derive(Clone)]
+pub struct TablePart {
+    /// The table.
+    pub spec: Spec,
+    /// The split.
+    pub splits: Splits,
+    /// What columns mean.
+    pub roles: Roles,
+    /// What repeats are tested against.
+    pub repeats: Repeats,
+    /// Fitted runs are stopped at so many seconds, and then are lower bounds, or else left out.
+    pub stop: Option<(f64, bool)>,
+}
+
+impl Default for TablePart {
+    fn default() -> Self {
+        let splits = Splits::Random { splits: 1, fitted: None };
+        Self { spec: Spec::default(), splits, roles: Roles::default(), repeats: Repeats::Median, stop: None }
+    }
+}
+
+impl Splits {
+    /// A split by conditions.
+    pub fn conditions(fit_on: &[&str], test_on: &[&str]) -> Self {
+        let owned = |conditions: &[&str]| conditions.iter().map(|condition| (*condition).to_owned()).collect();
+        Self::Conditions { fit_on: owned(fit_on), test_on: owned(test_on) }
+    }
+}
+
+impl TablePart {
+    /// Reads the table and splits it.
+    ///
+    /// # Errors
+    /// The table cannot be read or split.
+    pub fn read(&self, data: &Path) -> anyhow::Result<Part> {
+        let table = Table::read(data, &self.spec)?;
+        let runs = table.runs(&self.spec)?;
+        let trials = match &self.splits {
+            Splits::Conditions { fit_on, test_on } => {
+                let (fit, test) = (table.meeting(fit_on)?, table.meeting(test_on)?);
+                let is_fitted = |row: usize| if fit_on.is_empty() { !test[row] } else { fit[row] };
+                let is_tested = |row: usize| if test_on.is_empty() { !fit[row] } else { test[row] };
+                let rows =
+                    |is: &dyn Fn(usize) -> bool| (0..runs.secs().len()).filter(|row| is(*row)).collect::<Vec<_>>();
+                vec![self.trial(runs.select(&rows(&is_fitted)), runs.select(&rows(&is_tested)))?]
+            }
+            drawn => {
+                let settings = Settings::of(&runs);
+                let count = settings.len();
+                let splits = match drawn {
+                    Splits::LeaveOut(columns) => Split::leave_out(settings.medians().features(), columns),
+                    Splits::Random { splits, fitted } => {
+                        let tested = fitted.map_or(((count + 5) / 10).max(1), |fitted| count.saturating_sub(fitted));
+                        Split::random(count, tested, *splits, 0)
+                    }
+                    Splits::Conditions { .. } => Vec::new(),
+                };
+                let trial = |split: &Split| self.trial(settings.runs(&split.fit), settings.runs(&split.test));
+                splits.iter().map(trial).collect::<anyhow::Result<_>>()?
+            }
+        };
+        let command = if self.stop.is_none() { self.command() } else { Vec::new() };
+        Ok(Part { command, trials })
+    }
+
+    fn trial(&self, fit: Dataset, test: Dataset) -> anyhow::Result<Trial> {
+        let fit = match self.stop {
+            None => fit,
+            Some((limit, is_bound)) => {
+                let is_over: Vec<bool> = fit.secs().iter().map(|secs| *secs > limit).collect();
+                let rows: Vec<usize> = (0..is_over.len()).filter(|row| is_bound || !is_over[*row]).collect();
+                let secs = rows.iter().map(|row| fit.secs()[*row].min(limit)).collect();
+                let censored = rows.iter().map(|row| is_over[*row]).collect();
+                Dataset::new(fit.features().select(&rows), secs, censored)?
+            }
+        };
+        Ok(Trial::Table(TableTrial { fit, test, repeats: self.repeats, roles: self.roles.clone() }))
+    }
+
+    /// The arguments of `foreglow evaluate`.
+    fn command(&self) -> Vec<String> {
+        let mut words = vec!["--input".to_owned(), self.spec.file.clone(), "--target".into(), self.spec.target.into()];
+        let mut push = |option: &str, value: String| words.extend([option.to_owned(), value]);
+        self.spec.only.iter().for_each(|condition| push("--only", condition.clone()));
+        self.spec.features.iter().for_each(|feature| push("--feature", (*feature).to_owned()));
+        let Roles { machines, data_size, batch_size, iterations, terms } = &self.roles;
+        let roles = [
+            ("--machines", machines),
+            ("--data-size", data_size),
+            ("--batch-size", batch_size),
+            ("--iterations", iterations),
+        ];
+        for (option, term) in roles {
+            term.iter().for_each(|term| push(option, term.to_string()));
+        }
+        terms.iter().for_each(|term: &Term| push("--term", term.to_string()));
+        match &self.splits {
+            Splits::Random { splits, fitted } => {
+                push("--random-splits", splits.to_string());
+                fitted.iter().for_each(|fitted| push("--fit-settings", fitted.to_string()));
+            }
+            Splits::Conditions { fit_on, test_on } => {
+                fit_on.iter().for_each(|condition| push("--fit-on", condition.clone()));
+                test_on.iter().for_each(|condition| push("--test-on", condition.clone()));
+            }
+            Splits::LeaveOut(columns) => columns.iter().for_each(|column| push("--leave-out", (*column).to_owned())),
+        }
+        if self.repeats == Repeats::Each {
+            push("--repeats", "each".into());
+        }
+        words
+    }
+}
