@@ -1,21 +1,69 @@
-//! Rebuilds the runner when the files that it embeds have changed: the planner and the Spark
-//! driver.
+//! Rebuilds the runner when an embedded part (the planner, the driver of the Spark engine) has changed, and records what
+//! `foreglow --version` prints.
 
+use std::env;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::time::UNIX_EPOCH;
 
-const EMBEDDED: [(&str, &str); 2] = [("PLANNER", "../target/planner"), ("SPARK", "../target/spark")];
+/// Parts that the build embeds: name, folder, and the file without which the part is missing.
+const EMBEDDED: [(&str, &str, &str); 2] =
+    [("planner", "../target/planner", "index.html"), ("spark", "../target/spark", "foreglow-spark.jar")];
+/// Sources of the binary. A change of anything else leaves the recorded commit as it is.
+const SOURCES: [&str; 6] = ["build.rs", "src", "../model/src", "../shared/src", "../Cargo.lock", "Cargo.toml"];
+const ROOT: &str = "..";
 
 fn main() {
-    for (name, folder) in EMBEDDED {
-        // Cargo treats a missing watched path as changed and would rebuild every time. If the
-        // folder cannot be created, it does so.
+    let mut parts: Vec<&str> = Vec::new();
+    for (name, folder, file) in EMBEDDED {
+        // Cargo treats a missing watched path as changed and would rebuild the runner each time. Where the folder cannot
+        // be created, it does just that.
         let _ = fs::create_dir_all(folder);
         println!("cargo::rerun-if-changed={folder}");
-        // Added and removed files change this number, and with it the code that embeds them.
-        println!("cargo::rustc-env=FOREGLOW_{name}_STAMP={}", stamp(Path::new(folder)));
+        // The stamp changes when files appear or disappear, and with it the code that embeds them.
+        println!("cargo::rustc-env=FOREGLOW_{}_STAMP={}", name.to_uppercase(), stamp(Path::new(folder)));
+        parts.extend(Path::new(folder).join(file).is_file().then_some(name));
     }
+    for source in SOURCES {
+        println!("cargo::rerun-if-changed={source}");
+    }
+    println!("cargo::rerun-if-env-changed=FOREGLOW_COMMIT");
+    println!("cargo::rustc-env=FOREGLOW_BUILD_COMMIT={}", commit());
+    println!("cargo::rustc-env=FOREGLOW_BUILD_FEATURES={}", listed(&features()));
+    println!("cargo::rustc-env=FOREGLOW_BUILD_PARTS={}", listed(&parts));
+}
+
+/// The commit of the sources: `FOREGLOW_COMMIT` where a packager sets it, else what git says, else `unknown commit`. An
+/// unpacked archive has no `.git`; a repository around it is not asked, because its commit is another project's.
+fn commit() -> String {
+    let set = env::var("FOREGLOW_COMMIT").ok().filter(|commit| is_plain(commit));
+    let of_git = || {
+        let is_repository = Path::new(ROOT).join(".git").exists();
+        let arguments = ["-C", ROOT, "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=-modified"];
+        let output = Command::new("git").args(arguments).output().ok().filter(|_| is_repository)?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        Some(text.trim().to_owned()).filter(|commit| output.status.success() && is_plain(commit))
+    };
+    set.or_else(of_git).map_or_else(|| "unknown commit".to_owned(), |commit| format!("commit {commit}"))
+}
+
+fn is_plain(commit: &str) -> bool {
+    !commit.is_empty() && commit.chars().all(|c| c.is_ascii_alphanumeric() || "-_.+".contains(c))
+}
+
+/// The cargo features of the runner that this build has, without `default`.
+fn features() -> Vec<String> {
+    let features = env::var("CARGO_CFG_FEATURE").unwrap_or_default();
+    let is_named = |name: &&str| !name.is_empty() && *name != "default";
+    let mut names: Vec<String> = features.split(',').filter(is_named).map(str::to_owned).collect();
+    names.sort();
+    names
+}
+
+fn listed<T: AsRef<str>>(names: &[T]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
 /// Returns a hash of the names, sizes and modification times of the files in a folder.

@@ -3,14 +3,26 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    advise, collect, demo, devices, evaluate, executor, import, link, models, pack, plan, predict, read_test, run,
-    serve, simulate, upload,
+    advise, collect, completions, demo, devices, evaluate, executor, import, link, man, models, pack, plan, predict,
+    read_test, run, serve, simulate, upload,
 };
+
+/// Version and commit. The build script finds the commit and the rest of what `--version` prints.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("FOREGLOW_BUILD_COMMIT"), ")");
+const LONG_VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (",
+    env!("FOREGLOW_BUILD_COMMIT"),
+    ")\nfeatures: ",
+    env!("FOREGLOW_BUILD_FEATURES"),
+    "\nembedded: ",
+    env!("FOREGLOW_BUILD_PARTS"),
+);
 
 /// Run a little, know the whole: predicts from a few short runs how long and how much money a CNN job takes on every
 /// cluster configuration, and which is the cheapest that meets the deadline.
 #[derive(Debug, Parser)]
-#[command(name = "foreglow", version, max_term_width = 100)]
+#[command(name = "foreglow", version = VERSION, long_version = LONG_VERSION, max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -34,6 +46,8 @@ pub enum Command {
     Serve(serve::Args),
     Upload(upload::Args),
     Link(link::Args),
+    Completions(completions::Args),
+    Man(man::Args),
     #[command(hide = true)]
     Executor(executor::Args),
 }
@@ -58,7 +72,31 @@ impl Command {
             Self::Serve(args) => serve::run(args),
             Self::Upload(args) => upload::run(args),
             Self::Link(args) => link::run(&args),
+            Self::Completions(args) => completions::run(&args),
+            Self::Man(args) => man::run(&args),
             Self::Executor(args) => executor::run(&args),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_version_names_the_commit_the_features_and_the_embedded_parts() {
+        let version = Cli::command().render_long_version();
+        let lines: Vec<&str> = version.lines().collect();
+        let [first, features, parts] = lines[..] else { panic!("{version}") };
+        assert!(first.starts_with(concat!("foreglow ", env!("CARGO_PKG_VERSION"), " (")), "{first}");
+        assert!(first.contains("commit") && first.ends_with(')'), "{first}");
+        assert!(features.starts_with("features: ") && parts.starts_with("embedded: "), "{version}");
     }
 }

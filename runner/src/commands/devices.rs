@@ -19,7 +19,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     output::print(&match args.format {
         Format::Table => show(&adapters, taken),
         Format::Json => {
-            let answer = serde_json::json!({ "devices": adapters, "auto": taken });
+            let answer = serde_json::json!({ "schema": 1, "devices": adapters, "auto": taken });
             format!("{}\n", serde_json::to_string_pretty(&answer)?)
         }
         Format::Csv => write_csv(&adapters),

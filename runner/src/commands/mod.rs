@@ -2,6 +2,7 @@
 
 pub mod advise;
 pub mod collect;
+pub mod completions;
 pub mod demo;
 pub mod devices;
 mod dry_run;
@@ -10,6 +11,7 @@ pub mod evaluate;
 pub mod executor;
 pub mod import;
 pub mod link;
+pub mod man;
 pub mod models;
 pub mod pack;
 pub mod plan;

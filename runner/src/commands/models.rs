@@ -78,7 +78,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let models: Vec<Model> = ALL.iter().map(|architecture| Model::of(architecture, &device)).collect();
     output::print(&match args.format {
         Format::Table => show(&models),
-        Format::Json => format!("{}\n", serde_json::to_string_pretty(&serde_json::json!({ "models": models }))?),
+        Format::Json => format!("{}\n", serde_json::to_string_pretty(&serde_json::json!({ "schema": 1, "models": models }))?),
         Format::Csv => write_csv(&models),
     })
 }
