@@ -4,7 +4,7 @@ mod points;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use crate::dataset::points::{Points, Training, UNSEEN};
+pub(crate) use crate::dataset::points::{OUTLIER, Points, Training, UNSEEN};
 
 /// Rows of features, column by column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Features, Values};
 
+/// A row of a smaller weight is an outlier.
+pub(crate) const OUTLIER: f64 = 0.25;
 /// The code of a name that no training row has.
 pub(crate) const UNSEEN: u32 = u32::MAX;
 
@@ -59,6 +61,12 @@ impl Training {
     pub(crate) fn new(points: Points, logs: Vec<f64>) -> Self {
         let weights = vec![1.0; logs.len()];
         Self { points, logs, weights }
+    }
+
+    /// The rows that are no outliers, or all where fewer than half are left.
+    pub(crate) fn reliable(&self) -> Self {
+        let rows: Vec<usize> = (0..self.logs.len()).filter(|row| self.weights[*row] >= OUTLIER).collect();
+        if rows.len() == self.logs.len() || 2 * rows.len() < self.logs.len() { self.clone() } else { self.select(&rows) }
     }
 
     /// Some of the rows, in the order of the indices.

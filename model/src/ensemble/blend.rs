@@ -13,7 +13,7 @@ const POWER: f64 = 6.0;
 /// Held-out rows at which the power is half of that.
 const PRIOR_ROWS: f64 = 4.0;
 /// Rows of one fold that count at most.
-const ROWS_OF_FOLD: f64 = 12.0;
+const ROWS_OF_FOLD: f64 = 20.0;
 /// Held-out rows that the error on the fitted rows counts for.
 const FITTED_ROWS: f64 = 3.0;
 /// Weights of the candidates for one shape of question.
@@ -48,7 +48,7 @@ impl Blend {
     /// Weighs candidates by their mean absolute log errors, `fitted` of each on the rows that it was fitted on.
     pub(crate) fn weigh(
         situation: &Situation,
-        kinds: &[Kind],
+        (kinds, priors): (&[Kind], &[f64]),
         ties: Vec<usize>,
         trials: &[Trial],
         fitted: &[f64],
@@ -56,7 +56,7 @@ impl Blend {
         let held_out: f64 = trials.iter().map(Trial::effective_rows).sum();
         let power = POWER * held_out / (held_out + PRIOR_ROWS);
         let raw: Vec<f64> = (0..kinds.len())
-            .map(|place| libm::pow(loss(trials, place, fitted[place]) + SAME_LOSS, -power) * kinds[place].prior())
+            .map(|place| libm::pow(loss(trials, place, fitted[place]) + SAME_LOSS, -power) * priors[place])
             .collect();
         let sum: f64 = raw.iter().sum();
         let weights: Vec<f64> = raw.iter().map(|weight| weight / sum).collect();

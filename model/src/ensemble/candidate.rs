@@ -14,7 +14,7 @@ use crate::regression::gaussian_process::{GaussianProcess, RESIDUAL, WHOLE};
 use crate::regression::log_additive::LogAdditive;
 use crate::regression::plane::{Factored, Plane};
 use crate::regression::posynomial::law::{self, Costs};
-use crate::regression::posynomial::{self, Posynomial, Prior, Problem, Sign};
+use crate::regression::posynomial::{Posynomial, Prior, Problem, Sign};
 
 /// A way to learn the logarithm of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -61,13 +61,44 @@ pub(super) struct Request<'a> {
     pub(super) validates: bool,
 }
 
-impl Kind {
-    /// Its weight before anything is held out: what is known of jobs comes first.
-    pub(super) fn prior(self) -> f64 {
-        match self {
-            Self::Law | Self::Proportional => 1.0,
-            _ => 0.3,
+/// What a table tells before anything is held out.
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    /// Whether the amount of work varies.
+    pub(super) work: bool,
+    /// Kinds of workers whose number varies.
+    pub(super) workers: usize,
+    /// Features that vary, and a constant, for each row.
+    pub(super) features_per_row: f64,
+}
+
+impl Known {
+    pub(super) fn of(extent: &Extent, meanings: &[Option<Meaning>], rows: usize) -> Self {
+        let varying = |meaning: Meaning| {
+            let columns = meanings.iter().zip(&extent.numeric);
+            columns.filter(|(of, axis)| **of == Some(meaning) && axis.varies() && axis.log).count()
+        };
+        Self {
+            work: varying(Meaning::Work) > 0,
+            workers: varying(Meaning::Workers),
+            features_per_row: (1 + extent.varying()) as f64 / rows as f64,
         }
+    }
+}
+
+impl Kind {
+    /// Its weight before anything is held out: what is known of jobs comes first, and a form with many coefficients for
+    /// each row last.
+    pub(super) fn prior(self, known: Known) -> f64 {
+        let coefficients = match self {
+            Self::Law | Self::Proportional if known.work => return 1.0,
+            Self::Law => return if known.workers > 1 { 0.1 } else { 0.02 },
+            Self::Near | Self::Far | Self::LogAdditive => 1.0,
+            Self::TwoTerms | Self::Proportional => 2.0,
+            Self::ThreeTerms => 3.0,
+        };
+        let share = 1.0 + coefficients * known.features_per_row;
+        0.1 / (share * share)
     }
 
     /// Whether it depends on which exponents are tied.
@@ -78,15 +109,12 @@ impl Kind {
 
 /// What competes. Beyond a range a process that returns to the mean and a line that cannot bend are left out; where
 /// a feature has too few values to hold one out beyond the others, only what extrapolates by whole powers is trusted.
-pub(super) fn kinds(extent: &Extent, shape: &Shape, meanings: &[Option<Meaning>]) -> Vec<Kind> {
-    let varies = |meaning: Meaning| {
-        meanings.iter().zip(&extent.numeric).any(|(of, axis)| *of == Some(meaning) && axis.varies() && axis.log)
-    };
+pub(super) fn kinds(extent: &Extent, shape: &Shape, known: Known) -> Vec<Kind> {
     let mut kinds = flexible(extent, shape);
-    if varies(Meaning::Work) || varies(Meaning::Workers) {
+    if known.work || known.workers > 0 {
         kinds.push(Kind::Law);
     }
-    if varies(Meaning::Work) {
+    if known.work {
         kinds.push(Kind::Proportional);
     }
     if let Ok(v) = std::env::var("FG_KINDS") { let k: Vec<Kind> = kinds.iter().copied().filter(|k| v.split(',').any(|n| n == format!("{k:?}"))).collect(); if !k.is_empty() { return k; } }
@@ -118,15 +146,15 @@ const FEW_LEVELS: usize = 3;
 
 /// Fits candidates, one a kind, in their order.
 pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
-    let most = request.meanings.iter().map(|meaning| (*meaning == Some(Meaning::Work)).then_some(1.0)).collect();
     let prior = Prior {
         beyond: request.ties.to_vec(),
         tie_two_levels: !request.validates,
         directions: signs(request.directions),
-        most,
+        meanings: request.meanings.to_vec(),
         noise: Some(request.noise),
     };
     let noise = request.noise;
+    let reliable = training.reliable();
     let problem = Problem::new(training, &prior);
     // What a law leaves depends on the configuration alone, so that its growth with the work is not bent.
     let configurations = || {
@@ -150,7 +178,7 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
             Kind::Far => Member::Smooth(GaussianProcess::fit(training, 2.0)),
             Kind::TwoTerms => Member::Detrended(Detrended::fit(training, &problem, &terms[1], noise)),
             Kind::ThreeTerms => Member::Detrended(Detrended::fit(training, &problem, &terms[2], noise)),
-            Kind::LogAdditive => Member::LogAdditive(LogAdditive::fit(training)),
+            Kind::LogAdditive => Member::LogAdditive(LogAdditive::fit(&reliable)),
             Kind::Law => {
                 let terms = law::terms(request.meanings, Costs::All).unwrap_or_default();
                 let law = problem.fit_law(&terms).law;

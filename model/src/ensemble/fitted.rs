@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Points, Training};
 use crate::ensemble::blend::{Blend, Trial};
-use crate::ensemble::candidate::{Kind, Member, Request};
+use crate::ensemble::candidate::{Kind, Known, Member, Request};
 use crate::ensemble::canonical::Table;
 use crate::ensemble::errors::Situation;
 use crate::ensemble::folds::{Fold, folds, has_forward};
@@ -53,7 +53,8 @@ impl Fitted {
 
     fn fit(&mut self, state: &State, shape: &Shape) -> Blend {
         let State { table, extent, directions, meanings, noise, .. } = state;
-        let kinds = candidate::kinds(extent, shape, meanings);
+        let known = Known::of(extent, meanings, table.rows());
+        let kinds = candidate::kinds(extent, shape, known);
         let ties = candidate::ties(extent, shape);
         let request = |kinds, validates| Request { kinds, ties: &ties, directions, meanings, noise: *noise, validates };
         let trial = |fold: &Fold| {
@@ -88,7 +89,8 @@ impl Fitted {
             features_per_row: extent.varying() as f64 / table.rows() as f64,
             deviation: table.deviation(),
         };
-        Blend::weigh(&situation, &kinds, ties, &trials, &fitted)
+        let priors: Vec<f64> = kinds.iter().map(|kind| kind.prior(known)).collect();
+        Blend::weigh(&situation, (&kinds, &priors), ties, &trials, &fitted)
     }
 }
 

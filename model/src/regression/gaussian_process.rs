@@ -57,6 +57,17 @@ impl GaussianProcess {
     }
 }
 
+/// Standardised residuals of rows, each predicted by the process from all the others: (y − μ)/σ (Rasmussen and Williams,
+/// §5.4.2).
+pub(crate) fn left_out(training: &Training, length_scale: f64) -> Vec<f64> {
+    let mean = weighted_mean(&training.logs, &training.weights);
+    let values: Vec<f64> = training.logs.iter().map(|log| log - mean).collect();
+    let covariance = Covariance::learn(&training.points, &values, &training.weights, length_scale, &WHOLE);
+    let factor = covariance.factor(&training.weights);
+    let (weights, inverse) = (factor.solve(&values), factor.inverse());
+    weights.iter().enumerate().map(|(row, weight)| weight / inverse[row][row].sqrt()).collect()
+}
+
 impl Regression for GaussianProcess {
     fn log(&self, numeric: &[f64], category: &[u32]) -> f64 {
         let place = self.covariance.kernel.place(numeric, category);

@@ -55,7 +55,7 @@ pub(crate) struct Fit {
 /// Standard deviation of an exponent that the meaning fixes.
 const FIXED: f64 = 1e-4;
 /// Of how well workers share work: an efficiency that falls as a power.
-const EFFICIENCY: f64 = 0.1;
+const EFFICIENCY: f64 = 0.2;
 /// Of how communication grows with the workers.
 const COMMUNICATION: Normal = Normal { centre: 0.5, deviation: 0.3 };
 /// Shares of the time: work that is shared by all workers; the others, each as a logarithm.

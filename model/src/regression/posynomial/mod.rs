@@ -15,6 +15,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Meaning;
 use crate::dataset::Training;
 use crate::regression::elementary::exponentials;
 use crate::regression::linalg::Matrix;
@@ -44,8 +45,8 @@ pub(crate) struct Prior {
     pub(crate) tie_two_levels: bool,
     /// Sign of the exponents of each column, where it is known; a column that has none here takes that of its slope.
     pub(crate) directions: Vec<Option<Sign>>,
-    /// The largest exponent of each column that its meaning allows.
-    pub(crate) most: Vec<Option<f64>>,
+    /// What each column means; a column that has none here means nothing.
+    pub(crate) meanings: Vec<Option<Meaning>>,
     /// Standard deviation of the noise in ln t.
     pub(crate) noise: Option<f64>,
 }
@@ -91,7 +92,7 @@ impl Problem {
         let rows: Vec<Row> = points.numeric.iter().zip(&points.category).map(|(x, c)| design.row(x, c)).collect();
         let centre = mean(&training.logs);
         let logs: Vec<f64> = training.logs.iter().map(|log| log - centre).collect();
-        let size = Penalty::of_size(&design);
+        let size = Penalty::of_size(&design, &prior.meanings);
         let noise = prior.noise.unwrap_or(NOISE);
         let precisions: Vec<f64> = training.weights.iter().map(|weight| weight / (noise * noise)).collect();
         let single =

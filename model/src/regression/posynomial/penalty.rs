@@ -1,6 +1,8 @@
 //! What is believed of a posynomial before any run: Gaussian beliefs, each a pull toward a centre.
 
+use crate::Meaning;
 use crate::dataset::Points;
+use crate::regression::encoding::Numeric;
 use crate::regression::posynomial::design::{Coefficient, Design};
 use crate::regression::posynomial::law::{Normal, Term};
 use crate::regression::posynomial::{Prior, Sign};
@@ -9,6 +11,11 @@ use crate::regression::posynomial::{Prior, Sign};
 const OFFSET: f64 = 3.0;
 /// About an exponent: few costs grow faster than a square.
 const EXPONENT: f64 = 1.0;
+/// About the exponent of work, and of workers, in a single term: mean and standard deviation.
+const WORK: (f64, f64) = (0.9, 0.3);
+const WORKERS: (f64, f64) = (-0.6, 0.4);
+/// About the exponent of a column without a meaning in a single term.
+const OTHER: f64 = 0.5;
 /// About the effect of a name.
 const NAME: f64 = 1.0;
 /// About what a combination of names adds to theirs.
@@ -49,12 +56,18 @@ struct Belief {
     whole: Option<(f64, f64)>,
     /// The largest exponent that the meaning of the column allows.
     most: Option<f64>,
+    /// What the column means to the best single term.
+    meaning: Option<Meaning>,
 }
 
 impl Penalty {
     /// Beliefs about the size of the coefficients alone.
-    pub(crate) fn of_size(design: &Design) -> Self {
-        let exponents = vec![Belief::default(); design.encoding.numeric.len()];
+    pub(crate) fn of_size(design: &Design, meanings: &[Option<Meaning>]) -> Self {
+        let belief = |numeric: &Numeric| Belief {
+            meaning: meanings.get(numeric.column).copied().flatten(),
+            ..Belief::default()
+        };
+        let exponents = design.encoding.numeric.iter().map(belief).collect();
         Self { coefficients: design.coefficients(), exponents, law: Vec::new() }
     }
 
@@ -78,12 +91,12 @@ impl Penalty {
             };
             design.coefficients().iter().enumerate().map(of_coefficient).collect()
         };
-        Self { law: terms.iter().map(of_term).collect(), ..Self::of_size(design) }
+        Self { law: terms.iter().map(of_term).collect(), ..Self::of_size(design, &[]) }
     }
 
     /// Beliefs about size, sign and wholeness; `slopes` are the exponents of the best single term.
     pub(crate) fn of(design: &Design, points: &Points, prior: &Prior, slopes: &[f64]) -> Self {
-        let belief = |(numeric, slope): (&crate::regression::encoding::Numeric, &f64)| {
+        let belief = |(numeric, slope): (&Numeric, &f64)| {
             let column = numeric.column;
             let sign = match prior.directions.get(column).copied().flatten() {
                 Some(Sign::Positive) => 1.0,
@@ -97,10 +110,11 @@ impl Penalty {
                 3 if extrapolated => Some((TIE_OF_THREE, most.max(2.0))),
                 _ => None,
             };
-            Belief { sign, whole, most: prior.most.get(column).copied().flatten() }
+            let most = (prior.meanings.get(column) == Some(&Some(Meaning::Work))).then_some(1.0);
+            Belief { sign, whole, most, meaning: None }
         };
         let exponents = design.encoding.numeric.iter().zip(slopes).map(belief).collect();
-        Self { exponents, ..Self::of_size(design) }
+        Self { exponents, ..Self::of_size(design, &[]) }
     }
 
     /// p.
@@ -125,11 +139,16 @@ impl Penalty {
                 let whole = belief.whole.map_or_else(none, |(deviation, most)| {
                     toward(deviation, value.round_ties_even().clamp(-most, most))
                 });
+                let size = match belief.meaning {
+                    Some(Meaning::Work) => toward(WORK.1, WORK.0),
+                    Some(Meaning::Workers) => toward(WORKERS.1, WORKERS.0),
+                    None => toward(OTHER, 0.0),
+                };
                 let most = match belief.most {
                     Some(most) if value > most => toward(MOST_EXPONENT, most),
                     _ => none(),
                 };
-                [toward(EXPONENT, 0.0), if most.precision > 0.0 { most } else { sign }, whole]
+                [size, if most.precision > 0.0 { most } else { sign }, whole]
             }
         }
     }
