@@ -91,10 +91,11 @@ impl Kind {
     /// each row last.
     pub(super) fn prior(self, known: Known) -> f64 {
         let coefficients = match self {
-            Self::Law | Self::Proportional if known.work => return 1.0,
+            Self::Law if known.work => return 1.0,
+            Self::Proportional => return 1.0 / ((1.0 + known.features_per_row) * (1.0 + known.features_per_row)),
             Self::Law => return if known.workers > 1 { 0.1 } else { 0.02 },
             Self::Near | Self::Far | Self::LogAdditive => 1.0,
-            Self::TwoTerms | Self::Proportional => 2.0,
+            Self::TwoTerms => 2.0,
             Self::ThreeTerms => 3.0,
         };
         let share = 1.0 + coefficients * known.features_per_row;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use foreglow_shared::map_of;
 use serde::{Deserialize, Serialize};
 
+use crate::Meaning;
 use crate::dataset::{Points, Training};
 use crate::ensemble::blend::{Blend, Trial};
 use crate::ensemble::candidate::{Kind, Known, Member, Request};
@@ -15,6 +16,9 @@ use crate::ensemble::folds::{Fold, folds, has_forward};
 use crate::ensemble::shape::Shape;
 use crate::ensemble::{Direction, State, candidate};
 use crate::regression::Regression;
+
+/// What a law leaves unexplained at most, in standard deviations of the noise.
+const UNEXPLAINED: f64 = 3.0;
 
 /// Grows with the questions; an entry never changes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -87,7 +91,8 @@ impl Fitted {
             shape,
             has_forward: has_forward(extent, shape),
             features_per_row: extent.varying() as f64 / table.rows() as f64,
-            deviation: table.deviation(),
+            deviation: if known.work { table.deviation().min(UNEXPLAINED * noise) } else { table.deviation() },
+            is_lawful: matches!(shape, Shape::Beyond(sides) if sides.iter().all(|(column, _)| meanings[*column] == Some(Meaning::Work))),
         };
         let priors: Vec<f64> = kinds.iter().map(|kind| kind.prior(known)).collect();
         Blend::weigh(&situation, (&kinds, &priors), ties, &trials, &fitted)
