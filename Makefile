@@ -25,7 +25,8 @@ help:
 	@echo 'make run    measure a real CNN on this machine, predict the whole job, serve the planner'
 	@echo 'make test   lints and every test, the browser tests included'
 	@echo 'make bench  every benchmark; each writes target/bench/NAME.json'
-	@echo 'make accuracy  every predictor on the public data sets in DATA; writes target/accuracy.json and docs/accuracy.md'
+	@echo 'make accuracy  every predictor on own, simulated and public runs (DATA), clean and with slow runs; writes target/accuracy.json and docs/accuracy.md'
+	@echo 'make accuracy-check  a quick run beside the committed figures; fails where one is worse by over a twentieth'
 	@echo 'make development  the questions on which the constants of the intervals were chosen, and contexts with few runs'
 	@echo 'make sweep  two CNNs, inference and training, on 1 %, 10 % and all of the images: the built-in example, half an hour'
 	@echo 'make parity the CNNs against PyTorch with the same weights; CNNS="vgg16 xception" for some of them'
@@ -158,14 +159,23 @@ $(SKLEARN):
 # The folder of the public data sets, which are no part of the project (docs/accuracy.md says what they are).
 DATA := ../shared/data
 
-# By itself: it needs neither Burn nor the page. ARGS are those of the program (--only, --quick, --predictor; --help).
+# By itself: it needs neither Burn nor the page. ARGS are options of the program (--only TEXT, --quick, --predictor TEXT; --help),
+# without which every figure is measured and written into the page.
+ACCURACY := cargo build --release --locked -p foreglow-accuracy && target/release/accuracy
 accuracy:
-	cargo build --release --locked -p foreglow-accuracy
-	target/release/accuracy $(DATA) $(ARGS)
+	$(ACCURACY) $(DATA) $(or $(ARGS),--page docs/accuracy.md)
+
+# A quick run beside tests/accuracy/reference.csv, which accuracy-reference writes anew.
+.PHONY: accuracy-check accuracy-reference
+accuracy-check:
+	$(ACCURACY) $(DATA) --check
+
+accuracy-reference:
+	$(ACCURACY) $(DATA) --refresh
 
 # What the constants of the intervals were chosen on, and what a context with few runs gains from others.
 development:
-	cargo build $(CARGO_FLAGS) --example development
+	cargo build --release --locked -p foreglow-accuracy --example development
 	target/release/examples/development $(DATA)
 
 # Our CNNs and the reference implementations with the same weights; not in CI.

@@ -41,6 +41,7 @@ mod setting;
 mod simulation;
 mod spread;
 mod student_t;
+mod tuning;
 
 pub use crate::advise::{Advice, Suggestion, Verdict, advise};
 pub use crate::dataset::{Column, Dataset, DatasetError, Features, Transform, Values};
@@ -63,3 +64,4 @@ pub use crate::rival::{RIVALS, Rival, RivalError, Roles, Term, TermError};
 pub use crate::setting::{Feature, Setting};
 pub use crate::simulation::{SimulatedTime, Simulation, SimulationError};
 pub use crate::spread::{HeldOutErrors, Spread, SpreadError};
+pub use crate::tuning::Tuning;

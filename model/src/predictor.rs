@@ -11,7 +11,7 @@ use crate::ensemble::{Along, Ensemble, Grid, Surface};
 use crate::range::Range;
 use crate::rates::Rates;
 use crate::runs::{Items, Run, runs};
-use crate::{Feature, FitError, Meaning, Prediction, Setting, Warning};
+use crate::{Feature, FitError, Meaning, Prediction, Setting, Tuning, Warning};
 
 /// Distinct settings that must be left for runs with more task threads than processors to be passed over.
 const ENOUGH_SETTINGS: usize = 3;
@@ -67,6 +67,14 @@ impl Predictor {
     /// # Errors
     /// [`FitError`] says what is wrong or missing, and what to collect.
     pub fn fit_job(job: &Job) -> Result<Self, FitError> {
+        Self::fit_tuned(job, Tuning::default())
+    }
+
+    /// As [`Predictor::fit_job`], with other constants than the chosen ones.
+    ///
+    /// # Errors
+    /// [`FitError`] says what is wrong or missing, and what to collect.
+    pub fn fit_tuned(job: &Job, tuning: Tuning) -> Result<Self, FitError> {
         let all = runs(job)?;
         match job.observations.as_slice() {
             [] if all.is_empty() => return Err(FitError::NoObservations),
@@ -85,7 +93,7 @@ impl Predictor {
             (Feature::InverseExecutors.noun(), Meaning::Workers),
             (Feature::InverseCores.noun(), Meaning::Workers),
         ];
-        let ensemble = Ensemble::fit_known(&table, &known)?;
+        let ensemble = Ensemble::fit_tuned(&table, &known, tuning)?;
         let rates = Rates::of(kept.iter().map(|run| run.setting.sampling_rate));
         let range = Range::of(kept.iter().map(|run| run.setting)).ok_or(FitError::NoObservations)?;
         Ok(Self { ensemble, items, rates, range, capacity })

@@ -10,8 +10,6 @@ use crate::ensemble::errors::{Errors, HeldOut, HeldOutFold, Margin, Situation};
 const SAME_LOSS: f64 = 0.01;
 /// Power of the weights where many rows were held out.
 const POWER: f64 = 6.0;
-/// Held-out rows at which the power is half of that.
-const PRIOR_ROWS: f64 = 4.0;
 /// Rows of one fold that count at most.
 const ROWS_OF_FOLD: f64 = 20.0;
 /// Held-out rows that the error on the fitted rows counts for.
@@ -49,12 +47,13 @@ impl Blend {
     pub(crate) fn weigh(
         situation: &Situation,
         (kinds, priors): (&[Kind], &[f64]),
+        held_out_rows: f64,
         ties: Vec<usize>,
         trials: &[Trial],
         fitted: &[f64],
     ) -> Self {
         let held_out: f64 = trials.iter().map(Trial::effective_rows).sum();
-        let power = POWER * held_out / (held_out + PRIOR_ROWS);
+        let power = POWER * held_out / (held_out + held_out_rows);
         let raw: Vec<f64> = (0..kinds.len())
             .map(|place| libm::pow(loss(trials, place, fitted[place]) + SAME_LOSS, -power) * priors[place])
             .collect();

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Meaning;
+use crate::{Meaning, Tuning};
 use crate::dataset::Training;
 use crate::ensemble::Direction;
 use crate::ensemble::folds::has_forward;
@@ -57,9 +57,15 @@ pub(super) struct Request<'a> {
     pub(super) meanings: &'a [Option<Meaning>],
     /// Standard deviation of the noise in ln t.
     pub(super) noise: f64,
+    pub(super) tuning: Tuning,
     /// Whether some rows are held out: a fold that is left with two values of a feature does not tie it.
     pub(super) validates: bool,
 }
+
+/// Weights of the laws before anything is held out where the amount of work never varies: of how work is split among
+/// several kinds of workers, and of one number of workers, which says little about a job that is no CNN.
+const LAW_OF_SPLITS: f64 = 0.1;
+const LAW_OF_WORKERS: f64 = 0.02;
 
 /// What a table tells before anything is held out.
 #[derive(Clone, Copy)]
@@ -70,6 +76,8 @@ pub(super) struct Known {
     pub(super) workers: usize,
     /// Features that vary, and a constant, for each row.
     pub(super) features_per_row: f64,
+    /// Whether the meaning of every feature that varies is known, the amount of work among them.
+    pub(super) is_complete: bool,
 }
 
 impl Known {
@@ -78,9 +86,11 @@ impl Known {
             let columns = meanings.iter().zip(&extent.numeric);
             columns.filter(|(of, axis)| **of == Some(meaning) && axis.varies() && axis.log).count()
         };
+        let (work, workers) = (varying(Meaning::Work), varying(Meaning::Workers));
         Self {
-            work: varying(Meaning::Work) > 0,
-            workers: varying(Meaning::Workers),
+            work: work > 0,
+            workers,
+            is_complete: work > 0 && work + workers == extent.varying(),
             features_per_row: (1 + extent.varying()) as f64 / rows as f64,
         }
     }
@@ -89,17 +99,17 @@ impl Known {
 impl Kind {
     /// Its weight before anything is held out: what is known of jobs comes first, and a form with many coefficients for
     /// each row last.
-    pub(super) fn prior(self, known: Known) -> f64 {
+    pub(super) fn prior(self, known: Known, tuning: Tuning) -> f64 {
         let coefficients = match self {
             Self::Law if known.work => return 1.0,
             Self::Proportional => return 1.0 / ((1.0 + known.features_per_row) * (1.0 + known.features_per_row)),
-            Self::Law => return if known.workers > 1 { 0.1 } else { 0.02 },
+            Self::Law => return if known.workers > 1 { LAW_OF_SPLITS } else { LAW_OF_WORKERS },
             Self::Near | Self::Far | Self::LogAdditive => 1.0,
             Self::TwoTerms => 2.0,
             Self::ThreeTerms => 3.0,
         };
         let share = 1.0 + coefficients * known.features_per_row;
-        0.1 / (share * share)
+        tuning.flexible_prior / (share * share)
     }
 
     /// Whether it depends on which exponents are tied.
@@ -118,7 +128,6 @@ pub(super) fn kinds(extent: &Extent, shape: &Shape, known: Known) -> Vec<Kind> {
     if known.work {
         kinds.push(Kind::Proportional);
     }
-    if let Ok(v) = std::env::var("FG_KINDS") { let k: Vec<Kind> = kinds.iter().copied().filter(|k| v.split(',').any(|n| n == format!("{k:?}"))).collect(); if !k.is_empty() { return k; } }
     kinds
 }
 
@@ -181,13 +190,13 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
             Kind::ThreeTerms => Member::Detrended(Detrended::fit(training, &problem, &terms[2], noise)),
             Kind::LogAdditive => Member::LogAdditive(LogAdditive::fit(&reliable)),
             Kind::Law => {
-                let terms = law::terms(request.meanings, Costs::All).unwrap_or_default();
+                let terms = law::terms(request.meanings, Costs::All, request.tuning).unwrap_or_default();
                 let law = problem.fit_law(&terms).law;
                 let beliefs = Beliefs { noise, ..RESIDUAL };
                 Member::Detrended(Detrended::over(training, &configurations(), law, &beliefs))
             }
             Kind::Proportional => {
-                let terms = law::terms(request.meanings, Costs::Proportional).unwrap_or_default();
+                let terms = law::terms(request.meanings, Costs::Proportional, request.tuning).unwrap_or_default();
                 let law = problem.fit_law(&terms).law;
                 let beliefs = Beliefs { noise, ..WHOLE };
                 Member::Detrended(Detrended::over(training, &configurations(), law, &beliefs))

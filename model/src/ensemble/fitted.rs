@@ -56,11 +56,11 @@ impl Fitted {
     }
 
     fn fit(&mut self, state: &State, shape: &Shape) -> Blend {
-        let State { table, extent, directions, meanings, noise, .. } = state;
+        let State { table, extent, directions, meanings, noise, tuning, .. } = state;
         let known = Known::of(extent, meanings, table.rows());
         let kinds = candidate::kinds(extent, shape, known);
         let ties = candidate::ties(extent, shape);
-        let request = |kinds, validates| Request { kinds, ties: &ties, directions, meanings, noise: *noise, validates };
+        let request = |kinds, validates| Request { kinds, ties: &ties, directions, meanings, noise: *noise, tuning: *tuning, validates };
         let trial = |fold: &Fold| {
             let fits = candidate::fit(&table.training.select(&fold.fit), &request(&kinds, true));
             let test = table.training.select(&fold.test);
@@ -91,11 +91,11 @@ impl Fitted {
             shape,
             has_forward: has_forward(extent, shape),
             features_per_row: extent.varying() as f64 / table.rows() as f64,
-            deviation: if known.work { table.deviation().min(UNEXPLAINED * noise) } else { table.deviation() },
+            deviation: if known.is_complete { table.deviation().min(UNEXPLAINED * noise) } else { table.deviation() },
             is_lawful: matches!(shape, Shape::Beyond(sides) if sides.iter().all(|(column, _)| meanings[*column] == Some(Meaning::Work))),
         };
-        let priors: Vec<f64> = kinds.iter().map(|kind| kind.prior(known)).collect();
-        Blend::weigh(&situation, (&kinds, &priors), ties, &trials, &fitted)
+        let priors: Vec<f64> = kinds.iter().map(|kind| kind.prior(known, *tuning)).collect();
+        Blend::weigh(&situation, (&kinds, &priors), tuning.held_out_rows, ties, &trials, &fitted)
     }
 }
 

@@ -45,7 +45,7 @@ use crate::ensemble::shape::{Extent, Shape};
 use crate::ensemble::surface::Kept;
 pub(crate) use crate::ensemble::surface::{Along, Grid, Region, Surface};
 use crate::regression::Regression;
-use crate::{FitError, Interval, Meaning, Prediction, Warning};
+use crate::{FitError, Interval, Meaning, Prediction, Tuning, Warning};
 
 /// Nominal probability of an interval.
 const PROBABILITY: f64 = 0.9;
@@ -95,6 +95,7 @@ struct State {
     meanings: Vec<Option<Meaning>>,
     /// Standard deviation of the noise in ln t.
     noise: f64,
+    tuning: Tuning,
     /// Numeric features that never vary apart.
     together: Vec<(usize, usize)>,
     /// Runs that do not belong to their repeats.
@@ -117,6 +118,14 @@ impl Ensemble {
     /// # Errors
     /// Every run is a lower bound.
     pub fn fit_known(dataset: &Dataset, known: &[(&str, Meaning)]) -> Result<Self, FitError> {
+        Self::fit_tuned(dataset, known, Tuning::default())
+    }
+
+    /// As [`Ensemble::fit_known`], with other constants than the chosen ones.
+    ///
+    /// # Errors
+    /// Every run is a lower bound.
+    pub fn fit_tuned(dataset: &Dataset, known: &[(&str, Meaning)], tuning: Tuning) -> Result<Self, FitError> {
         let schema = Schema::of(dataset.features());
         let all = groups(&schema, dataset);
         let disagreeing = caution::disagreeing_repeats(&schema, &all);
@@ -129,11 +138,11 @@ impl Ensemble {
             meanings.iter().map(|meaning| (*meaning == Some(Meaning::Work)).then_some(Direction::Rises)).collect();
         let mut table =
             complete(&schema, &groups, &directions).ok_or(FitError::AllStopped { runs: dataset.secs().len() })?;
-        let Reliability { weights, noise } = robust::reliability(&table.training, &meanings);
+        let Reliability { weights, noise } = robust::reliability(&table.training, &meanings, tuning);
         table.training.weights = weights;
         let extent = Extent::of(&table);
         let together = caution::together(&extent, &table);
-        let state = State { table, extent, directions, meanings, noise, together, disagreeing, subsampled_of };
+        let state = State { table, extent, directions, meanings, noise, tuning, together, disagreeing, subsampled_of };
         Ok(Self { state, fitted: Mutex::default(), kept: Mutex::default() })
     }
 

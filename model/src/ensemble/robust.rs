@@ -1,6 +1,6 @@
 //! Weights of rows: runs that were disturbed lose their influence on every candidate.
 
-use crate::Meaning;
+use crate::{Meaning, Tuning};
 use crate::dataset::{OUTLIER, Training};
 use crate::ensemble::outliers::median;
 use crate::regression::gaussian_process::left_out;
@@ -27,11 +27,11 @@ pub(super) struct Reliability {
 }
 
 /// Judges rows by the scaling laws of the columns that have a meaning; without one, by a smooth function of all columns.
-pub(super) fn reliability(training: &Training, meanings: &[Option<Meaning>]) -> Reliability {
+pub(super) fn reliability(training: &Training, meanings: &[Option<Meaning>], tuning: Tuning) -> Reliability {
     let mut training = training.clone();
     training.weights = closeness(&training, meanings);
     let rows = training.logs.len();
-    let terms = law::terms(meanings, Costs::All).filter(|_| rows > 2);
+    let terms = law::terms(meanings, Costs::All, tuning).filter(|_| rows > 2);
     let (weights, noise) = match terms {
         Some(terms) => {
             let prior = Prior { meanings: meanings.to_vec(), ..Prior::default() };

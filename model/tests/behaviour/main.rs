@@ -18,6 +18,7 @@ mod interval;
 mod large_grid;
 mod laws;
 mod metric;
+mod physical_laws;
 mod rivals;
 mod scenarios;
 mod scikit_learn;

@@ -4,11 +4,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use anyhow::Context as _;
 use foreglow_model::{Outcome, RIVALS, Rival};
+use serde_json::Value;
 
-use crate::contestant::FOREGLOW;
+use crate::child;
+use crate::contestant::{Constants, FOREGLOW};
 use crate::figures::{PartOutcomes, Row};
-use crate::options::Options;
+use crate::options::{Bout, Options};
 use crate::protocol::{Part, Protocol};
 use crate::slowed::Slowed;
 use crate::trial::Trial;
@@ -17,20 +20,27 @@ use crate::trial::Trial;
 const SLOWED: [Slowed; 4] = [Slowed::Runs(5), Slowed::Runs(10), Slowed::Settings(10), Slowed::Largest];
 
 #[derive(Clone, Copy)]
-enum Contestant {
-    Foreglow,
+enum Contestant<'a> {
+    Foreglow(&'a Constants),
     Rival(&'static dyn Rival),
 }
 
-impl Contestant {
-    fn all(options: &Options) -> Vec<Self> {
-        let all = std::iter::once(Self::Foreglow).chain(RIVALS.iter().map(|rival| Self::Rival(*rival)));
+impl<'a> Contestant<'a> {
+    fn all(options: &Options, constants: &'a Constants) -> Vec<Self> {
+        let all = std::iter::once(Self::Foreglow(constants)).chain(RIVALS.iter().map(|rival| Self::Rival(*rival)));
         all.filter(|contestant| options.wants_predictor(contestant.name())).collect()
+    }
+
+    fn answer(self, trial: &Trial) -> Result<Vec<Outcome>, String> {
+        match self {
+            Self::Foreglow(constants) => trial.foreglow(constants),
+            Self::Rival(rival) => trial.rival(rival),
+        }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Self::Foreglow => FOREGLOW,
+            Self::Foreglow(_) => FOREGLOW,
             Self::Rival(rival) => rival.name(),
         }
     }
@@ -44,23 +54,36 @@ struct Slot {
     trial: Trial,
 }
 
-struct Bout {
+struct Answered {
     secs: f64,
     outcomes: Result<Vec<Outcome>, String>,
 }
 
 /// The figures of every predictor in a protocol, clean and with slow runs, the default predictor first and then by error.
 pub fn rows(protocol: &Protocol, parts: &[Part], options: &Options) -> Vec<Row> {
+    rows_of(protocol, parts, options, &Contestant::all(options, &Constants::default()))
+}
+
+/// The figures of the default predictor alone, with given constants.
+pub fn own_rows(protocol: &Protocol, parts: &[Part], options: &Options, constants: &Constants) -> Vec<Row> {
+    rows_of(protocol, parts, options, &[Contestant::Foreglow(constants)])
+}
+
+fn rows_of(protocol: &Protocol, parts: &[Part], options: &Options, contestants: &[Contestant]) -> Vec<Row> {
     let slots = slots(protocol, parts, options);
-    let contestants = Contestant::all(options);
-    let bouts = each(slots.len() * contestants.len(), |item| {
-        let (slot, contestant) = (&slots[item / contestants.len()], contestants[item % contestants.len()]);
+    // Where time is limited it is measured too, so nothing else is done meanwhile.
+    let threads = if protocol.limit_secs.is_some() { 1 } else { usize::MAX };
+    let bouts = each(slots.len() * contestants.len(), threads, |item| {
+        let (place, contestant) = (item / contestants.len(), contestants[item % contestants.len()]);
         let start = Instant::now();
-        let outcomes = match contestant {
-            Contestant::Foreglow => slot.trial.foreglow(),
-            Contestant::Rival(rival) => slot.trial.rival(rival),
+        let outcomes = match protocol.limit_secs {
+            None => contestant.answer(&slots[place].trial),
+            Some(limit_secs) => {
+                let bout = Bout { protocol: protocol.title(), slot: place, predictor: contestant.name().into() };
+                child::outcomes(options, &bout, limit_secs)
+            }
         };
-        Bout { secs: start.elapsed().as_secs_f64(), outcomes }
+        Answered { secs: start.elapsed().as_secs_f64(), outcomes }
     });
     let mut rows = Vec::new();
     for slowed in std::iter::once(Slowed::None).chain(SLOWED) {
@@ -72,8 +95,10 @@ pub fn rows(protocol: &Protocol, parts: &[Part], options: &Options) -> Vec<Row> 
             .enumerate()
             .map(|(place, contestant)| {
                 let of = |slot: usize| &bouts[slot * contestants.len() + place];
+                // A part whose runs cannot be slowed so, for want of repeats or of a data size, is in neither figure.
+                let has = |part: &usize| slots.iter().any(|slot| (slot.part, slot.slowed) == (*part, slowed));
                 let parts: Vec<PartOutcomes> =
-                    (0..parts.len()).map(|part| part_outcomes(&slots, slowed, part, &of)).collect();
+                    (0..parts.len()).filter(has).map(|part| part_outcomes(&slots, slowed, part, &of)).collect();
                 Row {
                     is_development: protocol.set.is_development,
                     ..Row::new(protocol.set.name, protocol.name.clone(), slowed, contestant.name(), &parts)
@@ -85,6 +110,19 @@ pub fn rows(protocol: &Protocol, parts: &[Part], options: &Options) -> Vec<Row> 
         rows.extend(own);
     }
     rows
+}
+
+/// What one predictor answers for one trial, as the process that asked reads it.
+///
+/// # Errors
+/// The protocol has no such trial, or there is no such predictor.
+pub fn answer(protocol: &Protocol, parts: &[Part], options: &Options, bout: &Bout) -> anyhow::Result<Value> {
+    let slots = slots(protocol, parts, options);
+    let slot = slots.get(bout.slot).context("the protocol has no such trial")?;
+    let constants = Constants::default();
+    let contestant =
+        Contestant::all(options, &constants).into_iter().find(|contestant| contestant.name() == bout.predictor);
+    Ok(child::print(&contestant.context("there is no such predictor")?.answer(&slot.trial)))
 }
 
 /// The trials of a protocol, and again with slow runs.
@@ -110,7 +148,7 @@ fn slots(protocol: &Protocol, parts: &[Part], options: &Options) -> Vec<Slot> {
     slots
 }
 
-fn part_outcomes<'a>(slots: &[Slot], slowed: Slowed, part: usize, of: &impl Fn(usize) -> &'a Bout) -> PartOutcomes {
+fn part_outcomes<'a>(slots: &[Slot], slowed: Slowed, part: usize, of: &impl Fn(usize) -> &'a Answered) -> PartOutcomes {
     let places = |slowed: Slowed| {
         (0..slots.len()).filter(move |place| slots[*place].part == part && slots[*place].slowed == slowed)
     };
@@ -129,11 +167,11 @@ fn part_outcomes<'a>(slots: &[Slot], slowed: Slowed, part: usize, of: &impl Fn(u
     }
 }
 
-/// What `find` makes of each of 0..`count`, in their order, on all processors.
-fn each<F: Send>(count: usize, find: impl Fn(usize) -> F + Sync) -> Vec<F> {
+/// What `find` makes of each of 0..`count`, in their order, on all processors but at most so many threads.
+fn each<F: Send>(count: usize, most: usize, find: impl Fn(usize) -> F + Sync) -> Vec<F> {
     let next = AtomicUsize::new(0);
     let found: Mutex<Vec<(usize, F)>> = Mutex::new(Vec::with_capacity(count));
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(count);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(count).min(most);
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {

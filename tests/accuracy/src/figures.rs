@@ -41,12 +41,16 @@ pub struct Row {
     pub mape_percent: Option<f64>,
     /// The same on the same trials without slow runs; `None` for a protocol without slow runs.
     pub clean_mape_percent: Option<f64>,
+    /// Mean absolute percentage error with constants that were chosen without this data set.
+    pub left_out_mape_percent: Option<f64>,
     /// Tested runs within the fitted ranges, and those of them inside their interval.
     pub within: Covered,
     /// The same beyond the fitted ranges.
     pub beyond: Covered,
     /// Mean width of the intervals, percent of the measured time.
     pub width_percent: Option<f64>,
+    /// Median width of the intervals, percent of the measured time.
+    pub median_width_percent: Option<f64>,
     /// Mean interval score, percent of the measured time: the width, plus 2/α times the distance of a time outside
     /// (Gneiting and Raftery, JASA 102(477), 2007).
     pub interval_score_percent: Option<f64>,
@@ -111,9 +115,13 @@ impl Row {
             predictor,
             mape_percent: mean_of_all(scores.iter().map(|score| score.mape_percent)),
             clean_mape_percent: if slowed == Slowed::None { None } else { mean_of_all(clean()) },
+            left_out_mape_percent: None,
             within: covered(|coverage| coverage.within),
             beyond: covered(|coverage| coverage.beyond),
             width_percent: mean_of_all(parts.iter().map(|part| mean(part.outcomes.iter().filter_map(width)))),
+            median_width_percent: median(
+                parts.iter().flat_map(|part| part.outcomes.iter().filter_map(width)).collect(),
+            ),
             interval_score_percent: mean_of_all(
                 parts.iter().map(|part| mean(part.outcomes.iter().filter_map(interval_score))),
             ),
@@ -145,7 +153,9 @@ impl Row {
             "data": if self.is_development { "development" } else { "untouched" },
             "clean_mape_percent": self.clean_mape_percent,
             "ratio_to_clean": self.ratio_to_clean(),
+            "left_out_mape_percent": self.left_out_mape_percent,
             "width_percent": self.width_percent,
+            "median_width_percent": self.median_width_percent,
             "interval_score_percent": self.interval_score_percent,
             "within": { "held": self.within.held, "tested": self.within.tested },
             "beyond": { "held": self.beyond.held, "tested": self.beyond.tested },
@@ -160,6 +170,12 @@ impl Row {
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.fold((0.0, 0_usize), |(sum, count), value| (sum + value, count + 1));
     (count > 0).then(|| sum / count as f64)
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let lower = values.get(values.len().checked_sub(1)? / 2)?;
+    Some(lower / 2.0 + values[values.len() / 2] / 2.0)
 }
 
 /// The mean of all values; `None` where one is missing.

@@ -2,18 +2,23 @@
 
 mod bouts;
 mod chance;
+mod child;
 mod contestant;
 mod figures;
+pub mod left_out;
 mod options;
+pub mod page;
 mod protocol;
+pub mod reference;
 mod slowed;
 mod splits;
 mod summary;
 mod table;
 mod trial;
 
-pub use crate::bouts::rows;
+pub use crate::bouts::{answer, rows};
 pub use crate::figures::{Covered, Row};
-pub use crate::options::{HELP, Options};
+pub use crate::options::{HELP, Options, Task};
 pub use crate::protocol::{Part, Places, Protocol, Set, protocols};
+pub use crate::reference::Reference;
 pub use crate::summary::summary;

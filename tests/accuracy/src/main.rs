@@ -1,12 +1,18 @@
-//! `make accuracy`: every accuracy figure; see `--help`.
+//! `make accuracy`, `make accuracy-check` and `make accuracy-reference`: every accuracy figure; see `--help`.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Context as _;
-use foreglow_accuracy::{HELP, Options, Places, Row, protocols, rows, summary};
+use foreglow_accuracy::{
+    HELP, Options, Places, Protocol, Reference, Row, Set, Task, answer, left_out, page, protocols, reference, rows,
+    summary,
+};
+
+/// The committed figures of the gate.
+const REFERENCE: &str = "tests/accuracy/reference.csv";
 
 fn main() -> ExitCode {
     let options = match Options::parse(std::env::args().skip(1)) {
@@ -20,7 +26,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match measure(&options) {
+    match work(&options) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("accuracy: {error:#}");
@@ -29,39 +35,108 @@ fn main() -> ExitCode {
     }
 }
 
-fn measure(options: &Options) -> anyhow::Result<ExitCode> {
+fn work(options: &Options) -> anyhow::Result<ExitCode> {
     let places = Places::new(options.data.as_deref());
     let mut wanted = protocols();
-    wanted.retain(|protocol| options.wants(protocol.set.name, &protocol.name));
+    if let Task::Bout(bout) = &options.task {
+        let protocol = wanted.iter().find(|protocol| protocol.title() == bout.protocol);
+        let protocol = protocol.context("there is no such protocol")?;
+        let answer = answer(protocol, &(protocol.parts)(&places)?, options, bout)?;
+        std::io::stdout().write_all(answer.to_string().as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    wanted.retain(|protocol| options.wants(&protocol.title()));
     if wanted.is_empty() {
         eprintln!("accuracy: no protocol has {} in its name", options.only.join(" or "));
         return Ok(ExitCode::from(2));
     }
+    let mut skipped: Vec<Set> = Vec::new();
     if !places.has_data() && wanted.iter().any(|protocol| protocol.set.is_public) {
-        if options.is_full() {
-            eprintln!("accuracy: there is no data in {}; name its folder with DATA=FOLDER", places.data.display());
+        let sentence = format!("accuracy: there is no data in {}", places.data.display());
+        if options.is_full() || options.task == Task::Refresh {
+            eprintln!("{sentence}; name its folder with DATA=FOLDER");
             return Ok(ExitCode::from(2));
         }
-        eprintln!("accuracy: there is no data in {}; the public sets are skipped", places.data.display());
+        eprintln!("{sentence}: the public sets are skipped");
+        skipped = wanted.iter().map(|protocol| protocol.set).filter(|set| set.is_public).collect();
         wanted.retain(|protocol| !protocol.set.is_public);
     }
+    match options.task {
+        Task::Check | Task::Refresh => gate(options, &places, wanted, &skipped),
+        Task::Measure | Task::Bout(_) => tables(options, &places, &wanted),
+    }
+}
+
+/// Every figure, into a file, a page and standard output.
+fn tables(options: &Options, places: &Places, wanted: &[Protocol]) -> anyhow::Result<ExitCode> {
+    let default = if options.is_full() { "target/accuracy.json" } else { "target/accuracy-part.json" };
+    let file = options.json.clone().unwrap_or_else(|| places.project.join(default));
+    let mut commands = Vec::new();
+    let mut all = measure(options, places, wanted, |rows, parts| {
+        commands.push(parts);
+        // After each, so that an interrupted run leaves the figures it had.
+        write_json(&file, rows)
+    })?;
+    if options.is_full() {
+        left_out::measure(&mut all, wanted, places, options)?;
+        write_json(&file, &all)?;
+    }
+    if let Some(page) = &options.page {
+        page::replace(page, &page::section(wanted, &commands, &all))?;
+    }
+    let text = summary(&all);
+    std::io::stdout().write_all(text.as_bytes()).context("the table could not be written to standard output")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The figures of few trials beside the committed ones.
+fn gate(options: &Options, places: &Places, mut wanted: Vec<Protocol>, skipped: &[Set]) -> anyhow::Result<ExitCode> {
+    // A limit of time is another figure on another machine.
+    wanted.retain(|protocol| protocol.limit_secs.is_none());
+    let all = measure(options, places, &wanted, |_, _| Ok(()))?;
+    let measured: Vec<Reference> = all.iter().map(Reference::of).collect();
+    let file = places.project.join(REFERENCE);
+    if options.task == Task::Refresh {
+        reference::write(&file, &measured)?;
+        eprintln!("{} rows written to {}", measured.len(), file.display());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut references = reference::read(&file)?;
+    references.retain(|reference| options.wants(&format!("{}: {}", reference.set, reference.protocol)));
+    let sentences = reference::regressions(&references, &measured, skipped);
+    for sentence in &sentences {
+        eprintln!("accuracy: {sentence}");
+    }
+    if sentences.is_empty() {
+        eprintln!("{} rows are as good as the reference, or better", measured.len());
+        return Ok(ExitCode::SUCCESS);
+    }
+    eprintln!("accuracy: if this is meant, run make accuracy-reference and commit {REFERENCE}");
+    Ok(ExitCode::FAILURE)
+}
+
+/// The rows of every protocol. `done` gets all rows so far, and the commands of the protocol that was measured last.
+fn measure(
+    options: &Options,
+    places: &Places,
+    wanted: &[Protocol],
+    mut done: impl FnMut(&[Row], Vec<Vec<String>>) -> anyhow::Result<()>,
+) -> anyhow::Result<Vec<Row>> {
     let mut all: Vec<Row> = Vec::new();
     let (count, begin) = (wanted.len(), Instant::now());
-    for (number, protocol) in (1..).zip(&wanted) {
+    for (number, protocol) in (1..).zip(wanted) {
         let start = Instant::now();
-        let parts = (protocol.parts)(&places).with_context(|| format!("{}: {}", protocol.set.name, protocol.name))?;
+        let parts = (protocol.parts)(places).with_context(|| protocol.title())?;
         all.extend(rows(protocol, &parts, options));
+        done(&all, parts.into_iter().map(|part| part.command).collect())?;
         let secs = start.elapsed().as_secs_f64();
-        eprintln!("{number} of {count}, {}: {} in {secs:.1} s", protocol.set.name, protocol.name);
+        eprintln!("{number} of {count}, {} in {secs:.1} s", protocol.title());
     }
     eprintln!("{count} protocols in {:.0} s", begin.elapsed().as_secs_f64());
+    Ok(all)
+}
 
-    let default = if options.is_full() { "target/accuracy.json" } else { "target/accuracy-part.json" };
-    let file = options.json.clone().unwrap_or_else(|| places.project.join(PathBuf::from(default)));
-    let json = serde_json::to_string_pretty(&all.iter().map(Row::json).collect::<Vec<_>>())?;
-    std::fs::write(&file, json + "\n").with_context(|| format!("{} could not be written", file.display()))?;
-    std::io::stdout()
-        .write_all(summary(&all).as_bytes())
-        .context("the table could not be written to standard output")?;
-    Ok(ExitCode::SUCCESS)
+fn write_json(file: &Path, rows: &[Row]) -> anyhow::Result<()> {
+    let json = serde_json::to_string_pretty(&rows.iter().map(Row::json).collect::<Vec<_>>())?;
+    std::fs::write(file, json + "\n").with_context(|| format!("{} could not be written", file.display()))
 }

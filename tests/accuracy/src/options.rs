@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::contestant::FOREGLOW;
+
 /// What is to be measured, and where the figures go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
@@ -19,6 +21,33 @@ pub struct Options {
     pub page: Option<PathBuf>,
     /// The file of the figures.
     pub json: Option<PathBuf>,
+    /// What is done with the figures.
+    pub task: Task,
+}
+
+/// What is done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Task {
+    /// Every figure is measured and shown.
+    #[default]
+    Measure,
+    /// A quick run is compared with the committed reference.
+    Check,
+    /// A quick run becomes the reference.
+    Refresh,
+    /// One answer is printed; for processes that this program starts itself.
+    Bout(Bout),
+}
+
+/// One predictor on one trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bout {
+    /// The set and the protocol, as `set: protocol`.
+    pub protocol: String,
+    /// The place among the protocol's trials, those with slow runs included.
+    pub slot: usize,
+    /// The predictor's name.
+    pub predictor: String,
 }
 
 /// What `--help` prints.
@@ -33,6 +62,8 @@ accuracy [DATA] [options]
   --clean               no slow runs
   --json FILE           where the figures go [default: target/accuracy.json, of a part target/accuracy-part.json]
   --page FILE           page whose tables are replaced
+  --check               compares a quick run with tests/accuracy/reference.csv; fails where a figure is worse by over a twentieth
+  --refresh             writes that reference
 ";
 
 impl Options {
@@ -49,7 +80,14 @@ impl Options {
                 "--help" | "-h" => return Ok(None),
                 "--only" => options.only.push(value()?),
                 "--predictor" => options.predictors.push(value()?),
+                "--bout" => {
+                    let (protocol, slot, predictor) = (value()?, value()?, value()?);
+                    let slot = slot.parse().map_err(|_| format!("{slot:?} is not the number of a trial"))?;
+                    options.task = Task::Bout(Bout { protocol, slot, predictor });
+                }
                 "--quick" => options.is_quick = true,
+                "--check" => options.gate(Task::Check),
+                "--refresh" => options.gate(Task::Refresh),
                 "--clean" => options.is_clean = true,
                 "--json" => options.json = Some(value()?.into()),
                 "--page" => options.page = Some(value()?.into()),
@@ -61,14 +99,31 @@ impl Options {
         Ok(Some(options))
     }
 
+    /// The gate compares the default predictor alone, on few trials.
+    fn gate(&mut self, task: Task) {
+        self.task = task;
+        self.is_quick = true;
+        self.predictors = vec![FOREGLOW.to_owned()];
+    }
+
+    /// The arguments that ask a process of this program for one bout.
+    pub fn arguments_of(&self, bout: &Bout) -> Vec<std::ffi::OsString> {
+        let mut words: Vec<std::ffi::OsString> = self.data.iter().map(|data| data.clone().into()).collect();
+        let flags = [("--quick", self.is_quick), ("--clean", self.is_clean)];
+        words.extend(flags.iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| flag.into()));
+        let Bout { protocol, slot, predictor } = bout;
+        words.extend(["--bout", protocol, &slot.to_string(), predictor].map(Into::into));
+        words
+    }
+
     /// Whether every figure is measured in full.
     pub fn is_full(&self) -> bool {
         self.only.is_empty() && self.predictors.is_empty() && !self.is_quick && !self.is_clean
     }
 
     /// Whether a protocol is to be measured.
-    pub fn wants(&self, set: &str, protocol: &str) -> bool {
-        has_any(&self.only, &format!("{set}: {protocol}"))
+    pub fn wants(&self, title: &str) -> bool {
+        has_any(&self.only, title)
     }
 
     /// Whether a predictor is to be measured.

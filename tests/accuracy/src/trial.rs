@@ -4,7 +4,7 @@ use foreglow_model::{Column, Dataset, Features, Outcome, Repeats, Rival, Roles, 
 use foreglow_shared::{Job, Observation, sort_by};
 
 use crate::chance::Chance;
-use crate::contestant::{answer_job, answer_table};
+use crate::contestant::{Constants, answer_job, answer_table};
 use crate::slowed::{Slowed, slow};
 
 /// One split.
@@ -90,10 +90,12 @@ impl Trial {
     ///
     /// # Errors
     /// It cannot be fitted.
-    pub fn foreglow(&self) -> Result<Vec<Outcome>, String> {
+    pub fn foreglow(&self, constants: &Constants) -> Result<Vec<Outcome>, String> {
         match self {
-            Self::Table(trial) => trial.trial().outcomes(|fit, asked| answer_table(fit, asked, &trial.roles)),
-            Self::Job(trial) => answer_job(&trial.job, &trial.medians()),
+            Self::Table(trial) => {
+                trial.trial().outcomes(|fit, asked| answer_table(fit, asked, &trial.roles, constants))
+            }
+            Self::Job(trial) => answer_job(&trial.job, &trial.medians(), constants),
         }
     }
 

@@ -9,7 +9,7 @@
 //! with the workers (Venkataraman et al., "Ernest", NSDI 2016, §3.2). The prior of each cost is log-normal, so that no cost
 //! is excluded and none is added without evidence. Columns without a meaning scale every cost by a power, names by a factor.
 
-use crate::Meaning;
+use crate::{Meaning, Tuning};
 use crate::regression::posynomial::marquardt::Noise;
 use crate::regression::posynomial::penalty::Penalty;
 use crate::regression::posynomial::{LeastSquares, Posynomial, Problem};
@@ -54,8 +54,6 @@ pub(crate) struct Fit {
 
 /// Standard deviation of an exponent that the meaning fixes.
 const FIXED: f64 = 1e-4;
-/// Of how well workers share work: an efficiency that falls as a power.
-const EFFICIENCY: f64 = 0.2;
 /// Of how communication grows with the workers.
 const COMMUNICATION: Normal = Normal { centre: 0.5, deviation: 0.3 };
 /// Shares of the time: work that is shared by all workers; the others, each as a logarithm.
@@ -80,7 +78,7 @@ const ROUNDS: usize = 12;
 const STEPS: u32 = 30;
 
 /// The costs of a law, by the meaning of each numeric column; `None` where no column has a meaning that the costs need.
-pub(crate) fn terms(meanings: &[Option<Meaning>], costs: Costs) -> Option<Vec<Term>> {
+pub(crate) fn terms(meanings: &[Option<Meaning>], costs: Costs, tuning: Tuning) -> Option<Vec<Term>> {
     let workers: Vec<usize> =
         (0..meanings.len()).filter(|column| meanings[*column] == Some(Meaning::Workers)).collect();
     let has_work = meanings.contains(&Some(Meaning::Work));
@@ -99,7 +97,7 @@ pub(crate) fn terms(meanings: &[Option<Meaning>], costs: Costs) -> Option<Vec<Te
         Costs::Proportional => has_work.then(|| vec![term(SHARED, (0.0, FIXED), 1.0, &|_| fixed(0.0))]),
         Costs::All if !has_work && workers.is_empty() => None,
         Costs::All => {
-            let mut terms = vec![term(SHARED, whole, 1.0, &|_| Normal { centre: -1.0, deviation: EFFICIENCY })];
+            let mut terms = vec![term(SHARED, whole, 1.0, &|_| Normal { centre: -1.0, deviation: tuning.efficiency })];
             if has_work {
                 terms.push(term(START_UP, START_UP_SHARE, 0.0, &|_| fixed(0.0)));
             }

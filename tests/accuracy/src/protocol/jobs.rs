@@ -28,8 +28,8 @@ const BELL_JOBS: [&str; 6] =
 /// Every protocol on analytics jobs.
 pub fn protocols() -> Vec<Protocol> {
     let few = |fitted: usize| Splits::Random { splits: 20, fitted: Some(fitted) };
-    let mut protocols =
-        vec![protocol(C3O, "random 90/10, 100 splits", c3o(&Splits::Random { splits: 100, fitted: None }))];
+    let many = protocol(C3O, "random 90/10, 100 splits", c3o(&Splits::Random { splits: 100, fitted: None }));
+    let mut protocols = vec![Protocol { slowed_trials: 3, quick_trials: 1, ..many }];
     for fitted in [6, 12, 24] {
         protocols.push(protocol(C3O, &format!("{fitted} random runs"), c3o(&few(fitted))));
     }
@@ -61,8 +61,9 @@ fn protocol(set: Set, name: &str, parts: Vec<TablePart>) -> Protocol {
         set,
         name: name.to_owned(),
         parts: Box::new(move |places| parts.iter().map(|part| part.read(&places.data)).collect()),
-        slowed_trials: 10,
-        quick_trials: 4,
+        slowed_trials: 6,
+        quick_trials: 2,
+        limit_secs: None,
     }
 }
 

@@ -6,6 +6,7 @@ mod jobs;
 mod own_runs;
 mod profet;
 mod simulated;
+mod timm;
 mod trimtuner;
 
 use std::path::{Path, PathBuf};
@@ -35,10 +36,19 @@ pub struct Protocol {
     pub slowed_trials: usize,
     /// Trials of a part in a quick run, at most.
     pub quick_trials: usize,
+    /// Seconds after which a predictor counts as having no answer; each is then asked in a process of its own, alone.
+    pub limit_secs: Option<f64>,
+}
+
+impl Protocol {
+    /// The set and the protocol.
+    pub fn title(&self) -> String {
+        format!("{}: {}", self.set.name, self.name)
+    }
 }
 
 /// Makes the parts of a protocol.
-pub type Parts = Box<dyn Fn(&Places) -> anyhow::Result<Vec<Part>>>;
+pub type Parts = Box<dyn Fn(&Places) -> anyhow::Result<Vec<Part>> + Sync>;
 
 /// A table or a job, in one or several splits.
 pub struct Part {
@@ -73,8 +83,13 @@ impl Places {
 
 /// Every protocol.
 pub fn protocols() -> Vec<Protocol> {
-    [own_runs::protocols(), simulated::protocols(), jobs::protocols(), trimtuner::protocols(), profet::protocols()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let sets = [
+        own_runs::protocols(),
+        simulated::protocols(),
+        jobs::protocols(),
+        trimtuner::protocols(),
+        profet::protocols(),
+        timm::protocols(),
+    ];
+    sets.into_iter().flatten().collect()
 }

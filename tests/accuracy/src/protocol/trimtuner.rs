@@ -23,8 +23,9 @@ pub fn protocols() -> Vec<Protocol> {
         set: SET,
         name: name.to_owned(),
         parts: Box::new(move |places| Ok(vec![TablePart { stop, ..part(splits.clone()) }.read(&places.data)?])),
-        slowed_trials: 10,
+        slowed_trials: 6,
         quick_trials: 4,
+        limit_secs: None,
     };
     questions.into_iter().map(protocol).collect()
 }

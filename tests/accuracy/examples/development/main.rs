@@ -11,7 +11,7 @@ mod few_runs;
 mod groups;
 mod intervals;
 mod public;
-#[path = "../../../model/tests/behaviour/simulated.rs"]
+#[path = "../../../../model/tests/behaviour/simulated.rs"]
 mod simulated;
 mod table;
 

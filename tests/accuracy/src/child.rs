@@ -1,0 +1,95 @@
+//! A predictor asked in a process of its own, which ends it when it takes too long.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use foreglow_model::{Answer, Outcome};
+use serde_json::{Value, json};
+
+use crate::options::{Bout, Options};
+
+/// How often the process is looked after.
+const POLL: Duration = Duration::from_millis(20);
+
+/// What a process of this program answers within a limit.
+///
+/// # Errors
+/// It takes longer, or fails.
+pub fn outcomes(options: &Options, bout: &Bout, limit_secs: f64) -> Result<Vec<Outcome>, String> {
+    let failed = |error: std::io::Error| format!("a process could not be used: {error}");
+    let program = std::env::current_exe().map_err(failed)?;
+    let mut child = Command::new(program)
+        .args(options.arguments_of(bout))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(failed)?;
+    // The answer is read on a thread: a full pipe would hold the process up.
+    let mut pipe = child.stdout.take();
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        let read = pipe.as_mut().map(|pipe| std::io::Read::read_to_string(pipe, &mut text));
+        read.and_then(Result::ok).map(|_| text)
+    });
+    let start = Instant::now();
+    let ended = loop {
+        match child.try_wait().map_err(failed)? {
+            Some(status) => break Some(status),
+            None if start.elapsed().as_secs_f64() > limit_secs => break None,
+            None => std::thread::sleep(POLL),
+        }
+    };
+    if ended.is_none() {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    let text = reader.join().ok().flatten().unwrap_or_default();
+    match ended {
+        None => Err(format!("no answer within {limit_secs:.0} s")),
+        Some(_) => serde_json::from_str(&text)
+            .ok()
+            .and_then(|value| read(&value))
+            .unwrap_or_else(|| Err("the process failed".into())),
+    }
+}
+
+/// An answer as the process prints it.
+pub fn print(outcomes: &Result<Vec<Outcome>, String>) -> Value {
+    let outcome = |outcome: &Outcome| {
+        let Answer { secs, interval, is_beyond } = outcome.answer;
+        json!([outcome.measured_secs, secs, interval.map(|(lower, upper)| [lower, upper]), is_beyond])
+    };
+    match outcomes {
+        Ok(outcomes) => json!({ "outcomes": outcomes.iter().map(outcome).collect::<Vec<_>>() }),
+        Err(reason) => json!({ "reason": reason }),
+    }
+}
+
+/// The answer that a process printed.
+fn read(value: &Value) -> Option<Result<Vec<Outcome>, String>> {
+    if let Some(reason) = value["reason"].as_str() {
+        return Some(Err(reason.to_owned()));
+    }
+    let outcome = |row: &Value| {
+        let interval = row[2][0].as_f64().zip(row[2][1].as_f64());
+        let answer = Answer { secs: row[1].as_f64(), interval, is_beyond: row[3].as_bool()? };
+        Some(Outcome { measured_secs: row[0].as_f64()?, answer })
+    };
+    value["outcomes"].as_array()?.iter().map(outcome).collect::<Option<Vec<_>>>().map(Ok)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_survives_the_way_through_a_process() {
+        let answer = Answer { secs: Some(1.25), interval: Some((1.0, 2.5)), is_beyond: true };
+        let outcomes =
+            Ok(vec![Outcome { measured_secs: 1.5, answer }, Outcome { measured_secs: 2.0, answer: Answer::default() }]);
+        assert_eq!(read(&print(&outcomes)), Some(outcomes));
+        let reason = Err("there is no run".to_owned());
+        assert_eq!(read(&print(&reason)), Some(reason));
+    }
+}

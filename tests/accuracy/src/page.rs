@@ -1,0 +1,177 @@
+//! The tables of `docs/accuracy.md`.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+use foreglow_shared::Timestamp;
+
+use crate::contestant::FOREGLOW;
+use crate::figures::{Covered, Row};
+use crate::protocol::Protocol;
+use crate::slowed::Slowed;
+use crate::summary::best_rival;
+
+const BEGIN: &str = "<!-- made by `make accuracy` -->\n";
+const END: &str = "<!-- end of what `make accuracy` makes -->";
+
+/// Two tables for each data set: every predictor, and the default predictor's intervals and slow runs. Development data
+/// first, untouched data after it.
+pub fn section(protocols: &[Protocol], commands: &[Vec<Vec<String>>], rows: &[Row]) -> String {
+    let date = Timestamp::now().to_string();
+    let mut text = format!("Made on {} on {} by `make accuracy`.\n", &date[..10], machine());
+    for is_development in [true, false] {
+        text.push_str(if is_development {
+            "\n## Development figures\n\nStructure and constants of the default predictor were chosen while these figures were looked at.\n"
+        } else {
+            "\n## Untouched figures\n\nNothing was chosen by these figures.\n"
+        });
+        let mut sets: Vec<&str> = Vec::new();
+        for protocol in protocols.iter().filter(|protocol| protocol.set.is_development == is_development) {
+            if !sets.contains(&protocol.set.name) {
+                sets.push(protocol.set.name);
+            }
+        }
+        for set in sets {
+            let own: Vec<&Row> = rows.iter().filter(|row| row.set == set).collect();
+            let _ = write!(text, "\n### {set}\n\n{}\n{}", errors(&own), intervals(&own, rows));
+            let of_set = protocols.iter().zip(commands).filter(|(protocol, _)| protocol.set.name == set);
+            text.push_str(&command_lines(of_set));
+        }
+    }
+    text.push_str(&coverage(rows));
+    text
+}
+
+/// Predictors down, protocols across: errors without slow runs.
+fn errors(rows: &[&Row]) -> String {
+    let clean = || rows.iter().filter(|row| row.slowed == Slowed::None);
+    let mut names: Vec<&str> = Vec::new();
+    let mut predictors: Vec<&str> = Vec::new();
+    for row in clean() {
+        if !names.contains(&row.protocol.as_str()) {
+            names.push(&row.protocol);
+        }
+        if row.mape_percent.is_some() && !predictors.contains(&row.predictor) {
+            predictors.push(row.predictor);
+        }
+    }
+    let mut text = format!("| MAPE, % | {} |\n|---|{}\n", names.join(" | "), "---:|".repeat(names.len()));
+    for predictor in predictors {
+        let cell = |name: &&str| cell(clean().find(|row| row.protocol == *name && row.predictor == predictor));
+        let _ = writeln!(text, "| {predictor} | {} |", names.iter().map(cell).collect::<Vec<_>>().join(" | "));
+    }
+    text
+}
+
+fn cell(row: Option<&&Row>) -> String {
+    let Some(Row { mape_percent: Some(mape), tested, unknown, .. }) = row else { return "–".into() };
+    match unknown {
+        0 => format!("{mape:.2}"),
+        unknown => format!("{mape:.2} ({tested} of {})", tested + unknown),
+    }
+}
+
+/// Protocols down: intervals, constants chosen without the set, and slow runs.
+fn intervals(rows: &[&Row], all: &[Row]) -> String {
+    let mut text = String::from(
+        "| protocol | tested | in the 90 % interval: within the range | beyond it | width, %: mean | median | interval score, % | without this set | \
+         5 % of runs slow | 10 % of runs | 10 % of settings | two of the largest | fit |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+    );
+    for row in rows.iter().filter(|row| row.predictor == FOREGLOW && row.slowed == Slowed::None) {
+        let slowed = |slowed: Slowed| {
+            let is_meant =
+                |other: &&&Row| other.predictor == FOREGLOW && other.protocol == row.protocol && other.slowed == slowed;
+            let Some(own) = rows.iter().find(is_meant) else { return "–".into() };
+            let ratio = own.ratio_to_clean().map_or_else(String::new, |ratio| format!(" (×{ratio:.2})"));
+            let rival = best_rival(own, all)
+                .and_then(|rival| Some(format!("; {} {:.1}", rival.predictor, rival.mape_percent?)));
+            own.mape_percent.map_or_else(|| "–".into(), |mape| format!("{mape:.1}{ratio}{}", rival.unwrap_or_default()))
+        };
+        let covered = |covered: Covered| match covered.percent() {
+            Some(percent) => format!("{percent:.1} % of {}", covered.tested),
+            None => "–".into(),
+        };
+        let whole = |value: Option<f64>| value.map_or_else(|| "–".into(), |value| format!("{value:.0}"));
+        let fit = match (row.fit_secs, &row.reason) {
+            (Some(secs), _) if secs < 1.0 => format!("{:.0} ms", 1e3 * secs),
+            (Some(secs), _) => format!("{secs:.1} s"),
+            (None, reason) => reason.clone().unwrap_or_else(|| "–".into()),
+        };
+        let cells = [
+            row.protocol.clone(),
+            row.tested.to_string(),
+            covered(row.within),
+            covered(row.beyond),
+            whole(row.width_percent),
+            whole(row.median_width_percent),
+            whole(row.interval_score_percent),
+            row.left_out_mape_percent.map_or_else(|| "–".into(), |mape| format!("{mape:.2}")),
+            slowed(Slowed::Runs(5)),
+            slowed(Slowed::Runs(10)),
+            slowed(Slowed::Settings(10)),
+            slowed(Slowed::Largest),
+            fit,
+        ];
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
+    }
+    text
+}
+
+/// The arguments of `foreglow evaluate` that give the same figures.
+fn command_lines<'a>(protocols: impl Iterator<Item = (&'a Protocol, &'a Vec<Vec<String>>)>) -> String {
+    let mut text = String::new();
+    for (protocol, commands) in protocols {
+        let Some(first) = commands.first().filter(|command| !command.is_empty()) else { continue };
+        let more =
+            if commands.len() == 1 { String::new() } else { format!(", and {} more like this", commands.len() - 1) };
+        let words = first.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+        let _ = writeln!(text, "# {}{more}\nforeglow evaluate {words}", protocol.name);
+    }
+    if text.is_empty() { text } else { format!("\n```sh\n{text}```\n") }
+}
+
+/// How often the intervals held over all protocols without slow runs.
+fn coverage(rows: &[Row]) -> String {
+    let mut text = String::from(
+        "\n## The 90 % intervals over all protocols\n\n| figures | within the range | beyond it |\n|---|---:|---:|\n",
+    );
+    for (name, is_development) in [("development", true), ("untouched", false)] {
+        let own = || {
+            let is_meant = move |row: &&Row| row.predictor == FOREGLOW && row.slowed == Slowed::None;
+            rows.iter().filter(is_meant).filter(move |row| row.is_development == is_development)
+        };
+        let covered = |covered: Covered| {
+            covered.percent().map_or_else(|| "–".into(), |percent| format!("{percent:.1} % of {}", covered.tested))
+        };
+        let (within, beyond) = (own().map(|row| row.within).sum(), own().map(|row| row.beyond).sum());
+        let _ = writeln!(text, "| {name} | {} | {} |", covered(within), covered(beyond));
+    }
+    text
+}
+
+/// The processor and how many of them.
+fn machine() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name =
+        text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':').map(|(_, name)| name.trim()));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{threads} processors ({})", name.unwrap_or("unknown"))
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=,".contains(letter);
+    if word.chars().all(plain) { word.to_owned() } else { format!("'{word}'") }
+}
+
+/// Puts the section between the page's markers.
+///
+/// # Errors
+/// The page cannot be read or written, or lacks a marker.
+pub fn replace(page: &Path, section: &str) -> anyhow::Result<()> {
+    let text = std::fs::read_to_string(page).with_context(|| format!("{} cannot be read", page.display()))?;
+    let (before, rest) = text.split_once(BEGIN).context("the page has no marker where the section begins")?;
+    let (_, after) = rest.split_once(END).context("the page has no marker where the section ends")?;
+    std::fs::write(page, format!("{before}{BEGIN}{section}{END}{after}"))
+        .with_context(|| format!("{} cannot be written", page.display()))
+}

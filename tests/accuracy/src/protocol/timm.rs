@@ -1,0 +1,156 @@
+//! timm: the step time of about 1,100 image classifiers on a GPU and on a CPU. One family of CNNs is never run.
+
+use std::collections::BTreeMap;
+
+use foreglow_model::{Column, Dataset, Features, Repeats, Roles, Term};
+
+use crate::chance::Chance;
+use crate::protocol::{Part, Places, Protocol, Set};
+use crate::table::{Spec, Table};
+use crate::trial::{TableTrial, Trial};
+
+const SET: Set = Set { name: "timm", is_development: false, is_public: true };
+
+const GPU: &str = "timm/infer-amp-nchw-pt240-cu124-rtx3090.csv";
+const GPU_LAST: &str = "timm/infer-amp-nhwc-pt240-cu124-rtx3090.csv";
+const CPU: &str = "timm/infer-fp32-nchw-pt240-cpu-i9_10940x-dynamo.csv";
+
+/// Families of CNNs: every model with this in its name is left out.
+const FAMILIES: [&str; 12] = [
+    "resnet",
+    "efficientnet",
+    "mobilenet",
+    "convnext",
+    "regnet",
+    "resnext",
+    "vgg",
+    "densenet",
+    "hrnet",
+    "dla",
+    "inception",
+    "dpn",
+];
+/// Runs of other CNNs that are fitted, and runs of the family that are tested, at most.
+const FITTED: usize = 240;
+const TESTED: usize = 60;
+
+/// Rows, and CNN names among them, of the table with a large category.
+const ROWS: usize = 1_500;
+const NAMES: usize = 500;
+/// Seconds after which the large table counts as unanswered.
+const LIMIT_SECS: f64 = 120.0;
+
+/// Every protocol on timm.
+pub fn protocols() -> Vec<Protocol> {
+    let family = |(file, device): (&'static str, &str)| Protocol {
+        set: SET,
+        name: format!("{device}, a family of CNNs that was never run"),
+        parts: Box::new(move |places| FAMILIES.iter().map(|family| left_out(places, file, family)).collect()),
+        slowed_trials: 1,
+        quick_trials: 1,
+        limit_secs: None,
+    };
+    let large = Protocol {
+        set: SET,
+        name: format!("{ROWS} rows with {NAMES} CNN names, a random tenth"),
+        parts: Box::new(|places| Ok(vec![large(places)?])),
+        slowed_trials: 0,
+        quick_trials: 1,
+        limit_secs: Some(LIMIT_SECS),
+    };
+    [(GPU, "RTX 3090"), (CPU, "i9-10940X")].into_iter().map(family).chain([large]).collect()
+}
+
+/// One CNN at one image size.
+#[derive(Clone)]
+struct Run {
+    device: &'static str,
+    model: String,
+    /// Parameters in millions, multiply-accumulates in G, activations in M, pixels, batch.
+    numbers: [f64; 5],
+    secs: f64,
+}
+
+const NUMBERS: [&str; 5] = ["param_count", "infer_gmacs", "infer_macts", "infer_img_size", "infer_batch_size"];
+
+/// The runs of a file that have every number.
+fn runs(places: &Places, file: &str, device: &'static str) -> anyhow::Result<Vec<Run>> {
+    let spec = Spec { file: file.to_owned(), ..Spec::default() };
+    let table = Table::read(&places.data, &spec)?;
+    let (models, times) = (table.cells("model")?, table.cells("infer_step_time")?);
+    let columns = NUMBERS.iter().map(|name| table.cells(name)).collect::<anyhow::Result<Vec<_>>>()?;
+    let run = |row: usize| {
+        let mut numbers = [0.0; 5];
+        for (number, column) in numbers.iter_mut().zip(&columns) {
+            *number = column[row].parse().ok()?;
+        }
+        let millis: f64 = times[row].parse().ok()?;
+        Some(Run { device, model: models[row].to_owned(), numbers, secs: millis / 1e3 })
+    };
+    Ok((0..models.len()).filter_map(run).collect())
+}
+
+fn left_out(places: &Places, file: &str, family: &str) -> anyhow::Result<Part> {
+    let (test, fit): (Vec<Run>, Vec<Run>) =
+        runs(places, file, "one")?.into_iter().partition(|run| run.model.contains(family));
+    let mut chance = Chance::new(&[4, family.len() as u64, test.len() as u64]);
+    let mut some = |runs: &[Run], most: usize| {
+        let places = chance.places(runs.len(), most);
+        numbers(&places.into_iter().map(|place| runs[place].clone()).collect::<Vec<_>>())
+    };
+    let (fit, test) = (some(&fit, FITTED)?, some(&test, TESTED)?);
+    let roles = Roles { batch_size: Some(Term::new("infer_batch_size")), ..Roles::default() };
+    let trial = Trial::Table(TableTrial { fit, test, repeats: Repeats::Median, roles });
+    Ok(Part { command: Vec::new(), trials: vec![trial] })
+}
+
+fn numbers(runs: &[Run]) -> anyhow::Result<Dataset> {
+    let column = |(place, name): (usize, &&str)| {
+        Column::numeric(*name, runs.iter().map(|run| run.numbers[place]).collect(), None)
+    };
+    dataset(runs, NUMBERS.iter().enumerate().map(column).collect())
+}
+
+fn dataset(runs: &[Run], columns: Vec<Column>) -> anyhow::Result<Dataset> {
+    let secs = runs.iter().map(|run| run.secs).collect();
+    Ok(Dataset::new(Features::new(columns)?, secs, vec![false; runs.len()])?)
+}
+
+/// 500 CNNs on three devices, known by their names; a tenth of the rows is tested.
+fn large(places: &Places) -> anyhow::Result<Part> {
+    let mut by_model: BTreeMap<(String, u64), Vec<Run>> = BTreeMap::new();
+    for (file, device) in [(GPU, "RTX 3090 NCHW"), (GPU_LAST, "RTX 3090 NHWC"), (CPU, "i9-10940X")] {
+        for run in runs(places, file, device)? {
+            by_model.entry((run.model.clone(), run.numbers[3] as u64)).or_default().push(run);
+        }
+    }
+    // One image size for each CNN, on all devices.
+    let mut seen = String::new();
+    let mut complete: Vec<Vec<Run>> = Vec::new();
+    for ((model, _), runs) in by_model {
+        if runs.len() == 3 && model != seen {
+            seen = model;
+            complete.push(runs);
+        }
+    }
+    let mut chance = Chance::new(&[5]);
+    let drawn = chance.places(complete.len(), NAMES);
+    let rows: Vec<Run> = drawn.into_iter().flat_map(|place| complete[place].clone()).collect();
+    anyhow::ensure!(rows.len() == ROWS, "the table has {} rows in place of {ROWS}", rows.len());
+    let tested = chance.places(ROWS, ROWS / 10);
+    let side = |is_tested: bool| -> anyhow::Result<Dataset> {
+        let side: Vec<Run> =
+            (0..ROWS).filter(|row| tested.contains(row) == is_tested).map(|row| rows[row].clone()).collect();
+        let number =
+            |name: &str, place: usize| Column::numeric(name, side.iter().map(|run| run.numbers[place]).collect(), None);
+        let columns = vec![
+            Column::category("gpu", side.iter().map(|run| run.device)),
+            Column::category("cnn", side.iter().map(|run| run.model.as_str())),
+            number("pixels", 3),
+            number("gmacs", 1),
+        ];
+        dataset(&side, columns)
+    };
+    let trial = TableTrial { fit: side(false)?, test: side(true)?, repeats: Repeats::Median, roles: Roles::default() };
+    Ok(Part { command: Vec::new(), trials: vec![Trial::Table(trial)] })
+}

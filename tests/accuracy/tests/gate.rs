@@ -1,0 +1,27 @@
+//! No accuracy figure of the default predictor gets worse unnoticed.
+
+use std::process::Command;
+
+/// Few trials of every protocol beside `tests/accuracy/reference.csv`; without the public data sets the others alone.
+#[test]
+fn no_figure_is_worse_than_the_reference_by_more_than_a_twentieth() {
+    let output = Command::new(env!("CARGO_BIN_EXE_accuracy")).arg("--check").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    said.lines().filter(|line| line.contains("skipped")).for_each(|line| eprintln!("{line}"));
+}
+
+#[test]
+fn a_protocol_that_does_not_exist_is_unusable_input() {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_accuracy")).args(["--only", "nothing of this name"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("nothing of this name"));
+}
+
+#[test]
+fn without_the_data_a_full_run_says_where_it_looked() {
+    let output = Command::new(env!("CARGO_BIN_EXE_accuracy")).arg("/no/such/folder").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("/no/such/folder"));
+}
