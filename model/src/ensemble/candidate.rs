@@ -131,10 +131,14 @@ pub(super) fn kinds(extent: &Extent, shape: &Shape, known: Known) -> Vec<Kind> {
     kinds
 }
 
+/// Names in all categories together beyond which a line with a coefficient for each would take minutes.
+const MANY_NAMES: usize = 100;
+
 fn flexible(extent: &Extent, shape: &Shape) -> Vec<Kind> {
     match shape {
         Shape::Beyond(_) if !has_forward(extent, shape) => vec![Kind::TwoTerms, Kind::ThreeTerms],
         Shape::Beyond(_) => vec![Kind::Far, Kind::TwoTerms, Kind::ThreeTerms],
+        _ if extent.names() > MANY_NAMES => vec![Kind::Near, Kind::Far, Kind::TwoTerms, Kind::ThreeTerms],
         _ => vec![Kind::Near, Kind::Far, Kind::TwoTerms, Kind::ThreeTerms, Kind::LogAdditive],
     }
 }
