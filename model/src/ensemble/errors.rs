@@ -22,6 +22,8 @@ const RANKED_FROM: usize = 20;
 const USUAL_WITHIN: f64 = 0.025;
 /// Of one beyond them.
 const USUAL_BEYOND: f64 = 0.04;
+/// Of one beyond the amount of work that was sampled.
+const USUAL_OF_LAWS: f64 = 0.06;
 /// Of one beyond them that only whole powers carry on to.
 const USUAL_OF_POWERS: f64 = 0.08;
 /// How much larger it is for each feature that a row has to tell of, as a share of the standard deviation of ln t.
@@ -37,7 +39,7 @@ const REACH: f64 = 0.35;
 /// The same where only whole powers carry a prediction on, for want of values to try others on.
 const REACH_OF_POWERS: f64 = 0.9;
 /// The same along the amount of work, whose law is known.
-const REACH_OF_LAWS: f64 = 2.0;
+const REACH_OF_LAWS: f64 = 1.5;
 /// No question counts as lying farther beyond, ranges.
 const FARTHEST: f64 = 3.0;
 
@@ -58,7 +60,8 @@ impl Situation<'_> {
     /// The mean absolute error that is usual, log units.
     fn usual(&self) -> f64 {
         let of_many_rows = match self.shape {
-            Shape::Beyond(_) if self.has_forward || self.is_lawful => USUAL_BEYOND,
+            Shape::Beyond(_) if self.is_lawful => USUAL_OF_LAWS,
+            Shape::Beyond(_) if self.has_forward => USUAL_BEYOND,
             Shape::Beyond(_) => USUAL_OF_POWERS,
             _ => USUAL_WITHIN,
         };

@@ -13,12 +13,12 @@ use crate::ensemble::candidate::{Kind, Known, Member, Request};
 use crate::ensemble::canonical::Table;
 use crate::ensemble::errors::Situation;
 use crate::ensemble::folds::{Fold, folds, has_forward};
-use crate::ensemble::shape::Shape;
+use crate::ensemble::shape::{Shape, Side};
 use crate::ensemble::{Direction, State, candidate};
 use crate::regression::Regression;
 
 /// What a law leaves unexplained at most, in standard deviations of the noise.
-const UNEXPLAINED: f64 = 3.0;
+const UNEXPLAINED: f64 = 6.0;
 
 /// Grows with the questions; an entry never changes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -87,12 +87,15 @@ impl Fitted {
             errors.map(|((guess, log), weight)| weight * (guess - log).abs()).sum::<f64>() / weights.iter().sum::<f64>()
         };
         let fitted: Vec<f64> = kinds.iter().map(error).collect();
+        let is_work = |(column, _): &(usize, Side)| meanings[*column] == Some(Meaning::Work);
+        let is_lawful = matches!(shape, Shape::Beyond(sides) if sides.iter().all(is_work));
+        let explains = known.is_complete && (is_lawful || !matches!(shape, Shape::Beyond(_)));
         let situation = Situation {
             shape,
             has_forward: has_forward(extent, shape),
             features_per_row: extent.varying() as f64 / table.rows() as f64,
-            deviation: if known.is_complete { table.deviation().min(UNEXPLAINED * noise) } else { table.deviation() },
-            is_lawful: matches!(shape, Shape::Beyond(sides) if sides.iter().all(|(column, _)| meanings[*column] == Some(Meaning::Work))),
+            deviation: if explains { table.deviation().min(UNEXPLAINED * noise) } else { table.deviation() },
+            is_lawful,
         };
         let priors: Vec<f64> = kinds.iter().map(|kind| kind.prior(known, *tuning)).collect();
         Blend::weigh(&situation, (&kinds, &priors), tuning.held_out_rows, ties, &trials, &fitted)

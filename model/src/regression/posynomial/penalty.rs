@@ -10,12 +10,12 @@ use crate::regression::posynomial::{Prior, Sign};
 /// Standard deviation of a belief about an offset: a factor of e³ ≈ 20 on the time.
 const OFFSET: f64 = 3.0;
 /// About an exponent: few costs grow faster than a square.
-const EXPONENT: f64 = 1.0;
+const EXPONENT: (f64, f64) = (0.0, 1.0);
 /// About the exponent of work, and of workers, in a single term: mean and standard deviation.
 const WORK: (f64, f64) = (0.9, 0.3);
 const WORKERS: (f64, f64) = (-0.6, 0.4);
 /// About the exponent of a column without a meaning in a single term.
-const OTHER: f64 = 0.5;
+const OTHER: (f64, f64) = (0.0, 0.5);
 /// About the effect of a name.
 const NAME: f64 = 1.0;
 /// About what a combination of names adds to theirs.
@@ -56,17 +56,20 @@ struct Belief {
     whole: Option<(f64, f64)>,
     /// The largest exponent that the meaning of the column allows.
     most: Option<f64>,
-    /// What the column means to the best single term.
-    meaning: Option<Meaning>,
+    /// Mean and standard deviation in the best single term.
+    size: Option<(f64, f64)>,
 }
 
 impl Penalty {
     /// Beliefs about the size of the coefficients alone.
     pub(crate) fn of_size(design: &Design, meanings: &[Option<Meaning>]) -> Self {
-        let belief = |numeric: &Numeric| Belief {
-            meaning: meanings.get(numeric.column).copied().flatten(),
-            ..Belief::default()
+        let size = |column: usize| match meanings.get(column).copied().flatten() {
+            Some(Meaning::Work) => WORK,
+            Some(Meaning::Workers) => WORKERS,
+            None if meanings.iter().any(Option::is_some) => OTHER,
+            None => EXPONENT,
         };
+        let belief = |numeric: &Numeric| Belief { size: Some(size(numeric.column)), ..Belief::default() };
         let exponents = design.encoding.numeric.iter().map(belief).collect();
         Self { coefficients: design.coefficients(), exponents, law: Vec::new() }
     }
@@ -111,7 +114,7 @@ impl Penalty {
                 _ => None,
             };
             let most = (prior.meanings.get(column) == Some(&Some(Meaning::Work))).then_some(1.0);
-            Belief { sign, whole, most, meaning: None }
+            Belief { sign, whole, most, size: None }
         };
         let exponents = design.encoding.numeric.iter().zip(slopes).map(belief).collect();
         Self { exponents, ..Self::of_size(design, &[]) }
@@ -139,11 +142,8 @@ impl Penalty {
                 let whole = belief.whole.map_or_else(none, |(deviation, most)| {
                     toward(deviation, value.round_ties_even().clamp(-most, most))
                 });
-                let size = match belief.meaning {
-                    Some(Meaning::Work) => toward(WORK.1, WORK.0),
-                    Some(Meaning::Workers) => toward(WORKERS.1, WORKERS.0),
-                    None => toward(OTHER, 0.0),
-                };
+                let (centre, deviation) = belief.size.unwrap_or(EXPONENT);
+                let size = toward(deviation, centre);
                 let most = match belief.most {
                     Some(most) if value > most => toward(MOST_EXPONENT, most),
                     _ => none(),
