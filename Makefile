@@ -1,7 +1,14 @@
 # The commands for people: run, test, bench, accuracy. Each sets up what it needs first (setup.sh), and only what is absent.
 
+# GPU=1 builds with GPU support, GPU=0 without; by default it depends on whether this machine has a GPU.
+ifeq ($(origin GPU),undefined)
+  GPU := $(shell ./setup.sh gpu)
+  GPU_NOTE := $(if $(filter 0,$(GPU)),this machine has no GPU: building without GPU support; GPU=1 builds with it)
+endif
+export GPU
+
 # Always the whole workspace: a part of it has other features of the same dependencies, and would compile them again.
-CARGO_FLAGS := --release --locked --workspace
+CARGO_FLAGS := --release --locked --workspace $(if $(filter 0,$(GPU)),--no-default-features --features foreglow-web/page)
 WASM        := wasm32-unknown-unknown
 WASM_CARGO   = env $(shell ./setup.sh wasm-env) cargo
 # A target directory of its own: another compiler may build it, and cargo would rebuild everything at each change of compiler.
@@ -9,8 +16,10 @@ WEB_TARGET  := target/web
 WEB_WASM    := $(WEB_TARGET)/$(WASM)/planner/foreglow-web.wasm
 # Fetched on demand: what reads files and advises.
 READER      := $(WEB_TARGET)/$(WASM)/planner/foreglow-reader.wasm
-COMPARISON_TARGET := $(WEB_TARGET)/comparison
-COMPARISON  := $(COMPARISON_TARGET)/$(WASM)/planner/foreglow_comparison.wasm
+COMPARISON  := $(WEB_TARGET)/$(WASM)/planner/foreglow_comparison.wasm
+# The comparison of all learners takes two thirds of the page's compile time: `make run` embeds it
+# only if it was built before, and the page says so.
+COMPARED    := $(if $(filter-out run,$(or $(MAKECMDGOALS),run)),$(COMPARISON),$(wildcard $(COMPARISON)))
 PLANNER     := target/planner
 WASM_RUNNER := target/bundle/release/foreglow-wasm-runner
 FOREGLOW    := target/release/foreglow
@@ -23,8 +32,10 @@ PARITY := target/parity
 
 help:
 	@echo 'make run    measure a real CNN on this machine, predict the whole job, serve the planner'
+	@echo 'make check  format, prose, lints and unit tests of what changed: seconds'
 	@echo 'make test   lints and every test, the browser tests included'
 	@echo 'make bench  every benchmark; each writes target/bench/NAME.json'
+	@echo 'make bench-gpu  the CNNs on the GPU, in at most 10 minutes; bench-gpu-archive packs it for a bare machine'
 	@echo 'make accuracy  every predictor on own, simulated and public runs (DATA), clean and with slow runs; writes target/accuracy.json and docs/accuracy.md'
 	@echo 'make accuracy-check  a quick run beside the committed figures; fails where one is worse by over a twentieth'
 	@echo 'make development  the questions on which the constants of the intervals were chosen, and contexts with few runs'
@@ -32,19 +43,29 @@ help:
 	@echo 'make parity the CNNs against PyTorch with the same weights; CNNS="vgg16 xception" for some of them'
 	@echo 'make screenshots  the pictures of the planner in docs/'
 	@echo 'make fuzz   everything that reads links and files'
+	@echo 'GPU=1 or GPU=0 after any of them: with or without GPU support, which doubles the time of the first build'
 
 run: setup-run build
 	$(FOREGLOW) demo
 
 test: setup-test lint build unit wasm-unit
 
+# Format, prose, lints and unit tests of the crates that changed since main; seconds for those without Burn.
+.PHONY: check
+check:
+	@CARGO_FLAGS='$(CARGO_FLAGS)' tests/check.sh
+
 .PHONY: setup-run setup-test
 setup-run setup-test: setup-%:
+	@$(if $(GPU_NOTE),echo '$(GPU_NOTE)' >&2)
 	@./setup.sh $*
 
 # The planner and the driver of the Spark engine are embedded in the binary, so they come first.
+# `--bin` leaves out what only the tests need, and `--workspace` gives its dependencies the features
+# that the tests will ask for.
 build: planner spark
-	cargo build $(CARGO_FLAGS)
+	$(call announce,$(FOREGLOW),the binary$(if $(filter 0,$(GPU)), without GPU support,),$(if $(filter 0,$(GPU)),12,22))
+	cargo build $(CARGO_FLAGS) --bin foreglow
 
 # Changes nothing where it is up to date, or where no JDK and no Spark are: the binary is built without it then.
 spark:
@@ -53,12 +74,13 @@ spark:
 planner: $(PLANNER)/index.html
 
 # Bundled anew only when something of it changed: the binary embeds these files, and would be linked again each time.
-$(PLANNER)/index.html: $(WEB_WASM) $(READER) $(COMPARISON) index.html $(wildcard web/assets/* web/bundle/src/* web/bundle/Cargo.*)
+$(PLANNER)/index.html: $(WEB_WASM) $(READER) $(COMPARED) index.html $(wildcard web/assets/* web/bundle/src/* web/bundle/Cargo.*)
 	cargo run --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- --wasm $(WEB_WASM) \
-	  --reader $(READER) --comparison $(COMPARISON) --out $(PLANNER)
+	  --reader $(READER) $(if $(COMPARED),--comparison $(COMPARISON)) --out $(PLANNER)
 
 # Cargo knows what the page is made of, and leaves the file alone when nothing changed.
 $(WEB_WASM): FORCE | setup-run
+	$(call announce,$@,the planner,2)
 	$(WASM_CARGO) build --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-web --bins
 
 # Both are made by one command.
@@ -66,15 +88,19 @@ $(READER): $(WEB_WASM) ;
 
 # The comparison of all learners with Burn, which most visits never fetch.
 $(COMPARISON): FORCE | setup-run
-	$(WASM_CARGO) build --locked --profile planner --target $(WASM) --target-dir $(COMPARISON_TARGET) --manifest-path web/comparison/Cargo.toml
+	$(call announce,$@,the planner's comparison of all learners,4)
+	$(WASM_CARGO) build --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-comparison
 
 FORCE:
 
+# $(call announce,FILE,WHAT,MINUTES): says what is built, and how long that takes the first time.
+announce = @[ -e $(1) ] || echo "building $(2): about $(3) minutes on 2 cores, once" >&2
+
 # The page is linted with the profile that it is built with: what runs while it compiles is compiled once.
 lint: | setup-test
+	tests/prose.sh
 	cargo fmt --all --check
 	cargo fmt --check --manifest-path web/bundle/Cargo.toml
-	cargo fmt --check --manifest-path web/comparison/Cargo.toml
 	cargo fmt --check --manifest-path bench/cpu-devices/Cargo.toml
 	cargo fmt --check --manifest-path bench/decision/Cargo.toml
 	cargo fmt --check --manifest-path runner/parity/Cargo.toml
@@ -83,7 +109,6 @@ lint: | setup-test
 	cargo clippy $(CARGO_FLAGS) --all-targets -- -D warnings
 	cargo clippy --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- -D warnings
 	$(WASM_CARGO) clippy --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-shared -p foreglow-model -p foreglow-web -- -D warnings
-	$(WASM_CARGO) clippy --locked --profile planner --target $(WASM) --target-dir $(COMPARISON_TARGET) --manifest-path web/comparison/Cargo.toml -- -D warnings
 
 # cargo-nextest runs the tests side by side where it is installed; it does not run the examples in the documentation. What is to
 # be measured by hand (tests/examples) is linted and not built here.
@@ -238,3 +263,19 @@ sweep: build
 .PHONY: bench-training
 bench-training: build
 	python3 bench/training/run.py
+
+# The CNNs on this machine's GPU, against PyTorch if PYTORCH names a Python that has it: at most 10 minutes.
+.PHONY: bench-gpu bench-gpu-archive
+bench-gpu: build
+	$(GPU_PYTHON) bench/gpu/run.py $(BENCH_GPU)
+
+# Everything that a bare machine with a GPU needs, without a network: unpack it there and run foreglow-bench-gpu/run.py.
+GPU_ARCHIVE := target/foreglow-bench-gpu.tar.xz
+bench-gpu-archive: build
+	rm -rf target/foreglow-bench-gpu && mkdir -p target/foreglow-bench-gpu
+	cp bench/gpu/run.py target/foreglow-bench-gpu/
+	strip -o target/foreglow-bench-gpu/foreglow $(FOREGLOW)
+	tar -C target -cJf $(GPU_ARCHIVE) foreglow-bench-gpu
+	@size=$$(stat -c %s $(GPU_ARCHIVE)); echo "$(GPU_ARCHIVE): $$((size >> 20)) MiB"; [ $$size -lt $$((60 << 20)) ]
+
+GPU_PYTHON ?= python3

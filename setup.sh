@@ -4,7 +4,10 @@
 #   ./setup.sh run        what the main job needs
 #   ./setup.sh test       what the tests need besides
 #   ./setup.sh spark      what the Spark engine is built with and tested on; part of test
+#   ./setup.sh gpu        prints 1 where this machine has a GPU that a build should support, else 0
 #   ./setup.sh wasm-env   prints the environment in which cargo compiles for wasm32-unknown-unknown
+#
+# GPU=0 in the environment: the build has no GPU support, and no Vulkan driver is needed.
 #
 # Exit code 2: something is missing and may not be installed from here; the last lines say what to install.
 set -euo pipefail
@@ -104,11 +107,14 @@ wasm_env() { compiles_wasm rustc || echo "PATH=/usr/bin:$PATH RUSTC=$DEBIAN_RUST
 has_vulkan() { ldconfig -p 2>/dev/null | grep -q 'libvulkan\.so\.1' && compgen -G '/usr/share/vulkan/icd.d/*.json' >/dev/null; }
 has_vulkan_driver_elsewhere() { compgen -G '/etc/vulkan/icd.d/*.json' >/dev/null || [ -n "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ]; }
 
+# Mesa installs drivers for every GPU vendor, so the check uses the device nodes of the kernel: DRM render nodes, NVIDIA, WSL.
+has_gpu() { [ "$(uname)" = Darwin ] || compgen -G '/dev/dri/renderD*' >/dev/null || [ -e /dev/nvidia0 ] || [ -e /dev/dxg ]; }
+
 for_run() {
   check_rust
   have cc || install "a C compiler (for SQLite)" gcc libc6-dev
   wasm_target
-  has_vulkan || has_vulkan_driver_elsewhere || install "the Vulkan loader with a software driver" libvulkan1 mesa-vulkan-drivers
+  [ "${GPU:-1}" = 0 ] || has_vulkan || has_vulkan_driver_elsewhere || install "the Vulkan loader with a software driver" libvulkan1 mesa-vulkan-drivers
 }
 
 # axe-core checks the page's accessibility inside the browser's tests.
@@ -150,6 +156,8 @@ for_test() {
     if rustup_may_download; then say "clippy is missing; adding it with rustup"; rustup component add clippy rustfmt >&2
     else fail "clippy is missing. Install it (rustup component add clippy), then run the same command again."; fi
   fi
+  # A Vulkan layer makes the software driver look like GPUs for some tests, which are left out without the headers.
+  [ -e /usr/include/vulkan/vk_layer.h ] || ! may_install || install "the Vulkan headers (for the tests of GPUs)" libvulkan-dev
   axe
   # The page is linted with the toolchain that compiles it.
   if ! compiles_wasm rustc && [ ! -x /usr/bin/clippy-driver ]; then install "clippy for $WASM" rust-web-clippy; fi
@@ -159,6 +167,7 @@ case "${1:-}" in
   run) for_run ;;
   test) for_test ;;
   spark) for_spark ;;
+  gpu) if has_gpu; then echo 1; else echo 0; fi ;;
   wasm-env) wasm_env ;;
-  *) fail "usage: ./setup.sh run|test|spark|wasm-env" ;;
+  *) fail "usage: ./setup.sh run|test|spark|gpu|wasm-env" ;;
 esac

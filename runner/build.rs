@@ -1,5 +1,5 @@
-//! Rebuilds the runner when an embedded part (the planner, the driver of the Spark engine) has changed, and records what
-//! `foreglow --version` prints.
+//! Rebuilds the runner when an embedded part (the planner or the Spark driver) has changed, and
+//! records the text of `foreglow --version`.
 
 use std::env;
 use std::fs;
@@ -17,8 +17,8 @@ const ROOT: &str = "..";
 fn main() {
     let mut parts: Vec<&str> = Vec::new();
     for (name, folder, file) in EMBEDDED {
-        // Cargo treats a missing watched path as changed and would rebuild the runner each time. Where the folder cannot
-        // be created, it does just that.
+        // Cargo treats a missing watched path as changed and would rebuild every time. If the
+        // folder cannot be created, it does so.
         let _ = fs::create_dir_all(folder);
         println!("cargo::rerun-if-changed={folder}");
         // The stamp changes when files appear or disappear, and with it the code that embeds them.
@@ -34,8 +34,9 @@ fn main() {
     println!("cargo::rustc-env=FOREGLOW_BUILD_PARTS={}", listed(&parts));
 }
 
-/// The commit of the sources: `FOREGLOW_COMMIT` where a packager sets it, else what git says, else `unknown commit`. An
-/// unpacked archive has no `.git`; a repository around it is not asked, because its commit is another project's.
+/// Returns the commit of the sources: `FOREGLOW_COMMIT` if a packager sets it, else that of git,
+/// else `unknown commit`. Git is asked only if the root has a `.git`, because an unpacked archive
+/// may be inside the repository of another project.
 fn commit() -> String {
     let set = env::var("FOREGLOW_COMMIT").ok().filter(|commit| is_plain(commit));
     let of_git = || {
@@ -52,7 +53,7 @@ fn is_plain(commit: &str) -> bool {
     !commit.is_empty() && commit.chars().all(|c| c.is_ascii_alphanumeric() || "-_.+".contains(c))
 }
 
-/// The cargo features of the runner that this build has, without `default`.
+/// Returns the cargo features of this build, without `default`.
 fn features() -> Vec<String> {
     let features = env::var("CARGO_CFG_FEATURE").unwrap_or_default();
     let is_named = |name: &&str| !name.is_empty() && *name != "default";

@@ -1,14 +1,14 @@
 //! Tables of other tools: any bytes are rejected or converted into valid runs.
 #![no_main]
 
-use foreglow_shared::{Field, ForeignTable, Mapping, Place};
+use foreglow_shared::{Field, FieldSource, ForeignTable, Mapping};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(table) = ForeignTable::read(bytes) else { return };
     let mut mapping = Mapping::guess(table.headers());
     for field in mapping.missing() {
-        mapping.places.insert(field, Place::Fixed("1000".into()));
+        mapping.places.insert(field, FieldSource::Fixed("1000".into()));
     }
     let Ok(jobs) = table.jobs(&mapping) else { return };
     for run in jobs.iter().flat_map(|job| &job.observations) {

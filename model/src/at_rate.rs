@@ -8,7 +8,7 @@ type Configuration = (u32, u32);
 type Fastest = Option<(Configuration, f64)>;
 
 /// A predictor at one sampling rate that caches what configurations share: all oversubscribed ones
-/// take as long as the fastest that fits the machine's processors.
+/// take as long as the fastest that fits the machine's processors, unless they were measured.
 pub(crate) struct AtRate<'a> {
     predictor: &'a Predictor,
     sampling_rate: f64,
@@ -36,7 +36,10 @@ impl<'a> AtRate<'a> {
         }
         let fitting = self.fitting(executors, cores_per_executor).unwrap_or((executors, cores_per_executor));
         let mut prediction = self.unlimited(fitting).clone();
-        prediction.warnings.push(Warning::Oversubscribed { slots: setting.slots(), processors: capacity.processors });
+        if let Some(ratio) = self.predictor.measured_ratios.ratio(setting) {
+            prediction.scale(ratio);
+        }
+        prediction.warnings.push(capacity.warning(setting));
         prediction
     }
 

@@ -1,44 +1,70 @@
-//! Limit of a machine's processors: oversubscribed configurations do not get faster.
+//! Limits of a machine's processors and accelerators: configurations beyond them do not get faster.
 //!
 //! The local engine runs all executors on one machine. Task threads never wait, so N hardware
 //! threads run at most N tasks at a time. A configuration with E·C > N is oversubscribed: it is no
-//! faster than the fastest one that fits. Training is an exception: the executors wait for each
-//! other when they average, so only configurations with the same number of executors are
-//! comparable.
+//! faster than the fastest one that fits. The same holds for more executors than accelerators,
+//! because each executor holds one. Training is an exception: the executors wait for each other
+//! when they average, so only configurations with the same number of executors are comparable.
 //!
-//! A regression in 1/E and 1/C does not know this limit and would predict a speed-up beyond it. Nor
-//! should it learn from oversubscribed runs, which would bend its fit below the limit.
+//! A regression in 1/E and 1/C does not know these limits and would predict a speed-up beyond them.
+//! Nor should it learn from oversubscribed runs, which would bend its fit below the limits.
 
 use foreglow_shared::{Context, Engine, Mode};
 use serde::{Deserialize, Serialize};
 
-use crate::Setting;
 use crate::range::Range;
+use crate::{Setting, Warning};
 
 /// Limit on the numbers of executors to compare; no machine has more processors.
 const MAX_EXECUTORS: u32 = 1 << 16;
 
-/// Hardware threads shared by all executors.
+/// What all executors of a machine share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Capacity {
-    pub(crate) processors: u32,
+    /// Hardware threads; `None` if unknown.
+    pub(crate) processors: Option<u32>,
+    /// Accelerators, one for each executor; `None` on CPUs, if executors may share them, or if their
+    /// number is unknown.
+    #[serde(default)]
+    pub(crate) accelerators: Option<u32>,
     /// Whether the executors average gradients or parameters: fewer of them then do a different
     /// job.
     pub(crate) averages: bool,
 }
 
 impl Capacity {
-    /// Returns the limit of a context; `None` on a cluster, or if the number of processors is
-    /// unknown.
+    /// Returns the limits of a context; `None` on a cluster, or if neither number is known.
     pub(crate) fn of(context: &Context) -> Option<Self> {
-        let processors = context.host.processors.filter(|count| *count > 0)?;
+        let host = &context.host;
+        let processors = host.processors.filter(|count| *count > 0);
+        let holds_one = context.accelerator.is_some() && !context.shares_accelerators;
+        let accelerators = u32::try_from(host.accelerators.len()).ok().filter(|count| holds_one && *count > 0);
         let averages = context.workload.mode == Mode::Training;
-        (context.engine == Engine::Local).then_some(Self { processors, averages })
+        let is_limited = context.engine == Engine::Local && (processors.is_some() || accelerators.is_some());
+        is_limited.then_some(Self { processors, accelerators, averages })
     }
 
-    /// Whether the setting is oversubscribed.
+    /// Whether the setting is oversubscribed: more task threads than processors, or more executors
+    /// than accelerators.
     pub(crate) fn is_exceeded_by(self, setting: Setting) -> bool {
-        setting.slots() > self.processors
+        setting.slots() > self.most_slots() || setting.executors > self.most_executors()
+    }
+
+    /// Whether a configuration has no more of anything than the machine.
+    pub(crate) fn holds(self, setting: Setting) -> bool {
+        !self.is_exceeded_by(setting)
+    }
+
+    /// What to say of a configuration that exceeds the machine.
+    pub(crate) fn warning(self, setting: Setting) -> Warning {
+        match (self.accelerators, self.processors) {
+            (Some(accelerators), _) if setting.executors > accelerators => {
+                Warning::TooFewAccelerators { executors: setting.executors, accelerators }
+            }
+            (_, processors) => {
+                Warning::Oversubscribed { slots: setting.slots(), processors: processors.unwrap_or(u32::MAX) }
+            }
+        }
     }
 
     /// Whether the measured range has a configuration that can replace an oversubscribed one: with
@@ -52,7 +78,7 @@ impl Capacity {
     /// Returns the numbers of executors that may replace an oversubscribed configuration,
     /// ascending: the measured ones up to its own. For training, only the last of these.
     pub(crate) fn numbers_of_executors(self, range: &Range, executors: u32) -> std::ops::Range<u32> {
-        let most = range.executors.1.min(executors).min(self.processors);
+        let most = range.executors.1.min(executors).min(self.most_executors());
         let fewest = if self.averages { most } else { 1 };
         let first = range.executors.0.max(fewest).max(1);
         first..most.saturating_add(1).min(first.saturating_add(MAX_EXECUTORS))
@@ -61,7 +87,15 @@ impl Capacity {
     /// Returns the numbers of cores to compare for a number of executors: the fewest measured, and
     /// the most that fit and do not exceed `asked`.
     pub(crate) fn cores(self, range: &Range, executors: u32, asked: u32) -> impl Iterator<Item = u32> + use<> {
-        let (fewest, most) = (range.cores.0, range.cores.1.min(asked).min(self.processors / executors));
+        let (fewest, most) = (range.cores.0, range.cores.1.min(asked).min(self.most_slots() / executors));
         (most > fewest).then_some(fewest).into_iter().chain((most >= fewest).then_some(most))
+    }
+
+    fn most_slots(self) -> u32 {
+        self.processors.unwrap_or(u32::MAX)
+    }
+
+    fn most_executors(self) -> u32 {
+        self.accelerators.unwrap_or(u32::MAX).min(self.most_slots())
     }
 }

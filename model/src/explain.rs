@@ -101,7 +101,7 @@ impl Predictor {
 /// Returns the number of processors that all executors of a job share; `None` if every executor has
 /// its own machine or the number is unknown.
 pub fn shared_processors(context: &Context) -> Option<u32> {
-    Capacity::of(context).map(|capacity| capacity.processors)
+    Capacity::of(context).and_then(|capacity| capacity.processors)
 }
 
 /// Factors of a completion time relative to the smallest configuration, one per resource: t(E, C) =

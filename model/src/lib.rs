@@ -27,6 +27,7 @@ mod explain;
 mod learner;
 mod line;
 mod meaning;
+mod measured_ratios;
 mod metric;
 mod prediction;
 mod predictor;

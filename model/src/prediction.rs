@@ -88,7 +88,7 @@ pub enum Warning {
         at: String,
         /// Its time, seconds.
         secs: f64,
-        /// The time that the others speak for, seconds.
+        /// The time that the other samples predict, seconds.
         expected_secs: f64,
     },
     /// There are more distinct samples than a fit takes.
@@ -105,6 +105,14 @@ pub enum Warning {
         slots: u32,
         /// Hardware threads of the host.
         processors: u32,
+    },
+    /// More executors than the host has accelerators, of which each executor holds one: the time is that of the fastest
+    /// configuration that fits, as for [`Warning::Oversubscribed`].
+    TooFewAccelerators {
+        /// Executor processes, E.
+        executors: u32,
+        /// Accelerators of the host.
+        accelerators: u32,
     },
     /// The prediction is no number of seconds above zero, so that the time is unknown.
     NotPositive,
@@ -162,7 +170,7 @@ impl fmt::Display for Warning {
                 let (secs, expected) = (format_duration(*secs), format_duration(*expected_secs));
                 write!(
                     f,
-                    "the sample with {at} took {secs} where the others speak for {expected}; measure it again, or remove it"
+                    "the sample with {at} took {secs}, and the other samples predict {expected}; measure it again, or remove it"
                 )
             }
             Self::Subsampled { distinct, fitted } => write!(
@@ -174,6 +182,11 @@ impl fmt::Display for Warning {
                 f,
                 "{slots} task threads take turns on the {processors} processors of this machine and gain nothing over \
                  the fastest configuration that fits; choose one with at most {processors} threads"
+            ),
+            Self::TooFewAccelerators { executors, accelerators } => write!(
+                f,
+                "{executors} executors are more than the {accelerators} GPUs of this machine, of which each holds one; \
+                 choose at most {accelerators}, or measure with --share-gpu how several share one"
             ),
             Self::NotPositive => f.write_str(
                 "the prediction is no number of seconds above zero here, so the time is unknown; collect a sample nearer \

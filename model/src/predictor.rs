@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::at_rate::AtRate;
 use crate::capacity::Capacity;
 use crate::ensemble::{Along, Ensemble, Grid, Surface};
+use crate::measured_ratios::MeasuredRatios;
 use crate::range::Range;
 use crate::rates::Rates;
 use crate::runs::{Items, Run, runs};
@@ -39,6 +40,8 @@ pub struct Predictor {
     rates: Rates,
     pub(crate) range: Range,
     pub(crate) capacity: Option<Capacity>,
+    #[serde(default)]
+    pub(crate) measured_ratios: MeasuredRatios,
 }
 
 impl Predictor {
@@ -62,7 +65,7 @@ impl Predictor {
     /// Fits what was measured of one job; runs that were stopped at a limit are lower bounds.
     ///
     /// On one machine, runs with more task threads than processors are left out wherever the others vary in all that
-    /// these do.
+    /// these do: then they answer for their own configurations alone.
     ///
     /// # Errors
     /// [`FitError`] says what is wrong or missing, and what to collect.
@@ -96,7 +99,16 @@ impl Predictor {
         let ensemble = Ensemble::fit_tuned(&table, &known, tuning)?;
         let rates = Rates::of(kept.iter().map(|run| run.setting.sampling_rate));
         let range = Range::of(kept.iter().map(|run| run.setting)).ok_or(FitError::NoObservations)?;
-        Ok(Self { ensemble, items, rates, range, capacity })
+        let measured_ratios = MeasuredRatios::default();
+        let bound = Self { ensemble, items, rates, range, capacity, measured_ratios };
+        // Without runs that fit there is no bound, and the ensemble has learned from the others itself.
+        let has_bound = |run: &Observation| {
+            let setting = Setting::of(run);
+            kept.len() < all.len() && capacity.is_some_and(|capacity| capacity.is_exceeded_by(setting))
+        };
+        let beyond: Vec<Observation> = job.observations.iter().filter(|run| has_bound(run)).copied().collect();
+        let measured_ratios = MeasuredRatios::of(&beyond, |setting| bound.predict(setting).completion_time_secs);
+        Ok(Self { measured_ratios, ..bound })
     }
 
     /// Predicts the completion time of a setting. More images never take less time.

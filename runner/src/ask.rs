@@ -1,47 +1,48 @@
-//! The samples that a question is about: from files, standard input or the store, and of one job.
+//! Selection of samples: from files, standard input or the store, and of a single job.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use foreglow_shared::{Job, Sample, group_by_context, read_samples};
+use foreglow_shared::{Job, ReadError, Sample, group_by_context, read_samples};
 
 use crate::exit::unusable;
+use crate::grammar::place;
 use crate::store::{Filter, Store};
 
-/// Where the samples are, and which job they are about.
+/// Source of the samples, and the job to select.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Source {
-    /// Files of samples, JSON Lines or CSV; `-` is standard input [default: the store]
+    /// Sample files, JSON Lines or CSV; `-` for standard input [default: the store]
     #[arg(value_name = "FILE", conflicts_with = "store")]
     pub files: Vec<PathBuf>,
 
-    /// Store to read from [default: the one that `foreglow demo` fills]
+    /// Store to read from [default: the store of `foreglow demo`]
     #[arg(long, value_name = "FILE")]
     pub store: Option<PathBuf>,
 
-    /// Only the samples of this CNN
+    /// Use only the samples of this CNN
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
 
-    /// Which job, by its number in the list that is printed where the samples are about several
-    #[arg(long, value_name = "N")]
+    /// Number of the job, from the list printed if the samples contain several jobs
+    #[arg(long, value_name = "N", value_parser = place, allow_negative_numbers = true)]
     pub context: Option<usize>,
 }
 
 impl Source {
-    /// Reads the samples and picks the job, of which at least one run completed.
+    /// Reads the samples and selects the job, which needs at least one completed run.
     ///
     /// # Errors
-    /// A file that cannot be read, samples that are none, no completed run, or several jobs and no choice among them.
+    /// A file cannot be read, a sample is invalid, no run completed, or several jobs match.
     pub fn job(&self) -> anyhow::Result<Job> {
         self.pick(&self.samples()?)
     }
 
-    /// Every sample.
+    /// Reads all samples.
     ///
     /// # Errors
-    /// A file that cannot be read, or that holds something else than samples.
+    /// A file cannot be read, or does not hold samples.
     pub fn samples(&self) -> anyhow::Result<Vec<Sample>> {
         if self.files.is_empty() {
             return read_store(self.store.as_deref());
@@ -59,7 +60,8 @@ impl Source {
         if jobs.is_empty() {
             let runs = samples.len();
             return Err(unusable(format!(
-                "none of the {runs} samples completed, so there is no time to learn from; see their `reason`, and collect again"
+                "none of the {runs} samples completed, so there are no times to fit; see their `reason`, and collect \
+                again"
             )));
         }
         let wanted = |number: usize, job: &Job| {
@@ -71,10 +73,10 @@ impl Source {
         match (matching.pop(), matching.is_empty()) {
             (Some(job), true) => Ok(job),
             (None, _) => {
-                Err(unusable(format!("no job of the samples is the one that you chose; there are:\n{}", list(&jobs))))
+                Err(unusable(format!("no job in the samples matches your choice; there are:\n{}", list(&jobs))))
             }
             (Some(_), false) => Err(unusable(format!(
-                "the samples are about several jobs; choose one with --context N, or by its CNN with --model NAME:\n{}",
+                "the samples contain several jobs; choose one with --context N, or by its CNN with --model NAME:\n{}",
                 list(&jobs)
             ))),
         }
@@ -88,19 +90,35 @@ fn list(jobs: &[(usize, Job)]) -> String {
     jobs.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Reads the samples of files; a sample that stands in two of them is one sample.
+/// Reads the samples of files, without duplicates.
 ///
 /// # Errors
-/// A file that cannot be read, or its first line that is no sample.
+/// A file cannot be read, or a line is not a valid sample; the message names the first.
 pub fn read_files(files: &[PathBuf]) -> anyhow::Result<Vec<Sample>> {
     let mut samples = Vec::new();
     let mut seen = std::collections::BTreeSet::new();
     for file in files {
-        let read = read_samples(&read_bytes(file)?);
+        let bytes = read_bytes(file)?;
+        let read = match read_samples(&bytes) {
+            Err(ReadError::Line { line, .. }) if let Some(whole) = before_cut_line(&bytes, line) => {
+                eprintln!("note: line {line} of {} was cut short, as by a crash, and is left out", name(file));
+                read_samples(whole)
+            }
+            other => other,
+        };
         let read = read.map_err(|error| unusable(format!("{}: {error}", name(file))))?;
         samples.extend(read.into_iter().filter(|sample| seen.insert(sample.id)));
     }
     Ok(samples)
+}
+
+/// What stands before a last line of JSON that has no end; `None` if `line` is not that.
+fn before_cut_line(bytes: &[u8], line: u64) -> Option<&[u8]> {
+    let end = bytes.iter().rposition(|byte| *byte == b'\n')? + 1;
+    let lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+    // Anything else that is wrong with the line is the user's to correct.
+    let is_cut = serde_json::from_slice::<serde_json::Value>(&bytes[end..]).is_err_and(|error| error.is_eof());
+    (line == lines + 1 && is_cut).then(|| &bytes[..end])
 }
 
 fn read_store(path: Option<&Path>) -> anyhow::Result<Vec<Sample>> {
@@ -115,10 +133,10 @@ fn read_store(path: Option<&Path>) -> anyhow::Result<Vec<Sample>> {
     Ok(samples)
 }
 
-/// Reads a file that a person named; `-` is standard input.
+/// Reads a file named by the user; `-` is standard input.
 ///
 /// # Errors
-/// The file is missing, a folder, or may not be read.
+/// The file is missing, a folder, or not readable.
 pub fn read_bytes(file: &Path) -> anyhow::Result<Vec<u8>> {
     if file == Path::new("-") {
         let mut bytes = Vec::new();
@@ -128,7 +146,7 @@ pub fn read_bytes(file: &Path) -> anyhow::Result<Vec<u8>> {
     std::fs::read(file).map_err(|error| unreadable(file, &error))
 }
 
-/// The sentence for a file that cannot be read.
+/// Returns the error for a file that cannot be read.
 pub fn unreadable(file: &Path, error: &std::io::Error) -> anyhow::Error {
     match error.kind() {
         std::io::ErrorKind::NotFound => unusable(format!("there is no file {}; check its name", file.display())),
@@ -137,7 +155,7 @@ pub fn unreadable(file: &Path, error: &std::io::Error) -> anyhow::Error {
     }
 }
 
-/// What a message calls a file.
+/// Returns the name of a file for messages.
 pub fn name(file: &Path) -> String {
     if file == Path::new("-") { "standard input".into() } else { file.display().to_string() }
 }

@@ -1,10 +1,10 @@
-//! The command line: one subcommand a file of `commands`.
+//! Command line; each subcommand is a file of `commands`.
 
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
     advise, collect, completions, demo, devices, evaluate, executor, import, link, man, models, pack, plan, predict,
-    read_test, run, serve, simulate, upload,
+    read_test, run, samples, serve, simulate, upload,
 };
 
 /// Version and commit. The build script finds the commit and the rest of what `--version` prints.
@@ -19,13 +19,17 @@ const LONG_VERSION: &str = concat!(
     env!("FOREGLOW_BUILD_PARTS"),
 );
 
-/// Run a little, know the whole: predicts from a few short runs how long and how much money a CNN job takes on every
-/// cluster configuration, and which is the cheapest that meets the deadline.
+/// Run a little, know the whole: predicts the time and the cost of a CNN job on every cluster
+/// configuration from a few short runs, and recommends the cheapest that meets the deadline.
 #[derive(Debug, Parser)]
 #[command(name = "foreglow", version = VERSION, long_version = LONG_VERSION, max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
+
+    /// Print the answer and errors alone: no progress, notes or warnings
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -38,6 +42,7 @@ pub enum Command {
     Run(Box<run::Args>),
     Collect(Box<collect::Args>),
     Import(import::Args),
+    Samples(samples::Args),
     Evaluate(evaluate::Args),
     Predict(predict::Args),
     Plan(plan::Args),
@@ -64,6 +69,7 @@ impl Command {
             Self::Run(args) => run::run(&args),
             Self::Collect(args) => collect::run(&args),
             Self::Import(args) => import::run(&args),
+            Self::Samples(args) => samples::run(&args),
             Self::Evaluate(args) => evaluate::run(&args),
             Self::Predict(args) => predict::run(&args),
             Self::Plan(args) => plan::run(&args),

@@ -1,51 +1,62 @@
-//! What the CNN can run on, and what it runs on where nobody says: a real GPU, or else the processor.
+//! Devices that can run a CNN, and the default: a real GPU, or else the CPU.
 
 use std::fmt;
 use std::process::{Command, Stdio};
 use std::str::FromStr;
 
-use burn::tensor::{Device, DeviceKind, ExecutionError, wgpu::WgpuInitError};
+use burn::tensor::{Device, ExecutionError};
+use foreglow_shared::Accelerator;
 use serde::{Deserialize, Serialize};
-use wgpu::{Backends, DeviceType, Instance, InstanceDescriptor};
 
 use crate::exit::unusable;
 
-/// A device, in the words of the executor's job description.
+#[cfg(feature = "gpu")]
+mod graphics;
+#[cfg(not(feature = "gpu"))]
+#[path = "device/no_graphics.rs"]
+mod graphics;
+
+pub use graphics::UNSUPPORTED;
+
+/// Name of a GPU on a cluster before its executors have reported its real name.
+pub const UNNAMED_GPU: &str = "gpu";
+
+/// A device, as encoded in an executor's assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// The processor, through Burn's native device.
+    /// The CPU, through Burn's native device.
     Cpu,
-    /// A graphics card, counted among its kind.
+    /// A discrete GPU, by its index among discrete GPUs.
     DiscreteGpu(usize),
-    /// Graphics in the processor, counted among its kind.
+    /// An integrated GPU, by its index among integrated GPUs.
     IntegratedGpu(usize),
-    /// A part of a graphics card in a virtual machine, counted among its kind.
+    /// A virtual GPU, by its index among virtual GPUs.
     VirtualGpu(usize),
-    /// A driver that computes graphics on the processor.
+    /// A software driver that renders on the CPU.
     Software,
 }
 
 /// An entry of `foreglow devices`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Adapter {
-    /// Its place in the list, for `--device`.
+    /// Position in the list, for `--device`.
     pub index: usize,
-    /// What its driver calls it.
+    /// Name reported by the driver.
     pub name: String,
-    /// `native`, `vulkan`, `metal`, `dx12`.
+    /// `native`, `vulkan`, `metal` or `dx12`.
     pub backend: String,
-    /// `cpu`, `discrete_gpu`, `integrated_gpu`, `virtual_gpu`, `software`.
+    /// `cpu`, `discrete_gpu`, `integrated_gpu`, `virtual_gpu` or `software`.
     pub kind: String,
-    /// Memory of the machine for the processor, MiB; graphics interfaces do not tell that of a GPU.
+    /// Memory of the machine for the processor; that of a GPU if its driver can be asked, MiB.
     pub memory_mib: Option<u64>,
-    /// What its driver says of itself.
+    /// Name and version of the driver.
     pub driver: Option<String>,
-    /// Its address on the PCI bus, such as `0000:01:00.0`, where its driver says it.
+    /// PCI bus address, such as `0000:01:00.0`, if the driver reports it.
     pub pci_bus_id: Option<String>,
-    /// Limits that decide whether a CNN fits; `None` for the processor.
+    /// Limits that decide whether a CNN fits; `None` for the CPU.
     pub limits: Option<Limits>,
-    /// Where the executor finds it.
+    /// Device for the executor's assignment.
     pub place: Place,
 }
 
@@ -54,66 +65,143 @@ pub struct Adapter {
 pub struct Limits {
     /// Largest buffer, MiB.
     pub buffer_mib: u64,
-    /// Largest buffer that one kernel can be given, MiB.
+    /// Largest buffer binding of a kernel, MiB.
     pub binding_mib: u64,
-    /// Invocations of one workgroup.
+    /// Invocations per workgroup.
     pub workgroup_invocations: u32,
-    /// Memory that a workgroup shares, KiB.
+    /// Shared memory per workgroup, KiB.
     pub workgroup_memory_kib: u32,
 }
 
-/// The device that a job runs on: one adapter, and all others of its make, which executors share out among them.
+/// Device of a job: one adapter and, if it is a GPU, all GPUs of the same make, over which the
+/// executors are spread.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
     adapter: Adapter,
-    places: Vec<Place>,
-    pci_bus_ids: Vec<String>,
+    /// In the driver's order, but starting with the chosen one.
+    alike: Vec<Adapter>,
+    /// Whether several executors may share a GPU.
+    is_shared: bool,
+    /// Whether a cluster assigns the GPUs.
+    is_assigned: bool,
 }
 
 impl Chosen {
-    /// Where the executor of that number finds its device.
-    pub fn place(&self, executor: usize) -> Place {
-        self.places[executor % self.places.len()]
+    fn one(adapter: Adapter) -> Self {
+        Self { alike: vec![adapter.clone()], adapter, is_shared: false, is_assigned: false }
     }
 
-    /// What each executor holds beside the processor, if it is hardware of its own.
+    /// The same device, whose GPUs several executors may share.
+    ///
+    /// # Errors
+    /// A cluster assigns the GPUs.
+    pub fn shared(mut self, is_shared: bool) -> anyhow::Result<Self> {
+        if is_shared && self.is_assigned {
+            return Err(unusable("--share-gpu is for the GPUs of this machine; a cluster assigns its own"));
+        }
+        self.is_shared = is_shared && self.adapter.place.is_gpu();
+        Ok(self)
+    }
+
+    /// Returns the device of an executor, counted from 0.
+    pub fn place(&self, executor: usize) -> Place {
+        self.alike[executor % self.alike.len()].place
+    }
+
+    /// Whether several executors may share a GPU.
+    pub fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    /// Returns the most executors that the device can hold: one per GPU of this machine; `None` on
+    /// the processor, on a cluster, and if executors may share a GPU.
+    pub fn most_executors(&self) -> Option<u32> {
+        let is_counted = self.adapter.place.is_gpu() && !self.is_shared && !self.is_assigned;
+        is_counted.then(|| u32::try_from(self.alike.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Checks that there is a GPU for each executor.
+    ///
+    /// # Errors
+    /// There are more executors than GPUs, and they may not share them.
+    pub fn check_executors(&self, executors: u32) -> anyhow::Result<()> {
+        match self.most_executors() {
+            Some(most) if executors > most => {
+                let gpus = if most == 1 { "1 GPU".to_owned() } else { format!("{most} GPUs") };
+                Err(unusable(format!(
+                    "--executors {executors} is more than the {gpus} ({}) of this machine, and each executor holds one; \
+                     choose at most {most}, or let several share a GPU with --share-gpu",
+                    self.adapter.name
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the GPUs that the executors are spread over, in the driver's order; empty on the
+    /// processor and on a cluster, which assigns its own.
+    pub fn accelerators(&self) -> Vec<Accelerator> {
+        if !self.adapter.place.is_gpu() || self.is_assigned {
+            return Vec::new();
+        }
+        let mut alike = self.alike.clone();
+        alike.sort_by_key(|adapter| adapter.index);
+        let accelerator = |adapter: Adapter| Accelerator {
+            name: adapter.name,
+            memory_mib: adapter.memory_mib,
+            pci_bus_id: adapter.pci_bus_id,
+            extra: serde_json::Map::new(),
+        };
+        alike.into_iter().map(accelerator).collect()
+    }
+
+    /// Whether executors on this device may have the accelerator of a sample. On a cluster its name is
+    /// known only once they run.
+    pub fn may_have(&self, accelerator: Option<&str>) -> bool {
+        match self.is_assigned {
+            true => accelerator.is_some() == self.accelerator().is_some(),
+            false => accelerator == self.accelerator(),
+        }
+    }
+
+    /// Returns the name of each executor's accelerator, if the device is a GPU.
     pub fn accelerator(&self) -> Option<&str> {
         self.adapter.place.is_gpu().then_some(self.adapter.name.as_str())
     }
 
-    /// The graphics adapter that runs the CNN, hardware or software.
+    /// Returns the name of the graphics adapter that runs the CNN, hardware or software.
     pub fn adapter_name(&self) -> Option<&str> {
         (self.adapter.place != Place::Cpu).then_some(self.adapter.name.as_str())
     }
 
-    /// Addresses of its accelerators on the PCI bus, where their driver says them.
-    pub fn pci_bus_ids(&self) -> &[String] {
-        &self.pci_bus_ids
+    /// Returns the PCI bus addresses of the accelerators, as far as the driver reports them.
+    pub fn pci_bus_ids(&self) -> Vec<String> {
+        self.alike.iter().filter_map(|adapter| adapter.pci_bus_id.clone()).collect()
     }
 
-    /// Its place in the list.
+    /// Returns the position in the list.
     pub fn index(&self) -> usize {
         self.adapter.index
     }
 
-    /// What a person calls it.
+    /// Returns the name for messages.
     pub fn name(&self) -> &str {
         &self.adapter.name
     }
 
-    /// Whether the executors can be held to their memory.
+    /// Returns whether the memory of the executors can be limited.
     pub fn bounds_memory(&self) -> bool {
         self.adapter.place.is_native()
     }
 }
 
-/// What the person asked for with `--device`.
+/// Value of `--device`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Wish {
-    /// A real GPU if there is one, else the processor.
+    /// A real GPU if there is one, otherwise the CPU.
     #[default]
     Auto,
-    /// The processor.
+    /// The CPU.
     Cpu,
     /// A real GPU.
     Gpu,
@@ -146,36 +234,24 @@ impl fmt::Display for Wish {
 }
 
 impl Place {
-    /// Opens it. Burn chooses the graphics interface by the same rule as [`adapters`].
+    /// Opens the device.
     ///
     /// # Errors
-    /// It is not there, or not any more.
+    /// The device does not exist, no longer exists, or this build has no GPU support.
     pub fn open(self) -> anyhow::Result<Device> {
-        let kind = match self {
-            Self::Cpu => return Ok(Device::flex()),
-            Self::DiscreteGpu(index) => DeviceKind::DiscreteGpu(index),
-            Self::IntegratedGpu(index) => DeviceKind::IntegratedGpu(index),
-            Self::VirtualGpu(index) => DeviceKind::VirtualGpu(index),
-            Self::Software => DeviceKind::Cpu,
-        };
-        // Burn would look for another one of its kind, behind an older graphics interface too.
-        if !probe().iter().any(|adapter| adapter.place == self) {
-            anyhow::bail!("the device is not there; `foreglow devices` lists those that are");
-        }
-        match Device::wgpu_options().device_kind(kind.clone()).init() {
-            Ok(device) => Ok(device),
-            // This process has opened it before.
-            Err(WgpuInitError::Registration { .. }) => Ok(Device::wgpu(kind)),
-            Err(error) => anyhow::bail!("the device cannot be opened: {error}"),
+        match self {
+            Self::Cpu => Ok(Device::flex()),
+            place => graphics::open(place),
         }
     }
 
-    /// Whether it is a piece of hardware of its own.
+    /// Returns whether the device is a hardware accelerator.
     pub fn is_gpu(self) -> bool {
         !matches!(self, Self::Cpu | Self::Software)
     }
 
-    /// Whether all of its memory is the process's: only then can the process be held to a bound.
+    /// Returns whether the device uses only the process's own memory, so that the memory can be
+    /// limited.
     pub fn is_native(self) -> bool {
         self == Self::Cpu
     }
@@ -192,18 +268,18 @@ impl Place {
     }
 }
 
-/// What went wrong on a device.
+/// Converts an error of a device to a message.
 pub fn failure(error: ExecutionError) -> anyhow::Error {
     match error {
         ExecutionError::DevicePoisoned { reason } => {
-            anyhow::anyhow!("the device was lost ({reason}); `foreglow devices` lists those that are there")
+            anyhow::anyhow!("the device was lost ({reason}); `foreglow devices` lists the available devices")
         }
         error => anyhow::anyhow!("the device failed: {error:?}"),
     }
 }
 
-/// The processor, then every graphics adapter in the driver's order, as a process of its own finds them: graphics drivers
-/// write to standard error as they please, and some crash.
+/// Lists the CPU and then every graphics adapter in the driver's order. A child process does the
+/// listing, because some graphics drivers write to standard error or crash.
 pub fn adapters() -> Vec<Adapter> {
     let found = std::env::current_exe().and_then(|program| {
         Command::new(program).args(["executor", "--adapters"]).stdin(Stdio::null()).stderr(Stdio::null()).output()
@@ -211,66 +287,44 @@ pub fn adapters() -> Vec<Adapter> {
     found.ok().and_then(|output| serde_json::from_slice(&output.stdout).ok()).unwrap_or_else(|| vec![processor()])
 }
 
-/// The adapters, as this process finds them.
+/// Lists the adapters in this process.
 pub fn probe() -> Vec<Adapter> {
     let mut found = vec![processor()];
-    let backends = Backends::VULKAN | Backends::METAL | Backends::DX12;
-    let instance = Instance::new(InstanceDescriptor { backends, ..InstanceDescriptor::new_without_display_handle() });
-    let (mut discrete, mut integrated, mut virtual_gpus) = (0, 0, 0);
-    let next = |count: &mut usize| std::mem::replace(count, *count + 1);
-    for adapter in block_on(instance.enumerate_adapters(backends)) {
-        let info = adapter.get_info();
-        let place = match info.device_type {
-            DeviceType::DiscreteGpu => Place::DiscreteGpu(next(&mut discrete)),
-            DeviceType::IntegratedGpu => Place::IntegratedGpu(next(&mut integrated)),
-            DeviceType::VirtualGpu => Place::VirtualGpu(next(&mut virtual_gpus)),
-            DeviceType::Cpu => Place::Software,
-            DeviceType::Other => continue,
-        };
-        let limits = adapter.limits();
-        found.push(Adapter {
-            index: found.len(),
-            name: info.name,
-            backend: info.backend.to_str().to_owned(),
-            kind: place.kind(),
-            memory_mib: None,
-            pci_bus_id: Some(info.device_pci_bus_id).filter(|id| !id.is_empty()),
-            driver: Some(format!("{} {}", info.driver, info.driver_info).trim().to_owned()),
-            limits: Some(Limits {
-                buffer_mib: limits.max_buffer_size >> 20,
-                binding_mib: limits.max_storage_buffer_binding_size >> 20,
-                workgroup_invocations: limits.max_compute_invocations_per_workgroup,
-                workgroup_memory_kib: limits.max_compute_workgroup_storage_size >> 10,
-            }),
-            place,
-        });
-    }
+    found.extend(graphics::adapters());
     found
 }
 
-/// Chooses what was wished for. Where that is a GPU by kind and not by name, all GPUs of its make are shared out.
+/// Chooses the requested device. If that is a GPU, by whatever name, the executors are spread over all
+/// GPUs of the same make.
 ///
 /// # Errors
-/// There is no such device; the sentence lists those that there are.
+/// There is no such device; the message lists the available ones.
 pub fn choose(wish: &Wish) -> anyhow::Result<Chosen> {
     match wish {
-        // The driver is not asked where its answer does not matter: that takes a moment.
-        Wish::Cpu => Ok(Chosen { adapter: processor(), places: vec![Place::Cpu], pci_bus_ids: Vec::new() }),
-        _ => pick(wish, &adapters()),
+        // Listing the adapters takes a moment, which the CPU does not need.
+        Wish::Cpu => Ok(Chosen::one(processor())),
+        _ => {
+            if let (Wish::Auto, Some(reason)) = (wish, UNSUPPORTED.filter(|_| graphics::is_gpu_out_of_reach())) {
+                eprintln!("note: {reason}; the CNN runs on the CPU");
+            }
+            pick(wish, &adapters())
+        }
     }
 }
 
-/// The device of executors on a cluster, which are told by the cluster which GPU is theirs.
+/// Returns the device of executors on a cluster, which assigns the GPUs itself.
 ///
 /// # Errors
-/// A device was named: it is one of this machine.
+/// A specific device of this machine was requested.
 pub fn on_cluster(wish: &Wish) -> anyhow::Result<Chosen> {
     match wish {
         Wish::Auto | Wish::Cpu => choose(&Wish::Cpu),
         Wish::Gpu => {
+            supported()?;
             let place = Place::DiscreteGpu(0);
-            let adapter = Adapter { name: "gpu".into(), kind: place.kind(), place, memory_mib: None, ..processor() };
-            Ok(Chosen { adapter, places: vec![place], pci_bus_ids: Vec::new() })
+            let adapter =
+                Adapter { name: UNNAMED_GPU.into(), kind: place.kind(), place, memory_mib: None, ..processor() };
+            Ok(Chosen { is_assigned: true, ..Chosen::one(adapter) })
         }
         Wish::Entry(entry) => Err(unusable(format!(
             "--device {entry} is a device of this machine; on a cluster choose cpu, or gpu, which the cluster then assigns"
@@ -278,15 +332,17 @@ pub fn on_cluster(wish: &Wish) -> anyhow::Result<Chosen> {
     }
 }
 
-/// The GPU that a cluster has assigned: its address is its place among those that the driver finds.
+/// Returns the GPU that a cluster has assigned: its address is its index among those that the driver
+/// finds.
 ///
 /// # Errors
 /// There is no such GPU.
-pub fn assigned(address: &str) -> anyhow::Result<Place> {
-    let gpus: Vec<Place> = probe().iter().map(|adapter| adapter.place).filter(|place| place.is_gpu()).collect();
-    let place = address.trim().parse().ok().and_then(|index: usize| gpus.get(index));
+pub fn assigned(address: &str) -> anyhow::Result<Adapter> {
+    supported()?;
+    let gpus: Vec<Adapter> = probe().into_iter().filter(|adapter| adapter.place.is_gpu()).collect();
+    let gpu = address.trim().parse().ok().and_then(|index: usize| gpus.get(index));
     let found = gpus.len();
-    place.copied().ok_or_else(|| {
+    gpu.cloned().ok_or_else(|| {
         anyhow::anyhow!(
             "the cluster has assigned GPU {address}, and the graphics driver finds {found} GPUs; install the GPU's Vulkan driver on \
              every worker, and have the discovery script count from 0"
@@ -294,10 +350,10 @@ pub fn assigned(address: &str) -> anyhow::Result<Place> {
     })
 }
 
-/// Chooses among these; see [`choose`].
+/// Selects among these adapters; see [`choose`].
 ///
 /// # Errors
-/// What was wished for is not among them.
+/// The requested device is not among them.
 pub fn pick(wish: &Wish, adapters: &[Adapter]) -> anyhow::Result<Chosen> {
     let best_gpu = || {
         let rank = |adapter: &&Adapter| match adapter.place {
@@ -311,24 +367,27 @@ pub fn pick(wish: &Wish, adapters: &[Adapter]) -> anyhow::Result<Chosen> {
         Wish::Cpu => None,
         Wish::Auto => best_gpu(),
         Wish::Gpu => Some(best_gpu().ok_or_else(|| {
-            unusable("the graphics driver knows no GPU; use --device cpu, or install the GPU's Vulkan driver")
+            unusable(UNSUPPORTED.map_or_else(
+                || "the graphics driver finds no GPU; use --device cpu, or install the GPU's Vulkan driver".to_owned(),
+                |reason| format!("{reason}; or use --device cpu"),
+            ))
         })?),
         Wish::Entry(entry) => Some(named(entry, adapters).ok_or_else(|| {
             let names: Vec<_> = adapters.iter().map(|adapter| format!("{} {}", adapter.index, adapter.name)).collect();
-            unusable(format!("there is no device {entry}; choose auto, cpu, gpu or one of: {}", names.join(", ")))
+            let reason = UNSUPPORTED.map_or_else(String::new, |reason| format!("; {reason}"));
+            let names = names.join(", ");
+            unusable(format!("there is no device {entry}; choose auto, cpu, gpu or one of: {names}{reason}"))
         })?),
     };
     let adapter = adapter.cloned().unwrap_or_else(processor);
-    let alike: Vec<&Adapter> = match wish {
-        Wish::Auto | Wish::Gpu if adapter.place.is_gpu() => {
-            let alike = |other: &&Adapter| (&other.name, &other.kind) == (&adapter.name, &adapter.kind);
-            adapters.iter().filter(alike).collect()
-        }
-        _ => vec![&adapter],
-    };
-    let places = alike.iter().map(|alike| alike.place).collect();
-    let pci_bus_ids = alike.iter().filter_map(|alike| alike.pci_bus_id.clone()).collect();
-    Ok(Chosen { adapter, places, pci_bus_ids })
+    if !adapter.place.is_gpu() {
+        return Ok(Chosen::one(adapter));
+    }
+    let is_alike = |other: &&Adapter| (&other.name, &other.kind) == (&adapter.name, &adapter.kind);
+    let mut alike: Vec<Adapter> = adapters.iter().filter(is_alike).cloned().collect();
+    let first = alike.iter().position(|other| other.index == adapter.index).unwrap_or(0);
+    alike.rotate_left(first);
+    Ok(Chosen { alike, ..Chosen::one(adapter) })
 }
 
 fn named<'a>(entry: &str, adapters: &'a [Adapter]) -> Option<&'a Adapter> {
@@ -341,14 +400,14 @@ fn named<'a>(entry: &str, adapters: &'a [Adapter]) -> Option<&'a Adapter> {
     }
 }
 
-/// Name of the processor.
+/// Returns the CPU model.
 pub fn processor_name() -> Option<String> {
     let info = std::fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = info.lines().find(|line| line.starts_with("model name"))?;
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// Hardware threads that this process may use.
+/// Returns the hardware threads that this process may use.
 pub fn processors() -> Option<u32> {
     std::thread::available_parallelism().ok().and_then(|count| u32::try_from(count.get()).ok())
 }
@@ -375,12 +434,9 @@ fn machine_memory_mib() -> Option<u64> {
     Some(kib >> 10)
 }
 
-/// Natively wgpu's futures are ready at once; the runtime only has to poll.
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread()
-        .build()
-        .expect("a runtime of the current thread without timers and sockets needs nothing from the system")
-        .block_on(future)
+/// Checks that this build can use GPUs.
+fn supported() -> anyhow::Result<()> {
+    UNSUPPORTED.map_or(Ok(()), |reason| Err(unusable(reason)))
 }
 
 #[cfg(test)]
@@ -397,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn a_real_gpu_is_taken_before_the_processor_and_a_discrete_one_first() {
+    fn a_gpu_is_preferred_to_the_cpu_and_a_discrete_gpu_to_others() {
         let both = list(&[Place::Software, Place::IntegratedGpu(0), Place::DiscreteGpu(0)]);
         assert_eq!(pick(&Wish::Auto, &both).unwrap().place(0), Place::DiscreteGpu(0));
         let integrated = list(&[Place::IntegratedGpu(0)]);
@@ -405,18 +461,44 @@ mod tests {
     }
 
     #[test]
-    fn executors_share_out_the_gpus_of_one_make() {
+    fn executors_share_the_gpus_of_one_model() {
         let mut two = list(&[Place::DiscreteGpu(0), Place::DiscreteGpu(1)]);
-        assert_eq!(pick(&Wish::Auto, &two).unwrap().places, [Place::DiscreteGpu(0)], "two makes");
+        let places = |wish: &Wish, all: &[Adapter]| {
+            pick(wish, all).unwrap().alike.iter().map(|adapter| adapter.place).collect::<Vec<Place>>()
+        };
+        assert_eq!(places(&Wish::Auto, &two), [Place::DiscreteGpu(0)], "two models");
         two[2].name = two[1].name.clone();
         let chosen = pick(&Wish::Auto, &two).unwrap();
         assert_eq!([0, 1, 2].map(|executor| chosen.place(executor)), [0, 1, 0].map(Place::DiscreteGpu));
-        let second = pick(&Wish::Entry("2".into()), &two).unwrap();
-        assert_eq!(second.places, [Place::DiscreteGpu(1)], "a GPU that was named is meant");
+        let second = Wish::Entry("2".into());
+        assert_eq!(places(&second, &two), [1, 0].map(Place::DiscreteGpu), "the one that was asked for comes first");
+        let named = Wish::Entry(two[1].name.clone());
+        for wish in [Wish::Auto, Wish::Gpu, Wish::Entry("1".into()), second, named] {
+            let same = pick(&wish, &two).unwrap();
+            assert_eq!(same.accelerators(), chosen.accelerators(), "{wish}");
+            assert_eq!((same.accelerator(), same.adapter_name()), (chosen.accelerator(), chosen.adapter_name()));
+        }
     }
 
     #[test]
-    fn a_software_adapter_is_no_gpu_and_is_taken_only_when_it_is_asked_for() {
+    fn each_executor_holds_a_gpu_unless_they_may_share() {
+        let mut two = list(&[Place::DiscreteGpu(0), Place::DiscreteGpu(1)]);
+        two[2].name = two[1].name.clone();
+        let chosen = pick(&Wish::Auto, &two).unwrap();
+        assert_eq!(chosen.most_executors(), Some(2));
+        assert!(chosen.check_executors(2).is_ok());
+        let refused = chosen.check_executors(3).unwrap_err().to_string();
+        assert!(
+            refused.contains("the 2 GPUs (Adapter DiscreteGpu(0))") && refused.contains("--share-gpu"),
+            "{refused}"
+        );
+        assert!(chosen.shared(true).unwrap().check_executors(3).is_ok());
+        let processor = pick(&Wish::Cpu, &two).unwrap().shared(true).unwrap();
+        assert_eq!((processor.most_executors(), processor.is_shared()), (None, false));
+    }
+
+    #[test]
+    fn a_software_adapter_is_used_only_on_request() {
         let software = list(&[Place::Software]);
         assert_eq!(pick(&Wish::Auto, &software).unwrap().place(0), Place::Cpu);
         assert!(pick(&Wish::Gpu, &software).unwrap_err().to_string().contains("use --device cpu"));
@@ -428,13 +510,26 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_is_not_there_is_answered_with_those_that_are() {
+    fn a_missing_device_is_rejected_with_a_list_of_the_others() {
         let error = pick(&Wish::Entry("9".into()), &list(&[Place::Software])).unwrap_err();
         assert!(error.to_string().contains("1 Adapter Software"), "{error}");
     }
 
+    #[cfg(not(feature = "gpu"))]
     #[test]
-    fn the_processor_is_always_listed_first() {
+    fn a_build_without_gpu_support_says_so_wherever_a_gpu_is_asked_for() {
+        for wish in [Wish::Gpu, Wish::Entry("A100".into())] {
+            let sentence = choose(&wish).unwrap_err().to_string();
+            assert!(sentence.contains("this build of foreglow has no GPU support"), "{sentence}");
+        }
+        for refused in [on_cluster(&Wish::Gpu).unwrap_err(), Place::DiscreteGpu(0).open().unwrap_err()] {
+            assert!(refused.to_string().contains("no GPU support"), "{refused}");
+        }
+        assert_eq!(choose(&Wish::Auto).unwrap().place(0), Place::Cpu);
+    }
+
+    #[test]
+    fn the_cpu_is_always_listed_first() {
         let found = probe();
         assert_eq!((found[0].place, found[0].kind.as_str()), (Place::Cpu, "cpu"));
     }

@@ -1,8 +1,12 @@
-//! Exit codes, and the one place where an error is printed.
+//! Exit codes and error output.
 
 use std::process::ExitCode;
 
-/// The input cannot be used: the person has to change it. Everything else that fails is the job's failure.
+use foreglow_shared::printable;
+
+use crate::interrupt::Interrupted;
+
+/// Error in the user's input. All other errors are failures of the job.
 #[derive(Debug, Clone)]
 pub struct UnusableInput(pub String);
 
@@ -14,19 +18,24 @@ impl std::fmt::Display for UnusableInput {
 
 impl std::error::Error for UnusableInput {}
 
-/// An error with exit code 2 and this sentence.
+/// Returns an error with exit code 2 and this message.
 pub fn unusable(sentence: impl Into<String>) -> anyhow::Error {
     UnusableInput(sentence.into()).into()
 }
 
-/// Prints the error, if there is one, as one sentence, and says how the process ends: 0 done, 1 the job failed,
-/// 2 unusable input. A reader that has gone away (`foreglow … | head`) is no failure.
+/// Prints the error, if any, and returns the exit code: 0 done, 1 the job failed, 2 unusable input,
+/// 128 and the number of the signal that ended the command. A closed pipe on standard output
+/// (`foreglow … | head`) is not a failure.
 pub fn report(result: anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else { return ExitCode::SUCCESS };
     if error.chain().any(is_broken_pipe) {
         return ExitCode::SUCCESS;
     }
-    eprintln!("foreglow: {error:#}");
+    let lines: Vec<String> = format!("{error:#}").lines().map(printable).collect();
+    eprintln!("foreglow: {}", lines.join("\n"));
+    if error.chain().any(|cause| cause.is::<Interrupted>()) {
+        return ExitCode::from(Interrupted::exit_code());
+    }
     let is_input = error.chain().any(|cause| cause.is::<UnusableInput>());
     ExitCode::from(if is_input { 2 } else { 1 })
 }

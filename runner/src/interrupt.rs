@@ -1,46 +1,159 @@
-//! Ctrl-C: the first one lets the command end in order, the second one ends it at once.
+//! Signals: the first one ends the command gracefully, the second one immediately.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-/// Whether somebody wants the command to end.
+/// SIGINT, which Ctrl-C sends.
+const INTERRUPT: u8 = 2;
+#[cfg(unix)]
+const TERMINATE: u8 = 15;
+#[cfg(unix)]
+const HANGUP: u8 = 1;
+/// Exit codes of processes that a signal ends are above this by the signal's number.
+const SIGNAL_BASE: u8 = 128;
+
+/// The signal that came first; 0 before there is one.
+static SIGNAL: AtomicU8 = AtomicU8::new(0);
+
+/// Flag that asks the command to end.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt(Arc<AtomicBool>);
 
-/// The command was ended from outside; what was finished is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interrupted;
+/// Error of an interrupted command; finished work is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interrupted(String);
+
+impl Interrupted {
+    /// Returns the error with a sentence about the finished work.
+    pub fn with(sentence: impl Into<String>) -> anyhow::Error {
+        Self(sentence.into()).into()
+    }
+
+    /// Returns the exit code of a command that a signal ended: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP.
+    pub fn exit_code() -> u8 {
+        match SIGNAL.load(Ordering::Relaxed) {
+            0 => SIGNAL_BASE + INTERRUPT,
+            signal => SIGNAL_BASE + signal,
+        }
+    }
+}
+
+impl Default for Interrupted {
+    fn default() -> Self {
+        Self("interrupted".to_owned())
+    }
+}
 
 impl std::fmt::Display for Interrupted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("interrupted")
+        f.write_str(&self.0)
     }
 }
 
 impl std::error::Error for Interrupted {}
 
 impl Interrupt {
-    /// One that SIGINT raises.
-    pub fn on_ctrl_c() -> Self {
+    /// Returns a flag that SIGINT, SIGTERM and SIGHUP raise.
+    pub fn on_signals() -> Self {
         let interrupt = Self::default();
         let raised = interrupt.clone();
-        // Without the thread, Ctrl-C ends the process at once, and its executors with it.
+        // Without the thread, a signal ends the process immediately, and its executors with it.
         let _ = std::thread::Builder::new().name("interrupt".into()).spawn(move || {
             let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
             runtime.block_on(async {
-                if tokio::signal::ctrl_c().await.is_ok() {
-                    raised.0.store(true, Ordering::Relaxed);
-                }
-                if tokio::signal::ctrl_c().await.is_ok() {
-                    std::process::exit(130);
-                }
+                let Ok(mut signals) = Signals::listen() else { return };
+                SIGNAL.store(signals.next().await, Ordering::Relaxed);
+                raised.0.store(true, Ordering::Relaxed);
+                signals.next().await;
+                std::process::exit(i32::from(Interrupted::exit_code()));
             });
         });
         interrupt
     }
 
-    /// Whether it was raised.
+    /// Returns whether the flag was raised.
     pub fn is_raised(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The signals that end a command.
+#[cfg(unix)]
+pub struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+    /// `None` under `nohup`, which makes the process ignore it.
+    hangup: Option<tokio::signal::unix::Signal>,
+}
+
+#[cfg(unix)]
+impl Signals {
+    /// Hears them from this call on, not from the first wait.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn listen() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let hangup = if ignores(&status, HANGUP) { None } else { Some(signal(SignalKind::hangup())?) };
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())?, hangup })
+    }
+
+    /// Waits for the next one and returns its number.
+    pub async fn next(&mut self) -> u8 {
+        let hangup = async {
+            match &mut self.hangup {
+                Some(hangup) => drop(hangup.recv().await),
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = self.interrupt.recv() => INTERRUPT,
+            _ = self.terminate.recv() => TERMINATE,
+            () = hangup => HANGUP,
+        }
+    }
+}
+
+/// Whether a process ignores a signal, by its `/proc/PID/status`.
+#[cfg(unix)]
+fn ignores(status: &str, signal: u8) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask >> (signal - 1) & 1 == 1
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_that_the_process_ignores_is_told_by_its_mask() {
+        let nohup = "Name:\tforeglow\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000001001\n";
+        assert!(ignores(nohup, HANGUP) && !ignores(nohup, TERMINATE) && !ignores("", HANGUP));
+    }
+}
+
+/// The signals that end a command.
+#[cfg(not(unix))]
+pub struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    /// Hears them.
+    ///
+    /// # Errors
+    /// None here.
+    pub fn listen() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    /// Waits for the next one and returns its number.
+    pub async fn next(&mut self) -> u8 {
+        // Where Ctrl-C cannot be heard, the system ends the process.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        INTERRUPT
     }
 }

@@ -1,7 +1,8 @@
-//! `foreglow`: measures CNN jobs on small samples, collects the timing samples, and answers what the whole job takes.
+//! `foreglow`: measures CNN jobs on small samples, collects timing samples, and predicts the whole
+//! job.
 //!
-//! Standard output holds the answer alone; progress and logs go to standard error. Exit codes: 0 done, 1 the job failed,
-//! 2 unusable input.
+//! Standard output holds only the answer; progress and logs go to standard error. Exit codes: 0
+//! done, 1 the job failed, 2 unusable input.
 
 mod answer;
 mod ask;
@@ -15,11 +16,13 @@ mod evaluation;
 mod event_log;
 mod executor;
 mod exit;
+mod grammar;
 mod images;
 mod input;
 mod interrupt;
 mod machine;
 mod output;
+mod place;
 mod progress;
 mod question;
 mod sample_table;
@@ -35,6 +38,16 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 fn main() -> ExitCode {
-    let command = cli::Cli::parse().command;
-    exit::report(command.run())
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        // One sentence, as every other unusable value is answered with.
+        Err(error) if error.kind() == clap::error::ErrorKind::ValueValidation => {
+            let text = error.to_string();
+            let sentence = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+            return exit::report(Err(exit::unusable(sentence)));
+        }
+        Err(error) => error.exit(),
+    };
+    progress::be_quiet(cli.quiet);
+    exit::report(cli.command.run())
 }

@@ -1,25 +1,25 @@
-//! The forms in which every command that answers prints its answer.
+//! Output formats of the commands that answer.
 
 use std::io::Write as _;
 
 use anyhow::Context as _;
 
-/// How an answer is printed.
+/// Output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// For people.
+    /// Human-readable tables.
     #[default]
     Table,
-    /// For programs: stable and versioned.
+    /// Stable, versioned JSON.
     Json,
-    /// For spreadsheets.
+    /// CSV for spreadsheets.
     Csv,
 }
 
 /// Writes an answer to standard output.
 ///
 /// # Errors
-/// Standard output is closed or its disk is full.
+/// Standard output is closed, or its disk is full.
 pub fn print(answer: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(answer.as_bytes())

@@ -1,29 +1,50 @@
-//! What a person sees on standard error while something takes its time. Where standard error is no terminal, a finished
-//! step is one line.
+//! Progress display on standard error. If standard error is not a terminal, each finished step is
+//! one line.
 
 use std::cell::{Cell, RefCell};
 use std::io::IsTerminal as _;
 use std::mem::discriminant;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use foreglow_shared::{Outcome, Sample, format_duration, format_rate};
+use foreglow_shared::{Outcome, Sample, format_duration, format_rate, printable};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::engine;
 use crate::machine::{AcceleratorUse, Use, Warning};
 use crate::sweep::{Run, Step};
 
-/// A bar on standard error.
+/// Whether the user wants the answer alone.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Decides whether progress, notes and warnings are printed.
+pub fn be_quiet(is_quiet: bool) {
+    IS_QUIET.store(is_quiet, Ordering::Relaxed);
+}
+
+/// Prints a line for the user on standard error.
+pub fn note(text: &str) {
+    if !IS_QUIET.load(Ordering::Relaxed) {
+        eprintln!("{}", plain(text));
+    }
+}
+
+/// The text without characters that command a terminal; its line breaks stay.
+fn plain(text: &str) -> String {
+    text.split('\n').map(printable).collect::<Vec<String>>().join("\n")
+}
+
+/// A progress bar on standard error.
 pub struct Progress {
     bar: ProgressBar,
     is_terminal: bool,
     going: RefCell<Going>,
     warned: RefCell<Vec<Warning>>,
-    /// What the runs work through.
+    /// Plural noun for the items of the runs.
     noun: Cell<&'static str>,
 }
 
-/// How a run goes.
+/// State of a run.
 #[derive(Debug)]
 struct Going {
     since: Instant,
@@ -33,9 +54,11 @@ struct Going {
 }
 
 impl Progress {
-    /// An empty bar.
+    /// Creates an empty bar.
     pub fn new() -> Self {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let is_quiet = IS_QUIET.load(Ordering::Relaxed);
+        let target = if is_quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let bar = ProgressBar::with_draw_target(None, target);
         let style = ProgressStyle::with_template("{spinner} {prefix} {bar:24} {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.enable_steady_tick(Duration::from_millis(200));
@@ -49,30 +72,30 @@ impl Progress {
         }
     }
 
-    /// From now on runs work through these: images or texts.
+    /// Sets the plural noun for the items: images or texts.
     pub fn counts(&self, noun: &'static str) {
         self.noun.set(noun);
     }
 
-    /// Images of which something is done one after the other.
+    /// Shows the progress of an operation on images.
     pub fn images(&self, what: &'static str, done: u64, all: u64) {
         self.bar.set_prefix(what);
         self.show(done, all, format!("{done} of {all}"));
     }
 
-    /// Steps of tuning and training that are done.
+    /// Shows the finished steps of tuning and training.
     pub fn tuning(&self, done: u64, all: u64) {
         self.bar.set_prefix("tuning");
         self.show(done, all, format!("{done} of {all}"));
     }
 
-    /// A single run.
+    /// Shows the progress of a single run.
     pub fn run(&self, progress: engine::Progress) {
         self.bar.set_prefix(if progress == engine::Progress::Starting { "starting executors" } else { "running" });
         self.go_on(progress);
     }
 
-    /// A run of a sweep.
+    /// Shows the progress of a run in a sweep.
     pub fn step(&self, step: &Step<'_>) {
         let left = step.time_left.map_or_else(String::new, |left| format!(", about {} left", coarse(left)));
         self.bar.set_prefix(format!("run {} of {}{left}: {}", step.number + 1, step.of, describe(step.run)));
@@ -90,7 +113,7 @@ impl Progress {
         self.show(going.done, going.all, going.describe(self.noun.get(), going.since.elapsed()));
     }
 
-    /// A warning: a line that stays. One of each kind is enough.
+    /// Prints a warning. Only the first warning of each kind is printed.
     pub fn warn(&self, warning: Warning) {
         let mut warned = self.warned.borrow_mut();
         if !warned.iter().any(|other| discriminant(other) == discriminant(&warning)) {
@@ -99,23 +122,23 @@ impl Progress {
         }
     }
 
-    /// A finished run: a line that stays.
+    /// Prints the result of a finished run.
     pub fn finished(&self, number: usize, of: usize, run: &Run, sample: &Sample) {
         self.line(&format!("{number}/{of}  {}  {}", describe(run), result(sample)));
     }
 
-    /// Predictors that have met splits.
+    /// Shows the finished fits of an evaluation.
     pub fn trials(&self, met: usize, of: usize) {
         self.bar.set_prefix("evaluating");
         self.show(met as u64, of as u64, format!("{met} of {of} fits"));
     }
 
-    /// A line that stays, above the bar.
+    /// Prints a permanent line above the bar.
     pub fn line(&self, text: &str) {
         if self.is_terminal {
-            self.bar.println(text);
+            self.bar.println(plain(text));
         } else {
-            eprintln!("{text}");
+            note(text);
         }
     }
 
@@ -133,7 +156,8 @@ impl Drop for Progress {
 }
 
 impl Going {
-    /// `120 of 320 images, 113 images/s, 2 s left, 1.9 processors, GPU 87 %, 1234 MiB`.
+    /// Returns a text such as `120 of 320 images, 113 images/s, 2 s left, 1.9 processors, GPU 87 %,
+    /// 1234 MiB`.
     fn describe(&self, noun: &str, since: Duration) -> String {
         let mut text = format!("{} of {} {noun}", self.done, self.all);
         if self.done > 0 && !since.is_zero() {
@@ -151,7 +175,7 @@ impl Going {
     }
 }
 
-/// A configuration and a sampling rate in a few words.
+/// Returns a short description of a configuration and a sampling rate.
 pub fn describe(run: &Run) -> String {
     let configuration = &run.configuration;
     format!(
@@ -164,7 +188,7 @@ pub fn describe(run: &Run) -> String {
     )
 }
 
-/// How a run ended, in a few words.
+/// Returns a short description of how a run ended.
 pub fn result(sample: &Sample) -> String {
     match (sample.outcome, sample.completion_time_secs) {
         (Outcome::Completed, Some(secs)) => format_duration(secs),
@@ -175,7 +199,7 @@ pub fn result(sample: &Sample) -> String {
     }
 }
 
-/// A time left is an estimate: whole seconds.
+/// Formats a remaining time in whole seconds, because it is an estimate.
 fn coarse(time: Duration) -> String {
     let secs = time.as_secs_f64().round() as u64;
     if secs < 60 { format!("{secs} s") } else { format!("{} min {:02} s", secs / 60, secs % 60) }
@@ -186,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_is_told_by_its_images_its_pace_and_what_it_uses() {
+    fn a_run_is_described_by_images_throughput_and_resource_use() {
         let mut going = Going { since: Instant::now(), done: 0, all: 320, using: None };
         assert_eq!(going.describe("images", Duration::ZERO), "0 of 320 images");
         going.done = 120;

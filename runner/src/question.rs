@@ -1,36 +1,40 @@
-//! The question of a person: a deadline, the configurations to choose from, the memory, the prices.
+//! The user's question: deadline, budget, candidate configurations, memory and prices.
 
 use std::path::{Path, PathBuf};
 
-use foreglow_shared::{DEFAULT_PROBABILITY, Observation, PriceSheet, Question};
+use foreglow_shared::{Job, Observation, PriceSheet, Question, format_duration};
 
+use crate::answer::Startup;
 use crate::ask::{name, read_bytes};
 use crate::exit::unusable;
+use crate::grammar::{Counts, cores, duration_secs, executors, mib, money, probability};
+use crate::progress::note;
 
-/// More numbers in one list are a slip of the hand.
-const MAX_COUNTS: usize = 10_000;
-
-/// What is asked of the predictor.
+/// Question to the predictor.
 #[derive(Clone, Debug, clap::Args)]
 pub struct QuestionArgs {
-    /// The job must be done within this time: 90s, 5m, 1h30m
+    /// Deadline: 90s, 5m, 1h30m
     #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
     pub deadline: Option<f64>,
 
-    /// The job may cost at most this much, in the currency of the prices: 5, 0.25
+    /// Include the start-up in the deadline: subtracts the longest one of the samples
+    #[arg(long, requires = "deadline")]
+    pub with_startup: bool,
+
+    /// Most that the job may cost, in the currency of the prices: 5, 0.25
     #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
     pub budget: Option<f64>,
 
-    /// How probable it has to be that the deadline and the budget are kept: 0.9 or 90%
-    #[arg(long, value_name = "P", default_value_t = DEFAULT_PROBABILITY, value_parser = probability, allow_negative_numbers = true)]
-    pub probability: f64,
+    /// Probability with which the deadline and the budget must be met: 0.9 or 90% [default: 90%]
+    #[arg(long, value_name = "P", value_parser = probability, allow_negative_numbers = true)]
+    pub probability: Option<f64>,
 
-    /// Numbers of executors to choose from: 1-8 or 1,2,4 [default: 1 to the largest measured]
-    #[arg(long, value_name = "LIST", value_parser = counts)]
+    /// Candidate numbers of executors: 1-8 or 1,2,4 [default: 1 to the largest measured]
+    #[arg(long, short = 'E', value_name = "LIST", value_parser = executors, allow_negative_numbers = true)]
     pub executors: Option<Counts>,
 
-    /// Numbers of cores per executor to choose from: 1-8 or 1,2,4 [default: 1 to the largest measured]
-    #[arg(long, value_name = "LIST", value_parser = counts)]
+    /// Candidate numbers of cores per executor: 1-8 or 1,2,4 [default: 1 to the largest measured]
+    #[arg(long, short = 'C', value_name = "LIST", value_parser = cores, allow_negative_numbers = true)]
     pub cores: Option<Counts>,
 
     #[command(flatten)]
@@ -40,154 +44,93 @@ pub struct QuestionArgs {
 /// What a configuration is charged for.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Bill {
-    /// Memory of each executor in MiB, for its price [default: the largest measured]
-    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Memory of each executor, for its price: 2048 (MiB), 512m, 2g [default: the largest measured]
+    #[arg(long, value_name = "SIZE", value_parser = mib, allow_negative_numbers = true)]
     pub memory: Option<u32>,
 
-    /// Price sheet, JSON [default: a published list price, named in the answer]
+    /// Price sheet, JSON [default: a published list price for the job's hardware, named in the answer]
     #[arg(long, value_name = "FILE")]
     pub prices: Option<PathBuf>,
 }
 
-/// Numbers to choose from, ascending, each once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counts(pub Vec<u32>);
-
 impl QuestionArgs {
-    /// The question about these observations.
+    /// The question about a job.
     ///
     /// # Errors
     /// The price sheet cannot be read.
-    pub fn about(&self, observations: &[Observation]) -> anyhow::Result<Question> {
-        let mut question = self.bill.about(observations)?;
-        question.deadline_secs = self.deadline;
-        question.budget = self.budget;
-        question.probability = self.probability;
+    pub fn about(&self, job: &Job) -> anyhow::Result<Question> {
+        let mut question = Question::about_job(job);
+        self.change(&mut question, job)?;
+        Ok(question)
+    }
+
+    /// Applies the given options to a question.
+    ///
+    /// # Errors
+    /// The price sheet cannot be read, or the start-up is longer than the deadline.
+    pub fn change(&self, question: &mut Question, job: &Job) -> anyhow::Result<()> {
+        self.bill.change(question)?;
+        question.deadline_secs = self.deadline_secs(&job.observations)?.or(question.deadline_secs);
+        question.budget = self.budget.or(question.budget);
+        question.probability = self.probability.unwrap_or(question.probability);
         if let Some(Counts(executors)) = &self.executors {
             question.executors.clone_from(executors);
         }
         if let Some(Counts(cores)) = &self.cores {
             question.cores_per_executor.clone_from(cores);
         }
-        Ok(question)
+        Ok(())
+    }
+
+    /// The time that the job itself may take.
+    fn deadline_secs(&self, observations: &[Observation]) -> anyhow::Result<Option<f64>> {
+        let Some(deadline) = self.deadline.filter(|_| self.with_startup) else { return Ok(self.deadline) };
+        let Some(startup) = Startup::of(observations).map(|startup| startup.longest_secs()) else {
+            return Err(unusable("the samples do not say how long a start-up takes; leave --with-startup out"));
+        };
+        if startup >= deadline {
+            return Err(unusable(format!(
+                "a start-up took up to {}, which leaves nothing of the deadline of {}; allow more time",
+                format_duration(startup),
+                format_duration(deadline)
+            )));
+        }
+        note(&format!(
+            "The deadline of {} leaves {} after a start-up of {}, the longest of the samples.",
+            format_duration(deadline),
+            format_duration(deadline - startup),
+            format_duration(startup)
+        ));
+        Ok(Some(deadline - startup))
     }
 }
 
 impl Bill {
-    /// The question to start from, with this memory and these prices.
+    /// Returns the default question with this memory and these prices.
     ///
     /// # Errors
     /// The price sheet cannot be read.
-    pub fn about(&self, observations: &[Observation]) -> anyhow::Result<Question> {
-        let mut question = Question::about(observations);
+    pub fn about(&self, job: &Job) -> anyhow::Result<Question> {
+        let mut question = Question::about_job(job);
+        self.change(&mut question)?;
+        Ok(question)
+    }
+
+    fn change(&self, question: &mut Question) -> anyhow::Result<()> {
         question.memory_per_executor_mib = self.memory.unwrap_or(question.memory_per_executor_mib);
         if let Some(file) = &self.prices {
             question.prices = read_prices(file)?;
         }
-        Ok(question)
+        Ok(())
     }
 }
 
 /// Reads and checks a price sheet.
 ///
 /// # Errors
-/// It cannot be read, or is none.
+/// The file cannot be read, or is not a valid price sheet.
 pub fn read_prices(file: &Path) -> anyhow::Result<PriceSheet> {
     let bytes = read_bytes(file)?;
     let text = String::from_utf8_lossy(&bytes);
     PriceSheet::from_json(&text).map_err(|error| unusable(format!("{}: {error}", name(file))))
-}
-
-/// Reads a time that a person writes: `90`, `90s`, `5m`, `1h30m`.
-pub fn duration_secs(text: &str) -> Result<f64, String> {
-    let secs = match text.trim().parse::<f64>() {
-        Ok(secs) => Some(secs),
-        Err(_) => text.parse::<jiff::SignedDuration>().ok().map(|duration| duration.as_secs_f64()),
-    };
-    secs.filter(|secs| secs.is_finite() && *secs > 0.0)
-        .ok_or_else(|| "write a time above 0, such as 90s, 5m or 1h30m".to_owned())
-}
-
-/// Reads an amount of money.
-pub fn money(text: &str) -> Result<f64, String> {
-    let money = text.trim().parse::<f64>().ok().filter(|money| money.is_finite() && *money > 0.0);
-    money.ok_or_else(|| "write an amount of money above 0, such as 5 or 0.25".to_owned())
-}
-
-/// Reads a probability: `0.9` or `90%`.
-fn probability(text: &str) -> Result<f64, String> {
-    share(text).map_err(|_| "write a probability between 0 and 1, such as 0.9 or 90%".to_owned())
-}
-
-/// Reads a share of a whole: `0.02` or `2%`.
-pub fn share(text: &str) -> Result<f64, String> {
-    let number = |text: &str| text.trim().parse::<f64>().ok();
-    let share = match text.trim().strip_suffix('%') {
-        Some(percent) => number(percent).map(|percent| percent / 100.0),
-        None => number(text),
-    };
-    share
-        .filter(|share| *share > 0.0 && *share < 1.0)
-        .ok_or_else(|| "write a share between 0 and 1, such as 0.02 or 2%".to_owned())
-}
-
-/// Reads numbers that a person lists: `1-8`, `1,2,4`, `1-4,8`.
-pub fn counts(text: &str) -> Result<Counts, String> {
-    let wrong = || "write numbers of 1 or more, such as 1-8 or 1,2,4".to_owned();
-    let number = |text: &str| text.trim().parse::<u32>().ok().filter(|count| *count > 0).ok_or_else(wrong);
-    let mut counts = std::collections::BTreeSet::new();
-    for part in text.split(',') {
-        let (first, last) = match part.split_once('-') {
-            Some((first, last)) => (number(first)?, number(last)?),
-            None => (number(part)?, number(part)?),
-        };
-        if first > last {
-            return Err(wrong());
-        }
-        if (last - first) as usize >= MAX_COUNTS || counts.len() >= MAX_COUNTS {
-            return Err(format!("name at most {MAX_COUNTS} numbers"));
-        }
-        counts.extend(first..=last);
-    }
-    Ok(Counts(counts.into_iter().collect()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_is_read_as_people_write_it() {
-        let times = [("90", 90.0), ("90s", 90.0), ("5m", 300.0), ("1h30m", 5400.0), ("1.5h", 5400.0), ("250ms", 0.25)];
-        for (text, secs) in times {
-            assert_eq!(duration_secs(text), Ok(secs), "{text}");
-        }
-        for text in ["", "0", "-5s", "soon", "NaN", "inf", "1e400"] {
-            assert!(duration_secs(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_probability_is_a_share_or_a_percentage() {
-        assert_eq!((probability("0.9"), probability("90%"), probability(" 97.5 %")), (Ok(0.9), Ok(0.9), Ok(0.975)));
-        for text in ["", "0", "1", "100%", "90", "-0.1", "NaN", "sure"] {
-            assert!(probability(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_budget_is_an_amount_of_money() {
-        assert_eq!(money("0.25"), Ok(0.25));
-        for text in ["", "0", "-5", "inf", "5 USD"] {
-            assert!(money(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn numbers_are_read_as_people_list_them() {
-        assert_eq!(counts("1-4,8, 2"), Ok(Counts(vec![1, 2, 3, 4, 8])));
-        for text in ["", "0", "4-1", "a", "1-", "1,,2", "-1", "1-4294967295"] {
-            assert!(counts(text).is_err(), "{text}");
-        }
-    }
 }

@@ -1,4 +1,4 @@
-//! Timing samples as tables for people.
+//! Timing samples as human-readable tables.
 
 use foreglow_model::Repetitions;
 use foreglow_shared::{Outcome, Sample, format_duration, format_rate};
@@ -6,7 +6,7 @@ use foreglow_shared::{Outcome, Sample, format_duration, format_rate};
 use crate::sweep::Run;
 use crate::table::{Align, table};
 
-/// One sample: a line for each thing that it says.
+/// Renders one sample with a line per field.
 pub fn one(sample: &Sample) -> String {
     let (workload, configuration) = (&sample.workload, &sample.configuration);
     let device = sample.host.adapter.as_ref().or(sample.host.cpu.as_ref());
@@ -21,7 +21,7 @@ pub fn one(sample: &Sample) -> String {
         ("device", device.cloned().unwrap_or_else(|| "unknown".into())),
         ("outcome", sample.outcome.as_str().to_owned()),
         ("completion time", completion_time(sample)),
-        ("start-up, not in it", sample.startup_secs.map_or_else(|| "unknown".into(), format_duration)),
+        ("start-up, excluded", sample.startup_secs.map_or_else(|| "unknown".into(), format_duration)),
     ];
     rows.extend(accuracy(sample));
     if let Some(reason) = &sample.reason {
@@ -31,7 +31,7 @@ pub fn one(sample: &Sample) -> String {
     table(&[("sample", Align::Left), (&sample.id.to_string(), Align::Left)], rows)
 }
 
-/// Combinations that ran more than once: a line each, `None` where none did.
+/// Renders combinations that ran more than once, one line each; `None` if there are none.
 pub fn repeated(combinations: &[(Run, Vec<f64>)]) -> Option<String> {
     let unit = combinations.first()?.0.workload.input_size().1;
     let columns = [
@@ -71,7 +71,7 @@ pub fn repeated(combinations: &[(Run, Vec<f64>)]) -> Option<String> {
     (!rows.is_empty()).then(|| table(&columns, rows))
 }
 
-/// Many samples of one job: a line each.
+/// Renders samples of one job, one line each.
 pub fn many(samples: &[Sample]) -> String {
     let columns = [
         ("executors", Align::Right),
@@ -99,7 +99,7 @@ pub fn many(samples: &[Sample]) -> String {
     table(&columns, rows)
 }
 
-/// What a CNN has learned: loss and accuracy in the last epoch, and on the images that were held out.
+/// Returns loss and accuracy of the last epoch and on the held-out images.
 fn accuracy(sample: &Sample) -> Vec<(&'static str, String)> {
     let Some(training) = sample.extra.get("training") else { return Vec::new() };
     let noun = sample.workload.noun();
@@ -114,7 +114,7 @@ fn accuracy(sample: &Sample) -> Vec<(&'static str, String)> {
     last.into_iter().chain(held_out).collect()
 }
 
-fn completion_time(sample: &Sample) -> String {
+pub fn completion_time(sample: &Sample) -> String {
     match (sample.outcome, sample.completion_time_secs) {
         (Outcome::TimedOut, Some(secs)) => format!("more than {}", format_duration(secs)),
         (_, Some(secs)) => format_duration(secs),

@@ -1,34 +1,47 @@
-//! The file that samples are appended to: a finished run is on the disk before the next one starts.
+//! The file to which samples are appended; a finished run is on disk before the next one starts.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use foreglow_shared::{Sample, parse_line, write_jsonl};
+use foreglow_shared::{Sample, Uuid, parse_line, write_jsonl};
 
 use crate::exit::unusable;
 
-/// An open file of samples, JSON Lines.
+/// An open sample file in JSON Lines.
+#[derive(Debug)]
 pub struct SamplesFile {
     path: PathBuf,
     file: File,
 }
 
 impl SamplesFile {
-    /// Opens a file, makes it where there is none, and reads what it holds. A last line that a crash cut short is
-    /// dropped.
+    /// Opens or creates a file and reads its samples. A last line truncated by a crash is removed.
     ///
     /// # Errors
-    /// The file cannot be opened, or a line of it is no sample.
+    /// The file cannot be opened, or a line is not a valid sample.
     pub fn open(path: &Path) -> anyhow::Result<(Self, Vec<Sample>)> {
+        let file = Self { path: path.to_owned(), file: writable(path)? };
+        let samples = file.read()?;
+        Ok((file, samples))
+    }
+
+    /// As [`SamplesFile::open`], for a command that works with the file for a while: until this one ends, no other may.
+    ///
+    /// # Errors
+    /// As [`SamplesFile::open`], or another command has the file.
+    pub fn open_alone(path: &Path) -> anyhow::Result<(Self, Vec<Sample>)> {
+        let file = Self { path: path.to_owned(), file: writable(path)? };
+        // Before it is read: what another command still appends would be measured twice.
+        lock(&file.file, path)?;
+        let samples = file.read()?;
+        Ok((file, samples))
+    }
+
+    fn read(&self) -> anyhow::Result<Vec<Sample>> {
+        let (path, mut file) = (&self.path, &self.file);
         let shown = path.display();
-        let file = OpenOptions::new()
-            .create(true)
-            .read(true)
-            .append(true)
-            .open(path)
-            .map_err(|error| unusable(format!("the sample file {shown} cannot be written: {error}")))?;
         let text = std::fs::read_to_string(path)
             .map_err(|error| unusable(format!("the sample file {shown} cannot be read: {error}")))?;
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
@@ -44,15 +57,20 @@ impl SamplesFile {
             match parse_line(rest) {
                 Ok(sample) => {
                     samples.push(sample);
-                    (&file).write_all(b"\n").with_context(|| failed(path))?;
+                    file.write_all(b"\n").with_context(|| failed(path))?;
                 }
                 Err(_) => file.set_len(whole as u64).with_context(|| failed(path))?,
             }
         }
-        Ok((Self { path: path.to_owned(), file }, samples))
+        Ok(samples)
     }
 
-    /// Appends a sample and waits until the disk has it.
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends a sample and waits until it is on disk.
     ///
     /// # Errors
     /// The disk is full or gone.
@@ -61,9 +79,63 @@ impl SamplesFile {
         let done = self.file.write_all(line.as_bytes()).and_then(|()| sync(&self.file));
         done.with_context(|| failed(&self.path))
     }
+
+    /// Removes the samples with these ids. The lines of the others stay as they are.
+    ///
+    /// # Errors
+    /// The disk is full or gone; then the file is as it was.
+    pub fn remove(&mut self, ids: &[Uuid]) -> anyhow::Result<()> {
+        let text = std::fs::read_to_string(&self.path).with_context(|| failed(&self.path))?;
+        let stays = |line: &&str| !parse_line(line).is_ok_and(|sample| ids.contains(&sample.id));
+        let kept: String = text.lines().filter(stays).flat_map(|line| [line, "\n"]).collect();
+        let mut beside = self.path.clone().into_os_string();
+        beside.push(".new");
+        let beside = PathBuf::from(beside);
+        // Another file that takes the place of this one as a whole: whenever the machine goes down, one of them is there.
+        let replace = || -> anyhow::Result<File> {
+            let mut file = OpenOptions::new().create_new(true).append(true).open(&beside)?;
+            lock(&file, &beside)?;
+            file.write_all(kept.as_bytes())?;
+            sync(&file)?;
+            std::fs::rename(&beside, &self.path)?;
+            Ok(file)
+        };
+        let replaced = replace().with_context(|| failed(&self.path));
+        if replaced.is_err() {
+            // It is of no use, and may not even be there.
+            let _ = std::fs::remove_file(&beside);
+        }
+        self.file = replaced?;
+        Ok(())
+    }
 }
 
-/// A pipe or a terminal has no disk to wait for.
+fn writable(path: &Path) -> anyhow::Result<File> {
+    let opened = OpenOptions::new().create(true).read(true).append(true).open(path);
+    opened.map_err(|error| unusable(format!("the sample file {} cannot be written: {error}", path.display())))
+}
+
+/// Takes the lock of a regular file; a pipe or a terminal has none.
+fn lock(file: &File, path: &Path) -> anyhow::Result<()> {
+    if !file.metadata().is_ok_and(|data| data.is_file()) {
+        return Ok(());
+    }
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(in_use(path)),
+        // A file system without locks.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
+    }
+}
+
+/// The sentence for samples that another command works with.
+pub fn in_use(path: &Path) -> anyhow::Error {
+    let shown = path.display();
+    unusable(format!(
+        "another foreglow is measuring into {shown}; wait until it ends, or name another place with --output FILE"
+    ))
+}
+
+/// Pipes and terminals cannot be synchronised.
 fn sync(file: &File) -> io::Result<()> {
     if file.metadata()?.is_file() { file.sync_data() } else { Ok(()) }
 }
@@ -73,4 +145,41 @@ fn failed(path: &Path) -> String {
         "the sample file {} could not be written; free some space on its disk or name another one with --output",
         path.display()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = r#"{"schema":1,"id":"01890000-0000-7000-8000-00000000000N","workload":{"model":"lenet5","mode":"inference","image_px":28,"images":1000,"epochs":1,"batch_size":8},"configuration":{"executors":1,"cores_per_executor":1,"memory_per_executor_mib":1024,"partition_size":8},"sampling_rate":0.1,"outcome":"completed","completion_time_secs":2.5,"engine":"local","runner_version":"0.1.0","host":{},"started_at":"2026-11-21T10:00:00Z"}"#;
+
+    fn line(number: u32) -> String {
+        LINE.replace('N', &number.to_string())
+    }
+
+    #[test]
+    fn a_removed_sample_is_gone_and_the_file_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("samples.jsonl");
+        std::fs::write(&path, format!("{}\n{}\n", line(1), line(2))).unwrap();
+        let (mut file, samples) = SamplesFile::open_alone(&path).unwrap();
+        file.remove(&[samples[0].id]).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{}\n", line(2)));
+        file.append(&parse_line(&line(3)).unwrap()).unwrap();
+        let ids: Vec<Uuid> = SamplesFile::open(&path).unwrap().1.iter().map(|sample| sample.id).collect();
+        assert_eq!(ids.len(), 2);
+        assert!(SamplesFile::open_alone(&path).is_err(), "the new file has the lock");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+    }
+
+    #[test]
+    fn a_second_command_is_told_to_wait_and_the_lock_ends_with_the_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("samples.jsonl");
+        let first = SamplesFile::open_alone(&path).unwrap();
+        let error = SamplesFile::open_alone(&path).unwrap_err().to_string();
+        assert!(error.contains("another foreglow is measuring into") && error.contains("--output FILE"), "{error}");
+        drop(first);
+        SamplesFile::open_alone(&path).unwrap();
+    }
 }

@@ -1,4 +1,5 @@
-//! Sends samples to a collector. What cannot be sent is kept in the store and goes along with the next upload.
+//! Upload of samples to a collector. Samples that cannot be sent stay in the store until the next
+//! upload.
 
 use std::time::Duration;
 
@@ -7,9 +8,10 @@ use foreglow_shared::{Sample, write_jsonl};
 
 use crate::collector::{MAX_BODY_BYTES, Receipt};
 use crate::exit::unusable;
+use crate::grammar::{self, is_loopback};
 use crate::store::Store;
 
-/// A sample is about half a KiB: so many stay far below what a request may send.
+/// A sample has about half a KiB, so this stays far below the size limit of a request.
 const SAMPLES_PER_REQUEST: usize = 500;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
@@ -23,26 +25,20 @@ pub struct Target {
 }
 
 impl Target {
-    /// The collector at `url`, such as `http://127.0.0.1:8787`, with the token that it asks for, if it does.
+    /// Creates a target from a URL, such as `http://127.0.0.1:8787`, and an optional token.
     ///
     /// # Errors
-    /// The address is none.
+    /// The URL is invalid.
     pub fn new(url: &str, token: Option<String>) -> anyhow::Result<Self> {
-        let url = url.trim().split(['#', '?']).next().unwrap_or_default().trim_end_matches('/');
-        let host = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")).unwrap_or_default();
-        if host.is_empty() || url.parse::<ureq::http::Uri>().is_err() {
-            return Err(unusable(format!(
-                "{url:?} is no address of a collector; give one such as http://127.0.0.1:8787"
-            )));
-        }
-        Ok(Self { url: url.to_owned(), token: token.filter(|token| !token.is_empty()) })
+        let url = grammar::url(url).map_err(unusable)?;
+        Ok(Self { url, token: token.filter(|token| !token.is_empty()) })
     }
 
-    /// Sends these samples and those that wait for this collector. They are kept in the store until the collector has
-    /// acknowledged them, so that nothing is lost, whatever happens on the way.
+    /// Sends these samples and those still waiting for this collector. They stay in the store until
+    /// the collector has acknowledged them, so that no failure loses a sample.
     ///
     /// # Errors
-    /// The collector is down or refuses: one sentence, which says that the samples are kept.
+    /// The collector is down or rejects the request; the message says that the samples are kept.
     pub fn send(&self, store: &mut Store, samples: &[Sample]) -> anyhow::Result<Receipt> {
         store.keep_for(&self.url, samples).context("the samples could not be kept before they are sent")?;
         let waiting = store.waiting_for(&self.url)?;
@@ -51,7 +47,8 @@ impl Target {
         for batch in batches(&waiting) {
             let receipt = self.post(batch).with_context(|| {
                 format!(
-                    "{} of {} samples were not sent; they are kept in {} and go along with the next `foreglow upload --to {}`",
+                    "{} of {} samples were not sent; they are kept in {} and sent by the next `foreglow upload --to {}` \
+                     (`foreglow upload --waiting` lists such samples)",
                     waiting.len() - sent,
                     waiting.len(),
                     store.path().display(),
@@ -70,6 +67,11 @@ impl Target {
             sent += batch.len();
         }
         Ok(total)
+    }
+
+    /// Address of the collector, as the store knows it.
+    pub fn url(&self) -> &str {
+        &self.url
     }
 
     fn post(&self, samples: &[Sample]) -> anyhow::Result<Receipt> {
@@ -99,21 +101,17 @@ impl Target {
             .http_status_as_error(false)
             .timeout_connect(Some(CONNECT_TIMEOUT))
             .timeout_global(Some(ANSWER_TIMEOUT));
-        // A proxy would look for the collector of this machine on its own.
+        // A proxy would resolve a loopback address to its own machine.
         let config = if self.is_loopback() { config.proxy(None) } else { config };
         config.build().new_agent()
     }
 
     fn is_loopback(&self) -> bool {
-        let host = self.url.parse::<ureq::http::Uri>().ok().and_then(|uri| uri.host().map(str::to_owned));
-        host.is_some_and(|host| {
-            let address = host.trim_start_matches('[').trim_end_matches(']');
-            address == "localhost" || address.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
-        })
+        is_loopback(&self.url)
     }
 }
 
-/// Parts samples so that no request is too large, however long the lines are.
+/// Divides the samples into requests below the size limit.
 fn batches(samples: &[Sample]) -> Vec<&[Sample]> {
     let mut batches = Vec::new();
     let (mut start, mut bytes) = (0, 0);
@@ -131,11 +129,12 @@ fn batches(samples: &[Sample]) -> Vec<&[Sample]> {
     batches
 }
 
-/// Sends samples to the collector at `url`, with the token of `FOREGLOW_TOKEN`, and says on standard error what became of
-/// them. What cannot be sent is kept in the default store and goes along with the next upload.
+/// Sends samples to the collector at `url` with the token in `FOREGLOW_TOKEN`, and prints the
+/// result to standard error. Samples that cannot be sent stay in the default store until the next
+/// upload.
 ///
 /// # Errors
-/// As [`Target::send`], and samples that the collector rejects.
+/// As for [`Target::send`], or the collector rejects samples.
 pub fn send_or_keep(url: &str, samples: &[Sample]) -> anyhow::Result<()> {
     let target = Target::new(url, std::env::var("FOREGLOW_TOKEN").ok())?;
     let receipt = target.send(&mut Store::open(None)?, samples)?;
@@ -143,16 +142,19 @@ pub fn send_or_keep(url: &str, samples: &[Sample]) -> anyhow::Result<()> {
     all_accepted(&receipt)
 }
 
-/// One line on what became of sent samples.
+/// Returns a line with the result of an upload.
 pub fn summary(receipt: &Receipt, url: &str) -> String {
     let rejected = receipt.rejected.len() + receipt.rejected_more;
-    format!("{url} has the samples: {} new, {} known, {rejected} rejected", receipt.new, receipt.known)
+    match receipt.new + receipt.known + rejected {
+        0 => format!("nothing was sent: no samples wait for {url}"),
+        _ => format!("{url} has the samples: {} new, {} known, {rejected} rejected", receipt.new, receipt.known),
+    }
 }
 
-/// Fails where the collector rejected a sample.
+/// Fails if the collector rejected a sample.
 ///
 /// # Errors
-/// The first rejection, with the number of them.
+/// Samples were rejected; the message has their number and the first reason.
 pub fn all_accepted(receipt: &Receipt) -> anyhow::Result<()> {
     match receipt.rejected.first() {
         None => Ok(()),
@@ -169,18 +171,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_taken_without_its_end_and_anything_else_is_refused() {
-        for url in ["http://127.0.0.1:8787", "http://127.0.0.1:8787/", " http://127.0.0.1:8787/#v1.abc"] {
+    fn urls_are_normalised_and_invalid_ones_rejected() {
+        for url in ["http://127.0.0.1:8787", "127.0.0.1:8787/", " http://127.0.0.1:8787/#v1.abc"] {
             assert_eq!(Target::new(url, None).unwrap().url, "http://127.0.0.1:8787");
         }
-        for url in ["", "127.0.0.1:8787", "http://", "ftp://a", "http://a b"] {
+        for url in ["", "nonsense", "http://", "ftp://a", "http://a b"] {
             let error = Target::new(url, None).unwrap_err().to_string();
-            assert!(error.contains("is no address of a collector"), "{url}: {error}");
+            assert!(error.contains("is not the address of a collector"), "{url}: {error}");
         }
     }
 
     #[test]
-    fn a_collector_of_this_machine_is_reached_without_a_proxy() {
+    fn a_loopback_collector_is_reached_without_a_proxy() {
         let is_loopback = |url| Target::new(url, None).unwrap().is_loopback();
         assert!(is_loopback("http://127.0.0.1:1") && is_loopback("http://[::1]:1") && is_loopback("http://localhost"));
         assert!(!is_loopback("http://example.org"));

@@ -226,7 +226,7 @@ fn files_standard_input_and_a_store_give_the_same_answer() {
     assert_eq!(ask(&[], ""), from_file, "the default store");
     let csv = home.write("samples.csv", &foreglow::get(&server.url, "/api/v1/samples?format=csv").1);
     assert_eq!(ask(&[&csv], ""), from_file);
-    assert_eq!(ask(&[&csv, SAMPLES], ""), from_file, "a sample that stands in two files is one sample");
+    assert_eq!(ask(&[&csv, SAMPLES], ""), from_file, "a sample in two files counts once");
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn several_jobs_are_listed_for_selection() {
     for wrong in [&["--context", "3"], &["--model", "vgg16"]] {
         let answer = ask(wrong);
         assert_eq!(answer.code, 2);
-        assert!(answer.stderr.contains("no job of the samples is the one that you chose"), "{}", answer.stderr);
+        assert!(answer.stderr.contains("no job in the samples matches your choice"), "{}", answer.stderr);
     }
 }
 

@@ -63,6 +63,30 @@ fn the_same_sample_sent_twice_is_stored_once() {
 }
 
 #[test]
+fn a_sample_is_shown_and_removed_by_its_id() {
+    let home = Foreglow::new();
+    let server = Serving::start(&home);
+    post(&server.url, &format!("{}\n{}", line(1), line(2)));
+    let path = format!("/api/v1/samples/{}", foreglow::id(1));
+    assert_eq!(get(&server.url, &path), (200, line(1) + "\n"));
+    assert_eq!(foreglow::delete(&server.url, &path), (200, r#"{"removed":1}"#.to_owned()));
+    let gone = (404, format!(r#"{{"error":"there is no sample with the id {}"}}"#, foreglow::id(1)));
+    assert_eq!((get(&server.url, &path), foreglow::delete(&server.url, &path)), (gone.clone(), gone));
+    assert_eq!(get(&server.url, "/api/v1/samples"), (200, line(2) + "\n"));
+    assert_eq!(foreglow::delete(&server.url, "/api/v1/samples/x").0, 400);
+}
+
+#[test]
+fn a_sample_beyond_every_limit_is_rejected_with_the_reason() {
+    let home = Foreglow::new();
+    let server = Serving::start(&home);
+    let huge = line(1).replace(r#""executors":1"#, r#""executors":4294967295"#);
+    let (status, receipt) = post(&server.url, &huge);
+    assert_eq!(status, 400);
+    assert!(receipt.contains("configuration.executors is 4294967295; it must be from 1 to 10000"), "{receipt}");
+}
+
+#[test]
 fn samples_of_many_senders_at_once_are_all_stored() {
     let home = Foreglow::new();
     let server = Serving::start(&home);
@@ -98,7 +122,7 @@ fn rejected_lines_are_reported_and_the_others_stored() {
       "rejected": [
         {
           "line": 2,
-          "error": "completion_time_secs is -1; it must be a number of seconds above 0"
+          "error": "completion_time_secs is -1; it must be a number of seconds, above 0 and at most 1000000000"
         },
         {
           "line": 3,
@@ -124,7 +148,7 @@ fn a_too_large_request_is_rejected_before_its_body_is_sent() {
     let mut answer = Vec::new();
     std::io::BufReader::new(stream).read_until(b'}', &mut answer).unwrap();
     let answer = String::from_utf8_lossy(&answer);
-    assert!(answer.starts_with("HTTP/1.1 413 ") && answer.contains("one request may send 16 MiB"), "{answer}");
+    assert!(answer.starts_with("HTTP/1.1 413 ") && answer.contains("a request may have at most 16 MiB"), "{answer}");
 }
 
 #[test]
@@ -136,7 +160,8 @@ fn samples_are_filtered_paged_and_exported_as_csv() {
     let samples = |query: &str| get(&server.url, &format!("/api/v1/samples{query}"));
     assert_eq!(samples("?outcome=failed"), (200, failed + "\n"));
     assert_eq!(samples("?model=vgg16&mode=inference&engine=local"), (200, String::new()));
-    assert_eq!(samples("?model=vgg16&format=csv"), (200, String::new()));
+    let (status, header) = samples("?model=vgg16&format=csv");
+    assert!(status == 200 && header.starts_with("schema,id,") && header.lines().count() == 1, "{header}");
     assert_eq!(samples("?since=2027-01-01T00:00:00Z"), (200, String::new()));
     assert_eq!(samples("?limit=1").1, line(1) + "\n");
     let response = ureq::get(format!("{}api/v1/samples?limit=2&mode=inference", server.url)).call().unwrap();
@@ -185,7 +210,7 @@ fn a_port_in_use_is_reported_with_advice() {
     let answer = home.run(&["serve", "--listen", &address]);
     assert_eq!(answer.code, 2);
     let expected = format!(
-        "foreglow: {address} is in use by another program; end that one, or take a free port with --listen 127.0.0.1:0\n"
+        "foreglow: {address} is in use by another program; stop that program, or use a free port with --listen 127.0.0.1:0\n"
     );
     assert_eq!((answer.stdout.as_str(), answer.stderr), ("", expected));
 }
@@ -268,7 +293,7 @@ fn a_full_disk_rejects_samples_and_keeps_acknowledged_ones() {
     let many: String = (10..2000).map(|number| line(number) + "\n").collect();
     let (status, answer) = post(&server.url, &many);
     assert_eq!(status, 503, "{answer}");
-    assert!(answer.contains("nothing of this was stored"), "{answer}");
+    assert!(answer.contains("nothing was stored"), "{answer}");
     assert_eq!(get(&server.url, "/api/v1/samples"), (200, line(1) + "\n"));
     server.stop();
     let roomy = Serving::start(&home);
@@ -331,7 +356,11 @@ fn events_arrive_live_and_reconnecting_misses_none() {
     post(&server.url, &line(1));
     let mut live = listen(&server.url, "", "");
     post(&server.url, &[line(1), line(2), line(3)].join("\n"));
-    assert_eq!(read_events(&mut live, 2), [foreglow::id(2), foreglow::id(3)], "what was known is no news");
+    assert_eq!(
+        read_events(&mut live, 2),
+        [foreglow::id(2), foreglow::id(3)],
+        "samples before the connection are not sent"
+    );
     // Samples that another process writes into the same store are announced as well.
     let other = home.run(&["upload", SAMPLES, "--to", &Serving::start(&home).url]);
     assert_eq!(other.code, 0, "{}", other.stderr);

@@ -125,7 +125,7 @@ fn invalid_tables_are_rejected_with_one_sentence() {
     let header = "machine,machines,gb,run,secs,stopped\n";
     let cases = [
         (String::new(), &[][..], "is empty"),
-        (header.to_owned(), &[], "has no row under its header"),
+        (header.to_owned(), &[], "has no rows below its header"),
         (
             with("secs", "time"),
             &[],
@@ -142,19 +142,19 @@ fn invalid_tables_are_rejected_with_one_sentence() {
         (with("small,1,1,1,", "small,1,NaN,1,"), &[], "line 2: the column gb is \"NaN\", which is not a finite number"),
         (with("small,1,1,1,", "small,1,,1,"), &[], "line 2: the column gb is empty"),
         (with("small,1,1,1,", "small,1,1,"), &[], "line 2 has 5 cells and the header 6"),
-        (format!("{header}a,1,1,1,5,0\n"), &[], "all rows are of one setting"),
+        (format!("{header}a,1,1,1,5,0\n"), &[], "all rows have the same setting"),
         (with("x", "x"), &["--fit-on", "machines<=99"], "every row meets --fit-on machines<=99; none is left to test"),
         (with("x", "x"), &["--test-on", "machines>99"], "no row meets --test-on machines>99"),
         (with("x", "x"), &["--only", "machine=huge"], "none of the 72 rows meets --only machine=huge"),
         (with("x", "x"), &["--only", "machine<3"], "line 2: machine is \"small\", which has no order"),
         (with("x", "x"), &["--fit-on", "gb<=4", "--test-on", "gb>=4"], "line 5: it meets both --fit-on and --test-on"),
         (with("x", "x"), &["--feature", "run:square"], "the column run has no transform \"square\""),
-        (with("x", "x"), &["--feature", "secs"], "the column secs is a --feature and what is to be predicted"),
+        (with("x", "x"), &["--feature", "secs"], "the column secs is a --feature and also --target or --censored"),
         (with("x", "x"), &["--feature", "gb"], "the column gb is a --feature twice"),
-        (with("x", "x"), &["--machines", "nodes"], "--machines names \"nodes\", which is no --feature"),
-        (with("x", "x"), &["--leave-out", "nodes"], "--leave-out names \"nodes\", which is no --feature"),
-        (with("x", "x"), &["--censored", "gb"], "the column gb is a --feature and what is to be predicted"),
-        (with("x", "x"), &["--censored", "run"], "line 3: the column of censoring is \"2\"; it must be 0 or 1"),
+        (with("x", "x"), &["--machines", "nodes"], "--machines names \"nodes\", which is not a --feature"),
+        (with("x", "x"), &["--leave-out", "nodes"], "--leave-out names \"nodes\", which is not a --feature"),
+        (with("x", "x"), &["--censored", "gb"], "the column gb is a --feature and also --target or --censored"),
+        (with("x", "x"), &["--censored", "run"], "line 3: the --censored column is \"2\"; it must be 0 or 1"),
         ("{\"secs\":1}\n[2]\n".to_owned(), &[], "there is no column \"machine\"; the table has secs"),
     ];
     for (text, arguments, sentence) in cases {

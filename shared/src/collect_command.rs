@@ -6,8 +6,8 @@ use crate::{Configuration, Context, Engine, Mode, Workload};
 /// Placeholder for the master's address, which samples do not record.
 const MASTER: &str = "spark://HOST:7077";
 
-/// Returns the `foreglow collect …` command that measures one run of a job and appends it to the
-/// file `output`, quoted for a shell.
+/// Returns the `foreglow collect …` command that measures one run of a job, quoted for a shell.
+/// `place` is the option that says where the sample is kept, with its value; `None` is the store.
 ///
 /// Returns `None` for jobs that Foreglow does not measure: inference with several epochs, and
 /// training whose optimiser is unknown. For a Spark cluster the user must replace the placeholder
@@ -16,7 +16,7 @@ pub fn collect_command(
     context: &Context,
     configuration: &Configuration,
     sampling_rate: f64,
-    output: &str,
+    place: Option<(&str, &str)>,
 ) -> Option<String> {
     let workload = &context.workload;
     let training = match workload.mode {
@@ -29,12 +29,12 @@ pub fn collect_command(
         words.extend(["--engine", "spark", "--master", MASTER].map(str::to_owned));
         // The names of the hardware came from these properties, and the context must stay the same.
         for (label, name) in [("cpu", &context.host.cpu), ("adapter", &context.host.adapter)] {
-            let property = name.as_ref().map(|name| quoted(&format!("{LABEL_PREFIX}{label}={name}")));
+            let property = name.as_ref().map(|name| shell_word(&format!("{LABEL_PREFIX}{label}={name}")));
             words.extend(property.into_iter().flat_map(|property| ["--spark-conf".to_owned(), property]));
         }
     }
     words.extend(training);
-    let mut option = |name: &str, value: String| words.extend([name.to_owned(), quoted(&value)]);
+    let mut option = |name: &str, value: String| words.extend([name.to_owned(), shell_word(&value)]);
     option("--model", workload.model.clone());
     option("--images", workload.images.to_string());
     let text = workload.text();
@@ -43,9 +43,15 @@ pub fn collect_command(
         Some(text) => option("--words", text.words.to_string()),
     }
     option("--batch-size", workload.batch_size.to_string());
-    // A sample records the names of the data folder and the vector file, not their paths.
-    if let Some(folder) = workload.extra.get("data").and_then(|name| name.as_str()) {
-        option("--data", folder.to_owned());
+    if workload.has_drawn_digits() {
+        option("--draw", "digits".to_owned());
+    }
+    if let Some(path) = workload.data_path() {
+        option("--data", path.to_owned());
+    }
+    // Texts have no other format.
+    if let Some(format) = workload.data_format().filter(|_| text.is_none()) {
+        option("--data-format", format.to_owned());
     }
     if let Some(vocabulary) = text.as_ref().and_then(|text| text.vocabulary) {
         option("--vocabulary", vocabulary.to_string());
@@ -53,13 +59,26 @@ pub fn collect_command(
     if let Some(vectors) = text.and_then(|text| text.vectors) {
         option("--vectors", vectors);
     }
-    option("--device", configuration.accelerator.clone().unwrap_or_else(|| "cpu".into()));
+    let is_on_cluster = context.engine == Engine::Spark;
+    option(
+        "--device",
+        match &configuration.accelerator {
+            None => "cpu".into(),
+            Some(_) if is_on_cluster => "gpu".into(),
+            Some(name) => name.clone(),
+        },
+    );
     option("--executors", configuration.executors.to_string());
     option("--cores", configuration.cores_per_executor.to_string());
     option("--memory", configuration.memory_per_executor_mib.to_string());
     option("--partition-size", configuration.partition_size.to_string());
     option("--sampling-rate", sampling_rate.to_string());
-    option("--output", output.to_owned());
+    if let Some((name, path)) = place {
+        option(name, path.to_owned());
+    }
+    if context.shares_accelerators {
+        words.push("--share-gpu".to_owned());
+    }
     Some(words.join(" "))
 }
 
@@ -80,11 +99,11 @@ fn training_options(workload: &Workload) -> Option<Vec<String>> {
     if said("average_optimizer_state").is_some_and(|value| value == true) {
         options.push_str(" --average-optimizer-state");
     }
-    Some(options.split(' ').map(quoted).collect())
+    Some(options.split(' ').map(shell_word).collect())
 }
 
 /// Quotes a word for a POSIX shell.
-fn quoted(word: &str) -> String {
+pub fn shell_word(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./,:".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
@@ -95,7 +114,7 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TextInput;
+    use crate::{DataSet, TextInput};
 
     #[test]
     fn a_job_on_a_cluster_is_collected_with_spark() {
@@ -110,7 +129,9 @@ mod tests {
             r#"{"executors":2,"cores_per_executor":1,"memory_per_executor_mib":600,"partition_size":8,"accelerator":null}"#,
         )
         .unwrap();
-        let command = |engine, host| collect_command(&context(engine, host), &configuration, 0.1, "a.jsonl").unwrap();
+        let command = |engine, host| {
+            collect_command(&context(engine, host), &configuration, 0.1, Some(("--output", "a.jsonl"))).unwrap()
+        };
         let rest = "--model lenet5 --images 400 --image-px 32 --batch-size 8 --device cpu --executors 2 --cores 1 --memory 600 \
                     --partition-size 8 --sampling-rate 0.1 --output a.jsonl";
         assert_eq!(command("local", r#"{"cpu":"A CPU"}"#), format!("foreglow collect {rest}"));
@@ -136,11 +157,40 @@ mod tests {
         context.workload.set_text(&text);
         assert_eq!(context.workload.image_px, 1);
         assert_eq!(
-            collect_command(&context, &configuration, 0.1, "a.jsonl").unwrap(),
+            collect_command(&context, &configuration, 0.1, Some(("--output", "a.jsonl"))).unwrap(),
             "foreglow collect --model text_lstm --images 20 --words 50 --batch-size 8 --data news --vocabulary 900 \
              --vectors glove.txt --device cpu --executors 2 --cores 1 --memory 512 --partition-size 8 --sampling-rate 0.1 \
              --output a.jsonl"
         );
+    }
+
+    #[test]
+    fn the_command_names_the_data_where_they_are() {
+        let mut workload: Workload = serde_json::from_str(
+            r#"{"model":"lenet5","mode":"inference","image_px":32,"images":400,"epochs":1,"batch_size":8}"#,
+        )
+        .unwrap();
+        let command = |workload: &Workload| {
+            let context = Context {
+                workload: workload.clone(),
+                engine: Engine::Local,
+                host: Default::default(),
+                accelerator: None,
+                shares_accelerators: false,
+            };
+            let configuration =
+                r#"{"executors":2,"cores_per_executor":1,"memory_per_executor_mib":600,"partition_size":8}"#;
+            collect_command(&context, &serde_json::from_str(configuration).unwrap(), 0.1, Some(("--output", "a.jsonl")))
+                .unwrap()
+        };
+        assert!(!command(&workload).contains("--data"), "{}", command(&workload));
+        workload.set_drawn_digits();
+        assert!(command(&workload).contains(" --draw digits "), "{}", command(&workload));
+        let (path, format) = ("/data/my photos".to_owned(), "folder".to_owned());
+        workload.set_data_set(&DataSet { path, format, items: 400, fingerprint: "00".into() });
+        let said = command(&workload);
+        assert!(said.contains(" --data '/data/my photos' --data-format folder "), "{said}");
+        assert!(!said.contains("--draw"), "{said}");
     }
 
     #[test]
@@ -155,7 +205,7 @@ mod tests {
         let configuration =
             r#"{"executors":2,"cores_per_executor":1,"memory_per_executor_mib":600,"partition_size":8}"#;
         let configuration: Configuration = serde_json::from_str(configuration).unwrap();
-        let command = |context: &Context| collect_command(context, &configuration, 0.1, "a.jsonl");
+        let command = |context: &Context| collect_command(context, &configuration, 0.1, Some(("--output", "a.jsonl")));
         let said = |more: &str, options: &str| {
             let command = command(&context(3, "training", more)).unwrap();
             let expected =
@@ -167,14 +217,14 @@ mod tests {
         said(r#","optimizer":"sgd""#, "--optimizer sgd --momentum 0");
         let adam = r#","optimizer":"adam","average_every":20,"average_optimizer_state":true"#;
         said(adam, "--optimizer adam --average-every 20 --average-optimizer-state");
-        assert_eq!(command(&context(3, "training", "")), None, "another program's");
+        assert_eq!(command(&context(3, "training", "")), None, "its optimiser is unknown");
         assert_eq!(command(&context(3, "inference", "")), None);
     }
 
     #[test]
     fn words_are_quoted_for_the_shell() {
-        assert_eq!(quoted("runs/samples.jsonl"), "runs/samples.jsonl");
-        assert_eq!(quoted("my runs.jsonl"), "'my runs.jsonl'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(shell_word("runs/samples.jsonl"), "runs/samples.jsonl");
+        assert_eq!(shell_word("my runs.jsonl"), "'my runs.jsonl'");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
     }
 }

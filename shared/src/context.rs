@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Engine, Host, Sample, Workload};
+use crate::{Engine, Fingerprint, Host, Sample, Workload, printable};
 
 /// Everything besides the features that must be equal for two completion times to be comparable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +16,9 @@ pub struct Context {
     /// Accelerator of each executor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accelerator: Option<String>,
+    /// Whether executors may share an accelerator.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shares_accelerators: bool,
 }
 
 impl Context {
@@ -25,8 +28,9 @@ impl Context {
         let mut context = Self {
             workload: sample.workload.clone(),
             engine: sample.engine,
-            host: sample.host.clone(),
+            host: sample.host.without_addresses(),
             accelerator: sample.configuration.accelerator.clone(),
+            shares_accelerators: sample.configuration.shares_accelerators,
         };
         for extra in [&mut context.workload.extra, &mut context.host.extra] {
             extra.sort_keys();
@@ -39,23 +43,32 @@ impl Context {
     /// `resnet18 inference, 2000 images of 32 px, batch 8, local, Some CPU`.
     pub fn title(&self) -> String {
         let Workload { model, mode, epochs, batch_size, .. } = &self.workload;
-        let mut title = format!("{model} {}, {}, batch {batch_size}", mode.as_str(), self.workload.describe_data());
+        let mut title = format!("{model} {}, {}", mode.as_str(), self.workload.describe_data());
+        if let Some(path) = self.workload.data_path() {
+            title.push_str(&format!(" from {path}"));
+        }
+        title.push_str(&format!(", batch {batch_size}"));
         if *epochs > 1 {
             title.push_str(&format!(", {epochs} epochs"));
         }
         title.push_str(&format!(", {}", self.engine.as_str()));
-        for part in [&self.host.adapter, &self.host.cpu].into_iter().flatten().take(1) {
+        for part in [&self.host.adapter, &self.accelerator, &self.host.cpu].into_iter().flatten().take(1) {
             title.push_str(&format!(", {part}"));
         }
-        title
+        if self.host.accelerators.len() > 1 {
+            title.push_str(&format!(" × {}", self.host.accelerators.len()));
+        }
+        if self.shares_accelerators {
+            title.push_str(", shared");
+        }
+        printable(&title)
     }
 
     /// Returns 16 hexadecimal digits that identify the context: the 64-bit FNV-1a hash of its JSON.
     pub fn fingerprint(&self) -> String {
-        const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
-        const PRIME: u64 = 0x0000_0100_0000_01b3;
-        let hash = self.key().bytes().fold(BASIS, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME));
-        format!("{hash:016x}")
+        let mut fingerprint = Fingerprint::default();
+        fingerprint.add(self.key().as_bytes());
+        fingerprint.to_string()
     }
 
     /// Returns a key by which contexts are grouped and sorted: their JSON.

@@ -74,13 +74,14 @@ pub(crate) fn read_csv(text: &str) -> Result<Vec<Sample>, ReadError> {
     Ok(samples)
 }
 
-/// Writes samples as CSV with a header. Columns are in the order of their first appearance.
+/// Writes samples as CSV with a header. Columns are in the order of their first appearance; without
+/// samples, they are those that every sample has.
 ///
 /// Fields unknown to this version are written as JSON, or as plain text if that reads back
 /// unchanged.
 pub fn write_csv(samples: &[Sample]) -> String {
     let rows: Vec<Map<String, Value>> = samples.iter().map(flatten_sample).collect();
-    let mut columns: Vec<&str> = Vec::new();
+    let mut columns: Vec<&str> = if samples.is_empty() { REQUIRED.to_vec() } else { Vec::new() };
     for name in rows.iter().flat_map(Map::keys) {
         if !columns.contains(&name.as_str()) {
             columns.push(name);

@@ -1,13 +1,15 @@
 //! Formats numbers for users. The command line and the page share it, so that both show the same
 //! digits.
 
-/// Formats seconds: `0.347 s`, `12.35 s`, `4 min 05.2 s`, `3 h 04 min 12 s`.
+/// Formats seconds: `0.347 s`, `12.35 s`, `4 min 05.2 s`, `3 h 04 min 12 s`. Whole minutes, such as
+/// a deadline has, stand without seconds: `30 min`, `1 h 30 min`.
 ///
 /// ```
 /// # use foreglow_shared::format_duration;
 /// assert_eq!(format_duration(0.3471), "0.347 s");
 /// assert_eq!(format_duration(59.999), "1 min 00.0 s");
 /// assert_eq!(format_duration(11052.0), "3 h 04 min 12 s");
+/// assert_eq!((format_duration(1800.0), format_duration(7200.0)), ("30 min".into(), "2 h".into()));
 /// ```
 pub fn format_duration(secs: f64) -> String {
     if !secs.is_finite() {
@@ -18,6 +20,14 @@ pub fn format_duration(secs: f64) -> String {
     }
     if (secs * 100.0).round() < 6_000.0 {
         return format!("{secs:.2} s");
+    }
+    if secs % 60.0 == 0.0 {
+        let (hours, mins) = ((secs / 3600.0).floor(), secs / 60.0 % 60.0);
+        return match (hours > 0.0, mins > 0.0) {
+            (false, _) => format!("{mins} min"),
+            (true, false) => format!("{hours} h"),
+            (true, true) => format!("{hours} h {mins} min"),
+        };
     }
     let tenths = (secs * 10.0).round();
     if tenths < 36_000.0 {
@@ -79,4 +89,23 @@ pub fn format_probability(probability: f64) -> String {
 pub fn format_rate(sampling_rate: f64) -> String {
     let percent = (sampling_rate * 1e8).round() / 1e6;
     format!("{percent} %")
+}
+
+/// A text without characters that would command a terminal or turn the text around: each stands as its escape.
+///
+/// ```
+/// # use foreglow_shared::printable;
+/// assert_eq!(printable("lenet5 \u{1b}[31m\n"), r"lenet5 \u{1b}[31m\n");
+/// assert_eq!(printable("Größe 90 %"), "Größe 90 %");
+/// ```
+pub fn printable(text: &str) -> String {
+    let commands = |letter: char| {
+        letter.is_control()
+            || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut printable = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if commands(letter) { printable.extend(letter.escape_default()) } else { printable.push(letter) }
+    }
+    printable
 }

@@ -3,7 +3,9 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::ser::SerializeSeq as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Context, Outcome, Sample, sort_by};
 
@@ -47,10 +49,9 @@ impl From<PeakMemory> for (u32, u32, u32) {
     }
 }
 
-/// One completed run, as the predictor sees it. A link stores it as an array of seven values, in
-/// the order of the fields.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Row", into = "Row")]
+/// One completed run, as the predictor sees it. A link stores it as an array of its fields in their
+/// order; `disturbed` is omitted if it is false, so that older versions read these rows too.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
     /// Executor processes, E.
     pub executors: u32,
@@ -66,35 +67,56 @@ pub struct Observation {
     pub completion_time_secs: f64,
     /// Start-up time, seconds; `None` if it was not measured.
     pub startup_secs: Option<f64>,
+    /// Whether something else slowed the machine during the run ([`Sample::is_disturbed`]), so that the time may be too long.
+    pub disturbed: bool,
 }
 
-type Row = (u32, u32, u32, u32, f64, f64, Option<f64>);
-
-impl From<Row> for Observation {
-    fn from(row: Row) -> Self {
-        Self {
-            executors: row.0,
-            cores_per_executor: row.1,
-            memory_per_executor_mib: row.2,
-            partition_size: row.3,
-            sampling_rate: row.4,
-            completion_time_secs: row.5,
-            startup_secs: row.6,
+impl Serialize for Observation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut row = serializer.serialize_seq(Some(if self.disturbed { 8 } else { 7 }))?;
+        row.serialize_element(&self.executors)?;
+        row.serialize_element(&self.cores_per_executor)?;
+        row.serialize_element(&self.memory_per_executor_mib)?;
+        row.serialize_element(&self.partition_size)?;
+        row.serialize_element(&self.sampling_rate)?;
+        row.serialize_element(&self.completion_time_secs)?;
+        row.serialize_element(&self.startup_secs)?;
+        if self.disturbed {
+            row.serialize_element(&true)?;
         }
+        row.end()
     }
 }
 
-impl From<Observation> for Row {
-    fn from(run: Observation) -> Self {
-        (
-            run.executors,
-            run.cores_per_executor,
-            run.memory_per_executor_mib,
-            run.partition_size,
-            run.sampling_rate,
-            run.completion_time_secs,
-            run.startup_secs,
-        )
+impl<'de> Deserialize<'de> for Observation {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(RowVisitor)
+    }
+}
+
+struct RowVisitor;
+
+impl<'de> Visitor<'de> for RowVisitor {
+    type Value = Observation;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a run as a row of 7 or 8 values")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut row: A) -> Result<Observation, A::Error> {
+        fn next<'de, T: Deserialize<'de>, A: SeqAccess<'de>>(row: &mut A, place: usize) -> Result<T, A::Error> {
+            row.next_element()?.ok_or_else(|| A::Error::invalid_length(place, &RowVisitor))
+        }
+        Ok(Observation {
+            executors: next(&mut row, 0)?,
+            cores_per_executor: next(&mut row, 1)?,
+            memory_per_executor_mib: next(&mut row, 2)?,
+            partition_size: next(&mut row, 3)?,
+            sampling_rate: next(&mut row, 4)?,
+            completion_time_secs: next(&mut row, 5)?,
+            startup_secs: next(&mut row, 6)?,
+            disturbed: row.next_element()?.unwrap_or(false),
+        })
     }
 }
 
@@ -184,6 +206,7 @@ impl Observation {
             sampling_rate: sample.sampling_rate,
             completion_time_secs: sample.completed_secs()?,
             startup_secs: sample.startup_secs,
+            disturbed: sample.is_disturbed(),
         })
     }
 
@@ -195,6 +218,7 @@ impl Observation {
             .then(self.sampling_rate.total_cmp(&other.sampling_rate))
             .then(self.completion_time_secs.total_cmp(&other.completion_time_secs))
             .then(self.startup_secs.unwrap_or(0.0).total_cmp(&other.startup_secs.unwrap_or(0.0)))
+            .then(self.disturbed.cmp(&other.disturbed))
     }
 }
 

@@ -7,6 +7,7 @@
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 
+use crate::limits::{MOST_CORES, MOST_EXECUTORS};
 use crate::{Context, IncompleteRun, Job, Observation, PeakMemory, Question, WhatIf};
 
 /// Prefix of the fragment in this version of the format.
@@ -139,8 +140,11 @@ impl View {
     fn check(&self) -> Result<(), LinkError> {
         let form = |what: &str| Err(LinkError::Form(what.to_owned()));
         check_question(&self.question)?;
-        if self.has_zero_configuration() {
+        if self.configurations().any(|(e, c)| e == 0 || c == 0) {
             return form(ZERO_CONFIGURATION);
+        }
+        if self.configurations().any(|(e, c)| e > MOST_EXECUTORS || c > MOST_CORES) {
+            return form("it has a configuration with more executors or cores than a sample may have");
         }
         let sound = |run: &Observation| {
             run.completion_time_secs.is_finite()
@@ -167,14 +171,15 @@ impl View {
         Ok(())
     }
 
-    fn has_zero_configuration(&self) -> bool {
+    /// Executors and cores of the runs and of what is looked at.
+    fn configurations(&self) -> impl Iterator<Item = (u32, u32)> {
         let completed = self.job.observations.iter().chain(&self.left_out.observations);
         let completed = completed.map(|run| (run.executors, run.cores_per_executor));
         let incomplete = self.job.incomplete.iter().chain(&self.left_out.incomplete);
         let incomplete = incomplete.map(|run| (run.executors, run.cores_per_executor));
         let looked_at = self.pins.iter().chain([&self.question.what_if]);
         let looked_at = looked_at.map(|looked| (looked.executors, looked.cores_per_executor));
-        completed.chain(incomplete).chain(looked_at).any(|(e, c)| e == 0 || c == 0)
+        completed.chain(incomplete).chain(looked_at)
     }
 }
 

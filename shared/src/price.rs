@@ -92,12 +92,14 @@ pub enum PriceError {
     Discount(f64),
     /// The job runs on accelerators, for which the sheet has no price.
     #[error(
-        "the job runs on {0}, and the sheet has no accelerator_hour; a resource that costs nothing would always win, so \
-         give accelerator_hour, or executor_hour alone where it is the price of a whole machine"
+        "the job runs on {0}, and the price sheet has no price for it; give accelerator_hour, or executor_hour alone \
+         where it is the price of a whole machine"
     )]
     NoAcceleratorHour(String),
     /// The sheet prices accelerators only, and the job has none.
-    #[error("the job runs on CPUs, and the sheet prices accelerators alone; give executor_hour, core_hour or gib_hour")]
+    #[error(
+        "the job runs on CPUs, and the price sheet prices accelerators alone; give executor_hour, core_hour or gib_hour"
+    )]
     OnlyAccelerators,
     /// The currency is not an ISO 4217 code.
     #[error("the currency is {0:?}; give a code of three capital letters, such as USD")]
@@ -174,34 +176,44 @@ impl PriceSheet {
     /// only accelerators have a price.
     pub fn check_for(&self, accelerator: Option<&str>) -> Result<(), PriceError> {
         self.check()?;
-        let prices_parts = self.core_hour > 0.0 || self.gib_hour > 0.0;
-        let prices_machines = self.executor_hour > 0.0 && !prices_parts;
         match accelerator {
-            Some(name) if self.accelerator_hour == 0.0 && !prices_machines => {
-                Err(PriceError::NoAcceleratorHour(name.to_owned()))
-            }
-            None if self.executor_hour == 0.0 && !prices_parts => Err(PriceError::OnlyAccelerators),
-            _ => Ok(()),
+            _ if self.covers(accelerator.is_some()) => Ok(()),
+            Some(name) => Err(PriceError::NoAcceleratorHour(name.to_owned())),
+            None => Err(PriceError::OnlyAccelerators),
         }
     }
 
-    /// Returns the cost of a job that runs for `secs` seconds, in the sheet's currency.
+    /// Whether every resource that an executor occupies has a price, with an accelerator or without one. Where one has
+    /// none, the money is unknown: a resource that costs nothing would always win.
+    pub fn covers(&self, accelerated: bool) -> bool {
+        let prices_parts = self.core_hour > 0.0 || self.gib_hour > 0.0;
+        let prices_machines = self.executor_hour > 0.0 && !prices_parts;
+        if accelerated {
+            self.accelerator_hour > 0.0 || prices_machines
+        } else {
+            self.executor_hour > 0.0 || prices_parts
+        }
+    }
+
+    /// Returns the cost of a job that runs for `secs` seconds, in the sheet's currency; `None` if the
+    /// sheet does not cover the hardware or the sum is not finite.
     ///
     /// Each executor is billed for the run and its start-up, at least for the minimum; the discount
     /// applies to the sum.
-    pub fn cost(&self, resources: Resources, secs: f64) -> f64 {
+    pub fn cost(&self, resources: Resources, secs: f64) -> Option<f64> {
         let billed_secs = (secs + self.startup_secs).max(self.minimum_secs);
         let executor = self.executor_start + self.hour(resources) * billed_secs / SECS_PER_HOUR;
-        f64::from(resources.executors) * executor * (1.0 - self.discount)
+        let cost = f64::from(resources.executors) * executor * (1.0 - self.discount);
+        (self.covers(resources.accelerated) && cost.is_finite()).then_some(cost)
     }
 
     /// Returns the longest run that `money` pays for, seconds; `None` if it does not even cover the
-    /// start-up and the minimum.
+    /// start-up and the minimum, or the sheet does not cover the hardware.
     pub fn affordable_secs(&self, resources: Resources, money: f64) -> Option<f64> {
         let executor = money / (f64::from(resources.executors) * (1.0 - self.discount)) - self.executor_start;
         let billed_secs = executor / self.hour(resources) * SECS_PER_HOUR;
         let secs = billed_secs - self.startup_secs;
-        (billed_secs >= self.minimum_secs && secs > 0.0).then_some(secs)
+        (self.covers(resources.accelerated) && billed_secs >= self.minimum_secs && secs > 0.0).then_some(secs)
     }
 
     /// Price of one billed second of one executor, after the discount.

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Observation, PriceSheet};
+use crate::{Job, Observation, PriceSheet};
 
 /// Default probability with which a deadline or budget must be met.
 ///
@@ -66,6 +66,13 @@ impl Question {
             prices: PriceSheet::example(),
             what_if: WhatIf { executors: 1, cores_per_executor: 1 },
         }
+    }
+
+    /// Like [`Question::about`] the job's runs, with the published prices of its hardware if there
+    /// are any.
+    pub fn about_job(job: &Job) -> Self {
+        let prices = PriceSheet::usual_for(job.context.accelerator.as_deref());
+        Self { prices, ..Self::about(&job.observations) }
     }
 
     /// Whether the question asks for the fastest configuration: it has a budget and no deadline.

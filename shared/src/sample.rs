@@ -4,8 +4,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::limits::{self, MOST_SECS};
+
 /// Version of the sample format; no other version is read.
 pub const SCHEMA: u32 = 1;
+
+/// Kinds of warnings that tell of a disturbed run. The others hold for every run of the configuration, so that the time is right.
+const DISTURBANCES: [&str; 5] =
+    ["busy_machine", "stolen_processors", "throttled", "shared_accelerator", "throttled_accelerator"];
 
 /// One run of a CNN job on one configuration: what ran, where, and how long it took.
 ///
@@ -82,6 +88,9 @@ pub struct Configuration {
     /// Accelerator of each executor; `None` on CPUs.
     #[serde(default)]
     pub accelerator: Option<String>,
+    /// Whether executors may share an accelerator.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shares_accelerators: bool,
     /// Fields of later versions, kept unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
@@ -99,9 +108,38 @@ pub struct Host {
     /// Name of the graphics adapter that ran the CNN; `None` on CPUs.
     #[serde(default)]
     pub adapter: Option<String>,
+    /// Accelerators that the executors are spread over; empty on CPUs or if unknown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accelerators: Vec<Accelerator>,
     /// Fields of later versions, kept unchanged.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+/// An accelerator of a machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Accelerator {
+    /// Name that its driver gives.
+    pub name: String,
+    /// Memory, MiB; `None` if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_mib: Option<u64>,
+    /// Address on the PCI bus, such as `0000:01:00.0`; `None` if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pci_bus_id: Option<String>,
+    /// Fields of later versions, kept unchanged.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+impl Host {
+    /// Returns the machine without the addresses of its accelerators, so that two machines of the
+    /// same make compare equal.
+    pub fn without_addresses(&self) -> Self {
+        let mut host = self.clone();
+        host.accelerators.iter_mut().for_each(|accelerator| accelerator.pci_bus_id = None);
+        host
+    }
 }
 
 /// Mode of a job.
@@ -156,7 +194,7 @@ pub enum SampleError {
         /// Its value.
         value: String,
         /// The values it may have.
-        must: &'static str,
+        must: String,
     },
     /// The outcome requires a time, which is missing.
     #[error("completion_time_secs is missing; the outcome {outcome} requires it")]
@@ -212,6 +250,16 @@ impl Sample {
         self.extra.get("peak_memory_mib")?.as_u64()
     }
 
+    /// Whether a warning names something outside the job that slowed the machine during the run, so
+    /// that the time may be too long for the configuration.
+    pub fn is_disturbed(&self) -> bool {
+        let warnings = self.extra.get("warnings").and_then(Value::as_array);
+        let is_disturbance = |warning: &Value| {
+            warning.get("kind").and_then(Value::as_str).is_some_and(|kind| DISTURBANCES.contains(&kind))
+        };
+        warnings.is_some_and(|warnings| warnings.iter().any(is_disturbance))
+    }
+
     /// Checks the ranges that the types do not enforce.
     ///
     /// # Errors
@@ -220,52 +268,31 @@ impl Sample {
         if self.schema != SCHEMA {
             return Err(SampleError::Schema(self.schema));
         }
-        let configuration = &self.configuration;
-        let counts = [
-            ("workload.image_px", u64::from(self.workload.image_px)),
-            ("workload.images", self.workload.images),
-            ("workload.epochs", u64::from(self.workload.epochs)),
-            ("workload.batch_size", u64::from(self.workload.batch_size)),
-            ("configuration.executors", u64::from(configuration.executors)),
-            ("configuration.cores_per_executor", u64::from(configuration.cores_per_executor)),
-            ("configuration.memory_per_executor_mib", u64::from(configuration.memory_per_executor_mib)),
-            ("configuration.partition_size", u64::from(configuration.partition_size)),
-        ];
-        if let Some((field, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
-            return Err(SampleError::Range { field, value: "0".into(), must: "1 or more" });
-        }
-        if self.workload.model.trim().is_empty() {
-            return Err(SampleError::Range {
-                field: "workload.model",
-                value: "empty".into(),
-                must: "the name of a CNN",
-            });
-        }
+        limits::check(self)?;
         if !(self.sampling_rate > 0.0 && self.sampling_rate <= 1.0) {
             return Err(SampleError::Range {
                 field: "sampling_rate",
                 value: self.sampling_rate.to_string(),
-                must: "more than 0 and at most 1",
+                must: "more than 0 and at most 1".into(),
             });
         }
         if matches!(self.outcome, Outcome::Completed | Outcome::TimedOut) && self.completion_time_secs.is_none() {
             return Err(SampleError::MissingTime { outcome: self.outcome.as_str() });
         }
-        check_secs("completion_time_secs", self.completion_time_secs, "a number of seconds above 0", |secs| {
-            secs > 0.0
-        })?;
-        check_secs("startup_secs", self.startup_secs, "a number of seconds, 0 or more", |secs| secs >= 0.0)
+        check_secs("completion_time_secs", self.completion_time_secs, "above 0", |secs| secs > 0.0)?;
+        check_secs("startup_secs", self.startup_secs, "0 or more", |secs| secs >= 0.0)
     }
 }
 
 fn check_secs(
     field: &'static str,
     secs: Option<f64>,
-    must: &'static str,
+    least: &str,
     allowed: impl Fn(f64) -> bool,
 ) -> Result<(), SampleError> {
     match secs {
-        Some(secs) if !(secs.is_finite() && allowed(secs)) => {
+        Some(secs) if !(secs <= MOST_SECS && allowed(secs)) => {
+            let must = format!("a number of seconds, {least} and at most {MOST_SECS}");
             Err(SampleError::Range { field, value: secs.to_string(), must })
         }
         _ => Ok(()),

@@ -33,7 +33,8 @@ pub struct TextInput {
     /// Size of the vocabulary: words that are rarer are ignored. `None` for generated texts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vocabulary: Option<u32>,
-    /// Name of the file with the word vectors; `None` for generated texts.
+    /// Path of the file with the word vectors (its name in samples of earlier versions); `None` for
+    /// generated texts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vectors: Option<String>,
 }

@@ -38,6 +38,7 @@ fn job(processors: Option<u32>, (executors, cores): (&[u32], &[u32]), rates: &[f
                 sampling_rate,
                 completion_time_secs: work * noise,
                 startup_secs: None,
+                disturbed: false,
             });
         }
     }

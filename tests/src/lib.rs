@@ -9,6 +9,7 @@ mod devtools;
 mod example;
 mod file_host;
 mod firefox;
+mod gpu_rig;
 mod program;
 mod spark;
 
@@ -17,5 +18,6 @@ pub use crate::cluster::{answer, cluster_job, cluster_view};
 pub use crate::example::{Shown, example, example_jobs, example_shown};
 pub use crate::file_host::FileHost;
 pub use crate::firefox::Firefox;
+pub use crate::gpu_rig::GpuRig;
 pub use crate::program::{Answer, Program, foreglow, planner_dir, workspace_dir};
 pub use crate::spark::{Cluster, HistoryServer, free_port, spark_home};

@@ -50,7 +50,16 @@ impl Answer {
     /// # Errors
     /// The binary cannot be started.
     pub fn of(home: &Path, args: &[&str]) -> anyhow::Result<Self> {
-        let output = command(home, args)?.output()?;
+        Self::with(home, args, &[])
+    }
+
+    /// As [`Answer::of`], with environment variables.
+    ///
+    /// # Errors
+    /// The binary cannot be started.
+    pub fn with(home: &Path, args: &[&str], variables: &[(&str, String)]) -> anyhow::Result<Self> {
+        let variables = variables.iter().map(|(name, value)| (*name, value));
+        let output = command(home, args)?.envs(variables).output()?;
         Ok(Self {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout)?,
@@ -92,7 +101,16 @@ impl Program {
     /// # Errors
     /// The binary cannot be started.
     pub fn start(home: &Path, args: &[&str]) -> anyhow::Result<Self> {
-        let mut child = command(home, args)?.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        Self::start_with(home, args, &[])
+    }
+
+    /// As [`Program::start`], with environment variables.
+    ///
+    /// # Errors
+    /// The binary cannot be started.
+    pub fn start_with(home: &Path, args: &[&str], variables: &[(&str, String)]) -> anyhow::Result<Self> {
+        let variables = variables.iter().map(|(name, value)| (*name, value));
+        let mut child = command(home, args)?.envs(variables).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let (sender, lines) = mpsc::channel();
         let stdout = child.stdout.take().context("standard output is piped")?;
         let stderr = child.stderr.take().context("standard error is piped")?;

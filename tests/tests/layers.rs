@@ -7,11 +7,12 @@ use foreglow_tests::workspace_dir;
 use serde_json::Value;
 
 /// The workspace's packages that each package may depend on.
-const ALLOWED: [(&str, &[&str]); 6] = [
+const ALLOWED: [(&str, &[&str]); 7] = [
     ("foreglow-shared", &[]),
     ("foreglow-model", &["foreglow-shared"]),
     ("foreglow-runner", &["foreglow-shared", "foreglow-model"]),
     ("foreglow-web", &["foreglow-shared", "foreglow-model"]),
+    ("foreglow-comparison", &["foreglow-web"]),
     ("foreglow-tests", &["foreglow-shared", "foreglow-model"]),
     ("foreglow-accuracy", &["foreglow-shared", "foreglow-model"]),
 ];

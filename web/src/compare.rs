@@ -16,10 +16,7 @@ pub struct Neighbours {
 impl Neighbours {
     /// Returns the neighbours of the recommended configuration; empty without a recommendation.
     pub fn of(decision: &Decision) -> Self {
-        let at = |place: usize| {
-            let candidate = &decision.candidates[place];
-            Some((candidate.prediction.completion_time_secs?, candidate.cost?))
-        };
+        let at = |place: usize| decision.candidates[place].time_and_burden();
         let Some((secs, cost)) = decision.recommended.and_then(at) else { return Self::default() };
         let front = || decision.pareto.iter().filter_map(|place| Some((*place, at(*place)?)));
         // The front is sorted by ascending time, so that its costs descend.
@@ -87,6 +84,7 @@ mod tests {
                 warnings: Vec::new(),
             },
             cost: Some(cost),
+            burden: Some(cost),
             success_probability: None,
             meets_deadline: true,
             within_budget: true,

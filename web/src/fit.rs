@@ -239,6 +239,7 @@ mod tests {
                     sampling_rate,
                     completion_time_secs: 97.3 * sampling_rate / slots + 0.011,
                     startup_secs: Some(0.5),
+                    disturbed: false,
                 });
             }
         }

@@ -161,6 +161,7 @@ mod tests {
                 sampling_rate,
                 completion_time_secs: 2.5,
                 startup_secs: None,
+                disturbed: false,
             })
             .collect();
         Job { context, observations, incomplete: Vec::new(), peaks: Vec::new() }

@@ -21,7 +21,6 @@ pub mod fit;
 pub mod import;
 pub mod job;
 pub mod left_out;
-pub mod presets;
 pub mod run_table;
 pub mod why;
 pub mod workload;

@@ -173,6 +173,7 @@ mod tests {
             sampling_rate: 0.1,
             completion_time_secs: secs,
             startup_secs: None,
+            disturbed: false,
         })
     }
 

@@ -208,9 +208,16 @@ impl Planner {
         self.fitted().map(|fitted| fitted.predictor.predict(setting))
     }
 
-    /// The cost of a run of `secs` seconds on a configuration at the current prices; reactive.
-    pub fn cost(&self, configuration: WhatIf, secs: f64) -> f64 {
+    /// The cost of a run of `secs` seconds on a configuration at the current prices, if they cover
+    /// the hardware; reactive.
+    pub fn cost(&self, configuration: WhatIf, secs: f64) -> Option<f64> {
         self.prices.with(|prices| prices.cost(self.resources(configuration), secs))
+    }
+
+    /// Why the cost is unknown; `None` if the prices cover the hardware; reactive.
+    pub fn unpriced(&self) -> Option<String> {
+        let accelerator = self.job()?.context.accelerator;
+        self.prices.with(|prices| prices.check_for(accelerator.as_deref()).err().map(|error| error.to_string()))
     }
 
     /// The configuration as `spark-submit` arguments if Spark ran the job; reactive.
@@ -327,12 +334,19 @@ impl Planner {
         Ok(())
     }
 
-    /// Selects a job. Deadline, budget, what-if and pins belong to a job and are reset; prices and
-    /// probability stay.
+    /// Selects a job. Deadline, budget, what-if and pins belong to a job and are reset; probability
+    /// and the user's own prices stay. Published prices for other hardware are replaced by those for
+    /// the job's.
     pub fn select(&self, selected: usize) {
         address::begin_scenario();
         self.selected.set(selected);
         let question = Question::about(&self.observations_untracked());
+        let accelerator = untrack(|| self.job()).and_then(|job| job.context.accelerator);
+        let prices = self.prices.get_untracked();
+        let fitting = prices.clone().or_usual_for(accelerator.as_deref());
+        if fitting != prices {
+            self.prices.set(fitting);
+        }
         self.deadline_secs.set(None);
         self.budget.set(None);
         self.space.set(Space::of(&question));

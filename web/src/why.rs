@@ -42,7 +42,10 @@ pub fn reasons(predictor: &Predictor, job: &Job, question: &Question) -> Vec<Rea
     reasons.extend(factors(predictor.factors(executors, cores_per_executor), question.what_if, secs));
     reasons.push(interval(&prediction, secs));
     reasons.extend(chance(&prediction, question, resources, secs));
-    reasons.push(money(&question.prices, resources, secs));
+    reasons.push(match question.prices.check_for(job.context.accelerator.as_deref()) {
+        Ok(()) => money(&question.prices, resources, secs),
+        Err(reason) => Reason::new("Money: unknown".into(), vec![format!("It cannot be said: {reason}.")]),
+    });
     reasons
 }
 
@@ -149,7 +152,7 @@ fn chance(prediction: &Prediction, question: &Question, resources: Resources, se
     if let Some(deadline) = question.deadline_secs {
         limit(deadline, format!("The deadline is {}", format_duration(deadline)));
     }
-    if let Some(budget) = question.budget {
+    if let Some(budget) = question.budget.filter(|_| question.prices.covers(resources.accelerated)) {
         let affordable = question.prices.affordable_secs(resources, budget).unwrap_or(0.0);
         let budget = format_money(budget, &question.prices.currency);
         limit(affordable, format!("{budget} pays for {}", format_duration(affordable)));
@@ -182,7 +185,8 @@ fn money(prices: &PriceSheet, resources: Resources, secs: f64) -> Reason {
         if prices.executor_start > 0.0 { format!(" + {} for its start", prices.executor_start) } else { String::new() };
     let off =
         if prices.discount > 0.0 { format!(" × (1 − {})", format_rate(prices.discount)) } else { String::new() };
-    let total = format_money(prices.cost(resources, secs), currency);
+    let total =
+        prices.cost(resources, secs).map_or_else(|| "unknown".to_owned(), |total| format_money(total, currency));
     lines.push(format!(
         "{} × ({hour:.6} × {billed:.2} s ÷ 3600{start}){off} = {total}",
         match resources.executors {
@@ -214,6 +218,7 @@ mod tests {
             sampling_rate,
             completion_time_secs: 720.0 * sampling_rate / f64::from(executors * cores_per_executor) + 0.2,
             startup_secs: None,
+            disturbed: false,
         };
         let grid = [(1, 1), (1, 2), (2, 1), (2, 2)].into_iter().flat_map(|(e, c)| [0.01, 0.1, 1.0].map(|r| (e, c, r)));
         Job { context, observations: grid.map(run).collect(), incomplete: Vec::new(), peaks: Vec::new() }
@@ -240,7 +245,7 @@ mod tests {
             Resources { executors: 2, cores_per_executor: 1, memory_per_executor_mib: 2048, accelerated: false },
             secs,
         );
-        assert!(reasons[4].title.ends_with(&format_money(cost, "USD")));
+        assert!(reasons[4].title.ends_with(&format_money(cost.unwrap(), "USD")));
         assert!(reasons[4].lines[0].contains("1 cores × 0.04048 + 2 GiB × 0.004445"), "{:?}", reasons[4].lines);
     }
 

@@ -108,8 +108,7 @@ fn job() -> Job {
                     partition_size: 40,
                     sampling_rate,
                     completion_time_secs: secs * (1.0 + noise),
-                    startup_secs: None,
-                });
+                    startup_secs: None, disturbed: false, });
             }
         }
     }

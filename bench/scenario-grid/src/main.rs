@@ -81,8 +81,7 @@ fn read(path: &PathBuf) -> anyhow::Result<Vec<Observation>> {
             partition_size: 40,
             sampling_rate,
             completion_time_secs,
-            startup_secs: None,
-        });
+            startup_secs: None, disturbed: false, });
     }
     Ok(observations)
 }

@@ -127,7 +127,7 @@ pub fn advise(job: &Job, question: &Question) -> Result<Advice, DecideError> {
 /// Suggests the first samples: two sampling rates on one configuration, then one configuration with
 /// more of each resource.
 fn first(job: &Job, question: &Question, error: &FitError) -> Result<Advice, DecideError> {
-    question.prices.check_for(job.context.accelerator.as_deref())?;
+    question.prices.check()?;
     let pool = pool::settings(job, question);
     let first = job.observations.iter().map(Setting::of).chain(pool.iter().copied()).min_by(|a, b| a.order(b));
     let mut suggestions = Vec::new();
@@ -235,14 +235,14 @@ fn whole(candidate: &Candidate) -> Contrast {
     Contrast::of(Setting { executors, cores_per_executor, sampling_rate: 1.0 })
 }
 
-/// Returns a candidate's cost relative to the best, or its time if the fastest is asked for. `None`
-/// if its time is unknown.
+/// Returns a candidate's cost relative to the best (executor-hours without prices), or its time if
+/// the fastest is asked for. `None` if its time is unknown.
 fn ratio(candidate: &Candidate, best: &Candidate, question: &Question) -> Option<f64> {
     let secs = |one: &Candidate| one.prediction.completion_time_secs;
     if question.wants_speed() {
         return Some(secs(candidate)? / secs(best)?);
     }
-    Some(candidate.cost? / best.cost?)
+    Some(candidate.burden? / best.burden?)
 }
 
 /// Returns the expected saving if ln of the true ratio is normal with mean ln `ratio` and standard
@@ -286,7 +286,7 @@ fn suggestion(
         partition_size: pool::partition_size(job),
         sampling_rate,
         secs,
-        cost: secs.map(|secs| question.prices.cost(resources, secs)),
+        cost: secs.and_then(|secs| question.prices.cost(resources, secs)),
         narrowing,
     }
 }

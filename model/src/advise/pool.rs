@@ -1,7 +1,8 @@
 //! Candidate samples.
 
-use foreglow_shared::{Engine, Job, Question, sort};
+use foreglow_shared::{Job, Question, sort};
 
+use crate::capacity::Capacity;
 use crate::{Exclusion, Setting};
 
 /// Sampling rates offered in addition to the measured ones.
@@ -31,13 +32,11 @@ pub(super) fn thinned(counts: &[u32]) -> Vec<u32> {
 }
 
 /// Returns the settings that could be collected for a question, by executors, cores and sampling
-/// rate: not measured yet, with a partition for every task thread, within the machine's processors
-/// if their number is known, and within memory.
+/// rate: not measured yet, with a partition for every task thread, within the machine's known
+/// processors and accelerators, and within memory.
 pub(super) fn settings(job: &Job, question: &Question) -> Vec<Setting> {
-    let processors = match job.context.engine {
-        Engine::Local => job.context.host.processors.unwrap_or(u32::MAX),
-        Engine::Spark => u32::MAX,
-    };
+    let capacity = Capacity::of(&job.context);
+    let is_held = |setting: Setting| capacity.is_none_or(|capacity| capacity.holds(setting));
     let partition_size = partition_size(job);
     let is_large_enough = |setting: &Setting| {
         let images = job.context.workload.images as f64 * setting.sampling_rate;
@@ -57,9 +56,7 @@ pub(super) fn settings(job: &Job, question: &Question) -> Vec<Setting> {
             }
         }
     }
-    settings.retain(|setting| {
-        setting.slots() <= processors && is_large_enough(setting) && !is_measured(setting) && fits(setting)
-    });
+    settings.retain(|setting| is_held(*setting) && is_large_enough(setting) && !is_measured(setting) && fits(setting));
     settings
 }
 

@@ -66,7 +66,11 @@ impl Training {
     /// The rows that are no outliers, or all where fewer than half are left.
     pub(crate) fn reliable(&self) -> Self {
         let rows: Vec<usize> = (0..self.logs.len()).filter(|row| self.weights[*row] >= OUTLIER).collect();
-        if rows.len() == self.logs.len() || 2 * rows.len() < self.logs.len() { self.clone() } else { self.select(&rows) }
+        if rows.len() == self.logs.len() || 2 * rows.len() < self.logs.len() {
+            self.clone()
+        } else {
+            self.select(&rows)
+        }
     }
 
     /// Some of the rows, in the order of the indices.

@@ -1,9 +1,10 @@
 //! A configuration with its predicted time, its cost and its constraints.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
-use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Question, Resources};
+use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, PriceSheet, Question, Resources};
 use serde::{Deserialize, Serialize};
 
 use super::front::order;
@@ -25,16 +26,21 @@ pub struct Candidate {
     pub memory_per_executor_mib: u32,
     /// Prediction for the whole job (sampling rate 1).
     pub prediction: Prediction,
-    /// Cost of the predicted time, in the price sheet's currency; `None` if the time is unknown.
+    /// Cost of the predicted time, in the price sheet's currency; `None` if the time is unknown or the
+    /// sheet does not cover the hardware.
     pub cost: Option<f64>,
+    /// What ranks the candidates: the cost, or executor-hours if the price sheet does not cover the
+    /// hardware. `None` if the time is unknown.
+    pub burden: Option<f64>,
     /// Probability that the job meets both the deadline and the budget; `None` if neither is set,
-    /// the time is unknown, or there are too few samples to estimate it.
+    /// the time is unknown, there are too few samples to estimate it, or there is a budget and the
+    /// price sheet does not cover the hardware.
     pub success_probability: Option<f64>,
     /// Whether the deadline is met with the requested probability. Without a deadline, true if the
     /// cost is known.
     pub meets_deadline: bool,
-    /// Whether the budget is met with the requested probability. Without a budget, true if the cost
-    /// is known.
+    /// Whether the budget is met with the requested probability. Without a budget, true if the time
+    /// is known; with one, false if the price sheet does not cover the hardware.
     pub within_budget: bool,
     /// Why the configuration must not be recommended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,7 +80,9 @@ impl Candidate {
             accelerated: job.context.accelerator.is_some(),
         };
         let secs = prediction.completion_time_secs;
-        let cost = secs.map(|secs| question.prices.cost(resources, secs)).filter(|cost| cost.is_finite());
+        let cost = secs.and_then(|secs| question.prices.cost(resources, secs));
+        let burden = secs.and_then(|secs| ranking(job, question).cost(resources, secs));
+        let is_priced = question.prices.covers(resources.accelerated);
         // The cost increases with the time, so a budget is a time limit as well.
         let affordable = |money| question.prices.affordable_secs(resources, money).unwrap_or(0.0);
         let deadline =
@@ -82,19 +90,23 @@ impl Candidate {
         let budget =
             question.budget.map(|money| Limit::of(affordable(money), &prediction, timed_out(job, executors, cores)));
         let kept =
-            |limit: Option<Limit>| cost.is_some() && limit.is_none_or(|limit| limit.is_kept(question.probability));
+            |limit: Option<Limit>| burden.is_some() && limit.is_none_or(|limit| limit.is_kept(question.probability));
         let limits = || [deadline, budget].into_iter().flatten();
         Self {
             executors,
             cores_per_executor: cores,
             memory_per_executor_mib: memory,
             // Both limits are met if the tighter one is.
-            success_probability: limits().filter_map(|limit| limit.probability).min_by(f64::total_cmp),
+            success_probability: limits()
+                .filter_map(|limit| limit.probability)
+                .min_by(f64::total_cmp)
+                .filter(|_| is_priced || question.budget.is_none()),
             meets_deadline: kept(deadline),
             within_budget: kept(budget),
             exclusion: Exclusion::of(job, cores, memory, 1.0),
             prediction,
             cost,
+            burden,
         }
     }
 
@@ -103,21 +115,41 @@ impl Candidate {
         self.is_possible() && self.meets_deadline && self.within_budget
     }
 
-    /// Whether the cost is known and nothing excludes the configuration.
+    /// Whether the time is known and nothing excludes the configuration.
     pub(super) fn is_possible(&self) -> bool {
-        self.cost.is_some() && self.exclusion.is_none()
+        self.burden.is_some() && self.exclusion.is_none()
     }
 
     /// Compares by time, then cost, then fewer executors, then fewer cores.
     pub(super) fn by_time(&self, other: &Self) -> Ordering {
         let unknown = (f64::INFINITY, f64::INFINITY);
-        order(self.time_and_money().unwrap_or(unknown), other.time_and_money().unwrap_or(unknown))
+        order(self.time_and_burden().unwrap_or(unknown), other.time_and_burden().unwrap_or(unknown))
             .then((self.executors, self.cores_per_executor).cmp(&(other.executors, other.cores_per_executor)))
     }
 
-    pub(super) fn time_and_money(&self) -> Option<(f64, f64)> {
-        Some((self.prediction.completion_time_secs?, self.cost?))
+    /// What the front is made of.
+    pub fn time_and_burden(&self) -> Option<(f64, f64)> {
+        Some((self.prediction.completion_time_secs?, self.burden?))
     }
+}
+
+/// Returns the prices that rank the candidates: those of the question, or 1 per executor-hour if
+/// they do not cover the job's hardware.
+pub(super) fn ranking<'a>(job: &Job, question: &'a Question) -> Cow<'a, PriceSheet> {
+    if question.prices.covers(job.context.accelerator.is_some()) {
+        return Cow::Borrowed(&question.prices);
+    }
+    Cow::Owned(PriceSheet {
+        executor_hour: 1.0,
+        core_hour: 0.0,
+        gib_hour: 0.0,
+        accelerator_hour: 0.0,
+        executor_start: 0.0,
+        startup_secs: 0.0,
+        minimum_secs: 0.0,
+        discount: 0.0,
+        ..question.prices.clone()
+    })
 }
 
 /// A time limit, and how certain it is to be met.

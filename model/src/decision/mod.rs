@@ -55,12 +55,13 @@ pub struct Decision {
 /// number of configurations.
 ///
 /// Limits that no configuration meets are not an error: `recommended` is then `None`, and
-/// `fastest`, `cheapest` and `likeliest` show how far off they are.
+/// `fastest`, `cheapest` and `likeliest` show how far off they are. A price sheet that does not cover
+/// the hardware is not an error either: costs are then unknown, executor-hours rank the candidates,
+/// and no budget is met.
 ///
 /// # Errors
 /// [`DecideError`]: there are no configurations or more than a million, a count is zero, a limit or
-/// the probability is out of range, or the price sheet is invalid or lacks a price for the job's
-/// resources.
+/// the probability is out of range, or the price sheet is invalid.
 pub fn decide(predictor: &Predictor, job: &Job, question: &Question) -> Result<Decision, DecideError> {
     weigh(predictor, job, question, &[])
 }
@@ -81,7 +82,7 @@ pub fn decide_again(
 
 /// Compares all configurations; `known` are candidates of the same predictor, sorted by E and C.
 fn weigh(predictor: &Predictor, job: &Job, question: &Question, known: &[Candidate]) -> Result<Decision, DecideError> {
-    question.prices.check_for(job.context.accelerator.as_deref())?;
+    question.prices.check()?;
     let is_none = |limit: &f64| !(limit.is_finite() && *limit > 0.0);
     if let Some(deadline) = question.deadline_secs.filter(is_none) {
         return Err(DecideError::Deadline(deadline));
@@ -139,7 +140,7 @@ impl Decision {
             cheapest(&candidates, possible().filter(|index| candidates[*index].success_probability == Some(most)))
         });
         let (indices, points): (Vec<usize>, Vec<(f64, f64)>) =
-            possible().filter_map(|index| Some((index, candidates[index].time_and_money()?))).unzip();
+            possible().filter_map(|index| Some((index, candidates[index].time_and_burden()?))).unzip();
         let pareto = pareto_front(&points).into_iter().map(|point| indices[point]).collect();
         Self {
             recommended,
@@ -158,8 +159,8 @@ fn fastest(candidates: &[Candidate], indices: impl Iterator<Item = usize>) -> Op
 }
 
 fn cheapest(candidates: &[Candidate], indices: impl Iterator<Item = usize> + Clone) -> Option<usize> {
-    let least = indices.clone().filter_map(|index| candidates[index].cost).min_by(f64::total_cmp)?;
-    let same = |index: &usize| candidates[*index].cost.is_some_and(|cost| cost <= least * (1.0 + SAME_MONEY));
+    let least = indices.clone().filter_map(|index| candidates[index].burden).min_by(f64::total_cmp)?;
+    let same = |index: &usize| candidates[*index].burden.is_some_and(|burden| burden <= least * (1.0 + SAME_MONEY));
     fastest(candidates, indices.filter(same))
 }
 

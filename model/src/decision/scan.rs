@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use foreglow_shared::{Job, Question, Resources};
 
+use super::candidate::ranking;
 use super::front::pareto_front;
 use super::{Exclusion, SAME_MONEY};
 use crate::Predictor;
@@ -70,12 +71,15 @@ pub(super) fn scan(
 ) -> Option<Scanned> {
     let surface = predictor.kept_surface(executors, cores)?;
     let bills = Bills::of(job, question, cores);
+    // Without prices the ranking is in executor-hours, which cannot be compared with a budget.
+    let is_priced = question.prices.covers(job.context.accelerator.is_some());
+    let budget = if is_priced { question.budget } else { question.budget.map(|_| 0.0) };
     // An incomplete run overrides the prediction of its configuration.
     let mut stopped: Vec<(u32, u32)> =
         job.incomplete.iter().map(|run| (run.executors, run.cores_per_executor)).collect();
     stopped.retain(|(e, c)| executors.binary_search(e).is_ok() && cores.binary_search(c).is_ok());
     let best = Best { near: Vec::new(), passed_over: &stopped };
-    let mut scan = Scan { question, bills, executors, cores, stairs: Stairs::of(&surface), best };
+    let mut scan = Scan { question, budget, bills, executors, cores, stairs: Stairs::of(&surface), best };
     for step in [FIRST_LOOK, 1] {
         scan.stairs.kept.clear();
         surface.regions.iter().for_each(|region| scan.region(region, step));
@@ -87,7 +91,9 @@ pub(super) fn scan(
     let times: Vec<(f64, f64)> = points.iter().map(|point| (point.secs, point.cost)).collect();
     let front = pareto_front(&times).into_iter().map(|index| points[index]).collect();
     let oversubscribed = oversubscribed(predictor, executors, cores, &stopped);
-    let passed_over = [stopped, oversubscribed].concat();
+    let is_asked = |(e, c): &(u32, u32)| executors.binary_search(e).is_ok() && cores.binary_search(c).is_ok();
+    let measured = predictor.measured_ratios.configurations().filter(is_asked).collect();
+    let passed_over = [stopped, oversubscribed, measured].concat();
     Some(Scanned { front, best, passed_over })
 }
 
@@ -121,6 +127,8 @@ fn oversubscribed(predictor: &Predictor, executors: &[u32], cores: &[u32], stopp
 /// State of a scan.
 struct Scan<'a> {
     question: &'a Question,
+    /// The most that a configuration may cost.
+    budget: Option<f64>,
     bills: Bills,
     executors: &'a [u32],
     cores: &'a [u32],
@@ -163,7 +171,7 @@ struct Goal {
 }
 
 /// A block of a row.
-struct Part<'a> {
+struct Block<'a> {
     logs: &'a mut [f64],
     secs: &'a mut [f64],
     costs: &'a mut [f64],
@@ -171,7 +179,7 @@ struct Part<'a> {
 }
 
 /// Buffers for one row of a region.
-struct Row {
+struct RowBuffers {
     logs: Vec<f64>,
     secs: Vec<f64>,
     costs: Vec<f64>,
@@ -182,7 +190,7 @@ impl Scan<'_> {
     /// Scans every `step`-th row of a region.
     fn region(&mut self, region: &Region, step: usize) {
         let columns = region.columns.clone();
-        let mut row = Row::of(columns.len());
+        let mut row = RowBuffers::of(columns.len());
         let probability = self.question.probability;
         // The predicted time is the median, so probabilities up to 1/2 need no margin.
         let margin = (probability > 0.5).then(|| region.margin(probability));
@@ -219,7 +227,7 @@ impl Scan<'_> {
         (index, executors): (usize, u32),
         (block, places): (Range<usize>, Range<usize>),
         margin: Option<Margin>,
-        row: &mut Row,
+        row: &mut RowBuffers,
     ) {
         let mut part = row.part(block.clone());
         part.secs.copy_from_slice(part.logs);
@@ -244,9 +252,9 @@ impl Scan<'_> {
 
     /// Computes the goals of a block; infinite where a limit is missed. `logs` are ln of the times
     /// that must meet the limits, margin included.
-    fn goals(&self, executors: u32, columns: Range<usize>, part: &mut Part) {
-        let Part { secs, costs, goals, logs } = part;
-        let (deadline, budget) = (self.question.deadline_secs, self.question.budget);
+    fn goals(&self, executors: u32, columns: Range<usize>, part: &mut Block) {
+        let Block { secs, costs, goals, logs } = part;
+        let (deadline, budget) = (self.question.deadline_secs, self.budget);
         goals.copy_from_slice(if self.is_by_time() { secs } else { costs });
         if let Some(deadline) = deadline {
             forbid_above(libm::log(deadline), logs, goals);
@@ -259,14 +267,14 @@ impl Scan<'_> {
     }
 }
 
-impl Row {
+impl RowBuffers {
     fn of(width: usize) -> Self {
         let room = || vec![0.0; width];
         Self { logs: room(), secs: room(), costs: room(), goals: room() }
     }
 
-    fn part(&mut self, block: Range<usize>) -> Part<'_> {
-        Part {
+    fn part(&mut self, block: Range<usize>) -> Block<'_> {
+        Block {
             logs: &mut self.logs[block.clone()],
             secs: &mut self.secs[block.clone()],
             costs: &mut self.costs[block.clone()],
@@ -277,7 +285,7 @@ impl Row {
 
 impl Bills {
     fn of(job: &Job, question: &Question, cores: &[u32]) -> Self {
-        let prices = &question.prices;
+        let prices = &ranking(job, question);
         let memory = question.memory_per_executor_mib;
         let executor = |cores: &u32| Resources {
             executors: 1,
@@ -331,7 +339,7 @@ impl Stairs {
     }
 
     /// Keeps the points of a block that nothing in an earlier bin dominates.
-    fn keep(&mut self, executors: u32, cores: &[u32], part: &Part) {
+    fn keep(&mut self, executors: u32, cores: &[u32], part: &Block) {
         for (j, cores) in cores.iter().enumerate() {
             let (step, cost) = (self.step(part.logs[j]), part.costs[j]);
             if cost < self.least[step] {
@@ -353,7 +361,7 @@ impl Best<'_> {
         self.near.first().map_or(f64::MAX, |best| best.goal * (1.0 + SAME_MONEY))
     }
 
-    fn keep(&mut self, executors: u32, cores: &[u32], part: &Part) {
+    fn keep(&mut self, executors: u32, cores: &[u32], part: &Block) {
         let bound = self.bound();
         for (j, goal) in part.goals.iter().enumerate().filter(|(_, goal)| **goal <= bound) {
             let (goal, secs, configuration) = (*goal, part.secs[j], (executors, cores[j]));

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Meaning, Tuning};
 use crate::dataset::Training;
 use crate::ensemble::Direction;
 use crate::ensemble::folds::has_forward;
@@ -15,6 +14,7 @@ use crate::regression::log_additive::LogAdditive;
 use crate::regression::plane::{Factored, Plane};
 use crate::regression::posynomial::law::{self, Costs};
 use crate::regression::posynomial::{Posynomial, Prior, Problem, Sign};
+use crate::{Meaning, Tuning};
 
 /// A way to learn the logarithm of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

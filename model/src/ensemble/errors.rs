@@ -211,7 +211,8 @@ mod tests {
     #[test]
     fn the_usual_error_grows_with_the_spread_of_the_times() {
         let usual = |deviation| {
-            Situation { shape: &Shape::Inside, has_forward: true, features_per_row: 0.5, deviation, is_lawful: false }.usual()
+            Situation { shape: &Shape::Inside, has_forward: true, features_per_row: 0.5, deviation, is_lawful: false }
+                .usual()
         };
         assert!((usual(1.0) - usual(0.0) - 0.5 * USUAL_PER_FEATURE).abs() < 1e-15 && usual(0.0) == USUAL_WITHIN);
     }

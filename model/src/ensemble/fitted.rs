@@ -60,7 +60,15 @@ impl Fitted {
         let known = Known::of(extent, meanings, table.rows());
         let kinds = candidate::kinds(extent, shape, known);
         let ties = candidate::ties(extent, shape);
-        let request = |kinds, validates| Request { kinds, ties: &ties, directions, meanings, noise: *noise, tuning: *tuning, validates };
+        let request = |kinds, validates| Request {
+            kinds,
+            ties: &ties,
+            directions,
+            meanings,
+            noise: *noise,
+            tuning: *tuning,
+            validates,
+        };
         let trial = |fold: &Fold| {
             let fits = candidate::fit(&table.training.select(&fold.fit), &request(&kinds, true));
             let test = table.training.select(&fold.test);

@@ -1,11 +1,11 @@
 //! Weights of rows: runs that were disturbed lose their influence on every candidate.
 
-use crate::{Meaning, Tuning};
 use crate::dataset::{OUTLIER, Training};
 use crate::ensemble::outliers::median;
 use crate::regression::gaussian_process::left_out;
 use crate::regression::posynomial::law::{self, Costs};
 use crate::regression::posynomial::{self, Prior, Problem};
+use crate::{Meaning, Tuning};
 
 /// Exponent of the amount of work in the weight of a row: the nearer a run is to the whole job, the more it says of it.
 const CLOSENESS: f64 = 0.15;

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::ensemble::outliers::median;
+
 /// A prediction for one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Answer {
@@ -76,7 +78,7 @@ pub fn score(outcomes: &[Outcome]) -> Score {
     let has_intervals = coverage.all().tested > 0;
     Score {
         mape_percent: (tested > 0).then(|| errors.iter().sum::<f64>() / tested as f64),
-        median_ape_percent: (tested > 0).then(|| errors[(tested - 1) / 2] / 2.0 + errors[tested / 2] / 2.0),
+        median_ape_percent: (tested > 0).then(|| median(&errors)),
         coverage_percent: coverage.all().percent(),
         coverage: has_intervals.then_some(coverage),
         tested,

@@ -76,7 +76,8 @@ impl<'a> Settings<'a> {
 /// Returns the median of times in ascending order.
 fn middle(rows: &[usize], secs: &[f64]) -> f64 {
     let (low, high) = (secs[rows[(rows.len() - 1) / 2]], secs[rows[rows.len() / 2]]);
-    // Halves before adding, because the sum may overflow.
+    // Halves before adding, because the sum may overflow. Equal times are not halved, because half
+    // of the smallest positive number is 0.
     if low == high { low } else { low / 2.0 + high / 2.0 }
 }
 

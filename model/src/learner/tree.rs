@@ -123,8 +123,9 @@ impl Ground<'_> {
 
     fn is_pure(&self, rows: &[usize]) -> bool {
         let mean = self.mean(rows);
-        let error: f64 = rows.iter().map(|row| self.weights[*row] * (self.table.target[*row] - mean).powi(2)).sum();
-        let scale: f64 = rows.iter().map(|row| self.weights[*row] * self.table.target[*row].powi(2)).sum();
+        let square = |x: f64| x * x;
+        let error: f64 = rows.iter().map(|row| self.weights[*row] * square(self.table.target[*row] - mean)).sum();
+        let scale: f64 = rows.iter().map(|row| self.weights[*row] * square(self.table.target[*row])).sum();
         error <= PURE * scale
     }
 

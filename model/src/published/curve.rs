@@ -3,8 +3,9 @@
 use foreglow_shared::sort;
 use serde::{Deserialize, Serialize};
 
+use crate::capacity::Capacity;
 use crate::learner::{Cancelled, Grid, Work};
-use crate::published::row::{Row, rates_below_one};
+use crate::published::row::{AveragedRun, rates_below_one};
 use crate::published::scenario::Shape;
 use crate::published::single::Single;
 use crate::published::{Choice, Hierarchy, Place, Scenario};
@@ -51,7 +52,7 @@ impl Curve {
     /// cancelled.
     pub(crate) fn fit(
         scenario: Scenario,
-        rows: &[Row],
+        rows: &[AveragedRun],
         grid: Grid,
         work: &mut Work<'_>,
     ) -> Result<(Self, Vec<Choice>), Halt> {
@@ -68,7 +69,7 @@ impl Curve {
     /// rates.
     pub(crate) fn refit(
         scenario: Scenario,
-        rows: &[Row],
+        rows: &[AveragedRun],
         grid: Grid,
         work: &mut Work<'_>,
     ) -> Result<(Self, Vec<Choice>), Halt> {
@@ -101,12 +102,32 @@ impl Curve {
     }
 
     /// Returns the time at a row's features, seconds; `None` if it is not finite and above 0.
-    pub(crate) fn at(&self, row: &Row) -> Option<f64> {
+    pub(crate) fn at(&self, row: &AveragedRun) -> Option<f64> {
         let secs = match self {
             Self::Single(single) => Some(single.secs(row)),
             Self::Levels(features, hierarchy) => hierarchy.at(&transform(features, row.setting)),
         };
         secs.filter(|secs| secs.is_finite() && *secs > 0.0)
+    }
+
+    /// Returns the time of a row on a machine with `capacity`, seconds. An oversubscribed row gets
+    /// the time of the fastest fitted configuration within the capacity that has no more executors
+    /// and cores, if there is one.
+    pub(super) fn at_within(&self, capacity: Capacity, fitted: &[AveragedRun], row: &AveragedRun) -> Option<f64> {
+        if !capacity.is_exceeded_by(row.setting) {
+            return self.at(row);
+        }
+        let is_smaller = |setting: Setting| {
+            !capacity.is_exceeded_by(setting)
+                && setting.executors <= row.setting.executors
+                && setting.cores_per_executor <= row.setting.cores_per_executor
+        };
+        let at = |other: &AveragedRun| {
+            let Setting { executors, cores_per_executor, .. } = other.setting;
+            self.at(&AveragedRun { setting: Setting { executors, cores_per_executor, ..row.setting }, ..*row })
+        };
+        let fastest = fitted.iter().filter(|other| is_smaller(other.setting)).filter_map(at).min_by(f64::total_cmp);
+        fastest.or_else(|| self.at(row))
     }
 }
 
@@ -115,9 +136,10 @@ fn transform(features: &[Feature], setting: Setting) -> Vec<f64> {
 }
 
 /// Whether two rows differ in this feature and in no other.
-fn varies_alone(rows: &[Row], feature: Feature) -> bool {
-    let others =
-        |row: &Row| Feature::ALL.map(|other| if other == feature { 0 } else { other.value(row.setting).to_bits() });
+fn varies_alone(rows: &[AveragedRun], feature: Feature) -> bool {
+    let others = |row: &AveragedRun| {
+        Feature::ALL.map(|other| if other == feature { 0 } else { other.value(row.setting).to_bits() })
+    };
     let mut keys: Vec<_> = rows.iter().map(others).collect();
     sort(&mut keys);
     keys.windows(2).any(|pair| pair[0] == pair[1])

@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use foreglow_shared::{Context, Observation};
 use serde::{Deserialize, Serialize};
 
+use crate::capacity::Capacity;
 use crate::learner::{Grid, Work};
-use crate::published::machine::Machine;
-use crate::published::row::{Row, average};
+use crate::published::row::{AveragedRun, average};
 use crate::published::scaled_time::scaled_times;
 use crate::published::{Curve, Halt, Hierarchy};
 use crate::{Feature, FitError, Scenario, Setting};
@@ -39,8 +39,9 @@ impl Effects {
         let scenario = Scenario::FourTwo;
         let mut rows = average(observations)?;
         rows.retain(|row| scenario.trains_at(row.setting.sampling_rate));
-        if let Some(machine) = Machine::of(context) {
-            let held: Vec<Row> = rows.iter().filter(|row| machine.holds(row.setting)).copied().collect();
+        if let Some(capacity) = Capacity::of(context) {
+            let held: Vec<AveragedRun> =
+                rows.iter().filter(|row| !capacity.is_exceeded_by(row.setting)).copied().collect();
             if Self::of(scenario, &held).is_ok() {
                 rows = held;
             }
@@ -48,7 +49,7 @@ impl Effects {
         Self::of(scenario, &rows)
     }
 
-    fn of(scenario: Scenario, rows: &[Row]) -> Result<Self, FitError> {
+    fn of(scenario: Scenario, rows: &[AveragedRun]) -> Result<Self, FitError> {
         let watch = &mut |_, _| ControlFlow::Continue(());
         let work = &mut Work::new(1, watch);
         let curve = match Curve::fit(scenario, rows, Grid::Linear, work) {

@@ -4,7 +4,6 @@
 mod curve;
 mod effects;
 mod hierarchy;
-mod machine;
 mod place;
 mod row;
 mod scaled_time;

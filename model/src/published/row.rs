@@ -9,7 +9,7 @@ use crate::{FitError, Setting};
 
 /// Mean completion time of runs with the same features.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Row {
+pub(crate) struct AveragedRun {
     pub(crate) setting: Setting,
     /// Executor memory, MiB; that of one of the runs if the average spans several.
     pub(crate) memory_per_executor_mib: u32,
@@ -19,7 +19,7 @@ pub(crate) struct Row {
     pub(crate) secs: f64,
 }
 
-impl Row {
+impl AveragedRun {
     fn of(run: &Observation) -> Self {
         Self {
             setting: Setting::of(run),
@@ -44,31 +44,34 @@ impl Row {
 /// executor memory and partition size (the paper, §6.1: "samples having the same E_num and C_num
 /// use the average completion time"). Rows are sorted by E, C and SR, whatever the order of the
 /// runs.
-pub(crate) fn average(observations: &[Observation]) -> Result<Vec<Row>, FitError> {
+pub(crate) fn average(observations: &[Observation]) -> Result<Vec<AveragedRun>, FitError> {
     merge(observations, |a, b| a.setting == b.setting)
 }
 
 /// Averages like [`average`], but only runs that also have the same executor memory and partition
 /// size.
-pub(crate) fn average_apart(observations: &[Observation]) -> Result<Vec<Row>, FitError> {
+pub(crate) fn average_apart(observations: &[Observation]) -> Result<Vec<AveragedRun>, FitError> {
     merge(observations, |a, b| a.setting == b.setting && a.resources() == b.resources())
 }
 
-fn merge(observations: &[Observation], same: impl Fn(&Row, &Row) -> bool) -> Result<Vec<Row>, FitError> {
+fn merge(
+    observations: &[Observation],
+    same: impl Fn(&AveragedRun, &AveragedRun) -> bool,
+) -> Result<Vec<AveragedRun>, FitError> {
     observations.iter().try_for_each(check)?;
-    let mut runs: Vec<Row> = observations.iter().map(Row::of).collect();
-    sort_by(&mut runs, Row::order);
-    let mean = |repeats: &[Row]| {
+    let mut runs: Vec<AveragedRun> = observations.iter().map(AveragedRun::of).collect();
+    sort_by(&mut runs, AveragedRun::order);
+    let mean = |repeats: &[AveragedRun]| {
         // Sums in ascending order, so that the order of the runs does not change the result.
         let mut secs: Vec<f64> = repeats.iter().map(|run| run.secs).collect();
         secs.sort_by(f64::total_cmp);
-        Row { secs: secs.iter().sum::<f64>() / repeats.len() as f64, ..repeats[0] }
+        AveragedRun { secs: secs.iter().sum::<f64>() / repeats.len() as f64, ..repeats[0] }
     };
     Ok(runs.chunk_by(same).map(mean).collect())
 }
 
 /// Counts the distinct sampling rates below 1.
-pub(crate) fn rates_below_one(rows: &[Row]) -> usize {
+pub(crate) fn rates_below_one(rows: &[AveragedRun]) -> usize {
     let mut rates: Vec<f64> = rows.iter().map(|row| row.setting.sampling_rate).filter(|rate| *rate < 1.0).collect();
     rates.sort_by(f64::total_cmp);
     rates.dedup();
@@ -76,6 +79,6 @@ pub(crate) fn rates_below_one(rows: &[Row]) -> usize {
 }
 
 /// Returns the longest time, seconds.
-pub(crate) fn longest_secs(rows: &[Row]) -> f64 {
+pub(crate) fn longest_secs(rows: &[AveragedRun]) -> f64 {
     rows.iter().map(|row| row.secs).fold(0.0, f64::max)
 }

@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use foreglow_shared::{Context, Observation};
 use serde::{Deserialize, Serialize};
 
+use crate::capacity::Capacity;
 use crate::learner::{Cancelled, Fold, Grid, Work};
-use crate::published::machine::Machine;
-use crate::published::row::{Row, average, average_apart};
+use crate::published::row::{AveragedRun, average, average_apart};
 use crate::published::{Choice, Curve, Halt, Scenario};
 use crate::{FitError, Setting, mape};
 
@@ -62,7 +62,7 @@ pub fn scenario_table(
     clock: &mut dyn FnMut() -> f64,
     watch: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<Vec<ScenarioRow>, Cancelled> {
-    let bench = Bench { machine: Machine::of(context), observations, grid };
+    let bench = Bench { capacity: Capacity::of(context), observations, grid };
     let total = Scenario::ALL.iter().map(|scenario| bench.steps(*scenario)).sum();
     let mut work = Work::new(total, watch);
     Scenario::ALL.iter().map(|scenario| bench.row(*scenario, clock, &mut work)).collect()
@@ -80,23 +80,23 @@ pub fn scenario_row(
     clock: &mut dyn FnMut() -> f64,
     watch: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<ScenarioRow, Cancelled> {
-    let bench = Bench { machine: Machine::of(context), observations, grid };
+    let bench = Bench { capacity: Capacity::of(context), observations, grid };
     let mut work = Work::new(bench.steps(scenario), watch);
     bench.row(scenario, clock, &mut work)
 }
 
 /// Input common to all scenarios.
 struct Bench<'a> {
-    machine: Option<Machine>,
+    capacity: Option<Capacity>,
     observations: &'a [Observation],
     grid: Grid,
 }
 
 impl Bench<'_> {
     /// Returns the training rows of a scenario and the whole jobs.
-    fn rows(&self, scenario: Scenario) -> Result<(Vec<Row>, Vec<Row>), FitError> {
+    fn rows(&self, scenario: Scenario) -> Result<(Vec<AveragedRun>, Vec<AveragedRun>), FitError> {
         let rows = if scenario.keeps_resources() { average_apart } else { average }(self.observations)?;
-        let whole: Vec<Row> = rows.iter().filter(|row| row.setting.sampling_rate == 1.0).copied().collect();
+        let whole: Vec<AveragedRun> = rows.iter().filter(|row| row.setting.sampling_rate == 1.0).copied().collect();
         let seen = rows.into_iter().filter(|row| scenario.trains_at(row.setting.sampling_rate)).collect();
         Ok((seen, whole))
     }
@@ -163,11 +163,12 @@ impl Bench<'_> {
     fn train(
         &self,
         scenario: Scenario,
-        seen: Vec<Row>,
+        seen: Vec<AveragedRun>,
         work: &mut Work<'_>,
-    ) -> Result<(Curve, Vec<Choice>, Vec<Row>), Halt> {
-        if let Some(machine) = self.machine {
-            let held: Vec<Row> = seen.iter().filter(|row| machine.holds(row.setting)).copied().collect();
+    ) -> Result<(Curve, Vec<Choice>, Vec<AveragedRun>), Halt> {
+        if let Some(capacity) = self.capacity {
+            let held: Vec<AveragedRun> =
+                seen.iter().filter(|row| !capacity.is_exceeded_by(row.setting)).copied().collect();
             if held.len() < seen.len() {
                 match Curve::fit(scenario, &held, self.grid, work) {
                     Ok((curve, choices)) => return Ok((curve, choices, held)),
@@ -181,10 +182,10 @@ impl Bench<'_> {
     }
 
     /// Predicts each row by cross-validation.
-    fn leave_out(&self, scenario: Scenario, rows: &[Row], work: &mut Work<'_>) -> Result<Tested, Cancelled> {
+    fn leave_out(&self, scenario: Scenario, rows: &[AveragedRun], work: &mut Work<'_>) -> Result<Tested, Cancelled> {
         let mut tested = vec![(0.0, None); rows.len()];
         for fold in Fold::all(rows.len()) {
-            let kept: Vec<Row> =
+            let kept: Vec<AveragedRun> =
                 rows.iter().enumerate().filter(|(index, _)| !fold.has(*index)).map(|(_, row)| *row).collect();
             let curve = match Curve::refit(scenario, &kept, self.grid, work) {
                 Ok((curve, _)) => Some(curve),
@@ -198,9 +199,9 @@ impl Bench<'_> {
         Ok(tested)
     }
 
-    fn predict(&self, curve: &Curve, fitted: &[Row], row: &Row) -> Option<f64> {
-        match self.machine {
-            Some(machine) => machine.secs(curve, fitted, row),
+    fn predict(&self, curve: &Curve, fitted: &[AveragedRun], row: &AveragedRun) -> Option<f64> {
+        match self.capacity {
+            Some(capacity) => curve.at_within(capacity, fitted, row),
             None => curve.at(row),
         }
     }
@@ -242,7 +243,7 @@ fn error(runs: &[(f64, Option<f64>)]) -> Result<f64, String> {
 
 /// Returns t1, seconds: the start-up and completion times of all runs behind the rows, summed in an
 /// order that does not depend on the order of the runs.
-fn collecting_secs(rows: &[Row], observations: &[Observation]) -> f64 {
+fn collecting_secs(rows: &[AveragedRun], observations: &[Observation]) -> f64 {
     // The rows are sorted by E, C and SR.
     let trained_on = |run: &&Observation| rows.binary_search_by(|row| row.setting.order(&Setting::of(run))).is_ok();
     let mut secs: Vec<f64> = observations

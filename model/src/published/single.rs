@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::learner::{Cancelled, Grid, Model, Selection, Table, Work, select};
-use crate::published::row::{Row, longest_secs};
+use crate::published::row::{AveragedRun, longest_secs};
 
 /// A feature with its transform (the paper, Table 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub(crate) struct Single {
 }
 
 impl Column {
-    fn of(self, row: &Row) -> f64 {
+    fn of(self, row: &AveragedRun) -> f64 {
         match self {
             Self::InverseCores => 1.0 / f64::from(row.setting.cores_per_executor),
             Self::InverseExecutors => 1.0 / f64::from(row.setting.executors),
@@ -44,7 +44,7 @@ impl Single {
     /// Fits at least two rows.
     pub(crate) fn fit(
         columns: &[Column],
-        rows: &[Row],
+        rows: &[AveragedRun],
         grid: Grid,
         work: &mut Work<'_>,
     ) -> Result<(Self, Selection), Cancelled> {
@@ -58,11 +58,11 @@ impl Single {
     }
 
     /// Returns the prediction for a row, seconds; it may be negative.
-    pub(crate) fn secs(&self, row: &Row) -> f64 {
+    pub(crate) fn secs(&self, row: &AveragedRun) -> f64 {
         self.model.at(&features(&self.columns, row)) * self.longest_secs
     }
 }
 
-fn features(columns: &[Column], row: &Row) -> Vec<f64> {
+fn features(columns: &[Column], row: &AveragedRun) -> Vec<f64> {
     columns.iter().map(|column| column.of(row)).collect()
 }

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Points, Training};
 use crate::regression::evidence::Beliefs;
-use crate::regression::{Regression, weighted_mean};
 use crate::regression::gaussian_process::{Covariance, GaussianProcess, RESIDUAL};
 use crate::regression::plane::{Factored, Plane};
 use crate::regression::posynomial::{Posynomial, Problem};
+use crate::regression::{Regression, weighted_mean};
 
 /// Reach of the kernels of one feature, standard deviations of it.
 const LENGTH_SCALE: f64 = 1.0;
@@ -29,7 +29,13 @@ impl Detrended {
         let residuals = |trend: &Posynomial| -> Vec<f64> {
             trend.logs(&training.points).iter().zip(&training.logs).map(|(trend, log)| log - trend).collect()
         };
-        let covariance = Covariance::learn(&training.points, &residuals(trend), &training.weights, LENGTH_SCALE, &Beliefs { noise, ..RESIDUAL });
+        let covariance = Covariance::learn(
+            &training.points,
+            &residuals(trend),
+            &training.weights,
+            LENGTH_SCALE,
+            &Beliefs { noise, ..RESIDUAL },
+        );
         let factor = covariance.factor(&training.weights);
         let trend =
             if training.logs.len() > REFITTED { trend.clone() } else { problem.refit(trend, &factor.inverse()) };

@@ -46,7 +46,13 @@ pub(crate) struct Evidence<'a> {
 
 impl<'a> Evidence<'a> {
     /// `unit` is what the values are counted in, as a number of ln t.
-    pub(crate) fn of(kernel: &Kernel, places: &[&Place], (values, weights): (&'a [f64], &'a [f64]), unit: f64, beliefs: &Beliefs) -> Self {
+    pub(crate) fn of(
+        kernel: &Kernel,
+        places: &[&Place],
+        (values, weights): (&'a [f64], &'a [f64]),
+        unit: f64,
+        beliefs: &Beliefs,
+    ) -> Self {
         let components = kernel.components();
         let mut scratch = kernel.scratch();
         let mut gram = Vec::with_capacity(components.len() * places.len() * (places.len() + 1) / 2);
@@ -139,7 +145,13 @@ mod tests {
         let kernel = Kernel::of(&points, 1.0);
         let places: Vec<Place> = points.numeric.iter().zip(&points.category).map(|(x, c)| kernel.place(x, c)).collect();
         let beliefs = Beliefs { linear: 0.0, smooth: -2.0, name: -1.0, interaction: -3.0, constant: 0.5, noise: 0.03 };
-        let evidence = Evidence::of(&kernel, &places.iter().collect::<Vec<_>>(), (&values, &[1.0, 0.2, 1.0, 1.0, 1.0, 0.5, 1.0, 1.0, 1.0]), 1.0, &beliefs);
+        let evidence = Evidence::of(
+            &kernel,
+            &places.iter().collect::<Vec<_>>(),
+            (&values, &[1.0, 0.2, 1.0, 1.0, 1.0, 0.5, 1.0, 1.0, 1.0]),
+            1.0,
+            &beliefs,
+        );
         let logs: Vec<f64> = (0..evidence.centres.len()).map(|i| -1.0 - (i as f64) / 7.0).collect();
         let mut slope = vec![0.0; logs.len()];
         let mut unread = slope.clone();

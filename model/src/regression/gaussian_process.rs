@@ -16,7 +16,8 @@ const LEARNT_FROM: usize = 250;
 const LEAST_UNIT: f64 = 0.01;
 
 /// A process that is the whole of ln t: mostly a line, at a level of which nothing is known.
-pub(crate) const WHOLE: Beliefs = Beliefs { linear: 0.0, smooth: -2.0, name: -1.0, interaction: -3.0, constant: 100.0, noise: 0.03 };
+pub(crate) const WHOLE: Beliefs =
+    Beliefs { linear: 0.0, smooth: -2.0, name: -1.0, interaction: -3.0, constant: 100.0, noise: 0.03 };
 /// A process that is what another function leaves: no line, and about 0.
 pub(crate) const RESIDUAL: Beliefs =
     Beliefs { linear: -4.0, smooth: -1.0, name: -3.0, interaction: -3.0, constant: 0.1, noise: 0.03 };

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foreglow_shared::event_log::{Job, Run, Stage};
+use foreglow_shared::event_log::{Run, SparkJob, Stage};
 
 /// A run with relative times, milliseconds.
 #[derive(Clone, Debug, Default)]
@@ -59,7 +59,7 @@ impl Plan {
         let busy = busy_until(&stages);
         let mut claimed = BTreeSet::new();
         let mut ends: BTreeMap<i64, usize> = BTreeMap::new();
-        let mut jobs: Vec<&Job> = run.jobs.iter().map(|(_, job)| *job).collect();
+        let mut jobs: Vec<&SparkJob> = run.jobs.iter().map(|(_, job)| *job).collect();
         jobs.sort_by_key(|job| job.submitted_ms);
         for job in &jobs {
             let window = job.submitted_ms.unwrap_or(run.submitted_ms)..=end_ms(job).unwrap_or(run.ended_ms);
@@ -176,7 +176,7 @@ fn busy_until(stages: &BTreeMap<u32, &Stage>) -> BTreeMap<i64, i64> {
     busy
 }
 
-fn end_ms(job: &Job) -> Option<i64> {
+fn end_ms(job: &SparkJob) -> Option<i64> {
     job.end.as_ref().map(|end| end.at_ms)
 }
 

@@ -88,7 +88,7 @@ fn regret(law: &Law, runs: &[Observation], question: &Question) -> f64 {
         };
         let secs = law.secs(whole(e, c));
         let late = question.deadline_secs.is_some_and(|deadline| secs > deadline);
-        if late { f64::INFINITY } else { question.prices.cost(resources, secs) }
+        if late { f64::INFINITY } else { question.prices.cost(resources, secs).unwrap() }
     };
     let all = EXECUTORS.iter().flat_map(|e| CORES.iter().map(move |c| cost(*e, *c)));
     let least = all.fold(f64::INFINITY, f64::min);

@@ -66,7 +66,7 @@ fn two_samples_suffice_for_the_feature_that_they_vary() {
     let predictor = Predictor::fit(&context(None), &runs).unwrap();
     let between = predictor.predict(Setting { executors: 1, cores_per_executor: 2, sampling_rate: 0.1 });
     assert!((between.completion_time_secs.unwrap() - 1.1).abs() < 0.1, "{between:?}");
-    assert_eq!(between.interval, None, "two samples say nothing of their errors");
+    assert_eq!(between.interval, None, "two samples give no error estimate");
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use foreglow_model::{Grid, Predictor, Scenario, Setting, Warning, scenario_table};
-use foreglow_shared::{Mode, Observation};
+use foreglow_model::{Grid, Predictor, Scenario, Setting, Warning, advise, decide, scenario_table};
+use foreglow_shared::{Accelerator, Context, Job, Mode, Observation, Question};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -26,6 +26,22 @@ fn more_threads_than_processors_take_as_long_as_the_fastest_that_fit() {
     let warnings = predictor.predict(whole(2, 2)).warnings;
     assert_eq!(warnings, [Warning::Oversubscribed { slots: 4, processors: 2 }]);
     assert!(warnings[0].to_string().contains("choose one with at most 2 threads"));
+}
+
+#[test]
+fn the_runs_of_an_oversubscribed_configuration_count_and_the_bound_is_for_those_that_were_not_measured() {
+    // Four threads on two processors take a third longer than two.
+    let secs_of = |e: f64, c: f64, s: f64| on_two_processors(e, c, s) * if e * c > 2.0 { 4.0 / 3.0 } else { 1.0 };
+    let runs = full(&[1, 2], &[1, 2], &[0.01, 0.1], secs_of);
+    let predictor = Predictor::fit(&context(Some(2)), &runs).unwrap();
+    let bound = on_two_processors(2.0, 2.0, 1.0);
+    let near = |secs: f64, expected: f64| (secs - expected).abs() < 0.05 * expected;
+    assert!(near(secs(&predictor, whole(2, 2)), bound * 4.0 / 3.0), "{}", secs(&predictor, whole(2, 2)));
+    assert!(near(secs(&predictor, whole(3, 2)), bound), "{}", secs(&predictor, whole(3, 2)));
+    let measured = Setting { executors: 2, cores_per_executor: 2, sampling_rate: 0.1 };
+    assert!((secs(&predictor, measured) / secs_of(2.0, 2.0, 0.1) - 1.0).abs() < 1e-9);
+    let candidates = predictor.predict_whole_job(&[(2, 2), (3, 2)]);
+    assert_eq!(candidates[0].completion_time_secs, predictor.predict(whole(2, 2)).completion_time_secs);
 }
 
 #[test]
@@ -53,9 +69,62 @@ fn clusters_and_unknown_machines_have_no_limit() {
     }
 }
 
+/// A machine with 32 processors and `gpus` GPUs.
+fn with_gpus(gpus: usize) -> Context {
+    let mut context = context(Some(32));
+    context.accelerator = Some("Some GPU".into());
+    context.host.accelerators = vec![Accelerator { name: "Some GPU".into(), ..Accelerator::default() }; gpus];
+    context
+}
+
+#[test]
+fn more_executors_than_gpus_take_as_long_as_one_for_each() {
+    let runs = full(&[1, 2], &[1, 2], &[0.01, 0.1], multiplicative);
+    let predictor = Predictor::fit(&with_gpus(2), &runs).unwrap();
+    assert_eq!(predictor.predict(whole(2, 2)).warnings, []);
+    for executors in [3, 8, 32] {
+        let beyond = predictor.predict(whole(executors, 1));
+        assert_eq!(beyond.completion_time_secs, predictor.predict(whole(2, 1)).completion_time_secs);
+        assert_eq!(beyond.warnings, [Warning::TooFewAccelerators { executors, accelerators: 2 }]);
+        assert!(beyond.warnings[0].to_string().contains("--share-gpu"));
+    }
+    let times = predictor.times(&[1, 2, 3, 4], &[1, 2]);
+    assert_eq!(times[2], times[1], "a grid is held to the same limit");
+    assert_eq!(predictor.predict(whole(2, 20)).warnings, [Warning::Oversubscribed { slots: 40, processors: 32 }]);
+}
+
+#[test]
+fn where_gpus_are_shared_or_unknown_they_bound_nothing() {
+    let runs = full(&[1, 2], &[1, 2], &[0.01, 0.1], multiplicative);
+    let shared = Context { shares_accelerators: true, ..with_gpus(1) };
+    for context in [shared, with_gpus(0)] {
+        let warnings = Predictor::fit(&context, &runs).unwrap().predict(whole(2, 2)).warnings;
+        assert_eq!(warnings, []);
+    }
+}
+
+#[test]
+fn no_configuration_beyond_the_gpus_is_recommended_or_advised() {
+    let runs = full(&[1, 2], &[1, 2], &[0.01, 0.1], multiplicative);
+    let job = Job { context: with_gpus(2), observations: runs, incomplete: Vec::new(), peaks: Vec::new() };
+    let predictor = Predictor::fit_job(&job).unwrap();
+    for deadline_secs in [None, Some(1e6)] {
+        let executors = (1..=16).collect();
+        let question = Question { executors, deadline_secs, probability: 0.5, ..Question::about_job(&job) };
+        let decision = decide(&predictor, &job, &question).unwrap();
+        for place in [decision.recommended, decision.fastest].into_iter().flatten() {
+            assert!(decision.candidates[place].executors <= 2, "{:?}", decision.candidates[place]);
+        }
+        let advice = advise(&job, &question).unwrap();
+        assert!(advice.suggestions.iter().all(|suggestion| suggestion.executors <= 2));
+    }
+}
+
 #[test]
 fn an_oversubscribed_configuration_is_as_fast_as_the_fastest_smaller_one_that_fits() {
-    let runs = full(&[1, 2, 3], &[1, 2, 4], &[0.01, 0.1], multiplicative);
+    let mut runs = full(&[1, 2, 3], &[1, 2, 4], &[0.01, 0.1], multiplicative);
+    // One that was measured answers for itself.
+    runs.retain(|run| run.executors * run.cores_per_executor <= 6);
     let predictor = Predictor::fit(&context(Some(6)), &runs).unwrap();
     let fastest = |e: u32, c: u32| {
         let smaller = (1..=e.min(3)).flat_map(|e| (1..=c.min(4)).map(move |c| (e, c))).filter(|(e, c)| e * c <= 6);

@@ -116,16 +116,58 @@ fn invalid_questions_are_rejected_with_the_reason() {
 }
 
 #[test]
-fn a_job_on_accelerators_needs_a_price_for_them() {
+fn a_job_on_accelerators_costs_what_they_cost() {
     let mut job = job(&runs());
     job.context.accelerator = Some("Some GPU".into());
-    let error = decide(&predictor(), &job, &question()).unwrap_err();
-    assert!(error.to_string().contains("no accelerator_hour"), "{error}");
     let prices = PriceSheet { accelerator_hour: 2.0, ..PriceSheet::example() };
     let with = decide(&predictor(), &job, &Question { prices, ..question() }).unwrap();
     let (with, without) = (with.candidates[0].cost.unwrap(), ask(&question()).candidates[0].cost.unwrap());
     let hours = ask(&question()).candidates[0].prediction.completion_time_secs.unwrap() / 3600.0;
     assert!((with - without - 2.0 * hours).abs() < 1e-12);
+}
+
+#[test]
+fn without_a_price_times_are_answered_and_executor_hours_take_the_place_of_money() {
+    let mut job = job(&runs());
+    job.context.accelerator = Some("Some GPU".into());
+    let unpriced = |question: &Question| decide(&predictor(), &job, question).unwrap();
+    let a_machine = PriceSheet { executor_hour: 3.0, core_hour: 0.0, gib_hour: 0.0, ..PriceSheet::example() };
+    for deadline_secs in [None, question().deadline_secs, Some(1e-3)] {
+        let question = Question { deadline_secs, ..question() };
+        let with = unpriced(&Question { prices: a_machine.clone(), ..question.clone() });
+        let without = unpriced(&question);
+        assert_eq!(
+            (without.recommended, without.fastest, without.cheapest, &without.pareto),
+            (with.recommended, with.fastest, with.cheapest, &with.pareto),
+            "whole executors of one price rank as executor-hours do"
+        );
+        for (without, with) in without.candidates.iter().zip(&with.candidates) {
+            assert_eq!((without.cost, &without.prediction), (None, &with.prediction));
+            assert_eq!(
+                (without.success_probability, without.meets_deadline),
+                (with.success_probability, with.meets_deadline)
+            );
+        }
+    }
+    let with_budget = unpriced(&Question { budget: Some(1e9), ..question() });
+    assert_eq!(with_budget.recommended, None, "no budget is known to be kept");
+    assert!(with_budget.candidates.iter().all(|one| !one.within_budget && one.success_probability.is_none()));
+}
+
+#[test]
+fn a_large_grid_without_a_price_is_decided_as_with_one_price_for_each_executor() {
+    let mut job = job(&runs());
+    job.context.accelerator = Some("Some GPU".into());
+    let large = Question { executors: (1..=300).collect(), cores_per_executor: (1..=20).collect(), ..question() };
+    let a_machine = PriceSheet { executor_hour: 1.0, core_hour: 0.0, gib_hour: 0.0, ..PriceSheet::example() };
+    let with = decide(&predictor(), &job, &Question { prices: a_machine, ..large.clone() }).unwrap();
+    let without = decide(&predictor(), &job, &large).unwrap();
+    let at = |decision: &Decision| {
+        decision.recommended.map(|place| &decision.candidates[place]).map(|one| (one.executors, one.cores_per_executor))
+    };
+    assert_eq!(at(&with), at(&without));
+    let with_budget = decide(&predictor(), &job, &Question { budget: Some(1e9), ..large }).unwrap();
+    assert_eq!(with_budget.recommended, None);
 }
 
 /// A predictor and a job with noisy times.
@@ -230,11 +272,11 @@ fn configurations_out_of_memory_are_never_recommended() {
         change(&mut job.incomplete[0]);
         job
     };
-    assert!(none(&with(|run| run.memory_per_executor_mib = 512)), "less memory than is asked about says nothing");
-    assert!(none(&with(|run| run.partition_size = 16)), "nor do larger partitions than those that complete");
-    assert!(none(&with(|run| run.cores_per_executor = 5)), "nor more cores");
-    assert!(!none(&with(|run| run.memory_per_executor_mib = 2048)), "more memory that was too little says all");
-    assert!(!none(&with(|run| run.sampling_rate = 1.0)), "whatever the sampling rate");
+    assert!(none(&with(|run| run.memory_per_executor_mib = 512)), "a run with less memory excludes nothing");
+    assert!(none(&with(|run| run.partition_size = 16)), "nor does one with larger partitions");
+    assert!(none(&with(|run| run.cores_per_executor = 5)), "nor one with more cores");
+    assert!(!none(&with(|run| run.memory_per_executor_mib = 2048)), "a run with more memory excludes all");
+    assert!(!none(&with(|run| run.sampling_rate = 1.0)), "at any sampling rate");
 }
 
 #[test]

@@ -27,6 +27,7 @@ fn runs() -> Vec<Observation> {
             completion_time_secs: (1.0 + 0.2 * e + 300.0 * sampling_rate / (e * c.sqrt()))
                 * (1.0 + 0.01 * (e * 3.0 + c).sin()),
             startup_secs: None,
+            disturbed: false,
         }
     };
     pairs.flat_map(|(e, c)| [0.01, 0.1].map(|rate| (e, c, rate))).map(run).collect()

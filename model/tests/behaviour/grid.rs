@@ -33,6 +33,7 @@ pub fn run(executors: u32, cores_per_executor: u32, sampling_rate: f64, completi
         sampling_rate,
         completion_time_secs,
         startup_secs: Some(1.5),
+        disturbed: false,
     }
 }
 

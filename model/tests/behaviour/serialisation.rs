@@ -23,7 +23,7 @@ fn a_predictor_and_its_decision_round_trip_through_json() {
     assert!(json.len() < 200_000, "{} bytes go from a worker to its page", json.len());
     let travelled: Predictor = serde_json::from_str(&json).unwrap();
     assert_eq!(travelled, predictor);
-    assert_eq!(serde_json::to_string(&travelled).unwrap(), json, "what was fitted travels along");
+    assert_eq!(serde_json::to_string(&travelled).unwrap(), json, "fitted parts are serialised");
     assert_eq!(decide(&travelled, &job(&runs()), &question).unwrap(), decision);
     let text = serde_json::to_string(&decision).unwrap();
     assert_eq!(serde_json::from_str::<Decision>(&text).unwrap(), decision);

@@ -63,7 +63,7 @@ fn main() -> anyhow::Result<()> {
             "mobilenet_v2" => work.run(MobileNetV2::new, MobileNetV2::forward),
             "text_cnn" => work.run(|device| TextCnn::new(shape, device), TextCnn::forward),
             "text_lstm" => work.run(|device| TextLstm::new(shape, device), TextLstm::forward),
-            _ => anyhow::bail!("{name} has no line here and no reference in reference.py"),
+            _ => anyhow::bail!("{name} has no entry here and no reference in reference.py"),
         }
         .with_context(|| format!("{name} did not run"))?;
     }

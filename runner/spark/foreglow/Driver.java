@@ -167,7 +167,7 @@ public final class Driver {
             warm.addAll(spark.parallelize(Executors.numbers(slots), slots).map(new WarmUp(executors, sizes)).collect());
         }
         if (warm.size() < executors.count) {
-            throw new IllegalStateException(warm.size() + " of " + executors.count + " executors got tasks of the warm-up");
+            throw new IllegalStateException(warm.size() + " of " + executors.count + " executors received warm-up tasks");
         }
     }
 

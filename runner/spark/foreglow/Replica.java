@@ -60,7 +60,7 @@ final class Replica implements Serializable {
             float share = (float) (replica.images() / images);
             FloatBuffer numbers = replica.numbers();
             if (numbers.remaining() != sum.length) {
-                throw new IllegalStateException("the executors gave back different numbers of numbers");
+                throw new IllegalStateException("the executors returned replicas of different sizes");
             }
             for (int index = 0; index < sum.length; index++) {
                 sum[index] += numbers.get(index) * share;
@@ -74,7 +74,7 @@ final class Replica implements Serializable {
     private long images() {
         Long images = ExecutorProcess.number(new String(file, 0, start, StandardCharsets.UTF_8), "images");
         if (images == null) {
-            throw new IllegalStateException("an executor saved something else than a replica");
+            throw new IllegalStateException("an executor saved an invalid replica");
         }
         return images;
     }

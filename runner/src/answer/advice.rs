@@ -1,4 +1,4 @@
-//! Which samples to collect next, and the command that collects them.
+//! Advice on which samples to collect next, with the commands.
 
 use std::path::Path;
 
@@ -9,16 +9,16 @@ use foreglow_shared::{
 };
 use serde::Serialize;
 
-use super::{SCHEMA, json};
+use super::{SCHEMA, cost_note, cost_unknown, json};
 use crate::cnn::{Architecture, Input};
 use crate::exit::unusable;
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 
-/// Suggestions that a person still reads.
+/// Most suggestions in a table.
 const FEW: usize = 8;
 
-/// What to collect next.
+/// Samples to collect next.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AdviceAnswer {
     schema: u32,
@@ -27,6 +27,9 @@ pub struct AdviceAnswer {
     verdict: Verdict,
     expected_saving: Option<f64>,
     suggestions: Vec<Row>,
+    /// Why no cost is known; `None` where the prices cover the hardware.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_unknown: Option<String>,
 }
 
 /// A sample that could be collected.
@@ -34,25 +37,26 @@ pub struct AdviceAnswer {
 struct Row {
     #[serde(flatten)]
     suggestion: Suggestion,
-    /// `None` where this version cannot collect it.
+    /// `None` if this version cannot collect it.
     command: Option<String>,
 }
 
 impl AdviceAnswer {
-    /// Advises on a question about a job; `output` is the file that the commands collect into.
+    /// Advises on a question about a job; `place` is where the commands keep their samples.
     ///
     /// # Errors
-    /// A question that has no answer.
-    pub fn new(job: &Job, question: &Question, output: &Path) -> anyhow::Result<Self> {
+    /// The question has no answer.
+    pub fn new(job: &Job, question: &Question, place: Option<(&str, &str)>) -> anyhow::Result<Self> {
         let advice = advise(job, question).map_err(|error| unusable(error.to_string()))?;
         let Advice { verdict, expected_saving, suggestions } = advice;
-        let row = |suggestion| Row { command: command(&job.context, &suggestion, output), suggestion };
+        let row = |suggestion| Row { command: command(&job.context, &suggestion, place), suggestion };
         let suggestions = suggestions.into_iter().map(row).collect();
+        let cost_unknown = cost_unknown(&question.prices, job.context.accelerator.as_deref());
         let (context, question) = (job.context.clone(), question.clone());
-        Ok(Self { schema: SCHEMA, context, question, verdict, expected_saving, suggestions })
+        Ok(Self { schema: SCHEMA, context, question, verdict, expected_saving, suggestions, cost_unknown })
     }
 
-    /// The answer in a form.
+    /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
         match format {
             Format::Table => self.table(),
@@ -77,9 +81,7 @@ impl AdviceAnswer {
         }
         let left = self.suggestions.len().saturating_sub(FEW);
         if left > 0 {
-            text.push_str(&format!(
-                "… and {left} more that narrow it less for their time (--format csv has them all)\n"
-            ));
+            text.push_str(&format!("… and {left} more that narrow it less for their time (--format csv lists all)\n"));
         }
         let wanted = match self.verdict {
             Verdict::First { .. } => FEW,
@@ -89,24 +91,38 @@ impl AdviceAnswer {
         let commands: Vec<&str> = rows.take(wanted).filter_map(|row| row.command.as_deref()).collect();
         match commands.as_slice() {
             [] if wanted > 0 && !self.suggestions.is_empty() => {
-                text.push_str("\nForeglow cannot measure this job itself: run it so, and import the sample.\n");
+                text.push_str(
+                    "\nForeglow cannot measure this job itself: run it with this configuration, and import \
+                    the sample.\n",
+                );
             }
             [] => {}
             [command] => text.push_str(&format!("\nCollect the first, then ask again:\n  {command}\n")),
             several => text.push_str(&format!("\nCollect these, then ask again:\n  {}\n", several.join("\n  "))),
         }
+        if let Some(folder) = self.context.workload.data_path().filter(|path| !Path::new(path).is_absolute()) {
+            text.push_str(&format!(
+                "\nThe samples name their data {folder} without its path: run the command where that is, or write its path after \
+                 --data.\n"
+            ));
+        }
         if !commands.is_empty() && self.context.engine == Engine::Spark {
             text.push_str(
-                "\nIf the samples are of a program of your own, run that so instead, and import its event log.\n",
+                "\nIf the samples are from your own program, run it with this configuration instead, and import its \
+                event log.\n",
             );
         }
-        text
+        text + &self.cost_unknown.as_deref().map_or_else(String::new, cost_note)
     }
 
-    /// Stop or go on, and why.
+    /// Returns whether to stop or go on, and why.
     fn headline(&self) -> String {
         let saving = self.expected_saving.map(|share| format_percent(share * 100.0));
-        let what = if self.question.wants_speed() { "time" } else { "money" };
+        let what = match (self.question.wants_speed(), &self.cost_unknown) {
+            (true, _) => "time",
+            (false, None) => "money",
+            (false, Some(_)) => "executor-hours",
+        };
         match (&self.verdict, saving) {
             (Verdict::First { reason }, _) => format!("FIRST SAMPLES: nothing can be predicted yet: {reason}."),
             (Verdict::Enough, Some(saving)) => format!(
@@ -170,8 +186,8 @@ impl AdviceAnswer {
     }
 }
 
-/// The command that collects a sample; `None` of a job that `foreglow collect` cannot measure.
-fn command(context: &Context, suggestion: &Suggestion, output: &Path) -> Option<String> {
+/// Returns the command that collects a sample; `None` if `foreglow collect` cannot measure the job.
+fn command(context: &Context, suggestion: &Suggestion, place: Option<(&str, &str)>) -> Option<String> {
     let workload = &context.workload;
     let architecture = Architecture::named(&workload.model)?;
     let is_taken = match (&architecture.input, workload.text()) {
@@ -189,7 +205,8 @@ fn command(context: &Context, suggestion: &Suggestion, output: &Path) -> Option<
         memory_per_executor_mib,
         partition_size,
         accelerator: context.accelerator.clone(),
+        shares_accelerators: context.shares_accelerators,
         extra: serde_json::Map::new(),
     };
-    collect_command(context, &configuration, suggestion.sampling_rate, &output.display().to_string())
+    collect_command(context, &configuration, suggestion.sampling_rate, place)
 }

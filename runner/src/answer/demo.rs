@@ -1,4 +1,4 @@
-//! What the main job found: samples, scenarios, the decision, and a prediction beside what was then measured.
+//! Answer of the demo: samples, scenarios, the decision, and a prediction with its measurement.
 
 use foreglow_model::{Interval, Prediction, ScenarioRow};
 use foreglow_shared::{Sample, format_duration, format_percent};
@@ -8,7 +8,7 @@ use super::decision::Row;
 use super::{DecisionAnswer, SCHEMA, ScenarioTableAnswer, configuration, json};
 use crate::output::Format;
 
-/// The answer of the main job.
+/// Answer of the demo.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DemoAnswer {
     schema: u32,
@@ -22,7 +22,7 @@ pub struct DemoAnswer {
     scenarios: ScenarioTableAnswer,
 }
 
-/// A run whose configuration was left out of the fit: predicted, then measured.
+/// A configuration left out of the fit, predicted and then measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
     executors: u32,
@@ -36,7 +36,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// Puts a prediction beside the run that it was made for.
+    /// Compares a prediction with the run that it was made for.
     pub fn new(prediction: &Prediction, sample: &Sample) -> Self {
         let (predicted_secs, measured_secs) = (prediction.completion_time_secs, sample.completed_secs());
         Self {
@@ -55,8 +55,8 @@ impl Check {
     fn table(&self) -> String {
         let time = |secs: Option<f64>| secs.map_or_else(|| "unknown".into(), format_duration);
         format!(
-            "CHECK: the whole job on {}, a configuration that was left out of the fit\n  \
-             predicted {}, measured {}: {} off\n",
+            "CHECK: the whole job on {}, predicted before any run of it\n  \
+             predicted {}, measured {}: {} off. The table above has learned from that run since.\n",
             configuration(self.executors, self.cores_per_executor),
             time(self.predicted_secs),
             time(self.measured_secs),
@@ -66,7 +66,7 @@ impl Check {
 }
 
 impl DemoAnswer {
-    /// Puts the parts together.
+    /// Assembles the answer.
     pub fn new(
         samples: Vec<Sample>,
         scenarios: ScenarioTableAnswer,
@@ -86,7 +86,7 @@ impl DemoAnswer {
         }
     }
 
-    /// The answer in a form.
+    /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
         match format {
             Format::Table => format!(

@@ -1,4 +1,4 @@
-//! Foreglow's predictor and its rivals side by side.
+//! Comparison of Foreglow's predictor with its rivals.
 
 use foreglow_model::Held;
 use foreglow_shared::{format_duration, format_percent};
@@ -9,7 +9,7 @@ use crate::evaluation::Standing;
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 
-/// How accurate every predictor is on a table.
+/// Accuracy of every predictor on a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EvaluationAnswer {
     schema: u32,
@@ -20,12 +20,12 @@ pub struct EvaluationAnswer {
 }
 
 impl EvaluationAnswer {
-    /// The standings of predictors on so many rows, split so.
+    /// Creates the answer for the predictors on `rows` rows with this split.
     pub fn new(rows: usize, split: String, notes: Vec<String>, predictors: Vec<Standing>) -> Self {
         Self { schema: SCHEMA, rows, split, notes, predictors }
     }
 
-    /// The answer in a form.
+    /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
         match format {
             Format::Table => self.table(),
@@ -70,7 +70,7 @@ impl EvaluationAnswer {
     }
 }
 
-/// Predictors with their figures, then the reasons of those that lack some.
+/// Renders the predictors with their figures, followed by the reasons for missing figures.
 pub(super) fn standings(predictors: &[Standing]) -> String {
     let columns = [
         ("predictor", Align::Left),
@@ -99,12 +99,12 @@ pub(super) fn standings(predictors: &[Standing]) -> String {
         .filter_map(|standing| Some(format!("  {}: {}\n", standing.name, standing.reason.as_ref()?)))
         .collect();
     if !reasons.is_empty() {
-        text.push_str(&format!("\nWithout figures, or with figures for a part:\n{reasons}"));
+        text.push_str(&format!("\nMissing or partial figures:\n{reasons}"));
     }
     text
 }
 
-/// How often the intervals of a predictor held what was measured.
+/// Returns a sentence about the coverage of a predictor's intervals.
 fn covered(standing: &Standing) -> Option<String> {
     let coverage = standing.score.coverage?;
     let parts = [(coverage.within, "within"), (coverage.beyond, "beyond")];

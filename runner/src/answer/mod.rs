@@ -1,4 +1,4 @@
-//! Answers in the forms in which people and programs read them. `docs/answers.md` fixes the JSON.
+//! Answers in all output formats. `docs/answers.md` specifies the JSON.
 
 mod advice;
 mod decision;
@@ -9,10 +9,10 @@ mod scenario_table;
 mod simulation;
 
 use foreglow_model::{FitError, Interval, Predictor, Warning};
-use foreglow_shared::{Job, format_duration};
+use foreglow_shared::{Job, PriceSheet, format_duration};
 
 pub use self::advice::AdviceAnswer;
-pub use self::decision::DecisionAnswer;
+pub use self::decision::{DecisionAnswer, Startup};
 pub use self::demo::{Check, DemoAnswer};
 pub use self::evaluation::EvaluationAnswer;
 pub use self::prediction::PredictionAnswer;
@@ -27,34 +27,44 @@ pub const SCHEMA: u32 = 1;
 /// Fits the predictor to a job's runs.
 ///
 /// # Errors
-/// The runs are too few or too much alike; the sentence says what to collect.
+/// The runs are too few or too similar; the message says what to collect.
 pub fn fit(job: &Job) -> anyhow::Result<Predictor> {
     Predictor::fit_job(job).map_err(|error: FitError| unusable(error.to_string()))
 }
 
-/// Answers as JSON: indented, ended by a newline.
+/// Renders an answer as indented JSON with a final newline.
 fn json(answer: &impl serde::Serialize) -> String {
     let text = serde_json::to_string_pretty(answer).expect("an answer holds only strings, numbers and lists");
     text + "\n"
 }
 
-/// `2 executors of 4 cores`.
+/// Formats a configuration, such as `2 executors of 4 cores`.
 fn configuration(executors: u32, cores_per_executor: u32) -> String {
     let noun = |count: u32, noun: &str| if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") };
     format!("{} of {}", noun(executors, "executor"), noun(cores_per_executor, "core"))
 }
 
-/// `11.20 s to 13.50 s`.
+/// Formats an interval, such as `11.20 s to 13.50 s`.
 fn range(interval: &Interval) -> String {
     format!("{} to {}", format_duration(interval.lower_secs), format_duration(interval.upper_secs))
 }
 
-/// `90 %`.
+/// Formats the probability of an interval, such as `90 %`.
 fn probability(interval: &Interval) -> String {
     format!("{:.0} %", interval.probability * 100.0)
 }
 
-/// One line for each warning, after an empty one.
+/// Why no cost is known, and how to give a price; `None` where the prices cover the hardware.
+fn cost_unknown(prices: &PriceSheet, accelerator: Option<&str>) -> Option<String> {
+    prices.check_for(accelerator).err().map(|error| format!("{error}, in a file for --prices"))
+}
+
+/// The line that says so, after an empty one.
+fn cost_note(reason: &str) -> String {
+    format!("\nCost unknown: {reason}.\n")
+}
+
+/// Returns an empty line and one line per warning, or nothing without warnings.
 fn notes(warnings: &[Warning]) -> String {
     let lines: String = warnings.iter().map(|warning| format!("Note: {warning}.\n")).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }

@@ -1,15 +1,14 @@
-//! The completion time of one configuration.
+//! Predicted completion time of one configuration.
 
 use foreglow_model::{Exclusion, Interval, Prediction, Predictor, Setting, Warning};
 use foreglow_shared::{Context, Job, PriceSheet, Question, Resources, format_duration, format_money, format_rate};
 use serde::Serialize;
 
-use super::{SCHEMA, configuration, json, notes, probability, range};
-use crate::exit::unusable;
+use super::{SCHEMA, configuration, cost_note, cost_unknown, json, notes, probability, range};
 use crate::output::Format;
 use crate::table::{csv, number};
 
-/// What a job takes on one configuration.
+/// Prediction for a job on one configuration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PredictionAnswer {
     schema: u32,
@@ -22,6 +21,9 @@ pub struct PredictionAnswer {
     completion_time_secs: Option<f64>,
     interval: Option<Interval>,
     cost: Option<f64>,
+    /// Why no cost is known; `None` where the prices cover the hardware.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_unknown: Option<String>,
     prices: PriceSheet,
     exclusion: Option<Exclusion>,
     warnings: Vec<Warning>,
@@ -29,20 +31,16 @@ pub struct PredictionAnswer {
 
 impl PredictionAnswer {
     /// Predicts a job at `setting`, with the memory and the prices of a question.
-    ///
-    /// # Errors
-    /// The prices do not fit the job.
-    pub fn new(job: &Job, predictor: &Predictor, setting: Setting, question: &Question) -> anyhow::Result<Self> {
+    pub fn new(job: &Job, predictor: &Predictor, setting: Setting, question: &Question) -> Self {
         let Question { memory_per_executor_mib, ref prices, .. } = *question;
         let accelerator = job.context.accelerator.as_deref();
-        prices.check_for(accelerator).map_err(|error| unusable(error.to_string()))?;
         let Setting { executors, cores_per_executor, sampling_rate } = setting;
         let Prediction { completion_time_secs, interval, mut warnings, .. } = predictor.predict(setting);
         warnings.extend(predictor.warnings());
         let accelerated = accelerator.is_some();
         let resources = Resources { executors, cores_per_executor, memory_per_executor_mib, accelerated };
-        let cost = completion_time_secs.map(|secs| prices.cost(resources, secs)).filter(|cost| cost.is_finite());
-        Ok(Self {
+        let cost = completion_time_secs.and_then(|secs| prices.cost(resources, secs));
+        Self {
             schema: SCHEMA,
             context: job.context.clone(),
             predictor: Predictor::NAME,
@@ -53,22 +51,23 @@ impl PredictionAnswer {
             completion_time_secs,
             interval,
             cost,
+            cost_unknown: cost_unknown(prices, accelerator),
             prices: prices.clone(),
             exclusion: Exclusion::of(job, cores_per_executor, memory_per_executor_mib, sampling_rate),
             warnings,
-        })
+        }
     }
 
-    /// Why there is no time, where there is none.
+    /// Fails with the reason if no time is known.
     pub fn check(&self) -> anyhow::Result<()> {
         if self.completion_time_secs.is_some() {
             return Ok(());
         }
         let reasons: Vec<String> = self.warnings.iter().map(ToString::to_string).collect();
-        anyhow::bail!("the samples cannot say how long this takes: {}", reasons.join("; "))
+        anyhow::bail!("the samples are not enough to predict this time: {}", reasons.join("; "))
     }
 
-    /// The answer in a form.
+    /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
         match format {
             Format::Table => self.table(),
@@ -87,18 +86,20 @@ impl PredictionAnswer {
         if let Some(cost) = self.cost {
             let prices = &self.prices;
             line("cost", format!("{} ({}, {})", format_money(cost, &prices.currency), prices.name, prices.date));
+        } else if self.cost_unknown.is_some() {
+            line("cost", "unknown".into());
         }
         let memory = self.memory_per_executor_mib;
         line(
             "configuration",
-            format!("{}, {memory} MiB for each executor", configuration(self.executors, self.cores_per_executor)),
+            format!("{}, {memory} MiB per executor", configuration(self.executors, self.cores_per_executor)),
         );
         line("sampling rate", format_rate(self.sampling_rate));
         line("predicted by", "Foreglow's own predictor".to_owned());
         if let Some(exclusion) = self.exclusion {
             text.push_str(&format!("\nOut of memory: {exclusion}.\n"));
         }
-        text + &notes(&self.warnings)
+        text + &self.cost_unknown.as_deref().map_or_else(String::new, cost_note) + &notes(&self.warnings)
     }
 
     fn csv(&self) -> String {

@@ -1,4 +1,4 @@
-//! How accurate each scenario is on the samples, and what it took.
+//! Accuracy of each scenario on the samples, with collecting and training times.
 
 use std::ops::ControlFlow;
 
@@ -12,23 +12,23 @@ use crate::evaluation::Standing;
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 
-/// The scenarios side by side.
+/// Comparison of the scenarios.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScenarioTableAnswer {
     schema: u32,
     context: Context,
     pub(super) scenarios: Vec<ScenarioRow>,
-    /// The default predictor and its rivals, where they were asked for and a whole job was measured.
+    /// The default predictor and its rivals, if requested and a whole job was measured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     predictors: Vec<Standing>,
 }
 
 impl ScenarioTableAnswer {
-    /// Fits and tests every scenario on a job's runs, with the techniques of a grid; `show` is told how many steps of the
-    /// work are done, and how many there are.
+    /// Fits and tests every scenario on a job's runs with the learners of a grid. `show` is called
+    /// with the finished steps and the total.
     ///
     /// # Errors
-    /// Never, as long as nobody cancels.
+    /// The computation was cancelled, which does not happen here.
     pub fn new(job: &Job, grid: Grid, show: &dyn Fn(u64, u64)) -> anyhow::Result<Self> {
         let started = std::time::Instant::now();
         let mut clock = || started.elapsed().as_secs_f64();
@@ -40,17 +40,18 @@ impl ScenarioTableAnswer {
         Ok(Self { schema: SCHEMA, context: job.context.clone(), scenarios, predictors: Vec::new() })
     }
 
-    /// With the default predictor and its rivals beside the scenarios.
+    /// Adds the default predictor and its rivals.
     pub fn beside(self, predictors: Vec<Standing>) -> Self {
         Self { predictors, ..self }
     }
 
-    /// Why no scenario has an accuracy, where none has.
+    /// Fails with the reason if no scenario has an accuracy.
     ///
     /// # Errors
     /// The samples are too few for every scenario.
     pub fn check(&self) -> anyhow::Result<()> {
-        if self.scenarios.iter().any(|row| row.accuracy_percent.is_some()) {
+        // The table of the predictors is an answer as well.
+        if self.scenarios.iter().any(|row| row.accuracy_percent.is_some()) || !self.predictors.is_empty() {
             return Ok(());
         }
         let reason = self.scenarios.iter().find_map(|row| row.reason.as_deref());
@@ -58,7 +59,7 @@ impl ScenarioTableAnswer {
         Err(crate::exit::unusable(format!("the samples are too few to test any scenario: {reason}")))
     }
 
-    /// The answer in a form.
+    /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
         match format {
             Format::Table => self.table(),
@@ -76,7 +77,7 @@ impl ScenarioTableAnswer {
         text
     }
 
-    /// The table without the job's title.
+    /// Renders the table without the job's title.
     pub(super) fn body(&self) -> String {
         let columns = [
             ("scenario", Align::Left),
@@ -124,7 +125,7 @@ impl ScenarioTableAnswer {
                 scenario.label().to_owned(),
                 choice.place.to_string(),
                 choice.technique.to_string(),
-                // The root is a share of the longest time.
+                // The error is relative to the longest time, so its root is a share.
                 format_percent(choice.loo_mse.sqrt() * 100.0),
             ]
         };

@@ -1,4 +1,4 @@
-//! A Spark application on other configurations, simulated from its event log.
+//! Simulation of a Spark application on other configurations from its event log.
 
 use foreglow_model::{Interval, Predictor, Setting, SimulatedTime, Simulation};
 use foreglow_shared::event_log::{Ending, Run};
@@ -9,20 +9,20 @@ use super::{SCHEMA, configuration, json, range};
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 
-/// What is asked.
+/// Question to the simulation.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// Numbers of executors.
     pub executors: Vec<u32>,
     /// Numbers of cores per executor.
     pub cores: Vec<u32>,
-    /// When it must be done.
+    /// Deadline.
     pub deadline_secs: Option<f64>,
     /// Share of the images that the run processed.
     pub sampling_rate: f64,
 }
 
-/// The simulated times of one run.
+/// Simulated times of one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SimulationAnswer {
     schema: u32,
@@ -45,7 +45,8 @@ pub struct SimulationAnswer {
     one_core_secs: f64,
     deadline_secs: Option<f64>,
     smallest: Option<Candidate>,
-    /// The smallest one as arguments of `spark-submit`; `None` too where the log does not say the executors' memory.
+    /// `spark-submit` arguments of the smallest configuration; also `None` if the log does not have
+    /// the executors' memory.
     spark_submit: Option<String>,
     candidates: Vec<Candidate>,
     notes: Vec<String>,
@@ -56,9 +57,9 @@ pub struct SimulationAnswer {
 struct Candidate {
     executors: u32,
     cores_per_executor: u32,
-    /// `None` where it cannot run there.
+    /// `None` if the application cannot run on it.
     simulated: Option<SimulatedTime>,
-    /// `None` where no samples were given or they cannot say.
+    /// `None` without samples, or if they cannot predict it.
     predicted_secs: Option<f64>,
     interval: Option<Interval>,
     meets_deadline: Option<bool>,
@@ -71,7 +72,7 @@ impl Candidate {
 }
 
 impl SimulationAnswer {
-    /// Simulates a run, its `number` among those of its log, on every asked configuration.
+    /// Simulates a run, the `number`-th of its log, on every requested configuration.
     pub fn new(
         run: &Run<'_>,
         number: usize,
@@ -139,22 +140,22 @@ impl SimulationAnswer {
         }
     }
 
-    /// Why nothing is answered, where nothing is.
+    /// Fails with the reason if there is no answer.
     pub fn check(&self) -> anyhow::Result<()> {
         anyhow::ensure!(
             self.candidates.iter().any(|candidate| candidate.simulated.is_some()),
-            "the application can run on none of these configurations: its widest stage needs all of its tasks at once, or a \
-             task more cores than an executor has"
+            "the application cannot run on any of these configurations: a stage needs all of its tasks at the same \
+            time, or a task needs more cores than an executor has"
         );
         match self.deadline_secs {
             Some(secs) if self.smallest.is_none() => {
-                anyhow::bail!("none of these configurations is done within {}", format_duration(secs))
+                anyhow::bail!("none of these configurations meets the deadline of {}", format_duration(secs))
             }
             _ => Ok(()),
         }
     }
 
-    /// The answer in a form.
+    /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
         match format {
             Format::Table => self.table(),
@@ -188,7 +189,7 @@ impl SimulationAnswer {
         if let (Some(smallest), Some(deadline)) = (&self.smallest, self.deadline_secs) {
             let (what, time) =
                 (configuration(smallest.executors, smallest.cores_per_executor), format_duration(deadline));
-            text += &format!("\nThe fewest cores that are done within {time}: {what}.\n");
+            text += &format!("\nThe fewest cores that meet the deadline of {time}: {what}.\n");
         }
         if let Some(arguments) = &self.spark_submit {
             text += &format!("For spark-submit:\n  {arguments}\n");
@@ -198,7 +199,7 @@ impl SimulationAnswer {
         }
         if self.unknown_tasks > 0 {
             text += &format!(
-                "\nNote: the log does not say the times of {} tasks; their stage's median stands for them.\n",
+                "\nNote: the log does not have the times of {} tasks; the median of their stage is used instead.\n",
                 self.unknown_tasks
             );
         }

@@ -87,8 +87,8 @@ super::burn_cnn!(Cnn11);
 mod tests {
     use super::*;
 
-    /// 1,922,023 parameters (Bagari 2018, figure 6.12): 1,520 + 3,620 + 36,200 + 360,200 + 900,500
-    /// + 576,128 + 16,512 + 12,900 + 14,443. Multiply-accumulates: 20·28²·75 + 20·12²·180 +
+    /// 1,922,023 parameters (Bagari 2018, figure 6.12): 1,520 + 3,620 + 36,200 + 360,200 +
+    /// 900,500 + 576,128 + 16,512 + 12,900 + 14,443. Multiply-accumulates: 20·28²·75 + 20·12²·180 +
     /// 200·10²·180 + 200·8²·1,800 + 500·6²·1,800 and the weights of the dense layers.
     #[test]
     fn the_11_layer_cnn_has_the_published_size() {

@@ -212,7 +212,7 @@ impl Backward<Flex, 3> for Normalisation {
 }
 
 fn slice(tensor: &FlexTensor) -> &[f32] {
-    tensor.as_slice().expect("it was made contiguous, and its type was looked at")
+    tensor.as_slice().expect("the tensor was made contiguous, and its type was checked")
 }
 
 /// Returns the sum of `of` over the numbers.

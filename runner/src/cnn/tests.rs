@@ -78,6 +78,7 @@ fn an_image_has_the_same_scores_alone_and_in_a_batch() {
 /// Runs on any graphics adapter, including Mesa's software adapter, and checks that its shaders
 /// compute the same scores. These CNNs cover every kind of layer; compiling the shaders of the
 /// large CNNs takes minutes on a software adapter.
+#[cfg(feature = "gpu")]
 #[test]
 fn a_graphics_adapter_gives_the_scores_of_the_cpu() {
     let adapters = crate::device::probe();

@@ -136,8 +136,9 @@ mod tests {
         (size.parameters, size.multiply_accumulates)
     }
 
-    /// Derived from the program's layers, because no count is published. `TemporalConvolution(dims,
-    /// 256, 5)` has 256·5·dims + 256 parameters and is applied at words − 4 positions.
+    /// Derived from the program's layers, because no count is published.
+    /// `TemporalConvolution(dims, 256, 5)` has 256·5·dims + 256 parameters and is applied at words
+    /// − 4 positions.
     #[test]
     fn the_text_cnn_has_the_size_of_the_programs_layers() {
         assert_eq!(size(&TEXT_CNN, 500, 200), (256_256 + HEAD.0, 496 * 256_000 + HEAD.1));

@@ -1,4 +1,4 @@
-//! Who may use a collector.
+//! Access control of the collector.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,28 +10,30 @@ use axum::response::Response;
 use super::{Shared, refusal};
 use crate::exit::unusable;
 
-/// Who may use a collector.
+/// Access rules of a collector.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
-    /// Whoever sends this token in `Authorization: Bearer TOKEN`; `None` asks for none.
+    /// Token that requests must send in `Authorization: Bearer TOKEN`; `None` if no token is
+    /// required.
     pub token: Option<String>,
-    /// Without a token, other machines too.
+    /// Whether other machines have access without a token.
     pub open: bool,
 }
 
 impl Access {
-    /// Refuses an address that other machines reach, unless a token guards it or the person wants it open.
+    /// Rejects an address that other machines can reach, unless a token protects it or open access
+    /// is allowed.
     pub(super) fn check(&self, listen: SocketAddr) -> anyhow::Result<()> {
         if listen.ip().is_loopback() || self.open || self.token.is_some() {
             return Ok(());
         }
         Err(unusable(format!(
             "other machines can reach {listen}; set a token that they must send (--token TOKEN or FOREGLOW_TOKEN), \
-             or let everybody in with --allow-open"
+            or allow access without a token with --allow-open"
         )))
     }
 
-    /// Whether only programs of this machine use a collector at `address`.
+    /// Returns whether a collector at `address` is for programs of this machine only.
     pub(super) fn is_local(&self, address: SocketAddr) -> bool {
         address.ip().is_loopback() && !self.open && self.token.is_none()
     }
@@ -43,24 +45,25 @@ impl Access {
     }
 }
 
-/// Compares in a time that tells nothing about where the first difference is.
+/// Compares in constant time, so that the time does not reveal the position of the first
+/// difference.
 fn is_same(sent: &str, token: &str) -> bool {
     let differences = sent.bytes().zip(token.bytes()).fold(0, |differences, (a, b)| differences | (a ^ b));
     sent.len() == token.len() && differences == 0
 }
 
-/// Lets a request through or refuses it. A web page of another site must not write to a collector on this machine: a
-/// browser says where such a request comes from, and it is refused.
+/// Middleware that checks every request. Web pages of other origins must not write to a collector
+/// on this machine: browsers send the origin, and such requests are rejected.
 pub(super) async fn guard(State(shared): State<Shared>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     if comes_from_elsewhere(headers) || (shared.is_local && !asks_this_machine(headers)) {
         let sentence =
-            "pages of another site may not use this collector; where a proxy stands before it, start it with --token";
+            "pages of another site may not use this collector; if it is behind a proxy, start it with --token";
         return refusal(StatusCode::FORBIDDEN, sentence);
     }
     if request.uri().path().starts_with("/api/") && !shared.access.is_granted(headers) {
         let sentence =
-            "this collector wants its token; send it as `Authorization: Bearer TOKEN` (`--token`, FOREGLOW_TOKEN)";
+            "this collector requires a token; send it as `Authorization: Bearer TOKEN` (`--token`, FOREGLOW_TOKEN)";
         return refusal(StatusCode::UNAUTHORIZED, sentence);
     }
     let mut response = next.run(request).await;
@@ -75,7 +78,8 @@ fn comes_from_elsewhere(headers: &HeaderMap) -> bool {
     origin.map(|(_, authority)| authority) != host || host.is_none()
 }
 
-/// A page whose site changed its address to this machine still asks for its own name.
+/// Protects against DNS rebinding: a page whose name was rebound to this machine still sends its
+/// own name as host.
 fn asks_this_machine(headers: &HeaderMap) -> bool {
     let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else { return true };
     let name = host.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')).map_or(host, |(name, _)| name);
@@ -102,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_another_site_is_told_from_the_planner_itself() {
+    fn pages_of_other_origins_are_distinguished_from_the_planner() {
         let from =
             |origin| comes_from_elsewhere(&headers(&[(header::ORIGIN, origin), (header::HOST, "127.0.0.1:8787")]));
         assert!(!from("http://127.0.0.1:8787"));
@@ -111,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_was_turned_to_this_machine_is_told_from_this_machine() {
+    fn a_rebound_host_name_is_not_this_machine() {
         let asks = |host| asks_this_machine(&headers(&[(header::HOST, host)]));
         assert!(
             asks("127.0.0.1:8787")

@@ -1,4 +1,4 @@
-//! `GET /api/v1/events`: samples as they arrive, as server-sent events.
+//! `GET /api/v1/events`: new samples as server-sent events.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -17,32 +17,33 @@ use tokio::sync::watch;
 use super::{Shared, refusal};
 use crate::exit::UnusableInput;
 
-/// What another program writes into the store is found after so long; what is posted here, at once.
+/// Poll interval for samples that other processes write into the store. Posted samples are sent at
+/// once.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// Samples that are read from the store at a time.
+/// Samples per query of the store.
 const BATCH: usize = 1_000;
-/// A reader that lost the connection asks again after so long.
+/// Reconnect delay for clients that lose the connection.
 const RETRY: Duration = Duration::from_secs(2);
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// What is told to those who listen.
+/// State announced to the event streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct News {
-    /// Grows with every request that stored something.
+    /// Number of requests that have stored something.
     pub(super) posted: u64,
-    /// The collector is told to stop.
+    /// Whether the collector is stopping.
     pub(super) stopping: bool,
 }
 
-/// The query of the route.
+/// Query of the route.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EventsQuery {
     after: Option<Uuid>,
 }
 
-/// Sends every sample that arrives after the one that `after` or `Last-Event-ID` names; without either, those that arrive
-/// from now on. Each event is a `sample`, its id the sample's, its data the sample's JSON.
+/// Sends every sample that arrives after the one given by `after` or `Last-Event-ID`, or else from
+/// now on. Each event is a `sample` with the sample's ID and its JSON as data.
 pub(super) async fn events(
     State(shared): State<Shared>,
     headers: HeaderMap,
@@ -52,7 +53,7 @@ pub(super) async fn events(
         Ok(Query(query)) => query.after,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, error.body_text()),
     };
-    // What a reader that reconnects has already had counts before what it first asked for.
+    // A reconnecting client has read further than its original `after`.
     let reconnecting = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()?.parse().ok());
     let news = shared.news.subscribe();
     let start = match reconnecting.or(after) {
@@ -74,27 +75,28 @@ pub(super) async fn events(
     response
 }
 
-/// One who listens.
+/// State of one event stream.
 struct Reader {
     shared: Shared,
     news: watch::Receiver<News>,
-    /// Where the last sample stands in the store that was read for them.
+    /// Position of the last sample read from the store.
     after: i64,
     waiting: VecDeque<String>,
     greeted: bool,
 }
 
 impl Reader {
-    /// The next event; `None` once the collector stops, or the store can no longer be read: the reader asks again.
+    /// Returns the next event, or `None` when the collector stops or the store fails; the client
+    /// then reconnects.
     async fn next(&mut self) -> Option<Event> {
         if !self.greeted {
             self.greeted = true;
-            // An answer that has begun tells a browser that the collector is there.
+            // Sending a first event shows the browser that the connection works.
             return Some(Event::default().retry(RETRY).comment("samples follow as they arrive"));
         }
         loop {
             if let Some(line) = self.waiting.pop_front() {
-                // The store holds nothing but samples.
+                // The store holds only valid samples.
                 let id = parse_line(&line).ok()?.id;
                 return Some(Event::default().event("sample").id(id.to_string()).data(line));
             }
@@ -104,7 +106,7 @@ impl Reader {
             let after = self.after;
             let (lines, end) = self.shared.with_store(move |store| store.lines_after(after, BATCH)).await.ok()?;
             if lines.is_empty() {
-                // Either way the store is looked at again.
+                // The store is polled again in either case.
                 let _ = tokio::time::timeout(LOOK_AGAIN, self.news.changed()).await;
             }
             self.after = end;

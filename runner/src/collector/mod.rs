@@ -1,4 +1,5 @@
-//! The collector: takes timing samples over HTTP, hands them out again, and serves the planner from the binary itself.
+//! The collector: receives timing samples over HTTP, serves them, and serves the planner embedded
+//! in the binary.
 
 mod access;
 mod events;
@@ -20,14 +21,15 @@ pub use self::access::Access;
 use self::events::News;
 pub use self::samples::{Receipt, Rejection};
 use crate::exit::unusable;
+use crate::interrupt::Signals;
 use crate::store::Store;
 
-/// The most that one request may send.
+/// Maximum size of a request body.
 pub const MAX_BODY_BYTES: usize = 16 << 20;
-/// A stopping collector waits so long for requests that have begun.
+/// Grace period for requests in progress when the collector stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What the requests share.
+/// State shared by all requests.
 #[derive(Clone)]
 struct Shared {
     store: Arc<Mutex<Store>>,
@@ -36,7 +38,7 @@ struct Shared {
     news: watch::Sender<News>,
 }
 
-/// A taken address, on which [`Collector::run`] answers.
+/// A bound address, on which [`Collector::run`] answers.
 #[derive(Debug)]
 pub struct Collector {
     listener: TcpListener,
@@ -45,40 +47,42 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Takes the address, so that whoever connects from now on waits for [`Collector::run`].
+    /// Binds the address, so that connections from now on wait for [`Collector::run`].
     ///
     /// # Errors
-    /// The address is in use or not of this machine, or is open to others without a token.
+    /// The address is in use, does not belong to this machine, or is open to others without a
+    /// token.
     pub fn bind(listen: SocketAddr, access: Access) -> anyhow::Result<Self> {
         access.check(listen)?;
         let listener = TcpListener::bind(listen).map_err(|error| match error.kind() {
             std::io::ErrorKind::AddrInUse => unusable(format!(
-                "{listen} is in use by another program; end that one, or take a free port with --listen {}:0",
+                "{listen} is in use by another program; stop that program, or use a free port with --listen {}:0",
                 host(listen)
             )),
             std::io::ErrorKind::AddrNotAvailable => {
-                unusable(format!("{listen} is no address of this machine; try --listen 127.0.0.1:8787"))
+                unusable(format!("{listen} is not an address of this machine; try --listen 127.0.0.1:8787"))
             }
             std::io::ErrorKind::PermissionDenied => unusable(format!(
-                "this user may not listen on {listen}; take a port above 1023, such as --listen {}:8787",
+                "this user may not listen on {listen}; use a port above 1023, such as --listen {}:8787",
                 host(listen)
             )),
-            _ => anyhow::Error::new(error).context(format!("{listen} cannot be listened on")),
+            _ => anyhow::Error::new(error).context(format!("cannot listen on {listen}")),
         })?;
         listener.set_nonblocking(true).context("the listening socket cannot be set up")?;
         let address = listener.local_addr().context("the listening socket has no address")?;
         Ok(Self { listener, address, access })
     }
 
-    /// Where the planner is: `http://127.0.0.1:8787/`.
+    /// Returns the URL of the planner, such as `http://127.0.0.1:8787/`.
     pub fn url(&self) -> String {
         format!("http://{}/", self.address)
     }
 
-    /// Answers requests until the process is told to stop (Ctrl-C or SIGTERM); requests that have begun are answered.
+    /// Answers requests until the process receives SIGINT, SIGTERM or SIGHUP, then finishes the requests
+    /// in progress.
     ///
     /// # Errors
-    /// The threads that answer cannot be started, or the socket fails.
+    /// The worker threads cannot be started, or the socket fails.
     pub fn run(self, store: Store) -> anyhow::Result<()> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
@@ -101,9 +105,9 @@ impl Collector {
         let (stopping, stopped) = tokio::sync::oneshot::channel();
         let server = axum::serve(listener, router(shared)).with_graceful_shutdown(async move {
             told_to_stop.await;
-            // Who listens for samples would listen for ever.
+            // Event streams would otherwise never end.
             news.send_modify(|news| news.stopping = true);
-            // Nobody waits for it once the server has ended by itself.
+            // The receiver is gone if the server has ended by itself.
             let _ = stopping.send(());
         });
         tokio::select! {
@@ -123,6 +127,7 @@ fn host(listen: SocketAddr) -> String {
 fn router(shared: Shared) -> Router {
     Router::new()
         .route("/api/v1/samples", get(samples::list).post(samples::accept))
+        .route("/api/v1/samples/{id}", get(samples::one).delete(samples::remove))
         .route("/api/v1/events", get(events::events))
         .route("/api/v1/workloads", get(samples::workloads))
         .route("/healthz", get(|| async { "ok\n" }))
@@ -133,14 +138,14 @@ fn router(shared: Shared) -> Router {
 }
 
 impl Shared {
-    /// Works with the store on a thread that may wait for the disk.
+    /// Runs `work` with the store on a thread that may block.
     async fn with_store<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Store) -> anyhow::Result<T> + Send + 'static,
     ) -> anyhow::Result<T> {
         let store = Arc::clone(&self.store);
         tokio::task::spawn_blocking(move || {
-            // A request that panicked has rolled its transaction back: the store is sound.
+            // A request that panicked has rolled its transaction back, so the store is consistent.
             let mut store: MutexGuard<'_, Store> = store.lock().unwrap_or_else(PoisonError::into_inner);
             work(&mut store)
         })
@@ -149,32 +154,16 @@ impl Shared {
     }
 }
 
-/// An error as every route of the API answers it: `{"error":"…"}`.
+/// Returns the error format of all API routes: `{"error":"…"}`.
 fn refusal(status: StatusCode, sentence: impl std::fmt::Display) -> Response {
     (status, axum::Json(serde_json::json!({ "error": sentence.to_string() }))).into_response()
 }
 
-/// Ends when the process is told to stop. From this call on, not from the first wait, it is heard.
-#[cfg(unix)]
+/// Returns a future that completes on SIGINT, SIGTERM or SIGHUP. The handlers are installed by this
+/// call, not by the first poll.
 fn told_to_stop() -> anyhow::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let hear = |kind| signal(kind).context("the signals that stop the collector cannot be heard");
-    let (mut interrupted, mut terminated) = (hear(SignalKind::interrupt())?, hear(SignalKind::terminate())?);
+    let mut signals = Signals::listen().context("the signal handlers of the collector cannot be installed")?;
     Ok(async move {
-        tokio::select! {
-            _ = interrupted.recv() => (),
-            _ = terminated.recv() => (),
-        }
-    })
-}
-
-/// Ends when the process is told to stop.
-#[cfg(not(unix))]
-fn told_to_stop() -> anyhow::Result<impl Future<Output = ()>> {
-    Ok(async {
-        // Where Ctrl-C cannot be heard, the system ends the process.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
+        signals.next().await;
     })
 }

@@ -1,16 +1,17 @@
-//! The planner's files, out of the binary itself.
+//! Serves the planner's files from the binary.
 
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse, Response};
 use rust_embed::RustEmbed;
 
-/// What `make run` builds. A folder that is not there embeds nothing, so that the runner builds without the planner.
+/// Output of `make run`. A missing folder embeds nothing, so that the runner also builds without
+/// the planner.
 #[derive(RustEmbed)]
 #[folder = "../target/planner"]
 #[allow_missing = true]
 struct Planner;
 
-/// As the page says it of itself, and what a page cannot say: no other site may frame it.
+/// The policy of the page's own meta tag, plus `frame-ancestors`, which a meta tag cannot set.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; \
      style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; \
      frame-ancestors 'none'";
@@ -21,7 +22,7 @@ const NOT_BUILT: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\
 <p>This <code>foreglow</code> was built without its web page. Run <code>make run</code> in the repository: it builds the \
 page and then the binary that holds it. The collector's API under <code>/api/v1</code> works as it is.</p>";
 
-/// Answers every path that is no route with the planner's file of that name.
+/// Serves the planner's file for any path that is not a route.
 pub(super) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     if method != Method::GET && method != Method::HEAD {
         return super::refusal(StatusCode::METHOD_NOT_ALLOWED, format!("{method} is not for {}", uri.path()));
@@ -35,8 +36,8 @@ pub(super) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Respon
     }
 }
 
-/// The file, or 304 to a browser that has it already. `no-cache` makes the browser ask each time: a new binary must never
-/// run with an old page.
+/// Serves the file, or 304 if the browser has the current version. `no-cache` makes the browser
+/// revalidate every time, so that a new binary never runs with an old page.
 fn with_tag(file: &rust_embed::EmbeddedFile, headers: &HeaderMap) -> Response {
     let tag = format!("\"{}\"", hex(&file.metadata.sha256_hash()[..16]));
     let is_known = headers.get(header::IF_NONE_MATCH).and_then(|known| known.to_str().ok());

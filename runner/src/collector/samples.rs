@@ -1,9 +1,9 @@
-//! The routes of the samples.
+//! Routes for samples.
 
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{FromRequest as _, Query, Request, State};
+use axum::extract::{FromRequest as _, Path, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use foreglow_shared::{Engine, Mode, Outcome, Sample, Timestamp, Uuid, parse_line, write_csv};
@@ -11,34 +11,34 @@ use serde::{Deserialize, Serialize};
 
 use super::{Shared, refusal};
 use crate::exit::UnusableInput;
-use crate::store::{Filter, Store};
+use crate::store::{Filter, Store, id_of};
 
-/// Samples of one answer where the request names no number, and the most that it may name.
+/// Default and maximum number of samples in an answer.
 const DEFAULT_LIMIT: usize = 10_000;
 const MAX_LIMIT: usize = 100_000;
-/// A body with more wrong lines is no file of samples: the others are counted, not named.
+/// Invalid lines that are reported individually; further ones are only counted.
 const MAX_NAMED_REJECTIONS: usize = 1_000;
 
-/// What became of posted samples.
+/// Result of posting samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Receipt {
     /// Samples that the collector did not have.
     pub new: usize,
-    /// Samples that it had: sending one twice changes nothing.
+    /// Samples that it already had. Posting a sample twice has no effect.
     pub known: usize,
-    /// Lines that are no samples.
+    /// Invalid lines.
     pub rejected: Vec<Rejection>,
-    /// Further lines that are no samples.
+    /// Number of further invalid lines.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rejected_more: usize,
 }
 
-/// A line that is no sample.
+/// An invalid line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rejection {
-    /// Counted from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// Reason.
     pub error: String,
 }
 
@@ -47,13 +47,19 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// `POST /api/v1/samples`: stores the samples of a JSON Lines body. The answer is sent once they are on the disk.
+/// `POST /api/v1/samples`: stores a JSON Lines body, and answers once the samples are on disk.
 pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Response {
     let too_large = || {
         let limit = super::MAX_BODY_BYTES >> 20;
-        refusal(StatusCode::PAYLOAD_TOO_LARGE, format!("one request may send {limit} MiB; send the samples in several"))
+        refusal(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!(
+                "a request may have at most {limit} MiB; send the samples in \
+                several requests"
+            ),
+        )
     };
-    // Refused before it is sent, where the sender says how much is to come.
+    // If the client sends the length, a large request is rejected before its body.
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     if length.is_some_and(|length: usize| length > super::MAX_BODY_BYTES) {
         return too_large();
@@ -66,7 +72,7 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
     let (samples, mut receipt) = sort_out(&body);
     if samples.is_empty() {
         return match receipt.rejected.is_empty() {
-            true => refusal(StatusCode::BAD_REQUEST, "there are no samples in it; send one JSON object a line"),
+            true => refusal(StatusCode::BAD_REQUEST, "the request has no samples; send one JSON object per line"),
             false => (StatusCode::BAD_REQUEST, Json(receipt)).into_response(),
         };
     }
@@ -80,13 +86,13 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
             Json(receipt).into_response()
         }
         Err(error) => {
-            eprintln!("foreglow: samples were refused: {error:#}");
+            eprintln!("foreglow: samples were rejected: {error:#}");
             refusal(StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}"))
         }
     }
 }
 
-/// Parts the lines into samples and rejections. Blank lines are passed over.
+/// Parses the lines into samples and rejections, ignoring blank lines.
 fn sort_out(body: &[u8]) -> (Vec<Sample>, Receipt) {
     let mut samples = Vec::new();
     let mut receipt = Receipt::default();
@@ -104,7 +110,7 @@ fn sort_out(body: &[u8]) -> (Vec<Sample>, Receipt) {
     (samples, receipt)
 }
 
-/// The query of `GET /api/v1/samples`.
+/// Query of `GET /api/v1/samples`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListQuery {
@@ -125,8 +131,8 @@ enum ListFormat {
     Csv,
 }
 
-/// `GET /api/v1/samples`: the samples that pass the filters, in the order of their arrival, as JSON Lines or CSV. Where
-/// there are more, the header `Link` names the next page.
+/// `GET /api/v1/samples`: the samples that match the filters, in order of arrival, as JSON Lines or
+/// CSV. If there are more, the `Link` header has the next page.
 pub(super) async fn list(
     State(shared): State<Shared>,
     headers: HeaderMap,
@@ -149,7 +155,7 @@ pub(super) async fn list(
         outcome: query.outcome,
         since: query.since,
         after: query.after,
-        // One more than asked for tells whether there is a next page.
+        // One extra sample tells whether there is a next page.
         limit: Some(limit + 1),
     };
     match shared.with_store(move |store| page(store, &filter, limit, format)).await {
@@ -159,10 +165,38 @@ pub(super) async fn list(
     }
 }
 
+/// `GET /api/v1/samples/ID`: one sample as JSON.
+pub(super) async fn one(State(shared): State<Shared>, Path(id): Path<String>) -> Response {
+    let Ok(id) = id.parse::<Uuid>() else { return no_id(&id) };
+    match shared.with_store(move |store| store.sample_line(id)).await {
+        Ok(Some(line)) => ([(header::CONTENT_TYPE, "application/json")], line + "\n").into_response(),
+        Ok(None) => not_there(id),
+        Err(error) => refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")),
+    }
+}
+
+/// `DELETE /api/v1/samples/ID`: removes one sample. Planners that are open keep it until they are opened again.
+pub(super) async fn remove(State(shared): State<Shared>, Path(id): Path<String>) -> Response {
+    let Ok(id) = id.parse::<Uuid>() else { return no_id(&id) };
+    match shared.with_store(move |store| store.remove(&[id])).await {
+        Ok(0) => not_there(id),
+        Ok(removed) => Json(serde_json::json!({ "removed": removed })).into_response(),
+        Err(error) => refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")),
+    }
+}
+
+fn no_id(text: &str) -> Response {
+    refusal(StatusCode::BAD_REQUEST, format!("{text:?} is no id of a sample; it is a UUID"))
+}
+
+fn not_there(id: Uuid) -> Response {
+    refusal(StatusCode::NOT_FOUND, format!("there is no sample with the id {id}"))
+}
+
 struct Page {
     text: String,
     format: ListFormat,
-    /// The last sample, where others follow it.
+    /// Last sample of the page, if others follow.
     last: Option<Uuid>,
 }
 
@@ -170,15 +204,17 @@ fn page(store: &Store, filter: &Filter, limit: usize, format: ListFormat) -> any
     let mut lines = store.sample_lines(filter)?;
     let more = lines.len() > limit;
     lines.truncate(limit);
-    let last = if more { lines.last().map(|line| parse_line(line)).transpose()? } else { None };
+    let last = if more { lines.last().and_then(|line| id_of(line)) } else { None };
+    // One that is outside the limits of a sample would stop whoever reads the page.
+    lines.retain(|line| parse_line(line).is_ok());
     let text = match format {
         ListFormat::Jsonl => lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect(),
         ListFormat::Csv => {
             let samples: Vec<Sample> = lines.iter().map(|line| parse_line(line)).collect::<Result<_, _>>()?;
-            if samples.is_empty() { String::new() } else { write_csv(&samples) }
+            write_csv(&samples)
         }
     };
-    Ok(Page { text, format, last: last.map(|sample| sample.id) })
+    Ok(Page { text, format, last })
 }
 
 impl Page {
@@ -209,7 +245,7 @@ fn accepted_format(headers: &HeaderMap) -> ListFormat {
     if accepted.is_some_and(|accepted| accepted.contains("text/csv")) { ListFormat::Csv } else { ListFormat::Jsonl }
 }
 
-/// `GET /api/v1/workloads`: every workload that has samples.
+/// `GET /api/v1/workloads`: all workloads with samples.
 pub(super) async fn workloads(State(shared): State<Shared>) -> Response {
     match shared.with_store(|store| store.workloads()).await {
         Ok(counts) => {

@@ -1,4 +1,4 @@
-//! `foreglow advise`: which samples to collect next.
+//! `foreglow advise`: advice on which samples to collect next.
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +7,8 @@ use crate::ask::Source;
 use crate::output::{self, Format};
 use crate::question::QuestionArgs;
 
-/// Find out which samples to collect next, by how much each would narrow the decision for the time it takes, and when to
-/// stop.
+/// Recommend which samples to collect next, by how much each narrows the decision for the time it
+/// takes, and when to stop.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -17,12 +17,12 @@ pub struct Args {
     #[command(flatten)]
     question: QuestionArgs,
 
-    /// File that the printed command collects into [default: the file of samples where it is one of JSON Lines, or
+    /// File that the printed command collects into [default: where the samples are read from; of several files, or of CSV,
     /// samples.jsonl]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Form of the answer
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -30,14 +30,22 @@ pub struct Args {
 /// Prints the advice.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let job = args.source.job()?;
-    let question = args.question.about(&job.observations)?;
-    let output = args.output.as_deref().unwrap_or_else(|| same_file(&args.source.files));
-    output::print(&AdviceAnswer::new(&job, &question, output)?.render(args.format))
+    let question = args.question.about(&job)?;
+    let place = place(args);
+    let place = place.as_ref().map(|(option, path)| (*option, path.as_str()));
+    output::print(&AdviceAnswer::new(&job, &question, place)?.render(args.format))
 }
 
-fn same_file(files: &[PathBuf]) -> &Path {
-    match files {
-        [file] if file.extension().is_some_and(|extension| extension == "jsonl") => file,
-        _ => Path::new("samples.jsonl"),
+/// Where the printed command keeps its sample, as an option with its value; `None` is the default store.
+fn place(args: &Args) -> Option<(&'static str, String)> {
+    let text = |path: &Path| path.display().to_string();
+    match (&args.output, args.source.files.as_slice(), &args.source.store) {
+        (Some(output), _, _) => Some(("--output", text(output))),
+        (None, [], None) => None,
+        (None, [], Some(store)) => Some(("--store", text(store))),
+        (None, [file], _) if file.extension().is_some_and(|extension| extension == "jsonl") => {
+            Some(("--output", text(file)))
+        }
+        (None, _, _) => Some(("--output", "samples.jsonl".to_owned())),
     }
 }

@@ -1,34 +1,27 @@
-//! `foreglow collect`: a grid of configurations, a timing sample each.
-
-use std::path::PathBuf;
-use std::time::Duration;
+//! `foreglow collect`: measures a grid of configurations.
 
 use foreglow_model::Repetitions;
-use foreglow_shared::{Outcome, PriceSheet, Sample, Workload, write_csv, write_jsonl};
+use foreglow_shared::{Context, Outcome, Sample, Uuid, write_csv, write_jsonl};
 
 use super::dry_run::list;
 use super::engine_args::EngineArgs;
-use super::run::DEFAULT_MEMORY_MIB;
+use super::grid_args::{BudgetArgs, GridArgs};
+use super::samples::outliers;
 use super::training_args::TrainingArgs;
-use super::workload_args::{
-    WorkloadArgs, at_least_one, check_rate, check_sizes, default_partition_size, distinct, prepare, warn,
-};
+use super::workload_args::{WorkloadArgs, prepare, warn};
 use crate::engine::{self, Engine, Job};
-use crate::exit::unusable;
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::machine::{Warning, warnings_of};
 use crate::output::{self, Format};
-use crate::progress::Progress;
-use crate::question::{duration_secs, money, read_prices, share};
+use crate::place::PlaceArgs;
+use crate::progress::{Progress, note};
 use crate::sample_table;
-use crate::samples_file::SamplesFile;
-use crate::sweep::{self, Budget, Forecast, Grid, Limits, Tally};
-use crate::upload::send_or_keep;
+use crate::sweep::{self, Forecast, Grid, Limits, Run, Tally};
+use crate::upload::{Target, send_or_keep};
 
-/// Runs of a combination that a precision is sought with, where the person names no number.
-const MOST_REPEATS: u32 = 20;
-
-/// Measure a CNN job on every combination of the given configurations and keep the timing samples
+/// Measure a CNN job on a grid of configurations and save the timing samples
+///
+/// Runs with a saved sample are not repeated, so that the same command continues where it ended.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -46,137 +39,49 @@ pub struct Args {
     #[command(flatten)]
     budget: BudgetArgs,
 
-    /// File that each sample is appended to as soon as its run ends, JSON Lines. Runs that it holds already are not
-    /// repeated
-    #[arg(long, value_name = "FILE", default_value = "samples.jsonl")]
-    output: PathBuf,
+    #[command(flatten)]
+    place: PlaceArgs,
 
-    /// Collector that each sample is sent to as well, such as http://127.0.0.1:8787
-    #[arg(long, value_name = "URL")]
+    /// Collector to send each sample to as well, such as 127.0.0.1:8787
+    #[arg(long, value_name = "URL", value_parser = crate::grammar::url, help_heading = "Samples")]
     upload: Option<String>,
 
-    /// List the runs with the time and money that each is expected to take, and end
+    /// Measure outliers and disturbed runs again, and replace their samples
+    #[arg(long, help_heading = "Samples")]
+    redo_outliers: bool,
+
+    /// List the runs with their expected time and cost, and exit
     #[arg(long)]
     dry_run: bool,
 
-    /// How the samples, or with --dry-run the runs, are printed
+    /// Output format of the samples, or of the runs with --dry-run
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// The grid.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Configurations")]
-struct GridArgs {
-    /// Executor processes, E
-    #[arg(long, value_name = "E,…", value_delimiter = ',', default_value = "1,2")]
-    executors: Vec<u32>,
-
-    /// Threads of an executor, C
-    #[arg(long, value_name = "C,…", value_delimiter = ',', default_value = "1,2")]
-    cores: Vec<u32>,
-
-    /// Upper bounds on an executor's memory, MiB [default: 2048]
-    #[arg(long, value_name = "MIB,…", value_delimiter = ',')]
-    memory: Vec<u32>,
-
-    /// Images of one task, P [default: 8, or a mini-batch to train]
-    #[arg(long, value_name = "P,…", value_delimiter = ',')]
-    partition_size: Vec<u32>,
-
-    /// Shares of the images, above 0 and at most 1
-    #[arg(long, value_name = "SR,…", value_delimiter = ',', default_value = "0.01,0.1")]
-    sampling_rate: Vec<f64>,
-
-    /// Runs of each combination; with --precision at most so many [default: 1, with --precision 20]
-    #[arg(long, value_name = "N")]
-    repeat: Option<u32>,
-
-    /// Repeat each combination until its median is known to so much: 2%. It lies in the interval with a probability of 95 %,
-    /// which takes 6 runs or more
-    #[arg(long, value_name = "SHARE", value_parser = share, allow_negative_numbers = true)]
-    precision: Option<f64>,
-}
-
-/// What the sweep may take.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Budget")]
-struct BudgetArgs {
-    /// Make no run that would not end within this time from the start: 90s, 10m, 1h30m
-    #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
-    budget_time: Option<f64>,
-
-    /// Make no run that would cost more than is left of this, in the currency of the prices: 0.5
-    #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
-    budget_money: Option<f64>,
-
-    /// Price sheet, JSON [default: a published list price]
-    #[arg(long, value_name = "FILE")]
-    prices: Option<PathBuf>,
-}
-
-impl BudgetArgs {
-    fn prices(&self) -> anyhow::Result<PriceSheet> {
-        self.prices.as_deref().map_or_else(|| Ok(PriceSheet::example()), read_prices)
-    }
-
-    fn budget(&self, prices: PriceSheet, job: &Job) -> anyhow::Result<Budget> {
-        if self.budget_money.is_some() {
-            prices.check_for(job.device.accelerator()).map_err(|error| unusable(format!("--budget-money: {error}")))?;
-        }
-        Ok(Budget {
-            time: self.budget_time.and_then(|secs| Duration::try_from_secs_f64(secs).ok()),
-            money: self.budget_money.map(|money| (money, prices)),
-        })
-    }
-}
-
-impl GridArgs {
-    fn grid(&self, job: &Job, workloads: Vec<Workload>) -> anyhow::Result<Grid> {
-        let grid = Grid {
-            workloads,
-            executors: distinct(&self.executors),
-            cores: distinct(&self.cores),
-            memory_mib: if self.memory.is_empty() { vec![DEFAULT_MEMORY_MIB] } else { distinct(&self.memory) },
-            partition_sizes: if self.partition_size.is_empty() {
-                vec![default_partition_size(job)]
-            } else {
-                distinct(&self.partition_size)
-            },
-            sampling_rates: distinct(&self.sampling_rate),
-            repeat: self.repeat.unwrap_or(if self.precision.is_some() { MOST_REPEATS } else { 1 }),
-        };
-        at_least_one("--repeat", grid.repeat)?;
-        for (option, counts) in [
-            ("--executors", &grid.executors),
-            ("--cores", &grid.cores),
-            ("--memory", &grid.memory_mib),
-            ("--partition-size", &grid.partition_sizes),
-        ] {
-            for count in counts {
-                at_least_one(option, *count)?;
-            }
-        }
-        for rate in &grid.sampling_rates {
-            check_rate(*rate)?;
-        }
-        for workload in &grid.workloads {
-            check_sizes(&job.with(workload.clone()), &grid.executors, &grid.partition_sizes)?;
-        }
-        Ok(grid)
-    }
-}
-
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    args.engine.check()?;
+    if let Some(url) = &args.upload {
+        Target::new(url, None)?;
+    }
     let (job, workloads) = args.engine.job_and_workloads(&args.workload)?;
     let (job, workloads) = args.training.job_and_workloads(job, workloads, &args.workload)?;
     let grid = args.grid.grid(&job, workloads)?;
     let mut engine = args.engine.engine()?;
-    let prices = args.budget.prices()?;
+    let prices = args.budget.prices(&job)?;
     let budget = args.budget.budget(prices.clone(), &job)?;
-    let all = args.engine.order(grid.runs(&job));
-    let (mut file, known) = open(args)?;
+    let has_limit = args.budget.is_limited() || args.grid.precision().is_some();
+    let all = args.engine.order(grid.runs(&job), has_limit);
+    let (mut place, mut known) = match args.dry_run {
+        true => (None, args.place.read()?),
+        false => {
+            let (place, known) = args.place.open()?;
+            (Some(place), known)
+        }
+    };
+    let mut redone = if args.redo_outliers { to_redo(&engine, &job, &all, &known) } else { Vec::new() };
+    known.retain(|sample| !redone.iter().any(|redo| redo.id == sample.id));
     let runs = sweep::left(all.clone(), &engine, &job, &known);
     let forecast = Forecast::of(&engine, &job, &known);
     if args.dry_run {
@@ -184,12 +89,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
 
     let progress = Progress::new();
-    let most = |counts: &[u32]| counts.iter().copied().max().unwrap_or(1);
-    let slots = most(&grid.executors).saturating_mul(most(&grid.cores));
-    warn(&job, engine.processors(), slots, !args.grid.memory.is_empty(), &progress);
+    let shown = place.as_ref().map_or_else(String::new, |place| place.path().display().to_string());
+    say_before(args, &job, &grid, &engine, &progress);
     if runs.len() < all.len() {
-        let (done, of, file) = (all.len() - runs.len(), all.len(), args.output.display());
-        progress.line(&format!("{done} of {of} runs are in {file} already"));
+        progress.line(&format!("{} of {} runs are already in {shown}", all.len() - runs.len(), all.len()));
     }
     if let Engine::Spark(spark) = &engine {
         spark.check(&job, runs.iter().map(|run| &run.configuration))?;
@@ -197,12 +100,16 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     prepare(&job, &progress)?;
 
     let mut samples: Vec<Sample> = Vec::new();
-    let limits = Limits::new(args.grid.precision, budget, &sweep::of_these_machines(&engine, &job, &known));
-    let mut keep = |number: usize, sample: Sample| {
-        if let Some(file) = &mut file {
-            file.append(&sample)?;
+    let limits = Limits::new(args.grid.precision(), budget, &sweep::of_these_machines(&engine, &job, &known));
+    let mut keep = |number: usize, run: &Run, sample: Sample| {
+        if let Some(place) = &mut place {
+            place.append(&sample)?;
+            // Only now that there is another in its place.
+            if let Some(old) = redone.iter().position(|old| run.is_of(old)) {
+                place.remove(&[redone.swap_remove(old).id])?;
+            }
         }
-        progress.finished(number + 1, runs.len(), &runs[number], &sample);
+        progress.finished(number + 1, runs.len(), run, &sample);
         if let Some(broken) = engine::broken_images(&sample).filter(|_| sample.outcome == Outcome::Completed) {
             progress.line(&format!("warning: {broken}"));
         }
@@ -213,27 +120,36 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         samples.push(sample);
         Ok(())
     };
-    let interrupt = Interrupt::on_ctrl_c();
+    let interrupt = Interrupt::on_signals();
     let plan = (forecast, limits);
     let result = sweep::sweep(&mut engine, &job, &runs, plan, &interrupt, &mut |step| progress.step(&step), &mut keep);
     let mut of_grid = sweep::of_these_machines(&engine, &job, &known);
     of_grid.retain(|sample| all.iter().any(|run| run.is_of(sample)));
-    let combinations = sweep::combinations(of_grid.into_iter().chain(&samples));
+    let of_grid: Vec<&Sample> = of_grid.into_iter().chain(&samples).collect();
+    let combinations = sweep::combinations(of_grid.iter().copied());
     let noisy = |(_, times): &(_, Vec<f64>)| Warning::of_repetitions(times.len(), &Repetitions::of(times)?);
     combinations.iter().filter_map(noisy).for_each(|warning| progress.warn(warning));
     drop(progress);
     drop(engine);
-    let shown = args.output.display();
     let tally = match result {
         Err(error) if error.is::<Interrupted>() => {
-            let (kept, of) = (samples.len(), runs.len());
-            anyhow::bail!(
-                "interrupted: {kept} of {of} runs are kept in {shown}; the same command goes on with the rest"
-            )
+            return Err(Interrupted::with(format!(
+                "interrupted: {} of {} runs are saved in {shown}; the same command continues with the rest",
+                samples.len(),
+                runs.len()
+            )));
         }
         other => other?,
     };
     say(tally);
+    let disturbed = of_grid.iter().filter(|sample| sample.is_disturbed()).count();
+    if disturbed > 0 {
+        note(&format!(
+            "{disturbed} of the {} samples were measured while something else slowed the machine; they weigh less in predictions. \
+             Measure them again with --redo-outliers",
+            of_grid.len()
+        ));
+    }
     output::print(&match args.format {
         Format::Table => {
             let repeated = sample_table::repeated(&combinations);
@@ -242,33 +158,45 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Format::Json => write_jsonl(&samples),
         Format::Csv => write_csv(&samples),
     })?;
+    if let Some(sample) = of_grid.first() {
+        let kept: Vec<Sample> = known.iter().chain(&samples).cloned().collect();
+        note(&format!("The samples are in {shown}. Next: {}", args.place.next_command(&Context::of(sample), &kept)));
+    }
     let failed = samples.iter().filter(|sample| sample.outcome == Outcome::Failed).count();
     anyhow::ensure!(failed == 0, "{failed} of {} runs failed; their reasons are in {shown}", samples.len());
     Ok(())
 }
 
-/// Runs that were not made, and why.
+/// The samples of the grid that are measured again: outliers among their repetitions, and disturbed ones.
+fn to_redo(engine: &Engine, job: &Job, runs: &[Run], known: &[Sample]) -> Vec<Sample> {
+    let mut of_grid: Vec<Sample> = sweep::of_these_machines(engine, job, known).into_iter().cloned().collect();
+    of_grid.retain(|sample| runs.iter().any(|run| run.is_of(sample)));
+    let outliers: std::collections::BTreeSet<Uuid> = outliers(&of_grid);
+    of_grid.retain(|sample| sample.is_disturbed() || outliers.contains(&sample.id));
+    of_grid
+}
+
+/// Warns of a grid that this machine cannot run as it is.
+fn say_before(args: &Args, job: &Job, grid: &Grid, engine: &Engine, progress: &Progress) {
+    let most = |counts: &[u32]| counts.iter().copied().max().unwrap_or(1);
+    let slots = most(&grid.executors).saturating_mul(most(&grid.cores));
+    warn(job, engine.processors(), slots, args.grid.bounds_memory(), progress);
+}
+
+/// Reports the runs that were not made.
 fn say(Tally { precise, over_budget }: Tally) {
     if precise > 0 {
-        eprintln!("{precise} runs were not needed: the medians of their combinations are known well enough");
+        let runs = if precise == 1 { "run was" } else { "runs were" };
+        note(&format!("{precise} {runs} skipped: the medians of their combinations are precise enough"));
     }
     if over_budget > 0 {
-        eprintln!(
-            "{over_budget} runs do not fit into what is left of the budget; the same command goes on with them in another one"
-        );
+        let (runs, them) = if over_budget == 1 { ("run exceeds", "it") } else { ("runs exceed", "them") };
+        note(&format!("{over_budget} {runs} the remaining budget; the same command makes {them} with a new budget"));
     }
 }
 
-/// The sample file and what it holds. A dry run makes no file.
-fn open(args: &Args) -> anyhow::Result<(Option<SamplesFile>, Vec<Sample>)> {
-    if args.dry_run && !args.output.exists() {
-        return Ok((None, Vec::new()));
-    }
-    let (file, known) = SamplesFile::open(&args.output)?;
-    Ok((Some(file), known))
-}
-
-/// Sends a sample to the collector. One that is down stops no sweep: the sample is in the file.
+/// Sends a sample to the collector. A failure does not stop the sweep, because the sample is saved
+/// here.
 fn upload(url: &str, sample: &Sample, progress: &Progress) {
     if let Err(error) = send_or_keep(url, std::slice::from_ref(sample)) {
         progress.line(&format!("warning: {error:#}"));

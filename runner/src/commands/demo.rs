@@ -1,4 +1,4 @@
-//! `foreglow demo`: the main job, with no arguments.
+//! `foreglow demo`: the main job, without arguments.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -9,95 +9,108 @@ use foreglow_shared::{Context, Job, LeftOut, Observation, Outcome, Question, Sam
 
 use super::run::DEFAULT_MEMORY_MIB;
 use super::serve;
-use super::workload_args::{WorkloadArgs, at_least_one, check_sizes, prepare, warn};
+use super::workload_args::{WorkloadArgs, check_sizes, prepare, warn};
 use crate::answer::{Check, DecisionAnswer, DemoAnswer, ScenarioTableAnswer, fit};
 use crate::collector::{Access, Collector};
 use crate::device;
 use crate::engine::{self, Engine};
+use crate::grammar::{self, duration_secs};
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::machine::warnings_of;
 use crate::output::{self, Format};
 use crate::progress::{Progress, result};
-use crate::question::{Bill, duration_secs};
+use crate::question::Bill;
 use crate::store::{Filter, Store};
 use crate::sweep::{self, Forecast, Limits, Run};
 
-/// What is measured on small samples: executors and cores per executor.
-const GRID: [(u32, u32); 3] = [(1, 1), (1, 2), (2, 1)];
-/// What is predicted only, and measured afterwards to see how well.
-const LEFT_OUT: (u32, u32) = (2, 2);
+/// Configurations of the demo, as executors and cores per executor.
+#[derive(Clone, Copy)]
+struct Plan {
+    /// Measured on small samples.
+    grid: [(u32, u32); 3],
+    /// Predicted first, and measured afterwards to check the prediction.
+    left_out: (u32, u32),
+}
+
+/// The usual plan.
+const PLAN: Plan = Plan { grid: [(1, 1), (1, 2), (2, 1)], left_out: (2, 2) };
+/// The plan for a machine with one GPU, which only one executor can hold.
+const PLAN_OF_ONE_EXECUTOR: Plan = Plan { grid: [(1, 1), (1, 2), (1, 4)], left_out: (1, 3) };
 const SMALL_RATES: [f64; 2] = [0.01, 0.1];
 const REPEAT: u32 = 3;
-/// The deadline where the person names none, between what the fastest configuration keeps (0) and one core's time (1).
+/// Default deadline, as a position between the fastest configuration's time (0) and one core's time
+/// (1).
 const DEADLINE_PLACE: f64 = 0.5;
 
-/// Measure a real CNN here on small samples, predict the whole job, check the prediction, and open the planner on it
+/// Measure a real CNN here on small samples, predict the whole job, check the prediction, and open
+/// the planner
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     workload: WorkloadArgs,
 
-    /// Images of one task, P
-    #[arg(long, value_name = "P", default_value_t = 8)]
+    /// Images per task, P
+    #[arg(long, value_name = "P", default_value_t = 8, value_parser = grammar::count, allow_negative_numbers = true)]
     partition_size: u32,
 
-    /// The job must be done within this time: 90s, 5m, 1h30m [default: half-way from the fastest to one core]
+    /// Deadline: 90s, 5m, 1h30m [default: half-way between the fastest configuration and one core]
     #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
     deadline: Option<f64>,
 
     #[command(flatten)]
     bill: Bill,
 
-    /// End after the answer instead of serving the planner
+    /// Exit after the answer instead of serving the planner
     #[arg(long)]
     once: bool,
 
-    /// Address of the planner [default: 127.0.0.1:8787, or a free port where that is taken]
+    /// Address of the planner [default: 127.0.0.1:8787, or a free port if that is in use]
     #[arg(long, value_name = "ADDRESS", value_parser = serve::address)]
     listen: Option<SocketAddr>,
 
-    /// Store that keeps the samples [default: one file in the user's data folder]
+    /// Store for the samples [default: a file in the user's data folder]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
 
-    /// Form of the answer
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Measures, predicts, checks, answers, and serves.
+/// Measures, predicts, checks, answers and serves.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    at_least_one("--partition-size", args.partition_size)?;
-    // The address first: a port in use is better known before the measuring than after it.
+    // Binds the address first, so that a port in use is reported before the measurement.
     let collector = if args.once { None } else { Some(listen(args.listen)?) };
     let job = args.workload.job()?;
-    check_sizes(&job, &[LEFT_OUT.0], &[args.partition_size])?;
+    let plan = if job.device.most_executors() == Some(1) { PLAN_OF_ONE_EXECUTOR } else { PLAN };
+    check_sizes(&job, &[plan.left_out.0], &[args.partition_size])?;
     let store = Store::open(args.store.as_deref())?;
     let mut bench = Bench {
         job: &job,
+        plan,
         partition_size: args.partition_size,
         store,
         progress: Progress::new(),
-        interrupt: Interrupt::on_ctrl_c(),
+        interrupt: Interrupt::on_signals(),
     };
 
     bench.prepare()?;
     bench.measure("Small samples", &bench.small())?;
-    let (executors, cores_per_executor) = LEFT_OUT;
+    let (executors, cores_per_executor) = plan.left_out;
     let whole = Setting { executors, cores_per_executor, sampling_rate: 1.0 };
-    let predicted = fit(&without(bench.known()?, LEFT_OUT))?.predict(whole);
+    let predicted = fit(&without(bench.known()?, plan.left_out))?.predict(whole);
     let checked = bench.measure("The whole job, to check the prediction", &bench.whole())?;
 
-    // The answer knows all that the planner knows.
+    // The answer uses the same samples as the planner.
     let known = bench.known()?;
     let predictor = fit(&known)?;
-    let mut question = args.bill.about(&known.observations)?;
-    question.deadline_secs = args.deadline.or_else(|| usual_deadline_secs(&predictor, question.probability));
+    let mut question = args.bill.about(&known)?;
+    question.deadline_secs = args.deadline.or_else(|| usual_deadline_secs(plan, &predictor, question.probability));
     let decision = DecisionAnswer::new(&known, &predictor, &question)?;
     question.what_if = decision.what_if().unwrap_or(question.what_if);
     let planner = collector.as_ref().map_or_else(|| serve::DEFAULT_PLANNER.to_owned(), Collector::url);
     let samples = bench.samples(&known.context)?;
-    // The whole grid of `evaluate` takes longer than all else here.
+    // The full grid of `evaluate` would take longer than the rest of the demo.
     let scenarios = ScenarioTableAnswer::new(&known, Grid::Linear, &|_, _| {})?;
     let link = link(known, question, &planner);
     let answer = DemoAnswer::new(samples, scenarios, decision, Check::new(&predicted, &checked), link);
@@ -117,9 +130,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// The place where the job is measured and its samples are kept.
+/// The job to measure, and the store for its samples.
 struct Bench<'a> {
     job: &'a engine::Job,
+    plan: Plan,
     partition_size: u32,
     store: Store,
     progress: Progress,
@@ -134,21 +148,22 @@ impl Bench<'_> {
         prepare(self.job, &self.progress)
     }
 
-    /// The runs from which the predictor learns, cheap ones first.
+    /// Returns the runs to learn from, in ascending order of work.
     fn small(&self) -> Vec<Run> {
         let mut runs = Vec::new();
         for sampling_rate in SMALL_RATES {
             for repetition in 0..REPEAT {
-                runs.extend(GRID.map(|configuration| self.run(configuration, sampling_rate, repetition)));
+                runs.extend(self.plan.grid.map(|configuration| self.run(configuration, sampling_rate, repetition)));
             }
         }
         runs
     }
 
-    /// The whole job: first on the configuration that was left out, then on the others for the scenario table.
+    /// Returns the runs of the whole job: the held-out configuration first, then the others for the
+    /// scenario table.
     fn whole(&self) -> Vec<Run> {
-        let mut configurations = vec![LEFT_OUT];
-        configurations.extend(GRID);
+        let mut configurations = vec![self.plan.left_out];
+        configurations.extend(self.plan.grid);
         configurations.into_iter().map(|configuration| self.run(configuration, 1.0, 0)).collect()
     }
 
@@ -157,15 +172,15 @@ impl Bench<'_> {
         Run { workload: self.job.workload.clone(), configuration, sampling_rate, repetition }
     }
 
-    /// Measures the runs and keeps each sample at once; gives the first of them.
+    /// Makes the runs, saves each sample at once, and returns the first.
     fn measure(&mut self, what: &str, runs: &[Run]) -> anyhow::Result<Sample> {
         self.progress.line(&format!("\n{what}: {} runs", runs.len()));
         let mut first = None;
         let Self { job, store, progress, interrupt, .. } = self;
         let plan = (Forecast::of(&Engine::Local, job, &[]), Limits::none());
-        let mut keep = |number: usize, sample: Sample| {
+        let mut keep = |number: usize, run: &Run, sample: Sample| {
             store.insert(std::slice::from_ref(&sample))?;
-            progress.finished(number + 1, runs.len(), &runs[number], &sample);
+            progress.finished(number + 1, runs.len(), run, &sample);
             warnings_of(&sample).into_iter().for_each(|warning| progress.warn(warning));
             anyhow::ensure!(sample.outcome == Outcome::Completed, "a run did not complete: {}", result(&sample));
             first.get_or_insert(sample);
@@ -173,25 +188,29 @@ impl Bench<'_> {
         };
         let mut engine = Engine::Local;
         match sweep::sweep(&mut engine, job, runs, plan, interrupt, &mut |step| progress.step(&step), &mut keep) {
-            Err(error) if error.is::<Interrupted>() => anyhow::bail!(
-                "interrupted: what was measured is kept in {}; `foreglow demo` measures anew",
-                store.path().display()
-            ),
+            Err(error) if error.is::<Interrupted>() => {
+                return Err(Interrupted::with(format!(
+                    "interrupted: finished runs are saved in {}; `foreglow demo` starts again",
+                    store.path().display()
+                )));
+            }
             other => drop(other?),
         }
         first.context("there was nothing to measure")
     }
 
-    /// What the store knows of this job, today's runs and earlier ones: the same that the planner shows.
+    /// Returns all runs of this job in the store, including earlier ones, as the planner shows
+    /// them.
     fn known(&self) -> anyhow::Result<Job> {
-        let host = self.job.host();
+        let host = self.job.host().without_addresses();
         let mut jobs = group_by_context(&self.store.samples(&Filter::default())?).into_iter();
         let is_this_job = |job: &Job| {
             job.context.workload == self.job.workload
                 && job.context.host == host
                 && job.context.accelerator.as_deref() == self.job.device.accelerator()
+                && job.context.shares_accelerators == self.job.device.is_shared()
         };
-        jobs.find(is_this_job).context("the store lost what was measured")
+        jobs.find(is_this_job).context("the measured samples are missing in the store")
     }
 
     fn samples(&self, context: &Context) -> anyhow::Result<Vec<Sample>> {
@@ -214,7 +233,7 @@ fn listen(wanted: Option<SocketAddr>) -> anyhow::Result<Collector> {
     }
 }
 
-/// The job as if a configuration had never run, in an earlier demo either.
+/// Returns the job without the runs of a configuration, including those of earlier demos.
 fn without(job: Job, (executors, cores): (u32, u32)) -> Job {
     let other = |run: &Observation| (run.executors, run.cores_per_executor) != (executors, cores);
     Job { observations: job.observations.into_iter().filter(other).collect(), ..job }
@@ -224,18 +243,18 @@ fn link(job: Job, question: Question, planner: &str) -> String {
     View { job, question, pins: Vec::new(), left_out: LeftOut::default() }.to_link(planner)
 }
 
-/// A deadline that the fastest configuration keeps with this probability and slower ones miss, where they are that much
-/// slower; in whole seconds where there are some.
-fn usual_deadline_secs(predictor: &Predictor, probability: f64) -> Option<f64> {
+/// Returns a deadline that the fastest configuration meets with this probability and slower ones
+/// miss, if the difference is large enough. Rounded up to whole seconds from 10 s on.
+fn usual_deadline_secs(plan: Plan, predictor: &Predictor, probability: f64) -> Option<f64> {
     let predict = |(executors, cores_per_executor)| {
         predictor.predict(Setting { executors, cores_per_executor, sampling_rate: 1.0 })
     };
-    let slowest = predict(GRID[0]).completion_time_secs?;
+    let slowest = predict(plan.grid[0]).completion_time_secs?;
     let kept = |prediction: Prediction| {
         let ratio = prediction.spread.map_or(1.0, |spread| spread.quantile(probability));
         Some(prediction.completion_time_secs? * if ratio.is_finite() { ratio } else { 1.0 })
     };
-    let fastest = GRID.into_iter().chain([LEFT_OUT]).map(predict).filter_map(kept).min_by(f64::total_cmp)?;
+    let fastest = plan.grid.into_iter().chain([plan.left_out]).map(predict).filter_map(kept).min_by(f64::total_cmp)?;
     let secs = fastest.max(fastest + (slowest - fastest) * DEADLINE_PLACE);
     Some(if secs >= 10.0 { secs.ceil() } else { (secs * 100.0).ceil() / 100.0 })
 }

@@ -1,18 +1,18 @@
-//! `foreglow devices`: what a CNN can run on here.
+//! `foreglow devices`: lists the devices of this machine.
 
 use crate::device::{self, Adapter, Wish};
 use crate::output::{self, Format};
 use crate::table::{Align, csv, table};
 
-/// List the devices that a CNN can run on, with their limits, and the one that is taken where nobody says
+/// List the devices that can run a CNN, with their limits and the default
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// How the list is printed
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let adapters = device::adapters();
     let taken = device::pick(&Wish::Auto, &adapters)?.index();
@@ -23,7 +23,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             format!("{}\n", serde_json::to_string_pretty(&answer)?)
         }
         Format::Csv => write_csv(&adapters),
-    })
+    })?;
+    if let Some(reason) = device::UNSUPPORTED {
+        eprintln!("note: {reason}");
+    }
+    Ok(())
 }
 
 fn show(adapters: &[Adapter], taken: usize) -> String {
@@ -47,7 +51,7 @@ fn show(adapters: &[Adapter], taken: usize) -> String {
             adapter.limits.as_ref().map_or_else(String::new, |limits| mib(Some(limits.buffer_mib))),
             match adapter.place {
                 _ if adapter.index == taken => "by default".to_owned(),
-                device::Place::Software => "only when asked for".to_owned(),
+                device::Place::Software => "only on request".to_owned(),
                 _ => String::new(),
             },
         ]

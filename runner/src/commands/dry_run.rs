@@ -1,4 +1,4 @@
-//! What a sweep would do, and what that is expected to take.
+//! The dry run of a sweep: its runs with their expected time and cost.
 
 use foreglow_shared::{PriceSheet, format_duration, format_rate};
 
@@ -7,7 +7,7 @@ use crate::output::Format;
 use crate::sweep::{Forecast, Run, cost};
 use crate::table::{Align, csv, table};
 
-/// The columns of CSV.
+/// Columns of the CSV.
 const NAMES: [&str; 12] = [
     "executors",
     "cores_per_executor",
@@ -23,19 +23,19 @@ const NAMES: [&str; 12] = [
     "words",
 ];
 
-/// So many of them make the table, where the words of a text stand in place of the pixels.
+/// Number of these columns in the table, whose pixel column holds the words for texts.
 const SHOWN: usize = 11;
 
-/// A run with what it is expected to take.
+/// A run with its expected time and cost.
 struct Planned<'a> {
     run: &'a Run,
     images: u64,
-    /// Wall clock with the start-up, seconds.
+    /// Wall-clock time including the start-up, seconds.
     secs: Option<f64>,
     cost: Option<f64>,
 }
 
-/// The runs that a sweep would make. A run of which nothing is known has no time.
+/// Lists the runs of a sweep. Runs without a forecast have no time.
 pub fn list(runs: &[Run], forecast: &Forecast, prices: &PriceSheet, format: Format) -> String {
     let plan = |run| Planned::of(run, forecast, prices);
     let planned: Vec<Planned> = runs.iter().map(plan).collect();
@@ -64,13 +64,11 @@ pub fn list(runs: &[Run], forecast: &Forecast, prices: &PriceSheet, format: Form
 
 impl<'a> Planned<'a> {
     fn of(run: &'a Run, forecast: &Forecast, prices: &PriceSheet) -> Self {
-        let accelerator = run.configuration.accelerator.as_deref();
-        let completion_secs = forecast.completion_secs(run).filter(|_| prices.check_for(accelerator).is_ok());
         Self {
             run,
             images: images_in_sample(run.workload.images, run.sampling_rate),
             secs: forecast.wall_secs(run),
-            cost: completion_secs.map(|secs| cost(prices, run, secs)),
+            cost: forecast.completion_secs(run).and_then(|secs| cost(prices, run, secs)),
         }
     }
 
@@ -118,19 +116,22 @@ impl<'a> Planned<'a> {
     }
 }
 
-/// What all of them take together, as far as it is known.
+/// Returns the expected totals, as far as they are known.
 fn sum(planned: &[Planned], prices: &PriceSheet) -> String {
     let secs: Vec<f64> = planned.iter().filter_map(|planned| planned.secs).collect();
-    let money: f64 = planned.iter().filter_map(|planned| planned.cost).sum();
+    let costs: Vec<f64> = planned.iter().filter_map(|planned| planned.cost).collect();
     let unknown = planned.len() - secs.len();
     let mut text = format!("{} runs", planned.len());
     if !secs.is_empty() {
-        let (secs, currency) = (format_duration(secs.iter().sum()), &prices.currency);
-        text.push_str(&format!(", about {secs} in all and {currency} {money:.4} ({}, {})", prices.name, prices.date));
+        let money = match costs.iter().sum::<f64>() {
+            _ if costs.is_empty() => "money unknown: the prices do not cover the hardware".to_owned(),
+            money => format!("{} {money:.4} ({}, {})", prices.currency, prices.name, prices.date),
+        };
+        text.push_str(&format!(", about {} in all and {money}", format_duration(secs.iter().sum())));
     }
     if unknown > 0 {
         text.push_str(&format!(
-            "; of {unknown} nothing is known yet: one run of this job is enough for a first forecast"
+            "; {unknown} of them have no forecast yet: one finished run of this job is enough for a first one"
         ));
     }
     text.push_str(".\n");

@@ -1,4 +1,4 @@
-//! What runs the executors, as arguments.
+//! Arguments that select the engine.
 
 use std::path::PathBuf;
 
@@ -14,48 +14,49 @@ use crate::sweep::{Run, by_configuration};
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Engine")]
 pub struct EngineArgs {
-    /// What runs the executors: processes on this machine, or an Apache Spark cluster
-    #[arg(long, value_enum, default_value_t)]
-    engine: Kind,
+    /// What runs the executors: processes on this machine, or an Apache Spark cluster [default: local, or spark with --master]
+    #[arg(long, value_enum)]
+    engine: Option<Kind>,
 
     /// Master of the Spark cluster: spark://HOST:PORT, yarn, or k8s://URL
     #[arg(long, value_name = "URL", required_if_eq("engine", "spark"))]
     master: Option<Master>,
 
-    /// Address of the page of a standalone master, which tells its capacity; none for no check [default: port 8080 of the
-    /// master]
+    /// Web UI of a standalone master, for the capacity check; none to skip the check [default: port
+    /// 8080 of the master]
     #[arg(long, value_name = "URL", requires = "master")]
     master_ui: Option<String>,
 
-    /// Spark's folder [default: SPARK_HOME, or that of spark-submit or of the Python package pyspark]
+    /// Spark's folder [default: SPARK_HOME, or that of spark-submit or of the Python package
+    /// pyspark]
     #[arg(long, value_name = "DIR", requires = "master")]
     spark_home: Option<PathBuf>,
 
-    /// One more of Spark's properties, such as spark.yarn.queue=research; repeat for several
+    /// Additional Spark property, such as spark.yarn.queue=research; may be repeated
     #[arg(long, value_name = "KEY=VALUE", requires = "master", value_parser = property)]
     spark_conf: Vec<(String, String)>,
 
-    /// Where the workers have foreglow [default: Spark sends it to them]
+    /// Path of foreglow on the workers [default: Spark ships it]
     #[arg(long, value_name = "PATH", requires = "master")]
     worker_program: Option<PathBuf>,
 
-    /// Folder in which Spark's event logs are kept
+    /// Folder in which to keep Spark's event logs
     #[arg(long, value_name = "DIR", requires = "master")]
     event_logs: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Kind {
-    #[default]
     Local,
     Spark,
 }
 
 impl EngineArgs {
-    /// The job, for the machines of this engine, with every combination of the image sizes and batch sizes.
+    /// Returns the job for the machines of this engine, with every combination of image size and
+    /// batch size.
     ///
     /// # Errors
-    /// An argument is unusable, or the machines of a cluster do not see the images.
+    /// An argument is invalid, or the machines of a cluster cannot access the images.
     pub fn job_and_workloads(&self, workload: &WorkloadArgs) -> anyhow::Result<(Job, Vec<Workload>)> {
         let Some(master) = self.spark_master() else { return workload.job_and_workloads() };
         let (job, workloads) = workload.job_and_workloads_on_cluster()?;
@@ -63,14 +64,14 @@ impl EngineArgs {
         if only_here && !master.is_loopback() {
             let noun = job.source.noun();
             return Err(unusable(format!(
-                "the drawn {noun} are on this machine only; give --data, or --cache-dir, a folder that every worker sees under \
-                 the same path"
+                "the generated {noun} are on this machine only; give --data, or a --cache-dir that every worker has \
+                at the same path"
             )));
         }
         Ok((job, workloads))
     }
 
-    /// The engine, ready to be asked.
+    /// Creates the engine.
     ///
     /// # Errors
     /// Spark or Java is missing.
@@ -87,16 +88,29 @@ impl EngineArgs {
         Ok(Engine::Spark(Box::new(spark)))
     }
 
-    /// The order in which the runs cost least: the start of a Spark application takes longer than many a run.
-    pub fn order(&self, runs: Vec<Run>) -> Vec<Run> {
-        match self.engine {
-            Kind::Local => runs,
-            Kind::Spark => by_configuration(runs),
+    /// Refuses a master for processes on this machine.
+    ///
+    /// # Errors
+    /// Both are given.
+    pub fn check(&self) -> anyhow::Result<()> {
+        if self.engine == Some(Kind::Local) && self.master.is_some() {
+            return Err(unusable("--engine local has no --master; leave one of the two out"));
         }
+        Ok(())
+    }
+
+    /// The order in which the runs cost least: the start of a Spark application takes longer than many a run. Where the sweep may
+    /// end early (`has_limit`), one run of each combination comes first nonetheless.
+    pub fn order(&self, runs: Vec<Run>, has_limit: bool) -> Vec<Run> {
+        if self.master.is_none() {
+            return runs;
+        }
+        let (first, repeats) = runs.into_iter().partition(|run| run.repetition == 0 || !has_limit);
+        [by_configuration(first), by_configuration(repeats)].concat()
     }
 
     fn spark_master(&self) -> Option<&Master> {
-        self.master.as_ref().filter(|_| self.engine == Kind::Spark)
+        self.master.as_ref()
     }
 }
 

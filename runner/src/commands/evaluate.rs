@@ -1,4 +1,5 @@
-//! `foreglow evaluate`: how accurate the scenarios are on samples, or every predictor on any other table.
+//! `foreglow evaluate`: accuracy of the scenarios on samples, or of all predictors on any other
+//! table.
 
 use foreglow_model::Grid;
 
@@ -8,14 +9,14 @@ use crate::evaluation::{TableArgs, on_samples};
 use crate::output::{self, Format};
 use crate::progress::Progress;
 
-/// Show how accurate each scenario is on the samples, and what collecting and training took; or, with --input, how
-/// accurate Foreglow's predictor and its rivals are on any other table.
+/// Show how accurate each scenario is on the samples, with collecting and training times; or, with
+/// --input, how accurate Foreglow's predictor and its rivals are on any other table.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     source: Source,
 
-    /// Form of the answer
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 
@@ -23,7 +24,7 @@ pub struct Args {
     table: TableArgs,
 }
 
-/// Prints the scenario table, or the predictors side by side.
+/// Prints the scenario table, or the comparison of predictors.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(answer) = args.table.evaluate()? {
         return output::print(&answer.render(args.format));

@@ -1,39 +1,41 @@
-//! `foreglow import`: timing samples from Spark's event logs and from other files of samples.
+//! `foreglow import`: timing samples from Spark event logs and other sample files.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use foreglow_shared::event_log::Labels;
-use foreglow_shared::{Sample, Uuid, read_samples, write_csv, write_jsonl};
+use foreglow_shared::{Context, Sample, Uuid, read_samples, write_csv, write_jsonl};
 
 use crate::ask::read_bytes;
 use crate::event_log::{LogFiles, begins_as_log, find, read};
 use crate::exit::{UnusableInput, unusable};
+use crate::grammar;
 use crate::output::{self, Format};
+use crate::place::PlaceArgs;
+use crate::progress::note;
 use crate::sample_table;
-use crate::samples_file::SamplesFile;
 
-/// Turn Spark's event logs, CSV or JSON Lines into timing samples.
+/// Convert Spark event logs, CSV or JSON Lines to timing samples.
 ///
-/// A log says what ran where and for how long. Which CNN, how many images and what share of them it does not say: runs of
-/// Foreglow's own carry that as properties `spark.foreglow.*`, and for others the flags below say it.
+/// A log records what ran where and for how long, but not the CNN, the number of images and the
+/// sampling rate. Foreglow's own runs record these as properties `spark.foreglow.*`; for other
+/// runs, give them with the options below.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Event logs, plain or compressed, folders of them, samples as CSV or JSON Lines, `-` for standard input, or the
-    /// address of a history server, such as http://host:18080
+    /// Event logs, plain or compressed, or folders of them; samples as CSV or JSON Lines; `-` for
+    /// standard input; or the URL of a history server, such as http://host:18080
     #[arg(value_name = "FILE|FOLDER|URL", required = true)]
     inputs: Vec<String>,
 
-    /// Which application of a history server, by its ID; `all` for all of them
+    /// Application of a history server, by its ID; `all` for all applications
     #[arg(long, value_name = "ID")]
     application: Vec<String>,
 
-    /// File that the samples are appended to, JSON Lines. Those that it holds already are not repeated
-    #[arg(long, value_name = "FILE", default_value = "samples.jsonl")]
-    output: PathBuf,
+    #[command(flatten)]
+    place: PlaceArgs,
 
-    /// How the samples are printed
+    /// Output format of the samples
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 
@@ -41,55 +43,55 @@ pub struct Args {
     labels: LabelArgs,
 }
 
-/// What an event log does not say.
+/// Values that an event log does not contain.
 #[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "What a log does not say")]
+#[command(next_help_heading = "Values missing in a log")]
 struct LabelArgs {
-    /// The CNN, such as resnet50
+    /// Name of the CNN, such as resnet50
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
 
-    /// What it did with the images
+    /// Mode of the job
     #[arg(long, value_name = "MODE", value_parser = ["inference", "training"])]
     mode: Option<String>,
 
-    /// Side of the square that the CNN sees, pixels
-    #[arg(long, value_name = "PX", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Side of the CNN's square input, pixels
+    #[arg(long, value_name = "PX", value_parser = grammar::count, allow_negative_numbers = true)]
     image_px: Option<u32>,
 
     /// Images of the whole job
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = grammar::large_count, allow_negative_numbers = true)]
     images: Option<u64>,
 
     /// Passes over the images, for training
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = grammar::count, allow_negative_numbers = true)]
     epochs: Option<u32>,
 
-    /// Images that go through the CNN at once
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Images per mini-batch
+    #[arg(long, value_name = "N", value_parser = grammar::count, allow_negative_numbers = true)]
     batch_size: Option<u32>,
 
-    /// Images of one task
-    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Images per task
+    #[arg(long, value_name = "P", value_parser = grammar::count, allow_negative_numbers = true)]
     partition_size: Option<u32>,
 
     /// Share of the images that the run processed, above 0 and at most 1
-    #[arg(long, value_name = "SR")]
+    #[arg(long, value_name = "SR", value_parser = grammar::rate, allow_negative_numbers = true)]
     sampling_rate: Option<f64>,
 
-    /// Memory of each executor, MiB, where the log does not say it
-    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Memory of each executor where the log does not say it: 2048 (MiB), 512m, 2g
+    #[arg(long, value_name = "SIZE", value_parser = grammar::mib, allow_negative_numbers = true)]
     memory: Option<u32>,
 
-    /// Name of the images: times on others are not comparable
+    /// Name of the data set: times on different data sets are not comparable
     #[arg(long, value_name = "NAME")]
     data_name: Option<String>,
 
-    /// Accelerator that each executor held
+    /// Accelerator of each executor
     #[arg(long, value_name = "NAME")]
     accelerator: Option<String>,
 
-    /// Processor of the machines: times on others are not comparable
+    /// CPU model of the machines: times on different models are not comparable
     #[arg(long, value_name = "NAME")]
     cpu: Option<String>,
 
@@ -99,8 +101,7 @@ struct LabelArgs {
 }
 
 impl LabelArgs {
-    fn labels(&self) -> anyhow::Result<Labels> {
-        self.sampling_rate.map_or(Ok(()), super::workload_args::check_rate)?;
+    fn labels(&self) -> Labels {
         let number = |count: Option<u32>| count.map(|count| count.to_string());
         let given = [
             ("model", self.model.clone()),
@@ -119,25 +120,27 @@ impl LabelArgs {
         ];
         let mut labels = Labels::default();
         given.into_iter().for_each(|(name, value)| labels.set(name, value.unwrap_or_default()));
-        Ok(labels)
+        labels
     }
 }
 
-/// Reads everything, keeps and prints the samples. What cannot be used is named, and stops nothing else.
+/// Reads all inputs, saves and prints the samples. An invalid input is reported and does not stop
+/// the others.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let labels = args.labels.labels()?;
-    let folder = tempfile::tempdir().context("a temporary folder could not be made")?;
-    let (mut file, known) = SamplesFile::open(&args.output)?;
+    let labels = args.labels.labels();
+    let folder = tempfile::tempdir().context("a temporary folder could not be created")?;
+    let (mut place, known) = args.place.open()?;
     let mut kept: BTreeSet<Uuid> = known.iter().map(|sample| sample.id).collect();
     let mut seen = BTreeSet::new();
     let mut samples: Vec<Sample> = Vec::new();
     let (mut new, mut unused) = (0, 0);
+    let output = place.path().to_owned();
     for input in &args.inputs {
-        for log in find(input, &args.application, folder.path())?.iter().filter(|log| !is_output(log, &args.output)) {
+        for log in find(input, &args.application, folder.path())?.iter().filter(|log| !is_output(log, &output)) {
             let read = take_samples(log, &labels, &mut |sample| {
                 if seen.insert(sample.id) {
                     if kept.insert(sample.id) {
-                        file.append(&sample)?;
+                        place.append(&sample)?;
                         new += 1;
                     }
                     samples.push(sample);
@@ -153,7 +156,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             }
         }
     }
-    eprintln!("{} samples, {new} of them new in {}", samples.len(), args.output.display());
+    note(&format!("{}, {new} new in {}", count(samples.len()), output.display()));
+    if let Some(sample) = samples.last() {
+        let kept: Vec<Sample> = known.iter().chain(&samples).cloned().collect();
+        note(&format!("Next: {}", args.place.next_command(&Context::of(sample), &kept)));
+    }
     output::print(&match args.format {
         Format::Table if samples.is_empty() => String::new(),
         Format::Table => sample_table::many(&samples),
@@ -162,20 +169,25 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     })?;
     match unused {
         0 => Ok(()),
-        1 => Err(unusable("one of the logs or files gave no sample, or not all; the reason stands above")),
-        _ => {
-            Err(unusable(format!("{unused} of the logs or files gave no sample, or not all; the reasons stand above")))
-        }
+        1 => Err(unusable("one of the logs or files could not be imported completely; see the reason above")),
+        _ => Err(unusable(format!(
+            "{unused} of the logs or files could not be imported completely; see the reasons \
+            above"
+        ))),
     }
 }
 
-/// Whether it is the file to which the samples go, which may lie in a folder that is read.
+/// Returns whether a log is the output file, which may be in an input folder.
 fn is_output(log: &LogFiles, output: &Path) -> bool {
     let is_it = |output: &PathBuf| log.files.iter().all(|file| file.canonicalize().is_ok_and(|file| file == *output));
     output.canonicalize().is_ok_and(|output| is_it(&output))
 }
 
-/// Hands out the samples of one log, or of a file of samples.
+fn count(samples: usize) -> String {
+    if samples == 1 { "1 sample".to_owned() } else { format!("{samples} samples") }
+}
+
+/// Passes the samples of a log, or of a sample file, to `take`.
 fn take_samples(
     log: &LogFiles,
     labels: &Labels,
@@ -204,7 +216,6 @@ fn take_samples(
 }
 
 fn samples_in(file: &Path, name: &str) -> anyhow::Result<Vec<Sample>> {
-    read_samples(&read_bytes(file)?).map_err(|error| {
-        unusable(format!("{name}: it is not a Spark event log, and as a file of samples it cannot be used: {error}"))
-    })
+    read_samples(&read_bytes(file)?)
+        .map_err(|error| unusable(format!("{name}: it is neither a Spark event log nor a usable sample file: {error}")))
 }

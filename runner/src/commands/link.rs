@@ -1,4 +1,4 @@
-//! `foreglow link`: writes and opens share links.
+//! `foreglow link`: creates and opens share links.
 
 use foreglow_shared::{LeftOut, View};
 use serde_json::json;
@@ -7,11 +7,13 @@ use super::serve;
 use crate::answer::{DecisionAnswer, SCHEMA, fit};
 use crate::ask::Source;
 use crate::exit::unusable;
+use crate::grammar::is_loopback;
 use crate::output::{self, Format};
+use crate::progress::note;
 use crate::question::QuestionArgs;
 use crate::table::csv;
 
-/// Write a link that shows the same numbers to whoever opens it, or open one.
+/// Create a link that shows the same numbers to everyone who opens it, or open one.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -21,29 +23,35 @@ pub struct Args {
     question: QuestionArgs,
 
     /// Address of the planner that the link opens
-    #[arg(long, value_name = "URL", default_value = serve::DEFAULT_PLANNER)]
+    #[arg(long, value_name = "URL", default_value = serve::DEFAULT_PLANNER, env = "FOREGLOW_PLANNER", value_parser = serve::planner)]
     planner: String,
 
-    /// Open this link instead and answer its question here
-    #[arg(long, value_name = "LINK", conflicts_with_all = ["files", "store", "model", "context", "deadline", "budget", "executors", "cores", "memory", "prices"])]
+    /// Open this link instead and answer its question here, or another one: with --deadline, --budget, …
+    #[arg(long, value_name = "LINK", conflicts_with_all = ["files", "store", "model", "context"])]
     open: Option<String>,
 
-    /// Form of the answer
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Prints the link, or the answer that a link holds.
+/// Prints the link, or the answer of a link.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(link) = &args.open {
-        return open(link, args.format);
+        return open(link, args);
     }
     let job = args.source.job()?;
-    let mut question = args.question.about(&job.observations)?;
+    let mut question = args.question.about(&job)?;
     let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
     question.what_if = answer.what_if().unwrap_or(question.what_if);
     let view = View { job, question, pins: Vec::new(), left_out: LeftOut::default() };
     let link = view.to_link(&args.planner);
+    if is_loopback(&args.planner) {
+        note(
+            "This link opens on this machine alone, while `foreglow serve` or `foreglow demo` runs. For others, name the address of a \
+             planner that they reach with --planner URL or FOREGLOW_PLANNER; any copy of the planner will do.",
+        );
+    }
     output::print(&match args.format {
         Format::Table => format!("{link}\n"),
         Format::Json => format!("{:#}\n", json!({ "schema": SCHEMA, "link": link })),
@@ -51,10 +59,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     })
 }
 
-fn open(link: &str, format: Format) -> anyhow::Result<()> {
-    // What was left out is no part of the answer, here as on the page.
-    let View { job, question, .. } = View::from_link(link).map_err(|error| unusable(error.to_string()))?;
+fn open(link: &str, args: &Args) -> anyhow::Result<()> {
+    // Excluded runs are not part of the answer, as on the page.
+    let View { job, mut question, .. } = View::from_link(link).map_err(|error| unusable(error.to_string()))?;
+    args.question.change(&mut question, &job)?;
     let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
-    output::print(&answer.render(format))?;
+    output::print(&answer.render(args.format))?;
     answer.check()
 }

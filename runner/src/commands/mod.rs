@@ -1,4 +1,4 @@
-//! One file a command: its arguments, and the story of what it does.
+//! Commands: each file has the arguments and the implementation of one.
 
 pub mod advise;
 pub mod collect;
@@ -9,6 +9,7 @@ mod dry_run;
 mod engine_args;
 pub mod evaluate;
 pub mod executor;
+mod grid_args;
 pub mod import;
 pub mod link;
 pub mod man;
@@ -18,6 +19,7 @@ pub mod plan;
 pub mod predict;
 pub mod read_test;
 pub mod run;
+pub mod samples;
 pub mod serve;
 pub mod simulate;
 mod training_args;

@@ -1,4 +1,4 @@
-//! `foreglow models`: the CNNs and how big they are.
+//! `foreglow models`: lists the CNNs with their sizes.
 
 use burn::tensor::Device;
 use serde::Serialize;
@@ -7,15 +7,16 @@ use crate::cnn::{ALL, Architecture, Input, USUAL_VECTOR_DIMS};
 use crate::output::{self, Format};
 use crate::table::{Align, csv, table};
 
-/// List the CNNs and the classifiers of texts with their input, parameters and multiply-accumulates
+/// List the CNNs and text classifiers with their inputs, parameters and multiply-accumulates
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// How the list is printed
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// A CNN takes images or texts: the fields of the other are `null`.
+/// An entry of the list. The fields for texts are `null` for a CNN that takes images, and vice
+/// versa.
 #[derive(Serialize)]
 struct Model {
     name: &'static str,
@@ -26,12 +27,12 @@ struct Model {
     largest_image_px: Option<u32>,
     classes: usize,
     parameters: usize,
-    /// Of one image of `image_px`, or one text of `words`.
+    /// For one image of `image_px`, or one text of `words`.
     multiply_accumulates: u64,
     words: Option<u32>,
     fewest_words: Option<u32>,
     most_words: Option<u32>,
-    /// Numbers of each word. Others than these change the parameters and the multiply-accumulates.
+    /// Dimensions of the word vectors, which determine the parameters and the multiply-accumulates.
     vector_dims: Option<usize>,
 }
 
@@ -72,13 +73,15 @@ impl Model {
     }
 }
 
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let device = Device::flex();
     let models: Vec<Model> = ALL.iter().map(|architecture| Model::of(architecture, &device)).collect();
     output::print(&match args.format {
         Format::Table => show(&models),
-        Format::Json => format!("{}\n", serde_json::to_string_pretty(&serde_json::json!({ "schema": 1, "models": models }))?),
+        Format::Json => {
+            format!("{}\n", serde_json::to_string_pretty(&serde_json::json!({ "schema": 1, "models": models }))?)
+        }
         Format::Csv => write_csv(&models),
     })
 }
@@ -153,7 +156,7 @@ fn write_csv(models: &[Model]) -> String {
     csv(&columns, rows)
 }
 
-/// `11,689,512`.
+/// Formats a number with separators, such as `11,689,512`.
 fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();

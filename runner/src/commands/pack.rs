@@ -1,21 +1,22 @@
-//! `foreglow pack`: images into TFRecord shards.
+//! `foreglow pack`: packs images into TFRecord shards.
 
 use std::path::PathBuf;
 
 use crate::exit::unusable;
+use crate::grammar;
 use crate::images::{Format, Packing, Split, pack};
 use crate::output;
 use crate::progress::Progress;
 use crate::table::{Align, csv, table};
 
-/// Write a folder of images, or any other format that is read, into TFRecord shards for TensorFlow and Foreglow
+/// Pack images of any supported format into TFRecord shards for TensorFlow and Foreglow
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The images: a folder whose sub-folders are the classes, or TFRecord, CIFAR-10, IDX or BSON files
+    /// Images: a folder whose sub-folders are the classes, or TFRecord, CIFAR-10, IDX or BSON files
     #[arg(value_name = "FOLDER")]
     data: PathBuf,
 
-    /// Folder that the shards are written into; it may not hold any yet
+    /// Folder for the shards; it must not contain any yet
     #[arg(value_name = "OUT")]
     out: PathBuf,
 
@@ -24,49 +25,47 @@ pub struct Args {
     data_format: Format,
 
     /// Number of shards
-    #[arg(long, value_name = "N", conflicts_with = "shard_mib")]
+    #[arg(long, value_name = "N", conflicts_with = "shard_mib", value_parser = grammar::large_count, allow_negative_numbers = true)]
     shards: Option<u64>,
 
     /// Size of a shard, MiB [default: 128]
-    #[arg(long, value_name = "MIB")]
+    #[arg(long, value_name = "MIB", value_parser = grammar::large_count, allow_negative_numbers = true)]
     shard_mib: Option<u64>,
 
-    /// What the names of the shards begin with
+    /// Prefix of the shards' names
     #[arg(long, value_name = "NAME", default_value = "images")]
     name: String,
 
-    /// Decides the order of the images
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// Seed of the image order
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = grammar::whole_number, allow_negative_numbers = true)]
     seed: u64,
 
-    /// Broken images that are left out before the packing fails
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// Broken images to skip before packing fails
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = grammar::whole_number, allow_negative_numbers = true)]
     max_broken: u64,
 
-    /// Form of the answer
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: output::Format,
 }
 
-/// Size of a shard where the person names none, MiB: TensorFlow's guide asks for 100 MB and more.
+/// Default size of a shard, MiB; TensorFlow's guide recommends at least 100 MB.
 const DEFAULT_SHARD_MIB: u64 = 128;
 
 impl Args {
     fn packing(&self) -> anyhow::Result<Packing> {
         let split = match (self.shards, self.shard_mib.unwrap_or(DEFAULT_SHARD_MIB)) {
-            (Some(0), _) => return Err(unusable("--shards is 0; give 1 or more")),
-            (_, 0) => return Err(unusable("--shard-mib is 0; give 1 or more")),
             (Some(shards), _) => Split::Shards(shards),
             (None, mib) => Split::Bytes(mib.saturating_mul(1 << 20)),
         };
         if self.name.is_empty() || self.name.contains(['/', '\\']) {
-            return Err(unusable(format!("--name is {:?}; give the beginning of a file's name", self.name)));
+            return Err(unusable(format!("--name is {:?}; give a prefix for file names", self.name)));
         }
         Ok(Packing { name: self.name.clone(), split, seed: self.seed, broken_limit: self.max_broken })
     }
 }
 
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let packing = args.packing()?;
     let set = args.data_format.source(&args.data)?.open()?;

@@ -5,8 +5,8 @@ use crate::ask::Source;
 use crate::output::{self, Format};
 use crate::question::QuestionArgs;
 
-/// Find the cheapest configuration that meets a deadline, or the fastest within a budget, and see what every other one
-/// takes.
+/// Find the cheapest configuration that meets a deadline, or the fastest within a budget, and
+/// compare all others.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -15,15 +15,15 @@ pub struct Args {
     #[command(flatten)]
     question: QuestionArgs,
 
-    /// Form of the answer
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Prints the decision; fails where no configuration meets the deadline.
+/// Prints the decision; fails if no configuration meets the deadline.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let job = args.source.job()?;
-    let question = args.question.about(&job.observations)?;
+    let question = args.question.about(&job)?;
     let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
     output::print(&answer.render(args.format))?;
     answer.check()

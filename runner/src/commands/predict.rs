@@ -4,31 +4,32 @@ use foreglow_model::Setting;
 
 use crate::answer::{PredictionAnswer, fit};
 use crate::ask::Source;
+use crate::grammar;
 use crate::output::{self, Format};
 use crate::question::Bill;
 
-/// Predict how long, and for how much money, the job takes on one configuration.
+/// Predict the completion time and the cost of the job on one configuration.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     source: Source,
 
     /// Number of executors
-    #[arg(long, short = 'E', value_name = "E", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, short = 'E', value_name = "E", value_parser = grammar::one_executors, allow_negative_numbers = true)]
     executors: u32,
 
-    /// Cores of each executor
-    #[arg(long, short = 'C', value_name = "C", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Cores per executor
+    #[arg(long, short = 'C', value_name = "C", value_parser = grammar::one_cores, allow_negative_numbers = true)]
     cores: u32,
 
     /// Share of the images that the job processes, above 0 and at most 1
-    #[arg(long, value_name = "SR", default_value_t = 1.0, value_parser = sampling_rate)]
+    #[arg(long, value_name = "SR", default_value_t = 1.0, value_parser = grammar::rate, allow_negative_numbers = true)]
     sampling_rate: f64,
 
     #[command(flatten)]
     bill: Bill,
 
-    /// Form of the answer
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -36,15 +37,10 @@ pub struct Args {
 /// Prints the prediction.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let job = args.source.job()?;
-    let question = args.bill.about(&job.observations)?;
+    let question = args.bill.about(&job)?;
     let setting =
         Setting { executors: args.executors, cores_per_executor: args.cores, sampling_rate: args.sampling_rate };
-    let answer = PredictionAnswer::new(&job, &fit(&job)?, setting, &question)?;
+    let answer = PredictionAnswer::new(&job, &fit(&job)?, setting, &question);
     output::print(&answer.render(args.format))?;
     answer.check()
-}
-
-fn sampling_rate(text: &str) -> Result<f64, String> {
-    let rate = text.parse::<f64>().ok().filter(|rate| *rate > 0.0 && *rate <= 1.0);
-    rate.ok_or_else(|| "give a share of the images above 0 and at most 1, such as 0.1".to_owned())
 }

@@ -1,16 +1,15 @@
-//! `foreglow run`: one job, one configuration, one timing sample.
+//! `foreglow run`: measures one configuration.
 
 use std::path::PathBuf;
 
 use foreglow_shared::{Outcome, write_csv, write_jsonl};
 
 use super::training_args::TrainingArgs;
-use super::workload_args::{
-    WorkloadArgs, at_least_one, check_rate, check_sizes, default_partition_size, prepare, warn,
-};
+use super::workload_args::{WorkloadArgs, check_sizes, default_partition_size, prepare, warn};
 use crate::device;
 use crate::engine::{self, Engine};
 use crate::exit::unusable;
+use crate::grammar;
 use crate::interrupt::Interrupt;
 use crate::machine::warnings_of;
 use crate::output::{self, Format};
@@ -27,46 +26,41 @@ pub struct Args {
     #[command(flatten)]
     training: TrainingArgs,
 
-    /// Executor processes, E
-    #[arg(long, value_name = "E", default_value_t = 1, help_heading = "Configuration")]
+    /// Number of executors (processes), E
+    #[arg(long, short = 'E', value_name = "E", default_value_t = 1, help_heading = "Configuration", value_parser = grammar::one_executors, allow_negative_numbers = true)]
     executors: u32,
 
-    /// Threads of an executor that process partitions at the same time, C
-    #[arg(long, value_name = "C", default_value_t = 1, help_heading = "Configuration")]
+    /// Threads per executor, C
+    #[arg(long, short = 'C', value_name = "C", default_value_t = 1, help_heading = "Configuration", value_parser = grammar::one_cores, allow_negative_numbers = true)]
     cores: u32,
 
-    /// Upper bound on an executor's memory, MiB [default: 2048]
-    #[arg(long, value_name = "MIB", help_heading = "Configuration")]
+    /// Upper bound on an executor's memory: 2048 (MiB), 512m, 2g [default: 2048]
+    #[arg(long, value_name = "SIZE", help_heading = "Configuration", value_parser = grammar::mib, allow_negative_numbers = true)]
     memory: Option<u32>,
 
-    /// Images of one task, P [default: 8, or a mini-batch to train]
-    #[arg(long, value_name = "P", help_heading = "Configuration")]
+    /// Images per task, P [default: 8, or a mini-batch for training]
+    #[arg(long, value_name = "P", help_heading = "Configuration", value_parser = grammar::count, allow_negative_numbers = true)]
     partition_size: Option<u32>,
 
     /// Share of the images that the run processes, above 0 and at most 1
-    #[arg(long, value_name = "SR", default_value_t = 0.1, help_heading = "Configuration")]
+    #[arg(long, value_name = "SR", default_value_t = 0.1, help_heading = "Configuration", value_parser = grammar::rate, allow_negative_numbers = true)]
     sampling_rate: f64,
 
-    /// Also append the sample to this file, JSON Lines
+    /// File to append the sample to, JSON Lines
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// How the sample is printed
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Bound on an executor's memory where the person names none, MiB.
+/// Default memory limit of an executor, MiB.
 pub const DEFAULT_MEMORY_MIB: u32 = 2048;
 
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    at_least_one("--executors", args.executors)?;
-    at_least_one("--cores", args.cores)?;
-    at_least_one("--partition-size", args.partition_size.unwrap_or(1))?;
     let memory_mib = args.memory.unwrap_or(DEFAULT_MEMORY_MIB);
-    at_least_one("--memory", memory_mib)?;
-    check_rate(args.sampling_rate)?;
     let job = args.training.job(args.workload.job()?, &args.workload)?;
     let partition_size = args.partition_size.unwrap_or_else(|| default_partition_size(&job));
     check_sizes(&job, &[args.executors], &[partition_size])?;
@@ -77,7 +71,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     warn(&job, device::processors(), slots, args.memory.is_some(), &progress);
     prepare(&job, &progress)?;
     let configuration = job.configuration(args.executors, args.cores, memory_mib, partition_size);
-    let interrupt = Interrupt::on_ctrl_c();
+    let interrupt = Interrupt::on_signals();
     let mut say = |step| progress.run(step);
     let sample = Engine::Local.measure(&job, &configuration, args.sampling_rate, &interrupt, &mut say)?;
     warnings_of(&sample).into_iter().for_each(|warning| progress.warn(warning));

@@ -6,33 +6,33 @@ use std::path::PathBuf;
 use crate::collector::{Access, Collector};
 use crate::store::Store;
 
-/// The port of the loopback address on which the collector listens unless it is told otherwise.
+/// Default port of the collector, on the loopback address.
 pub const DEFAULT_PORT: u16 = 8787;
 const DEFAULT_LISTEN: &str = "127.0.0.1:8787";
-/// The planner of a collector that listens there.
+/// URL of the planner at the default address.
 pub const DEFAULT_PLANNER: &str = "http://127.0.0.1:8787/";
 
-/// Collect samples over HTTP, and serve the planner that answers from them.
+/// Collect samples over HTTP and serve the planner.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Address to listen on; port 0 takes a free one
+    /// Address to listen on; port 0 selects a free port
     #[arg(long, value_name = "ADDRESS", default_value = DEFAULT_LISTEN, value_parser = address)]
     listen: SocketAddr,
 
-    /// Store of the samples [default: the one that `foreglow demo` fills]
+    /// Store for the samples [default: the store of `foreglow demo`]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
 
-    /// Token that every request to the API must send
+    /// Token that requests to the API must send
     #[arg(long, value_name = "TOKEN", env = "FOREGLOW_TOKEN", hide_env_values = true)]
     token: Option<String>,
 
-    /// Let other machines use it without a token
+    /// Allow other machines access without a token
     #[arg(long)]
     allow_open: bool,
 }
 
-/// Serves until it is told to stop.
+/// Serves until the process is told to stop.
 pub fn run(args: Args) -> anyhow::Result<()> {
     let access = Access { token: args.token.filter(|token| !token.is_empty()), open: args.allow_open };
     let collector = Collector::bind(args.listen, access)?;
@@ -41,6 +41,13 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     collector.run(store)
 }
 
+/// Parses the address of a planner, with a slash at its end.
+pub fn planner(text: &str) -> Result<String, String> {
+    let is_page = text.split(['#', '?']).next().unwrap_or_default().ends_with(".html");
+    crate::grammar::url(text).map(|url| if is_page { url } else { url + "/" })
+}
+
+/// Parses an address to listen on.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     let text = text.replace("localhost:", "127.0.0.1:");
     text.parse().map_err(|_| "give an IP address and a port, such as 127.0.0.1:8787".to_owned())

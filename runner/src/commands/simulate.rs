@@ -1,4 +1,4 @@
-//! `foreglow simulate`: what an application would have taken on other configurations, from its event log alone.
+//! `foreglow simulate`: simulates an application on other configurations from its event log.
 
 use anyhow::Context as _;
 use foreglow_model::Simulation;
@@ -8,59 +8,62 @@ use crate::answer::{Asked, SimulationAnswer, fit};
 use crate::ask::Source;
 use crate::event_log::{find, read};
 use crate::exit::unusable;
+use crate::grammar::{self, Counts, duration_secs};
 use crate::output::{self, Format};
-use crate::question::{Counts, counts, duration_secs};
 
-/// Find out what a Spark application would have taken on other executors and cores, from the event log of one run.
+/// Simulate a Spark application on other numbers of executors and cores, from the event log of one
+/// run.
 ///
-/// Its measured tasks are put onto the slots of another cluster as Spark's scheduler would; the time that only the driver
-/// worked stays. Beside it stands, with --samples, what Foreglow's predictor says of the same configuration.
+/// The measured tasks are scheduled on the slots of another cluster as Spark would do; the time in
+/// which only the driver worked stays the same. With --samples, the prediction of Foreglow's
+/// predictor is shown next to it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Event log, plain or compressed, the folder of a rolling one, `-` for standard input, or a history server's address
+    /// Event log, plain or compressed, or the folder of a rolling log; `-` for standard input; or
+    /// the URL of a history server
     #[arg(value_name = "LOG|URL")]
     log: String,
 
-    /// Which application of a history server, by its ID
+    /// Application of a history server, by its ID
     #[arg(long, value_name = "ID")]
     application: Option<String>,
 
-    /// Which run, by its number in the list that is printed where the log has several
-    #[arg(long, value_name = "N")]
+    /// Number of the run, from the list printed if the log contains several runs
+    #[arg(long, value_name = "N", value_parser = grammar::place, allow_negative_numbers = true)]
     run: Option<usize>,
 
-    /// Numbers of executors: 1-8 or 1,2,4 [default: 1 to twice those that ran]
-    #[arg(long, value_name = "LIST", value_parser = counts)]
+    /// Numbers of executors: 1-8 or 1,2,4 [default: 1 to twice the logged number]
+    #[arg(long, short = 'E', value_name = "LIST", value_parser = grammar::executors, allow_negative_numbers = true)]
     executors: Option<Counts>,
 
-    /// Numbers of cores per executor: 1-8 or 1,2,4 [default: those that ran]
-    #[arg(long, value_name = "LIST", value_parser = counts)]
+    /// Numbers of cores per executor: 1-8 or 1,2,4 [default: the logged number]
+    #[arg(long, short = 'C', value_name = "LIST", value_parser = grammar::cores, allow_negative_numbers = true)]
     cores: Option<Counts>,
 
-    /// The application must be done within this time: 90s, 5m, 1h30m
+    /// Deadline: 90s, 5m, 1h30m
     #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
     deadline: Option<f64>,
 
-    /// Files of samples of the same job, for the predictor; `-` is standard input
+    /// Sample files of the same job, for the predictor; `-` for standard input
     #[arg(long, value_name = "FILE")]
     samples: Vec<std::path::PathBuf>,
 
-    /// Which job of the samples, by its number in the list that is printed where they are about several
-    #[arg(long, value_name = "N", requires = "samples")]
+    /// Number of the job, from the list printed if the samples contain several jobs
+    #[arg(long, value_name = "N", requires = "samples", value_parser = grammar::place, allow_negative_numbers = true)]
     context: Option<usize>,
 
-    /// Share of the images that the run processed, for the predictor [default: what the log says, or 1]
-    #[arg(long, value_name = "SR", requires = "samples")]
+    /// Share of the images that the run processed, for the predictor [default: from the log, or 1]
+    #[arg(long, value_name = "SR", requires = "samples", value_parser = grammar::rate, allow_negative_numbers = true)]
     sampling_rate: Option<f64>,
 
-    /// Form of the answer
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
 /// Prints the simulation.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let folder = tempfile::tempdir().context("a temporary folder could not be made")?;
+    let folder = tempfile::tempdir().context("a temporary folder could not be created")?;
     let application: Vec<String> = args.application.iter().cloned().collect();
     let logs = find(&args.log, &application, folder.path())?;
     let [files] = logs.as_slice() else {
@@ -73,7 +76,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let runs = log.application.runs().map_err(|error| named(error.to_string()))?;
     let (number, run) = choose(&runs, args.run)?;
     let simulation = Simulation::of(run).map_err(|error| named(error.to_string()))?;
-    let ending = run.ending().ok_or_else(|| named("it does not say on which executors it ran".to_owned()))?;
+    let ending = run.ending().ok_or_else(|| named("it does not name its executors".to_owned()))?;
 
     let labels = run.labels();
     let asked = Asked {
@@ -88,7 +91,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             None => labels.get("sampling_rate").and_then(|rate| rate.parse().ok()).unwrap_or(1.0),
         },
     };
-    super::workload_args::check_rate(asked.sampling_rate)?;
     let predictor = if args.samples.is_empty() {
         None
     } else {

@@ -1,89 +1,93 @@
-//! How a job trains, as arguments of `run` and `collect`.
+//! Training arguments of `run` and `collect`.
 
 use std::path::PathBuf;
 
 use foreglow_shared::{Mode, Workload};
 
-use super::workload_args::{WorkloadArgs, at_least_one};
+use super::workload_args::WorkloadArgs;
 use crate::engine::{Job, SHARE_SIZE, TrainingJob};
 use crate::executor::protocol::Evaluation;
 use crate::executor::training::{Optimizer, Schedule, Training};
 use crate::exit::unusable;
+use crate::grammar;
 
-/// Learning rates where the person names none: usual ones.
+/// Usual learning rates, as defaults.
 const SGD_RATE: f64 = 0.01;
 const ADAM_RATE: f64 = 0.001;
 const MOMENTUM: f64 = 0.9;
-/// A step schedule where the person names none: a tenth after each third.
+/// Default step schedule: a tenth after each third.
 const STEP_FACTOR: f64 = 0.1;
 const STEPS: u32 = 3;
-/// Shares of a mini-batch where the person names no size: as many threads can work on it. They have no less than a few
-/// images, without which batch normalisation means nothing.
+/// Default number of shares of a mini-batch, which limits the threads that can work on it. A share
+/// needs a few images for batch normalisation.
 const SHARES: u32 = 8;
 const SMALLEST_SHARE: u32 = 8;
-/// Images of a mini-batch where the person names no number; shares of fewer than eight images cost half as much time again.
+/// Default mini-batch size for training: shares of fewer than eight images take half as long again
+/// per image.
 const BATCH_SIZE: u32 = 32;
 
-/// How the job trains.
+/// Training arguments.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Training")]
 pub struct TrainingArgs {
-    /// What the CNN does with the images
+    /// Mode of the job
     #[arg(long, value_enum, default_value_t, help_heading = "Job")]
     mode: ModeArg,
 
     /// Passes over the sample [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = grammar::count, allow_negative_numbers = true)]
     epochs: Option<u32>,
 
-    /// What changes the weights [default: sgd]
+    /// Optimiser [default: sgd]
     #[arg(long, value_enum)]
     optimizer: Option<OptimizerArg>,
 
-    /// Learning rate at the start [default: 0.01 with sgd, 0.001 with adam]
-    #[arg(long, value_name = "RATE")]
+    /// Initial learning rate [default: 0.01 with sgd, 0.001 with adam]
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
     learning_rate: Option<f64>,
 
-    /// Share of the last change that goes on, with sgd [default: 0.9]
-    #[arg(long, value_name = "SHARE")]
+    /// Momentum of sgd [default: 0.9]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     momentum: Option<f64>,
 
-    /// How the learning rate goes on [default: constant]
+    /// Learning rate schedule [default: constant]
     #[arg(long, value_enum)]
     schedule: Option<ScheduleArg>,
 
     /// Epochs between two changes, with --schedule step [default: a third of all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = grammar::count, allow_negative_numbers = true)]
     step_epochs: Option<u32>,
 
-    /// What the learning rate is multiplied by, with --schedule step [default: 0.1]
-    #[arg(long, value_name = "FACTOR")]
+    /// Factor of each change, with --schedule step [default: 0.1]
+    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
     step_factor: Option<f64>,
 
-    /// Mini-batches of an executor between two averages, K: with 1 the executors average their gradients, with more their
-    /// parameters [default: 1]
-    #[arg(long, value_name = "K")]
+    /// Mini-batches of an executor between two averages, K: with 1 the executors average gradients,
+    /// otherwise parameters [default: 1]
+    #[arg(long, value_name = "K", value_parser = grammar::count, allow_negative_numbers = true)]
     average_every: Option<u32>,
 
-    /// Average the optimiser's state along with the parameters; else each executor keeps its own
+    /// Average the optimiser's state with the parameters instead of keeping it local to each
+    /// executor
     #[arg(long)]
     average_optimizer_state: bool,
 
-    /// Images of a mini-batch that a thread learns at once, and all that batch normalisation sees [default: an eighth of
-    /// the mini-batch, but no less than 8; on a GPU all of it]
-    #[arg(long, value_name = "N")]
+    /// Images of a mini-batch that a thread learns at once, which is all that batch normalisation
+    /// sees [default: an eighth of the mini-batch, but at least 8; on a GPU all of it]
+    #[arg(long, value_name = "N", value_parser = grammar::count, allow_negative_numbers = true)]
     share_size: Option<u32>,
 
-    /// Images or texts that are not learned, to judge the CNN by once the clock has stopped, in the format of --data
+    /// Held-out images or texts on which to evaluate the CNN after the clock has stopped, in the
+    /// format of --data
     #[arg(long, value_name = "PATH")]
     test_data: Option<PathBuf>,
 
-    /// How many of them [default: all of --test-data; without it, those drawn beyond the job's, and none by default]
-    #[arg(long, value_name = "N")]
+    /// Number of held-out items [default: all of --test-data; for generated data none]
+    #[arg(long, value_name = "N", value_parser = grammar::large_count, allow_negative_numbers = true)]
     test_images: Option<u64>,
 }
 
-/// What the CNN does with the images.
+/// Mode of the job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 enum ModeArg {
     #[default]
@@ -101,19 +105,19 @@ enum OptimizerArg {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum ScheduleArg {
-    /// It stays
+    /// Constant
     Constant,
-    /// It falls every few epochs
+    /// Step decay
     Step,
-    /// Half a cosine down to 0
+    /// Cosine annealing to 0
     Cosine,
 }
 
 impl TrainingArgs {
-    /// This job of inference, or its training where it trains.
+    /// Returns the job with these training settings, or unchanged for inference.
     ///
     /// # Errors
-    /// An argument is unusable: the sentence names it and says what it may be.
+    /// An argument is invalid; the message says what is valid.
     pub fn job(&self, mut job: Job, workload: &WorkloadArgs) -> anyhow::Result<Job> {
         self.check_mode()?;
         if self.mode == ModeArg::Inference {
@@ -121,7 +125,7 @@ impl TrainingArgs {
         }
         let images = job.workload.images;
         let usual = BATCH_SIZE.min(u32::try_from(images).unwrap_or(BATCH_SIZE));
-        if workload.batch_size.is_empty() {
+        if workload.batch_size.is_none() {
             job.workload.batch_size = usual;
         }
         let batch_size = job.workload.batch_size;
@@ -135,7 +139,7 @@ impl TrainingArgs {
         let held_out = self.held_out(&job, workload)?;
         job.workload.mode = Mode::Training;
         job.workload.epochs = settings.epochs;
-        // What decides how long a step takes. The learning rate does not.
+        // Only settings that affect the time of a step, which the learning rate does not.
         let optimizer = match settings.optimizer {
             Optimizer::Sgd { momentum: 0.0 } => "sgd",
             Optimizer::Sgd { .. } => "sgd_momentum",
@@ -150,10 +154,10 @@ impl TrainingArgs {
         Ok(job)
     }
 
-    /// The same for a job with several image sizes and batch sizes.
+    /// Does the same for a job with several image sizes and batch sizes.
     ///
     /// # Errors
-    /// As [`Self::job`].
+    /// As for [`Self::job`].
     pub fn job_and_workloads(
         &self,
         job: Job,
@@ -172,12 +176,10 @@ impl TrainingArgs {
         let whole =
             if job.device.bounds_memory() { batch_size.div_ceil(SHARES).max(SMALLEST_SHARE) } else { batch_size };
         let share_size = self.share_size.unwrap_or(whole);
-        at_least_one("--epochs", epochs)?;
-        at_least_one("--average-every", average_every)?;
-        at_least_one("--share-size", share_size)?;
         if self.average_optimizer_state && average_every == 1 {
             return Err(unusable(
-                "with --average-every 1 the gradients are averaged and the optimisers are all alike; leave out --average-optimizer-state, or average less often",
+                "with --average-every 1 the gradients are averaged, so that all optimisers have the same state; \
+                leave out --average-optimizer-state, or average less often",
             ));
         }
         let optimizer = match self.optimizer.unwrap_or(OptimizerArg::Sgd) {
@@ -217,7 +219,6 @@ impl TrainingArgs {
             ScheduleArg::Cosine => Schedule::Cosine,
             ScheduleArg::Step => {
                 let epochs = self.step_epochs.unwrap_or(epochs.div_ceil(STEPS));
-                at_least_one("--step-epochs", epochs)?;
                 let factor = above_zero("--step-factor", self.step_factor.unwrap_or(STEP_FACTOR))?;
                 Schedule::Step { epochs, factor }
             }
@@ -225,9 +226,6 @@ impl TrainingArgs {
     }
 
     fn held_out(&self, job: &Job, workload: &WorkloadArgs) -> anyhow::Result<Option<Evaluation>> {
-        if self.test_images == Some(0) {
-            return Err(unusable("--test-images is 0; give 1 or more, or leave it out"));
-        }
         if let Some(path) = &self.test_data {
             let source = workload.source(path)?;
             let there = source.count()?.unwrap_or(0);
@@ -241,12 +239,12 @@ impl TrainingArgs {
         let Some(images) = self.test_images else { return Ok(None) };
         if job.source.drawing().is_none() {
             let noun = job.source.noun();
-            return Err(unusable(format!("--test-images needs --test-data: {noun} that are not learned")));
+            return Err(unusable(format!("--test-images needs --test-data with held-out {noun}")));
         }
         Ok(Some(Evaluation { source: job.source.clone(), first: job.workload.images, images }))
     }
 
-    /// Refuses what is for training only where nothing trains.
+    /// Rejects training options in inference mode.
     fn check_mode(&self) -> anyhow::Result<()> {
         let given = [
             ("--epochs", self.epochs.is_some()),
@@ -282,5 +280,5 @@ fn share(option: &str, number: f64) -> anyhow::Result<f64> {
     if (0.0..1.0).contains(&number) {
         return Ok(number);
     }
-    Err(unusable(format!("{option} is {number}; give a share from 0 up to, but less than, 1")))
+    Err(unusable(format!("{option} is {number}; give a number from 0 to below 1")))
 }

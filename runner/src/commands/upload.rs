@@ -7,43 +7,105 @@ use serde_json::json;
 use crate::answer::SCHEMA;
 use crate::ask::read_files;
 use crate::collector::Receipt;
+use crate::exit::unusable;
+use crate::grammar;
 use crate::output::{self, Format};
-use crate::store::Store;
-use crate::table::csv;
+use crate::store::{Filter, Store};
+use crate::table::{Align, csv, table};
 use crate::upload::{Target, all_accepted, summary};
 
-/// Send samples to a collector. What cannot be sent is kept, and goes along with the next upload.
+/// Send samples to a collector. Samples that cannot be sent are kept for the next upload.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Files of samples, JSON Lines or CSV; `-` is standard input [default: the samples that wait]
+    /// Sample files, JSON Lines or CSV; `-` for standard input [default: the samples that wait]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
     /// Address of the collector, such as http://127.0.0.1:8787
-    #[arg(long, value_name = "URL")]
-    to: String,
+    #[arg(long, value_name = "URL", required_unless_present_any = ["waiting", "discard"])]
+    to: Option<String>,
 
-    /// Store that keeps what cannot be sent [default: the one that `foreglow demo` and `foreglow collect` fill]
+    /// Send every sample of the store
+    #[arg(long, requires = "to", conflicts_with = "files")]
+    all: bool,
+
+    /// Also send what waits for the collector at this address, such as one that was mistyped
+    #[arg(long, value_name = "URL", requires = "to")]
+    instead_of: Option<String>,
+
+    /// List the collectors that samples wait for, and end
+    #[arg(long, conflicts_with_all = ["files", "to", "discard"])]
+    waiting: bool,
+
+    /// Discard what waits for the collector at this address, and end
+    #[arg(long, value_name = "URL", conflicts_with_all = ["files", "to"])]
+    discard: Option<String>,
+
+    /// Store that keeps unsent samples [default: the store of `foreglow demo` and
+    /// `foreglow collect`]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
 
-    /// Token that the collector asks for
+    /// Token of the collector
     #[arg(long, value_name = "TOKEN", env = "FOREGLOW_TOKEN", hide_env_values = true)]
     token: Option<String>,
 
-    /// Form of the answer
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Sends the files' samples, and those that wait, and prints what became of them.
+/// Sends the samples of the files and those that wait, and prints the result.
 pub fn run(args: Args) -> anyhow::Result<()> {
-    let target = Target::new(&args.to, args.token)?;
-    let samples = read_files(&args.files)?;
     let mut store = Store::open(args.store.as_deref())?;
+    if let Some(address) = &args.discard {
+        let address = known(&store, address)?;
+        let count = store.discard(&address)?;
+        eprintln!("{count} samples that waited for {address} are discarded");
+        return Ok(());
+    }
+    // Clap asks for --to unless one of the other two is given.
+    let Some(to) = &args.to else { return output::print(&waiting(&store.waiting()?, args.format)) };
+    let target = Target::new(to, args.token)?;
+    if let Some(address) = &args.instead_of {
+        let address = known(&store, address)?;
+        store.redirect(&address, target.url())?;
+    }
+    let samples = if args.all { store.samples(&Filter::default())? } else { read_files(&args.files)? };
     let receipt = target.send(&mut store, &samples)?;
-    output::print(&render(&receipt, &args.to, args.format))?;
+    output::print(&render(&receipt, target.url(), args.format))?;
     all_accepted(&receipt)
+}
+
+/// The address as the store has it.
+///
+/// # Errors
+/// Nothing waits for it.
+fn known(store: &Store, address: &str) -> anyhow::Result<String> {
+    let waiting = store.waiting()?;
+    // As it was written, for addresses that an earlier version took.
+    let written = [address.trim().to_owned(), grammar::url(address).unwrap_or_default()];
+    waiting.into_iter().map(|(url, _)| url).find(|url| written.contains(url)).ok_or_else(|| {
+        unusable(format!("no samples wait for {address}; `foreglow upload --waiting` lists the collectors"))
+    })
+}
+
+fn waiting(collectors: &[(String, u64)], format: Format) -> String {
+    match format {
+        Format::Table if collectors.is_empty() => "no samples wait for a collector\n".to_owned(),
+        Format::Table => {
+            let rows = collectors.iter().map(|(url, count)| vec![url.clone(), count.to_string()]);
+            table(&[("collector", Align::Left), ("samples that wait", Align::Right)], rows)
+        }
+        Format::Json => {
+            let waiting: Vec<_> =
+                collectors.iter().map(|(url, count)| json!({ "collector": url, "samples": count })).collect();
+            format!("{:#}\n", json!({ "schema": SCHEMA, "waiting": waiting }))
+        }
+        Format::Csv => {
+            csv(&["collector", "samples"], collectors.iter().map(|(url, count)| vec![url.clone(), count.to_string()]))
+        }
+    }
 }
 
 fn render(receipt: &Receipt, url: &str, format: Format) -> String {

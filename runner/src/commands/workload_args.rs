@@ -1,43 +1,44 @@
-//! The job that `run`, `collect` and `demo` measure, as arguments.
+//! Arguments for the job of `run`, `collect` and `demo`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use foreglow_shared::{TextInput, Workload};
+use foreglow_shared::{DataSet, TextInput, Workload};
 
 use crate::cnn::{Architecture, Input, USUAL_VECTOR_DIMS};
 use crate::device::{self, Chosen, Wish};
-use crate::engine::Job;
+use crate::engine::{self, Job};
 use crate::exit::unusable;
+use crate::grammar::{self, Counts};
 use crate::images::Format;
-use crate::input::{Drawing, Kind, Source};
+use crate::input::{Drawing, Kind, Source, identity};
 use crate::machine::Warning;
 use crate::progress::Progress;
 use crate::texts::{self, Words};
 
-/// Images that go through the CNN at once where the person names no number.
+/// Default mini-batch size for inference.
 const DEFAULT_BATCH_SIZE: u32 = 8;
-/// Images of a job where neither the person nor a folder says how many.
+/// Default number of images with generated data.
 const DEFAULT_IMAGES: u64 = 3200;
 const LARGEST_JOB: u64 = 1 << 32;
-/// The most frequent words that count where the person names no number: BigDL's.
+/// Default frequency rank of the last word in the vocabulary, that of BigDL.
 const DEFAULT_VOCABULARY: u32 = 5000;
 
 /// The job.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Job")]
 pub struct WorkloadArgs {
-    /// The CNN; `foreglow models` lists them
+    /// Name of the CNN; `foreglow models` lists them
     #[arg(long, value_name = "NAME", default_value = "resnet18")]
     pub model: String,
 
-    /// Images, or texts, of the whole job [default: all of --data, or 3200]
-    #[arg(long, value_name = "N")]
+    /// Images or texts of the whole job [default: all of --data, or 3200]
+    #[arg(long, value_name = "N", value_parser = grammar::large_count, allow_negative_numbers = true)]
     pub images: Option<u64>,
 
-    /// The images: a folder of JPEG or PNG files with its sub-folders, or TFRecord, CIFAR-10, IDX or BSON files; for a
-    /// classifier of texts a folder of text files [default: what Foreglow draws]
+    /// Images: a folder of JPEG or PNG files with sub-folders, or TFRecord, CIFAR-10, IDX or BSON
+    /// files. For a text classifier, a folder of text files [default: generated data]
     #[arg(long, value_name = "PATH")]
     pub data: Option<PathBuf>,
 
@@ -45,64 +46,78 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub data_format: Format,
 
-    /// Vectors of the words, where --data has texts: a GloVe file, such as glove.6B.200d.txt
+    /// Word vectors for texts in --data: a GloVe file, such as glove.6B.200d.txt
     #[arg(long, value_name = "FILE", requires = "data")]
     pub vectors: Option<PathBuf>,
 
-    /// The texts' most frequent words, of which those after the tenth count [default: 5000]
-    #[arg(long, value_name = "N", requires = "data")]
+    /// Frequency rank of the last word in the vocabulary, which omits the ten most frequent words
+    /// [default: 5000]
+    #[arg(long, value_name = "N", requires = "data", value_parser = grammar::count, allow_negative_numbers = true)]
     pub vocabulary: Option<u32>,
 
     /// Broken images or texts that a run skips before it fails [default: 1 in 100]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = grammar::whole_number, allow_negative_numbers = true)]
     pub max_broken: Option<u64>,
 
-    /// What Foreglow draws where there is no --data [default: photographs, or texts for a classifier of texts]
+    /// Kind of data to generate without --data [default: photographs, or texts for a text
+    /// classifier]
     #[arg(long, value_enum, conflicts_with = "data")]
     pub draw: Option<Drawing>,
 
-    /// Where drawn data are kept [default: the user's cache directory; FOREGLOW_CACHE]
+    /// Cache directory for generated data [default: the user's cache directory, or FOREGLOW_CACHE]
     #[arg(long, value_name = "DIR")]
     pub cache_dir: Option<PathBuf>,
 
-    /// Side of the square that the CNN sees, pixels; `foreglow collect` takes several [default: the CNN's]
-    #[arg(long, value_name = "PX,…", value_delimiter = ',')]
-    pub image_px: Vec<u32>,
+    /// Side of the CNN's square input, pixels; `foreglow collect` takes several [default: that of
+    /// the CNN]
+    #[arg(long, value_name = "PX,…", value_parser = grammar::counts, allow_negative_numbers = true)]
+    pub image_px: Option<Counts>,
 
-    /// Words of each text that a classifier of texts sees; `foreglow collect` takes several [default: the classifier's]
-    #[arg(long, value_name = "N,…", value_delimiter = ',')]
-    pub words: Vec<u32>,
+    /// Words per text; `foreglow collect` takes several [default: that of the classifier]
+    #[arg(long, value_name = "N,…", value_parser = grammar::counts, allow_negative_numbers = true)]
+    pub words: Option<Counts>,
 
-    /// Images or texts that go through the CNN at once; `foreglow collect` takes several [default: 8, or 32 to train]
-    #[arg(long, value_name = "N,…", value_delimiter = ',')]
-    pub batch_size: Vec<u32>,
+    /// Images or texts per mini-batch; `foreglow collect` takes several [default: 8, or 32 for
+    /// training]
+    #[arg(long, value_name = "N,…", value_parser = grammar::counts, allow_negative_numbers = true)]
+    pub batch_size: Option<Counts>,
 
-    /// auto, cpu, gpu, or the number or name of one that `foreglow devices` lists
+    /// Device: auto, cpu, gpu, or the number or name of an entry of `foreglow devices`
     #[arg(long, value_name = "DEVICE", default_value_t = Wish::Auto)]
     pub device: Wish,
 
-    /// Decides which images are in a sample, and the weights of the CNN
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// Let several executors share a GPU; without it each executor holds one. Runs with and without it are not comparable
+    #[arg(long)]
+    pub share_gpu: bool,
+
+    /// Seed of the sample of images and of the CNN's weights
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = grammar::whole_number, allow_negative_numbers = true)]
     pub seed: u64,
 
-    /// Longest completion time of a run, seconds; a longer run is stopped and its time is a lower bound
-    #[arg(long, value_name = "SECS")]
+    /// Write once a second what a run uses (GPU, processors, memory, images per second) to this file, JSON Lines
+    #[arg(long, value_name = "FILE")]
+    pub monitor: Option<PathBuf>,
+
+    /// Limit on the completion time of a run: 90s, 5m, 1h30m; a longer run is stopped and gives a
+    /// lower bound
+    #[arg(long, value_name = "TIME", value_parser = grammar::duration_secs, allow_negative_numbers = true)]
     pub timeout: Option<f64>,
 }
 
 impl WorkloadArgs {
-    /// Checks the arguments and finds the device and the images; draws none yet.
+    /// Checks the arguments and finds the device and the images, without generating any.
     ///
     /// # Errors
-    /// An argument is unusable: the sentence names it and says what it may be.
+    /// An argument is invalid; the message says what is valid.
     pub fn job(&self) -> anyhow::Result<Job> {
         for (option, sizes) in
             [("--image-px", &self.image_px), ("--words", &self.words), ("--batch-size", &self.batch_size)]
         {
+            let sizes = listed(sizes);
             if sizes.len() > 1 {
                 let sizes = sizes.len();
                 return Err(unusable(format!(
-                    "{option} names {sizes} sizes; this command measures one, `foreglow collect` several"
+                    "{option} has {sizes} sizes; this command takes one, `foreglow collect` several"
                 )));
             }
         }
@@ -110,26 +125,34 @@ impl WorkloadArgs {
         Ok(job)
     }
 
-    /// The same with every combination of the image sizes and batch sizes; the job has the first of them.
+    /// Does the same with every combination of image size and batch size; the job has the first of
+    /// them.
     ///
     /// # Errors
-    /// As [`Self::job`].
+    /// As for [`Self::job`].
     pub fn job_and_workloads(&self) -> anyhow::Result<(Job, Vec<Workload>)> {
-        self.job_on(|| device::choose(&self.device).context("the device could not be chosen"))
+        self.job_on(|| {
+            let chosen = device::choose(&self.device).context("the device could not be chosen")?;
+            chosen.shared(self.share_gpu)
+        })
     }
 
-    /// The same for executors on a cluster, which has the images where this machine has them.
+    /// Does the same for executors on a cluster, which must have the images at the same path as
+    /// this machine.
     ///
     /// # Errors
-    /// As [`Self::job`].
+    /// As for [`Self::job`].
     pub fn job_and_workloads_on_cluster(&self) -> anyhow::Result<(Job, Vec<Workload>)> {
-        self.job_on(|| device::on_cluster(&self.device))
+        if self.monitor.is_some() {
+            return Err(unusable("--monitor is for runs on this machine, and not for those on a cluster"));
+        }
+        self.job_on(|| device::on_cluster(&self.device)?.shared(self.share_gpu))
     }
 
-    /// The CNN.
+    /// Returns the CNN.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// The name is unknown.
     pub fn architecture(&self) -> anyhow::Result<&'static Architecture> {
         Architecture::named(&self.model).ok_or_else(|| {
             unusable(format!("there is no CNN {}; choose one of: {}", self.model, Architecture::names()))
@@ -144,39 +167,42 @@ impl WorkloadArgs {
                 Duration::try_from_secs_f64(secs)
                     .ok()
                     .filter(|time| !time.is_zero())
-                    .ok_or_else(|| unusable(format!("--timeout is {secs}; give a number of seconds above 0")))?,
+                    .ok_or_else(|| unusable(format!("--timeout is {secs} s; write a time such as 90s, 5m or 1h30m")))?,
             ),
         };
         self.check_input(architecture)?;
         let sizes = self.sizes(architecture)?;
-        let (source, images) = self.data(architecture)?;
+        let (source, set, images) = self.data(architecture)?;
         let text = self.text(&source)?;
-        // Times on one folder say nothing about another.
-        let data = match self.data.as_deref().and_then(|data| data.canonicalize().ok()) {
-            Some(data) => Some(data.file_name().unwrap_or(data.as_os_str()).to_string_lossy().into_owned()),
-            None => (self.draw == Some(Drawing::Digits)).then(|| "digits".to_owned()),
-        };
         let workload = |(size, batch_size)| {
             let mut workload = Job::workload(architecture, size, images, batch_size);
             text.iter().for_each(|text| workload.set_text(&TextInput { words: size, ..text.clone() }));
-            workload.extra.extend(data.iter().map(|name| ("data".to_owned(), name.clone().into())));
+            // Times on one data set say nothing about another.
+            set.iter().for_each(|set| workload.set_data_set(set));
+            if source.drawing() == Some(Drawing::Digits) {
+                workload.set_drawn_digits();
+            }
             workload
         };
         let workloads: Vec<Workload> = sizes.into_iter().map(workload).collect();
         let first = workloads.first().cloned().context("there is no input size or no batch size")?;
         let device = choose()?;
         let (seed, broken_limit) = (self.seed, self.max_broken);
-        Ok((Job { workload: first, source, device, seed, timeout, broken_limit, training: None }, workloads))
+        let monitor = self.monitor.clone();
+        if let Some(path) = &monitor {
+            engine::open_monitor(path).map_err(|error| unusable(format!("{error:#}")))?;
+        }
+        Ok((Job { workload: first, source, device, seed, timeout, broken_limit, monitor, training: None }, workloads))
     }
 
-    /// Refuses options for images where the CNN takes texts, and the other way round.
+    /// Rejects image options for a CNN that takes texts, and vice versa.
     fn check_input(&self, architecture: &Architecture) -> anyhow::Result<()> {
         let (takes, other, given) = match architecture.input {
             Input::Images { .. } => (
                 "images",
                 "texts",
                 [
-                    ("--words", !self.words.is_empty()),
+                    ("--words", self.words.is_some()),
                     ("--vectors", self.vectors.is_some()),
                     ("--vocabulary", self.vocabulary.is_some()),
                     ("--draw texts", self.draw == Some(Drawing::Texts)),
@@ -186,7 +212,7 @@ impl WorkloadArgs {
                 "texts",
                 "images",
                 [
-                    ("--image-px", !self.image_px.is_empty()),
+                    ("--image-px", self.image_px.is_some()),
                     ("--data-format", self.data_format != Format::Auto),
                     ("--draw photographs", self.draw == Some(Drawing::Photographs)),
                     ("--draw digits", self.draw == Some(Drawing::Digits)),
@@ -202,27 +228,29 @@ impl WorkloadArgs {
         }
     }
 
-    /// Every size of an input, pixels or words, with every batch size, each pair once.
+    /// Returns the distinct combinations of input size, pixels or words, and batch size.
     fn sizes(&self, architecture: &Architecture) -> anyhow::Result<Vec<(u32, u32)>> {
         let name = architecture.name;
         let (option, given, usual, range, noun, unit) = match &architecture.input {
             Input::Images { default_px, px, .. } => ("--image-px", &self.image_px, *default_px, px, "images", "px"),
             Input::Texts { default_words, words } => ("--words", &self.words, *default_words, words, "texts", "words"),
         };
-        let sizes = if given.is_empty() { vec![usual] } else { distinct(given) };
+        let sizes = if given.is_none() { vec![usual] } else { listed(given).to_vec() };
         if let Some(size) = sizes.iter().find(|size| !range.contains(size)) {
             let (smallest, largest) = (range.start(), range.end());
-            return Err(unusable(format!(
-                "{name} cannot take {noun} of {size} {unit}; choose {option} from {smallest} to {largest}"
-            )));
+            let choose = match smallest == largest {
+                true => format!("leave {option} out: it takes {smallest} {unit}"),
+                false => format!("choose {option} from {smallest} to {largest}"),
+            };
+            return Err(unusable(format!("{name} cannot take {noun} of {size} {unit}; {choose}")));
         }
         let batch_sizes =
-            if self.batch_size.is_empty() { vec![DEFAULT_BATCH_SIZE] } else { distinct(&self.batch_size) };
-        batch_sizes.iter().try_for_each(|size| at_least_one("--batch-size", *size))?;
+            if self.batch_size.is_none() { vec![DEFAULT_BATCH_SIZE] } else { listed(&self.batch_size).to_vec() };
         Ok(sizes.iter().flat_map(|px| batch_sizes.iter().map(move |size| (*px, *size))).collect())
     }
 
-    fn data(&self, architecture: &Architecture) -> anyhow::Result<(Source, u64)> {
+    /// Where the data are, which they are if they are the user's, and how many of them the job has.
+    fn data(&self, architecture: &Architecture) -> anyhow::Result<(Source, Option<DataSet>, u64)> {
         let usual = match architecture.input {
             Input::Images { .. } => Drawing::Photographs,
             Input::Texts { .. } => Drawing::Texts,
@@ -231,20 +259,18 @@ impl WorkloadArgs {
             Some(path) => self.source(path)?,
             None => Source::drawn(self.draw.unwrap_or(usual), self.cache_dir.as_deref())?,
         };
-        let images = match self.images {
-            Some(images) => images,
-            None => source.count()?.unwrap_or(DEFAULT_IMAGES),
-        };
+        let set = identity(&source)?;
+        let images = self.images.or(set.as_ref().map(|set| set.items)).unwrap_or(DEFAULT_IMAGES);
         if images == 0 || images > LARGEST_JOB {
             return Err(unusable(format!("--images is {images}; give a number from 1 to {LARGEST_JOB}")));
         }
-        Ok((source, images))
+        Ok((source, set, images))
     }
 
-    /// The person's images or texts at that place.
+    /// Returns the user's data set at a path.
     ///
     /// # Errors
-    /// There is nothing that the CNN could take, or the vectors of the words are missing.
+    /// There is no data set that the CNN takes, or the word vectors are missing.
     pub fn source(&self, path: &Path) -> anyhow::Result<Source> {
         let architecture = self.architecture()?;
         if let Input::Images { .. } = architecture.input {
@@ -252,20 +278,19 @@ impl WorkloadArgs {
         }
         if !path.exists() {
             let shown = path.display();
-            return Err(unusable(format!("{shown} does not exist; name a folder of texts that does with --data")));
+            return Err(unusable(format!("{shown} does not exist; give an existing folder of texts with --data")));
         }
         let Some(vectors) = self.vectors.clone() else {
             let name = architecture.name;
             return Err(unusable(format!(
-                "{name} needs a vector for each word of the texts; name a GloVe file, such as glove.6B.200d.txt, with --vectors"
+                "{name} needs word vectors; give a GloVe file, such as glove.6B.200d.txt, with --vectors"
             )));
         };
         let vocabulary = self.vocabulary.unwrap_or(DEFAULT_VOCABULARY);
-        at_least_one("--vocabulary", vocabulary)?;
         Ok(Kind::Texts(Words { vectors, vocabulary }).at(path))
     }
 
-    /// What a workload says of its texts, the number of their words left open; `None` of images.
+    /// Returns the text part of a workload with the number of words left open; `None` for images.
     fn text(&self, source: &Source) -> anyhow::Result<Option<TextInput>> {
         let drawn = TextInput { words: 0, vector_dims: USUAL_VECTOR_DIMS as u32, vocabulary: None, vectors: None };
         Ok(match &source.kind {
@@ -273,7 +298,7 @@ impl WorkloadArgs {
             Kind::Texts(Words { vectors, vocabulary }) => Some(TextInput {
                 vector_dims: u32::try_from(texts::dims(vectors)?).unwrap_or(u32::MAX),
                 vocabulary: Some(*vocabulary),
-                vectors: vectors.file_name().map(|name| name.to_string_lossy().into_owned()),
+                vectors: Some(absolute(vectors)),
                 ..drawn
             }),
             _ => None,
@@ -281,27 +306,32 @@ impl WorkloadArgs {
     }
 }
 
-/// Images of one task where the person names no number.
+fn absolute(path: &Path) -> String {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned()).to_string_lossy().into_owned()
+}
+
+/// Default number of images per task.
 const DEFAULT_PARTITION_SIZE: u32 = 8;
 
-/// The partition size where the person names none: no more than there are images, and for training a mini-batch.
+/// Returns the default partition size: at most the number of images, and for training a mini-batch.
 pub fn default_partition_size(job: &Job) -> u32 {
     let size = if job.training.is_some() { job.workload.batch_size } else { DEFAULT_PARTITION_SIZE };
     u32::try_from(job.workload.images).unwrap_or(u32::MAX).clamp(1, size)
 }
 
-/// Refuses configurations that have more executors or larger partitions than images, and for training partitions that
-/// would cut a mini-batch.
+/// Refuses configurations that have more executors or larger partitions than images, more executors than GPUs, and for
+/// training partitions that would cut a mini-batch.
 ///
 /// # Errors
-/// One does: the sentence names it and says what it may be.
+/// A size is invalid; the message says what is valid.
 pub fn check_sizes(job: &Job, executors: &[u32], partition_sizes: &[u32]) -> anyhow::Result<()> {
     let Workload { images, batch_size, .. } = job.workload;
     let noun = job.workload.noun();
     let most = |counts: &[u32]| counts.iter().copied().max().unwrap_or(1);
+    job.device.check_executors(most(executors))?;
     for (option, count, what) in [
         ("--executors", most(executors), "executors".to_owned()),
-        ("--partition-size", most(partition_sizes), format!("{noun} a partition")),
+        ("--partition-size", most(partition_sizes), format!("{noun} per partition")),
     ] {
         if u64::from(count) > images {
             return Err(unusable(format!(
@@ -312,16 +342,17 @@ pub fn check_sizes(job: &Job, executors: &[u32], partition_sizes: &[u32]) -> any
     let cuts = |size: &&u32| job.training.is_some() && !size.is_multiple_of(batch_size);
     if let Some(size) = partition_sizes.iter().find(cuts) {
         return Err(unusable(format!(
-            "a partition of {size} {noun} would cut a mini-batch; give --partition-size {batch_size} or a multiple of it"
+            "a partition of {size} {noun} would split a mini-batch; give --partition-size {batch_size} or a multiple \
+            of it"
         )));
     }
     Ok(())
 }
 
-/// Puts the images or texts in place, with a bar while they are drawn.
+/// Ensures that the images or texts exist, with a progress bar while they are generated.
 ///
 /// # Errors
-/// They cannot be.
+/// They cannot be generated or are missing.
 pub fn prepare(job: &Job, progress: &Progress) -> anyhow::Result<()> {
     let noun = job.workload.noun();
     progress.counts(noun);
@@ -329,42 +360,17 @@ pub fn prepare(job: &Job, progress: &Progress) -> anyhow::Result<()> {
     job.prepare(&mut |there, all| progress.images(what, there, all))
 }
 
-/// The values, each once, in their order.
-pub fn distinct<T: Copy + PartialEq>(values: &[T]) -> Vec<T> {
-    let mut distinct = Vec::new();
-    for value in values {
-        if !distinct.contains(value) {
-            distinct.push(*value);
-        }
-    }
-    distinct
+/// Returns the listed sizes.
+fn listed(counts: &Option<Counts>) -> &[u32] {
+    counts.as_ref().map_or(&[], |Counts(sizes)| sizes)
 }
 
-/// A count that may not be zero.
-///
-/// # Errors
-/// It is.
-pub fn at_least_one(option: &str, count: u32) -> anyhow::Result<()> {
-    if count == 0 { Err(unusable(format!("{option} is 0; give 1 or more"))) } else { Ok(()) }
-}
-
-/// A sampling rate.
-///
-/// # Errors
-/// It is outside (0, 1].
-pub fn check_rate(sampling_rate: f64) -> anyhow::Result<()> {
-    if sampling_rate > 0.0 && sampling_rate <= 1.0 {
-        return Ok(());
-    }
-    Err(unusable(format!("--sampling-rate is {sampling_rate}; give a share above 0 and at most 1, such as 0.01")))
-}
-
-/// Warns of what a configuration cannot mean on machines that have so many processors.
+/// Warns about settings that have no effect on a machine with `processors` processors.
 pub fn warn(job: &Job, processors: Option<u32>, slots: u32, is_memory_asked: bool, progress: &Progress) {
     if let Some(processors) = processors.filter(|processors| slots > *processors) {
         progress.warn(Warning::MoreSlotsThanProcessors { slots, processors });
     }
     if is_memory_asked && !job.bounds_memory() {
-        progress.line(&format!("warning: --memory is noted but not enforced on {}", job.device.name()));
+        progress.line(&format!("warning: --memory is recorded but not enforced on {}", job.device.name()));
     }
 }

@@ -1,4 +1,5 @@
-//! What a sample says of a run beyond its time: where the time went, what it took, and what makes it repeatable.
+//! What a sample records about a run besides its time: phases, resource use, and what makes it
+//! repeatable.
 
 use foreglow_shared::Sample;
 use serde_json::{Map, Value, json};
@@ -7,11 +8,11 @@ use super::fleet::MemoryBound;
 use super::watch::Usage;
 use crate::executor::protocol::{Assignment, BrokenImage, Phases};
 
-/// What a sample calls its broken images, and how many of them it names.
+/// Field of a sample with its broken images, and the most images that it lists.
 const BROKEN: &str = "broken_images";
 const NAMED_BROKEN: usize = 10;
 
-/// What is known of a run.
+/// Progress and resource use of a run.
 #[derive(Default)]
 pub struct Account {
     /// Images that went through the CNN.
@@ -21,7 +22,7 @@ pub struct Account {
     executors: Vec<Tally>,
 }
 
-/// What is known of an executor.
+/// Progress and resource use of an executor.
 struct Tally {
     processors: Vec<u32>,
     bound: Option<MemoryBound>,
@@ -32,7 +33,7 @@ struct Tally {
 }
 
 impl Account {
-    /// Executors have started: with these assignments, held to their memory in these ways.
+    /// Records the started executors with their assignments and memory limits.
     pub fn start(&mut self, assignments: &[Assignment], bounds: impl Iterator<Item = Option<MemoryBound>>) {
         let tally = |(assignment, bound): (&Assignment, Option<MemoryBound>)| Tally {
             processors: assignment.processors.clone(),
@@ -45,13 +46,13 @@ impl Account {
         self.executors = assignments.iter().zip(bounds).map(tally).collect();
     }
 
-    /// An executor has finished a partition.
+    /// Records a finished partition.
     pub fn done(&mut self, executor: usize, images: u64, phases: Phases) {
         self.executors[executor].partitions += 1;
         self.learned(executor, images, phases);
     }
 
-    /// An executor has learned from images.
+    /// Records images that were learned.
     pub fn learned(&mut self, executor: usize, images: u64, phases: Phases) {
         let tally = &mut self.executors[executor];
         tally.images += images;
@@ -59,14 +60,14 @@ impl Account {
         self.images_done += images;
     }
 
-    /// What the executors have used.
+    /// Records the resource use of the executors.
     pub fn use_of(&mut self, usages: &[Usage]) {
         for (tally, usage) in self.executors.iter_mut().zip(usages) {
             tally.usage = *usage;
         }
     }
 
-    /// The fields of the sample.
+    /// Returns the fields of the sample.
     pub fn fields(&self, seed: u64) -> Map<String, Value> {
         let mut fields = Map::new();
         fields.insert("seed".into(), json!(seed));
@@ -100,7 +101,7 @@ impl Tally {
     }
 }
 
-/// How many images of a run were broken and skipped, and which, as a sentence; `None` where none was.
+/// Returns a sentence about the broken images that a run skipped; `None` if there were none.
 pub fn broken_images(sample: &Sample) -> Option<String> {
     let broken = sample.extra.get(BROKEN)?;
     let first = broken.get("first")?.get(0)?.as_str()?;
@@ -108,7 +109,7 @@ pub fn broken_images(sample: &Sample) -> Option<String> {
     Some(format!("broken {noun} skipped: {}; the first is {first}", broken.get("count")?))
 }
 
-/// Writes broken images into what a sample says beyond its time.
+/// Adds the broken images to the fields of a sample.
 pub fn describe_broken(broken: &[BrokenImage], fields: &mut Map<String, Value>) {
     if !broken.is_empty() {
         let named = broken.iter().take(NAMED_BROKEN);

@@ -1,4 +1,4 @@
-//! How a run ends otherwise than by its last result.
+//! Ways in which a run ends early.
 
 use std::time::Duration;
 
@@ -8,28 +8,28 @@ use super::fleet::{End, Event, Fleet};
 use crate::executor::is_out_of_memory;
 use crate::executor::protocol::Report;
 
-/// What the sample says of an end.
+/// Outcome of a run in its sample.
 pub struct Ending {
     pub outcome: Outcome,
-    /// A lower bound where the run timed out.
+    /// A lower bound if the run timed out.
     pub completion_time_secs: Option<f64>,
     pub reason: Option<String>,
 }
 
-/// Why a run goes no further.
+/// Reason to stop a run.
 pub enum Stop {
-    /// Somebody wants the command to end: there is no sample.
+    /// The user interrupted the command; there is no sample.
     Interrupted,
-    /// The run itself has ended.
+    /// The run has ended with an outcome.
     Ended(Ending),
 }
 
-/// An end for a reason that says nothing of the configuration.
+/// Ends the run for a reason that is independent of the configuration.
 pub fn failed(reason: String) -> Stop {
     Stop::Ended(Ending { outcome: Outcome::Failed, completion_time_secs: None, reason: Some(reason) })
 }
 
-/// An end at the limit of the time.
+/// Ends the run at its timeout.
 pub fn timed_out(timeout: Duration) -> Stop {
     let secs = timeout.as_secs_f64();
     Stop::Ended(Ending {
@@ -39,40 +39,47 @@ pub fn timed_out(timeout: Duration) -> Stop {
     })
 }
 
-/// An end by something that an executor should not have said or done.
+/// Ends the run because of an unexpected event of an executor.
 pub fn unexpected(configuration: &Configuration, fleet: &mut Fleet, executor: usize, event: Event) -> Stop {
     let named = format!("executor {} of {}", executor + 1, configuration.executors);
     match event {
         Event::Report(Report::Failed { reason, .. }) if is_out_of_memory(&reason) => {
-            out_of_memory(configuration, &reason)
+            out_of_memory(configuration, &reason, false)
         }
         Event::Report(Report::Failed { reason, .. }) => failed(reason),
         Event::Gone => {
             let end = fleet.end_of(executor);
             let reason = format!("{named} {}", describe(&end));
             let is_out_of_memory = end.is_out_of_memory || is_out_of_memory(&reason);
-            if is_out_of_memory { out_of_memory(configuration, &reason) } else { failed(reason) }
+            if is_out_of_memory { out_of_memory(configuration, &reason, end.is_out_of_memory) } else { failed(reason) }
         }
-        Event::Report(other) => failed(format!("{named} said {other:?} out of turn")),
-        Event::Garbled(line) => failed(format!("{named} said what is no report: {line}")),
+        Event::Report(other) => failed(format!("{named} sent an unexpected message: {other:?}")),
+        Event::Garbled(line) => failed(format!("{named} sent an invalid report: {line}")),
     }
 }
 
-fn out_of_memory(configuration: &Configuration, reason: &str) -> Stop {
+/// An executor ran out of its own memory or, unless the system ended it for that, of its GPU's.
+fn out_of_memory(configuration: &Configuration, reason: &str, by_system: bool) -> Stop {
     let memory_mib = configuration.memory_per_executor_mib;
+    let whose = match &configuration.accelerator {
+        Some(name) if !by_system => {
+            format!("the memory of the GPU ({name}) is not enough; use a smaller --batch-size or fewer --cores")
+        }
+        _ => format!("an executor needs more than its {memory_mib} MiB"),
+    };
     Stop::Ended(Ending {
         outcome: Outcome::OutOfMemory,
         completion_time_secs: None,
-        reason: Some(format!("an executor needs more than its {memory_mib} MiB: {reason}")),
+        reason: Some(format!("{whose}: {reason}")),
     })
 }
 
 fn describe(end: &End) -> String {
     let how = end.status.map_or_else(|| "without a status".to_owned(), |status| status.to_string());
     if end.is_out_of_memory {
-        return format!("was ended by the system for its memory ({how})");
+        return format!("was killed by the system for exceeding its memory ({how})");
     }
-    // Of many last words those about memory tell most: a backtrace may follow them.
+    // A line about memory is the most informative, because a backtrace may follow it.
     let telling = end.last_words.iter().rev().find(|line| is_out_of_memory(line)).or_else(|| end.last_words.last());
     telling.map_or_else(|| format!("ended early ({how})"), |line| format!("ended early ({how}): {line}"))
 }

@@ -1,4 +1,4 @@
-//! The executor processes of a run. Dropping the fleet ends every one of them.
+//! The executor processes of a run. Dropping the fleet ends all of them.
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -14,47 +14,47 @@ use super::memory_group::MemoryGroup;
 use super::watch::{Usage, Watch};
 use crate::executor::protocol::{Assignment, Order, Partition, Report};
 
-/// Lines of an executor's standard error that are kept for its last words.
+/// Lines of an executor's standard error to keep.
 const KEPT_LINES: usize = 20;
-/// How long an executor may take to end once its input has.
+/// Grace period for an executor after the end of its input.
 const ENDING: Duration = Duration::from_secs(5);
 
-/// The executors of one run, numbered from 0.
+/// The executors of a run, numbered from 0.
 pub struct Fleet {
     executors: Vec<Executor>,
     events: Receiver<(usize, Event)>,
     watch: Watch,
 }
 
-/// What holds an executor to its memory.
+/// Mechanism that limits an executor's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryBound {
-    /// A control group of its own, which counts what it holds.
+    /// A control group of its own, which limits resident memory.
     Cgroup,
-    /// A limit on the memory that it may ask for.
+    /// A resource limit on writable memory.
     Rlimit,
 }
 
-/// What reaches the engine from an executor.
+/// Event from an executor.
 #[derive(Debug)]
 pub enum Event {
     /// A line of the protocol.
     Report(Report),
-    /// A line that is none.
+    /// A line that is not part of the protocol.
     Garbled(String),
-    /// The executor has closed its output: it has ended, or is about to.
+    /// The executor has closed its output, because it has ended or is about to.
     Gone,
 }
 
 /// How an executor ended.
 #[derive(Debug)]
 pub struct End {
-    /// Its exit status, if the system knows it.
+    /// Exit status, if known.
     pub status: Option<ExitStatus>,
-    /// Its last lines on standard error.
+    /// Last lines of its standard error.
     pub last_words: Vec<String>,
-    /// Whether the system has ended it because it went over its memory.
+    /// Whether the system killed it for exceeding its memory limit.
     pub is_out_of_memory: bool,
 }
 
@@ -68,10 +68,10 @@ struct Executor {
 }
 
 impl Fleet {
-    /// Starts an executor for each assignment, holds it to its memory, and hands the assignment over.
+    /// Starts an executor for each assignment, limits its memory, and sends it the assignment.
     ///
     /// # Errors
-    /// The system refuses to start a process.
+    /// The system cannot start a process.
     pub fn start(assignments: &[Assignment]) -> anyhow::Result<Self> {
         let (sender, events) = mpsc::channel();
         let mut executors = Vec::new();
@@ -79,7 +79,7 @@ impl Fleet {
             let mut executor = Executor::start(index, sender.clone())
                 .with_context(|| format!("executor {} of {} could not be started", index + 1, assignments.len()))?;
             let assignment = executor.bound_memory(assignment);
-            // An executor that is gone already says so by its end.
+            // If the executor is already gone, its end is reported as an event.
             let _ = executor.say(&assignment);
             executors.push(executor);
         }
@@ -87,44 +87,50 @@ impl Fleet {
         Ok(Self { executors, events, watch })
     }
 
-    /// What holds each executor to its memory.
+    /// Returns the memory limit of each executor.
     pub fn memory_bounds(&self) -> impl Iterator<Item = Option<MemoryBound>> {
         self.executors.iter().map(|executor| executor.bound)
     }
 
-    /// What each executor has used so far.
+    /// Returns the resource use of each executor so far.
     pub fn usages(&self) -> &[Usage] {
         self.watch.usages()
     }
 
-    /// Processor time of all executors by now, seconds.
+    /// Returns the CPU time of all executors so far, seconds.
     pub fn processor_secs(&mut self) -> f64 {
         self.watch.look();
         self.watch.processor_secs()
     }
 
-    /// Processors that the executors had in the last moments.
+    /// Returns the processors that the executors used recently.
     pub fn processors_in_use(&self) -> f64 {
         self.watch.processors_in_use()
     }
 
-    /// Hands a partition to an executor. One that is gone says so by its end.
+    /// Returns the resident memory of all executors now, MiB.
+    pub fn memory_mib(&self) -> Option<u64> {
+        self.watch.memory_mib()
+    }
+
+    /// Sends a partition to an executor. An executor that has ended is reported as an event.
     pub fn hand_out(&mut self, executor: usize, partition: Partition) {
         let _ = self.executors[executor].say(&Order::Partition(partition));
     }
 
-    /// Gives an executor an order. One that is gone says so by its end.
+    /// Sends an order to an executor. An executor that has ended is reported as an event.
     pub fn order(&mut self, executor: usize, order: &Order) {
         let _ = self.executors[executor].say(order);
     }
 
-    /// Waits for the next event; `None` once the time is over.
+    /// Waits for the next event; `None` after `longest`.
     pub fn next(&mut self, longest: Duration) -> Option<(usize, Event)> {
         self.watch.glance();
         match self.events.recv_timeout(longest) {
             Ok(event) => Some(event),
             Err(RecvTimeoutError::Timeout) => None,
-            // Every executor's reader has ended: nothing will ever come. The caller's clock goes on.
+            // All readers have ended, so no event will arrive, but the caller's timeout still has
+            // to pass.
             Err(RecvTimeoutError::Disconnected) => {
                 std::thread::sleep(longest);
                 None
@@ -132,7 +138,8 @@ impl Fleet {
         }
     }
 
-    /// Ends every executor's input and waits for the last reports, with the most memory that each held.
+    /// Closes the input of every executor and waits for the final reports, which have the peak
+    /// memory.
     pub fn finish(&mut self) {
         for executor in &mut self.executors {
             executor.input = None;
@@ -150,7 +157,7 @@ impl Fleet {
         }
     }
 
-    /// Whether an executor that is gone has ended otherwise than well.
+    /// Returns whether an executor that has closed its output ends with an error.
     pub fn has_failed(&mut self, executor: usize) -> bool {
         let patience = Instant::now() + ENDING;
         while Instant::now() < patience {
@@ -163,7 +170,7 @@ impl Fleet {
         false
     }
 
-    /// How an executor that is gone has ended.
+    /// Returns how an executor that has closed its output ended.
     pub fn end_of(&mut self, executor: usize) -> End {
         let executor = &mut self.executors[executor];
         let patience = Instant::now() + ENDING;
@@ -187,7 +194,7 @@ impl Executor {
         let mut command = Command::new(program);
         command.args(["executor", "--engine", &std::process::id().to_string()]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Ctrl-C is for the engine: it ends its executors itself.
+        // The engine ends its executors itself, so Ctrl-C must not reach them.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn()?;
@@ -200,7 +207,7 @@ impl Executor {
         std::thread::Builder::new().spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
                 let event = serde_json::from_str(&line).map_or(Event::Garbled(line), Event::Report);
-                // A failed send means that the engine has turned away.
+                // A failed send means that the engine no longer listens.
                 let _ = events.send((index, event));
             }
             let _ = events.send((index, Event::Gone));
@@ -208,13 +215,14 @@ impl Executor {
         Ok(executor)
     }
 
-    /// Holds the executor to its memory: by a group of its own where that is allowed, else it is told to do so itself.
+    /// Limits the executor's memory by a control group if allowed; otherwise the executor limits
+    /// itself.
     fn bound_memory(&mut self, assignment: &Assignment) -> Assignment {
         let Some(memory_mib) = assignment.memory_mib else { return assignment.clone() };
         self.group = MemoryGroup::around(self.child.id(), memory_mib);
         self.bound = match &self.group {
             Some(_) => Some(MemoryBound::Cgroup),
-            // Drivers of graphics cards ask for far more memory than they hold.
+            // Drivers of graphics cards reserve far more address space than they use.
             None => assignment.place.is_native().then_some(MemoryBound::Rlimit),
         };
         let memory_mib = (self.bound == Some(MemoryBound::Rlimit)).then_some(memory_mib);
@@ -230,7 +238,7 @@ impl Executor {
     }
 
     fn kill(&mut self) {
-        // It fails where the executor has ended by itself, which is as good.
+        // Fails if the executor has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

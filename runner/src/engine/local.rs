@@ -1,4 +1,4 @@
-//! The local engine: E executor processes on this machine, one queue of partitions.
+//! The local engine: E executor processes on this machine and one queue of partitions.
 
 mod training;
 
@@ -11,6 +11,7 @@ pub use self::training::Course;
 use super::account::Account;
 use super::ending::{Ending, Stop, failed, timed_out, unexpected};
 use super::fleet::{Event, Fleet};
+use super::monitor::{self, Monitor};
 use super::partitions::Partitions;
 use super::{Job, Progress, processors};
 use crate::executor::protocol::{BrokenImage, Report};
@@ -18,17 +19,18 @@ use crate::input::images_in_sample;
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::machine::{MACHINE, Machine, Use, WARNINGS};
 
-/// An executor that is not ready by then never will be. The first start on a GPU compiles and tunes for minutes.
+/// Start-up timeout of an executor. The first start on a GPU compiles and tunes for minutes.
 const LONGEST_STARTUP: Duration = Duration::from_secs(900);
-/// How soon an interrupt is noticed.
+/// Interval for checking interrupts.
 const PULSE: Duration = Duration::from_millis(50);
-/// How often the progress says what the run uses.
+/// Interval for reporting resource use.
 const BREATH: Duration = Duration::from_millis(500);
 
-/// Runs the job once on a configuration at a sampling rate. However the run ends, that is its sample.
+/// Runs the job once on a configuration at a sampling rate. Every outcome of the run gives a
+/// sample.
 ///
 /// # Errors
-/// The run was interrupted.
+/// The run was interrupted, or the monitor's file cannot be opened.
 pub fn measure(
     job: &Job,
     configuration: &Configuration,
@@ -36,7 +38,20 @@ pub fn measure(
     interrupt: &Interrupt,
     progress: &mut dyn FnMut(Progress),
 ) -> anyhow::Result<Sample> {
-    let started_at = Timestamp::now();
+    let (started_at, id) = (Timestamp::now(), Uuid::now_v7());
+    let monitor = match &job.monitor {
+        None => Monitor::default(),
+        Some(path) => {
+            let Configuration { executors, cores_per_executor, .. } = *configuration;
+            let run = json!({
+                "sample": id,
+                "executors": executors,
+                "cores_per_executor": cores_per_executor,
+                "sampling_rate": sampling_rate,
+            });
+            Monitor::writing_to(monitor::open(path)?, run)
+        }
+    };
     let mut run = Run {
         job,
         configuration,
@@ -47,16 +62,17 @@ pub fn measure(
         account: Account::default(),
         machine: None,
         course: Course::default(),
+        monitor,
         said: None,
     };
     let ending = match run.execute(sampling_rate) {
         Ok(secs) => Ending { outcome: Outcome::Completed, completion_time_secs: Some(secs), reason: None },
-        Err(Stop::Interrupted) => return Err(Interrupted.into()),
+        Err(Stop::Interrupted) => return Err(Interrupted::default().into()),
         Err(Stop::Ended(ending)) => ending,
     };
     Ok(Sample {
         schema: SCHEMA,
-        id: Uuid::now_v7(),
+        id,
         workload: job.workload.clone(),
         configuration: configuration.clone(),
         sampling_rate,
@@ -82,12 +98,14 @@ struct Run<'a> {
     account: Account,
     machine: Option<Machine>,
     course: Course,
-    /// When the progress last said what the run uses.
+    monitor: Monitor,
+    /// Time of the last report on resource use.
     said: Option<Instant>,
 }
 
 impl Run<'_> {
-    /// Starts the executors, hands out the partitions, and gives the completion time, seconds.
+    /// Starts the executors, distributes the partitions, and returns the completion time in
+    /// seconds.
     fn execute(&mut self, sampling_rate: f64) -> Result<f64, Stop> {
         (self.progress)(Progress::Starting);
         let executors = self.configuration.executors as usize;
@@ -95,7 +113,7 @@ impl Run<'_> {
             (0..executors).map(|executor| self.job.assignment(executor, self.configuration, sampling_rate)).collect();
         let own: Vec<Vec<u32>> = assignments.iter().map(|assignment| assignment.processors.clone()).collect();
         let slots = self.configuration.executors.saturating_mul(self.configuration.cores_per_executor);
-        self.machine = Some(Machine::before(slots, processors::of_all(&own), self.job.device.pci_bus_ids()));
+        self.machine = Some(Machine::before(slots, processors::of_all(&own), &self.job.device.pci_bus_ids()));
         let submitted = Instant::now();
         let mut fleet = Fleet::start(&assignments).map_err(|error| failed(format!("{error:#}")))?;
         self.account.start(&assignments, fleet.memory_bounds());
@@ -107,7 +125,8 @@ impl Run<'_> {
         completion_time
     }
 
-    /// From the start of the executors to the last result: the completion time, seconds.
+    /// Runs from the start of the executors to the last result, and returns the completion time in
+    /// seconds.
     fn drive(&mut self, fleet: &mut Fleet, submitted: Instant) -> Result<f64, Stop> {
         self.wait_until_ready(fleet, submitted)?;
         self.connect(fleet, submitted)?;
@@ -127,7 +146,7 @@ impl Run<'_> {
         }
         result?;
         self.evaluate(fleet)?;
-        // A clock of the system may stand still between two readings; a completion time may not be zero.
+        // The system's clock may have a coarse resolution, and a completion time must not be zero.
         Ok(micros(completion_time).max(1e-6))
     }
 
@@ -155,7 +174,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Each free slot gets the next partition, until every result is back.
+    /// Gives each free slot the next partition until all results have arrived.
     fn hand_out(&mut self, fleet: &mut Fleet, clock: Instant) -> Result<(), Stop> {
         let mut left = self.partitions.total();
         for _slot in 0..self.configuration.cores_per_executor {
@@ -183,13 +202,16 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Waits a little for the next event, unless the run is interrupted or takes too long.
+    /// Waits briefly for the next event, and checks for interrupts and the timeout.
     fn next(&mut self, fleet: &mut Fleet, clock: Instant) -> Result<Option<(usize, Event)>, Stop> {
         self.check_interrupt()?;
         if self.said.is_none_or(|said| said.elapsed() >= BREATH) {
             self.said = Some(Instant::now());
             self.say_use(fleet.processors_in_use());
         }
+        let accelerators = || self.machine.as_ref().map(Machine::each_accelerator_now).unwrap_or_default();
+        let look = || (fleet.processors_in_use(), fleet.memory_mib(), accelerators());
+        self.monitor.tick(clock, self.account.images_done, look);
         let longest = match self.job.timeout.map(|timeout| (timeout, timeout.saturating_sub(clock.elapsed()))) {
             Some((timeout, Duration::ZERO)) => return Err(timed_out(timeout)),
             Some((_, rest)) => rest.min(PULSE),
@@ -203,12 +225,13 @@ impl Run<'_> {
         (self.progress)(Progress::Using(Use { processors, accelerator }));
     }
 
-    /// What the sample says beyond its time.
+    /// Returns the additional fields of the sample.
     fn fields(&self) -> Map<String, Value> {
         let mut fields = self.account.fields(self.job.seed);
         if let Some(training) = &self.job.training {
             fields.insert("training".into(), self.course.to_json(&training.settings));
         }
+        fields.extend(self.monitor.summary().map(|summary| ("usage".to_owned(), summary)));
         if let Some(machine) = &self.machine {
             fields.insert(MACHINE.into(), machine.to_json());
             let warnings = machine.warnings();
@@ -219,7 +242,7 @@ impl Run<'_> {
         fields
     }
 
-    /// Counts images or texts that cannot be used, and ends a run that has too many of them.
+    /// Records unusable items, and ends a run that has too many of them.
     fn skip(&mut self, broken: Vec<BrokenImage>) -> Result<(), Stop> {
         let all = &mut self.account.broken;
         all.extend(broken);

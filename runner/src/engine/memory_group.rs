@@ -1,8 +1,8 @@
-//! The bound on an executor's memory, where the system lets us set one: a control group of its own (cgroup v2).
+//! Memory limit of an executor by a control group (cgroup v2).
 //!
-//! Source: Linux, Documentation/admin-guide/cgroup-v2.rst. A process may be moved into a group that is a child of its own
-//! group or of that one's parent, where these hand their memory on and this user may write to them, as in a systemd user
-//! session or as root.
+//! Source: Linux, Documentation/admin-guide/cgroup-v2.rst. A process can be moved to a child of its
+//! own group or of that group's parent if these delegate the memory controller and are writable for
+//! this user, as in a systemd user session or for root.
 
 use std::fs;
 use std::io;
@@ -11,14 +11,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 const NAME: &str = "foreglow";
-/// A group is free a moment after its last process is gone.
+/// Retry delays, milliseconds: a group can be removed shortly after its last process has ended.
 const PATIENCE: [u64; 6] = [0, 1, 5, 20, 50, 100];
 
-/// A control group with one executor in it. Dropping it removes it, once the executor is gone.
+/// A control group for one executor. Dropping it removes the group, once the executor has ended.
 pub struct MemoryGroup(PathBuf);
 
 impl MemoryGroup {
-    /// Moves a process into a group of its own with this much memory and no swap; `None` where that is not allowed.
+    /// Moves a process to a new group with this memory limit and no swap; `None` if that is not
+    /// permitted.
     pub fn around(process: u32, memory_mib: u32) -> Option<Self> {
         parents().iter().find_map(|parent| Self::below(parent, process, memory_mib).ok())
     }
@@ -31,7 +32,7 @@ impl MemoryGroup {
         fs::create_dir(&group.0)?;
         fs::write(group.0.join("memory.max"), (u64::from(memory_mib) << 20).to_string())?;
         match fs::write(group.0.join("memory.swap.max"), "0") {
-            // A system without swap has no bound on it.
+            // The file does not exist on systems without swap.
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
@@ -39,7 +40,7 @@ impl MemoryGroup {
         Ok(group)
     }
 
-    /// Whether the system has ended the executor because it went over its memory.
+    /// Returns whether the system killed the executor for exceeding its memory limit.
     pub fn has_killed(&self) -> bool {
         let events = fs::read_to_string(self.0.join("memory.events")).unwrap_or_default();
         events.lines().filter_map(|line| line.strip_prefix("oom_kill ")).any(|count| count.trim() != "0")
@@ -57,13 +58,14 @@ impl Drop for MemoryGroup {
     }
 }
 
-/// Whether executors can be put into groups here.
+/// Returns whether control groups can be used on this system.
 pub fn is_allowed() -> bool {
     let is_writable = |parent: &PathBuf| fs::OpenOptions::new().write(true).open(parent.join("cgroup.procs")).is_ok();
     parents().iter().any(is_writable)
 }
 
-/// Groups whose children have bounds on their memory: this process's own, and its parent.
+/// Returns the groups whose children have memory limits: among this process's own group and its
+/// parent.
 fn parents() -> Vec<PathBuf> {
     let own = || {
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
@@ -78,7 +80,7 @@ fn parents() -> Vec<PathBuf> {
     [Some(own.as_path()), own.parent()].into_iter().flatten().filter(has_memory).map(Path::to_owned).collect()
 }
 
-/// The folder of the group that `/proc/self/mountinfo` and `/proc/self/cgroup` name.
+/// Returns the folder of this process's group, from `/proc/self/mountinfo` and `/proc/self/cgroup`.
 fn own_group(mounts: &str, groups: &str) -> Option<PathBuf> {
     let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
     mounts.lines().find_map(|line| {
@@ -90,13 +92,13 @@ fn own_group(mounts: &str, groups: &str) -> Option<PathBuf> {
     })
 }
 
-/// Removes groups of engines that were killed before they could.
+/// Removes groups left behind by engines that were killed.
 fn remove_orphans(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let engine = name.to_str().and_then(|name| name.strip_prefix(NAME)?.strip_prefix('-')?.split('-').next());
         if engine.is_some_and(|engine| !Path::new("/proc").join(engine).exists()) {
-            // It fails where a process is still in it, which is as it should be.
+            // Fails if a process is still in the group, which is intended.
             let _ = fs::remove_dir(entry.path());
         }
     }
@@ -107,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_own_group_is_found_below_its_mount() {
+    fn the_group_of_this_process_is_found_below_its_mount() {
         let mounts = "24 1 0:22 / /proc rw - proc proc rw\n\
                       31 24 0:27 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
         let session = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/shell.scope\n";

@@ -1,15 +1,18 @@
-//! Engines run a job on a configuration and say how long it took: processes on this machine, or an Apache Spark cluster.
+//! Engines that run a job on a configuration and measure its time: processes on this machine, or an
+//! Apache Spark cluster.
 
 mod account;
 mod ending;
 mod fleet;
 mod local;
 mod memory_group;
+mod monitor;
 mod partitions;
 mod processors;
 pub mod spark;
 mod watch;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use foreglow_shared::{Configuration, Host, Mode, Sample, Workload};
@@ -17,47 +20,50 @@ use serde_json::{Map, Value};
 
 pub use self::account::broken_images;
 use self::account::describe_broken;
+pub use self::monitor::open as open_monitor;
 use self::spark::Spark;
 use crate::cnn::Architecture;
 use crate::device::{self, Chosen};
 use crate::executor::protocol::{Assignment, Evaluation};
 use crate::executor::training::Training;
-use crate::input::{Progress as DrawingProgress, Source};
+use crate::input::{Progress as DrawingProgress, Source, true_rate};
 use crate::interrupt::Interrupt;
 use crate::machine::Use;
 
-/// What a training job's workload calls the images that a thread learns at once.
+/// Field of a training workload with the number of images per share.
 pub const SHARE_SIZE: &str = "share_size";
 
-/// A job to measure: everything about it that a configuration leaves open.
+/// A job to measure, independent of the configuration.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The CNN, and how many images it works through.
+    /// CNN and number of images.
     pub workload: Workload,
-    /// Where the images or texts lie.
+    /// Location of the images or texts.
     pub source: Source,
-    /// What the executors run on.
+    /// Device of the executors.
     pub device: Chosen,
-    /// Decides which images are in a sample, and the weights.
+    /// Seed of the samples and of the weights.
     pub seed: u64,
-    /// Longest completion time; a run that takes longer is stopped.
+    /// Limit on the completion time; a run that exceeds it is stopped.
     pub timeout: Option<Duration>,
-    /// Broken images that a run skips before it fails; `None` is one in a hundred.
+    /// Broken images that a run skips before it fails; `None` for one in a hundred.
     pub broken_limit: Option<u64>,
-    /// How the CNN is trained, and the images to judge it by; `None` for inference.
+    /// File to which each run writes once a second what it uses.
+    pub monitor: Option<PathBuf>,
+    /// Training settings and held-out images; `None` for inference.
     pub training: Option<TrainingJob>,
 }
 
-/// What makes a job a training job.
+/// Training part of a job.
 #[derive(Clone, Debug)]
 pub struct TrainingJob {
-    /// How the CNN is trained; what depends on the configuration is filled in with it.
+    /// Training settings; those that depend on the configuration are set per run.
     pub settings: Training,
-    /// Images that are not learned, to judge the CNN by after the clock has stopped.
+    /// Held-out images to evaluate the CNN on after the clock has stopped.
     pub held_out: Option<Evaluation>,
 }
 
-/// What runs the executors.
+/// An engine.
 pub enum Engine {
     /// Processes on this machine.
     Local,
@@ -66,7 +72,8 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// Runs the job once on a configuration at a sampling rate. However the run ends, that is its sample.
+    /// Runs the job once on a configuration at a sampling rate. Every outcome of the run gives a
+    /// sample, with the share of the images that was really processed.
     ///
     /// # Errors
     /// The run was interrupted.
@@ -78,13 +85,14 @@ impl Engine {
         interrupt: &Interrupt,
         progress: &mut dyn FnMut(Progress),
     ) -> anyhow::Result<Sample> {
+        let sampling_rate = true_rate(job.workload.images, sampling_rate);
         match self {
             Self::Local => local::measure(job, configuration, sampling_rate, interrupt, progress),
             Self::Spark(spark) => spark.measure(job, configuration, sampling_rate, interrupt, progress),
         }
     }
 
-    /// The word for it in a sample.
+    /// Returns the name of the engine in samples.
     fn word(&self) -> foreglow_shared::Engine {
         match self {
             Self::Local => foreglow_shared::Engine::Local,
@@ -92,7 +100,7 @@ impl Engine {
         }
     }
 
-    /// Whether this engine measured a sample, on these machines.
+    /// Returns whether this engine measured a sample on these machines.
     pub fn has_measured(&self, sample: &Sample, job: &Job) -> bool {
         sample.engine == self.word()
             && match self {
@@ -101,7 +109,8 @@ impl Engine {
             }
     }
 
-    /// Hardware threads that all executors share; `None` where each has its own.
+    /// Returns the hardware threads that all executors share; `None` if the executors are on
+    /// different machines.
     pub fn processors(&self) -> Option<u32> {
         match self {
             Self::Local => device::processors(),
@@ -110,25 +119,25 @@ impl Engine {
     }
 }
 
-/// Told while a run goes on.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Progress {
-    /// The executors start.
+    /// The executors are starting.
     Starting,
-    /// Images of the sample that are done, and all of them.
+    /// Finished images and all images of the sample.
     Images(u64, u64),
-    /// What the run uses.
+    /// Resource use.
     Using(Use),
 }
 
 impl Job {
-    /// Makes sure that the images or texts of the whole job are in place.
+    /// Ensures that the images or texts of the whole job exist.
     ///
     /// # Errors
-    /// They are not and cannot be, or the words of the texts have no vectors.
+    /// They are missing and cannot be generated, or the words of the texts have no vectors.
     pub fn prepare(&self, progress: DrawingProgress<'_>) -> anyhow::Result<()> {
         self.source.prepare(self.workload.images, progress)?;
-        // Each executor does the same: what it would find is better said at once.
+        // Every executor loads the embedding, so an error should be reported before they start.
         self.source.embedding()?;
         match self.training.as_ref().and_then(|training| training.held_out.as_ref()) {
             Some(held_out) => held_out.source.prepare(held_out.first + held_out.images, progress),
@@ -136,7 +145,7 @@ impl Job {
         }
     }
 
-    /// The workload of a CNN at an image size, its inference.
+    /// Returns the inference workload of a CNN at an image size.
     pub fn workload(architecture: &Architecture, image_px: u32, images: u64, batch_size: u32) -> Workload {
         Workload {
             model: architecture.name.to_owned(),
@@ -149,7 +158,7 @@ impl Job {
         }
     }
 
-    /// The same with another image size or batch size.
+    /// Returns the job with another workload, which differs in image size or batch size.
     pub fn with(&self, workload: Workload) -> Self {
         let mut job = Self { workload, ..self.clone() };
         let share_size = job.workload.extra.get(SHARE_SIZE).and_then(Value::as_u64);
@@ -159,7 +168,7 @@ impl Job {
         job
     }
 
-    /// A configuration of this job's executors.
+    /// Returns a configuration on this job's device.
     pub fn configuration(&self, executors: u32, cores: u32, memory_mib: u32, partition_size: u32) -> Configuration {
         Configuration {
             executors,
@@ -167,26 +176,29 @@ impl Job {
             memory_per_executor_mib: memory_mib,
             partition_size,
             accelerator: self.device.accelerator().map(str::to_owned),
+            shares_accelerators: self.device.is_shared(),
             extra: Map::new(),
         }
     }
 
-    /// The machine that measures.
+    /// Returns the measuring machine.
     pub fn host(&self) -> Host {
         Host {
             cpu: device::processor_name(),
             processors: device::processors(),
             adapter: self.device.adapter_name().map(str::to_owned),
+            accelerators: self.device.accelerators(),
             extra: Map::new(),
         }
     }
 
-    /// Whether executors can be held to their memory: on the processor always, elsewhere where groups are allowed.
+    /// Returns whether the memory of executors can be limited: always on the CPU, elsewhere only by
+    /// control groups.
     pub fn bounds_memory(&self) -> bool {
         self.device.bounds_memory() || memory_group::is_allowed()
     }
 
-    /// What the executor of that number is told.
+    /// Returns the assignment of an executor.
     fn assignment(&self, executor: usize, configuration: &Configuration, sampling_rate: f64) -> Assignment {
         Assignment {
             model: self.workload.model.clone(),
@@ -202,6 +214,7 @@ impl Job {
             images: self.workload.images,
             sampling_rate,
             seed: self.seed,
+            assigned: None,
             training: self.training.as_ref().map(|training| Training {
                 executors: configuration.executors,
                 listen: (configuration.executors > 1).then(|| "127.0.0.1".to_owned()),

@@ -1,8 +1,8 @@
-//! The partitions of a sample of the images.
+//! Division of a sample into partitions.
 
 use crate::executor::protocol::Partition;
 
-/// The partitions of a sample, in order.
+/// Partitions of a sample, in order.
 pub struct Partitions {
     /// Images of the sample.
     pub images: u64,
@@ -11,12 +11,12 @@ pub struct Partitions {
 }
 
 impl Partitions {
-    /// The partitions of so many images, each of `size` images but the last.
+    /// Divides `images` images into partitions of `size` images; the last one may be smaller.
     pub fn new(images: u64, size: u32) -> Self {
         Self { images, size: u64::from(size), next: 0 }
     }
 
-    /// How many there are.
+    /// Returns the number of partitions.
     pub fn total(&self) -> u64 {
         self.images.div_ceil(self.size)
     }
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn partitions_cover_the_sample_once_and_the_last_one_has_the_rest() {
+    fn partitions_cover_the_sample_once() {
         let partitions = Partitions::new(20, 8);
         assert_eq!(partitions.total(), 3);
         let all: Vec<_> = partitions.map(|partition| (partition.index, partition.first, partition.len)).collect();

@@ -1,20 +1,21 @@
-//! Which processors an executor keeps to: C of its own, where the machine has E·C.
+//! Pinning of executors: each has C processors of its own if the machine has E·C.
 
 use std::cmp::Reverse;
 use std::sync::OnceLock;
 
 use crate::device;
 
-/// The processors of an executor, by the system's numbers; none where the machine has too few for all executors, or where
-/// the system does not say. Only those are given that this process may use itself.
+/// Returns the processors for an executor, by the system's numbers, out of those that this process
+/// may use. Empty if there are too few for all executors, or if they are unknown.
 pub fn of_executor(executor: usize, executors: u32, cores: u32) -> Vec<u32> {
     let order = order();
-    // A share of processor time, as containers have it, may be smaller than the number of processors.
+    // A CPU quota, as in containers, may allow fewer processors than there are.
     let usable = device::processors().map_or(0, |count| (count as usize).min(order.len()));
     share(&order[..usable], executor, executors, cores)
 }
 
-/// The processors that executors run on: those that they keep to, or all where they keep to none.
+/// Returns the processors that the executors run on: those they are pinned to, or all if they are
+/// not pinned.
 pub fn of_all(own: &[Vec<u32>]) -> Vec<u32> {
     let all: Vec<u32> = own.iter().flatten().copied().collect();
     if all.is_empty() { order().to_vec() } else { all }
@@ -25,7 +26,7 @@ fn order() -> &'static [u32] {
     ORDER.get_or_init(|| in_order(&allowed()))
 }
 
-/// No processor is in two shares.
+/// Returns disjoint shares of the processors.
 fn share(order: &[u32], executor: usize, executors: u32, cores: u32) -> Vec<u32> {
     let (executors, cores) = (executors as usize, cores as usize);
     let all = executors.checked_mul(cores).filter(|all| *all <= order.len() && executor < executors);
@@ -35,7 +36,8 @@ fn share(order: &[u32], executor: usize, executors: u32, cores: u32) -> Vec<u32>
     share
 }
 
-/// Processors that this process may use: those of its affinity mask, which a cgroup's set of processors narrows.
+/// Returns the processors that this process may use: its affinity mask, which also reflects
+/// cpusets.
 fn allowed() -> Vec<u32> {
     #[cfg(target_os = "linux")]
     if let Ok(set) = rustix::thread::sched_getaffinity(None) {
@@ -44,7 +46,8 @@ fn allowed() -> Vec<u32> {
     Vec::new()
 }
 
-/// A whole core for each slot before two slots share one, fast cores before slow ones, and cores of one socket side by side.
+/// Orders processors so that slots get whole cores before sharing one, fast cores before slow ones,
+/// and cores of one socket together.
 fn in_order(processors: &[u32]) -> Vec<u32> {
     let mut cores: Vec<(u32, u32)> = Vec::new();
     let mut order: Vec<_> = processors
@@ -70,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn executors_have_processors_of_their_own_or_none_at_all() {
+    fn executors_have_disjoint_processors_or_none() {
         let order = [0, 2, 4, 6, 1, 3, 5, 7];
         let shares = |executors, cores| -> Vec<_> {
             (0..executors as usize).map(|executor| share(&order, executor, executors, cores)).collect()
@@ -78,7 +81,7 @@ mod tests {
         assert_eq!(shares(2, 2), [[0, 2], [4, 6]]);
         assert_eq!(shares(1, 8), [[0, 1, 2, 3, 4, 5, 6, 7]]);
         assert_eq!(shares(3, 3), [[0u32; 0]; 3], "nine slots and eight processors");
-        assert_eq!(share(&order, 2, 2, 1), [0u32; 0], "there is no third of two executors");
+        assert_eq!(share(&order, 2, 2, 1), [0u32; 0], "the index exceeds the number of executors");
         assert_eq!(share(&order, 0, u32::MAX, u32::MAX), [0u32; 0]);
     }
 

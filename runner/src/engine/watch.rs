@@ -1,22 +1,22 @@
-//! What executors use while they run, as the system counts it.
+//! Resource use of running executors, as counted by the system.
 
 use std::time::{Duration, Instant};
 
-/// How often the system is asked.
+/// Sampling interval.
 const PERIOD: Duration = Duration::from_millis(250);
-/// Units in which Linux counts processor time for programs, each second (`USER_HZ`).
+/// Ticks per second in which Linux reports CPU time to user space (`USER_HZ`).
 const TICKS_PER_SEC: f64 = 100.0;
 
-/// What an executor has used so far.
+/// Resource use of an executor so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
-    /// Most memory that the process has held, MiB (resident; files that the system may forget are no part of it).
+    /// Peak resident memory of the process, MiB, without the page cache.
     pub peak_memory_mib: Option<u64>,
-    /// Processor time, seconds.
+    /// CPU time, seconds.
     pub processor_secs: f64,
 }
 
-/// Looks at processes now and then.
+/// Samples the resource use of processes.
 pub struct Watch {
     processes: Vec<u32>,
     usages: Vec<Usage>,
@@ -31,14 +31,14 @@ impl Watch {
         Self { usages, processes, looked: Instant::now(), processors_in_use: 0.0 }
     }
 
-    /// Looks where it is time to.
+    /// Takes a sample if the interval has passed.
     pub fn glance(&mut self) {
         if self.looked.elapsed() >= PERIOD {
             self.look();
         }
     }
 
-    /// Looks. What is known of a process that has ended stays.
+    /// Takes a sample. The last values of processes that have ended are kept.
     pub fn look(&mut self) {
         let before = self.processor_secs();
         for (process, usage) in self.processes.iter().zip(&mut self.usages) {
@@ -50,22 +50,27 @@ impl Watch {
         self.looked = Instant::now();
     }
 
-    /// Processor time of all processes, seconds.
+    /// Returns the CPU time of all processes, seconds.
     pub fn processor_secs(&self) -> f64 {
         self.usages.iter().map(|usage| usage.processor_secs).sum()
     }
 
-    /// Processors that all processes had between the last two looks.
+    /// Returns the mean number of processors used between the last two samples.
     pub fn processors_in_use(&self) -> f64 {
         self.processors_in_use
     }
 
-    /// Notes what a process says of its own peak, MiB.
+    /// Returns the resident memory of all processes now, MiB; `None` if the system does not tell it.
+    pub fn memory_mib(&self) -> Option<u64> {
+        self.processes.iter().filter_map(|process| resident_memory_mib(*process)).reduce(|a, b| a + b)
+    }
+
+    /// Records the peak memory that a process reports itself, MiB.
     pub fn note(&mut self, process: usize, peak_memory_mib: Option<u64>) {
         self.usages[process].peak_memory_mib = self.usages[process].peak_memory_mib.max(peak_memory_mib);
     }
 
-    /// What each process has used, as far as it is known.
+    /// Returns the resource use of each process.
     pub fn usages(&self) -> &[Usage] {
         &self.usages
     }
@@ -75,10 +80,17 @@ fn peak_memory_mib(process: u32) -> Option<u64> {
     crate::executor::peak_memory_mib(&process.to_string())
 }
 
-/// Processor time of a process and its threads, seconds: fields 14 and 15 of `/proc/PID/stat` (proc(5)).
+fn resident_memory_mib(process: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? >> 10)
+}
+
+/// Returns the CPU time of a process and its threads, seconds: fields 14 and 15 of `/proc/PID/stat`
+/// (proc(5)).
 fn processor_secs(process: u32) -> Option<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The second field is the name, in brackets, with whatever is in a name.
+    // The second field is the name in parentheses, which may contain spaces and parentheses.
     let mut fields = stat.rsplit_once(") ")?.1.split(' ').skip(11);
     let mut ticks = || fields.next()?.parse::<f64>().ok();
     Some((ticks()? + ticks()?) / TICKS_PER_SEC)
@@ -89,11 +101,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_and_processor_time_of_a_process_are_counted() {
+    fn memory_and_cpu_time_of_a_process_are_counted() {
         let own = std::process::id();
         let mut watch = Watch::new(vec![own, u32::MAX]);
         let before = processor_secs(own).unwrap();
-        // However busy the machine is, the work takes some time of a processor in the end.
+        // Even on a busy machine the loop gets some CPU time eventually.
         let patience = Instant::now() + Duration::from_secs(60);
         while processor_secs(own).unwrap() < before + 0.03 {
             assert!(Instant::now() < patience);
@@ -105,6 +117,7 @@ mod tests {
         assert_eq!(watch.usages()[1], Usage::default(), "there is no such process");
         assert_eq!(watch.processor_secs(), usage.processor_secs);
         assert!(watch.processors_in_use() > 0.0);
+        assert!(watch.memory_mib() > Some(0), "of the process that is there");
         watch.note(1, Some(7));
         watch.note(1, Some(3));
         watch.look();

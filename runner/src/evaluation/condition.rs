@@ -63,7 +63,7 @@ impl FromStr for Condition {
         let sign = |at: usize| SIGNS.iter().find(|(sign, _)| text[at..].starts_with(sign)).map(|sign| (at, sign));
         let found = text.char_indices().find_map(|(at, _)| sign(at));
         let Some((at, (sign, operator))) = found else {
-            return Err("there is no sign in it; write COLUMN and one of = != < <= > >= and a value".into());
+            return Err("it has no operator; write COLUMN and one of = != < <= > >= and a value".into());
         };
         let (column, value) = (text[..at].trim(), text[at + sign.len()..].trim());
         if column.is_empty() || value.is_empty() || value.starts_with(['=', '<', '>', '!']) {

@@ -127,7 +127,7 @@ fn standing(name: &'static str, bouts: &[&Bout], trials: &[Trial]) -> Standing {
         (Some(error), unknown) => Some(format!("{unknown} of {asked} runs are left out: {error}")),
         (None, unknown) => {
             let why = match name {
-                FOREGLOW => "the fitted runs say nothing of them",
+                FOREGLOW => "the fitted runs do not cover them",
                 _ => "no fitted run shares their other features",
             };
             Some(format!("{unknown} of {asked} runs are left out: {why}"))

@@ -137,7 +137,7 @@ impl Reader<'_> {
                 (false, true) => !fitted,
                 (true, false) => tested,
                 _ if fitted && tested => {
-                    return Err("it meets both --fit-on and --test-on; a run that is fitted cannot test".into());
+                    return Err("it meets both --fit-on and --test-on; a fitted run cannot be tested".into());
                 }
                 _ if fitted || tested => tested,
                 _ => return Ok(()),
@@ -155,7 +155,7 @@ impl Reader<'_> {
             conditions.iter().map(|(_, condition)| condition.to_string()).collect::<Vec<_>>().join(" and ")
         };
         if rows == 0 {
-            return Err(unusable(format!("{name} has no row under its header")));
+            return Err(unusable(format!("{name} has no rows below its header")));
         }
         if self.secs.is_empty() && !self.only.is_empty() {
             return Err(unusable(format!("none of the {rows} rows meets --only {}", all(&self.only))));
@@ -191,7 +191,7 @@ fn check_roles(features: &[Feature], target: &str, censored: Option<&str>) -> an
     for column in features.iter().map(|feature| feature.column.as_str()) {
         if column == target || Some(column) == censored {
             return Err(unusable(format!(
-                "the column {column} is a --feature and what is to be predicted; name it once"
+                "the column {column} is a --feature and also --target or --censored; name it once"
             )));
         }
         if seen.contains(&column) {
@@ -214,6 +214,6 @@ fn censored(cell: &str) -> Result<bool, String> {
     match (number(cell), cell) {
         (Some(0.0), _) | (_, "false") => Ok(false),
         (Some(1.0), _) | (_, "true") => Ok(true),
-        _ => Err(format!("the column of censoring is {cell:?}; it must be 0 or 1")),
+        _ => Err(format!("the --censored column is {cell:?}; it must be 0 or 1")),
     }
 }

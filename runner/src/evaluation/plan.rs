@@ -5,6 +5,7 @@ use foreglow_model::{Dataset, Features, Repeats, Settings, Split, Trial, draw};
 use crate::evaluation::condition::Condition;
 use crate::evaluation::input::{Input, Sides};
 use crate::exit::unusable;
+use crate::grammar;
 
 /// Most settings for leave-one-out; with more, folds are used.
 const MAX_LEFT_OUT: usize = 100;
@@ -15,7 +16,7 @@ const MAX_SETTINGS: usize = 10_000;
 
 /// How rows are split
 #[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "What is fitted, what is tested [default: each setting is left out in turn]")]
+#[command(next_help_heading = "Fitted and tested rows [default: leave out each setting in turn]")]
 pub struct SplitArgs {
     /// Fit the rows that meet this condition, such as 'machines<=8' (= != < <= > >=), and test the
     /// others; may be repeated
@@ -27,15 +28,15 @@ pub struct SplitArgs {
     pub test_on: Vec<Condition>,
 
     /// Cross-validate with N random folds
-    #[arg(long, value_name = "N", requires = "input", value_parser = clap::value_parser!(u32).range(2..), conflicts_with_all = ["random_splits", "leave_out"])]
+    #[arg(long, value_name = "N", requires = "input", value_parser = folds, allow_negative_numbers = true, conflicts_with_all = ["random_splits", "leave_out"])]
     pub folds: Option<u32>,
 
     /// Hold out a random tenth, N times
-    #[arg(long, value_name = "N", requires = "input", value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with = "leave_out")]
+    #[arg(long, value_name = "N", requires = "input", value_parser = random_splits, allow_negative_numbers = true, conflicts_with = "leave_out")]
     pub random_splits: Option<u32>,
 
     /// With --random-splits, fit N random settings and test all others
-    #[arg(long, value_name = "N", requires = "random_splits", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", requires = "random_splits", value_parser = grammar::count, allow_negative_numbers = true)]
     pub fit_settings: Option<u32>,
 
     /// Leave out each value of this feature in turn; given twice, each pair of values
@@ -43,7 +44,7 @@ pub struct SplitArgs {
     pub leave_out: Vec<String>,
 
     /// Seed of the folds and random splits
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = grammar::whole_number, allow_negative_numbers = true)]
     pub seed: u64,
 
     /// Test a setting with several runs against their median or each of them; it is always fitted
@@ -70,6 +71,17 @@ pub struct Plan {
     pub split: String,
     /// Deviations from the requested split, with the reason.
     pub notes: Vec<String>,
+}
+
+/// Parses a number of folds.
+fn folds(text: &str) -> Result<u32, String> {
+    grammar::count(text).ok().filter(|folds| *folds > 1).ok_or_else(|| "write a whole number, 2 or more".to_owned())
+}
+
+/// Parses a number of random splits.
+fn random_splits(text: &str) -> Result<u32, String> {
+    let splits = grammar::count(text).ok().filter(|splits| *splits <= 10_000);
+    splits.ok_or_else(|| "write a whole number from 1 to 10000".to_owned())
 }
 
 impl SplitArgs {
@@ -116,7 +128,7 @@ impl SplitArgs {
         let count = settings.len();
         if count < 2 {
             return Err(unusable(
-                "all rows are of one setting, so there is no other to test; give rows of two or more",
+                "all rows have the same setting, so there is no other to test; give rows of two or more settings",
             ));
         }
         let (splits, split) = if !self.leave_out.is_empty() {
@@ -150,14 +162,14 @@ impl SplitArgs {
             let split = format!("{} random parts of {count} settings, each predicted from the others", splits.len());
             (splits, split)
         } else if count > MAX_LEFT_OUT {
-            notes.push(format!("{count} settings are many to leave each out: {FOLDS} parts are left out instead"));
+            notes.push(format!("{count} settings are too many to leave each out: {FOLDS} parts are left out instead"));
             let split = format!("{FOLDS} random parts of {count} settings, each predicted from the others");
             (Split::folds(count, FOLDS, self.seed), split)
         } else {
             (Split::leave_one_out(count), format!("each of {count} settings left out in turn"))
         };
         if splits.is_empty() {
-            return Err(unusable("the rows have one value of --leave-out, so there is no other to learn from"));
+            return Err(unusable("the --leave-out column has a single value, so there is nothing to fit"));
         }
         let trials = splits.iter().map(|split| settings.trial(split, self.repeats())).collect();
         Ok(Plan { trials, split, notes })
@@ -193,5 +205,5 @@ pub fn is_feature(name: &str, features: &Features, option: &str) -> anyhow::Resu
     if names.contains(&name) {
         return Ok(());
     }
-    Err(unusable(format!("{option} names {name:?}, which is no --feature; the features are {}", names.join(", "))))
+    Err(unusable(format!("{option} names {name:?}, which is not a --feature; the features are {}", names.join(", "))))
 }

@@ -41,7 +41,7 @@ impl Records {
         let text = head.trim_ascii_start();
         let first_line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
         if first_line.is_empty() {
-            return Err(unusable(format!("{name} is empty; give a table with a header and one run a line")));
+            return Err(unusable(format!("{name} is empty; give a table with a header and one run per line")));
         }
         if text.starts_with(b"{") {
             return Self::json_lines(name, Box::new(input));
@@ -121,8 +121,8 @@ impl Records {
     fn cells(&self, line: u64, text: &str) -> anyhow::Result<Vec<(String, String)>> {
         let object = match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
             Ok(Value::Object(object)) => object,
-            Ok(_) => return Err(unusable(format!("{}: line {line} is no JSON object", self.name))),
-            Err(error) => return Err(unusable(format!("{}: line {line} is no JSON object: {error}", self.name))),
+            Ok(_) => return Err(unusable(format!("{}: line {line} is not a JSON object", self.name))),
+            Err(error) => return Err(unusable(format!("{}: line {line} is not a JSON object: {error}", self.name))),
         };
         let mut cells = Vec::new();
         flatten("", Value::Object(object), &mut cells);

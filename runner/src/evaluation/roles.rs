@@ -6,7 +6,7 @@ use crate::evaluation::plan::is_feature;
 
 /// Roles of columns
 #[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "What columns mean to the rivals (COLUMN, or a product COLUMN*COLUMN)")]
+#[command(next_help_heading = "Roles of columns in the rivals' formulas (COLUMN, or a product COLUMN*COLUMN)")]
 pub struct RoleArgs {
     /// Number of machines, for Ernest [default: the only :inverse feature]
     #[arg(long, value_name = "COLUMN", requires = "input")]

@@ -66,7 +66,7 @@ fn rolling(folder: &Path) -> anyhow::Result<Option<LogFiles>> {
     files.retain(|number, _| *number >= first);
     let mut notes = Vec::new();
     if compact.is_some() {
-        notes.push("Spark compacted it: the jobs that had ended by then are no longer in it".to_owned());
+        notes.push("Spark compacted it: jobs that had ended before are no longer in it".to_owned());
     }
     let last = files.keys().last().copied().unwrap_or(first);
     let missing: Vec<String> = (first..=last)
@@ -75,7 +75,7 @@ fn rolling(folder: &Path) -> anyhow::Result<Option<LogFiles>> {
         .map(|number| format!("events_{number}"))
         .collect();
     if !missing.is_empty() {
-        notes.push(format!("{} is missing in it, and the events that were in there", missing.join(", ")));
+        notes.push(format!("{} is missing, with the events in it", missing.join(", ")));
     }
     let files = files.into_values().map(|(_, file)| file).collect();
     Ok(Some(LogFiles { name: folder.display().to_string(), files, notes }))

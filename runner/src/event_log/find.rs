@@ -29,8 +29,8 @@ pub fn find(text: &str, applications: &[String], folder: &Path) -> anyhow::Resul
         }
     } else if text == "-" {
         let file = inside(folder)?.join("log");
-        let mut copy = File::create(&file).context("a temporary file could not be made")?;
-        io::copy(&mut io::stdin().lock(), &mut copy).context("standard input cannot be kept")?;
+        let mut copy = File::create(&file).context("a temporary file could not be created")?;
+        io::copy(&mut io::stdin().lock(), &mut copy).context("standard input cannot be saved")?;
         logs.push(LogFiles { name: "standard input".to_owned(), files: vec![file], notes: Vec::new() });
     } else if is_zip(Path::new(text))? {
         let own = inside(folder)?;
@@ -50,7 +50,7 @@ pub fn find(text: &str, applications: &[String], folder: &Path) -> anyhow::Resul
 
 /// Creates a new folder inside `folder`.
 fn inside(folder: &Path) -> anyhow::Result<std::path::PathBuf> {
-    let made = tempfile::tempdir_in(folder).context("a temporary folder could not be made")?;
+    let made = tempfile::tempdir_in(folder).context("a temporary folder could not be created")?;
     Ok(made.keep())
 }
 

@@ -91,16 +91,16 @@ impl HistoryServer {
         let is_id = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if application.is_empty() || !application.chars().all(is_id) {
             return Err(unusable(format!(
-                "{application:?} is no application's ID; it looks like app-20261121100000-0001"
+                "{application:?} is not an application ID; an ID looks like app-20261121100000-0001"
             )));
         }
         let body = self.get(&format!("/api/v1/applications/{application}/logs"))?;
-        let mut archive = tempfile::tempfile_in(folder).context("a temporary file could not be made")?;
+        let mut archive = tempfile::tempfile_in(folder).context("a temporary file could not be created")?;
         io::copy(&mut body.into_reader(), &mut archive)
-            .with_context(|| format!("the log of {application} broke off on its way from {}", self.url))?;
+            .with_context(|| format!("the log of {application} broke off while {} sent it", self.url))?;
         archive.rewind()?;
         unzip(archive, folder)
-            .with_context(|| format!("what {} sent as the log of {application} is no zip file", self.url))
+            .with_context(|| format!("{} did not send the log of {application} as a zip file", self.url))
     }
 
     fn get(&self, path: &str) -> anyhow::Result<ureq::Body> {

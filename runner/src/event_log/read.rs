@@ -42,7 +42,7 @@ pub fn read(log: &LogFiles) -> anyhow::Result<Log> {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     notes.push(format!(
-                        "{} is damaged or still being written, and is read as far as it goes ({error})",
+                        "{} is damaged or still being written; it is read as far as possible ({error})",
                         file.display()
                     ));
                     break;
@@ -77,17 +77,14 @@ fn damage(application: &Application) -> Vec<String> {
     let damage = &application.damage;
     let mut notes = Vec::new();
     if let Some(first) = damage.first {
-        notes.push(format!(
-            "{} lines of it are no events, the first is line {first}; the others are used",
-            damage.lines
-        ));
+        notes.push(format!("{} lines are not events, the first is line {first}; the others are used", damage.lines));
     }
     if damage.cut_short {
-        notes.push("its last line is cut short: the application still runs, or was killed".to_owned());
+        notes.push("its last line is cut short: the application is still running, or was killed".to_owned());
     }
     if damage.backward_tasks > 0 {
         notes.push(format!(
-            "{} of its tasks end before they begin, because the driver's clock was set back; their times are unknown",
+            "{} tasks end before they start, because the driver's clock was set back; their times are unknown",
             damage.backward_tasks
         ));
     }

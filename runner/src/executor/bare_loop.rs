@@ -65,7 +65,7 @@ fn pass(cnn: &dyn Cnn, batch: &TensorData, device: &Device, passes: u32) -> anyh
     for _ in 0..passes {
         let answer = cnn.forward(Tensor::from_data(batch.clone(), device)).argmax(1).try_into_data();
         let classes = answer.map_err(|error| anyhow::anyhow!("the CNN failed: {error:?}"))?.num_elements();
-        anyhow::ensure!(classes == batch.shape()[0], "the CNN answered for another number of images");
+        anyhow::ensure!(classes == batch.shape()[0], "the CNN gave a wrong number of answers");
     }
     Ok(())
 }

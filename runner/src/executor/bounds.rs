@@ -34,7 +34,7 @@ pub fn pin(processors: &[u32]) -> anyhow::Result<()> {
             set.set(*processor as usize);
         }
         rustix::thread::sched_setaffinity(None, &set)
-            .with_context(|| format!("the system refuses to keep the executor to the processors {processors:?}"))?;
+            .with_context(|| format!("the executor cannot be pinned to the processors {processors:?}"))?;
     }
     #[cfg(not(target_os = "linux"))]
     let _ = processors;
@@ -67,7 +67,7 @@ pub fn bound_memory(memory_mib: u32) -> anyhow::Result<()> {
         let bytes = Some(u64::from(memory_mib) << 20);
         let limit = rustix::process::Rlimit { current: bytes, maximum: bytes };
         rustix::process::setrlimit(rustix::process::Resource::Data, limit).with_context(|| {
-            format!("the system refuses to bound the executor's memory to {memory_mib} MiB; choose a smaller --memory")
+            format!("the executor's memory cannot be limited to {memory_mib} MiB; choose a smaller --memory")
         })?;
     }
     #[cfg(not(unix))]
@@ -76,9 +76,10 @@ pub fn bound_memory(memory_mib: u32) -> anyhow::Result<()> {
 }
 
 /// Returns whether the last output of a process says that it ran out of memory, in the words of
-/// Rust's allocator, of its threads, or of libc.
+/// Rust's allocator, of its threads, of libc, or of a graphics driver.
 pub fn is_out_of_memory(words: &str) -> bool {
-    ["memory allocation of", "Cannot allocate memory", "out of memory", "OutOfMemory"]
+    let words = words.to_ascii_lowercase();
+    ["memory allocation of", "cannot allocate memory", "out of memory", "outofmemory"]
         .iter()
         .any(|sign| words.contains(sign))
 }
@@ -86,7 +87,29 @@ pub fn is_out_of_memory(words: &str) -> bool {
 /// Returns the peak resident memory of a process in MiB; `process` is a process ID or `self`.
 pub fn peak_memory_mib(process: &str) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM"))?;
-    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib.div_ceil(1024))
+    peak_of(&status)
+}
+
+/// The peak in a `/proc/PID/status`, MiB. Mapped files count as resident memory, the program's own text among them, but no bound
+/// counts them: the system gives them back whenever it needs to.
+fn peak_of(status: &str) -> Option<u64> {
+    let kib = |name: &str| -> Option<u64> {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        line.split_whitespace().next()?.parse().ok()
+    };
+    Some(kib("VmHWM")?.saturating_sub(kib("RssFile").unwrap_or(0)).div_ceil(1024))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_no_part_of_the_peak() {
+        let status =
+            "Name:\tforeglow\nVmHWM:\t   22528 kB\nVmRSS:\t 20000 kB\nRssAnon:\t 6000 kB\nRssFile:\t   14000 kB\n";
+        assert_eq!(peak_of(status), Some(9));
+        assert_eq!(peak_of("VmHWM:\t 1025 kB\n"), Some(2), "a system that does not tell files apart");
+        assert_eq!(peak_of(""), None);
+    }
 }

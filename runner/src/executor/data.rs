@@ -33,7 +33,7 @@ impl Data {
         let form = match (&architecture.input, embedding) {
             (Input::Images { colour, .. }, None) => Form::Images { colour: *colour, px: job.image_px },
             (Input::Texts { .. }, Some(embedding)) => {
-                let words = job.words.context("the job does not say how many words of a text count")? as usize;
+                let words = job.words.context("the job does not have the number of words per text")? as usize;
                 Form::Texts { embedding: Arc::new(embedding), words }
             }
             _ => anyhow::bail!("{name} cannot take {noun}"),

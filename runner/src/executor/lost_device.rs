@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use burn::tensor::Device;
-use burn::tensor::wgpu::{WgpuSetup, wgpu};
+use burn_wgpu::{WgpuSetup, wgpu};
 
 use super::Reports;
 use super::data::Data;
@@ -73,6 +73,7 @@ fn a_lost_device_fails_every_later_partition_with_the_reason() {
         images: 8,
         sampling_rate: 1.0,
         seed: 0,
+        assigned: None,
         training: None,
     };
     let architecture = Architecture::named("lenet5").unwrap();

@@ -5,6 +5,7 @@ mod bare_loop;
 mod bounds;
 mod data;
 #[cfg(test)]
+#[cfg(feature = "gpu")]
 mod lost_device;
 pub mod protocol;
 mod slot;
@@ -37,12 +38,13 @@ pub fn serve(
     let mut line = String::new();
     input.read_line(&mut line).context("the job could not be read from standard input")?;
     let mut job: Assignment = serde_json::from_str(&line).context(
-        "the first line is no job; an executor is started by `foreglow run` and `foreglow collect`, not by hand",
+        "the first line is not a job; an executor is started by `foreglow run` and `foreglow collect`, not by hand",
     )?;
     let reports = Reports(Arc::new(Mutex::new(output)));
     let assigned = accelerator.map(device::assigned).transpose();
-    let started = assigned.and_then(|place| {
-        job.place = place.unwrap_or(job.place);
+    let started = assigned.and_then(|gpu| {
+        job.place = gpu.as_ref().map_or(job.place, |gpu| gpu.place);
+        job.assigned = gpu.map(|gpu| gpu.name);
         start(&job, input, &reports)
     });
     if let Err(error) = started {
@@ -93,8 +95,8 @@ fn start(job: &Assignment, input: impl BufRead + Send + 'static, reports: &Repor
 
     for line in input.lines() {
         let line = line.context("standard input broke off")?;
-        let order = serde_json::from_str(&line).with_context(|| format!("this line is no order: {line}"))?;
-        let Order::Partition(partition) = order else { anyhow::bail!("this is no order for inference: {line}") };
+        let order = serde_json::from_str(&line).with_context(|| format!("this line is not an order: {line}"))?;
+        let Order::Partition(partition) = order else { anyhow::bail!("this is not an order for inference: {line}") };
         orders.send(partition).context("every thread of the executor has ended")?;
     }
     drop(orders);
@@ -113,6 +115,6 @@ impl Reports {
         let mut line = serde_json::to_string(report).context("a report could not be written as JSON")?;
         line.push('\n');
         let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        output.write_all(line.as_bytes()).and_then(|()| output.flush()).context("nobody reads the reports any more")
+        output.write_all(line.as_bytes()).and_then(|()| output.flush()).context("the reports are no longer read")
     }
 }

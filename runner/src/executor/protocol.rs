@@ -53,6 +53,9 @@ pub struct Assignment {
     pub sampling_rate: f64,
     /// Seed of the sample and of the weights.
     pub seed: u64,
+    /// Name of the GPU that a cluster has assigned to the executor, which finds it itself.
+    #[serde(skip)]
+    pub assigned: Option<String>,
     /// Training settings; `None` for inference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub training: Option<Training>,
@@ -184,6 +187,9 @@ pub enum Report {
         /// Peak memory of the process so far, MiB, if the system reports it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         peak_memory_mib: Option<u64>,
+        /// Name of the GPU that a cluster has assigned.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        accelerator: Option<String>,
     },
     /// Training: the port on which the executor waits for its peers.
     Listening {
@@ -219,6 +225,9 @@ pub enum Report {
         /// Peak memory of the process so far, MiB, if the system reports it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         peak_memory_mib: Option<u64>,
+        /// Name of the GPU that a cluster has assigned.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        accelerator: Option<String>,
     },
     /// Training: the answer to an evaluation.
     Evaluated {
@@ -319,12 +328,19 @@ mod tests {
             Phases { read_secs: 0.25, decode_secs: 0.5, copy_secs: 0.125, forward_secs: 1.0, ..Phases::default() };
         assert_eq!(json(&Report::Ready { images: 20 }), r#"{"ready":{"images":20}}"#);
         assert_eq!(
-            json(&Report::Done { partition: 3, images: 8, broken: vec![], phases, peak_memory_mib: Some(70) }),
+            json(&Report::Done {
+                partition: 3,
+                images: 8,
+                broken: vec![],
+                phases,
+                peak_memory_mib: Some(70),
+                accelerator: None,
+            }),
             r#"{"done":{"partition":3,"images":8,"read_secs":0.25,"decode_secs":0.5,"copy_secs":0.125,"forward_secs":1.0,"peak_memory_mib":70}}"#
         );
         let broken = vec![BrokenImage { name: "a.jpg".into(), why: "no image".into() }];
         assert_eq!(
-            json(&Report::Done { partition: 3, images: 7, broken, phases, peak_memory_mib: None }),
+            json(&Report::Done { partition: 3, images: 7, broken, phases, peak_memory_mib: None, accelerator: None }),
             r#"{"done":{"partition":3,"images":7,"broken":[{"name":"a.jpg","why":"no image"}],"read_secs":0.25,"decode_secs":0.5,"copy_secs":0.125,"forward_secs":1.0}}"#
         );
         assert_eq!(
@@ -344,7 +360,7 @@ mod tests {
         assert_eq!(json(&Report::Listening { port: 4711 }), r#"{"listening":{"port":4711}}"#);
         assert_eq!(json(&Report::Joined { executors: 2 }), r#"{"joined":{"executors":2}}"#);
         assert_eq!(
-            json(&Report::Trained { steps: 7, secs: 2.5, peak_memory_mib: Some(70) }),
+            json(&Report::Trained { steps: 7, secs: 2.5, peak_memory_mib: Some(70), accelerator: None }),
             r#"{"trained":{"steps":7,"secs":2.5,"peak_memory_mib":70}}"#
         );
         let tally = Tally { images: 8, loss_sum: 2.5, correct: 6 };

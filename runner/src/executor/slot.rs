@@ -29,6 +29,8 @@ pub struct Slot {
     decoder: Decoder,
     batch_size: usize,
     warm_up_sizes: Vec<usize>,
+    /// Name of the GPU that a cluster has assigned.
+    assigned: Option<String>,
 }
 
 impl Slot {
@@ -42,6 +44,7 @@ impl Slot {
             data,
             batch_size: job.batch_size as usize,
             warm_up_sizes: mini_batches(images, u64::from(job.partition_size), u64::from(job.batch_size)),
+            assigned: job.assigned.clone(),
         }
     }
 
@@ -109,7 +112,8 @@ impl Slot {
         phases.forward_secs += idle.elapsed().as_secs_f64();
         let images = partition.len - broken.len() as u64;
         let peak_memory_mib = peak_memory_mib("self");
-        Ok(Report::Done { partition: partition.index, images, broken, phases, peak_memory_mib })
+        let accelerator = self.assigned.clone();
+        Ok(Report::Done { partition: partition.index, images, broken, phases, peak_memory_mib, accelerator })
     }
 
     fn expect(&self, places: Range<u64>, phases: &mut Phases) {
@@ -178,7 +182,7 @@ fn receive(sent: InFlight, phases: &mut Phases) -> anyhow::Result<()> {
     let Some(classes) = sent.classes else { return Ok(()) };
     let start = Instant::now();
     let classes = classes.try_into_data().map_err(failure).context("the answer of the CNN could not be read")?;
-    anyhow::ensure!(classes.num_elements() == sent.images, "the CNN answered for another number of images");
+    anyhow::ensure!(classes.num_elements() == sent.images, "the CNN gave a wrong number of answers");
     phases.forward_secs += start.elapsed().as_secs_f64();
     Ok(())
 }

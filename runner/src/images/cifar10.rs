@@ -42,7 +42,8 @@ impl Cifar10 {
             let bytes = file.metadata().map_err(unreadable)?.len();
             if bytes == 0 || !bytes.is_multiple_of(RECORD) {
                 return Err(unusable(format!(
-                    "{shown} has {bytes} bytes, and a CIFAR-10 file a multiple of {RECORD}: it is cut short or something else"
+                    "{shown} has {bytes} bytes, and the size of a CIFAR-10 file is a multiple of {RECORD}: it is cut \
+                    short, or another format"
                 )));
             }
             batches.push(Batch { path, file, first: len });
@@ -148,6 +149,6 @@ mod tests {
         assert!(Cifar10::open(&path).unwrap().read(0).unwrap_err().0.contains("its label is 10"));
         std::fs::write(&path, &record(1, 0)[..3000]).unwrap();
         let said = Cifar10::open(&path).err().unwrap().to_string();
-        assert!(said.contains("has 3000 bytes, and a CIFAR-10 file a multiple of 3073"), "{said}");
+        assert!(said.contains("has 3000 bytes, and the size of a CIFAR-10 file is a multiple of 3073"), "{said}");
     }
 }

@@ -191,7 +191,7 @@ pub fn size(image: &Item) -> Result<(u32, u32), ItemError> {
 
 /// Returns the error for a text where an image is expected.
 pub fn is_text() -> ItemError {
-    ItemError("it is a text and no image".into())
+    ItemError("it is a text, not an image".into())
 }
 
 type Jpeg<'a> = JpegDecoder<ZCursor<&'a [u8]>>;
@@ -258,7 +258,7 @@ fn check_size(width: u32, height: u32) -> Result<(), ItemError> {
     }
     if width.max(height) > LARGEST_SIDE_PX || bytes > LARGEST_IMAGE_BYTES {
         return Err(ItemError(format!(
-            "it has {width} × {height} px; at most {LARGEST_SIDE_PX} px a side and {} MiB are decoded",
+            "it has {width} × {height} px; at most {LARGEST_SIDE_PX} px per side and {} MiB are supported",
             LARGEST_IMAGE_BYTES >> 20
         )));
     }

@@ -36,7 +36,7 @@ impl Format {
         if !path.exists() {
             let shown = path.display();
             return Err(unusable(format!(
-                "{shown} does not exist; name a folder or a file of images that does with --data"
+                "{shown} does not exist; give an existing folder or file of images with --data"
             )));
         }
         Ok(match self {
@@ -62,7 +62,8 @@ fn detect(path: &Path) -> anyhow::Result<Source> {
         return named.ok_or_else(|| {
             let shown = path.display();
             unusable(format!(
-                "{shown} is no TFRecord, CIFAR-10, IDX or BSON file; if it is a damaged one, say which with --data-format"
+                "{shown} is not a TFRecord, CIFAR-10, IDX or BSON file; if it is damaged, give its format with \
+                --data-format"
             ))
         });
     }

@@ -56,6 +56,6 @@ mod tests {
         let said = |path: &Path| open(path).err().unwrap().to_string();
         assert!(said(dir.path()).contains("holds no image; put .jpg"));
         std::fs::write(dir.path().join("1.png"), b"x").unwrap();
-        assert!(said(&dir.path().join("1.png")).contains("is no folder"));
+        assert!(said(&dir.path().join("1.png")).contains("is not a folder"));
     }
 }

@@ -1,5 +1,5 @@
-//! MNIST's IDX files (yann.lecun.com/exdb/mnist), plain or gzip-compressed: images `[n, rows,
-//! columns]` of bytes, and labels `[n]` in a separate file.
+//! MNIST's IDX files (yann.lecun.com/exdb/mnist), plain or gzip-compressed: images
+//! `[n, rows, columns]` of bytes, and labels `[n]` in a separate file.
 
 use std::fs::File;
 use std::io::Read;
@@ -79,7 +79,7 @@ impl Part {
         let (header, bytes, len) = content(path)?;
         let [magic, images, height, width] = header.map(u32::from_be_bytes);
         if magic != u32::from_be_bytes(IMAGES) {
-            return Err(unusable(format!("{shown} is no IDX file of images (bytes in three dimensions)")));
+            return Err(unusable(format!("{shown} is not an IDX file of images (bytes in three dimensions)")));
         }
         if width == 0 || height == 0 || width.max(height) > LARGEST_SIDE_PX {
             return Err(unusable(format!("the images of {shown} are said to be {width} × {height} px: it is damaged")));
@@ -278,7 +278,7 @@ mod tests {
         assert!(said(&images(1, b"")[..9]).contains("ends in its header"));
         assert!(said(&gzip(&images(3, b"abcdef"))).contains("is cut short"));
         assert!(said(&gzip(&images(1, b"abcdef"))[..20]).contains("cannot be read"));
-        assert!(said(&labels(&[0; 30])).contains("is no IDX file of images"));
+        assert!(said(&labels(&[0; 30])).contains("is not an IDX file of images"));
         std::fs::write(dir.path().join("x-labels"), labels(&[1, 2])).unwrap();
         assert!(said(&images(1, b"abcdef")).contains("does not hold one label for each of the 1 images"));
         let endless = [&IMAGES[..], &[0xff; 12]].concat();

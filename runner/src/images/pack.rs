@@ -64,10 +64,10 @@ pub fn pack(
 ) -> anyhow::Result<Packed> {
     let shown = out.display();
     std::fs::create_dir_all(out)
-        .map_err(|error| unusable(format!("the folder {shown} cannot be made: {error}; name another one")))?;
+        .map_err(|error| unusable(format!("the folder {shown} cannot be created: {error}; name another one")))?;
     if let Some(there) = detect::files_in(out)?.into_iter().find(|file| is_named_so(file)) {
         let there = there.display();
-        return Err(unusable(format!("{there} is there already; name an empty folder, or remove it first")));
+        return Err(unusable(format!("{there} already exists; name an empty folder, or remove it first")));
     }
     let mut parts = Parts { out, packing, written: Vec::new(), open: None };
     let result = write_all(set, images, &mut parts, progress).and_then(|mut packed| {

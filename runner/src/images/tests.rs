@@ -210,7 +210,7 @@ fn broken_images_are_skipped_up_to_the_limit() {
     let out = dir.path().join("out");
     let error = pack(set.as_ref(), set.len(), &out, &packing(Split::Shards(2)), &mut |_, _| {}).unwrap_err();
     assert!(error.to_string().contains("broken.jpg"), "{error}");
-    assert_eq!(fs::read_dir(&out).unwrap().count(), 0, "nothing is left of what failed");
+    assert_eq!(fs::read_dir(&out).unwrap().count(), 0, "a failed packing leaves no files");
     let tolerant = Packing { broken_limit: 1, ..packing(Split::Shards(2)) };
     let packed = pack(set.as_ref(), set.len(), &out, &tolerant, &mut |_, _| {}).unwrap();
     assert_eq!((packed.images, packed.broken.len()), (IMAGES, 1));
@@ -224,10 +224,10 @@ fn an_unknown_data_set_is_rejected_with_advice() {
         dir.path().join(name)
     };
     let said = |path: &Path| Format::Auto.source(path).unwrap_err().to_string();
-    assert!(said(Path::new("/no/such/place")).contains("/no/such/place does not exist; name a folder or a file"));
+    assert!(said(Path::new("/no/such/place")).contains("/no/such/place does not exist; give an existing folder"));
     assert!(said(&write("one.jpg", b"x")).contains("is one image; name the folder"));
-    assert!(said(&write("notes.txt", b"hello")).contains("say which with --data-format"));
-    assert!(said(&write("empty", b"")).contains("say which with --data-format"));
+    assert!(said(&write("notes.txt", b"hello")).contains("give its format with --data-format"));
+    assert!(said(&write("empty", b"")).contains("give its format with --data-format"));
     let damaged = Format::Auto.source(&write("damaged.tfrecord", &[7; 100])).unwrap();
     assert!(
         damaged.open().err().unwrap().to_string().contains("wrong checksum"),

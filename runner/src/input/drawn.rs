@@ -131,7 +131,7 @@ pub fn generate(drawing: Drawing, root: &Path, items: u64, progress: Progress<'_
     for class in 0..drawing.classes() {
         let folder = root.join(format!("class_{class}"));
         fs::create_dir_all(&folder).with_context(|| {
-            format!("the cache {} cannot be made; name another one with --cache-dir", folder.display())
+            format!("the cache {} cannot be created; name another one with --cache-dir", folder.display())
         })?;
     }
     let there = items - missing.len() as u64;

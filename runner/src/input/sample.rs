@@ -8,6 +8,12 @@ pub fn images_in_sample(images: u64, sampling_rate: f64) -> u64 {
     ((images as f64 * sampling_rate).round() as u64).clamp(1, images.max(1))
 }
 
+/// The share of the images that a run at an asked sampling rate really processes: the rate that its sample has.
+pub fn true_rate(images: u64, sampling_rate: f64) -> f64 {
+    // The counts are below 2^53, where they are exact.
+    images_in_sample(images, sampling_rate) as f64 / images.max(1) as f64
+}
+
 /// Draws the sample without replacement (Fisher and Yates, from the front). A smaller sample with
 /// the same seed is a prefix of a larger one.
 pub fn draw(images: u64, sampling_rate: f64, seed: u64) -> Vec<u64> {
@@ -91,6 +97,15 @@ mod tests {
         assert_eq!(draw(200, 0.0001, 0).len(), 1);
         assert_eq!(images_in_sample(2000, 0.01), 20);
         assert_eq!(images_in_sample(3, 0.5), 2);
+    }
+
+    #[test]
+    fn the_true_rate_is_the_asked_one_where_it_is_a_whole_number_of_images() {
+        for (images, rate) in [(2000, 0.01), (400, 0.1), (3200, 0.05), (7, 1.0), (1000, 0.003), (60_000, 0.7)] {
+            assert_eq!(true_rate(images, rate), rate, "{images}");
+        }
+        assert_eq!((true_rate(400, 1e-9), true_rate(3, 0.5)), (1.0 / 400.0, 2.0 / 3.0));
+        assert_eq!(images_in_sample(400, true_rate(400, 0.0333)), images_in_sample(400, 0.0333));
     }
 
     #[test]

@@ -180,6 +180,14 @@ impl Source {
         }
     }
 
+    /// The file of the words' vectors; `None` of images and of drawn texts.
+    pub fn vectors(&self) -> Option<&Path> {
+        match &self.kind {
+            Kind::Texts(words) => Some(&words.vectors),
+            _ => None,
+        }
+    }
+
     /// Returns the plural noun for the items.
     pub fn noun(&self) -> &'static str {
         match self.kind {
@@ -198,7 +206,7 @@ fn cache_root(cache_dir: Option<&Path>) -> anyhow::Result<PathBuf> {
     }
     directories::ProjectDirs::from("", "", "foreglow")
         .map(|dirs| dirs.cache_dir().to_owned())
-        .context("there is no home directory to keep drawn data in; name a directory with --cache-dir")
+        .context("there is no home directory for generated data; name a directory with --cache-dir")
 }
 
 #[cfg(test)]

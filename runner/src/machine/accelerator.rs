@@ -1,4 +1,5 @@
-//! What an accelerator does: NVIDIA's through its management library, where the driver brings it, AMD's through the system's files.
+//! State of an accelerator: NVIDIA's through NVML, which is part of the driver, AMD's through
+//! sysfs.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -9,35 +10,35 @@ use serde::Serialize;
 
 use super::Warning;
 
-/// An accelerator that is busier than this before a run, per cent, is somebody else's too.
+/// Utilisation before a run, per cent, above which an accelerator counts as shared.
 const BUSY_PERCENT: u32 = 10;
-/// Reasons for which an NVIDIA accelerator is slower than it could be, though it has work.
+/// Throttle reasons that slow an NVIDIA accelerator under load.
 const SLOWED: ThrottleReasons = ThrottleReasons::SW_THERMAL_SLOWDOWN.union(ThrottleReasons::HW_SLOWDOWN);
 
-/// An accelerator that can be asked.
+/// An accelerator whose state can be read.
 #[derive(Debug)]
 pub enum Accelerator {
-    /// By its address on the PCI bus, such as `0000:01:00.0`.
+    /// PCI bus address, such as `0000:01:00.0`.
     Nvidia(String),
-    /// Its folder below `/sys/bus/pci/devices`.
+    /// Folder below `/sys/bus/pci/devices`.
     Amd(PathBuf),
 }
 
-/// What an accelerator does at a moment.
+/// Momentary state of an accelerator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct AcceleratorUse {
-    /// Share of the last moments in which it worked, per cent.
+    /// Share of the last sampling period with work, per cent.
     pub use_percent: Option<u32>,
     /// Memory in use, MiB.
     pub memory_used_mib: Option<u64>,
     /// Processes that compute on it.
     pub processes: Option<u32>,
-    /// Whether heat or power slows it.
+    /// Whether heat or power limits slow it.
     pub is_throttled: Option<bool>,
 }
 
 impl Accelerator {
-    /// The accelerator at an address; `None` where its driver cannot be asked.
+    /// Opens the accelerator at a PCI address; `None` if its driver reports no state.
     pub fn open(bus_id: &str) -> Option<Self> {
         let folder = PathBuf::from("/sys/bus/pci/devices").join(bus_id);
         if folder.join("gpu_busy_percent").exists() {
@@ -47,7 +48,7 @@ impl Accelerator {
         Some(Self::Nvidia(bus_id.to_owned()))
     }
 
-    /// What it does now.
+    /// Reads the current state.
     pub fn look(&self) -> AcceleratorUse {
         match self {
             Self::Nvidia(bus_id) => nvidia(bus_id).unwrap_or_default(),
@@ -64,8 +65,23 @@ impl Accelerator {
     }
 }
 
+/// Returns the memory of the accelerator at a PCI address, MiB; `None` if its driver cannot be asked.
+#[cfg(feature = "gpu")]
+pub fn accelerator_memory_mib(bus_id: &str) -> Option<u64> {
+    match Accelerator::open(bus_id)? {
+        Accelerator::Nvidia(bus_id) => {
+            let device = library()?.device_by_pci_bus_id(bus_id).ok()?;
+            Some(device.memory_info().ok()?.total >> 20)
+        }
+        Accelerator::Amd(folder) => {
+            let bytes = std::fs::read_to_string(folder.join("mem_info_vram_total")).ok()?;
+            Some(bytes.trim().parse::<u64>().ok()? >> 20)
+        }
+    }
+}
+
 impl AcceleratorUse {
-    /// Two together: the mean use would hide one that is idle, so that the larger counts.
+    /// Combines two accelerators. Utilisation is the maximum, because a mean would hide a busy one.
     pub fn with(self, other: Self) -> Self {
         Self {
             use_percent: self.use_percent.max(other.use_percent),
@@ -75,13 +91,13 @@ impl AcceleratorUse {
         }
     }
 
-    /// A warning where somebody uses it, as seen before a run.
+    /// Returns a warning if others use the accelerator; to be called before a run.
     pub fn sharing(&self) -> Option<Warning> {
         let (processes, use_percent) = (self.processes.unwrap_or(0), self.use_percent.unwrap_or(0));
         (processes > 0 || use_percent > BUSY_PERCENT).then_some(Warning::SharedAccelerator { processes, use_percent })
     }
 
-    /// A warning where it is slowed.
+    /// Returns a warning if the accelerator is throttled.
     pub fn throttling(&self) -> Option<Warning> {
         (self.is_throttled == Some(true)).then_some(Warning::ThrottledAccelerator)
     }
@@ -94,7 +110,7 @@ fn sum<T: std::ops::Add<Output = T>>(a: Option<T>, b: Option<T>) -> Option<T> {
     }
 }
 
-/// NVIDIA's management library, where there is one: it is a part of the driver.
+/// Returns NVML, if the driver is installed.
 fn library() -> Option<&'static Nvml> {
     static LIBRARY: OnceLock<Option<Nvml>> = OnceLock::new();
     LIBRARY.get_or_init(|| Nvml::init().ok()).as_ref()
@@ -115,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_accelerator_that_others_use_is_warned_of() {
+    fn shared_and_throttled_accelerators_give_warnings() {
         let idle = AcceleratorUse { use_percent: Some(3), processes: Some(0), ..AcceleratorUse::default() };
         assert_eq!((idle.sharing(), idle.throttling()), (None, None));
         let busy = AcceleratorUse { use_percent: Some(80), is_throttled: Some(true), ..AcceleratorUse::default() };

@@ -1,10 +1,11 @@
-//! How fast the processors are clocked: the governor that chooses it, and heat that lowers it.
+//! CPU clock rate: frequency governors and thermal throttling.
 
-/// Drivers whose `powersave` follows the load, as `schedutil` does (Linux, Documentation/admin-guide/pm/intel_pstate.rst
-/// and amd-pstate.rst).
+/// Drivers whose `powersave` governor follows the load, like `schedutil` (Linux,
+/// Documentation/admin-guide/pm/intel_pstate.rst and amd-pstate.rst).
 const ADAPTIVE_DRIVERS: [&str; 2] = ["intel_pstate", "amd-pstate-epp"];
 
-/// The governors of these processors, each once; none where the system does not say, as in most virtual machines.
+/// Returns the distinct governors of these processors; empty if the system does not report them, as
+/// in most virtual machines.
 pub fn governors(processors: &[u32]) -> Vec<String> {
     let mut governors: Vec<String> = processors.iter().filter_map(|number| read(*number, "scaling_governor")).collect();
     governors.sort_unstable();
@@ -12,7 +13,7 @@ pub fn governors(processors: &[u32]) -> Vec<String> {
     governors
 }
 
-/// A governor that keeps one of these processors slow whatever it has to do.
+/// Returns a governor that keeps one of these processors slow under load.
 pub fn slow_governor(processors: &[u32]) -> Option<String> {
     processors.iter().find_map(|number| {
         let governor = read(*number, "scaling_governor")?;
@@ -26,7 +27,7 @@ fn is_slow(governor: &str, driver: &str, preference: &str) -> bool {
     governor == "powersave" && (preference == "power" || !ADAPTIVE_DRIVERS.contains(&driver))
 }
 
-/// How often these processors were slowed for their heat since the system started; `None` where it does not say.
+/// Returns how often these processors were throttled by heat since boot; `None` if unknown.
 pub fn throttles(processors: &[u32]) -> Option<u64> {
     let count = |number: &u32| {
         let path = format!("/sys/devices/system/cpu/cpu{number}/thermal_throttle/core_throttle_count");
@@ -45,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn powersave_is_slow_unless_its_driver_follows_the_load() {
+    fn powersave_is_slow_unless_its_driver_is_adaptive() {
         assert!(is_slow("powersave", "acpi-cpufreq", ""));
         assert!(is_slow("powersave", "intel_cpufreq", "balance_performance"));
         assert!(is_slow("powersave", "intel_pstate", "power"));
@@ -54,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn processors_that_are_not_there_say_nothing() {
+    fn missing_processors_have_no_clock_rate_state() {
         assert_eq!((governors(&[u32::MAX]), throttles(&[u32::MAX])), (vec![], None));
         assert_eq!(slow_governor(&[u32::MAX]), None);
     }

@@ -1,22 +1,22 @@
-//! Who has the processors: this run, others, or another virtual machine.
+//! Load of the processors by this run, other processes, and other virtual machines.
 
 use std::time::Instant;
 
 use super::Warning;
 
-/// Units in which Linux counts processor time for programs, each second (`USER_HZ`).
+/// Ticks per second in which Linux reports CPU time to user space (`USER_HZ`).
 const TICKS_PER_SEC: f64 = 100.0;
-/// Others may take this share of a run's slots without a warning.
+/// Share of a run's slots that other load may take without a warning.
 const TOLERATED: f64 = 0.05;
-/// Less processor time than this, seconds, is within the system's counting by ticks.
+/// CPU time, seconds, below which the tick-based accounting is too coarse.
 const LEAST_SECS: f64 = 0.1;
 
-/// The mean number of processes that wanted a processor in the last minute (`/proc/loadavg`); an earlier run counts in it.
+/// Returns the one-minute load average (`/proc/loadavg`), which includes earlier runs.
 pub fn average() -> Option<f64> {
     std::fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
 }
 
-/// Processor time that was spent until a moment, seconds, on some of the processors.
+/// Cumulative CPU time of a set of processors at a moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
     at: Instant,
@@ -24,25 +24,25 @@ pub struct Load {
     stolen_secs: f64,
 }
 
-/// Who shared the processors during a run, as mean numbers of processors.
+/// Other load during a run, as mean numbers of processors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SharedLoad {
-    /// Taken by other processes of this machine.
+    /// Used by other processes of this machine.
     pub others: f64,
-    /// Taken by the host of a virtual machine for something else.
+    /// Used by the host of a virtual machine for other purposes (steal time).
     pub stolen: f64,
     secs: f64,
 }
 
 impl Load {
-    /// What these processors have done so far; `None` where the system does not say.
+    /// Reads the CPU time of these processors; `None` if the system does not report it.
     pub fn of(processors: &[u32]) -> Option<Self> {
         let stat = std::fs::read_to_string("/proc/stat").ok()?;
         let (busy, stolen) = ticks(&stat, processors)?;
         Some(Self { at: Instant::now(), busy_secs: busy / TICKS_PER_SEC, stolen_secs: stolen / TICKS_PER_SEC })
     }
 
-    /// What others had since an earlier moment, where this run's executors had `own_secs` of processor time.
+    /// Returns the other load since an earlier moment, given the CPU time of this run's executors.
     pub fn since(self, earlier: Self, own_secs: f64) -> SharedLoad {
         let secs = (self.at - earlier.at).as_secs_f64().max(1e-6);
         SharedLoad {
@@ -54,7 +54,7 @@ impl Load {
 }
 
 impl SharedLoad {
-    /// A warning where others took more than the run left free.
+    /// Returns a warning if other load exceeded the processors that the run left free.
     pub fn warning(self, free_processors: u32, slots: u32) -> Option<Warning> {
         let missing = (self.others - f64::from(free_processors)).max(0.0) + self.stolen;
         let is_felt = missing > TOLERATED * f64::from(slots) && missing * self.secs > LEAST_SECS;
@@ -67,8 +67,8 @@ impl SharedLoad {
     }
 }
 
-/// Ticks that these processors worked, and that were stolen from them: the lines `cpuN user nice system idle iowait irq
-/// softirq steal …` of `/proc/stat` (proc(5)).
+/// Returns busy and stolen ticks of these processors from the lines
+/// `cpuN user nice system idle iowait irq softirq steal …` of `/proc/stat` (proc(5)).
 fn ticks(stat: &str, processors: &[u32]) -> Option<(f64, f64)> {
     let (mut busy, mut stolen, mut found) = (0.0, 0.0, false);
     for line in stat.lines() {
@@ -96,7 +96,7 @@ mod tests {
         "cpu  30 0 3 900 0 0 0 7 0 0\ncpu0 10 1 1 300 9 2 4 3 0 0\ncpu1 20 0 2 600 0 0 0 4 0 0\nintr 5\n";
 
     #[test]
-    fn ticks_of_the_asked_processors_are_added() {
+    fn ticks_of_the_given_processors_are_summed() {
         assert_eq!(ticks(STAT, &[0]), Some((18.0, 3.0)));
         assert_eq!(ticks(STAT, &[0, 1]), Some((40.0, 7.0)));
         assert_eq!(ticks(STAT, &[7]), None);
@@ -112,14 +112,14 @@ mod tests {
     }
 
     #[test]
-    fn others_are_what_the_run_itself_did_not_take() {
+    fn other_load_excludes_the_run_itself() {
         let load = shared(0.5, 0.25);
         assert!((load.others - 0.5).abs() < 1e-9 && (load.stolen - 0.25).abs() < 1e-9, "{load:?}");
         assert_eq!(shared(-0.1, 0.0).others, 0.0);
     }
 
     #[test]
-    fn a_warning_comes_where_others_took_more_than_was_free() {
+    fn other_load_beyond_the_free_processors_gives_a_warning() {
         assert_eq!(shared(0.05, 0.0).warning(0, 2), None);
         assert!(matches!(shared(0.5, 0.0).warning(0, 2), Some(Warning::BusyMachine { free_processors: 0, .. })));
         assert_eq!(shared(0.9, 0.0).warning(1, 1), None, "the other processor was free");
@@ -130,7 +130,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn this_machine_says_what_its_processors_did() {
+    fn the_load_of_this_machine_can_be_read() {
         assert!(average().is_some());
         let load = Load::of(&[0]).unwrap();
         assert!(load.busy_secs > 0.0 && load.stolen_secs >= 0.0);

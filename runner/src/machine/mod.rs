@@ -1,7 +1,7 @@
-//! The state of the machine around a run: what else it does, and what slows it down.
+//! State of the machine during a run: other load, and throttling.
 //!
-//! A run is worth what the machine lets it be. What can be read without privileges is recorded with the sample, and what
-//! spoils the result is a [`Warning`].
+//! Whatever can be read without privileges is recorded with the sample, and conditions that spoil
+//! the measurement become a [`Warning`].
 
 mod accelerator;
 mod clock_rate;
@@ -10,25 +10,27 @@ mod warning;
 
 use serde_json::{Value, json};
 
+#[cfg(feature = "gpu")]
+pub use self::accelerator::accelerator_memory_mib;
 pub use self::accelerator::{Accelerator, AcceleratorUse};
 pub use self::load::{Load, SharedLoad};
 pub use self::warning::{Warning, warnings_of};
 
-/// What a sample calls the state of the machine.
+/// Field of a sample with the state of the machine.
 pub const MACHINE: &str = "machine";
-/// What a sample calls its warnings.
+/// Field of a sample with its warnings.
 pub const WARNINGS: &str = "warnings";
 
-/// What a run uses at a moment.
+/// Momentary resource use of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Use {
-    /// Processors that its executors have.
+    /// Processors used by its executors.
     pub processors: f64,
-    /// Its accelerators, all together, where they can be asked.
+    /// Its accelerators combined, if their state can be read.
     pub accelerator: Option<AcceleratorUse>,
 }
 
-/// The machine before a run, and what was seen of it since.
+/// State of the machine before and during a run.
 pub struct Machine {
     slots: u32,
     processors: Vec<u32>,
@@ -41,7 +43,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Looks at the machine before executors with so many slots in all start on these processors and accelerators.
+    /// Reads the state before executors with `slots` slots in total start on these processors and
+    /// accelerators.
     pub fn before(slots: u32, processors: Vec<u32>, bus_ids: &[String]) -> Self {
         let accelerators: Vec<_> = bus_ids.iter().filter_map(|bus_id| Accelerator::open(bus_id)).collect();
         Self {
@@ -56,22 +59,27 @@ impl Machine {
         }
     }
 
-    /// The processor time that others have had by now.
+    /// Reads the CPU time of all processes so far.
     pub fn load(&self) -> Option<Load> {
         Load::of(&self.processors)
     }
 
-    /// What others took while the clock ran.
+    /// Records the other load during the measurement.
     pub fn note(&mut self, load: Option<SharedLoad>) {
         self.load = load;
     }
 
-    /// What the accelerators do now, all together; `None` where there is none that can be asked.
+    /// Returns the use of each accelerator that can be asked.
+    pub fn each_accelerator_now(&self) -> Vec<AcceleratorUse> {
+        self.accelerators.iter().map(Accelerator::look).collect()
+    }
+
+    /// Returns the combined state of the accelerators; `None` if none can be read.
     pub fn accelerators_now(&self) -> Option<AcceleratorUse> {
         self.accelerators.iter().map(Accelerator::look).reduce(AcceleratorUse::with)
     }
 
-    /// What spoils the result.
+    /// Returns the conditions that spoil the measurement.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let usable = crate::device::processors().unwrap_or(u32::MAX);
@@ -90,7 +98,7 @@ impl Machine {
         warnings
     }
 
-    /// The field of the sample.
+    /// Returns the field of the sample.
     pub fn to_json(&self) -> Value {
         let load = self.load;
         let rounded = |value: f64| (value * 1e3).round() / 1e3;

@@ -1,4 +1,4 @@
-//! What spoils a measurement, and what to do about it.
+//! Conditions that spoil a measurement, with advice.
 
 use std::fmt;
 
@@ -8,65 +8,66 @@ use serde::{Deserialize, Serialize};
 
 use super::WARNINGS;
 
-/// Why a time may not be that of the configuration. Displays as one sentence that says what to do.
+/// Reason why a time may not be representative of the configuration. Displays as one sentence with
+/// advice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Warning {
-    /// The configuration has more slots than there are processors for them.
+    /// The configuration is oversubscribed: it has more slots than processors.
     MoreSlotsThanProcessors {
         /// E·C.
         slots: u32,
         /// Processors that the run may use.
         processors: u32,
     },
-    /// Other processes took processors that the slots needed.
+    /// Other processes used processors that the slots needed.
     BusyMachine {
-        /// Mean number of processors that others took.
+        /// Mean number of processors that others used.
         other_processors: f64,
         /// Processors that the slots left free.
         free_processors: u32,
     },
     /// The host of a virtual machine took processors away.
     StolenProcessors {
-        /// Mean number of them.
+        /// Mean number of stolen processors.
         stolen_processors: f64,
     },
-    /// The processors keep to a low clock rate.
+    /// The processors are kept at a low clock rate.
     SlowGovernor {
-        /// Who keeps them there.
+        /// Frequency governor.
         governor: String,
     },
-    /// Heat slowed the processors during the run.
+    /// Heat throttled the processors during the run.
     Throttled {
-        /// How often.
+        /// Number of throttling events.
         times: u64,
     },
-    /// Somebody else used the accelerator before the run.
+    /// The accelerator was in use by others before the run.
     SharedAccelerator {
         /// Processes that computed on it.
         processes: u32,
-        /// Its use, per cent.
+        /// Utilisation, per cent.
         use_percent: u32,
     },
-    /// Heat or power slows the accelerator.
+    /// Heat or power limits throttle the accelerator.
     ThrottledAccelerator,
-    /// Equal runs disagree.
+    /// Repeated runs disagree.
     NoisyRepeats {
-        /// How many they are.
+        /// Number of runs.
         runs: usize,
-        /// Those that lie far from the others.
+        /// Number of outliers.
         outliers: usize,
-        /// Their relative standard deviation, as their median absolute deviation has it.
+        /// Relative standard deviation, estimated from the median absolute deviation.
         spread: f64,
     },
 }
 
-/// Equal runs that spread by more are warned of.
+/// Relative spread of repeated runs above which a warning is given.
 const NOISY: f64 = 0.05;
 
 impl Warning {
-    /// A warning where equal runs disagree.
+    /// Returns a warning if repeated runs disagree.
     pub fn of_repetitions(runs: usize, repetitions: &Repetitions) -> Option<Self> {
         let Repetitions { spread, outliers, .. } = repetitions;
         let outliers = outliers.len();
@@ -74,7 +75,7 @@ impl Warning {
     }
 }
 
-/// The warnings of a sample.
+/// Returns the warnings of a sample.
 pub fn warnings_of(sample: &Sample) -> Vec<Warning> {
     let warnings = sample.extra.get(WARNINGS).cloned();
     warnings.and_then(|warnings| serde_json::from_value(warnings).ok()).unwrap_or_default()
@@ -94,8 +95,8 @@ impl fmt::Display for Warning {
             ),
             Self::StolenProcessors { stolen_processors } => write!(
                 f,
-                "the host of this virtual machine took {stolen_processors:.1} processors away during the run; measure again, \
-                 or on processors that are yours alone"
+                "the host of this virtual machine took {stolen_processors:.1} processors away during the run; \
+                measure again, or on dedicated processors"
             ),
             Self::SlowGovernor { governor } => write!(
                 f,
@@ -104,7 +105,7 @@ impl fmt::Display for Warning {
             ),
             Self::Throttled { times } => write!(
                 f,
-                "the processors were slowed for their heat {times} times during the run; let them cool and measure again"
+                "the processors were throttled by heat {times} times during the run; let them cool and measure again"
             ),
             Self::SharedAccelerator { processes, use_percent } => write!(
                 f,
@@ -115,15 +116,15 @@ impl fmt::Display for Warning {
                 write!(f, "{runs} equal runs spread by {:.1} %", 100.0 * spread)?;
                 match outliers {
                     0 => Ok(()),
-                    1 => f.write_str(", and 1 of them lies far from the others"),
-                    _ => write!(f, ", and {outliers} of them lie far from the others"),
+                    1 => f.write_str(", with 1 outlier"),
+                    _ => write!(f, ", with {outliers} outliers"),
                 }?;
                 f.write_str(
-                    "; end other programs, and repeat until the median is known, for example with --precision 2%",
+                    "; end other programs, and repeat until the median is precise, for example with --precision 2%",
                 )
             }
             Self::ThrottledAccelerator => {
-                f.write_str("heat or power slows the accelerator; let it cool, or expect no better of it")
+                f.write_str("heat or power limits slow the accelerator; let it cool and measure again")
             }
         }
     }
@@ -134,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_warning_keeps_its_form_in_a_sample() {
+    fn warnings_keep_their_json_format() {
         let warnings =
             [Warning::BusyMachine { other_processors: 0.5, free_processors: 0 }, Warning::ThrottledAccelerator];
         let json = serde_json::to_value(&warnings).unwrap();
@@ -144,7 +145,7 @@ mod tests {
         let noisy = Warning::of_repetitions(6, &Repetitions::of(&[2.0, 2.0, 2.0, 2.0, 2.0, 9.0]).unwrap());
         assert_eq!(noisy, Some(Warning::NoisyRepeats { runs: 6, outliers: 1, spread: 0.0 }));
         let sentence = noisy.unwrap().to_string();
-        assert!(sentence.starts_with("6 equal runs spread by 0.0 %, and 1 of them lies far from the others; end"));
+        assert!(sentence.starts_with("6 equal runs spread by 0.0 %, with 1 outlier; end"));
         assert_eq!(Warning::of_repetitions(3, &Repetitions::of(&[2.0, 2.01, 1.99]).unwrap()), None);
         assert!(warnings[0].to_string().contains("took 0.5 processors"), "{}", warnings[0]);
     }

@@ -1,4 +1,4 @@
-//! What a failure of SQLite means to a person, and what to do about it.
+//! User messages for failures of SQLite, with advice.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use rusqlite::ErrorCode;
 
 use crate::exit::unusable;
 
-/// One sentence for a failure of the store at `path`.
+/// Returns the message for a failure of the store at `path`.
 pub(super) fn sentence(path: &Path, error: &rusqlite::Error) -> anyhow::Error {
     let store = path.display();
     match error.sqlite_error_code() {
@@ -17,7 +17,7 @@ pub(super) fn sentence(path: &Path, error: &rusqlite::Error) -> anyhow::Error {
             "the store {store} is damaged ({error}); restore it from a copy, or name another file with --store"
         )),
         Some(ErrorCode::DiskFull) => anyhow::anyhow!(
-            "the disk that holds the store {store} is full, and nothing of this was stored; free some space and do it again"
+            "the disk that holds the store {store} is full, and nothing was stored; free some space and try again"
         ),
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => anyhow::anyhow!(
             "the store {store} may not be written; give a writable place with --store FILE or FOREGLOW_DATA"
@@ -26,11 +26,11 @@ pub(super) fn sentence(path: &Path, error: &rusqlite::Error) -> anyhow::Error {
             "the store {store} cannot be opened; check that it is a file that you may read and write, or name another with --store"
         ),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            anyhow::anyhow!("another program has held the store {store} for too long; end it and do this again")
+            anyhow::anyhow!("another program has held the store {store} for too long; end it and try again")
         }
         Some(ErrorCode::SystemIoFailure) => anyhow::anyhow!(
-            "the disk did not take a write to the store {store} ({error}), and nothing of this was stored; \
-             check that it has space and do it again"
+            "a write to the store {store} failed ({error}), and nothing was stored; check that it has space and try \
+            again"
         ),
         _ => anyhow::anyhow!("the store {store} failed: {error}"),
     }

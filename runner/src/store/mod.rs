@@ -1,6 +1,7 @@
-//! The embedded store: every sample by its id, and which of them still wait for a collector.
+//! The embedded store of samples, with the samples that still wait for a collector.
 //!
-//! One SQLite file in WAL mode with `synchronous=FULL`: a sample that [`Store::insert`] has acknowledged is on the disk.
+//! One SQLite file in WAL mode with `synchronous=FULL`: samples that [`Store::insert`] has
+//! acknowledged are on disk.
 
 mod failure;
 mod schema;
@@ -25,35 +26,36 @@ pub struct Store {
     path: PathBuf,
 }
 
-/// What became of inserted samples.
+/// Result of inserting samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Inserted {
-    /// Samples that the store did not hold.
+    /// Samples that were not in the store.
     pub new: usize,
-    /// Samples whose id it held: nothing was changed.
+    /// Samples whose ID was already in the store; these are unchanged.
     pub known: usize,
 }
 
-/// Which samples to read, in the order of their arrival. The default is all of them.
+/// Selection of samples in order of arrival. The default selects all samples.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Name of the CNN.
     pub model: Option<String>,
     /// Inference or training.
     pub mode: Option<Mode>,
-    /// What ran the executors.
+    /// Engine that ran the executors.
     pub engine: Option<Engine>,
-    /// How the run ended.
+    /// Outcome of the run.
     pub outcome: Option<Outcome>,
-    /// Runs that were submitted at this moment or later.
+    /// Earliest submission time.
     pub since: Option<Timestamp>,
-    /// Only what arrived after the sample with this id.
+    /// ID of a sample; only later arrivals are selected.
     pub after: Option<Uuid>,
-    /// At most so many.
+    /// Maximum number of samples.
     pub limit: Option<usize>,
 }
 
-/// Where the store is when nobody names one: in the folder `FOREGLOW_DATA`, or else the user's data folder.
+/// Returns the default path of the store: in the folder `FOREGLOW_DATA`, or else in the user's data
+/// folder.
 pub fn default_path() -> anyhow::Result<PathBuf> {
     if let Some(folder) = std::env::var_os("FOREGLOW_DATA").filter(|folder| !folder.is_empty()) {
         return Ok(PathBuf::from(folder).join(FILE_NAME));
@@ -64,16 +66,17 @@ pub fn default_path() -> anyhow::Result<PathBuf> {
 }
 
 impl Store {
-    /// Opens the store at `path`, or at [`default_path`], and creates it where there is none.
+    /// Opens the store at `path` or at [`default_path`], and creates it if necessary.
     ///
     /// # Errors
-    /// The file cannot be made or read, is no store, or was written by a newer Foreglow.
+    /// The file cannot be created or read, is not a store, or was written by a newer version of
+    /// Foreglow.
     pub fn open(path: Option<&Path>) -> anyhow::Result<Self> {
         let path = path.map_or_else(default_path, |path| Ok(path.to_owned()))?;
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).with_context(|| {
                 format!(
-                    "the folder {} cannot be made; give a writable place with --store FILE or FOREGLOW_DATA",
+                    "the folder {} cannot be created; give a writable place with --store FILE or FOREGLOW_DATA",
                     folder.display()
                 )
             })?;
@@ -81,10 +84,10 @@ impl Store {
         Self::connect(path, OpenFlags::SQLITE_OPEN_CREATE)
     }
 
-    /// Opens a store that must exist, to read from it.
+    /// Opens an existing store for reading.
     ///
     /// # Errors
-    /// As [`Store::open`], and where there is no file.
+    /// As for [`Store::open`], or there is no file.
     pub fn open_existing(path: Option<&Path>) -> anyhow::Result<Self> {
         let path = path.map_or_else(default_path, |path| Ok(path.to_owned()))?;
         if !path.is_file() {
@@ -105,12 +108,12 @@ impl Store {
         Ok(store)
     }
 
-    /// Where the store is.
+    /// Returns the path of the store.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Stores every sample whose id is not known yet: all of them or, on an error, none.
+    /// Stores all samples with unknown IDs, or none of them on an error.
     ///
     /// # Errors
     /// The disk is full, read-only or broken.
@@ -118,11 +121,11 @@ impl Store {
         self.write(|transaction| insert(transaction, samples))
     }
 
-    /// Keeps samples for the collector at `url`, apart from the store's own: a collector on this machine that uses the
-    /// same store still sees them as new.
+    /// Keeps samples for the collector at `url`, separately from the store's own samples, so that a
+    /// collector that uses the same store still sees them as new.
     ///
     /// # Errors
-    /// As [`Store::insert`].
+    /// As for [`Store::insert`].
     pub fn keep_for(&mut self, url: &str, samples: &[Sample]) -> anyhow::Result<()> {
         self.write(|transaction| {
             let mut keep =
@@ -133,19 +136,84 @@ impl Store {
         })
     }
 
-    /// The samples that wait for the collector at `url`, in the order of their arrival.
+    /// Returns the samples that wait for the collector at `url`, in order of arrival.
     ///
     /// # Errors
     /// The store cannot be read.
     pub fn waiting_for(&self, url: &str) -> anyhow::Result<Vec<Sample>> {
         let lines = self.lines("SELECT line FROM pending WHERE collector = ?1 ORDER BY seq", params![url])?;
-        self.parse(&lines)
+        Ok(self.parse(&lines))
     }
 
-    /// Notes that the collector at `url` has these samples.
+    /// The collectors that samples wait for, with how many do, in the order of their addresses.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn waiting(&self) -> anyhow::Result<Vec<(String, u64)>> {
+        self.connection
+            .prepare("SELECT collector, count(*) FROM pending GROUP BY collector ORDER BY collector")
+            .and_then(|mut statement| {
+                let count = |row: &rusqlite::Row<'_>| row.get::<_, i64>(1).map(i64::unsigned_abs);
+                statement.query_map([], |row| Ok((row.get(0)?, count(row)?)))?.collect()
+            })
+            .map_err(|error| sentence(&self.path, &error))
+    }
+
+    /// Lets the samples that wait for the collector at `from` wait for the one at `to` instead; returns how many.
     ///
     /// # Errors
     /// As [`Store::insert`].
+    pub fn redirect(&mut self, from: &str, to: &str) -> anyhow::Result<usize> {
+        self.write(|transaction| {
+            transaction.execute(
+                "INSERT OR IGNORE INTO pending (collector, id, line)
+                 SELECT ?2, id, line FROM pending WHERE collector = ?1 ORDER BY seq",
+                params![from, to],
+            )?;
+            transaction.execute("DELETE FROM pending WHERE collector = ?1", params![from])
+        })
+    }
+
+    /// Discards the samples that wait for the collector at `url`; returns how many. The store's own samples stay.
+    ///
+    /// # Errors
+    /// As [`Store::insert`].
+    pub fn discard(&mut self, url: &str) -> anyhow::Result<usize> {
+        self.write(|transaction| transaction.execute("DELETE FROM pending WHERE collector = ?1", params![url]))
+    }
+
+    /// Removes the samples with these ids; returns how many there were.
+    ///
+    /// # Errors
+    /// As [`Store::insert`].
+    pub fn remove(&mut self, ids: &[Uuid]) -> anyhow::Result<usize> {
+        self.write(|transaction| {
+            let mut remove = transaction.prepare("DELETE FROM samples WHERE id = ?1")?;
+            ids.iter().try_fold(0, |removed, id| Ok(removed + remove.execute([id.to_string()])?))
+        })
+    }
+
+    /// The ids of all samples, of those that cannot be used too, in the order of their arrival.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn ids(&self) -> anyhow::Result<Vec<Uuid>> {
+        let ids = self.lines("SELECT id FROM samples ORDER BY seq", &[])?;
+        Ok(ids.iter().filter_map(|id| id.parse().ok()).collect())
+    }
+
+    /// The sample with that id.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn sample_line(&self, id: Uuid) -> anyhow::Result<Option<String>> {
+        Ok(self.lines("SELECT line FROM samples WHERE id = ?1", params![id.to_string()])?.pop())
+    }
+
+    /// Records that the collector at `url` has these samples.
+    ///
+    /// # Errors
+    /// As for [`Store::insert`].
     pub fn sent_to(&mut self, url: &str, samples: &[Sample]) -> anyhow::Result<()> {
         self.write(|transaction| {
             let mut sent = transaction.prepare("DELETE FROM pending WHERE collector = ?1 AND id = ?2")?;
@@ -153,18 +221,18 @@ impl Store {
         })
     }
 
-    /// The samples that pass the filter.
+    /// Returns the samples that match the filter.
     ///
     /// # Errors
-    /// The store cannot be read, or there is no sample with the id [`Filter::after`].
+    /// The store cannot be read, or [`Filter::after`] is unknown.
     pub fn samples(&self, filter: &Filter) -> anyhow::Result<Vec<Sample>> {
-        self.parse(&self.sample_lines(filter)?)
+        Ok(self.parse(&self.sample_lines(filter)?))
     }
 
-    /// The same samples as JSON, one line each, as they were stored.
+    /// Returns the samples that match the filter as lines of JSON, as they were stored.
     ///
     /// # Errors
-    /// As [`Store::samples`].
+    /// As for [`Store::samples`].
     pub fn sample_lines(&self, filter: &Filter) -> anyhow::Result<Vec<String>> {
         let after = filter.after.map(|id| self.position(id)).transpose()?.unwrap_or(0);
         self.lines(
@@ -185,7 +253,7 @@ impl Store {
         )
     }
 
-    /// Every workload that has samples, with their number, in the order of its JSON.
+    /// Returns all workloads with their number of samples, sorted by their JSON.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -198,7 +266,7 @@ impl Store {
         Ok(counts.into_values().collect())
     }
 
-    /// The samples behind a position as JSON lines, and the position of the last of them.
+    /// Returns the samples after a position as JSON lines, and the position of the last one.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -212,10 +280,12 @@ impl Store {
             })
             .map_err(|error| sentence(&self.path, &error))?;
         let end = rows.last().map_or(position, |(seq, _)| *seq);
-        Ok((rows.into_iter().map(|(_, line)| line).collect(), end))
+        // One that is outside the limits of a sample would stop whoever reads the others.
+        let lines = rows.into_iter().map(|(_, line)| line).filter(|line| parse_line(line).is_ok()).collect();
+        Ok((lines, end))
     }
 
-    /// The position of the sample that arrived last; 0 where there is none.
+    /// Returns the position of the latest sample, or 0 if the store is empty.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -225,16 +295,16 @@ impl Store {
             .map_err(|error| sentence(&self.path, &error))
     }
 
-    /// The position of a sample, in the order of arrival.
+    /// Returns the position of a sample in order of arrival.
     ///
     /// # Errors
-    /// There is no sample with this id.
+    /// The ID is unknown.
     pub fn position(&self, id: Uuid) -> anyhow::Result<i64> {
         self.connection
             .query_row("SELECT seq FROM samples WHERE id = ?1", [id.to_string()], |row| row.get(0))
             .optional()
             .map_err(|error| sentence(&self.path, &error))?
-            .ok_or_else(|| unusable(format!("there is no sample with the id {id} to read on after")))
+            .ok_or_else(|| unusable(format!("there is no sample with the id {id} to continue after")))
     }
 
     fn lines(&self, query: &str, parameters: &[&dyn rusqlite::ToSql]) -> anyhow::Result<Vec<String>> {
@@ -244,11 +314,27 @@ impl Store {
             .map_err(|error| sentence(&self.path, &error))
     }
 
-    fn parse(&self, lines: &[String]) -> anyhow::Result<Vec<Sample>> {
-        let parse = |line: &String| {
-            parse_line(line).with_context(|| format!("the store {} holds a damaged sample", self.path.display()))
-        };
-        lines.iter().map(parse).collect()
+    /// Parses stored lines. Those that cannot be used, as one from before the limits of a sample were checked, are left out with a
+    /// note: they must not keep the user from the others.
+    fn parse(&self, lines: &[String]) -> Vec<Sample> {
+        let mut samples = Vec::with_capacity(lines.len());
+        let mut unusable = Vec::new();
+        for line in lines {
+            match parse_line(line) {
+                Ok(sample) => samples.push(sample),
+                Err(error) => unusable.push((id_of(line), error)),
+            }
+        }
+        if let Some((id, error)) = unusable.first() {
+            eprintln!(
+                "note: {} of the samples in {} cannot be used and are left out: {} ({error}); remove it with `foreglow samples remove {}`",
+                unusable.len(),
+                self.path.display(),
+                if unusable.len() == 1 { "its reason" } else { "the reason of the first" },
+                id.map_or_else(|| "ID".to_owned(), |id| id.to_string()),
+            );
+        }
+        samples
     }
 
     fn write<T>(
@@ -287,6 +373,12 @@ fn insert(transaction: &rusqlite::Transaction<'_>, samples: &[Sample]) -> rusqli
         inserted.known += 1 - new;
     }
     Ok(inserted)
+}
+
+/// The id that a stored line names, whether or not it is a sample that can be used.
+pub fn id_of(line: &str) -> Option<Uuid> {
+    let value: serde_json::Value = serde_json::from_str(line).ok()?;
+    value.get("id")?.as_str()?.parse().ok()
 }
 
 fn line(sample: &Sample) -> rusqlite::Result<String> {

@@ -1,4 +1,4 @@
-//! The tables of the store, and how a file is told from something else.
+//! Tables of the store, and detection of foreign files.
 
 use std::path::Path;
 
@@ -7,9 +7,10 @@ use rusqlite::Connection;
 use super::failure::sentence;
 use crate::exit::unusable;
 
-/// `FGLW`: marks the SQLite file as a Foreglow store.
+/// `FGLW`, which marks an SQLite file as a Foreglow store.
 const APPLICATION_ID: i64 = 0x4647_4c57;
-/// Version of the tables below. A change adds a step to [`migrate`] and one to this number.
+/// Version of the tables below. A change of the tables increments it and adds a step to
+/// [`migrate`].
 const VERSION: i64 = 1;
 
 const TABLES: &str = "
@@ -31,7 +32,7 @@ const TABLES: &str = "
         UNIQUE (collector, id)
     );";
 
-/// Checks that the file is a store of this version, or makes it one, and sets how it is written.
+/// Checks that the file is a store of this version, or initialises it, and sets the write mode.
 pub(super) fn prepare(connection: &mut Connection, path: &Path) -> anyhow::Result<()> {
     let failed = |error: rusqlite::Error| sentence(path, &error);
     check(connection, path)?;
@@ -40,7 +41,7 @@ pub(super) fn prepare(connection: &mut Connection, path: &Path) -> anyhow::Resul
     migrate(connection).map_err(failed)
 }
 
-/// Nothing is written to a file that is not ours.
+/// Runs before anything is written, so that foreign files stay unchanged.
 fn check(connection: &Connection, path: &Path) -> anyhow::Result<()> {
     let read =
         |pragma: &str| -> rusqlite::Result<i64> { connection.pragma_query_value(None, pragma, |row| row.get(0)) };
@@ -70,7 +71,8 @@ fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     if version(connection)? == VERSION {
         return Ok(());
     }
-    // Two programs may open a new file at once: look again once the file is ours.
+    // Another process may have initialised the file in the meantime, so check again inside the
+    // transaction.
     let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     if version(&transaction)? < 1 {
         transaction.execute_batch(TABLES)?;

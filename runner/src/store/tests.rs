@@ -17,7 +17,7 @@ fn open(folder: &tempfile::TempDir) -> Store {
 }
 
 #[test]
-fn a_sample_is_stored_once_and_read_back_as_it_was() {
+fn a_sample_is_stored_once_and_read_back_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = open(&folder);
     assert_eq!(store.insert(&[sample(1), sample(2), sample(1)]).unwrap(), Inserted { new: 2, known: 1 });
@@ -27,7 +27,7 @@ fn a_sample_is_stored_once_and_read_back_as_it_was() {
 }
 
 #[test]
-fn filters_narrow_and_pages_follow_each_other_without_a_gap() {
+fn filters_select_samples_and_pages_have_no_gaps() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = open(&folder);
     let mut failed = sample(3);
@@ -48,7 +48,7 @@ fn filters_narrow_and_pages_follow_each_other_without_a_gap() {
 }
 
 #[test]
-fn a_sample_waits_for_a_collector_until_that_one_has_it() {
+fn a_sample_waits_until_its_collector_has_it() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = open(&folder);
     store.keep_for("http://a", &[sample(1), sample(2)]).unwrap();
@@ -56,7 +56,7 @@ fn a_sample_waits_for_a_collector_until_that_one_has_it() {
     store.sent_to("http://a", &[sample(1)]).unwrap();
     assert_eq!(store.waiting_for("http://a").unwrap(), [sample(2)]);
     assert_eq!(store.waiting_for("http://b").unwrap(), [sample(1)]);
-    assert_eq!(store.samples(&Filter::default()).unwrap(), [], "they are no samples of this store");
+    assert_eq!(store.samples(&Filter::default()).unwrap(), [], "waiting samples are not samples of this store");
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn workloads_are_counted() {
 }
 
 #[test]
-fn a_full_disk_stores_nothing_of_a_batch_and_says_so() {
+fn a_full_disk_stores_nothing_of_a_batch() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = open(&folder);
     store.insert(&[sample(0)]).unwrap();
@@ -78,14 +78,14 @@ fn a_full_disk_stores_nothing_of_a_batch_and_says_so() {
     store.connection.pragma_update(None, "max_page_count", pages).unwrap();
     let many: Vec<Sample> = (1..1000).map(sample).collect();
     let error = store.insert(&many).unwrap_err();
-    assert!(error.to_string().contains("is full, and nothing of this was stored; free some space"), "{error}");
+    assert!(error.to_string().contains("is full, and nothing was stored; free some space"), "{error}");
     assert_eq!(store.samples(&Filter::default()).unwrap(), [sample(0)]);
     store.connection.pragma_update(None, "max_page_count", 100_000).unwrap();
     assert_eq!(store.insert(&many).unwrap().new, 999);
 }
 
 #[test]
-fn a_file_that_is_no_store_is_left_as_it_is() {
+fn a_foreign_file_is_not_changed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("notes.txt");
     let text = "my notes, many of them, which nobody wants to lose\n".repeat(100);
@@ -103,7 +103,7 @@ fn a_file_that_is_no_store_is_left_as_it_is() {
 }
 
 #[test]
-fn a_store_of_a_newer_version_is_refused() {
+fn a_store_of_a_newer_version_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder);
     store.connection.pragma_update(None, "user_version", 9).unwrap();
@@ -114,8 +114,36 @@ fn a_store_of_a_newer_version_is_refused() {
 }
 
 #[test]
-fn reading_a_store_that_is_not_there_says_how_to_get_one() {
+fn opening_a_missing_store_gives_advice() {
     let folder = tempfile::tempdir().unwrap();
     let error = Store::open_existing(Some(&folder.path().join("none"))).unwrap_err();
     assert!(error.to_string().contains("measure something first with `foreglow demo`"), "{error}");
+}
+
+#[test]
+fn a_sample_from_before_the_limits_is_left_out_and_can_be_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    let mut huge = sample(1);
+    huge.configuration.executors = u32::MAX;
+    // As an earlier version stored it.
+    store.insert(&[huge, sample(2)]).unwrap();
+    assert_eq!(store.samples(&Filter::default()).unwrap(), [sample(2)]);
+    assert_eq!(store.ids().unwrap(), [sample(1).id, sample(2).id]);
+    assert_eq!(store.remove(&[sample(1).id, sample(9).id]).unwrap(), 1);
+    assert_eq!(store.ids().unwrap(), [sample(2).id]);
+}
+
+#[test]
+fn samples_that_wait_are_listed_sent_elsewhere_or_discarded() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    store.keep_for("http://a", &[sample(1), sample(2)]).unwrap();
+    store.keep_for("http://b", &[sample(2), sample(3)]).unwrap();
+    assert_eq!(store.waiting().unwrap(), [("http://a".to_owned(), 2), ("http://b".to_owned(), 2)]);
+    assert_eq!(store.redirect("http://a", "http://b").unwrap(), 2);
+    assert_eq!(store.waiting().unwrap(), [("http://b".to_owned(), 3)], "one of them waited there already");
+    assert_eq!(store.discard("http://nobody").unwrap(), 0);
+    assert_eq!(store.discard("http://b").unwrap(), 3);
+    assert_eq!(store.waiting().unwrap(), []);
 }

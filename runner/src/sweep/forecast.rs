@@ -1,4 +1,4 @@
-//! How long runs will take, as far as those that are known say.
+//! Forecast of run times from the known runs.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use super::{Run, of_these_machines};
 use crate::engine::{Engine, Job};
 use crate::input::images_in_sample;
 
-/// What is known of the time that runs take.
+/// Forecast of the time that runs take.
 pub struct Forecast {
-    /// The predictor of each workload of which enough runs were known from the beginning.
+    /// Predictors of the workloads that had enough runs at the start.
     predictors: Vec<(foreglow_shared::Context, Predictor)>,
     pace: Pace,
 }
 
-/// How fast the runs so far went, where no predictor says more: in proportion to their pixels or words, in inverse proportion to
-/// the slots that the machine has processors for.
+/// Throughput of the runs so far, for workloads without a predictor: time is proportional to the
+/// pixels or words and inversely proportional to the slots that have a processor.
 #[derive(Default)]
 struct Pace {
-    /// That all slots share; `None` where each has its own.
+    /// Processors shared by all slots; `None` if the slots do not share a machine.
     processors: Option<u32>,
     runs: u32,
     startup_secs: f64,
@@ -30,11 +30,11 @@ struct Pace {
 }
 
 impl Forecast {
-    /// What these samples tell about runs of this job.
+    /// Creates a forecast for runs of this job from samples.
     pub fn of(engine: &Engine, job: &Job, samples: &[Sample]) -> Self {
         let of_job = |sample: &&Sample| {
             let same = (&sample.workload.model, sample.workload.mode) == (&job.workload.model, job.workload.mode);
-            same && sample.configuration.accelerator.as_deref() == job.device.accelerator()
+            same && job.device.may_have(sample.configuration.accelerator.as_deref())
         };
         let samples: Vec<Sample> =
             of_these_machines(engine, job, samples).into_iter().filter(of_job).cloned().collect();
@@ -46,13 +46,13 @@ impl Forecast {
         Self { predictors: group_by_context(&samples).into_iter().filter_map(fit).collect(), pace }
     }
 
-    /// Learns from a run that took `wall` in all.
+    /// Adds a run that took `wall` in total.
     pub fn add(&mut self, run: &Run, wall: Duration, sample: &Sample) {
         let secs = sample.completed_secs();
         self.pace.add(run, wall.as_secs_f64() - secs.unwrap_or(0.0), secs);
     }
 
-    /// Completion time of a run, seconds; `None` where nothing is known of it.
+    /// Returns the completion time of a run, seconds; `None` without any known run.
     pub fn completion_secs(&self, run: &Run) -> Option<f64> {
         let setting = Setting {
             executors: run.configuration.executors,
@@ -64,14 +64,14 @@ impl Forecast {
         predicted.or_else(|| self.pace.completion_secs(run))
     }
 
-    /// Wall clock of a run with its start-up, seconds.
+    /// Returns the wall-clock time of a run including its start-up, seconds.
     pub fn wall_secs(&self, run: &Run) -> Option<f64> {
         Some(self.completion_secs(run)? + self.pace.startup_secs / f64::from(self.pace.runs.max(1)))
     }
 
-    /// Wall clock of runs one after the other; `None` where nothing is known of one.
-    pub fn wall(&self, runs: &[Run]) -> Option<Duration> {
-        let secs = runs.iter().map(|run| self.wall_secs(run)).sum::<Option<f64>>()?;
+    /// Returns the wall-clock time of consecutive runs; `None` if one of them is unknown.
+    pub fn wall<'a>(&self, runs: impl IntoIterator<Item = &'a Run>) -> Option<Duration> {
+        let secs = runs.into_iter().map(|run| self.wall_secs(run)).sum::<Option<f64>>()?;
         Duration::try_from_secs_f64(secs).ok()
     }
 }
@@ -89,7 +89,7 @@ impl Pace {
         (self.runs > 0).then(|| self.work_secs / self.work * self.work_of(run))
     }
 
-    /// Pixels or words that each of the slots that the machines really have works through.
+    /// Returns the pixels or words per slot, counting at most as many slots as processors.
     fn work_of(&self, run: &Run) -> f64 {
         let slots = run.configuration.executors.saturating_mul(run.configuration.cores_per_executor);
         let slots = slots.min(self.processors.unwrap_or(slots)).max(1);
@@ -98,8 +98,9 @@ impl Pace {
     }
 }
 
-/// Money for a run that takes so long, in the currency of the prices.
-pub fn cost(prices: &PriceSheet, run: &Run, secs: f64) -> f64 {
+/// Cost of a run of this length, in the currency of the prices; `None` if they do not cover the
+/// hardware.
+pub fn cost(prices: &PriceSheet, run: &Run, secs: f64) -> Option<f64> {
     let configuration = &run.configuration;
     let resources = Resources {
         executors: configuration.executors,

@@ -1,38 +1,40 @@
-//! Which runs a sweep has, in what order, and which of them are done already.
+//! The grid of runs of a sweep, their order, and the runs that are still to be made.
 
 use foreglow_shared::{Outcome, Sample, Workload};
 
 use super::Run;
 use crate::engine::{Engine, Job};
+use crate::input::true_rate;
 
-/// Every combination of these, each so many times.
+/// All combinations of these values, each repeated.
 #[derive(Clone, Debug)]
 pub struct Grid {
-    /// The job at each image size and batch size.
+    /// Workload for each image size and batch size.
     pub workloads: Vec<Workload>,
-    /// E.
+    /// Numbers of executors, E.
     pub executors: Vec<u32>,
-    /// C.
+    /// Cores per executor, C.
     pub cores: Vec<u32>,
     /// Executor memory, MiB.
     pub memory_mib: Vec<u32>,
-    /// P.
+    /// Partition sizes, P.
     pub partition_sizes: Vec<u32>,
-    /// SR.
+    /// Sampling rates, SR.
     pub sampling_rates: Vec<f64>,
-    /// Runs of each combination.
+    /// Runs per combination.
     pub repeat: u32,
 }
 
 impl Grid {
-    /// The runs, cheap ones first: few and small images before many and large ones. A repetition goes through all
-    /// configurations before the next one begins, so that a machine that is busy for a while does not spoil one
-    /// configuration alone.
+    /// Returns the runs in ascending order of work. Each repetition covers all combinations before
+    /// the next one starts, so that a budget that ends early leaves none out, and a temporary load of
+    /// the machine does not affect a single configuration only.
     pub fn runs(&self, job: &Job) -> Vec<Run> {
         let mut runs = Vec::new();
-        for (sampling_rate, workloads) in self.scales() {
-            for repetition in 0..self.repeat {
-                for workload in &workloads {
+        let scales = self.scales();
+        for repetition in 0..self.repeat {
+            for (sampling_rate, workloads) in &scales {
+                for workload in workloads {
                     for &executors in &self.executors {
                         for &cores in &self.cores {
                             for &memory_mib in &self.memory_mib {
@@ -40,7 +42,7 @@ impl Grid {
                                     runs.push(Run {
                                         workload: (*workload).clone(),
                                         configuration: job.configuration(executors, cores, memory_mib, partition_size),
-                                        sampling_rate,
+                                        sampling_rate: *sampling_rate,
                                         repetition,
                                     });
                                 }
@@ -53,13 +55,16 @@ impl Grid {
         runs
     }
 
-    /// Sampling rates with the workloads of an input size, by the work that a run has, ascending.
+    /// Returns sampling rates with their workloads, in ascending order of work. The rates are shares
+    /// of whole images.
     fn scales(&self) -> Vec<(f64, Vec<&Workload>)> {
         let mut scales: Vec<(f64, f64, Vec<&Workload>)> = Vec::new();
         for &rate in &self.sampling_rates {
             for workload in &self.workloads {
+                let rate = true_rate(workload.images, rate);
                 let work = rate * input_work(workload);
                 match scales.iter_mut().find(|(other, at, _)| (*other, *at) == (work, rate)) {
+                    Some((_, _, workloads)) if workloads.contains(&workload) => {}
                     Some((_, _, workloads)) => workloads.push(workload),
                     None => scales.push((work, rate, vec![workload])),
                 }
@@ -70,7 +75,8 @@ impl Grid {
     }
 }
 
-/// What the time of an image or a text is about in proportion to, among those of one CNN: the image's pixels, the text's words.
+/// Returns the quantity that the time per input is roughly proportional to within a CNN: the pixels
+/// of an image or the words of a text.
 pub fn input_work(workload: &Workload) -> f64 {
     match workload.text() {
         Some(text) => f64::from(text.words),
@@ -78,8 +84,8 @@ pub fn input_work(workload: &Workload) -> f64 {
     }
 }
 
-/// The same runs, those of a configuration and workload one after the other: what an engine has started for it serves them
-/// all.
+/// Groups runs by configuration and workload, so that an application started for one of them serves
+/// the others.
 pub fn by_configuration(runs: Vec<Run>) -> Vec<Run> {
     let mut sorted: Vec<Run> = Vec::with_capacity(runs.len());
     for run in runs {
@@ -90,8 +96,9 @@ pub fn by_configuration(runs: Vec<Run>) -> Vec<Run> {
     sorted
 }
 
-/// The runs that are left once these samples are there: one less for each run of the same job on the same machines and
-/// configuration that came to its end. One that failed is made again, and one that was stopped sooner than it would be now.
+/// Returns the runs that are still to be made: each finished sample of the same job, machines and
+/// configuration replaces one run. Failed runs, and runs stopped at a shorter timeout, are
+/// repeated.
 pub fn left(runs: Vec<Run>, engine: &Engine, job: &Job, samples: &[Sample]) -> Vec<Run> {
     let mut known = of_these_machines(engine, job, samples);
     known.retain(|sample| match sample.outcome {
@@ -109,7 +116,7 @@ pub fn left(runs: Vec<Run>, engine: &Engine, job: &Job, samples: &[Sample]) -> V
     runs.into_iter().filter(is_left).collect()
 }
 
-/// The samples that this engine measured on these machines, of any job.
+/// Returns the samples of any job that this engine measured on these machines.
 pub fn of_these_machines<'a>(engine: &Engine, job: &Job, samples: &'a [Sample]) -> Vec<&'a Sample> {
     samples.iter().filter(|sample| engine.has_measured(sample, job)).collect()
 }

@@ -1,4 +1,4 @@
-//! Many runs of one job: which, in what order, which of them are done already, and how long the rest takes.
+//! Sweeps: many runs of one job, with their order, resumption, limits and forecast.
 
 mod forecast;
 mod grid;
@@ -11,48 +11,50 @@ use foreglow_shared::{Configuration, Sample, Workload};
 pub use self::forecast::{Forecast, cost};
 pub use self::grid::{Grid, by_configuration, left, of_these_machines};
 pub use self::limits::{Budget, Limits, Verdict};
+use crate::device::UNNAMED_GPU;
 use crate::engine::{Engine, Job, Progress};
+use crate::input::images_in_sample;
 use crate::interrupt::Interrupt;
 
 /// One run of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// What runs.
+    /// Workload to run.
     pub workload: Workload,
-    /// What it runs on.
+    /// Configuration to run on.
     pub configuration: Configuration,
-    /// Share of the images that it processes.
+    /// Sampling rate.
     pub sampling_rate: f64,
-    /// Its number among the runs that are equal otherwise, from 0.
+    /// Index among runs that are otherwise equal, from 0.
     pub repetition: u32,
 }
 
-/// Told while a sweep goes on.
+/// Progress of a sweep.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
-    /// The run, counted from 0.
+    /// Index of the run, from 0.
     pub number: usize,
-    /// All runs of the sweep.
+    /// Number of runs in the sweep.
     pub of: usize,
-    /// What runs.
+    /// The run.
     pub run: &'a Run,
-    /// How far it is.
+    /// Progress of the run.
     pub progress: Progress,
-    /// Until the last run ends, as the runs so far say; `None` before the first.
+    /// Forecast time until the last run ends; `None` before the first run.
     pub time_left: Option<Duration>,
 }
 
-/// What became of the runs of a sweep.
+/// Runs of a sweep that were not made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Runs that were not needed, since the median of their combination is known well enough.
+    /// Runs skipped because the median of their combination is precise enough.
     pub precise: usize,
-    /// Runs that did not fit into the budget.
+    /// Runs skipped because they exceed the budget.
     pub over_budget: usize,
 }
 
 impl Run {
-    /// The run that made a sample.
+    /// Returns the run that produced a sample.
     pub fn of(sample: &Sample) -> Self {
         Self {
             workload: sample.workload.clone(),
@@ -62,20 +64,27 @@ impl Run {
         }
     }
 
-    /// Whether a sample is of this combination.
+    /// Returns whether a sample is of this combination. Samples of earlier versions have the requested
+    /// sampling rate and as many images.
     pub fn is_of(&self, sample: &Sample) -> bool {
-        (&self.workload, &self.configuration, self.sampling_rate)
-            == (&sample.workload, &sample.configuration, sample.sampling_rate)
+        let mut own = self.configuration.clone();
+        // The executors of a cluster tell the name of their GPU only when they run.
+        if own.accelerator.as_deref() == Some(UNNAMED_GPU) && sample.configuration.accelerator.is_some() {
+            own.accelerator.clone_from(&sample.configuration.accelerator);
+        }
+        let images = |sampling_rate| images_in_sample(self.workload.images, sampling_rate);
+        (&self.workload, &own) == (&sample.workload, &sample.configuration)
+            && images(self.sampling_rate) == images(sample.sampling_rate)
     }
 
-    /// Whether another run is of the same combination.
+    /// Returns whether another run is of the same combination.
     fn is_like(&self, other: &Self) -> bool {
         (&self.workload, &self.configuration, self.sampling_rate)
             == (&other.workload, &other.configuration, other.sampling_rate)
     }
 }
 
-/// The times of the completed runs of each combination, seconds, in the order of their first samples.
+/// Returns the completion times of each combination, seconds, in order of their first samples.
 pub fn combinations<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Vec<(Run, Vec<f64>)> {
     let mut all: Vec<(Run, Vec<f64>)> = Vec::new();
     for sample in samples {
@@ -88,8 +97,9 @@ pub fn combinations<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Vec<(R
     all
 }
 
-/// Makes the runs one after the other, as far as the limits let them. Each sample, however its run ended, is given to
-/// `on_sample` at once, with the number of its run.
+/// Makes the runs one after the other within the limits: in their order or, with a precision on this
+/// machine, always the run whose combination is known least. Each sample, whatever its outcome, is
+/// passed to `on_sample` at once, with the index of its run.
 ///
 /// # Errors
 /// The sweep was interrupted, or `on_sample` failed.
@@ -100,22 +110,27 @@ pub fn sweep(
     (mut forecast, mut limits): (Forecast, Limits),
     interrupt: &Interrupt,
     on_step: &mut dyn FnMut(Step<'_>),
-    on_sample: &mut dyn FnMut(usize, Sample) -> anyhow::Result<()>,
+    on_sample: &mut dyn FnMut(usize, &Run, Sample) -> anyhow::Result<()>,
 ) -> anyhow::Result<Tally> {
     let mut tally = Tally::default();
-    for (number, run) in runs.iter().enumerate() {
+    let mut left: Vec<&Run> = runs.iter().collect();
+    // Another configuration costs a cluster the start of another application.
+    let can_choose = matches!(engine, Engine::Local);
+    while !left.is_empty() {
+        let number = runs.len() - left.len();
+        let run = left.remove(if can_choose { limits.next(&left) } else { 0 });
         match limits.verdict(run, &forecast) {
             Verdict::Precise => tally.precise += 1,
             Verdict::OverBudget => tally.over_budget += 1,
             Verdict::Make => {
-                let time_left = forecast.wall(&runs[number..]);
+                let time_left = forecast.wall(left.iter().copied().chain([run]));
                 let start = Instant::now();
                 let job = job.with(run.workload.clone());
                 let mut tell = |progress| on_step(Step { number, of: runs.len(), run, progress, time_left });
                 let sample = engine.measure(&job, &run.configuration, run.sampling_rate, interrupt, &mut tell)?;
                 forecast.add(run, start.elapsed(), &sample);
                 limits.add(run, start.elapsed(), &sample);
-                on_sample(number, sample)?;
+                on_sample(number, run, sample)?;
             }
         }
     }

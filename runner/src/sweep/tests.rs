@@ -14,6 +14,7 @@ fn job() -> Job {
         seed: 0,
         timeout: None,
         broken_limit: None,
+        monitor: None,
         training: None,
     }
 }
@@ -50,30 +51,67 @@ fn sample(job: &Job, run: &Run, outcome: Outcome, secs: f64) -> Sample {
 }
 
 #[test]
-fn small_samples_come_first_and_a_repetition_goes_round_all_configurations() {
+fn small_samples_come_first_and_repetitions_cover_all_configurations() {
     let order: Vec<_> = grid(2)
         .runs(&job())
         .iter()
         .map(|run| (run.sampling_rate, run.repetition, run.configuration.executors))
         .collect();
     let expected =
-        [(0.01, 0, 1), (0.01, 0, 2), (0.01, 1, 1), (0.01, 1, 2), (0.1, 0, 1), (0.1, 0, 2), (0.1, 1, 1), (0.1, 1, 2)];
+        [(0.01, 0, 1), (0.01, 0, 2), (0.1, 0, 1), (0.1, 0, 2), (0.01, 1, 1), (0.01, 1, 2), (0.1, 1, 1), (0.1, 1, 2)];
     assert_eq!(order, expected);
 }
 
 #[test]
-fn the_runs_of_a_configuration_can_follow_one_another() {
+fn rates_that_come_to_the_same_images_are_one_and_are_shares_of_whole_images() {
+    let grid = Grid { executors: vec![1], sampling_rates: vec![1e-9, 0.001, 0.0333, 1.0], ..grid(1) };
+    let rates: Vec<f64> = grid.runs(&job()).iter().map(|run| run.sampling_rate).collect();
+    assert_eq!(rates, [0.001, 0.033, 1.0]);
+    let mut run = grid.runs(&job()).remove(1);
+    let mut earlier = sample(&job(), &run, Outcome::Completed, 1.0);
+    earlier.sampling_rate = 0.0333;
+    assert!(run.is_of(&earlier), "a sample of an earlier version");
+    run.sampling_rate = 0.034;
+    assert!(!run.is_of(&earlier));
+}
+
+#[test]
+fn where_a_precision_is_sought_every_combination_runs_once_and_then_the_least_known_one() {
+    let job = job();
+    let runs = grid(20).runs(&job);
+    let left: Vec<&Run> = runs.iter().collect();
+    assert_eq!(Limits::none().next(&left), 0, "in their order");
+    let mut limits = Limits::new(Some(0.02), Budget::default(), &[]);
+    let mut made = Vec::new();
+    let mut left = left;
+    for _ in 0..25 {
+        let run = left.remove(limits.next(&left));
+        // The second configuration at the larger rate is the noisy one, and the first at the smaller one never completes.
+        let place = runs[..4].iter().position(|first| first.is_like(run)).unwrap();
+        let noise = if place == 3 { 0.3 * (made.len() % 2) as f64 } else { 0.0 };
+        let outcome = if place == 0 { Outcome::OutOfMemory } else { Outcome::Completed };
+        limits.add(run, Duration::from_secs(1), &sample(&job, run, outcome, 1.0 + noise));
+        made.push(place);
+    }
+    assert_eq!(made[..10], [0, 1, 2, 3, 1, 2, 3, 1, 2, 3], "each once, then those that have no interval yet in turn");
+    let of_noisy = made.iter().filter(|place| **place == 3).count();
+    let of_quiet = made.iter().filter(|place| **place == 1).count();
+    assert!(of_noisy > of_quiet && of_quiet == 6, "{made:?}");
+}
+
+#[test]
+fn runs_can_be_grouped_by_configuration() {
     let order: Vec<_> = by_configuration(grid(2).runs(&job()))
         .iter()
         .map(|run| (run.configuration.executors, run.sampling_rate, run.repetition))
         .collect();
-    let one = [(1, 0.01, 0), (1, 0.01, 1), (1, 0.1, 0), (1, 0.1, 1)];
+    let one = [(1, 0.01, 0), (1, 0.1, 0), (1, 0.01, 1), (1, 0.1, 1)];
     assert_eq!(order[..4], one);
     assert_eq!(order[4..], one.map(|(_, rate, repetition)| (2, rate, repetition)));
 }
 
 #[test]
-fn large_images_count_as_many_small_ones() {
+fn the_order_takes_the_image_size_into_account() {
     let at = |image_px, batch_size| Workload { image_px, batch_size, ..job().workload };
     let grid = Grid { workloads: vec![at(64, 8), at(16, 8), at(16, 4)], executors: vec![1], ..grid(1) };
     let order: Vec<_> = grid
@@ -90,10 +128,10 @@ fn finished_runs_are_not_repeated_and_failed_ones_are() {
     let mut job = job();
     let runs = grid(2).runs(&job);
     let ended = [Outcome::Completed, Outcome::Failed, Outcome::OutOfMemory, Outcome::TimedOut];
-    // The first four runs, two of each of two configurations.
+    // Outcomes of the first four runs: each of two configurations at both rates.
     let samples: Vec<_> = runs.iter().zip(ended).map(|(run, outcome)| sample(&job, run, outcome, 2.0)).collect();
     let rest = left(runs.clone(), &Engine::Local, &job, &samples);
-    assert_eq!(rest.len(), 6, "two of the first configuration have come to their end");
+    assert_eq!(rest.len(), 6, "two runs of the first configuration are finished");
     assert_eq!((&rest[0], &rest[1]), (&runs[1], &runs[3]));
     job.timeout = Some(Duration::from_secs(2));
     assert_eq!(left(runs.clone(), &Engine::Local, &job, &samples).len(), 5, "it would be stopped again");
@@ -109,24 +147,24 @@ fn finished_runs_are_not_repeated_and_failed_ones_are() {
 }
 
 #[test]
-fn a_forecast_follows_the_pace_of_the_runs_so_far() {
+fn a_forecast_follows_the_throughput_of_the_runs_so_far() {
     let job = job();
     let runs = grid(1).runs(&job);
     let mut forecast = Forecast::of(&Engine::Local, &job, &[]);
-    assert_eq!(forecast.wall(&runs), None, "nothing is known");
+    assert_eq!(forecast.wall(&runs), None, "no run is known");
     // 10 images in 2 s after 1 s of start-up; the third run has 100 images on the same slot.
     forecast.add(&runs[0], Duration::from_secs(3), &sample(&job, &runs[0], Outcome::Completed, 2.0));
     assert_eq!(forecast.wall(&runs[2..3]), Some(Duration::from_secs(21)));
-    // The same from a file.
+    // The same result from a file.
     let forecast = Forecast::of(&Engine::Local, &job, &[sample(&job, &runs[0], Outcome::Completed, 2.0)]);
     assert_eq!(forecast.wall(&runs[2..3]), Some(Duration::from_secs(21)));
 }
 
 #[test]
-fn a_forecast_asks_the_predictor_where_enough_is_known() {
+fn a_forecast_uses_the_predictor_with_enough_samples() {
     let job = job();
     let runs = grid(1).runs(&job);
-    // No start-up of the CNN, but half a second whatever the images, which a pace knows nothing of.
+    // A constant half second per run, which the throughput alone cannot represent.
     let secs = |run: &Run| (0.5 + 40.0 * run.sampling_rate) / f64::from(run.configuration.executors);
     let samples: Vec<_> = runs.iter().map(|run| sample(&job, run, Outcome::Completed, secs(run))).collect();
     let forecast = Forecast::of(&Engine::Local, &job, &samples);
@@ -135,7 +173,7 @@ fn a_forecast_asks_the_predictor_where_enough_is_known() {
 }
 
 #[test]
-fn a_budget_keeps_out_what_does_not_fit_and_lets_the_unknown_begin() {
+fn a_budget_excludes_runs_that_do_not_fit_and_admits_unknown_ones() {
     let job = job();
     let runs = grid(1).runs(&job);
     let unknown = Forecast::of(&Engine::Local, &job, &[]);
@@ -149,16 +187,16 @@ fn a_budget_keeps_out_what_does_not_fit_and_lets_the_unknown_begin() {
     assert_eq!(limits(10, f64::INFINITY).verdict(&runs[2], &known), Verdict::OverBudget, "it takes 21 s");
     assert_eq!(limits(10, f64::INFINITY).verdict(&runs[0], &known), Verdict::Make, "it takes 3 s");
 
-    let price = cost(&PriceSheet::example(), &runs[2], 20.0);
+    let price = cost(&PriceSheet::example(), &runs[2], 20.0).unwrap();
     assert_eq!(limits(100, price * 1.01).verdict(&runs[2], &known), Verdict::Make);
     assert_eq!(limits(100, price * 0.99).verdict(&runs[2], &known), Verdict::OverBudget);
     let mut spent = limits(100, price * 1.01);
     spent.add(&runs[0], Duration::from_secs(3), &sample(&job, &runs[0], Outcome::Completed, 2.0));
-    assert_eq!(spent.verdict(&runs[2], &known), Verdict::OverBudget, "a tenth of it is gone");
+    assert_eq!(spent.verdict(&runs[2], &known), Verdict::OverBudget, "a tenth of the budget is spent");
 }
 
 #[test]
-fn a_combination_is_repeated_until_its_median_is_known() {
+fn a_combination_is_repeated_until_its_median_is_precise() {
     let job = job();
     let run = grid(1).runs(&job).remove(0);
     let forecast = Forecast::of(&Engine::Local, &job, &[]);

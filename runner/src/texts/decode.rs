@@ -29,7 +29,7 @@ impl Decoder {
     /// The item is not a text, or has no word in the vocabulary.
     pub fn decode(&self, text: &Item, numbers: &mut Vec<f32>) -> Result<(), ItemError> {
         if text.layout != Layout::Text || !is_text(&text.bytes) {
-            return Err(ItemError("it is no text".into()));
+            return Err(ItemError("it is not a text".into()));
         }
         let (words, start) = (Words::of(&text.bytes), numbers.len());
         let vectors = words.iter().filter_map(|word| self.embedding.vector(word));
@@ -76,8 +76,8 @@ mod tests {
         let mut said = |item: &Item| decoder(3).decode(item, &mut numbers).unwrap_err().0;
         assert_eq!(said(&text(b"")), "it has no word of the vocabulary");
         assert_eq!(said(&text(b"qqqq 17")), "it has no word of the vocabulary");
-        assert_eq!(said(&text(b"\x89PNG\r\n\x1a\n\0\0")), "it is no text");
-        assert_eq!(said(&Item { bytes: drawn::draw(1), layout: Layout::File, label: None }), "it is no text");
+        assert_eq!(said(&text(b"\x89PNG\r\n\x1a\n\0\0")), "it is not a text");
+        assert_eq!(said(&Item { bytes: drawn::draw(1), layout: Layout::File, label: None }), "it is not a text");
         assert!(numbers.is_empty());
     }
 

@@ -97,7 +97,7 @@ mod tests {
             let text = draw(index);
             let words = Words::of(&text);
             let counting = words.iter().filter(|word| embedding.vector(word).is_some()).count();
-            assert!(counting >= 500, "text {index} has {counting} words that count");
+            assert!(counting >= 500, "text {index} has {counting} words in the vocabulary");
             assert!(words.iter().all(|word| all.contains(word)));
         }
     }

@@ -29,8 +29,8 @@ impl Embedding {
         if found.iter().all(Option::is_none) {
             let (count, vectors) = (places.len(), vectors.display());
             return Err(unusable(format!(
-                "none of the {count} words that count has a vector in {vectors}; are its words in small letters, and of the \
-                 language of the texts?"
+                "none of the {count} words of the vocabulary has a vector in {vectors}; check that its words are in \
+                lower case and in the language of the texts"
             )));
         }
         let mut embedding = Self::empty(dims);
@@ -88,11 +88,11 @@ mod tests {
         let twelve = embedding(12).unwrap();
         assert_eq!(twelve.dims(), 2);
         assert_eq!(twelve.vector(b"moon"), Some(&[1.0, 2.0][..]));
-        assert_eq!(twelve.vector(b"odd"), Some(&[0.0, 0.0][..]), "it counts and has no vector");
-        assert_eq!(twelve.vector(b"rare"), None, "the 13th word does not count");
-        assert_eq!(twelve.vector(b"a"), None, "the commonest do not count");
+        assert_eq!(twelve.vector(b"odd"), Some(&[0.0, 0.0][..]), "in the vocabulary, without a vector");
+        assert_eq!(twelve.vector(b"rare"), None, "the 13th word is not in the vocabulary");
+        assert_eq!(twelve.vector(b"a"), None, "the most frequent words are not in the vocabulary");
         std::fs::write(&vectors, "sun 1 2\n").unwrap();
         let error = embedding(5000).unwrap_err().to_string();
-        assert!(error.contains("none of the 3 words that count has a vector in"), "{error}");
+        assert!(error.contains("none of the 3 words of the vocabulary has a vector in"), "{error}");
     }
 }

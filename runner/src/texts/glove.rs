@@ -28,8 +28,8 @@ pub fn dims(path: &Path) -> anyhow::Result<usize> {
         return Ok(dims);
     }
     Err(unusable(format!(
-        "{}, line 1: {dims} numbers follow the word; name a file of GloVe's with --vectors: a word and its numbers a line, \
-         parted by spaces, with no line before them",
+        "{}, line 1: {dims} numbers follow the word; name a GloVe file with --vectors: a word and its numbers per \
+        line, separated by spaces, without a header",
         path.display()
     )))
 }
@@ -67,7 +67,8 @@ pub fn read(
         for cell in cells {
             let value = std::str::from_utf8(cell).ok().and_then(|cell| cell.parse::<f32>().ok());
             let value = value.filter(|value| value.is_finite());
-            vector.push(value.ok_or_else(|| malformed(format!("{:?} is no number", String::from_utf8_lossy(cell))))?);
+            vector
+                .push(value.ok_or_else(|| malformed(format!("{:?} is not a number", String::from_utf8_lossy(cell))))?);
         }
         tell(*place, &vector);
     }
@@ -120,11 +121,11 @@ mod tests {
         let cut = said("the 1 2 3\nmoon 1 2 3\nsp");
         assert!(cut.contains("line 3: 0 numbers follow"), "{cut}");
         let words = said("the 1 2 3\nmoon 1 two 3\n");
-        assert!(words.contains("line 2: \"two\" is no number"), "{words}");
-        assert!(said("the 1 2\nmoon 1 NaN\n").contains("\"NaN\" is no number"));
+        assert!(words.contains("line 2: \"two\" is not a number"), "{words}");
+        assert!(said("the 1 2\nmoon 1 NaN\n").contains("\"NaN\" is not a number"));
         for head in ["400000 200\nthe 1 2\n", "", "\n\n", "\0\0"] {
             let head = said(head);
-            assert!(head.contains("line 1:") && head.contains("name a file of GloVe's with --vectors"), "{head}");
+            assert!(head.contains("line 1:") && head.contains("name a GloVe file with --vectors"), "{head}");
         }
         let missing = dims(Path::new("/no/such/glove.txt")).unwrap_err().to_string();
         assert!(missing.contains("/no/such/glove.txt cannot be read"), "{missing}");

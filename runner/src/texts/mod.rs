@@ -36,7 +36,7 @@ const LARGEST_TEXT: u64 = 16 << 20;
 /// # Errors
 /// The folder cannot be read, or holds no text.
 pub fn folder(root: &Path) -> anyhow::Result<ClassFolder> {
-    let advice = "put text files into sub-folders of it, a sub-folder a class";
+    let advice = "put text files into sub-folders, one for each class";
     let holding =
         Holding { what: "text", advice, accepts: is_shown, layout: Layout::Text, largest_bytes: LARGEST_TEXT };
     ClassFolder::open(root, &holding)
@@ -73,7 +73,7 @@ mod tests {
     fn an_empty_folder_and_a_huge_file_are_rejected() {
         let dir = tempfile::tempdir().unwrap();
         let error = folder(dir.path()).err().unwrap().to_string();
-        assert!(error.contains("holds no text; put text files into sub-folders"), "{error}");
+        assert!(error.contains("holds no text; put text files into sub-folders, one for each class"), "{error}");
         std::fs::File::create(dir.path().join("huge")).unwrap().set_len(LARGEST_TEXT + 1).unwrap();
         let error = folder(dir.path()).unwrap().read(0).unwrap_err().0;
         assert!(error.contains("it has 16777217 bytes; at most 16777216 are read"), "{error}");

@@ -34,8 +34,8 @@ pub fn vocabulary(texts: &dyn DataSet, last: u32, folder: &Path) -> anyhow::Resu
     if words.is_empty() {
         let shown = folder.display();
         return Err(unusable(format!(
-            "the texts of {shown} have {found} different words, of which the {COMMONEST} most frequent do not count; none of \
-             --vocabulary {last} is left"
+            "the texts of {shown} have {found} different words, of which the {COMMONEST} most frequent are left out; \
+            no word of --vocabulary {last} is left"
         )));
     }
     Ok(words)
@@ -68,6 +68,6 @@ mod tests {
     #[test]
     fn texts_with_too_few_words_are_rejected() {
         let error = words(&[b"only these five words here"], 5000).unwrap_err().to_string();
-        assert!(error.contains("have 5 different words, of which the 10 most frequent do not count"), "{error}");
+        assert!(error.contains("have 5 different words, of which the 10 most frequent are left out"), "{error}");
     }
 }

@@ -40,7 +40,7 @@ mod tests {
             ["from", "keith", "cco", "keith", "a", "it", "s"]
         );
         assert_eq!(words("naïve".as_bytes()), ["na", "ve"]);
-        assert_eq!(words(b"na\xefve"), ["na", "ve"], "Latin-1 parts words where UTF-8 does");
+        assert_eq!(words(b"na\xefve"), ["na", "ve"], "Latin-1 separates words where UTF-8 does");
         assert!(words(b" 12 - 3\n").is_empty() && words(b"").is_empty());
     }
 }

@@ -125,6 +125,12 @@ pub fn get(url: &str, path: &str) -> (u16, String) {
     (response.status().as_u16(), response.body_mut().read_to_string().unwrap())
 }
 
+pub fn delete(url: &str, path: &str) -> (u16, String) {
+    let url = format!("{}{path}", url.trim_end_matches('/'));
+    let mut response = agent().delete(url).call().unwrap();
+    (response.status().as_u16(), response.body_mut().read_to_string().unwrap())
+}
+
 pub fn post(url: &str, body: &str) -> (u16, String) {
     let url = format!("{}/api/v1/samples", url.trim_end_matches('/'));
     let mut response = agent().post(url).send(body).unwrap();

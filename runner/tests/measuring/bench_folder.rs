@@ -11,6 +11,7 @@ pub fn foreglow(arguments: &[&str]) -> Command {
     command
         .args(arguments)
         .env("FOREGLOW_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
+        .env("FOREGLOW_DATA", Path::new(env!("CARGO_TARGET_TMPDIR")).join("data"))
         .stdin(Stdio::null());
     command
 }

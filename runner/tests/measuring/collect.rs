@@ -54,11 +54,11 @@ fn a_second_collect_resumes_where_the_first_one_stopped() {
 
     let (code, out, err) = answer(&arguments);
     assert_eq!((code, out.lines().count()), (0, 2), "{err}");
-    assert!(err.contains("2 of 4 runs are in"), "{err}");
+    assert!(err.contains("2 of 4 runs are already in"), "{err}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), format!("{two}{out}"));
 
     let (code, out, _) = answer(&arguments);
-    assert_eq!((code, out.as_str()), (0, ""), "nothing is left");
+    assert_eq!((code, out.as_str()), (0, ""), "all runs are finished");
     assert_eq!(kept(&file).len(), 4);
 }
 
@@ -104,7 +104,7 @@ fn a_dry_run_lists_the_runs_and_touches_nothing() {
     assert!(!file.exists());
     let arguments = [&GRID[..], &[text(&file), "--data", text(folder.path()), "--dry-run"]].concat();
     let (_, out, _) = answer(&arguments);
-    assert!(out.contains("4 runs; of 4 nothing is known yet"), "{out}");
+    assert!(out.contains("4 runs; 4 of them have no forecast yet"), "{out}");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn image_sizes_and_batch_sizes_are_grid_dimensions() {
     assert_eq!(order, [(32, 2), (32, 4), (64, 2), (64, 4)]);
     let (code, _, err) = answer(&["run", "--model", "lenet5", "--batch-size", "2,4"]);
     assert_eq!(code, 2);
-    assert!(err.contains("--batch-size names 2 sizes; this command measures one, `foreglow collect` several"), "{err}");
+    assert!(err.contains("--batch-size has 2 sizes; this command takes one, `foreglow collect` several"), "{err}");
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn a_budget_ends_a_sweep_and_the_same_command_resumes_it() {
         let (code, out, err) = answer(&[&arguments[..], &budget].concat());
         assert_eq!((code, out.lines().count()), (0, made), "{err}");
         let rest = 4 - made;
-        assert!(err.contains(&format!("{rest} runs do not fit into what is left of the budget")), "{err}");
+        assert!(err.contains(&format!("{rest} runs exceed the remaining budget")), "{err}");
     }
     let (code, out, err) = answer(&[&arguments[..], &["--budget-time", "10m"]].concat());
     assert_eq!((code, out.lines().count()), (0, 3), "{err}");
@@ -175,7 +175,7 @@ fn runs_are_repeated_until_the_median_is_known() {
     let runs = kept(&file).len();
     assert!((6..=9).contains(&runs), "{runs} runs");
     assert!(out.contains("95 % interval of the median"), "{out}");
-    assert_eq!(err.contains("runs were not needed"), runs < 9, "{err}");
+    assert_eq!(err.contains("runs were skipped"), runs < 9, "{err}");
     let (code, _, err) = answer(&[&arguments[..], &grid, &["--precision", "2"]].concat());
     assert_eq!(code, 2);
     assert!(err.contains("write a share between 0 and 1"), "{err}");
@@ -230,7 +230,7 @@ fn a_killed_sweep_resumes_where_it_was() {
     assert_eq!(kept(&file).len(), 1);
     let output = long_sweep(&folder, &file, &[]).output().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success() && err.contains("1 of 2 runs are in"), "{err}");
+    assert!(output.status.success() && err.contains("1 of 2 runs are already in"), "{err}");
     assert!(std::fs::read_to_string(&file).unwrap().starts_with(&first), "the finished run is as it was");
     assert_eq!(kept(&file).iter().map(|sample| sample.sampling_rate).collect::<Vec<_>>(), [0.025, 1.0]);
 }
@@ -277,9 +277,9 @@ fn ctrl_c_during_training_keeps_earlier_runs_and_the_same_command_resumes() {
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     let mut rest = String::new();
     errors.read_to_string(&mut rest).unwrap();
-    assert_eq!(collect.wait().unwrap().code(), Some(1));
-    assert!(rest.contains("interrupted: 1 of 2 runs are kept in"), "{rest}");
-    assert!(rest.contains("the same command goes on with the rest"), "{rest}");
+    assert_eq!(collect.wait().unwrap().code(), Some(130));
+    assert!(rest.contains("interrupted: 1 of 2 runs are saved in"), "{rest}");
+    assert!(rest.contains("the same command continues with the rest"), "{rest}");
     let samples = kept(&file);
     let [sample] = &samples[..] else { panic!("{samples:?}") };
     assert_eq!((sample.outcome, sample.sampling_rate), (Outcome::Completed, 0.08));
@@ -288,8 +288,8 @@ fn ctrl_c_during_training_keeps_earlier_runs_and_the_same_command_resumes() {
     let list = sweep(&["--dry-run", "--format", "csv"]).output().unwrap();
     assert!(list.status.success());
     let list = String::from_utf8(list.stdout).unwrap();
-    assert_eq!(list.lines().count(), 2, "a heading, and the run that is left: {list}");
-    assert_eq!(kept(&file), samples, "what was kept is as it was");
+    assert_eq!(list.lines().count(), 2, "the header and the remaining run: {list}");
+    assert_eq!(kept(&file), samples, "finished samples are unchanged");
 }
 
 #[cfg(target_os = "linux")]
@@ -319,8 +319,8 @@ fn ctrl_c_keeps_and_uploads_finished_runs_and_says_how_to_resume() {
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     let mut rest = String::new();
     errors.read_to_string(&mut rest).unwrap();
-    assert_eq!(collect.wait().unwrap().code(), Some(1));
-    assert!(rest.contains("interrupted: 1 of 2 runs are kept in"), "{rest}");
+    assert_eq!(collect.wait().unwrap().code(), Some(130));
+    assert!(rest.contains("interrupted: 1 of 2 runs are saved in"), "{rest}");
     let agent = ureq::Agent::config_builder().proxy(None).build().new_agent();
     let url = format!("{}/api/v1/samples", url.trim_end_matches('/'));
     let there = agent.get(url).call().unwrap().body_mut().read_to_string().unwrap();
@@ -328,4 +328,143 @@ fn ctrl_c_keeps_and_uploads_finished_runs_and_says_how_to_resume() {
     serve.wait().unwrap();
     assert_eq!(there, std::fs::read_to_string(&file).unwrap());
     assert_eq!(kept(&file).len(), 1);
+}
+
+#[test]
+fn data_of_the_same_name_elsewhere_is_another_job() {
+    let (a, b, samples) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let file = samples.path().join("samples.jsonl");
+    for (folder, count) in [(&a, 8), (&b, 9)] {
+        let photos = images(count);
+        std::fs::rename(photos.path(), folder.path().join("photos")).unwrap();
+        let data = folder.path().join("photos");
+        let (code, out, err) =
+            answer(&[&GRID[..], &[text(&file), "--data", text(&data), "--images", "8", "--format", "json"]].concat());
+        assert_eq!((code, out.lines().count()), (0, 4), "{err}");
+    }
+    let known = kept(&file);
+    assert_ne!(known[0].workload, known[4].workload);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_command_that_advise_prints_runs_from_any_folder_and_on_the_same_data() {
+    let folder = images(20);
+    let samples = tempfile::tempdir().unwrap();
+    let file = samples.path().join("my samples.jsonl");
+    let arguments = [&GRID[..], &[text(&file), "--data", text(folder.path())]].concat();
+    let (code, _, err) = answer(&arguments);
+    assert_eq!(code, 0, "{err}");
+    assert!(err.contains("Next: foreglow "), "{err}");
+    let question = ["--executors", "1-4", "--cores", "1", "--format", "json"];
+    let (_, advice, err) = answer(&[&["advise", text(&file)], &question[..]].concat());
+    let advice: serde_json::Value = serde_json::from_str(&advice).unwrap_or_else(|_| panic!("{err}"));
+    let command = advice["suggestions"][0]["command"].as_str().unwrap_or_else(|| panic!("{advice}"));
+    let before = kept(&file);
+    // As a shell reads it, with the built binary under its name, and in another folder.
+    let mut shell = std::process::Command::new("sh");
+    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_foreglow")).parent().unwrap().to_str().unwrap();
+    let path = format!("{binary}:{}", std::env::var("PATH").unwrap());
+    let ran = shell.args(["-c", command]).env("PATH", path).current_dir("/").output().unwrap();
+    assert!(ran.status.success(), "{command}: {}", String::from_utf8_lossy(&ran.stderr));
+    let after = kept(&file);
+    assert_eq!(after.len(), before.len() + 1, "{command}");
+    assert_eq!(after.last().unwrap().workload, before[0].workload, "the same job");
+}
+
+#[test]
+fn a_master_is_a_cluster_and_nothing_is_measured_here() {
+    let folder = images(2);
+    let file = folder.path().join("samples.jsonl");
+    let spark = ["--master", "spark://127.0.0.1:1", "--spark-home", "/no/such/folder"];
+    let arguments = [&GRID[..], &[text(&file), "--data", text(folder.path())], &spark[..]].concat();
+    let (code, out, err) = answer(&arguments);
+    assert!(code != 0 && out.is_empty() && err.contains("/no/such/folder"), "{err}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap_or_default(), "");
+    let (code, _, err) = answer(&[&arguments[..], &["--engine", "local"]].concat());
+    assert_eq!(code, 2);
+    assert!(err.contains("--engine local has no --master; leave one of the two out"), "{err}");
+}
+
+#[test]
+fn a_mistyped_collector_is_noticed_before_the_first_run() {
+    let folder = images(2);
+    let file = folder.path().join("samples.jsonl");
+    let (code, out, err) =
+        answer(&[&GRID[..], &[text(&file), "--data", text(folder.path()), "--upload", "nonsense"]].concat());
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(err.contains("is no address of a collector") && !file.exists(), "{err}");
+}
+
+#[test]
+fn without_a_file_the_store_keeps_the_samples_and_the_next_command_reads_it() {
+    let folder = images(8);
+    let store = folder.path().join("store.sqlite");
+    let grid = ["--executors", "1", "--cores", "1,2", "--sampling-rate", "25%,0.5", "--device", "cpu"];
+    let collect = ["collect", "--model", "lenet5", "--data", text(folder.path()), "--store", text(&store)];
+    let (code, _, err) = answer(&[&collect[..], &grid].concat());
+    assert_eq!(code, 0, "{err}");
+    let next = err.lines().find_map(|line| line.split_once("Next: foreglow ")).unwrap().1.to_owned();
+    let words: Vec<&str> = next.split(' ').collect();
+    let (code, plan, err) = answer(&words);
+    assert!(code == 0 && plan.contains("RECOMMENDED"), "{next}: {err}");
+    let (code, out, err) = answer(&[&collect[..], &grid].concat());
+    assert!(code == 0 && err.contains("4 of 4 runs are already in"), "{out}{err}");
+}
+
+#[test]
+fn outliers_and_disturbed_runs_are_measured_again_and_replaced() {
+    let folder = images(8);
+    let file = folder.path().join("samples.jsonl");
+    let arguments = [&GRID[..], &[text(&file), "--data", text(folder.path()), "--format", "json"]].concat();
+    assert_eq!(answer(&arguments).0, 0);
+    let mut samples = kept(&file);
+    let warning = serde_json::json!([{"kind": "busy_machine", "other_processors": 1.0, "free_processors": 0}]);
+    samples[1].extra.insert("warnings".into(), warning);
+    for sample in [0, 2, 3] {
+        samples[sample].extra.remove("warnings");
+    }
+    std::fs::write(&file, foreglow_shared::write_jsonl(&samples)).unwrap();
+    let (code, out, err) = answer(&[&arguments[..], &["--redo-outliers"]].concat());
+    assert_eq!((code, out.lines().count()), (0, 1), "{err}");
+    let after = kept(&file);
+    assert_eq!(after.len(), 4, "another sample stands in its place");
+    assert!(after.iter().all(|sample| sample.id != samples[1].id));
+    assert_eq!(after[3].configuration, samples[1].configuration);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_second_collect_into_the_same_file_is_refused_and_sigterm_ends_the_first_in_order() {
+    use std::io::Read as _;
+
+    let folder = images(40);
+    let file = folder.path().join("samples.jsonl");
+    let mut collect = long_sweep(&folder, &file, &[]).spawn().unwrap();
+    let mut errors = after_the_first_run(&mut collect);
+    let second = long_sweep(&folder, &file, &[]).output().unwrap();
+    let err = String::from_utf8(second.stderr).unwrap();
+    assert_eq!(second.status.code(), Some(2), "{err}");
+    assert!(err.contains("another foreglow is measuring into"), "{err}");
+    let pid = rustix::process::Pid::from_child(&collect);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let mut rest = String::new();
+    errors.read_to_string(&mut rest).unwrap();
+    assert_eq!(collect.wait().unwrap().code(), Some(143), "{rest}");
+    assert!(rest.contains("interrupted: 1 of 2 runs are saved in"), "{rest}");
+}
+
+#[test]
+fn a_budget_measures_every_combination_once_before_it_repeats_any() {
+    let folder = images(8);
+    let file = folder.path().join("samples.jsonl");
+    let limits = ["--precision", "50%", "--repeat", "3", "--budget-time", "10m"];
+    let arguments = [&GRID[..11], &["--output", text(&file), "--data", text(folder.path())], &limits[..]].concat();
+    let (code, _, err) = answer(&arguments);
+    assert_eq!(code, 0, "{err}");
+    let first: std::collections::BTreeSet<String> = kept(&file)[..4]
+        .iter()
+        .map(|sample| format!("{} {}", sample.configuration.executors, sample.sampling_rate))
+        .collect();
+    assert_eq!(first.len(), 4, "{first:?}");
 }

@@ -51,7 +51,7 @@ fn packing_is_deterministic() {
     }
     let (code, _, err) = answer(&arguments);
     assert_eq!(code, 2);
-    assert!(err.contains("is there already; name an empty folder"), "{err}");
+    assert!(err.contains("already exists; name an empty folder"), "{err}");
 }
 
 #[test]

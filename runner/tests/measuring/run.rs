@@ -61,7 +61,8 @@ fn the_residual_network_runs_too() {
     ]);
     assert_eq!((code, sample.outcome, sample.workload.model.as_str()), (0, Outcome::Completed, "resnet18"));
     assert_eq!(sample.workload.images, 3, "all images of the folder");
-    assert_eq!(sample.workload.extra["data"], folder.path().file_name().unwrap().to_str().unwrap());
+    assert_eq!(sample.workload.data_path(), Some(text(&folder.path().canonicalize().unwrap())));
+    assert_eq!(sample.workload.data_format(), Some("folder"));
 }
 
 #[test]
@@ -139,9 +140,28 @@ fn broken_images_are_skipped_up_to_the_limit_and_listed_in_the_sample() {
 }
 
 #[test]
+fn the_sample_has_the_rate_that_was_processed() {
+    let folder = images(8);
+    let arguments = ["run", "--model", "lenet5", "--data", text(folder.path()), "--device", "cpu", "--format", "json"];
+    for (asked, rate) in [("1e-9", 0.125), ("12.5%", 0.125), ("0.3", 0.25)] {
+        let (code, sample) = sample(&[&arguments[..], &["--sampling-rate", asked]].concat());
+        assert_eq!((code, sample.sampling_rate), (0, rate), "{asked}");
+        assert_eq!(sample.extra["images_processed"], (8.0 * rate) as u64);
+    }
+}
+
+#[test]
+fn quiet_prints_the_answer_alone() {
+    let folder = images(2);
+    let arguments = ["run", "--quiet", "--model", "lenet5", "--data", text(folder.path()), "--device", "cpu"];
+    let (code, out, err) = answer(&[&arguments[..], &["--sampling-rate", "1", "--cores", "8"]].concat());
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+}
+
+#[test]
 fn an_executor_beyond_its_memory_limit_is_out_of_memory() {
     let folder = images(2);
-    for memory in ["4", "40"] {
+    for memory in ["1", "4", "10", "40"] {
         let (code, sample) = sample(&[
             "run",
             "--model",
@@ -219,27 +239,31 @@ fn invalid_input_exits_with_code_2_and_one_sentence() {
     let notes = text(&elsewhere.path().join("notes.txt")).to_owned();
     std::fs::write(&notes, "shopping list\n").unwrap();
     let cases: &[(&[&str], &str)] = &[
-        (&["--data", "/no/such/folder"], "/no/such/folder does not exist; name a folder or a file of images"),
+        (&["--data", "/no/such/folder"], "/no/such/folder does not exist; give an existing folder or file of images"),
         (&["--data", text(empty.path())], "holds no image; put .jpg"),
         (&["--data", data, "--images", "3"], "holds 2 images and the job has 3; ask for --images 2 or less"),
         (
             &["--data", data, "--executors", "3"],
             "3 executors are more than the job's 2 images; give --executors 2 or less",
         ),
-        (&["--data", data, "--partition-size", "3"], "3 images a partition are more than the job's 2 images"),
+        (&["--data", data, "--partition-size", "3"], "3 images per partition are more than the job's 2 images"),
         (&["--data", &one], "is one image; name the folder"),
-        (&["--data", &notes], "notes.txt is no TFRecord, CIFAR-10, IDX or BSON file"),
+        (&["--data", &notes], "notes.txt is not a TFRecord, CIFAR-10, IDX or BSON file"),
         (&["--data", &notes, "--data-format", "bson"], "product 0 of "),
         (&["--model", "alexnet"], "there is no CNN alexnet; choose one of: lenet5, cnn11, vgg16, resnet18"),
         (&["--model", "lenet5", "--image-px", "64"], "lenet5 cannot take images of 64 px"),
-        (&["--sampling-rate", "0"], "--sampling-rate is 0; give a share above 0"),
-        (&["--sampling-rate", "1.5"], "--sampling-rate is 1.5"),
-        (&["--sampling-rate", "NaN"], "--sampling-rate is NaN"),
-        (&["--executors", "0"], "--executors is 0; give 1 or more"),
-        (&["--partition-size", "0"], "--partition-size is 0"),
-        (&["--batch-size", "0"], "--batch-size is 0"),
-        (&["--images", "0"], "--images is 0"),
-        (&["--timeout=-1"], "--timeout is -1"),
+        (&["--model", "lenet5", "--image-px", "64"], "leave --image-px out: it takes 32 px"),
+        (&["--sampling-rate", "0"], "'0' for '--sampling-rate <SR>': write a share of the images above 0"),
+        (&["--sampling-rate", "1.5"], "'1.5' for '--sampling-rate"),
+        (&["--sampling-rate", "NaN"], "'NaN' for '--sampling-rate"),
+        (&["--executors", "0"], "'0' for '--executors <E>': write numbers of 1 or more"),
+        (&["--executors", "-1"], "'-1' for '--executors <E>': write numbers of 1 or more"),
+        (&["--cores", "100000"], "100000 cores per executor are too many; write at most 1000"),
+        (&["--memory", "2x"], "'2x' for '--memory <SIZE>': write a size from 1 MiB"),
+        (&["--partition-size", "0"], "'0' for '--partition-size <P>': write a whole number, 1 or more"),
+        (&["--batch-size", "0"], "'0' for '--batch-size"),
+        (&["--images", "0"], "'0' for '--images <N>': write a whole number, 1 or more"),
+        (&["--timeout=-1"], "'-1' for '--timeout <TIME>': write a time above 0"),
         (&["--device", "abacus"], "there is no device abacus; choose auto, cpu, gpu or one of: 0 "),
         (&["--data", data, "--output", "/no/such/folder/a"], "the sample file /no/such/folder/a cannot be written"),
     ];

@@ -172,7 +172,7 @@ fn broken_texts_are_skipped_up_to_the_limit() {
     assert_eq!((code, sample.outcome), (2, Outcome::Failed));
     let reason = sample.reason.unwrap();
     assert!(reason.contains("broken texts: 2, more than the 0 that --max-broken allows"), "{reason}");
-    assert!(reason.contains("60000 (it is no text)") || reason.contains("60007 (it has no word"), "{reason}");
+    assert!(reason.contains("60000 (it is not a text)") || reason.contains("60007 (it has no word"), "{reason}");
     let sample = completed("text_cnn", &format!("{options} --max-broken 2"));
     assert_eq!((&sample.extra["images_processed"], &sample.extra["broken_images"]["count"]), (&14.into(), &2.into()));
 }
@@ -208,14 +208,14 @@ fn invalid_input_is_rejected_with_one_sentence() {
         let options = with(path);
         expect("text_cnn", data, &[&options[0], &options[1]], sentence);
     };
-    vectors_of(&empty, &vectors, "holds no text; put text files into sub-folders of it");
-    vectors_of(&absent, &vectors, "does not exist; name a folder of texts that does with --data");
+    vectors_of(&empty, &vectors, "holds no text; put text files into sub-folders");
+    vectors_of(&absent, &vectors, "does not exist; give an existing folder of texts with --data");
     vectors_of(&texts, &absent, "absent cannot be read: No such file or directory");
     vectors_of(&texts, &cut, "cut.txt, line 8: 6 numbers follow the word, and 8 in line 1; is the file complete?");
-    vectors_of(&texts, &word2vec, "word2vec.txt, line 1: 1 numbers follow the word; name a file of GloVe's");
-    vectors_of(&texts, &garbled, "garbled.txt, line 4: \"one\" is no number");
-    vectors_of(&texts, &foreign, "words that count has a vector in");
-    expect("text_cnn", &texts, &[], "text_cnn needs a vector for each word of the texts; name a GloVe file");
+    vectors_of(&texts, &word2vec, "word2vec.txt, line 1: 1 numbers follow the word; name a GloVe file");
+    vectors_of(&texts, &garbled, "garbled.txt, line 4: \"one\" is not a number");
+    vectors_of(&texts, &foreign, "words of the vocabulary has a vector in");
+    expect("text_cnn", &texts, &[], "text_cnn needs word vectors; give a GloVe file");
     let [option, path] = with(&vectors);
     let known = [option.as_str(), path.as_str()];
     expect(
@@ -231,7 +231,7 @@ fn invalid_input_is_rejected_with_one_sentence() {
         "--image-px is for images, and text_cnn takes texts",
     );
     expect("text_lstm", &texts, &[&known[..], &["--vocabulary", "0"]].concat(), "--vocabulary is 0");
-    expect("text_lstm", &texts, &[&known[..], &["--vocabulary", "10"]].concat(), "none of --vocabulary 10 is left");
+    expect("text_lstm", &texts, &[&known[..], &["--vocabulary", "10"]].concat(), "no word of --vocabulary 10 is left");
     expect("lenet5", &texts, &known, "--vectors is for texts, and lenet5 takes images");
     expect("lenet5", &texts, &["--words", "9"], "--words is for texts, and lenet5 takes images");
     expect("lenet5", &texts, &[], "holds no image; put .jpg");
@@ -266,5 +266,5 @@ fn a_sweep_over_text_lengths_starts_short_and_resumes() {
     assert_eq!(runs, [(12, 0.5), (24, 0.5), (12, 1.0), (24, 1.0)]);
     let (code, _, err) = answer(&arguments);
     assert_eq!(code, 0, "{err}");
-    assert!(err.contains("4 of 4 runs are in"), "{err}");
+    assert!(err.contains("4 of 4 runs are already in"), "{err}");
 }

@@ -145,13 +145,13 @@ fn invalid_options_are_rejected() {
         ("--epochs 2", "--epochs is for training; add --mode training or leave it out"),
         ("--mode training --epochs 0", "--epochs is 0"),
         ("--mode training --learning-rate -1", "--learning-rate is -1; give a number above 0"),
-        ("--mode training --momentum 1", "--momentum is 1; give a share from 0"),
+        ("--mode training --momentum 1", "--momentum is 1; give a number from 0"),
         ("--mode training --optimizer adam --momentum 0.5", "--momentum is for --optimizer sgd"),
         ("--mode training --step-epochs 2", "--step-epochs is for --schedule step"),
         ("--mode training --average-optimizer-state", "leave out --average-optimizer-state, or average less often"),
         (
             "--mode training --batch-size 8 --partition-size 12",
-            "a partition of 12 images would cut a mini-batch; give --partition-size 8",
+            "a partition of 12 images would split a mini-batch; give --partition-size 8",
         ),
         (
             "--mode training --batch-size 64 --images 20",

@@ -27,7 +27,7 @@ pub struct Application {
     /// Executors, in the order of registration.
     pub executors: Vec<Executor>,
     /// Jobs by `Job ID`.
-    pub jobs: BTreeMap<u32, Job>,
+    pub jobs: BTreeMap<u32, SparkJob>,
     /// Stages by `Stage ID`; all attempts of a stage are merged.
     pub stages: BTreeMap<u32, Stage>,
     /// What could not be read.
@@ -77,7 +77,7 @@ pub struct Loss {
 
 /// One job, started by an action of the driver's program.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Job {
+pub struct SparkJob {
     /// When it was submitted.
     pub submitted_ms: Option<i64>,
     /// How it ended; absent if the log has no end.

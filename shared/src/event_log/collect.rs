@@ -1,7 +1,7 @@
 //! Adds events to an [`Application`].
 
 use super::LABEL_PREFIX;
-use super::application::{Application, Executor, Job, JobEnd, Loss, ResourceProfile, Stage, TaskFailure};
+use super::application::{Application, Executor, JobEnd, Loss, ResourceProfile, SparkJob, Stage, TaskFailure};
 use super::event::{self, StageInfo, TaskEnd};
 use super::kind::Kind;
 use crate::{map_of, sort};
@@ -90,7 +90,7 @@ fn take_job_start(application: &mut Application, event: event::JobStart) {
     stages.extend(event.infos.iter().map(|info| info.id));
     sort(&mut stages);
     stages.dedup();
-    let job = Job {
+    let job = SparkJob {
         submitted_ms: Some(event.at_ms),
         end: application.jobs.get_mut(&event.id).and_then(|job| job.end.take()),
         stages,

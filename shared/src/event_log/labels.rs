@@ -17,10 +17,19 @@ pub struct Label {
 
 /// Labels that a workload holds under the same name, in addition to its own fields, because they
 /// influence the time.
-pub const WORKLOAD_LABELS: [&str; 5] = ["data", "optimizer", "average_every", "average_optimizer_state", "share_size"];
+pub const WORKLOAD_LABELS: [&str; 8] = [
+    "data",
+    "data_format",
+    "data_items",
+    "data_fingerprint",
+    "optimizer",
+    "average_every",
+    "average_optimizer_state",
+    "share_size",
+];
 
 /// All labels.
-pub const LABELS: [Label; 24] = [
+pub const LABELS: [Label; 27] = [
     Label { name: "model", flag: Some("--model") },
     Label { name: "mode", flag: Some("--mode") },
     Label { name: "image_px", flag: Some("--image-px") },
@@ -31,6 +40,9 @@ pub const LABELS: [Label; 24] = [
     Label { name: "sampling_rate", flag: Some("--sampling-rate") },
     Label { name: "memory_per_executor_mib", flag: Some("--memory") },
     Label { name: "data", flag: Some("--data-name") },
+    Label { name: "data_format", flag: None },
+    Label { name: "data_items", flag: None },
+    Label { name: "data_fingerprint", flag: None },
     // A `TextInput` as JSON.
     Label { name: "text", flag: None },
     Label { name: "accelerator", flag: Some("--accelerator") },

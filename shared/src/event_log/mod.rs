@@ -22,7 +22,7 @@ mod run;
 mod sample;
 
 pub use self::application::{
-    Application, Damage, Executor, Job, JobEnd, Loss, ResourceProfile, Stage, TaskFailure, TaskTotals,
+    Application, Damage, Executor, JobEnd, Loss, ResourceProfile, SparkJob, Stage, TaskFailure, TaskTotals,
 };
 pub use self::labels::{LABELS, Label, LabelError, Labels, WORKLOAD_LABELS};
 pub use self::outcome::Ending;

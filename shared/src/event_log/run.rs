@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::application::{Application, Executor, Job, Stage};
+use super::application::{Application, Executor, SparkJob, Stage};
 use super::labels::Labels;
 use super::{MEASURED, WARM_UP};
 use crate::{map_of, sort_by};
@@ -13,7 +13,7 @@ pub struct Run<'a> {
     /// The application.
     pub application: &'a Application,
     /// The jobs with their ids; at least one, each with a submission and an end.
-    pub jobs: Vec<(u32, &'a Job)>,
+    pub jobs: Vec<(u32, &'a SparkJob)>,
     /// When the first job was submitted.
     pub submitted_ms: i64,
     /// When the last job ended, not before `submitted_ms`.
@@ -47,9 +47,10 @@ impl Application {
     /// [`NoRun`]: there are no jobs, only warm-up jobs, no job with an end, or every run ends
     /// before it begins.
     pub fn runs(&self) -> Result<Vec<Run<'_>>, NoRun> {
-        let described = |job: &Job, mark: &str| job.description.as_deref().is_some_and(|text| text.starts_with(mark));
+        let described =
+            |job: &SparkJob, mark: &str| job.description.as_deref().is_some_and(|text| text.starts_with(mark));
         let is_marked = self.jobs.values().any(|job| described(job, MEASURED));
-        let mut groups: BTreeMap<String, Vec<(u32, &Job)>> = BTreeMap::new();
+        let mut groups: BTreeMap<String, Vec<(u32, &SparkJob)>> = BTreeMap::new();
         for (id, job) in &self.jobs {
             let group = match Labels::of(&job.labels).get("run") {
                 _ if !is_marked => String::new(),
@@ -64,7 +65,7 @@ impl Application {
             return Err(if self.jobs.is_empty() { NoRun::NoJob } else { NoRun::WarmUpOnly });
         }
         let jobs: usize = groups.values().map(Vec::len).sum();
-        let ended: Vec<Vec<(u32, &Job)>> = groups
+        let ended: Vec<Vec<(u32, &SparkJob)>> = groups
             .into_values()
             .map(|jobs| jobs.into_iter().filter(|(_, job)| job.submitted_ms.is_some() && job.end.is_some()).collect())
             .filter(|jobs: &Vec<_>| !jobs.is_empty())
@@ -80,7 +81,7 @@ impl Application {
 }
 
 impl<'a> Run<'a> {
-    fn new(application: &'a Application, jobs: Vec<(u32, &'a Job)>) -> Option<Self> {
+    fn new(application: &'a Application, jobs: Vec<(u32, &'a SparkJob)>) -> Option<Self> {
         let submitted_ms = jobs.iter().filter_map(|(_, job)| job.submitted_ms).min()?;
         let ended_ms = jobs.iter().filter_map(|(_, job)| Some(job.end.as_ref()?.at_ms)).max()?;
         let is_forward = ended_ms.checked_sub(submitted_ms)? >= 0;
@@ -103,7 +104,7 @@ impl<'a> Run<'a> {
     /// warm-up and other work of the driver. `None` for a run that follows another measured one in
     /// the same application, which was already started.
     pub fn startup_secs(&self) -> Option<f64> {
-        let is_before = |job: &Job| {
+        let is_before = |job: &SparkJob| {
             let is_measured = job.description.as_deref().is_some_and(|text| text.starts_with(MEASURED));
             is_measured && job.submitted_ms.is_some_and(|at_ms| at_ms < self.submitted_ms)
         };

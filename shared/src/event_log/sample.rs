@@ -67,6 +67,7 @@ impl Run<'_> {
                 memory_per_executor_mib,
                 partition_size: labels.value("partition_size", COUNT)?,
                 accelerator: text("accelerator").or_else(|| self.accelerator()),
+                shares_accelerators: false,
                 extra: Map::new(),
             },
             sampling_rate: labels.read("sampling_rate", "a share above 0 and at most 1", number)?,
@@ -154,7 +155,7 @@ fn workload(labels: &Labels) -> Result<Workload, LabelError> {
     for name in WORKLOAD_LABELS {
         let Some(text) = labels.get(name) else { continue };
         let value = match name {
-            "data" | "optimizer" => text.into(),
+            "data" | "data_format" | "data_fingerprint" | "optimizer" => text.into(),
             _ => labels.value::<Value>(name, "a number, true or false")?,
         };
         extra.insert(name.to_owned(), value);

@@ -10,7 +10,7 @@ use crate::Engine;
 /// Source of a field's values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum FieldSource {
     /// A column, counted from 0.
     Column(usize),
     /// A constant for every row, given by the user.
@@ -47,7 +47,7 @@ pub enum Extent {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mapping {
     /// Source of each field; unknown ones are absent.
-    pub places: BTreeMap<Field, Place>,
+    pub places: BTreeMap<Field, FieldSource>,
     /// The unit of the completion time.
     pub time_unit: TimeUnit,
     /// The measure of how much of the job ran.
@@ -84,12 +84,12 @@ impl Mapping {
                 });
                 if let Some(place) = found {
                     taken[place] = true;
-                    places.insert(field, Place::Column(place));
+                    places.insert(field, FieldSource::Column(place));
                 }
             }
         }
         let column = |field| match places.get(&field) {
-            Some(Place::Column(place)) => headers.get(*place).map_or("", String::as_str),
+            Some(FieldSource::Column(place)) => headers.get(*place).map_or("", String::as_str),
             _ => "",
         };
         let time = column(Field::CompletionTime);
@@ -105,7 +105,7 @@ impl Mapping {
         };
         for field in Field::ALL {
             if let Some(usual) = field.usual() {
-                places.entry(field).or_insert_with(|| Place::Fixed(usual.to_owned()));
+                places.entry(field).or_insert_with(|| FieldSource::Fixed(usual.to_owned()));
             }
         }
         Self { places, time_unit, extent, engine: Engine::Spark }
@@ -114,8 +114,8 @@ impl Mapping {
     /// Returns the fields without a source.
     pub fn missing(&self) -> Vec<Field> {
         let is_said = |field: &Field| match self.places.get(field) {
-            Some(Place::Fixed(text)) => !text.trim().is_empty(),
-            Some(Place::Column(_)) => true,
+            Some(FieldSource::Fixed(text)) => !text.trim().is_empty(),
+            Some(FieldSource::Column(_)) => true,
             None => false,
         };
         Field::ALL.into_iter().filter(|field| !is_said(field)).collect()

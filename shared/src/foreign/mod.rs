@@ -6,8 +6,9 @@ mod mapping;
 use std::collections::BTreeMap;
 
 pub use self::field::Field;
-pub use self::mapping::{Extent, Mapping, Place, TimeUnit};
+pub use self::mapping::{Extent, FieldSource, Mapping, TimeUnit};
 use crate::encoding::decode;
+use crate::limits::{MOST_CORES, MOST_EXECUTORS};
 use crate::separated::{delimiter, with_point};
 use crate::{Context, Host, IncompleteOutcome, IncompleteRun, Job, Mode, Observation, Workload, number};
 
@@ -96,7 +97,7 @@ impl ForeignTable {
         for row in self.reader().into_records() {
             let row = row.map_err(|error| broken(&error))?;
             let line = row.position().map_or(1, csv::Position::line);
-            Row { cells: &row, line, mapping, delimiter: self.delimiter }.add_to(&mut jobs)?;
+            TableRow { cells: &row, line, mapping, delimiter: self.delimiter }.add_to(&mut jobs)?;
         }
         let mut jobs: Vec<Job> = jobs.into_values().collect();
         jobs.iter_mut().for_each(Job::sort_runs);
@@ -113,14 +114,14 @@ fn broken(error: &csv::Error) -> TableError {
 }
 
 /// One row of the table with its mapping.
-struct Row<'a> {
+struct TableRow<'a> {
     cells: &'a csv::StringRecord,
     line: u64,
     mapping: &'a Mapping,
     delimiter: u8,
 }
 
-impl Row<'_> {
+impl TableRow<'_> {
     fn add_to(&self, jobs: &mut BTreeMap<String, Job>) -> Result<(), TableError> {
         let context = self.context()?;
         let images = self.count(Field::Images)?;
@@ -139,7 +140,14 @@ impl Row<'_> {
             };
             return Err(self.cell(Field::Extent, must));
         }
-        let (executors, cores_per_executor) = (self.whole(Field::Executors)?, self.whole(Field::CoresPerExecutor)?);
+        let executors = self.whole(Field::Executors)?;
+        let cores_per_executor = self.whole(Field::CoresPerExecutor)?;
+        if executors > MOST_EXECUTORS {
+            return Err(self.cell(Field::Executors, "at most 10000"));
+        }
+        if cores_per_executor > MOST_CORES {
+            return Err(self.cell(Field::CoresPerExecutor, "at most 1000"));
+        }
         let memory_per_executor_mib = self.whole(Field::MemoryPerExecutorMib)?;
         let partition_size = self.whole(Field::PartitionSize)?;
         let job = jobs.entry(context.key()).or_insert_with(|| Job {
@@ -166,6 +174,7 @@ impl Row<'_> {
                 sampling_rate,
                 completion_time_secs: self.secs()?,
                 startup_secs: None,
+                disturbed: false,
             }),
             "out_of_memory" => job.incomplete.push(incomplete(IncompleteOutcome::OutOfMemory, None)),
             "timed_out" => job.incomplete.push(incomplete(IncompleteOutcome::TimedOut, Some(self.secs()?))),
@@ -194,13 +203,19 @@ impl Row<'_> {
             batch_size: self.whole(Field::BatchSize)?,
             extra: serde_json::Map::new(),
         };
-        Ok(Context { workload, engine: self.mapping.engine, host: Host::default(), accelerator: None })
+        Ok(Context {
+            workload,
+            engine: self.mapping.engine,
+            host: Host::default(),
+            accelerator: None,
+            shares_accelerators: false,
+        })
     }
 
     fn text(&self, field: Field) -> &str {
         match self.mapping.places.get(&field) {
-            Some(Place::Column(column)) => self.cells.get(*column).unwrap_or_default(),
-            Some(Place::Fixed(text)) => text.trim(),
+            Some(FieldSource::Column(column)) => self.cells.get(*column).unwrap_or_default(),
+            Some(FieldSource::Fixed(text)) => text.trim(),
             None => "",
         }
     }

@@ -1,6 +1,8 @@
 //! Contexts, and grouping samples into jobs.
 
-use foreglow_shared::{Context, IncompleteOutcome, Outcome, PeakMemory, Question, Sample, TextInput, group_by_context};
+use foreglow_shared::{
+    Context, DataSet, IncompleteOutcome, Outcome, PeakMemory, Question, Sample, TextInput, group_by_context,
+};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -68,6 +70,27 @@ fn out_of_memory_and_stopped_runs_are_kept_separately_and_failed_ones_are_droppe
 }
 
 #[test]
+fn a_run_beside_other_programs_is_disturbed_and_one_with_more_threads_than_processors_is_not() {
+    let warned = |number: u32, warnings: serde_json::Value| {
+        let mut sample = numbered(number);
+        sample.completion_time_secs = Some(1.0 + f64::from(number));
+        sample.extra.insert("warnings".into(), warnings);
+        sample
+    };
+    let samples = [
+        numbered(0),
+        warned(1, json!([{"kind": "more_slots_than_processors"}, {"kind": "busy_machine", "free_processors": 0}])),
+        warned(2, json!([{"kind": "more_slots_than_processors"}])),
+        warned(3, json!("busy_machine")),
+        warned(4, json!([{"kind": "throttled", "times": 2}])),
+    ];
+    let jobs = group_by_context(&samples);
+    let disturbed: Vec<(f64, bool)> =
+        jobs[0].observations.iter().map(|run| (run.completion_time_secs, run.disturbed)).collect();
+    assert_eq!(disturbed, [(2.0, true), (3.0, false), (4.0, false), (5.0, true), (12.4, false)]);
+}
+
+#[test]
 fn unknown_workload_fields_distinguish_contexts_whatever_their_order() {
     let mut half = numbered(1);
     half.workload.extra.insert("precision".into(), json!("f16"));
@@ -82,6 +105,40 @@ fn unknown_workload_fields_distinguish_contexts_whatever_their_order() {
 fn a_context_has_a_title_that_names_the_job_and_the_machine() {
     let title = Context::of(&numbered(1)).title();
     assert_eq!(title, "resnet50 inference, 200000 images of 224 px, batch 32, local, …");
+}
+
+#[test]
+fn another_data_set_is_another_job_and_its_title_says_where_it_is() {
+    let set = |path: &str, fingerprint: &str| DataSet {
+        path: path.into(),
+        format: "folder".into(),
+        items: 400,
+        fingerprint: fingerprint.into(),
+    };
+    let on = |number: u32, set: &DataSet| {
+        let mut sample = numbered(number);
+        sample.workload.set_data_set(set);
+        sample
+    };
+    let samples = [
+        on(1, &set("/a/photos", "0000000000000001")),
+        on(2, &set("/a/photos", "0000000000000001")),
+        on(3, &set("/a/photos", "0000000000000002")),
+        on(4, &set("/b/photos", "0000000000000001")),
+        numbered(5),
+    ];
+    assert_eq!(group_by_context(&samples).len(), 4);
+    let title = Context::of(&samples[0]).title();
+    assert_eq!(title, "resnet50 inference, 200000 images of 224 px from /a/photos, batch 32, local, …");
+}
+
+#[test]
+fn names_command_no_terminal() {
+    let mut sample = numbered(1);
+    sample.workload.model = "lenet5\u{1b}[2J".into();
+    sample.host.cpu = Some("A\nCPU".into());
+    let title = Context::of(&sample).title();
+    assert!(title.starts_with(r"lenet5\u{1b}[2J inference") && title.ends_with(r"A\nCPU"), "{title}");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Tables of other tools.
 
-use foreglow_shared::{Extent, Field, ForeignTable, IncompleteOutcome, Job, Mapping, Place, TableError, TimeUnit};
+use foreglow_shared::{
+    Extent, Field, FieldSource, ForeignTable, IncompleteOutcome, Job, Mapping, TableError, TimeUnit,
+};
 use proptest::prelude::*;
 
 const TABLE: &str = "Nodes;Executor cores;Percent;Elapsed (ms);Note\n2;4;10;12500,5;a\n1;1;100;1.000.000,25;b\n";
@@ -8,7 +10,7 @@ const TABLE: &str = "Nodes;Executor cores;Percent;Elapsed (ms);Note\n2;4;10;1250
 fn mapping(table: &ForeignTable) -> Mapping {
     let mut mapping = Mapping::guess(table.headers());
     mapping.time_unit = TimeUnit::Millis;
-    mapping.places.insert(Field::Images, Place::Fixed("5000".into()));
+    mapping.places.insert(Field::Images, FieldSource::Fixed("5000".into()));
     mapping
 }
 
@@ -22,13 +24,13 @@ fn columns_of_other_tools_are_guessed_by_name() {
     let table = ForeignTable::read(TABLE.as_bytes()).unwrap();
     let guess = Mapping::guess(table.headers());
     let column = |field| guess.places.get(&field).cloned();
-    assert_eq!(column(Field::Executors), Some(Place::Column(0)));
-    assert_eq!(column(Field::CoresPerExecutor), Some(Place::Column(1)));
-    assert_eq!(column(Field::Extent), Some(Place::Column(2)));
-    assert_eq!(column(Field::CompletionTime), Some(Place::Column(3)));
+    assert_eq!(column(Field::Executors), Some(FieldSource::Column(0)));
+    assert_eq!(column(Field::CoresPerExecutor), Some(FieldSource::Column(1)));
+    assert_eq!(column(Field::Extent), Some(FieldSource::Column(2)));
+    assert_eq!(column(Field::CompletionTime), Some(FieldSource::Column(3)));
     assert_eq!(guess.extent, Extent::Percent);
     assert_eq!(guess.time_unit, TimeUnit::Millis);
-    assert_eq!(guess.missing(), [Field::Images], "only the table or the person can know it");
+    assert_eq!(guess.missing(), [Field::Images], "only the table or the user knows it");
     assert_eq!(table.first_rows(1), [["2", "4", "10", "12500,5", "a"]]);
 }
 
@@ -61,6 +63,7 @@ fn the_first_invalid_cell_is_reported_with_its_line() {
     for (row, expected) in [
         ("2,x,10,1", r#"line 3: cores per executor is "x"; it must be a number above 0"#),
         ("2.5,1,10,1", r#"executors is "2.5"; it must be a whole number, 1 or more"#),
+        ("4294967295,1,10,1", r#"executors is "4294967295"; it must be at most 10000"#),
         ("2,1,101,1", r#"how much of the job ran is "101"; it must be at most 100"#),
         ("2,1,10,0", r#"completion time is "0"; it must be a number above 0"#),
         ("2,1,10,inf", r#"completion time is "inf""#),

@@ -228,16 +228,35 @@ fn a_link_with_an_invalid_question_is_rejected() {
             .contains("zero executors, cores or memory")
     );
     assert!(refused(|view| view.question.deadline_secs = Some(0.0)).contains("deadline"));
+    assert!(refused(|view| view.job.observations[0].executors = u32::MAX).contains("more executors"));
     assert!(refused(|view| view.question.budget = Some(-1.0)).contains("budget"));
     assert!(refused(|view| view.question.probability = 1.0).contains("probability"));
     assert!(refused(|view| view.question.prices.core_hour = -1.0).contains("core_hour"));
 }
 
+#[test]
+fn only_a_disturbed_run_is_longer_than_the_row_of_earlier_versions() {
+    let run = observation(1, 2, 0.5, 3.0);
+    let row = |run: &Observation| serde_json::to_string(run).unwrap();
+    assert_eq!(row(&run), "[1,2,4096,40,0.5,3.0,1.25]");
+    let disturbed = Observation { disturbed: true, ..run };
+    assert_eq!(row(&disturbed), "[1,2,4096,40,0.5,3.0,1.25,true]");
+    for run in [run, disturbed] {
+        assert_eq!(serde_json::from_str::<Observation>(&row(&run)).unwrap(), run);
+    }
+    assert!(serde_json::from_str::<Observation>("[1,2,4096]").is_err());
+    assert!(serde_json::from_str::<Observation>("[1,2,4096,40,0.5,3.0,1.25,true,1]").is_err());
+}
+
 fn any_view() -> impl Strategy<Value = View> {
-    let run = (1u32..1000, 1u32..1000, 1e-6f64..=1.0, 1e-6f64..1e9, prop::option::of(0.0f64..1e4));
+    let run = (1u32..1000, 1u32..1000, 1e-6f64..=1.0, 1e-6f64..1e9, prop::option::of(0.0f64..1e4), any::<bool>());
     (prop::collection::vec(run, 0..40), prop::option::of(1e-3f64..1e9), "\\PC{0,20}").prop_map(
         |(runs, deadline_secs, cpu)| {
-            let run = |(e, c, s, t, startup_secs)| Observation { startup_secs, ..observation(e, c, s, t) };
+            let run = |(e, c, s, t, startup_secs, disturbed)| Observation {
+                startup_secs,
+                disturbed,
+                ..observation(e, c, s, t)
+            };
             let mut view = view(runs.into_iter().map(run).collect());
             view.question.deadline_secs = deadline_secs;
             view.job.context.host.cpu = Some(cpu);

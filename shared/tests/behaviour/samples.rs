@@ -105,6 +105,15 @@ fn out_of_range_numbers_name_the_field_and_its_range() {
         ("/configuration/cores_per_executor", json!(0), "configuration.cores_per_executor"),
         ("/workload/images", json!(0), "workload.images"),
         ("/workload/model", json!("  "), "workload.model"),
+        ("/configuration/executors", json!(u32::MAX), "configuration.executors"),
+        ("/configuration/cores_per_executor", json!(100_000), "configuration.cores_per_executor"),
+        ("/configuration/memory_per_executor_mib", json!(u32::MAX), "configuration.memory_per_executor_mib"),
+        ("/workload/images", json!(u64::MAX), "workload.images"),
+        ("/workload/image_px", json!(u32::MAX), "workload.image_px"),
+        ("/workload/epochs", json!(u32::MAX), "workload.epochs"),
+        ("/workload/model", json!("x".repeat(2_000)), "workload.model"),
+        ("/completion_time_secs", json!(1e12), "completion_time_secs"),
+        ("/startup_secs", json!(1e12), "startup_secs"),
     ] {
         match with(path, change) {
             Err(SampleError::Range { field: named, .. }) => assert_eq!(named, field),
@@ -113,6 +122,8 @@ fn out_of_range_numbers_name_the_field_and_its_range() {
     }
     let error = with("/sampling_rate", json!(1.5)).unwrap_err();
     assert_eq!(error.to_string(), "sampling_rate is 1.5; it must be more than 0 and at most 1");
+    let error = with("/configuration/executors", json!(u32::MAX)).unwrap_err();
+    assert_eq!(error.to_string(), "configuration.executors is 4294967295; it must be from 1 to 10000");
 }
 
 #[test]
@@ -177,6 +188,12 @@ fn a_file_without_samples_or_text_is_rejected() {
 }
 
 #[test]
+fn a_table_of_no_samples_has_a_header() {
+    assert!(write_csv(&[]).starts_with("schema,id,workload.model,"));
+    assert_eq!(read(&write_csv(&[])), Err(ReadError::Empty));
+}
+
+#[test]
 fn duplicate_samples_are_read_once() {
     let text = write_jsonl([&numbered(1), &numbered(2), &numbered(1)]);
     assert_eq!(read(&text).unwrap(), [numbered(1), numbered(2)]);
@@ -184,7 +201,7 @@ fn duplicate_samples_are_read_once() {
 
 fn any_sample() -> impl Strategy<Value = Sample> {
     let text = "[ -~äπ]{0,12}";
-    let counts = (1u32.., 1u32.., 1u64..1 << 53);
+    let counts = (1u32..=10_000, 1u32..=1_000, 1u64..=1 << 53);
     (text, text, counts, 1e-9f64..=1.0, 1e-9f64..1e9, prop::option::of(0.0f64..1e6)).prop_map(
         |(cpu, note, (executors, cores, images), rate, secs, startup)| {
             let mut sample = sample();

@@ -1,6 +1,6 @@
 """The applications whose event logs are committed here: python application.py NAME, under spark-submit.
 
-Tasks sleep instead of computing, so that a machine of two cores runs more of them at once as a cluster would.
+Tasks sleep instead of computing, so that a machine with two cores can run as many at once as a cluster.
 """
 
 import os
@@ -13,7 +13,7 @@ from pyspark import SparkContext
 
 
 def partition(secs):
-    """One partition: sleeps so long."""
+    """Processes one partition by sleeping for `secs` seconds."""
     time.sleep(secs)
     return 1
 
@@ -24,7 +24,7 @@ def warm_up(sc):
 
 
 def measured(sc):
-    """One stage of uneven tasks, measured twice, as Foreglow's own driver does."""
+    """Measures one stage of uneven tasks twice, like Foreglow's own driver."""
     warm_up(sc)
     sc.setJobDescription("foreglow measured")
     for sampling_rate, tasks in [("0.1", 3), ("1", 12)]:
@@ -34,7 +34,7 @@ def measured(sc):
 
 
 def stages(sc):
-    """Two shuffles that are joined, one of them with a long task; time of the driver between jobs."""
+    """Joins two shuffles, one with a long task, with driver time between jobs."""
     warm_up(sc)
     sc.setJobDescription(None)
 
@@ -50,7 +50,7 @@ def stages(sc):
 
 
 def parallel(sc):
-    """Three jobs at once, from threads of the driver, after one job alone."""
+    """Runs one job, and then three concurrent jobs from threads of the driver."""
     warm_up(sc)
     sc.setJobDescription(None)
     sc.parallelize([0.3] * 9, 9).map(partition).count()
@@ -66,14 +66,14 @@ def parallel(sc):
 
 
 def short(sc):
-    """Many tasks of some milliseconds: what Spark itself takes for each shows."""
+    """Runs many tasks of a few milliseconds, dominated by Spark's overhead per task."""
     warm_up(sc)
     sc.setJobDescription("foreglow measured")
     sc.parallelize([0.02] * 400, 400).map(partition).count()
 
 
 def killed(sc):
-    """An executor dies in the middle of the measured job; its partitions are repeated."""
+    """Kills an executor during the measured job; its partitions are repeated."""
     warm_up(sc)
     sc.setJobDescription("foreglow measured")
     marker = os.path.join(os.environ["MARKERS"], "killed")
@@ -93,7 +93,7 @@ def killed(sc):
 
 
 def failed(sc):
-    """The job fails: one partition does, each time it is tried."""
+    """Runs a job that fails because one partition fails at every attempt."""
     warm_up(sc)
     sc.setJobDescription("foreglow measured")
 
@@ -109,7 +109,7 @@ def failed(sc):
 
 
 def barrier(sc):
-    """All tasks of the stage run at the same time."""
+    """Runs a barrier stage, whose tasks all run at the same time."""
     warm_up(sc)
     sc.setJobDescription("foreglow measured")
     sc.parallelize([0.3] * 4, 4).barrier().mapPartitions(lambda secs: [partition(next(secs))]).collect()

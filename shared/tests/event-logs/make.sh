@@ -1,13 +1,14 @@
 #!/bin/sh
-# Makes the event logs of this folder anew, with real Sparks: make.sh PYSPARK35 PYSPARK4, two virtual environments with
-# pyspark 3.5.9 and 4.1.4. Two executors of two cores, each a process of its own (local-cluster).
+# Writes the event logs of this folder with real Spark versions: make.sh PYSPARK35 PYSPARK4, where the
+# arguments are virtual environments with pyspark 3.5.9 and 4.1.4. Applications run on two executors of
+# two cores, each in its own process (local-cluster).
 #
-# One thing is changed in them: "Classpath Entries" of the plain log, the names of 300 jars of no interest, is emptied.
+# One edit: "Classpath Entries" of the plain log, the names of 300 jars, is emptied.
 set -eu
 pyspark35=$1
 pyspark4=$2
 here=$(cd "$(dirname "$0")" && pwd)
-# The logs name the folder that they were made in: one that says nothing of the machine.
+# The logs contain the name of this folder, so it must not reveal anything about the machine.
 work=/tmp/foreglow-event-logs
 mkdir "$work"
 cp "$here/application.py" "$work"
@@ -31,7 +32,7 @@ submit() {
         >"$work/log" 2>&1 || { tail -30 "$work/log" >&2; exit 1; }
 }
 
-# keep NAME: the one log of the application, under this name.
+# keep NAME: stores the only log of the application under this name.
 keep() {
     rm -rf "${here:?}/$1"
     for log in out/*; do chmod -R u=rwX,go=rX "$log" && mv "$log" "$here/$1"; done

@@ -17,7 +17,7 @@ use crate::slowed::Slowed;
 use crate::trial::Trial;
 
 /// What is done to the fitted runs, beside nothing.
-const SLOWED: [Slowed; 4] = [Slowed::Runs(5), Slowed::Runs(10), Slowed::Settings(10), Slowed::Largest];
+pub const SLOWED: [Slowed; 4] = [Slowed::Runs(5), Slowed::Runs(10), Slowed::Settings(10), Slowed::Largest];
 
 #[derive(Clone, Copy)]
 enum Contestant<'a> {

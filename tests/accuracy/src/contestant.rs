@@ -1,6 +1,8 @@
 //! The default predictor, asked as `foreglow evaluate` asks it. The seam for a change of its interface.
 
-use foreglow_model::{Answer, Dataset, Ensemble, Features, Outcome, Prediction, Predictor, Roles, Setting, Tuning, Warning};
+use foreglow_model::{
+    Answer, Dataset, Ensemble, Features, Outcome, Prediction, Predictor, Roles, Setting, Tuning, Warning,
+};
 use foreglow_shared::{Job, Observation};
 
 /// The name of the default predictor.
@@ -24,7 +26,12 @@ pub fn candidates() -> Vec<Constants> {
 ///
 /// # Errors
 /// It cannot be fitted.
-pub fn answer_table(fit: &Dataset, asked: &Features, roles: &Roles, constants: &Constants) -> Result<Vec<Answer>, String> {
+pub fn answer_table(
+    fit: &Dataset,
+    asked: &Features,
+    roles: &Roles,
+    constants: &Constants,
+) -> Result<Vec<Answer>, String> {
     let predictor = Ensemble::fit_tuned(fit, &roles.meanings(), *constants).map_err(|error| error.to_string())?;
     let predictions = predictor.predict(asked).map_err(|error| error.to_string())?;
     let is_beyond = |prediction: &Prediction| {

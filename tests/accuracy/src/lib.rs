@@ -10,6 +10,7 @@ mod options;
 pub mod page;
 mod protocol;
 pub mod reference;
+pub mod saved;
 mod slowed;
 mod splits;
 mod summary;

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use foreglow_accuracy::{
     HELP, Options, Places, Protocol, Reference, Row, Set, Task, answer, left_out, page, protocols, reference, rows,
-    summary,
+    saved, summary,
 };
 
 /// The committed figures of the gate.
@@ -71,20 +71,28 @@ fn work(options: &Options) -> anyhow::Result<ExitCode> {
 fn tables(options: &Options, places: &Places, wanted: &[Protocol]) -> anyhow::Result<ExitCode> {
     let default = if options.is_full() { "target/accuracy.json" } else { "target/accuracy-part.json" };
     let file = options.json.clone().unwrap_or_else(|| places.project.join(default));
-    let mut commands = Vec::new();
-    let mut all = measure(options, places, wanted, |rows, parts| {
-        commands.push(parts);
-        // After each, so that an interrupted run leaves the figures it had.
-        write_json(&file, rows)
-    })?;
+    if let Some(file) = &options.from {
+        return show(options, places, wanted, &saved::read(file, wanted)?);
+    }
+    // After each protocol, so that an interrupted run leaves the figures it had.
+    let mut all = measure(options, places, wanted, |rows| write_json(&file, rows))?;
     if options.is_full() {
         left_out::measure(&mut all, wanted, places, options)?;
         write_json(&file, &all)?;
     }
+    show(options, places, wanted, &all)
+}
+
+/// The figures in the page and on standard output.
+fn show(options: &Options, places: &Places, wanted: &[Protocol], rows: &[Row]) -> anyhow::Result<ExitCode> {
     if let Some(page) = &options.page {
-        page::replace(page, &page::section(wanted, &commands, &all))?;
+        let commands = |protocol: &Protocol| -> anyhow::Result<Vec<Vec<String>>> {
+            Ok((protocol.parts)(places)?.into_iter().map(|part| part.command).collect())
+        };
+        let commands = wanted.iter().map(commands).collect::<anyhow::Result<Vec<_>>>()?;
+        page::replace(page, &page::section(wanted, &commands, rows))?;
     }
-    let text = summary(&all);
+    let text = summary(rows);
     std::io::stdout().write_all(text.as_bytes()).context("the table could not be written to standard output")?;
     Ok(ExitCode::SUCCESS)
 }
@@ -93,7 +101,7 @@ fn tables(options: &Options, places: &Places, wanted: &[Protocol]) -> anyhow::Re
 fn gate(options: &Options, places: &Places, mut wanted: Vec<Protocol>, skipped: &[Set]) -> anyhow::Result<ExitCode> {
     // A limit of time is another figure on another machine.
     wanted.retain(|protocol| protocol.limit_secs.is_none());
-    let all = measure(options, places, &wanted, |_, _| Ok(()))?;
+    let all = measure(options, places, &wanted, |_| Ok(()))?;
     let measured: Vec<Reference> = all.iter().map(Reference::of).collect();
     let file = places.project.join(REFERENCE);
     if options.task == Task::Refresh {
@@ -115,12 +123,12 @@ fn gate(options: &Options, places: &Places, mut wanted: Vec<Protocol>, skipped: 
     Ok(ExitCode::FAILURE)
 }
 
-/// The rows of every protocol. `done` gets all rows so far, and the commands of the protocol that was measured last.
+/// The rows of every protocol. `done` gets all rows so far.
 fn measure(
     options: &Options,
     places: &Places,
     wanted: &[Protocol],
-    mut done: impl FnMut(&[Row], Vec<Vec<String>>) -> anyhow::Result<()>,
+    mut done: impl FnMut(&[Row]) -> anyhow::Result<()>,
 ) -> anyhow::Result<Vec<Row>> {
     let mut all: Vec<Row> = Vec::new();
     let (count, begin) = (wanted.len(), Instant::now());
@@ -128,7 +136,7 @@ fn measure(
         let start = Instant::now();
         let parts = (protocol.parts)(places).with_context(|| protocol.title())?;
         all.extend(rows(protocol, &parts, options));
-        done(&all, parts.into_iter().map(|part| part.command).collect())?;
+        done(&all)?;
         let secs = start.elapsed().as_secs_f64();
         eprintln!("{number} of {count}, {} in {secs:.1} s", protocol.title());
     }

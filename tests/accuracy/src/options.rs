@@ -17,6 +17,8 @@ pub struct Options {
     pub is_quick: bool,
     /// No slow runs.
     pub is_clean: bool,
+    /// Figures of an earlier run, which are shown in place of new ones.
+    pub from: Option<PathBuf>,
     /// The page whose tables are replaced.
     pub page: Option<PathBuf>,
     /// The file of the figures.
@@ -61,6 +63,7 @@ accuracy [DATA] [options]
   --quick               few trials of each protocol
   --clean               no slow runs
   --json FILE           where the figures go [default: target/accuracy.json, of a part target/accuracy-part.json]
+  --from FILE           shows the figures of an earlier run and measures none
   --page FILE           page whose tables are replaced
   --check               compares a quick run with tests/accuracy/reference.csv; fails where a figure is worse by over a twentieth
   --refresh             writes that reference
@@ -90,6 +93,7 @@ impl Options {
                 "--refresh" => options.gate(Task::Refresh),
                 "--clean" => options.is_clean = true,
                 "--json" => options.json = Some(value()?.into()),
+                "--from" => options.from = Some(value()?.into()),
                 "--page" => options.page = Some(value()?.into()),
                 unknown if unknown.starts_with('-') => return Err(format!("there is no option {unknown}; see --help")),
                 data if options.data.is_none() => options.data = Some(data.into()),

@@ -1,7 +1,7 @@
 //! Executors with accelerators.
 
 use foreglow_shared::Outcome;
-use foreglow_tests::Cluster;
+use foreglow_tests::{Cluster, GpuRig};
 
 use crate::support::{collect, only_sample, run, script};
 
@@ -42,5 +42,36 @@ fn an_executor_takes_the_accelerator_that_spark_assigned() -> anyhow::Result<()>
     let answer = run(home.path(), &collect(&cluster, home.path(), &format!("{job} --executors 3")));
     assert_eq!(answer.code, Some(2));
     assert!(answer.stderr.contains("too small for 3 executors of 2 cores, a GPU and 600 MiB"), "{}", answer.stderr);
+    Ok(())
+}
+
+/// Here the GPUs are those of the rig, so that the executors find the assigned ones in the driver's list and report their name.
+#[test]
+fn executors_report_the_name_of_the_gpu_that_spark_assigned() -> anyhow::Result<()> {
+    let Some(rig) = GpuRig::with(2, "NVIDIA A10G")? else { return Ok(()) };
+    let home = tempfile::tempdir()?;
+    let folder = home.path().join("discovery");
+    std::fs::create_dir(&folder)?;
+    let discovery = script(&folder, r#"echo '{"name":"gpu","addresses":["0","1"]}'"#);
+    let options = format!(
+        "-Dspark.worker.resource.gpu.amount=2 -Dspark.worker.resource.gpu.discoveryScript={}",
+        discovery.display()
+    );
+    let cluster = Cluster::start(1, 4, &options)?;
+    let variables = rig.variables().iter().map(|(name, value)| format!("export {name}='{value}'"));
+    let foreglow = foreglow_tests::foreglow()?;
+    let run_it = format!("exec '{}' \"$@\"", foreglow.display());
+    let program = script(home.path(), &variables.chain([run_it]).collect::<Vec<_>>().join("\n"));
+    let job = format!(
+        "--model lenet5 --device gpu --memory 600 --images 64 --sampling-rate 1 --cores 1 --executors 2 --worker-program {}",
+        program.display()
+    );
+    let answer = run(home.path(), &collect(&cluster, home.path(), &job));
+    let sample = only_sample(&answer);
+    assert_eq!(sample.outcome, Outcome::Completed, "{:?}", sample.reason);
+    assert_eq!(sample.configuration.accelerator.as_deref(), Some("NVIDIA A10G"));
+    assert_eq!(sample.host.adapter.as_deref(), Some("NVIDIA A10G"));
+    let again = run(home.path(), &collect(&cluster, home.path(), &job));
+    assert!(again.stderr.contains("1 of 1 runs are in"), "the run is known by its real GPU: {}", again.stderr);
     Ok(())
 }

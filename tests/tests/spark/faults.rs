@@ -23,7 +23,7 @@ fn faults_are_reported() -> anyhow::Result<()> {
 fn too_small_a_cluster_is_refused_before_anything_is_submitted(cluster: &Cluster, home: &Path) {
     let answer = run(home, &collect(cluster, home, "--executors 2 --cores 3 --memory 600"));
     assert_eq!(answer.code, Some(2));
-    let sentence = "too small for 2 executors of 3 cores and 600 MiB: its 2 workers hold 0 of them";
+    let sentence = "too small for 2 executors of 3 cores and 600 MiB: its 2 workers have room for 0";
     assert!(answer.stderr.contains(sentence), "{}", answer.stderr);
     let state = cluster.state().unwrap();
     assert_eq!(

@@ -21,7 +21,7 @@ fn missing_requirements_are_reported_before_anything_starts() -> anyhow::Result<
     };
     let expected: [(&[&str], &[&str], &str); 5] = [
         (&["--spark-home", spark], &["PATH", "JAVA_HOME"], "Java is missing (/nowhere/bin/java does not run)"),
-        (&[], &["PATH", "SPARK_HOME"], "Apache Spark is not on this machine: pip install pyspark"),
+        (&[], &["PATH", "SPARK_HOME"], "Apache Spark is not installed: pip install pyspark"),
         (&["--spark-home", "/nowhere"], &[], "/nowhere has no bin/spark-submit and no jars"),
         (
             &["--spark-home", spark, "--master-ui", "http://127.0.0.1:1"],
@@ -31,7 +31,7 @@ fn missing_requirements_are_reported_before_anything_starts() -> anyhow::Result<
         (
             &["--spark-home", spark, "--spark-conf", "spark.cores.max=1", "--master-ui", "none"],
             &[],
-            "spark.cores.max is Foreglow's to set",
+            "spark.cores.max is set by Foreglow",
         ),
     ];
     for (arguments, clear, sentence) in expected {

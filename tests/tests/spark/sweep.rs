@@ -80,7 +80,7 @@ fn a_history_server_gives_the_same_samples(logs: &Path, home: &Path, samples: &[
     let application = samples[0].extra["spark"]["application"].as_str().unwrap();
     let one = Answer::of(home, &[&import[..], &["--application", application]].concat())?;
     assert_eq!((one.code, self::samples(&one).len()), (Some(0), 3), "{}", one.stderr);
-    assert!(one.stderr.contains("3 samples, 0 of them new"), "{}", one.stderr);
+    assert!(one.stderr.contains("3 samples, 0 new in "), "{}", one.stderr);
     let none = Answer::of(home, &import)?;
     assert_eq!(none.code, Some(2));
     assert!(none.stderr.contains("has 4 applications; choose with --application ID"), "{}", none.stderr);

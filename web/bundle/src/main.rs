@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail};
 use crate::bind::bind;
 use crate::page::{Asset, Page};
 
-const USAGE: &str = "usage: foreglow-bundle --wasm FILE --reader FILE --comparison FILE --out DIR [--index FILE]";
+const USAGE: &str = "usage: foreglow-bundle --wasm FILE --reader FILE [--comparison FILE] --out DIR [--index FILE]";
 /// The modules that the page's workers fetch on first use.
 const READER: &str = "foreglow-reader";
 const COMPARISON: &str = "foreglow-comparison";
@@ -25,7 +25,7 @@ const COMPARISON: &str = "foreglow-comparison";
 struct Arguments {
     wasm: PathBuf,
     reader: PathBuf,
-    comparison: PathBuf,
+    comparison: Option<PathBuf>,
     out: PathBuf,
     index: PathBuf,
 }
@@ -50,7 +50,13 @@ fn main() -> Result<()> {
         }
     }
     bind(&arguments.reader, READER, &arguments.out)?;
-    bind(&arguments.comparison, COMPARISON, &arguments.out)?;
+    match &arguments.comparison {
+        Some(comparison) => bind(comparison, COMPARISON, &arguments.out)?,
+        None => {
+            let stand_in = read(&root.join("web/assets").join(page::NO_COMPARISON))?;
+            write(&arguments.out.join(page::COMPARISON_WORKER), &stand_in)?;
+        }
+    }
     write(&arguments.out.join(page::STYLE), &style)?;
     write(&arguments.out.join("index.html"), &page.html())?;
     write(&arguments.out.join(page::START_SCRIPT), &page.start_script())?;
@@ -73,10 +79,8 @@ fn arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments> {
             _ => bail!("{word}: {USAGE}"),
         }
     }
-    match (wasm, reader, comparison, out) {
-        (Some(wasm), Some(reader), Some(comparison), Some(out)) => {
-            Ok(Arguments { wasm, reader, comparison, out, index })
-        }
+    match (wasm, reader, out) {
+        (Some(wasm), Some(reader), Some(out)) => Ok(Arguments { wasm, reader, comparison, out, index }),
         _ => bail!("{USAGE}"),
     }
 }

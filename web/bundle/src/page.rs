@@ -11,6 +11,12 @@ pub const STYLE: &str = "style.css";
 /// The service worker, which caches the page for use without a network.
 pub const SERVICE_WORKER: &str = "service-worker.js";
 
+/// The worker that loads the comparison of all learners.
+pub const COMPARISON_WORKER: &str = "comparison-worker.js";
+
+/// Its replacement in a build without the comparison, which says so.
+pub const NO_COMPARISON: &str = "no-comparison-worker.js";
+
 /// Allows only the page's own files and its own collector. WebAssembly compilation requires
 /// `wasm-unsafe-eval`.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; \

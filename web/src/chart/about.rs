@@ -94,9 +94,15 @@ impl About {
 pub fn in_short(planner: Planner) -> Option<String> {
     let what_if = planner.what_if.get();
     let secs = planner.prediction.with(|prediction| prediction.as_ref()?.completion_time_secs)?;
-    let money = planner.prices.with(|prices| format_money(planner.cost(what_if, secs), &prices.currency));
+    let money = money(planner, what_if, secs);
     let WhatIf { executors, cores_per_executor } = what_if;
-    Some(format!("What if {executors} × {cores_per_executor}: {}, {money}.", format_duration(secs)))
+    Some(format!("What if {executors} × {cores_per_executor}: {}{money}.", format_duration(secs)))
+}
+
+/// `, USD 0.12`; empty where the prices do not cover the hardware.
+fn money(planner: Planner, configuration: WhatIf, secs: f64) -> String {
+    let Some(cost) = planner.cost(configuration, secs) else { return String::new() };
+    planner.prices.with(|prices| format!(", {}", format_money(cost, &prices.currency)))
 }
 
 /// `2 executors × 4 cores`.
@@ -123,8 +129,7 @@ fn of_configuration(planner: Planner, configuration: WhatIf) -> Option<String> {
             if let Some((lower, upper)) = prediction.interval.as_ref().map(ends_secs) {
                 text.push_str(&format!(" ({} – {})", format_duration(lower), format_duration(upper)));
             }
-            let money = planner.prices.with(|prices| format_money(planner.cost(configuration, secs), &prices.currency));
-            text.push_str(&format!(", {money}"));
+            text.push_str(&money(planner, configuration, secs));
         }
         None => text.push_str("unknown"),
     }

@@ -76,6 +76,9 @@ pub fn HeatMapChart() -> impl IntoView {
     });
     let says = Signal::derive(move || match (measure.get(), planner.deadline_secs.get()) {
         (Measure::Chance, None) => "The chance depends on a deadline: set one above.".into(),
+        (Measure::Money, _) if planner.unpriced().is_some() => {
+            "The prices do not cover this hardware: give its price above.".into()
+        }
         (_, Some(deadline)) => format!(
             "Executors by cores. The dashed line separates what is predicted to finish within {} from the rest.",
             format_duration(deadline)
@@ -110,7 +113,7 @@ impl HeatMap {
         };
         let value = |row: usize, column: usize, secs: f64| match measure {
             Measure::Time => Some(secs),
-            Measure::Money => Some(rates.cost(grid.executors[row], grid.cores[column], secs)),
+            Measure::Money => rates.cost(grid.executors[row], grid.cores[column], secs),
             Measure::Chance => {
                 let (deadline, predictions) = chances.as_ref()?;
                 let Prediction { spread, completion_time_secs, .. } = &predictions[row * grid.cores.len() + column];
@@ -301,14 +304,16 @@ impl Drawing for HeatMap {
     fn describe(&self) -> String {
         let (low, high) = self.range;
         let (fewest, most) = (self.grid.executors.first(), self.grid.executors.last());
+        let colours = match low <= high {
+            true => format!("coloured from {} to {}", self.long(low), self.long(high)),
+            false => "nothing of which is known".to_owned(),
+        };
         format!(
-            "A grid of {} to {} executors by {} to {} cores, coloured from {} to {}.",
+            "A grid of {} to {} executors by {} to {} cores, {colours}.",
             fewest.copied().unwrap_or(1),
             most.copied().unwrap_or(1),
             self.grid.cores.first().copied().unwrap_or(1),
             self.grid.cores.last().copied().unwrap_or(1),
-            self.long(low),
-            self.long(high),
         )
     }
 

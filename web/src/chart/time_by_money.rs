@@ -64,13 +64,18 @@ pub fn TimeByMoneyChart() -> impl IntoView {
         planner.decision.with(|decision| decision.as_ref().is_some_and(Result::is_ok)).then_some(())?;
         let limits = (planner.deadline_secs.get(), planner.budget.get());
         let spreads = (x.get(), y.get());
-        Some(TimeByMoney::of(cells.get()?, answer, overview.rates.get(), limits, place.frame()?, spreads))
+        let cells = cells.get().filter(|cells| !cells.is_empty())?;
+        Some(TimeByMoney::of(cells, answer, overview.rates.get(), limits, place.frame()?, spreads))
     });
     let frame = Card {
         id: "time-by-money",
         title: "Time by money",
-        says: Signal::derive(|| {
-            "Each dot is a configuration. The line is the Pareto front: nothing else is both faster and cheaper.".into()
+        says: Signal::derive(move || match planner.unpriced() {
+            Some(_) => "The prices do not cover this hardware: give its price above.".into(),
+            None => {
+                "Each dot is a configuration. The line is the Pareto front: nothing else is both faster and cheaper."
+                    .into()
+            }
         }),
         switches: view! { {log_switch("time", x)} {log_switch("money", y)} }.into_any(),
     };
@@ -79,12 +84,14 @@ pub fn TimeByMoneyChart() -> impl IntoView {
 
 /// Every configuration of the grid with a positive cost.
 fn priced(grid: &Grid, rates: &Rates) -> Vec<Point> {
-    let point = |cell: Cell| Point {
-        configuration: WhatIf { executors: cell.executors, cores_per_executor: cell.cores },
-        secs: cell.secs,
-        cost: rates.cost(cell.executors, cell.cores, cell.secs),
+    let point = |cell: Cell| {
+        Some(Point {
+            configuration: WhatIf { executors: cell.executors, cores_per_executor: cell.cores },
+            secs: cell.secs,
+            cost: rates.cost(cell.executors, cell.cores, cell.secs)?,
+        })
     };
-    grid.cells().map(point).filter(|point| point.cost.is_finite() && point.cost > 0.0).collect()
+    grid.cells().filter_map(point).filter(|point| point.cost > 0.0).collect()
 }
 
 impl Answer {
@@ -196,7 +203,7 @@ impl Drawing for TimeByMoney {
     fn moving(&self, planner: Planner) -> Option<Markup> {
         let configuration = planner.what_if.get();
         let secs = planner.prediction.with(|prediction| prediction.as_ref()?.completion_time_secs)?;
-        let cost = self.rates.cost(configuration.executors, configuration.cores_per_executor, secs);
+        let cost = self.rates.cost(configuration.executors, configuration.cores_per_executor, secs)?;
         let (foot, top) = self.frame.up();
         let (left, right) = self.frame.across();
         let (cx, cy) = self.px(&Point { configuration, secs, cost });

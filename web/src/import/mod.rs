@@ -64,7 +64,7 @@ pub fn import(bytes: &[u8], mapping: Option<&Mapping>) -> Result<Imported, Strin
 
 #[cfg(test)]
 mod tests {
-    use foreglow_shared::{Field, Place, write_csv};
+    use foreglow_shared::{Field, FieldSource, write_csv};
 
     use super::*;
 
@@ -105,7 +105,7 @@ mod tests {
         let error = import(theirs, Some(&columns.mapping)).unwrap_err();
         assert!(error.contains("images of the whole job is not known"), "{error}");
         let mut mapping = columns.mapping;
-        mapping.places.insert(Field::Images, Place::Fixed("1000".into()));
+        mapping.places.insert(Field::Images, FieldSource::Fixed("1000".into()));
         let Ok(Imported::Jobs(jobs)) = import(theirs, Some(&mapping)) else { unreachable!() };
         assert_eq!(jobs[0].observations[1].completion_time_secs, 7.25);
     }

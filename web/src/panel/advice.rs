@@ -147,7 +147,8 @@ fn command(context: &Context, suggestion: &Suggestion) -> Option<String> {
         memory_per_executor_mib: suggestion.memory_per_executor_mib,
         partition_size: suggestion.partition_size,
         accelerator: context.accelerator.clone(),
+        shares_accelerators: context.shares_accelerators,
         extra: serde_json::Map::new(),
     };
-    collect_command(context, &configuration, suggestion.sampling_rate, "samples.jsonl")
+    collect_command(context, &configuration, suggestion.sampling_rate, Some(("--output", "samples.jsonl")))
 }

@@ -71,12 +71,13 @@ pub fn Candidates() -> impl IntoView {
     }
 }
 
-/// Indices of the candidates: feasible ones first, then by cost and time; unknown values last.
+/// Indices of the candidates: feasible ones first, then by cost (executor-hours without prices) and
+/// time; unknown values last.
 fn by_money(decision: &Decision) -> Vec<usize> {
     let key = |place: &usize| {
         let candidate = &decision.candidates[*place];
         let secs = candidate.prediction.completion_time_secs.unwrap_or(f64::INFINITY);
-        (!candidate.is_feasible(), candidate.cost.unwrap_or(f64::INFINITY), secs)
+        (!candidate.is_feasible(), candidate.burden.unwrap_or(f64::INFINITY), secs)
     };
     let mut places: Vec<usize> = (0..decision.candidates.len()).collect();
     sort_by(&mut places, |a, b| {

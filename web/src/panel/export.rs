@@ -145,9 +145,15 @@ fn commands(view: &View) -> String {
             memory_per_executor_mib,
             partition_size,
             accelerator: view.job.context.accelerator.clone(),
+            shares_accelerators: view.job.context.shares_accelerators,
             extra: serde_json::Map::new(),
         };
-        let command = collect_command(&view.job.context, &configuration, row.sampling_rate(), "samples.jsonl");
+        let command = collect_command(
+            &view.job.context,
+            &configuration,
+            row.sampling_rate(),
+            Some(("--output", "samples.jsonl")),
+        );
         commands.extend(command.filter(|command| !commands.contains(command)));
     }
     let what = match commands.as_slice() {

@@ -1,6 +1,6 @@
 //! The column mapping for a table of another tool.
 
-use foreglow_shared::{Engine, Extent, Field, Mapping, Place, TimeUnit};
+use foreglow_shared::{Engine, Extent, Field, FieldSource, Mapping, TimeUnit};
 use leptos::prelude::*;
 
 use crate::source::{Unmapped, read_mapped};
@@ -83,13 +83,13 @@ fn FieldRow(
     let testid = format!("import-{}", field.label().replace([' ', ','], "-"));
     let place = Memo::new(move |_| mapping.with(|mapping| mapping.places.get(&field).cloned()));
     let chosen = move || match place.get() {
-        Some(Place::Column(column)) => column.to_string(),
+        Some(FieldSource::Column(column)) => column.to_string(),
         _ => "fixed".into(),
     };
     let choose = move |event| {
         let place = match event_target_value(&event).parse() {
-            Ok(column) => Place::Column(column),
-            Err(_) => Place::Fixed(field.usual().unwrap_or_default().into()),
+            Ok(column) => FieldSource::Column(column),
+            Err(_) => FieldSource::Fixed(field.usual().unwrap_or_default().into()),
         };
         mapping.update(|mapping| {
             mapping.places.insert(field, place);
@@ -98,16 +98,16 @@ fn FieldRow(
     let fix = move |event| {
         let text = event_target_value(&event);
         mapping.update(|mapping| {
-            mapping.places.insert(field, Place::Fixed(text));
+            mapping.places.insert(field, FieldSource::Fixed(text));
         });
     };
-    let is_fixed = Memo::new(move |_| !matches!(place.get(), Some(Place::Column(_))));
+    let is_fixed = Memo::new(move |_| !matches!(place.get(), Some(FieldSource::Column(_))));
     let options = headers.with_value(|headers| {
         headers
             .iter()
             .enumerate()
             .map(|(column, header)| {
-                let is_chosen = move || place.get() == Some(Place::Column(column));
+                let is_chosen = move || place.get() == Some(FieldSource::Column(column));
                 view! { <option value=column.to_string() selected=is_chosen>{format!("column {header}")}</option> }
             })
             .collect_view()
@@ -128,7 +128,7 @@ fn FieldRow(
                     aria-label=format!("{label}, for all rows")
                     data-testid=format!("{testid}-fixed")
                     prop:value=move || match place.get() {
-                        Some(Place::Fixed(text)) => text,
+                        Some(FieldSource::Fixed(text)) => text,
                         _ => String::new(),
                     }
                     on:change=fix

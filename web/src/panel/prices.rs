@@ -1,10 +1,9 @@
 //! The price sheet, to read and edit. It has a date, because prices change and a result keeps the
 //! prices that it was computed with.
 
-use foreglow_shared::{PriceSheet, day, format_rate, number};
+use foreglow_shared::{Preset, PriceSheet, day, format_rate, number, presets};
 use leptos::prelude::*;
 
-use crate::presets::{Preset, presets};
 use crate::state::Planner;
 
 /// One field of the sheet: how it is shown, and how an input changes it.

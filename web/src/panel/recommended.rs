@@ -40,9 +40,16 @@ fn answer(planner: Planner, candidate: &Candidate) -> impl IntoView + use<> {
     let prices = planner.prices.get();
     let money = candidate.cost.map_or_else(|| "unknown".into(), |cost| format_money(cost, &prices.currency));
     let interval = candidate.prediction.interval;
+    let unpriced = planner.unpriced();
+    let best = if unpriced.is_some() { "one of the fewest executor-hours" } else { "cheapest" };
+    let whose = match unpriced {
+        Some(ref reason) => format!("{}.", capitalised(reason)),
+        None => format!("{}, {}", prices.name, prices.date),
+    };
     let reason = match planner.deadline_secs.get() {
-        Some(deadline) => format!("The cheapest that meets {}", format_duration(deadline)),
+        Some(deadline) => format!("The {best} that meets {}", format_duration(deadline)),
         None if planner.budget.get().is_some() => "The fastest within the budget".into(),
+        None if unpriced.is_some() => "The fewest executor-hours at any speed".into(),
         None => "The cheapest at any speed; set a deadline to see the cost of speed".into(),
     };
     let sure = candidate.success_probability.map(format_probability);
@@ -66,7 +73,7 @@ fn answer(planner: Planner, candidate: &Candidate) -> impl IntoView + use<> {
             <div>
                 <dt>"Money"</dt>
                 <dd class="figure" data-testid="recommended-cost">{money}</dd>
-                <dd class="beside">{format!("{}, {}", prices.name, prices.date)}</dd>
+                <dd class="beside" data-testid="recommended-prices">{whose}</dd>
             </div>
             {sure.map(|sure| {
                 view! {
@@ -150,6 +157,9 @@ fn shortfall(planner: Planner, fastest: &Candidate, likeliest: Option<&Candidate
         format!("{} × {cores}", counted(candidate.executors, "executor"))
     };
     let deadline = planner.deadline_secs.get();
+    if let Some(reason) = planner.unpriced().filter(|_| planner.budget.get().is_some()) {
+        return format!("No configuration is known to keep the budget: {reason}.");
+    }
     if let Some(deadline) = deadline.filter(|deadline| fastest.prediction.completion_time_secs > Some(*deadline)) {
         return format!(
             "No configuration meets {}. The fastest, {}, takes {}. Extend the deadline, or allow more executors and \

@@ -16,7 +16,7 @@ pub fn WhatIfPanel() -> impl IntoView {
     let prediction = planner.prediction;
     let secs = Memo::new(move |_| prediction.with(|p| p.as_ref().and_then(|p| p.completion_time_secs)));
     let money = move || {
-        let cost = secs.get().map(|secs| planner.cost(planner.what_if.get(), secs));
+        let cost = secs.get().and_then(|secs| planner.cost(planner.what_if.get(), secs));
         let nothing = if prediction.with(Option::is_some) { "unknown" } else { PENDING };
         cost.map_or_else(|| nothing.into(), |cost| planner.prices.with(|prices| format_money(cost, &prices.currency)))
     };
@@ -97,9 +97,11 @@ fn compared(planner: Planner, secs: Option<f64>) -> Option<String> {
         return Some("the recommended configuration".into());
     }
     let secs = secs?;
-    let cost = planner.cost(planner.what_if.get(), secs);
     let time = change(secs / recommended.prediction.completion_time_secs?, "time");
-    let money = change(cost / recommended.cost?, "money");
+    let Some((cost, least)) = planner.cost(planner.what_if.get(), secs).zip(recommended.cost) else {
+        return Some(format!("{time} than the recommended one"));
+    };
+    let money = change(cost / least, "money");
     Some(format!("{time} and {money} than the recommended one"))
 }
 

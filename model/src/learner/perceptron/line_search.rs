@@ -138,7 +138,7 @@ impl LineSearch {
         let theta = 3.0 * (best.value - at.value) / gap + best.slope + at.slope;
         let scale = theta.abs().max(best.slope.abs()).max(at.slope.abs());
         let root = |radicand: f64| scale * radicand.max(0.0).sqrt();
-        let radicand = (theta / scale).powi(2) - best.slope / scale * (at.slope / scale);
+        let radicand = (theta / scale) * (theta / scale) - best.slope / scale * (at.slope / scale);
         let secant = at.step + at.slope / (at.slope - best.slope) * (best.step - at.step);
         let step;
         if at.value > best.value {
@@ -185,7 +185,7 @@ impl LineSearch {
             let gap = other.step - at.step;
             let theta = 3.0 * (at.value - other.value) / gap + other.slope + at.slope;
             let scale = theta.abs().max(other.slope.abs()).max(at.slope.abs());
-            let radicand = (theta / scale).powi(2) - other.slope / scale * (at.slope / scale);
+            let radicand = (theta / scale) * (theta / scale) - other.slope / scale * (at.slope / scale);
             let root = scale * radicand.max(0.0).sqrt();
             let gamma = if at.step > other.step { -root } else { root };
             let ratio = (gamma - at.slope + theta) / (2.0 * gamma - at.slope + other.slope);

@@ -9,10 +9,10 @@
 //! with the workers (Venkataraman et al., "Ernest", NSDI 2016, §3.2). The prior of each cost is log-normal, so that no cost
 //! is excluded and none is added without evidence. Columns without a meaning scale every cost by a power, names by a factor.
 
-use crate::{Meaning, Tuning};
 use crate::regression::posynomial::marquardt::Noise;
 use crate::regression::posynomial::penalty::Penalty;
 use crate::regression::posynomial::{LeastSquares, Posynomial, Problem};
+use crate::{Meaning, Tuning};
 
 /// A normal prior.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -107,7 +107,9 @@ impl LeastSquares<'_> {
             residuals.push(log - log_sum(&mut shares[first..]));
         }
         let weighted: Vec<f64> = match self.noise {
-            Noise::Independent(precisions) => residuals.iter().zip(precisions).map(|(r, precision)| r * precision).collect(),
+            Noise::Independent(precisions) => {
+                residuals.iter().zip(precisions).map(|(r, precision)| r * precision).collect()
+            }
             Noise::Correlated(inverse) => (0..residuals.len()).map(|i| dot(&inverse[i], &residuals)).collect(),
         };
         let mut objective = dot(&residuals, &weighted);

@@ -76,10 +76,8 @@ impl Penalty {
 
     /// Prior of the terms of a law; `single` holds the coefficients of the best single term.
     pub(crate) fn of_law(design: &Design, terms: &[Term], single: &[f64]) -> Self {
-        let pull = |normal: Normal| Pull {
-            precision: 1.0 / (normal.deviation * normal.deviation),
-            centre: normal.centre,
-        };
+        let pull =
+            |normal: Normal| Pull { precision: 1.0 / (normal.deviation * normal.deviation), centre: normal.centre };
         let of_term = |term: &Term| -> Vec<Pull> {
             let of_coefficient = |(place, coefficient): (usize, &Coefficient)| match coefficient {
                 Coefficient::Offset => pull(term.offset),

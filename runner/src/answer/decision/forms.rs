@@ -1,14 +1,14 @@
-//! The decision in the forms in which people and programs read it.
+//! Output formats of a decision.
 
 use foreglow_shared::{format_duration, format_probability};
 
 use super::{DecisionAnswer, Row};
-use crate::answer::{json, notes, probability, range};
+use crate::answer::{cost_note, json, notes, probability, range};
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 
 impl DecisionAnswer {
-    /// The answer in a form.
+    /// Renders the answer in a format.
     pub fn render(&self, format: Format) -> String {
         match format {
             Format::Table => self.table(),
@@ -35,22 +35,35 @@ impl DecisionAnswer {
         ];
         text.push_str(&table(&columns, self.candidates.iter().map(|row| self.cells(row))));
         if self.weighed > self.candidates.len() {
-            text.push_str(&format!("\n{} configurations were weighed; these stand out.\n", self.weighed));
+            text.push_str(&format!(
+                "\n{} configurations were considered; the table has the notable ones.\n",
+                self.weighed
+            ));
         }
+        let off = if prices.discount > 0.0 { format!(", {:.4} % off", prices.discount * 100.0) } else { String::new() };
+        let (as_cheap, whose) = match self.cost_unknown {
+            None => ("as cheap", format!("Prices: {}, {}{off}", prices.name, prices.date)),
+            Some(_) => ("of as few executor-hours", "Prices: unknown".to_owned()),
+        };
         text.push_str(&format!(
-            "\nOn the front: no other configuration is both as fast and as cheap.\n\
-             Prices: {}, {}{}; {} MiB for each executor.\nPredicted by Foreglow's own predictor.\n",
-            prices.name,
-            prices.date,
-            if prices.discount > 0.0 { format!(", {:.4} % off", prices.discount * 100.0) } else { String::new() },
+            "\nOn the front: no other configuration is both as fast and {as_cheap}.\n\
+             {whose}; {} MiB per executor.\nPredicted by Foreglow's own predictor.\n",
             self.question.memory_per_executor_mib,
         ));
+        text.push_str(&self.cost_unknown.as_deref().map_or_else(String::new, cost_note));
+        if let Some(startup) = &self.startup {
+            text.push_str(&format!("{}\n", startup.describe()));
+        }
         if let Some(arguments) = &self.spark_submit {
             text.push_str(&format!("\nThe recommended one for spark-submit:\n  {arguments}\n"));
         }
         let shown = self.recommended.as_ref().or(self.fastest.as_ref());
         let of_configuration = shown.map_or(&[][..], |row| &row.warnings);
         let mut remarks = notes(&[of_configuration, &self.warnings].concat());
+        if let Some(inversion) = &self.larger_is_slower {
+            remarks = if remarks.is_empty() { "\n".into() } else { remarks };
+            remarks.push_str(&format!("Note: {}\n", inversion.describe()));
+        }
         if let Some(exclusion) = self.candidates.iter().find_map(|row| row.exclusion) {
             remarks = if remarks.is_empty() { "\n".into() } else { remarks };
             remarks.push_str(&format!("Out of memory: {exclusion}.\n"));
@@ -58,18 +71,21 @@ impl DecisionAnswer {
         text + &remarks
     }
 
-    /// The recommended configuration, large and first, and what a little more money or time would change.
+    /// Returns the verdict with the recommended configuration first, and its faster and cheaper
+    /// alternatives.
     fn headline(&self) -> String {
         let probability = format_probability(self.question.probability);
+        let is_priced = self.cost_unknown.is_none();
         let best = match (self.question.deadline_secs, self.question.budget) {
-            (None, Some(_)) => "fastest",
-            _ => "cheapest",
+            (None, Some(_)) => "fastest configuration",
+            _ if is_priced => "cheapest configuration",
+            _ => "configuration of the fewest executor-hours",
         };
         let verdict = match (&self.recommended, self.wish()) {
             (Some(_), Some(wish)) => {
-                format!("The {best} configuration that is {wish} with a probability of at least {probability}:")
+                format!("The {best} that is {wish} with a probability of at least {probability}:")
             }
-            (Some(_), None) => "The cheapest configuration, at any speed:".to_owned(),
+            (Some(_), None) => format!("The {best}, at any speed:"),
             (None, Some(wish)) => format!("No configuration is {wish} with a probability of {probability}."),
             (None, None) => "No configuration has a known time.".to_owned(),
         };
@@ -77,9 +93,12 @@ impl DecisionAnswer {
             ("RECOMMENDED", &self.recommended),
             ("next faster", &self.next_faster),
             ("fastest", &self.fastest),
-            ("next cheaper", &self.next_cheaper),
+            (if is_priced { "next cheaper" } else { "fewer hours" }, &self.next_cheaper),
             ("likeliest", if self.recommended.is_none() { &self.likeliest } else { &None }),
-            ("cheapest", if self.recommended.is_none() { &self.cheapest } else { &None }),
+            (
+                if is_priced { "cheapest" } else { "fewest hours" },
+                if self.recommended.is_none() { &self.cheapest } else { &None },
+            ),
         ];
         let mut shown: Vec<&Row> = Vec::new();
         let mut text = format!("{verdict}\n\n");
@@ -92,7 +111,8 @@ impl DecisionAnswer {
         text
     }
 
-    /// The head of the column of probabilities: what has to be kept. `None` where nothing has.
+    /// Returns the heading of the probability column: the limits in the question, or `None` without
+    /// any.
     fn limit(&self) -> Option<String> {
         let deadline = self.question.deadline_secs.map(|secs| format!("in {}", format_duration(secs)));
         let budget = self.question.budget.map(|money| format!("for {}", self.amount(money)));
@@ -123,12 +143,14 @@ impl DecisionAnswer {
         ]
     }
 
-    /// How probable it is that a configuration keeps what is asked; without a spread the predicted time is the median.
+    /// Formats the probability of meeting the limits. Without a spread, the predicted time counts
+    /// as the median.
     fn success(&self, row: &Row) -> String {
         match row.success_probability {
             _ if self.question.deadline_secs.is_none() && self.question.budget.is_none() => String::new(),
             Some(probability) => bounded(probability, row.most_probability),
-            None if row.cost.is_none() => "unknown".into(),
+            None if row.burden.is_none() => "unknown".into(),
+            None if self.cost_unknown.is_some() && self.question.budget.is_some() => "unknown".into(),
             None if row.is_predicted_to_keep(&self.question) => "≥ 50 %".into(),
             None => "< 50 %".into(),
         }
@@ -175,7 +197,7 @@ impl DecisionAnswer {
     }
 }
 
-/// A probability; beyond the largest error that was made it is only known to be larger, or smaller, than this.
+/// Formats a probability. Beyond the largest held-out error it is only bounded from one side.
 fn bounded(probability: f64, most: Option<f64>) -> String {
     let text = format_probability(probability);
     match most.filter(|most| *most < 0.99) {

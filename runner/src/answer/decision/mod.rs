@@ -1,6 +1,9 @@
-//! The cheapest configuration that meets the deadline, or the fastest within the budget, among all that were asked about.
+//! The decision: the cheapest configuration that meets the deadline, or the fastest within the
+//! budget.
 
 mod forms;
+mod inversion;
+mod startup;
 
 use foreglow_model::{Candidate, Decision, Exclusion, Interval, Predictor, Spread, Warning, decide};
 use foreglow_shared::{
@@ -9,10 +12,12 @@ use foreglow_shared::{
 };
 use serde::Serialize;
 
-use super::{SCHEMA, configuration};
+use self::inversion::Inversion;
+pub use self::startup::Startup;
+use super::{SCHEMA, configuration, cost_unknown};
 use crate::exit::unusable;
 
-/// The answer to a question about a job.
+/// Answer to a question about a job.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DecisionAnswer {
     schema: u32,
@@ -20,7 +25,7 @@ pub struct DecisionAnswer {
     predictor: &'static str,
     question: Question,
     pub(super) recommended: Option<Row>,
-    /// The recommended configuration as arguments of `spark-submit`, of a job that Spark ran.
+    /// `spark-submit` arguments of the recommended configuration, for jobs run by Spark.
     #[serde(skip_serializing_if = "Option::is_none")]
     spark_submit: Option<String>,
     fastest: Option<Row>,
@@ -28,14 +33,24 @@ pub struct DecisionAnswer {
     likeliest: Option<Row>,
     next_faster: Option<Row>,
     next_cheaper: Option<Row>,
-    /// Configurations; of very many only those that stand out are among the candidates.
+    /// Why no cost is known; `None` where the prices cover the hardware.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_unknown: Option<String>,
+    /// Number of configurations considered; if there are very many, `candidates` has only the
+    /// notable ones.
     weighed: usize,
     candidates: Vec<Row>,
-    /// About the samples; those about a configuration stand with it.
+    /// Start-up times of the samples, which the completion time does not include.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    startup: Option<Startup>,
+    /// A smaller configuration that is predicted to be faster than a larger one, where there is such a pair.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    larger_is_slower: Option<Inversion>,
+    /// Warnings about the samples; warnings about a configuration are in its row.
     warnings: Vec<Warning>,
 }
 
-/// A configuration with what it would take.
+/// A configuration with its prediction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Row {
     executors: u32,
@@ -44,15 +59,18 @@ pub(super) struct Row {
     completion_time_secs: Option<f64>,
     interval: Option<Interval>,
     cost: Option<f64>,
-    /// That it keeps the deadline and the budget both.
+    /// Money, or executor-hours where it is unknown.
+    #[serde(skip)]
+    burden: Option<f64>,
+    /// Probability of meeting both the deadline and the budget.
     success_probability: Option<f64>,
-    /// The most that the samples can promise of any time.
+    /// Largest probability that the samples can support for any time.
     #[serde(skip)]
     most_probability: Option<f64>,
     meets_deadline: bool,
     within_budget: bool,
     exclusion: Option<Exclusion>,
-    /// No other configuration is both as fast and as cheap.
+    /// Whether no other configuration is both as fast and as cheap.
     on_pareto_front: bool,
     warnings: Vec<Warning>,
 }
@@ -61,7 +79,7 @@ impl DecisionAnswer {
     /// Decides the question.
     ///
     /// # Errors
-    /// A question that has no answer: no configuration to choose from, far too many, or prices that do not fit the job.
+    /// A question that has no answer: no configuration to choose from, or far too many.
     pub fn new(job: &Job, predictor: &Predictor, question: &Question) -> anyhow::Result<Self> {
         let decision = decide(predictor, job, question).map_err(|error| unusable(error.to_string()))?;
         let Decision { candidates, recommended, fastest, cheapest, likeliest, pareto, weighed } = decision;
@@ -71,7 +89,7 @@ impl DecisionAnswer {
             candidates.into_iter().zip(on_front).map(|(candidate, front)| row(candidate, front)).collect();
         let at = |index: Option<usize>| index.map(|index| rows[index].clone());
         let recommended = at(recommended);
-        // The front runs from the fastest to the cheapest.
+        // The front is ordered from the fastest to the cheapest.
         let front = || pareto.iter().map(|index| &rows[*index]);
         let next_faster = recommended.as_ref().and_then(|row| front().rfind(|other| other.is_faster_than(row)));
         let next_cheaper = recommended.as_ref().and_then(|row| front().find(|other| other.is_cheaper_than(row)));
@@ -89,7 +107,10 @@ impl DecisionAnswer {
             spark_submit,
             predictor: Predictor::NAME,
             warnings: predictor.warnings(),
+            cost_unknown: cost_unknown(&question.prices, job.context.accelerator.as_deref()),
             question: question.clone(),
+            startup: Startup::of(&job.observations),
+            larger_is_slower: Inversion::among(&rows),
             next_faster: next_faster.cloned(),
             next_cheaper: next_cheaper.cloned(),
             fastest: at(fastest),
@@ -101,32 +122,37 @@ impl DecisionAnswer {
         })
     }
 
-    /// The configuration to look at first: the recommended one, or else the fastest.
+    /// Returns the configuration to look at first: the recommended one, or else the fastest.
     pub fn what_if(&self) -> Option<WhatIf> {
         let Row { executors, cores_per_executor, .. } = *self.recommended.as_ref().or(self.fastest.as_ref())?;
         Some(WhatIf { executors, cores_per_executor })
     }
 
-    /// Why nothing is recommended, where nothing is.
+    /// Fails with the reason if nothing is recommended.
     ///
     /// # Errors
-    /// No configuration keeps the deadline and the budget, none fits into its memory, or no time is known.
+    /// No configuration meets the deadline and the budget, none fits into its memory, or no time is
+    /// known.
     pub fn check(&self) -> anyhow::Result<()> {
         match (&self.recommended, &self.fastest, &self.cheapest) {
             (Some(_), ..) => Ok(()),
             (None, Some(fastest), Some(cheapest)) => anyhow::bail!("{}", self.shortfall(fastest, cheapest)),
             _ => match self.candidates.iter().find_map(|row| row.exclusion) {
                 Some(exclusion) => anyhow::bail!("no configuration is known to fit into its memory: {exclusion}"),
-                None => anyhow::bail!(
-                    "the samples cannot say how long any of the configurations takes; collect more of them"
-                ),
+                None => {
+                    anyhow::bail!("the samples are not enough to predict the time of any configuration; collect more")
+                }
             },
         }
     }
 
-    /// What stands between the question and a recommendation.
+    /// Explains why no configuration is recommended.
     fn shortfall(&self, fastest: &Row, cheapest: &Row) -> String {
         let Question { deadline_secs, budget, probability, .. } = self.question;
+        if let (Some(budget), Some(reason)) = (budget, &self.cost_unknown) {
+            let budget = self.amount(budget);
+            return format!("no configuration is known to cost at most {budget}: {reason}");
+        }
         if let Some(deadline) = deadline_secs.filter(|deadline| !fastest.takes_at_most(*deadline)) {
             return format!(
                 "no configuration is predicted to meet the deadline of {}: the fastest, {}, takes {}; allow more time, or \
@@ -158,22 +184,24 @@ impl DecisionAnswer {
                 self.money(cheapest)
             );
         }
-        let asked = format_probability(probability);
         match self.likeliest.as_ref().and_then(|row| Some((row, row.success_probability?))) {
-            Some((row, most)) => format!(
-                "no configuration is {wish} with a probability of {asked}: the samples promise at most {}, for {}; ask for \
-                 less with --probability, allow more, or collect more samples (`foreglow advise` says which)",
-                format_probability(most),
-                row.configuration()
-            ),
+            Some((row, most)) => {
+                let (asked, most) = told_apart(probability, most);
+                format!(
+                    "no configuration is {wish} with a probability of {asked}: the samples support at most {most}, for {}; \
+                     lower --probability, relax the limits, or collect more samples (`foreglow advise` says which)",
+                    row.configuration()
+                )
+            }
             None => format!(
-                "the samples are too few to say how probable it is that a configuration is {wish}; collect more (`foreglow \
-                 advise` says which), or let the predicted time decide with --probability 0.5"
+                "there are too few samples for the probability that a configuration is {wish}; collect more (`foreglow \
+                advise` says which), or decide by the predicted time with --probability 0.5"
             ),
         }
     }
 
-    /// `done within 15.00 s for at most USD 5.00`; `None` where neither is asked.
+    /// Returns the limits in the question, such as `done within 15.00 s for at most USD 5.00`;
+    /// `None` without any.
     fn wish(&self) -> Option<String> {
         let deadline = self.question.deadline_secs.map(|secs| format!("done within {}", format_duration(secs)));
         let budget = self.question.budget.map(|money| format!("at most {}", self.amount(money)));
@@ -194,6 +222,22 @@ impl DecisionAnswer {
     }
 }
 
+/// Two probabilities in as many digits as tell them apart.
+fn told_apart(one: f64, other: f64) -> (String, String) {
+    let texts = (format_probability(one), format_probability(other));
+    if texts.0 != texts.1 {
+        return texts;
+    }
+    // Cut and not rounded: a promise is never rounded up.
+    let cut = |probability: f64, decimals: usize| {
+        let unit = (0..decimals).fold(1.0, |unit: f64, _| unit * 10.0);
+        (probability * 100.0 * unit + 1e-6).floor() / unit
+    };
+    let percent = |probability: f64, decimals: usize| format!("{:.decimals$} %", cut(probability, decimals));
+    let both = |decimals| (percent(one, decimals), percent(other, decimals));
+    (1..9).map(both).find(|(one, other)| one != other).unwrap_or_else(|| both(9))
+}
+
 fn row(candidate: Candidate, on_pareto_front: bool) -> Row {
     Row {
         executors: candidate.executors,
@@ -202,6 +246,7 @@ fn row(candidate: Candidate, on_pareto_front: bool) -> Row {
         completion_time_secs: candidate.prediction.completion_time_secs,
         interval: candidate.prediction.interval,
         cost: candidate.cost,
+        burden: candidate.burden,
         success_probability: candidate.success_probability,
         most_probability: candidate.prediction.spread.as_ref().map(Spread::most_probability),
         meets_deadline: candidate.meets_deadline,
@@ -229,7 +274,8 @@ impl Row {
         self.cost.is_some_and(|own| own <= money)
     }
 
-    /// Whether the predicted time keeps the deadline and the budget, however probable that is.
+    /// Returns whether the predicted time meets the deadline and the budget, regardless of its
+    /// probability.
     fn is_predicted_to_keep(&self, question: &Question) -> bool {
         self.exclusion.is_none()
             && question.deadline_secs.is_none_or(|deadline| self.takes_at_most(deadline))
@@ -241,6 +287,18 @@ impl Row {
     }
 
     fn is_cheaper_than(&self, other: &Self) -> bool {
-        self.cost.zip(other.cost).is_some_and(|(mine, theirs)| mine < theirs)
+        self.burden.zip(other.burden).is_some_and(|(mine, theirs)| mine < theirs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probabilities_that_print_alike_get_the_digits_that_tell_them_apart() {
+        assert_eq!(told_apart(0.99, 0.9), ("99 %".into(), "90 %".into()));
+        assert_eq!(told_apart(0.999, 0.9952), ("99.9 %".into(), "99.5 %".into()));
+        assert_eq!(told_apart(0.99999, 0.99995), ("99.999 %".into(), "99.995 %".into()));
     }
 }

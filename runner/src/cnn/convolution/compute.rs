@@ -28,8 +28,8 @@ pub struct Gradients {
     pub weights: Option<Vec<f32>>,
 }
 
-/// Convolves `images` (`[n, channels, height, width]`) with `weights` (`[out, channels, down,
-/// across]`) and returns `[n, out, height, width]`.
+/// Convolves `images` (`[n, channels, height, width]`) with `weights`
+/// (`[out, channels, down, across]`) and returns `[n, out, height, width]`.
 pub fn forward(shape: &Geometry, images: &[f32], weights: &[f32], after: Option<After<'_>>) -> Vec<f32> {
     let weights = Matrix { numbers: weights, steps: [shape.patch(), 1] };
     let channels = shape.channels[1];
@@ -162,8 +162,8 @@ impl After<'_> {
 }
 
 impl Portion {
-    /// Returns the index at which the portion's first image starts in a tensor of `[n, channels,
-    /// pixels]`.
+    /// Returns the index at which the portion's first image starts in a tensor of
+    /// `[n, channels, pixels]`.
     fn first(&self, channels: usize, pixels: usize) -> usize {
         self.images.start * channels * pixels
     }

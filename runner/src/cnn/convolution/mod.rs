@@ -219,7 +219,7 @@ fn on_processor(tensor: &FlexTensor) -> Option<FlexTensor> {
 }
 
 fn slice(tensor: &FlexTensor) -> &[f32] {
-    tensor.as_slice().expect("on_processor has made it contiguous 32-bit floats")
+    tensor.as_slice().expect("on_processor made it contiguous f32")
 }
 
 fn tensor(numbers: Vec<f32>, shape: [usize; 4]) -> FlexTensor {

@@ -1,8 +1,8 @@
 //! im2col and col2im: patches of images as the columns of a matrix, and back (Chellapilla, Puri and
 //! Simard, "High Performance Convolutional Neural Networks for Document Processing", 2006).
 //!
-//! Several small images are processed at once. Their numbers are interleaved as `[channels, pixels,
-//! images]`, so that a row of few pixels is still long enough for a fast copy.
+//! Several small images are processed at once. Their numbers are interleaved as
+//! `[channels, pixels, images]`, so that a row of few pixels is still long enough for a fast copy.
 
 use std::ops::Range;
 

@@ -43,7 +43,7 @@ pub fn product(
         return;
     }
     let last = |[down, across]: [usize; 2], steps: [usize; 2]| (down - 1) * steps[0] + (across - 1) * steps[1];
-    assert!(inner > 0, "a sum of no products");
+    assert!(inner > 0, "the inner dimension is 0");
     assert!(last([rows, columns], out_steps) < length, "the product needs more room");
     assert!(last([rows, inner], left.steps) < left.numbers.len(), "the left matrix is too small");
     assert!(last([inner, columns], right.steps) < right.numbers.len(), "the right matrix is too small");

@@ -1,4 +1,5 @@
-//! `foreglow read-test`: how fast images become tensors, from each format, and whether the CNN waits for them.
+//! `foreglow read-test`: throughput of reading and decoding images in each format, compared with
+//! the CNN.
 
 mod report;
 
@@ -14,22 +15,24 @@ use crate::cnn::{Architecture, Colour, Input};
 use crate::device::Wish;
 use crate::engine::{Engine, Job};
 use crate::exit::unusable;
+use crate::grammar::{self, Counts};
 use crate::images::{Format, Packing, Shape, Split, pack, read_speed};
 use crate::input::{DataSet, Drawing, Kind, Source, draw, forget, images_in_sample};
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::output;
 use crate::progress::Progress;
 
-/// Drawn images that are read where the person names no data.
+/// Number of generated images if the user names no data.
 const DRAWN: u64 = 800;
-/// Images that go through the CNN to tell its speed.
+/// Images that go through the CNN to measure its throughput.
 const CNN_IMAGES: u64 = 64;
 
-/// Measure how many images a second are read and decoded from each format, and whether that or the CNN is the bottleneck
+/// Measure the throughput of reading and decoding images, and whether that or the CNN is the
+/// bottleneck
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The images, one data set after the other: folders of JPEG or PNG files, TFRecord, CIFAR-10, IDX or BSON files
-    /// [default: images that Foreglow draws, as a folder and as TFRecord files]
+    /// Data sets: folders of JPEG or PNG files, TFRecord, CIFAR-10, IDX or BSON files [default:
+    /// generated images, as a folder and as TFRecord files]
     #[arg(value_name = "DATA")]
     data: Vec<PathBuf>,
 
@@ -37,19 +40,19 @@ pub struct Args {
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     data_format: Format,
 
-    /// Images of a batch
+    /// Images per batch
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "2,4,8,16")]
     batch_size: Vec<NonZeroUsize>,
 
-    /// Batches of a test
+    /// Batches per test
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "2,4,8")]
     batches: Vec<NonZeroUsize>,
 
-    /// Times that each test is made
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    /// Repetitions of each test
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = grammar::count, allow_negative_numbers = true)]
     repeat: u32,
 
-    /// Whether the files are in the system's memory before a test
+    /// Whether the files are in the system's page cache before a test
     #[arg(long, value_enum, default_value_t)]
     cache: Cache,
 
@@ -57,71 +60,69 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value = "1")]
     threads: NonZeroUsize,
 
-    /// The CNN that the input is held against; `foreglow models` lists them
+    /// CNN to compare with; `foreglow models` lists them
     #[arg(long, value_name = "NAME", default_value = "resnet18")]
     model: String,
 
-    /// Leave the CNN out: only the input is measured
+    /// Measure only the input, without the CNN
     #[arg(long)]
     without_cnn: bool,
 
-    /// Side of the square that the CNN sees, pixels [default: the CNN's]
-    #[arg(long, value_name = "PX")]
+    /// Side of the CNN's square input, pixels [default: that of the CNN]
+    #[arg(long, value_name = "PX", value_parser = grammar::count, allow_negative_numbers = true)]
     image_px: Option<u32>,
 
-    /// auto, cpu, gpu, or the number or name of one that `foreglow devices` lists
+    /// Device of the CNN: auto, cpu, gpu, or the number or name of an entry of `foreglow devices`
     #[arg(long, value_name = "DEVICE", default_value_t = Wish::Auto)]
     device: Wish,
 
-    /// Decides the order of the tests and which images they read
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// Seed of the order of the tests and of the images they read
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = grammar::whole_number, allow_negative_numbers = true)]
     seed: u64,
 
-    /// Where drawn images are kept [default: the user's cache directory; FOREGLOW_CACHE]
+    /// Cache directory for generated images [default: the user's cache directory, or
+    /// FOREGLOW_CACHE]
     #[arg(long, value_name = "DIR")]
     cache_dir: Option<PathBuf>,
 
-    /// Form of the answer
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: output::Format,
 }
 
-/// Whether the files are in the system's memory.
+/// State of the page cache before a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 enum Cache {
-    /// Each test in both ways
+    /// Test both ways
     #[default]
     Both,
-    /// They are: each test reads them once before its clock starts
+    /// Cached: read the files once before each test
     On,
-    /// They are not: the system is asked to forget them before each test
+    /// Not cached: ask the system to evict the files before each test
     Off,
 }
 
-/// A data set of the test.
+/// A data set under test.
 struct Tested {
     source: Source,
     set: Box<dyn DataSet>,
     images: u64,
 }
 
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    if args.repeat == 0 {
-        return Err(unusable("--repeat is 0; give 1 or more"));
-    }
     let job = args.cnn_job()?;
     let progress = Progress::new();
-    let packed = tempfile::tempdir().context("a folder for the packed images could not be made")?;
+    let packed = tempfile::tempdir().context("a folder for the packed images could not be created")?;
     let sets = args.data_sets(&packed, &progress)?;
-    let interrupt = Interrupt::on_ctrl_c();
+    let interrupt = Interrupt::on_signals();
     let cnn = if args.without_cnn { None } else { Some(cnn_speed(&job, &interrupt, &progress)?) };
 
     let plan = args.plan(&sets)?;
     let mut tests = Vec::with_capacity(plan.len());
     for (done, place) in draw(plan.len() as u64, 1.0, args.seed).into_iter().enumerate() {
         if interrupt.is_raised() {
-            return Err(Interrupted.into());
+            return Err(Interrupted::default().into());
         }
         progress.images("reading, test", done as u64, plan.len() as u64);
         let planned = &plan[place as usize];
@@ -130,13 +131,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
     }
     drop(progress);
-    // In the order of the plan: that of the tests was random.
+    // Restores the order of the plan after running in random order.
     tests.sort_by_key(|test| test.place);
     let threads = args.threads.get();
     output::print(&Report { tests, threads, image_px: job.workload.image_px, cnn }.render(args.format))
 }
 
-/// A test that is to be made.
+/// A planned test.
 struct Planned {
     set: usize,
     is_cached: bool,
@@ -146,7 +147,7 @@ struct Planned {
 }
 
 impl Args {
-    /// The job whose CNN the input is held against, on the first data set.
+    /// Returns the job for the CNN, on the first data set.
     fn cnn_job(&self) -> anyhow::Result<Job> {
         let workload = WorkloadArgs {
             model: self.model.clone(),
@@ -158,11 +159,13 @@ impl Args {
             cache_dir: self.cache_dir.clone(),
             vectors: None,
             vocabulary: None,
-            image_px: self.image_px.into_iter().collect(),
-            words: Vec::new(),
-            batch_size: Vec::new(),
+            image_px: self.image_px.map(|px| Counts(vec![px])),
+            words: None,
+            batch_size: None,
             device: self.device.clone(),
+            share_gpu: false,
             seed: self.seed,
+            monitor: None,
             timeout: None,
         };
         let architecture = workload.architecture()?;
@@ -224,7 +227,7 @@ impl Args {
         Ok(plan)
     }
 
-    /// Makes a test; `None` where this system cannot be asked to forget files.
+    /// Runs a test; `None` if the system cannot evict files from its cache.
     fn test(
         &self,
         data: &Tested,
@@ -242,7 +245,10 @@ impl Args {
             let result = if planned.is_cached { std::fs::read(&file).map(drop) } else { forget(&file) };
             match result {
                 Err(error) if error.kind() == std::io::ErrorKind::Unsupported => {
-                    progress.line("warning: this system cannot be asked to forget files; only --cache on is measured");
+                    progress.line(
+                        "warning: this system cannot evict files from its cache; only --cache on is \
+                        measured",
+                    );
                     return Ok(None);
                 }
                 other => other.with_context(|| format!("{} cannot be read", file.display()))?,
@@ -251,7 +257,7 @@ impl Args {
         let shape = Shape { colour, px: job.workload.image_px, batch_size: planned.batch_size };
         let speed = read_speed(data.set.as_ref(), &numbers, shape, self.threads);
         if let Some(first) = speed.first_broken.as_ref().filter(|_| speed.images == 0) {
-            return Err(unusable(format!("no image of a test could be used; the first is {first}")));
+            return Err(unusable(format!("no image of a test is usable; the first is {first}")));
         }
         Ok(Some(Test {
             place,
@@ -273,7 +279,7 @@ fn colour_of(model: &str) -> anyhow::Result<Colour> {
     }
 }
 
-/// Measures the CNN by itself on one slot: the time in which a slot's images are in it.
+/// Measures the CNN on one slot: the time that images spend in the CNN.
 fn cnn_speed(job: &Job, interrupt: &Interrupt, progress: &Progress) -> anyhow::Result<CnnSpeed> {
     job.prepare(&mut |there, all| progress.images("drawing images", there, all))?;
     let images = u32::try_from(job.workload.images).unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! The answer of `foreglow read-test`.
+//! Output of `foreglow read-test`.
 
 use foreglow_model::line_through;
 use serde_json::{Value, json};
@@ -7,61 +7,61 @@ use crate::images::Speed;
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 
-/// A test that was made.
+/// A finished test.
 pub struct Test {
-    /// Its number in the plan.
+    /// Index in the plan.
     pub place: u64,
-    /// Where the images lie.
+    /// Location of the images.
     pub data: String,
-    /// Their format.
+    /// Format of the images.
     pub format: &'static str,
-    /// Whether the files were in the system's memory.
+    /// Whether the files were in the page cache.
     pub is_cached: bool,
-    /// Images of a batch.
+    /// Images per batch.
     pub batch_size: usize,
-    /// Batches.
+    /// Number of batches.
     pub batches: usize,
-    /// From 1.
+    /// Repetition, from 1.
     pub repetition: u32,
-    /// What came of it.
+    /// Measured throughput.
     pub speed: Speed,
 }
 
-/// The CNN by itself, on one thread.
+/// Throughput of the CNN on one thread.
 pub struct CnnSpeed {
-    /// Its name.
+    /// Name of the CNN.
     pub model: String,
-    /// What it ran on.
+    /// Name of the device.
     pub device: String,
-    /// Of one slot, without reading and decoding.
+    /// Images per second of one slot, without reading and decoding.
     pub images_per_sec: f64,
 }
 
-/// Everything that was measured.
+/// Results of all measurements.
 pub struct Report {
-    /// The tests, in the order of the plan.
+    /// Tests in the order of the plan.
     pub tests: Vec<Test>,
     /// Threads that read and decoded.
     pub threads: usize,
-    /// Side of the images that they made, pixels.
+    /// Side of the decoded images, pixels.
     pub image_px: u32,
-    /// The CNN, unless it was left out.
+    /// Throughput of the CNN, unless it was not measured.
     pub cnn: Option<CnnSpeed>,
 }
 
-/// The tests of one data set with the same caching.
+/// Tests of one data set with the same state of the cache.
 struct Input<'a> {
     tests: Vec<&'a Test>,
     images_per_sec: f64,
-    /// Of a slot's time, reading and decoding.
+    /// Share of a slot's time for reading and decoding.
     share_percent: Option<f64>,
 }
 
-/// The name of a parameter, and its value in a test.
+/// Name of a parameter, and its value in a test.
 type Parameter = (&'static str, fn(&Test) -> f64);
 
-/// What the speed may depend on, as in Javaheri, "Data Processing and Machine Learning in the Cloud", §2d and table 1: the
-/// "data size" there is the number of images here.
+/// Parameters that the throughput may depend on, as in Javaheri, "Data Processing and Machine
+/// Learning in the Cloud", §2d and table 1, whose "data size" is the number of images here.
 const PARAMETERS: [Parameter; 4] = [
     ("batch_size", |test| test.batch_size as f64),
     ("batches", |test| test.batches as f64),
@@ -70,7 +70,7 @@ const PARAMETERS: [Parameter; 4] = [
 ];
 
 impl Report {
-    /// The answer in that form.
+    /// Renders the report in a format.
     pub fn render(&self, format: Format) -> String {
         match format {
             Format::Table => self.table(),
@@ -209,7 +209,7 @@ impl Input<'_> {
         line_through(&points)
     }
 
-    /// Of the threads' time, reading.
+    /// Returns the share of the threads' time that is spent reading.
     fn reading_percent(&self) -> f64 {
         let sum = |part: fn(&Speed) -> f64| self.tests.iter().map(|test| part(&test.speed)).sum::<f64>();
         let read = sum(|speed| speed.read_secs);
@@ -223,14 +223,18 @@ impl Input<'_> {
     fn verdict(&self, threads: usize) -> Option<String> {
         let share = self.share_percent.filter(|share| *share > 50.0)?;
         let advice = match (self.reading_percent() > 50.0, self.format()) {
-            (true, "folder" | "drawn images") => "the files: pack them with `foreglow pack`, or keep them in memory",
-            (true, _) => "the disk: keep the files in memory, or on a faster disk",
-            (false, _) => "decoding: store smaller images, or give each GPU more cores",
+            (true, "folder" | "drawn images") => {
+                "many small files; pack them with `foreglow pack`, or keep them in \
+                memory"
+            }
+            (true, _) => "the disk; keep the files in memory, or on a faster disk",
+            (false, _) => "decoding; store smaller images, or give each GPU more cores",
         };
         let (format, files, speed) = (self.format(), cached(self.is_cached()), self.images_per_sec);
         let threads = if threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
         Some(format!(
-            "From {format}, {files}, the input is the bottleneck: {speed:.1} images/s on {threads}, {share:.0} % of a slot's time. It is {advice}.\n"
+            "From {format}, {files}, the input is the bottleneck: {speed:.1} images/s on {threads}, {share:.0} % of \
+            a slot's time. The cause: {advice}.\n"
         ))
     }
 
@@ -313,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_says_where_the_input_is_the_bottleneck_and_what_to_do() {
+    fn the_table_shows_the_bottleneck_with_advice() {
         insta::assert_snapshot!(report(450.0).render(Format::Table), @r"
         format   files       tests   images/s   reading   share of a slot   bottleneck
         ────────────────────────────────────────────────────────────────────────────────
@@ -321,7 +325,7 @@ mod tests {
         folder   in memory       2      900.0      75 %            33.3 %   the CNN
 
         resnet18 takes 450.0 images/s on one slot of cpu.
-        From folder, on disk, the input is the bottleneck: 150.0 images/s on 1 thread, 75 % of a slot's time. It is the files: pack them with `foreglow pack`, or keep them in memory.
+        From folder, on disk, the input is the bottleneck: 150.0 images/s on 1 thread, 75 % of a slot's time. The cause: many small files; pack them with `foreglow pack`, or keep them in memory.
 
         format   files       parameter          R   images/s for each 1 more
         ──────────────────────────────────────────────────────────────────────
@@ -337,19 +341,19 @@ mod tests {
     }
 
     #[test]
-    fn the_json_holds_the_lines_and_the_shares() {
+    fn json_has_the_regressions_and_shares() {
         let json = report(150.0).json();
         let cold = &json["inputs"][0];
         assert_eq!((cold["images_per_sec"].as_f64(), cold["input_percent"].as_f64()), (Some(150.0), Some(50.0)));
         let line = &cold["regressions"][0];
         assert_eq!((line["parameter"].as_str(), line["slope"].as_f64()), (Some("batch_size"), Some(50.0)));
         assert!((line["r"].as_f64().unwrap() - 1.0).abs() < 1e-12, "{line}");
-        assert_eq!(json["inputs"][1]["regressions"][0]["r"], Value::Null, "where nothing varies there is no line");
+        assert_eq!(json["inputs"][1]["regressions"][0]["r"], Value::Null, "a constant parameter has no regression");
         assert_eq!(json["tests"].as_array().unwrap().len(), 4);
     }
 
     #[test]
-    fn two_threads_need_twice_the_speed_to_feed_a_slot_each() {
+    fn two_threads_need_twice_the_throughput_to_feed_a_slot_each() {
         let two = Report { threads: 2, ..report(150.0) };
         assert!((two.inputs()[0].share_percent.unwrap() - 200.0 / 3.0).abs() < 1e-9);
     }

@@ -1,4 +1,4 @@
-//! A run that trains: connects the executors, lets them train, and judges the CNN afterwards.
+//! A training run: connects the executors, trains, and evaluates the CNN afterwards.
 
 use std::time::{Duration, Instant};
 
@@ -12,37 +12,37 @@ use crate::engine::ending::{Stop, failed, unexpected};
 use crate::executor::protocol::{BrokenImage, Order, Report, Round, Tally};
 use crate::executor::training::Training;
 
-/// How long the engine looks for the executor whose end made others fail.
+/// How long to look for the executor whose end made others fail.
 const LOOKING: Duration = Duration::from_secs(2);
 
-/// How the training goes.
+/// Course of a training.
 #[derive(Debug, Default)]
 pub struct Course {
-    /// By executor, where it listens.
+    /// Listening ports by executor.
     ports: Vec<(usize, u16)>,
     epochs: Vec<Tally>,
     held_out: Option<Tally>,
 }
 
 impl Course {
-    /// An executor says where it listens.
+    /// Records the port on which an executor listens.
     pub fn listens(&mut self, executor: usize, port: u16) {
         self.ports.push((executor, port));
     }
 
-    /// Images of an epoch were learned.
+    /// Records images learned in an epoch.
     pub fn learn(&mut self, epoch: u64, tally: Tally) {
         let epoch = epoch as usize;
         self.epochs.resize(self.epochs.len().max(epoch + 1), Tally::default());
         self.epochs[epoch] += tally;
     }
 
-    /// Images that were held out were judged.
+    /// Records evaluated held-out images.
     pub fn judge(&mut self, tally: Tally) {
         *self.held_out.get_or_insert_default() += tally;
     }
 
-    /// How it went, for the sample.
+    /// Returns the field of the sample.
     pub fn to_json(&self, settings: &Training) -> Value {
         let mut json = json!({
             "learning_rate": settings.learning_rate,
@@ -57,7 +57,8 @@ impl Course {
     }
 }
 
-/// Mean loss and accuracy; a loss that is no number (the training diverged) is null.
+/// Returns mean loss and accuracy. A loss that is not finite, because the training diverged,
+/// becomes null.
 fn score(tally: &Tally) -> Value {
     let images = tally.images.max(1) as f64;
     let round = |number: f64| (number * 1e6).round() / 1e6;
@@ -69,7 +70,7 @@ fn score(tally: &Tally) -> Value {
 }
 
 impl Run<'_> {
-    /// Tells executors that train together where the others are, and waits until all are connected.
+    /// Sends the executors each other's addresses and waits until all are connected.
     pub fn connect(&mut self, fleet: &mut Fleet, submitted: Instant) -> Result<(), Stop> {
         if self.course.ports.is_empty() {
             return Ok(());
@@ -85,7 +86,7 @@ impl Run<'_> {
         while missing > 0 {
             self.check_interrupt()?;
             if submitted.elapsed() > LONGEST_STARTUP {
-                return Err(failed(format!("{missing} executors did not find the others")));
+                return Err(failed(format!("{missing} executors did not connect to the others")));
             }
             match fleet.next(PULSE) {
                 None => {}
@@ -96,7 +97,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Every executor trains all steps of its part; the last one to end stops the clock.
+    /// Trains all steps in every executor; the last executor to finish stops the clock.
     pub fn train(&mut self, fleet: &mut Fleet, clock: Instant, settings: &Training) -> Result<(), Stop> {
         let images = self.partitions.images * u64::from(settings.epochs);
         (self.progress)(Progress::Images(0, images));
@@ -121,7 +122,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Deals the images that were held out to the executors, whose replicas are equal by now.
+    /// Divides the held-out images among the executors, whose replicas are equal by now.
     pub fn evaluate(&mut self, fleet: &mut Fleet) -> Result<(), Stop> {
         let Some(held_out) = self.job.training.as_ref().and_then(|training| training.held_out.clone()) else {
             return Ok(());
@@ -146,13 +147,14 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Counts images that cannot be used. Every epoch meets them again.
+    /// Records unusable images once, although every epoch meets them again.
     fn skip_once(&mut self, mut broken: Vec<BrokenImage>) -> Result<(), Stop> {
         broken.retain(|image| self.account.broken.iter().all(|known| known.name != image.name));
         self.skip(broken)
     }
 
-    /// Why the run ends. Where an executor ends early, the others fail by it and may say so first.
+    /// Returns why the run ends. If an executor dies, others fail because of it and may report
+    /// first.
     fn cause(&self, fleet: &mut Fleet, executor: usize, event: Event) -> Stop {
         if matches!(event, Event::Report(Report::Failed { .. })) {
             let end = Instant::now() + LOOKING;

@@ -1,4 +1,5 @@
-//! One Spark application: the process of its driver, and the lines that they exchange. Dropping it ends the application.
+//! A Spark application: its driver process and the lines that they exchange. Dropping it ends the
+//! application.
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -14,9 +15,9 @@ use foreglow_shared::Uuid;
 use super::rounds::Rounds;
 use crate::executor::protocol::{Assignment, Evaluation, Order, Report};
 
-/// Lines of Spark's log that are kept for its last words.
+/// Lines of Spark's log to keep.
 const KEPT_LINES: usize = 200;
-/// How long the driver may take to end once its input has: it gives the executors back to the cluster.
+/// Grace period for the driver after the end of its input, in which it releases the executors.
 const ENDING: Duration = Duration::from_secs(20);
 
 /// A running application.
@@ -27,66 +28,67 @@ pub struct Application {
     errors: Option<JoinHandle<VecDeque<String>>>,
 }
 
-/// A line of the driver, whose form stands in `runner/spark/foreglow/Driver.java`.
+/// A line from the driver, in the format described in `runner/spark/foreglow/Driver.java`.
 #[derive(Debug, PartialEq)]
 pub enum Line {
-    /// The cluster has taken the application.
+    /// The cluster has accepted the application.
     Started {
-        /// Its name there.
+        /// Application ID.
         id: String,
         /// Version of Spark.
         version: String,
     },
-    /// Every executor is there, on processors of this name, where Spark's own settings do not say it already.
+    /// All executors have registered. Contains their CPU model if Spark's settings do not already
+    /// have it.
     Ready(Option<String>),
     /// The timed job starts.
     Measuring,
-    /// Tasks of it that have ended.
+    /// Number of its finished tasks.
     Progress(u64),
-    /// What an executor says of a partition of it.
+    /// Report of an executor on a part of the job.
     Done(Report),
-    /// It has ended.
+    /// The timed job has ended.
     Measured,
-    /// The application has failed, and why, as Spark says it.
+    /// The application has failed, with the reason from Spark.
     Failed(String),
     /// The driver has ended.
     Gone,
 }
 
-/// A job that the driver is asked to time.
+/// Request for a timed job.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The sample's, for the event log.
+    /// ID of the sample, for the event log.
     pub id: Uuid,
-    /// Share of the images, for the event log.
+    /// Sampling rate, for the event log.
     pub sampling_rate: f64,
-    /// What the executors do.
+    /// Task of the executors.
     pub task: Task,
 }
 
-/// What the executors do in a timed job.
+/// Task of the executors in a timed job.
 #[derive(Clone, Debug)]
 pub enum Task {
-    /// They work through partitions.
+    /// Inference on partitions.
     Work {
         /// Images of the sample.
         images: u64,
-        /// Images of a partition.
+        /// Images per partition.
         partition_size: u32,
-        /// Sizes of the mini-batches to warm up with.
+        /// Mini-batch sizes to warm up.
         mini_batches: Vec<usize>,
     },
-    /// They train, and judge the CNN afterwards.
+    /// Training and evaluation.
     Train {
-        /// The rounds after which Spark averages; `None` where the executors do.
+        /// Rounds after which Spark averages; `None` if the executors average.
         rounds: Option<Rounds>,
-        /// What each of them judges it by, by rank; none where nothing was held out.
+        /// Held-out images by rank; empty without an evaluation.
         evaluations: Vec<Evaluation>,
     },
 }
 
 impl Task {
-    /// As the driver reads it.
+    /// Encodes the task for the driver.
     fn words(&self) -> anyhow::Result<(&'static str, String)> {
         Ok(match self {
             Self::Work { images, partition_size, mini_batches } => {
@@ -106,7 +108,7 @@ impl Task {
 }
 
 impl Application {
-    /// Submits it, and tells the driver what its executors are told.
+    /// Submits the application and sends the driver the executors' assignment.
     ///
     /// # Errors
     /// `spark-submit` cannot be started.
@@ -119,12 +121,12 @@ impl Application {
         let program = home.join("bin/spark-submit");
         let mut command = Command::new(&program);
         command.args(arguments).env("SPARK_HOME", home);
-        // What the workers of this machine's own cluster reach in any case.
+        // The workers of a cluster on this machine can always reach the loopback address.
         if on_loopback && std::env::var_os("SPARK_LOCAL_IP").is_none() {
             command.env("SPARK_LOCAL_IP", "127.0.0.1");
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Ctrl-C is for the engine: it ends the application itself.
+        // The engine ends the application itself, so Ctrl-C must not reach it.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut driver = command.spawn().with_context(|| format!("{} could not be started", program.display()))?;
@@ -138,7 +140,7 @@ impl Application {
         std::thread::Builder::new().spawn(move || {
             let lines = BufReader::new(output).lines().map_while(Result::ok);
             for line in lines.filter_map(|line| read(&line)).chain([Line::Gone]) {
-                // A failed send means that the engine has turned away.
+                // A failed send means that the engine no longer listens.
                 let _ = sender.send(line);
             }
         })?;
@@ -146,7 +148,7 @@ impl Application {
         Ok(application)
     }
 
-    /// Asks for a timed job.
+    /// Requests a timed job.
     ///
     /// # Errors
     /// The request cannot be written.
@@ -157,7 +159,7 @@ impl Application {
         Ok(())
     }
 
-    /// The next line; `None` once the time is over.
+    /// Returns the next line; `None` after `longest`.
     pub fn next(&self, longest: Duration) -> Option<Line> {
         match self.lines.recv_timeout(longest) {
             Ok(line) => Some(line),
@@ -166,7 +168,7 @@ impl Application {
         }
     }
 
-    /// How a driver that is gone has ended.
+    /// Returns how a driver that is gone has ended.
     pub fn last_words(&mut self) -> String {
         self.end();
         let status = self.driver.wait().map_or_else(|_| "without a status".to_owned(), |status| status.to_string());
@@ -177,21 +179,22 @@ impl Application {
         }
     }
 
-    /// A driver that is gone says so by its last line.
+    /// Sends a line. A driver that has ended is reported by its last line.
     fn say(&mut self, line: &str) {
         if let Some(input) = &mut self.input {
             let _ = input.write_all(format!("{line}\n").as_bytes()).and_then(|()| input.flush());
         }
     }
 
-    /// Ends its input, waits until it has given its executors back, and kills it where it does not.
+    /// Closes the input, waits until the driver has released its executors, and kills it after the
+    /// grace period.
     fn end(&mut self) {
         self.input = None;
         let patience = Instant::now() + ENDING;
         while Instant::now() < patience && matches!(self.driver.try_wait(), Ok(None)) {
             std::thread::sleep(Duration::from_millis(10));
         }
-        // It fails where the driver has ended by itself, which is as good.
+        // Fails if the driver has already ended.
         let _ = self.driver.kill();
         let _ = self.driver.wait();
     }
@@ -203,7 +206,7 @@ impl Drop for Application {
     }
 }
 
-/// Reads a line of the driver; `None` of one that Spark or the person's own settings wrote.
+/// Parses a line of the driver; `None` for output of Spark or of the user's settings.
 fn read(line: &str) -> Option<Line> {
     let line = line.strip_prefix("foreglow ")?;
     let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -219,7 +222,7 @@ fn read(line: &str) -> Option<Line> {
     }
 }
 
-/// The line of Spark's log that says most: the first error.
+/// Returns the most informative line of Spark's log: the first error.
 fn telling(lines: &VecDeque<String>) -> Option<&String> {
     let is_error = |line: &&String| line.contains(" ERROR ") || line.contains("Exception");
     lines.iter().find(is_error).or_else(|| lines.back())
@@ -241,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_the_driver_are_told_from_those_of_others() {
+    fn driver_lines_are_distinguished_from_other_output() {
         assert_eq!(read("foreglow ready"), Some(Line::Ready(None)));
         assert_eq!(read("foreglow ready Some CPU @ 2 GHz"), Some(Line::Ready(Some("Some CPU @ 2 GHz".into()))));
         assert_eq!(read("foreglow progress 12"), Some(Line::Progress(12)));
@@ -260,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_error_tells_most() {
+    fn the_first_error_is_reported() {
         let lines = ["INFO start", "26/11/21 ERROR StandaloneSchedulerBackend: no master", "INFO end"];
         let lines: VecDeque<String> = lines.map(str::to_owned).into();
         assert_eq!(telling(&lines), Some(&lines[1]));

@@ -1,5 +1,5 @@
-//! Whether a standalone cluster can hold the executors, from the page of its master. Spark itself would run with fewer of
-//! them, or wait for ever.
+//! Capacity check of a standalone cluster through its master's web UI. Spark itself would run with
+//! fewer executors, or wait forever.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,10 +9,10 @@ use anyhow::Context as _;
 use foreglow_shared::Resources;
 use serde::Deserialize;
 
-/// How long the master may take to answer.
+/// Timeout of the master's answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What the master says of its cluster, `/json/`.
+/// State of the cluster from the master's `/json/`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Cluster {
     status: String,
@@ -44,45 +44,47 @@ struct Addresses {
     addresses: Vec<String>,
 }
 
-/// The executors that were asked for do not fit.
+/// The requested executors do not fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shortage {
     resources: Resources,
-    /// Executors that the cluster can hold.
+    /// Executors that the whole cluster can hold.
     fit: u32,
-    /// Those that it can hold beside what runs on it.
+    /// Executors that fit next to the running applications.
     fit_now: u32,
     workers: usize,
 }
 
 impl Cluster {
-    /// Asks the master.
+    /// Queries the master.
     ///
     /// # Errors
-    /// It does not answer, or what answers is no master that leads a cluster.
+    /// The master does not answer, or the answer is not from the active master of a cluster.
     pub fn of(ui: &str) -> anyhow::Result<Self> {
         let url = format!("{}/json/", ui.trim_end_matches('/'));
         let agent = ureq::Agent::config_builder().timeout_global(Some(PATIENCE)).build().new_agent();
-        let text = agent
-            .get(&url)
-            .call()
-            .and_then(|mut answer| answer.body_mut().read_to_string())
-            .with_context(|| format!("the Spark master does not answer at {url}; is it running? --master-ui names another address of its page, or none"))?;
+        let text =
+            agent.get(&url).call().and_then(|mut answer| answer.body_mut().read_to_string()).with_context(|| {
+                format!(
+                    "the Spark master does not answer at {url}; is it running? Give another address \
+                    of its web UI with --master-ui, or none to skip the check"
+                )
+            })?;
         let cluster: Self = serde_json::from_str(&text).with_context(|| {
-            format!("what answers at {url} is no Spark master; give the address of its page with --master-ui")
+            format!("the server at {url} is not a Spark master; give the address of its web UI with --master-ui")
         })?;
         let status = &cluster.status;
         anyhow::ensure!(
             status == "ALIVE",
-            "the Spark master at {url} is {status} and leads no cluster; give the one that does"
+            "the Spark master at {url} is {status} and not the active master; give the active one"
         );
         Ok(cluster)
     }
 
-    /// Whether these executors fit beside what runs on the cluster.
+    /// Checks whether these executors fit next to the running applications.
     ///
     /// # Errors
-    /// They do not.
+    /// They do not fit.
     pub fn check(&self, resources: Resources) -> Result<(), Shortage> {
         let alive = || self.workers.iter().filter(|worker| worker.state == "ALIVE");
         let fit_now = alive()
@@ -98,7 +100,7 @@ impl Cluster {
     }
 }
 
-/// Executors that fit into a worker.
+/// Returns the number of executors that fit on a worker.
 fn fit(resources: Resources, cores: u32, memory_mib: u64, accelerators: &Accelerators) -> u32 {
     let by_cores = u64::from(cores / resources.cores_per_executor.max(1));
     let by_memory = memory_mib / u64::from(resources.memory_per_executor_mib.max(1));
@@ -110,7 +112,7 @@ fn fit(resources: Resources, cores: u32, memory_mib: u64, accelerators: &Acceler
 }
 
 impl Shortage {
-    /// Whether they would fit if nothing else ran on the cluster.
+    /// Returns whether the executors would fit if nothing else ran on the cluster.
     pub fn may_pass(&self) -> bool {
         self.fit >= self.resources.executors
     }
@@ -126,11 +128,13 @@ impl fmt::Display for Shortage {
         match self.may_pass() {
             true => write!(
                 f,
-                "the Spark cluster is in use: of {asked} there is room for {fit_now} now; wait until the other applications have ended"
+                "the Spark cluster is in use: it has room for {fit_now} of {asked} now; wait until the other \
+                applications have ended"
             ),
             false => write!(
                 f,
-                "the Spark cluster is too small for {asked}: its {workers} workers hold {fit} of them; ask for fewer or smaller ones"
+                "the Spark cluster is too small for {asked}: its {workers} workers have room for {fit}; request \
+                fewer or smaller ones"
             ),
         }
     }
@@ -163,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_use_now_is_told_from_what_is_not_there() {
+    fn a_busy_cluster_is_distinguished_from_a_small_one() {
         let one = cluster(&format!("{WORKER},{BUSY}"));
         assert!(one.check(asked(2, 4, 1024, false)).unwrap_err().may_pass());
         assert!(!one.check(asked(4, 4, 1024, false)).unwrap_err().may_pass());

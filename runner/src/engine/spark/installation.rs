@@ -1,4 +1,4 @@
-//! Where Spark and Java are on this machine.
+//! Finds Spark and Java on this machine.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -9,19 +9,23 @@ use crate::exit::unusable;
 /// Prints the folder of the Python package.
 const PYSPARK: &str = "import os, pyspark; print(os.path.dirname(pyspark.__file__))";
 
-/// Spark's folder, which holds `bin/spark-submit` and `jars`: the one that is asked for, `SPARK_HOME`, that of the
-/// `spark-submit` on the path, or that of the Python package pyspark.
+/// Returns Spark's folder, which holds `bin/spark-submit` and `jars`: the requested one,
+/// `SPARK_HOME`, that of `spark-submit` on the path, or that of the Python package pyspark.
 ///
 /// # Errors
-/// There is none, or no Java.
+/// Spark or Java is missing.
 pub fn find(asked: Option<&Path>) -> anyhow::Result<PathBuf> {
     let home = match asked {
-        Some(home) => is_spark(home)
-            .then(|| home.to_owned())
-            .ok_or_else(|| unusable(format!("{} has no bin/spark-submit and no jars; give Spark's own folder with --spark-home", home.display())))?,
+        Some(home) => is_spark(home).then(|| home.to_owned()).ok_or_else(|| {
+            unusable(format!(
+                "{} has no bin/spark-submit and no jars; give Spark's own folder with --spark-home",
+                home.display()
+            ))
+        })?,
         None => search().ok_or_else(|| {
             unusable(
-                "Apache Spark is not on this machine: pip install pyspark, or unpack Spark and set SPARK_HOME or --spark-home",
+                "Apache Spark is not installed: pip install pyspark, or unpack Spark and set SPARK_HOME or \
+                --spark-home",
             )
         })?,
     };
@@ -54,7 +58,7 @@ fn on_path(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
-/// The one that Spark's scripts take.
+/// Checks the Java that Spark's scripts use.
 fn check_java() -> anyhow::Result<()> {
     let home = std::env::var_os("JAVA_HOME").filter(|home| !home.is_empty());
     let java = home.map_or_else(|| PathBuf::from("java"), |home| Path::new(&home).join("bin/java"));

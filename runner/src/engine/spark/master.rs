@@ -1,28 +1,28 @@
-//! Which cluster: the master's address as `spark-submit` takes it.
+//! Address of a cluster's master, as `spark-submit` takes it.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The master of a Spark cluster.
+/// Master of a Spark cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Master {
-    /// `spark://HOST:PORT`, or several of them joined by commas, of which one leads.
+    /// `spark://HOST:PORT`, or several of them separated by commas, one of which is active.
     Standalone(String),
-    /// `yarn`: Hadoop's configuration says where it is.
+    /// `yarn`, whose address is in Hadoop's configuration.
     Yarn,
     /// `k8s://URL`.
     Kubernetes(String),
 }
 
 impl Master {
-    /// The host of a standalone master, the first where there are several.
+    /// Returns the host of a standalone master; the first if there are several.
     pub fn host(&self) -> Option<&str> {
         let Self::Standalone(url) = self else { return None };
         let first = url.strip_prefix("spark://")?.split(',').next()?;
         Some(first.rsplit_once(':').map_or(first, |(host, _port)| host))
     }
 
-    /// Whether the cluster is on this machine alone.
+    /// Returns whether the cluster runs on this machine only.
     pub fn is_loopback(&self) -> bool {
         self.host().is_some_and(|host| host == "localhost" || host.starts_with("127.") || host == "[::1]")
     }

@@ -1,8 +1,8 @@
-//! The Spark engine: an existing cluster runs the executors, schedules their partitions and moves the data.
+//! The Spark engine: an existing cluster runs the executors and schedules their partitions.
 //!
-//! One application for each configuration; it stays until a run asks for another one. In it a job that is not timed warms
-//! every executor up, and the next one is timed. What ran stands in Spark's event log: it is held against what was asked,
-//! and the completion time is the log's own.
+//! One application per configuration stays alive until a run needs another one. In it, an untimed
+//! job warms up every executor, and the next job is timed. Spark's event log is compared with the
+//! requested configuration, and the completion time is taken from it.
 
 mod application;
 mod capacity;
@@ -29,69 +29,69 @@ use super::{Job, Progress};
 use crate::exit::unusable;
 use crate::interrupt::{Interrupt, Interrupted};
 
-/// Where a standalone master shows its page by default.
+/// Default port of a standalone master's web UI.
 const UI_PORT: u16 = 8080;
-/// In the place of a page's address: the capacity is not checked.
+/// Value of `--master-ui` that disables the capacity check.
 const NO_UI: &str = "none";
 const JAR: &str = "foreglow-spark.jar";
 
-/// The driver, which the build compiles where it finds a JDK and Spark. A folder that is not there embeds nothing.
+/// The driver, compiled by the build if there is a JDK and Spark. A missing folder embeds nothing.
 #[derive(RustEmbed)]
 #[folder = "../target/spark"]
 #[allow_missing = true]
 struct Driver;
 
-/// What a person says about a cluster.
+/// User settings for a cluster.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The cluster.
+    /// Master of the cluster.
     pub master: Master,
-    /// Spark's folder; `None` looks for it.
+    /// Spark's folder; `None` to search for it.
     pub home: Option<PathBuf>,
-    /// Address of a standalone master's page, or `none`; `None` is port 8080 of the master.
+    /// URL of a standalone master's web UI, or `none`; `None` for port 8080 of the master.
     pub ui: Option<String>,
-    /// More of Spark's properties.
+    /// Additional Spark properties.
     pub properties: Vec<(String, String)>,
-    /// Path of `foreglow` on the workers; `None` sends this program there.
+    /// Path of `foreglow` on the workers; `None` to ship this program.
     pub program: Option<PathBuf>,
-    /// Folder that keeps the event logs; `None` keeps none.
+    /// Folder in which to keep the event logs; `None` to delete them.
     pub event_logs: Option<PathBuf>,
 }
 
-/// A cluster that is ready to be asked.
+/// A cluster ready for runs.
 pub struct Spark {
     settings: Settings,
     home: PathBuf,
     event_logs: PathBuf,
     jar: PathBuf,
-    /// This program, where Spark sends it to the workers.
+    /// This program, if Spark ships it to the workers.
     shipped: Option<PathBuf>,
     running: Option<Running>,
-    /// Holds the jar, and the event logs where nobody keeps them.
+    /// Holds the jar, and the event logs if they are not kept.
     _folder: tempfile::TempDir,
 }
 
-/// An application whose executors are warm, once it has run a job.
+/// An application, with warm executors after its first job.
 struct Running {
     application: Application,
     configuration: Configuration,
     workload: Workload,
     id: String,
     version: String,
-    /// Name of the processors that its executors have, where they know it and the person did not say it.
+    /// CPU model of its executors, if they report it and the user did not set it.
     cpu: Option<String>,
 }
 
 impl Spark {
-    /// Finds Spark and Java and makes the driver ready; asks the cluster for nothing yet.
+    /// Finds Spark and Java and unpacks the driver, without contacting the cluster.
     ///
     /// # Errors
     /// Spark or Java is missing, or this program was built without the driver.
     pub fn new(settings: Settings) -> anyhow::Result<Self> {
         let driver = Driver::get(JAR).ok_or_else(|| {
             unusable(
-                "this foreglow was built without its Spark driver: in the repository, ./setup.sh spark installs a JDK and Spark, \
-                 and make build builds it in",
+                "this foreglow was built without its Spark driver: in the repository, run ./setup.sh spark, which \
+                installs a JDK and Spark, and make build",
             )
         })?;
         let home = installation::find(settings.home.as_deref())?;
@@ -103,7 +103,7 @@ impl Spark {
             None => folder.path().join("event-logs"),
         };
         std::fs::create_dir_all(&event_logs)
-            .with_context(|| format!("the folder {} could not be made", event_logs.display()))?;
+            .with_context(|| format!("the folder {} could not be created", event_logs.display()))?;
         let shipped = match &settings.program {
             Some(_) => None,
             None => Some(under_its_name(folder.path())?),
@@ -111,10 +111,10 @@ impl Spark {
         Ok(Self { settings, home, event_logs, jar, shipped, running: None, _folder: folder })
     }
 
-    /// Checks, before anything is submitted, that these configurations can run.
+    /// Checks before submission that these configurations can run.
     ///
     /// # Errors
-    /// The cluster is too small for one of them, or a property is Foreglow's to set.
+    /// The cluster is too small for one of them, or a property is reserved for Foreglow.
     pub fn check<'a>(
         &self,
         job: &Job,
@@ -127,7 +127,7 @@ impl Spark {
         };
         for configuration in configurations {
             if let Some(key) = self.submission().taken(job, configuration) {
-                return Err(unusable(format!("{key} is Foreglow's to set; leave it out of --spark-conf")));
+                return Err(unusable(format!("{key} is set by Foreglow; leave it out of --spark-conf")));
             }
             if let Some(Err(shortage)) = cluster.as_ref().map(|cluster| cluster.check(resources(configuration))) {
                 return Err(unusable(shortage.to_string()));
@@ -136,7 +136,7 @@ impl Spark {
         Ok(())
     }
 
-    /// What the person says of the cluster's machines.
+    /// Returns the machine as described by the user's settings.
     fn host(&self) -> Host {
         let said = OF_MACHINES.map(|label| {
             let property = self.settings.properties.iter().rfind(|(key, _)| key == label);
@@ -146,11 +146,12 @@ impl Spark {
         Host { cpu, adapter, ..Host::default() }
     }
 
-    /// Whether a sample's machines may be those of this cluster: they are what the person says of them. Which processors they
-    /// have is known only once executors run.
+    /// Returns whether a sample may have been measured on this cluster, according to the user's
+    /// settings. The CPU model may become known only when executors run.
     pub fn may_be(&self, host: &Host) -> bool {
         let mut said = self.host();
         said.cpu = said.cpu.or_else(|| host.cpu.clone());
+        said.adapter = said.adapter.or_else(|| host.adapter.clone());
         said == *host
     }
 
@@ -167,10 +168,10 @@ impl Spark {
         match run.execute(self) {
             Ok(secs) => Ok(run.sample(Outcome::Completed, Some(secs), None)),
             Err(stop) => {
-                // An application that has failed once is not asked again.
+                // A failed application is not reused.
                 self.running = None;
                 match stop {
-                    Stop::Interrupted => Err(Interrupted.into()),
+                    Stop::Interrupted => Err(Interrupted::default().into()),
                     Stop::Ended(outcome, secs, reason) => Ok(run.sample(outcome, secs, Some(reason))),
                 }
             }
@@ -188,7 +189,7 @@ impl Spark {
         }
     }
 
-    /// Address of the page of a standalone master, if the capacity is to be checked there.
+    /// Returns the URL of the standalone master's web UI, unless the capacity check is disabled.
     fn ui(&self) -> Option<String> {
         let host = self.settings.master.host()?;
         let ui = self.settings.ui.clone().unwrap_or_else(|| format!("http://{host}:{UI_PORT}"));
@@ -196,7 +197,7 @@ impl Spark {
     }
 }
 
-/// This program under the name by which the workers find it, whatever its file is called.
+/// Copies this program to the file name that the workers expect.
 fn under_its_name(folder: &Path) -> anyhow::Result<PathBuf> {
     let program = std::env::current_exe().context("the path of this program is unknown")?;
     let named = folder.join("foreglow");

@@ -1,4 +1,6 @@
-//! The results of a timed job, counted: none may be lost, and none counted twice.
+//! Results of a timed job, counted so that no result is lost or counted twice.
+
+use std::collections::BTreeSet;
 
 use foreglow_shared::Configuration;
 use serde_json::{Map, json};
@@ -8,27 +10,29 @@ use crate::engine::local::Course;
 use crate::engine::{Job, describe_broken};
 use crate::executor::protocol::{BrokenImage, Phases, Report};
 
-/// What the executors have reported so far.
+/// Reports of the executors so far.
 #[derive(Debug, Default)]
 pub struct Results {
-    /// Partitions, or rounds of training executors, that have reported their end.
+    /// Partitions, or rounds of training executors, that are finished.
     seen: Vec<bool>,
-    /// Images that have to be worked on, those of each epoch.
+    /// Images to process, over all epochs.
     wanted: u64,
     images: u64,
     skipped: u64,
     phases: Phases,
-    /// The largest of an executor's process.
+    /// Peak memory of any executor process.
     peak_memory_mib: Option<u64>,
-    /// From the first step of each round to its last, summed over executors and rounds.
+    /// Time from the first step of each round to its last, summed over executors and rounds.
     pub learning_secs: f64,
     course: Course,
+    /// Names of the GPUs that the cluster has assigned.
+    accelerators: BTreeSet<String>,
     /// Images that could not be used.
     pub broken: Vec<BrokenImage>,
 }
 
 impl Results {
-    /// Those of a job on so many images.
+    /// Creates the results of a job on `images` images.
     pub fn new(job: &Job, configuration: &Configuration, images: u64) -> Self {
         let (ends, epochs) = match &job.training {
             None => (images.div_ceil(u64::from(configuration.partition_size)), 1),
@@ -47,14 +51,15 @@ impl Results {
     /// Counts a report.
     ///
     /// # Errors
-    /// Of a partition that the job does not have, of one that has reported already, or one that nobody has asked for.
+    /// The report is for a partition that does not exist or is already finished, or is unexpected.
     pub fn add(&mut self, report: Report) -> Result<(), String> {
         match report {
-            Report::Done { partition, images, broken, phases, peak_memory_mib } => {
+            Report::Done { partition, images, broken, phases, peak_memory_mib, accelerator } => {
+                self.accelerators.extend(accelerator);
                 match usize::try_from(partition).ok().and_then(|index| self.seen.get_mut(index)) {
                     Some(seen) if !*seen => *seen = true,
                     Some(_) => return Err(format!("partition {partition} has two results")),
-                    None => return Err(format!("the job has no partition {partition}, and there is a result of it")),
+                    None => return Err(format!("the job has no partition {partition}, but there is a result for it")),
                 }
                 self.peak_memory_mib = self.peak_memory_mib.max(peak_memory_mib);
                 self.count(images, broken, phases);
@@ -63,21 +68,30 @@ impl Results {
                 self.course.learn(epoch, tally);
                 self.count(tally.images, broken, phases);
             }
-            Report::Trained { secs, peak_memory_mib, .. } => match self.seen.iter_mut().find(|seen| !**seen) {
-                Some(seen) => {
-                    *seen = true;
-                    self.peak_memory_mib = self.peak_memory_mib.max(peak_memory_mib);
-                    self.learning_secs += secs;
+            Report::Trained { secs, peak_memory_mib, accelerator, .. } => {
+                match self.seen.iter_mut().find(|seen| !**seen) {
+                    Some(seen) => {
+                        *seen = true;
+                        self.peak_memory_mib = self.peak_memory_mib.max(peak_memory_mib);
+                        self.learning_secs += secs;
+                        self.accelerators.extend(accelerator);
+                    }
+                    None => return Err("more executors have trained than were requested".to_owned()),
                 }
-                None => return Err("more executors have trained than were asked for".to_owned()),
-            },
+            }
             Report::Evaluated { tally, broken } => {
                 self.course.judge(tally);
                 self.skip(broken);
             }
-            other => return Err(format!("an executor answers what nobody has asked: {other:?}")),
+            other => return Err(format!("an executor sent an unexpected answer: {other:?}")),
         }
         Ok(())
+    }
+
+    /// Returns the name of the assigned GPUs, all of their names if they differ; `None` without any.
+    pub fn accelerator(&self) -> Option<String> {
+        let names: Vec<&str> = self.accelerators.iter().map(String::as_str).collect();
+        (!names.is_empty()).then(|| names.join(" and "))
     }
 
     fn count(&mut self, images: u64, broken: Vec<BrokenImage>, phases: Phases) {
@@ -87,12 +101,12 @@ impl Results {
         self.skip(broken);
     }
 
-    /// Adds what no executor can tell.
+    /// Adds phases that the executors cannot measure.
     pub fn add_phases(&mut self, phases: Phases) {
         self.phases += phases;
     }
 
-    /// Another epoch meets the same broken images again.
+    /// Records unusable images once, although every epoch meets them again.
     fn skip(&mut self, broken: Vec<BrokenImage>) {
         for image in broken {
             if self.broken.iter().all(|known| known.name != image.name) {
@@ -101,7 +115,7 @@ impl Results {
         }
     }
 
-    /// Whether every image of the sample was worked on.
+    /// Checks that every image of the sample was processed.
     ///
     /// # Errors
     /// Results are missing.
@@ -117,7 +131,7 @@ impl Results {
         Ok(())
     }
 
-    /// Writes into a sample what it says beyond the time.
+    /// Adds the fields of the sample.
     pub fn describe(&self, job: &Job, extra: &mut Map<String, serde_json::Value>) {
         describe_broken(&self.broken, extra);
         if self.images > 0 {
@@ -139,11 +153,12 @@ mod tests {
 
     fn done(partition: u64, images: u64) -> Report {
         let peak_memory_mib = Some(100 + partition);
-        Report::Done { partition, images, broken: Vec::new(), phases: Phases::default(), peak_memory_mib }
+        let (broken, phases) = (Vec::new(), Phases::default());
+        Report::Done { partition, images, broken, phases, peak_memory_mib, accelerator: Some("A GPU".into()) }
     }
 
     #[test]
-    fn a_lost_partition_is_noticed() {
+    fn a_lost_partition_is_detected() {
         let mut results = Results::of(3, 24);
         results.add(done(2, 8)).unwrap();
         results.add(done(0, 8)).unwrap();
@@ -151,10 +166,11 @@ mod tests {
         results.add(done(1, 8)).unwrap();
         results.check().unwrap();
         assert_eq!(results.peak_memory_mib, Some(102), "the largest of all");
+        assert_eq!(results.accelerator().as_deref(), Some("A GPU"), "each name once");
     }
 
     #[test]
-    fn a_lost_image_and_a_result_too_many_are_noticed() {
+    fn lost_images_and_duplicate_results_are_detected() {
         let mut results = Results::of(2, 16);
         results.add(done(0, 8)).unwrap();
         assert!(results.add(done(0, 8)).unwrap_err().contains("two results"));

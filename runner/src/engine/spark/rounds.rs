@@ -1,5 +1,5 @@
-//! Training in rounds: a Spark job for each average. Its tasks take the average of the round before, learn K mini-batches,
-//! and give their replica back to the driver, which takes the next average.
+//! Training in rounds: one Spark job per average. Its tasks take the previous average, learn K
+//! mini-batches, and return their replicas to the driver, which computes the next average.
 
 use burn::tensor::Device;
 use foreglow_shared::Configuration;
@@ -10,10 +10,10 @@ use crate::engine::Job;
 use crate::executor::protocol::Phases;
 use crate::executor::training::Deal;
 
-/// What the driver holds beside numbers, MiB: what Spark gives it by default.
+/// Memory of the driver without replicas, MiB: Spark's default.
 const DRIVER_MIB: u64 = 1024;
-/// Copies of a replica that the driver holds beside one of each executor: those on their way in (Spark fetches four results at
-/// the same time), the average, and what is broadcast of it and of the one before.
+/// Copies of a replica in the driver besides one per executor: results in transit (Spark fetches
+/// four at a time), the average, and the broadcasts of it and of the previous one.
 const COPIES: u64 = 8;
 
 /// The rounds of a run.
@@ -21,12 +21,13 @@ const COPIES: u64 = 8;
 pub struct Rounds {
     /// Steps over all epochs.
     pub steps: u64,
-    /// Steps of a round, K.
+    /// Steps per round, K.
     pub every: u64,
 }
 
 impl Rounds {
-    /// Those of a run on so many images; `None` where the executors average by themselves, or where there is one.
+    /// Returns the rounds of a run on `images` images; `None` if the executors average themselves
+    /// or there is only one.
     pub fn of(job: &Job, configuration: &Configuration, images: u64) -> Option<Self> {
         let settings = &job.training.as_ref()?.settings;
         let every = u64::from(settings.average_every);
@@ -35,26 +36,27 @@ impl Rounds {
         (every > 1 && executors > 1).then(|| Self { steps: deal.steps() * u64::from(settings.epochs), every })
     }
 
-    /// Spark jobs, one for each round.
+    /// Returns the number of Spark jobs, one per round.
     pub fn jobs(self) -> u64 {
         self.steps.div_ceil(self.every)
     }
 
-    /// Images that a task learns, but for the last ones of an epoch.
+    /// Returns the images per task; the last task of an epoch may have fewer.
     pub fn images_of_task(self, job: &Job) -> u64 {
         self.every * u64::from(job.workload.batch_size)
     }
 }
 
-/// Where the time between the rounds of a run went, seconds of all threads. `learning_secs` is the time, summed over executors
-/// and rounds, from a round's first step to its last.
+/// Returns the breakdown of the time between rounds, seconds over all threads. `learning_secs` is
+/// the time from the first step of each round to its last, summed over executors and rounds.
 ///
-/// An executor waits from the end of its task to the end of the round's last one, on the driver's clock. Everything else that is
-/// not learning is the average: Spark's scheduling, the numbers' way to the driver, the sum, and their way back.
+/// An executor waits from the end of its task to the end of the round's last task, by the driver's
+/// clock. The remaining time that is not learning counts as averaging: Spark's scheduling, the
+/// transfer of the numbers in both directions, and the sum.
 pub fn averaging(run: &Run<'_>, configuration: &Configuration, learning_secs: f64) -> Phases {
     let wait_ms = |stage: &&Stage| {
         let longest = stage.known_task_ms().max().unwrap_or(0);
-        // The tasks of a round are launched together: there is a slot for each.
+        // The tasks of a round start together, because there is a slot for each.
         stage.known_task_ms().map(|ms| u64::from(longest - ms)).sum::<u64>()
     };
     let wait_secs = run.stages().values().map(wait_ms).sum::<u64>() as f64 / 1000.0;
@@ -64,8 +66,8 @@ pub fn averaging(run: &Run<'_>, configuration: &Configuration, learning_secs: f6
     Phases { wait_secs: wait_secs * threads, average_secs: average_secs * threads, ..Phases::default() }
 }
 
-/// Properties that the driver needs where all executors give it their numbers, and that a person may set otherwise: memory for
-/// them, and no bound on what the tasks of a job return.
+/// Returns defaults for the driver's properties when it receives the replicas of all executors:
+/// memory for them, and no limit on the size of results. Users can override them.
 pub fn properties(job: &Job, configuration: &Configuration) -> Vec<(&'static str, String)> {
     let Some(training) = &job.training else { return Vec::new() };
     let is_averaged = training.settings.average_every > 1 && configuration.executors > 1;

@@ -1,4 +1,4 @@
-//! One run of a job in an application.
+//! A run of a job in an application.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -18,24 +18,24 @@ use crate::executor::{is_out_of_memory, mini_batches};
 use crate::input::images_in_sample;
 use crate::interrupt::Interrupt;
 
-/// Executors that are not there and warm by then never will be: a cluster may have to fetch an image first.
+/// Start-up timeout of the executors; a cluster may have to pull an image first.
 const LONGEST_STARTUP: Duration = Duration::from_secs(900);
-/// How long the master may take to give back what an ended application held.
+/// How long the master may take to release the resources of an ended application.
 const LONGEST_RELEASE: Duration = Duration::from_secs(60);
-/// How long the event log may lag behind the job's end.
+/// How long the event log may lag behind the end of the job.
 const LONGEST_LAG: Duration = Duration::from_secs(60);
-/// How soon an interrupt is noticed.
+/// Interval for checking interrupts.
 const PULSE: Duration = Duration::from_millis(50);
-/// Executors on other machines connect with one another by a token.
+/// Executors on other machines have to connect; they authenticate with a token.
 const EVERYWHERE: &str = "0.0.0.0";
 
-/// How a run ends otherwise than by its last result.
+/// Reason why a run ends early.
 pub(super) enum Stop {
     Interrupted,
     Ended(Outcome, Option<f64>, String),
 }
 
-/// A run, from the submission of its application, where none is there, to what the event log says of it.
+/// A run, from the submission of its application, if necessary, to the result in the event log.
 pub(super) struct Run<'a> {
     job: &'a Job,
     configuration: &'a Configuration,
@@ -48,7 +48,7 @@ pub(super) struct Run<'a> {
     started_at: Timestamp,
     startup_secs: Option<f64>,
     results: Results,
-    /// Where the run can be found again.
+    /// References to the application and its log.
     provenance: Map<String, Value>,
 }
 
@@ -76,11 +76,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Submits an application where none is there, has it run the job, and gives the completion time, seconds.
+    /// Submits an application if necessary, runs the job, and returns the completion time in
+    /// seconds.
     pub(super) fn execute(&mut self, spark: &mut Spark) -> Result<f64, Stop> {
         (self.progress)(Progress::Starting);
         let asked = (self.configuration, &self.job.workload);
-        // Replicas that have learned are not those to start another run with.
+        // A training run must not start with trained replicas.
         let is_stale =
             |running: &Running| (&running.configuration, &running.workload) != asked || self.job.training.is_some();
         if spark.running.as_ref().is_some_and(is_stale) {
@@ -97,7 +98,7 @@ impl<'a> Run<'a> {
         self.provenance.insert("application".into(), json!(running.id));
         self.provenance.insert("version".into(), json!(running.version));
         running.application.ask(&self.request).map_err(|error| failed(format!("{error:#}")))?;
-        // The job that is not timed: it starts the executors' processes.
+        // Waits for the untimed job, which starts the executors' processes.
         while self.next(&mut running.application, submitted)? != Line::Measuring {}
         if is_new {
             self.startup_secs = Some(round(submitted.elapsed().as_secs_f64()));
@@ -108,7 +109,7 @@ impl<'a> Run<'a> {
         self.completion_time(&log)
     }
 
-    /// The master takes a moment to give back what an application held that has just ended.
+    /// Waits until the master has released the resources of an application that has just ended.
     fn wait_for_room(&self, spark: &Spark) -> Result<(), Stop> {
         let Some(ui) = spark.ui() else { return Ok(()) };
         let patience = Instant::now() + LONGEST_RELEASE;
@@ -123,7 +124,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Starts an application, and waits until every executor is there.
+    /// Starts an application and waits for every executor.
     fn submit(&self, spark: &Spark) -> Result<Running, Stop> {
         let submitted = Instant::now();
         let arguments = spark.submission().arguments(self.job, self.configuration);
@@ -139,27 +140,28 @@ impl<'a> Run<'a> {
                 _ => {}
             }
         };
-        let (id, version) = started.ok_or_else(|| failed("the driver did not say which application it is".into()))?;
+        let (id, version) = started.ok_or_else(|| failed("the driver did not report the application's ID".into()))?;
         let (configuration, workload) = (self.configuration.clone(), self.job.workload.clone());
         Ok(Running { application, configuration, workload, id, version, cpu })
     }
 
-    /// What every executor is told.
+    /// Returns the assignment of the executors.
     fn assignment(&self) -> Assignment {
-        // For inference all images: the sample of any rate is the beginning of them, and the executors serve every one.
+        // For inference the executors can serve any sampling rate, because smaller samples are
+        // prefixes of the full sample.
         let sampling_rate = if self.job.training.is_some() { self.request.sampling_rate } else { 1.0 };
         let mut assignment = self.job.assignment(0, self.configuration, sampling_rate);
         // Spark decides where its executors run.
         assignment.processors.clear();
         assignment.source = assignment.source.absolute();
         if let Some(training) = &mut assignment.training {
-            // Executors that Spark averages need not find each other.
+            // Executors averaged by Spark need no connections.
             training.listen = training.listen.take().filter(|_| self.rounds().is_none()).map(|_| EVERYWHERE.to_owned());
         }
         assignment
     }
 
-    /// The next line of a driver that starts.
+    /// Returns the next line of a driver that is starting.
     fn next(&self, application: &mut Application, submitted: Instant) -> Result<Line, Stop> {
         loop {
             self.check_interrupt()?;
@@ -176,7 +178,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The results of the timed job.
+    /// Collects the results of the timed job.
     fn collect(&mut self, application: &mut Application) -> Result<(), Stop> {
         let clock = Instant::now();
         let epochs = self.job.training.as_ref().map_or(1, |training| u64::from(training.settings.epochs));
@@ -217,12 +219,13 @@ impl<'a> Run<'a> {
         )))
     }
 
-    /// The rounds of a training run that Spark averages.
+    /// Returns the rounds of a training run that Spark averages.
     fn rounds(&self) -> Option<Rounds> {
         Rounds::of(self.job, self.configuration, self.images)
     }
 
-    /// Of the run, seconds, once the log has its end; and what else the log says of it.
+    /// Waits for the end of the run in the event log, takes over its facts, and returns the
+    /// completion time in seconds.
     fn completion_time(&mut self, log: &Path) -> Result<f64, Stop> {
         let patience = Instant::now() + LONGEST_LAG;
         loop {
@@ -239,16 +242,21 @@ impl<'a> Run<'a> {
                 return completion_time(&run);
             }
             if Instant::now() > patience {
-                return Err(failed(format!("the event log {} has no end of the run", log.display())));
+                return Err(failed(format!("the event log {} does not contain the end of the run", log.display())));
             }
             std::thread::sleep(PULSE);
         }
     }
 
-    /// How it ended, after `completion_time_secs`.
+    /// Returns the sample for an outcome.
     pub(super) fn sample(self, outcome: Outcome, completion_time_secs: Option<f64>, reason: Option<String>) -> Sample {
         let mut extra = Map::new();
         extra.insert("seed".into(), json!(self.job.seed));
+        let (mut configuration, mut host) = (self.configuration.clone(), self.host);
+        if let Some(name) = self.results.accelerator() {
+            host.adapter.get_or_insert_with(|| name.clone());
+            configuration.accelerator = Some(name);
+        }
         self.results.describe(self.job, &mut extra);
         if !self.provenance.is_empty() {
             extra.insert("spark".into(), Value::Object(self.provenance));
@@ -257,7 +265,7 @@ impl<'a> Run<'a> {
             schema: SCHEMA,
             id: self.request.id,
             workload: self.job.workload.clone(),
-            configuration: self.configuration.clone(),
+            configuration,
             sampling_rate: self.request.sampling_rate,
             outcome,
             completion_time_secs,
@@ -265,7 +273,7 @@ impl<'a> Run<'a> {
             reason,
             engine: Engine::Spark,
             runner_version: env!("CARGO_PKG_VERSION").to_owned(),
-            host: self.host,
+            host,
             started_at: self.started_at,
             extra,
         }
@@ -301,7 +309,7 @@ pub(super) fn failed_or_out_of_memory(words: &str) -> Stop {
     Stop::Ended(outcome, None, sentence)
 }
 
-/// To microseconds.
+/// Rounds to microseconds.
 fn round(secs: f64) -> f64 {
     (secs * 1e6).round() / 1e6
 }

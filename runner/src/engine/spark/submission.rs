@@ -1,4 +1,4 @@
-//! The arguments of `spark-submit` for one configuration.
+//! Arguments of `spark-submit` for a configuration.
 
 use std::path::Path;
 
@@ -10,30 +10,31 @@ use super::master::Master;
 use super::rounds;
 use crate::engine::Job;
 
-/// The class in the driver's jar.
+/// Main class in the driver's jar.
 const DRIVER: &str = "foreglow.Driver";
 const GPU_OF_TASK: &str = "spark.task.resource.gpu.amount";
-/// Labels that only the person can give: neither Spark nor its log knows the processors of its workers.
+/// Labels that only the user can set, because neither Spark nor its log has the CPU model of the
+/// workers.
 pub const OF_MACHINES: [&str; 2] = ["spark.foreglow.cpu", "spark.foreglow.adapter"];
 
-/// Everything that is the same for all applications of a sweep.
+/// What all applications of a sweep have in common.
 #[derive(Clone, Debug)]
 pub struct Submission<'a> {
-    /// The cluster.
+    /// Master of the cluster.
     pub master: &'a Master,
-    /// Properties that the person adds.
+    /// Properties set by the user.
     pub properties: &'a [(String, String)],
-    /// The driver's jar.
+    /// Jar of the driver.
     pub jar: &'a Path,
     /// Folder of the event logs.
     pub event_logs: &'a Path,
-    /// The file that Spark sends to the workers; `None` where they have it.
+    /// Binary that Spark ships to the workers; `None` if they have it.
     pub shipped: Option<&'a Path>,
-    /// Its path on the workers, where they have it.
+    /// Path of the binary on the workers, if they have it.
     pub program: Option<&'a Path>,
 }
 
-/// What Spark is asked for.
+/// Returns the resources to request from Spark.
 pub fn resources(configuration: &Configuration) -> Resources {
     Resources {
         executors: configuration.executors,
@@ -44,14 +45,14 @@ pub fn resources(configuration: &Configuration) -> Resources {
 }
 
 impl Submission<'_> {
-    /// The arguments, the driver's own at the end.
+    /// Returns the arguments, with those of the driver last.
     pub fn arguments(&self, job: &Job, configuration: &Configuration) -> Vec<String> {
         let name = format!("foreglow {}", job.workload.model);
         let fixed =
             ["--master", &self.master.to_string(), "--deploy-mode", "client", "--name", &name, "--class", DRIVER];
         let mut arguments: Vec<String> = fixed.map(str::to_owned).into();
         let mut add = |key: &str, value: &str| arguments.extend(["--conf".to_owned(), format!("{key}={value}")]);
-        // The last one counts.
+        // The last value of a property takes precedence.
         add("spark.executor.memoryOverhead", &format!("{}m", configuration.memory_per_executor_mib));
         for (key, value) in rounds::properties(job, configuration) {
             add(key, &value);
@@ -67,16 +68,17 @@ impl Submission<'_> {
         arguments
     }
 
-    /// The properties that nobody else sets.
+    /// Returns the properties reserved for Foreglow.
     fn own_properties(&self, job: &Job, configuration: &Configuration) -> Vec<(String, String)> {
         let mut properties = spark_properties(resources(configuration));
-        // An executor that trains has one task, which holds all of it.
+        // An executor that trains has a single task, which uses all its cores.
         let task_cpus = if job.training.is_some() { configuration.cores_per_executor } else { 1 };
         if let Some((_, share)) = properties.iter_mut().find(|(key, _)| *key == GPU_OF_TASK && job.training.is_some()) {
             *share = "1".to_owned();
         }
         if job.training.is_some() {
-            // A round that is learned again would be learned twice: what a process has learned is lost with it.
+            // A failed round cannot be repeated, because the optimiser state is lost with the
+            // process.
             properties.push(("spark.task.maxFailures", "1".to_owned()));
         }
         properties.extend([
@@ -95,7 +97,7 @@ impl Submission<'_> {
         properties.chain(labels(job, configuration).into_iter().map(label)).collect()
     }
 
-    /// The first of the person's properties that is Foreglow's to set.
+    /// Returns the first of the user's properties that is reserved for Foreglow.
     pub fn taken(&self, job: &Job, configuration: &Configuration) -> Option<&str> {
         let own = self.own_properties(job, configuration);
         let is_label = |key: &str| key.starts_with(LABEL_PREFIX) && !OF_MACHINES.contains(&key);
@@ -104,8 +106,8 @@ impl Submission<'_> {
     }
 }
 
-/// What an event log says of the job that ran. The sampling rate and the sample's id are properties of each of the
-/// application's jobs.
+/// Returns the labels of the job in the event log. The sampling rate and the sample's ID are
+/// properties of each job of the application.
 fn labels(job: &Job, configuration: &Configuration) -> Vec<(&'static str, String)> {
     let workload = &job.workload;
     let mut labels = vec![
@@ -147,11 +149,12 @@ mod tests {
             seed: 7,
             timeout: None,
             broken_limit: None,
+            monitor: None,
             training: None,
         }
     }
 
-    /// Every 20 mini-batches Spark averages the parameters and Adam's moments.
+    /// Spark averages the parameters and Adam's moments every 20 mini-batches.
     fn training() -> Job {
         let mut job = job(&Wish::Cpu);
         job.workload.mode = Mode::Training;

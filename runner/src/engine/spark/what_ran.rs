@@ -1,4 +1,4 @@
-//! What ran, from the application's event log: the same reading that `foreglow import` gives it.
+//! Facts about a run from the application's event log, parsed as in `foreglow import`.
 
 use std::path::Path;
 
@@ -9,15 +9,15 @@ use foreglow_shared::{Outcome, Uuid};
 use super::run::{Stop, failed_or_out_of_memory};
 use crate::executor::protocol::Report;
 
-/// The label that names a run.
+/// Label with the ID of a run.
 const RUN: &str = "run";
-/// Stands before the executor's own words in Spark's.
+/// Prefix of the executor's own message in Spark's.
 const OUR_FAILURE: &str = "foreglow.ExecutorFailed: ";
 
-/// Reads the log of an application that runs, or has ended since.
+/// Reads the log of an application that is running or has ended.
 ///
 /// # Errors
-/// It cannot be read.
+/// The log cannot be read.
 pub fn read_log(log: &Path) -> anyhow::Result<Application> {
     let in_progress = log.with_added_extension("inprogress");
     let bytes = std::fs::read(&in_progress)
@@ -28,17 +28,17 @@ pub fn read_log(log: &Path) -> anyhow::Result<Application> {
     reader.finish().with_context(|| format!("{} could not be read", log.display()))
 }
 
-/// The run of that name; `None` while the log does not have the end of each of its jobs.
+/// Returns the run with this ID; `None` until the log has the end of all its jobs.
 pub fn timed_run(application: &Application, id: Uuid) -> Option<Run<'_>> {
     let name = id.to_string();
     let is_it = |run: &Run<'_>| run.labels().get(RUN) == Some(name.as_str()) && run.missing_jobs() == 0;
     application.runs().ok()?.into_iter().find(is_it)
 }
 
-/// The completion time of a run, seconds.
+/// Returns the completion time of a run, seconds.
 ///
 /// # Errors
-/// Something else ran than was asked, or not all of it at the first attempt.
+/// The run deviates from the requested configuration, or tasks were repeated.
 pub fn completion_time(run: &Run<'_>) -> Result<f64, Stop> {
     let ending = run.ending().ok_or_else(|| failed_or_out_of_memory("the event log names no executor"))?;
     match ending.outcome {
@@ -48,8 +48,8 @@ pub fn completion_time(run: &Run<'_>) -> Result<f64, Stop> {
     }
 }
 
-/// Spark's words about a failure, on one line, without what it adds to the executor's own. Those stand on the first line, or, where
-/// a barrier stage failed, on a later one.
+/// Shortens Spark's message about a failure to one line with the executor's own message, which is
+/// on the first line or, if a barrier stage failed, on a later one.
 pub fn sentence(words: &str) -> String {
     let mut lines = words.lines().map(str::trim);
     let first = lines.clone().next().unwrap_or_default();
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_executors_own_words_are_told() {
+    fn the_executors_own_message_is_extracted() {
         let told = [
             (
                 "Job aborted: Lost task 0.3 (TID 6) (10.0.0.1 executor 0): foreglow.ExecutorFailed: it ended (signal: 9)",

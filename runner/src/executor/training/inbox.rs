@@ -51,7 +51,7 @@ impl Inbox {
     pub fn next(&self) -> anyhow::Result<Option<Order>> {
         let Ok(line) = self.lines.recv() else { return Ok(None) };
         let line = line.context("standard input broke off")?;
-        serde_json::from_str(&line).map(Some).with_context(|| format!("this line is no order: {line}"))
+        serde_json::from_str(&line).map(Some).with_context(|| format!("this line is not an order: {line}"))
     }
 
     /// Runs a long operation. If the input ends before it is done, the result is no longer needed:

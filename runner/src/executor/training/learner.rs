@@ -93,7 +93,7 @@ impl Learner {
                 Some((_, Ok(label))) if (label as usize) < self.classes => Ok(label),
                 Some((label, _)) => {
                     let classes = self.classes;
-                    Err(ItemError(format!("its class has the number {label} and the CNN tells {classes} apart")))
+                    Err(ItemError(format!("its class is {label}, and the CNN has {classes} classes")))
                 }
             }
         });

@@ -68,7 +68,7 @@ pub fn serve(
 }
 
 fn listen(host: &str, reports: &Reports) -> anyhow::Result<TcpListener> {
-    let listener = TcpListener::bind((host, 0)).with_context(|| format!("nothing can listen on the address {host}"))?;
+    let listener = TcpListener::bind((host, 0)).with_context(|| format!("cannot listen on the address {host}"))?;
     let port = listener.local_addr().context("the listening socket has no address")?.port();
     reports.send(&Report::Listening { port })?;
     Ok(listener)
@@ -173,7 +173,7 @@ impl Trainee<'_> {
             state::save(path, &self.job.model, &written, unshared.images)?;
         }
         let (steps, peak_memory_mib) = (end.saturating_sub(round.first_step), peak_memory_mib("self"));
-        Ok(Report::Trained { steps, secs, peak_memory_mib })
+        Ok(Report::Trained { steps, secs, peak_memory_mib, accelerator: self.job.assigned.clone() })
     }
 
     /// Returns this replica's numbers with the averaged part replaced; the optimiser's state and

@@ -45,10 +45,10 @@ impl Peers {
         for (peer, address) in addresses.iter().enumerate().take(rank) {
             let link = connect(address, end).with_context(|| format!("executor {} at {address}", peer + 1));
             let mut link = link.context("an executor could not be reached")?;
-            writeln!(link, "{token} {rank}").context("an executor could not be greeted")?;
+            writeln!(link, "{token} {rank}").context("the greeting to an executor could not be sent")?;
             links[peer] = Some(link);
         }
-        listener.set_nonblocking(true).context("the listening socket does not obey")?;
+        listener.set_nonblocking(true).context("the listening socket could not be configured")?;
         while links.iter().skip(rank + 1).any(Option::is_none) {
             match listener.accept() {
                 // Connections without the token are dropped.
@@ -66,7 +66,10 @@ impl Peers {
             }
         }
         for link in links.iter().flatten() {
-            link.set_nodelay(true).and_then(|()| link.set_read_timeout(None)).context("a connection does not obey")?;
+            link.set_nodelay(true).and_then(|()| link.set_read_timeout(None)).context(
+                "a connection could not be \
+                configured",
+            )?;
         }
         Ok(Self { rank, links })
     }

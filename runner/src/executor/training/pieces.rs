@@ -98,7 +98,7 @@ fn on_processor(tensor: Tensor<1>) -> anyhow::Result<FlexTensor> {
     // its numbers. A second handle would cause a copy before the update.
     let handle = tensor.to_contiguous();
     drop(tensor);
-    anyhow::ensure!(handle.dtype() == DType::F32, "the numbers of the CNN are no 32-bit floats");
+    anyhow::ensure!(handle.dtype() == DType::F32, "the numbers of the CNN are not 32-bit floats");
     Ok(handle)
 }
 

@@ -315,7 +315,7 @@ impl Written {
 fn append<'a>(list: &mut Vec<f32>, tensors: impl Iterator<Item = &'a Tensor<1>>) -> anyhow::Result<()> {
     for tensor in tensors {
         let data = tensor.clone().try_into_data().map_err(failure).context("numbers could not be read")?;
-        list.extend(data.as_slice::<f32>().ok().context("the numbers of the CNN are no 32-bit floats")?);
+        list.extend(data.as_slice::<f32>().ok().context("the numbers of the CNN are not 32-bit floats")?);
     }
     Ok(())
 }

@@ -83,7 +83,7 @@ fn read(path: &Path, model: &str) -> anyhow::Result<(Written, u64)> {
     let mut file = BufReader::with_capacity(1 << 20, File::open(path)?);
     let mut line = Vec::new();
     file.by_ref().take(4096).read_until(b'\n', &mut line)?;
-    let header: Header = serde_json::from_slice(&line).context("it is no replica that an executor saved")?;
+    let header: Header = serde_json::from_slice(&line).context("it is not a replica saved by an executor")?;
     anyhow::ensure!(header.foreglow_replica == FORMAT, "another version of Foreglow saved it");
     anyhow::ensure!(header.model == model, "it is of a {}, not of a {model}", header.model);
     let mut bytes = Vec::new();
@@ -129,7 +129,7 @@ mod tests {
         let said = |path: &Path| format!("{:#}", load(&[path], 0, "vgg16", false).unwrap_err());
         assert!(said(&path).contains("could not be loaded"), "{}", said(&path));
         std::fs::write(&path, "shopping list\n").unwrap();
-        assert!(said(&path).contains("no replica that an executor saved"), "{}", said(&path));
+        assert!(said(&path).contains("not a replica saved by an executor"), "{}", said(&path));
         save(&path, "lenet5", &written(&[1.0, 2.0]), 3).unwrap();
         assert!(said(&path).contains("it is of a lenet5, not of a vgg16"), "{}", said(&path));
         let mut bytes = std::fs::read(&path).unwrap();

@@ -124,7 +124,7 @@ fn image(mut message: Vec<u8>) -> Result<Item, ItemError> {
             }
         }
     })
-    .map_err(|_malformed| ItemError("it is no tf.train.Example".into()))?;
+    .map_err(|_malformed| ItemError("it is not a tf.train.Example".into()))?;
     let Some((_, place)) = best else {
         return Err(ItemError(format!("it has no image under any of the names {}", IMAGE.join(", "))));
     };
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(image(message).unwrap(), Item { bytes: b"png".into(), layout: Layout::File, label: Some(3) });
         let error = image(write(&[("text", Given::Bytes(b"no"))])).unwrap_err();
         assert!(error.0.contains("no image under any of the names image/encoded"), "{error:?}");
-        assert!(image(b"\xff\xff".to_vec()).unwrap_err().0.contains("no tf.train.Example"));
+        assert!(image(b"\xff\xff".to_vec()).unwrap_err().0.contains("not a tf.train.Example"));
     }
 
     #[test]

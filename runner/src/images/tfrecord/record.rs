@@ -56,7 +56,7 @@ pub fn index(path: &Path) -> anyhow::Result<Vec<Place>> {
         reader.read_exact(&mut header).map_err(unreadable)?;
         let Some(len) = length(header) else {
             let hint =
-                if number == 0 { "the file is damaged, compressed, or no TFRecord" } else { "the file is damaged" };
+                if number == 0 { "the file is damaged, compressed, or not a TFRecord" } else { "the file is damaged" };
             return Err(unusable(format!("record {number} of {shown} has a length with a wrong checksum: {hint}")));
         };
         let after = len.checked_add((HEADER + FOOTER) as u64).and_then(|len| offset.checked_add(len));

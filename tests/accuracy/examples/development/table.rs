@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use foreglow_model::{Column, Dataset, Meaning, Ensemble, Features, FitError, Setting, Settings, Values};
+use foreglow_model::{Column, Dataset, Ensemble, Features, FitError, Meaning, Setting, Settings, Values};
 
 /// The share of the images that a simulated job processes: with more it never takes less time.
 const SAMPLING_RATE: &str = "sampling rate";

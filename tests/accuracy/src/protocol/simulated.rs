@@ -129,6 +129,7 @@ impl Simulated {
             sampling_rate,
             completion_time_secs: secs,
             startup_secs: None,
+            disturbed: false,
         }
     }
 }

@@ -1,0 +1,58 @@
+//! What runs of oversubscribed configurations say beyond the bound.
+//!
+//! A configuration with more task threads than a machine has processors is no faster than the fastest one that fits
+//! ([`Capacity`](crate::capacity::Capacity)), and often slower: its threads compete for caches and memory. Where such a configuration was measured, its own
+//! runs say by how much.
+
+use foreglow_shared::{Observation, sort_by};
+use serde::{Deserialize, Serialize};
+
+use crate::Setting;
+use crate::ensemble::outliers::median;
+
+/// Measured times of oversubscribed configurations, relative to the bound.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct MeasuredRatios(Vec<MeasuredRatio>);
+
+/// Of one setting the median of ln(measured time / bound).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct MeasuredRatio {
+    executors: u32,
+    cores_per_executor: u32,
+    sampling_rate: f64,
+    log_ratio: f64,
+}
+
+impl MeasuredRatios {
+    /// Compares completed runs with the bound, seconds, of their settings.
+    pub(crate) fn of(runs: &[Observation], bound_secs: impl Fn(Setting) -> Option<f64>) -> Self {
+        let mut settings: Vec<Setting> = runs.iter().map(Setting::of).collect();
+        sort_by(&mut settings, Setting::order);
+        settings.dedup();
+        let ratio = |setting: Setting| {
+            let bound = bound_secs(setting)?;
+            let of_setting = runs.iter().filter(|run| Setting::of(run) == setting);
+            let logs: Vec<f64> = of_setting.map(|run| libm::log(run.completion_time_secs / bound)).collect();
+            let Setting { executors, cores_per_executor, sampling_rate } = setting;
+            let log_ratio = median(&logs);
+            log_ratio.is_finite().then_some(MeasuredRatio { executors, cores_per_executor, sampling_rate, log_ratio })
+        };
+        Self(settings.into_iter().filter_map(ratio).collect())
+    }
+
+    /// How many times as long as the bound a configuration took, at the sampling rate next to the asked one; `None` where it was not
+    /// measured.
+    pub(crate) fn ratio(&self, setting: Setting) -> Option<f64> {
+        let distance = |at: &MeasuredRatio| libm::fabs(libm::log(at.sampling_rate / setting.sampling_rate));
+        let is_of = |at: &&MeasuredRatio| {
+            (at.executors, at.cores_per_executor) == (setting.executors, setting.cores_per_executor)
+        };
+        let nearest = self.0.iter().filter(is_of).min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
+        Some(libm::exp(nearest.log_ratio))
+    }
+
+    /// The configurations, E and C, that were measured.
+    pub(crate) fn configurations(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.0.iter().map(|at| (at.executors, at.cores_per_executor))
+    }
+}

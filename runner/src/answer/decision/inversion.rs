@@ -1,0 +1,49 @@
+//! Smaller configurations that are predicted to be faster than larger ones.
+
+use foreglow_model::Warning;
+use serde::Serialize;
+
+use super::Row;
+use crate::answer::configuration;
+
+/// A smaller difference is rounding, or noise.
+const NOTABLE: f64 = 1.02;
+
+/// A configuration that is predicted to be slower than one with fewer executors or cores, or both.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(super) struct Inversion {
+    smaller: (u32, u32),
+    larger: (u32, u32),
+    /// How many times as long the larger one takes.
+    ratio: f64,
+}
+
+impl Inversion {
+    /// The largest one; `None` if every larger configuration is at least about as fast. Oversubscribed ones are no surprise.
+    pub(super) fn among(rows: &[Row]) -> Option<Self> {
+        let is_oversubscribed =
+            |row: &Row| row.warnings.iter().any(|one| matches!(one, Warning::Oversubscribed { .. }));
+        let times: Vec<((u32, u32), f64)> = rows
+            .iter()
+            .filter(|row| !is_oversubscribed(row))
+            .filter_map(|row| Some(((row.executors, row.cores_per_executor), row.completion_time_secs?)))
+            .collect();
+        let pairs = times.iter().flat_map(|larger| times.iter().map(move |smaller| (smaller, larger)));
+        pairs
+            .filter(|((smaller, _), (larger, _))| smaller != larger && smaller.0 <= larger.0 && smaller.1 <= larger.1)
+            .map(|((smaller, fast), (larger, slow))| Self { smaller: *smaller, larger: *larger, ratio: slow / fast })
+            .filter(|inversion| inversion.ratio > NOTABLE)
+            .max_by(|a, b| a.ratio.total_cmp(&b.ratio))
+    }
+
+    /// One sentence for users.
+    pub(super) fn describe(&self) -> String {
+        format!(
+            "{} is predicted to take {:.2} times as long as {}, which is smaller: this job gains nothing from more there, or the \
+             samples of one of the two are off. Measure both again to know.",
+            configuration(self.larger.0, self.larger.1),
+            self.ratio,
+            configuration(self.smaller.0, self.smaller.1),
+        )
+    }
+}

@@ -1,0 +1,61 @@
+//! Start-up times: what a job takes before its clock starts.
+
+use foreglow_shared::{Observation, format_duration};
+use serde::Serialize;
+
+/// The start-up times of samples, seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Startup {
+    shortest_secs: f64,
+    median_secs: f64,
+    longest_secs: f64,
+}
+
+impl Startup {
+    /// Those of the runs; `None` if none was measured.
+    pub fn of(runs: &[Observation]) -> Option<Self> {
+        let mut secs: Vec<f64> = runs.iter().filter_map(|run| run.startup_secs).collect();
+        secs.sort_by(f64::total_cmp);
+        let (first, last) = (*secs.first()?, *secs.last()?);
+        Some(Self { shortest_secs: first, median_secs: secs[secs.len() / 2], longest_secs: last })
+    }
+
+    /// The longest, seconds.
+    pub fn longest_secs(&self) -> f64 {
+        self.longest_secs
+    }
+
+    /// One line for users.
+    pub fn describe(&self) -> String {
+        let Self { shortest_secs, median_secs, longest_secs } = self;
+        let range = match format_duration(*shortest_secs) == format_duration(*longest_secs) {
+            true => format_duration(*longest_secs),
+            false => format!(
+                "{} to {} in the samples, {} in the middle",
+                format_duration(*shortest_secs),
+                format_duration(*longest_secs),
+                format_duration(*median_secs)
+            ),
+        };
+        format!("Start-up, not in these times: {range} (--with-startup takes it off the deadline).")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shortest_and_the_longest_start_up_are_told() {
+        let runs: Vec<Observation> = serde_json::from_str(
+            "[[1,1,1024,8,0.1,4.0,24.0],[1,1,1024,8,0.1,4.0,null],[1,1,1024,8,0.1,4.0,9.0],[1,1,1024,8,0.1,4.0,12.0]]",
+        )
+        .unwrap();
+        let startup = Startup::of(&runs).unwrap();
+        assert_eq!(startup.longest_secs(), 24.0);
+        let said = startup.describe();
+        assert!(said.contains("9.00 s to 24.00 s in the samples, 12.00 s in the middle"), "{said}");
+        assert_eq!(Startup::of(&runs[1..2]), None);
+        assert!(Startup::of(&runs[..1]).unwrap().describe().contains("times: 24.00 s ("));
+    }
+}

@@ -1,0 +1,139 @@
+//! The grid of a sweep and what the sweep may take, as arguments.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use foreglow_shared::{PriceSheet, Workload};
+
+use super::run::DEFAULT_MEMORY_MIB;
+use super::workload_args::{check_sizes, default_partition_size};
+use crate::engine::Job;
+use crate::exit::unusable;
+use crate::grammar::{self, Counts, Mibs, Rates, duration_secs, mibs, money, rates, share};
+use crate::question::read_prices;
+use crate::sweep::{Budget, Grid};
+
+/// Runs of a combination that a precision is sought with, where the user names no number.
+const MOST_REPEATS: u32 = 20;
+
+/// The grid.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Configurations")]
+pub struct GridArgs {
+    /// Executor processes, E: 1,2,4 or 1-4 [default: 1,2, but at most one for each GPU]
+    #[arg(long, short = 'E', value_name = "LIST", value_parser = grammar::executors, allow_negative_numbers = true)]
+    executors: Option<Counts>,
+
+    /// Threads of an executor, C: 1,2,4 or 1-4
+    #[arg(long, short = 'C', value_name = "LIST", value_parser = grammar::cores, default_value = "1,2", allow_negative_numbers = true)]
+    cores: Counts,
+
+    /// Upper bounds on an executor's memory: 2048 (MiB), 512m, 2g [default: 2048]
+    #[arg(long, value_name = "SIZE,…", value_parser = mibs, allow_negative_numbers = true)]
+    memory: Option<Mibs>,
+
+    /// Images of one task, P [default: 8, or a mini-batch to train]
+    #[arg(long, value_name = "LIST", value_parser = grammar::counts, allow_negative_numbers = true)]
+    partition_size: Option<Counts>,
+
+    /// Shares of the images, above 0 and at most 1: 0.01,0.1 or 1%,10%
+    #[arg(long, value_name = "SR,…", value_parser = rates, default_value = "0.01,0.1", allow_negative_numbers = true)]
+    sampling_rate: Rates,
+
+    /// Runs of each combination; with --precision at most so many [default: 1, with --precision 20]
+    #[arg(long, value_name = "N", value_parser = grammar::count, allow_negative_numbers = true)]
+    repeat: Option<u32>,
+
+    /// Repeat each combination until the 95 % confidence half-width of its median is below this share of it: 2%. It takes
+    /// 6 runs or more
+    #[arg(long, value_name = "SHARE", value_parser = share, allow_negative_numbers = true)]
+    precision: Option<f64>,
+}
+
+/// What the sweep may take.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Budget")]
+pub struct BudgetArgs {
+    /// Make no run that would not end within this time from the start: 90s, 10m, 1h30m
+    #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
+    budget_time: Option<f64>,
+
+    /// Make no run that would cost more than is left of this, in the currency of the prices: 0.5
+    #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
+    budget_money: Option<f64>,
+
+    /// Price sheet, JSON [default: a published list price for the hardware]
+    #[arg(long, value_name = "FILE")]
+    prices: Option<PathBuf>,
+}
+
+impl BudgetArgs {
+    /// Whether there is a budget.
+    pub fn is_limited(&self) -> bool {
+        self.budget_time.is_some() || self.budget_money.is_some()
+    }
+
+    /// What an hour costs.
+    ///
+    /// # Errors
+    /// The price sheet cannot be read.
+    pub fn prices(&self, job: &Job) -> anyhow::Result<PriceSheet> {
+        self.prices.as_deref().map_or_else(|| Ok(PriceSheet::usual_for(job.device.accelerator())), read_prices)
+    }
+
+    /// What the sweep may take.
+    ///
+    /// # Errors
+    /// The prices do not cover the hardware.
+    pub fn budget(&self, prices: PriceSheet, job: &Job) -> anyhow::Result<Budget> {
+        if self.budget_money.is_some() {
+            prices.check_for(job.device.accelerator()).map_err(|error| unusable(format!("--budget-money: {error}")))?;
+        }
+        Ok(Budget {
+            time: self.budget_time.and_then(|secs| Duration::try_from_secs_f64(secs).ok()),
+            money: self.budget_money.map(|money| (money, prices)),
+        })
+    }
+}
+
+impl GridArgs {
+    /// The grid of this job, with every combination of its image sizes and batch sizes.
+    ///
+    /// # Errors
+    /// There are more executors or images of a task than images.
+    pub fn grid(&self, job: &Job, workloads: Vec<Workload>) -> anyhow::Result<Grid> {
+        let Self { cores: Counts(cores), sampling_rate: Rates(rates), .. } = self;
+        let executors = self.executors.as_ref().map(|Counts(executors)| executors.clone());
+        let memory_mib = self.memory.as_ref().map_or_else(|| vec![DEFAULT_MEMORY_MIB], |Mibs(mibs)| mibs.clone());
+        let sizes = self.partition_size.as_ref().map(|Counts(sizes)| sizes.clone());
+        let grid = Grid {
+            workloads,
+            executors: executors.unwrap_or_else(|| default_executors(job)),
+            cores: cores.clone(),
+            memory_mib,
+            partition_sizes: sizes.unwrap_or_else(|| vec![default_partition_size(job)]),
+            sampling_rates: rates.clone(),
+            repeat: self.repeat.unwrap_or(if self.precision.is_some() { MOST_REPEATS } else { 1 }),
+        };
+        for workload in &grid.workloads {
+            check_sizes(&job.with(workload.clone()), &grid.executors, &grid.partition_sizes)?;
+        }
+        Ok(grid)
+    }
+
+    /// Half-width of the median that is sought, as a share of it.
+    pub fn precision(&self) -> Option<f64> {
+        self.precision
+    }
+
+    /// Whether the user bounds the memory.
+    pub fn bounds_memory(&self) -> bool {
+        self.memory.is_some()
+    }
+}
+
+/// Numbers of executors if the user names none: as many as there are GPUs for.
+fn default_executors(job: &Job) -> Vec<u32> {
+    let most = job.device.most_executors().unwrap_or(u32::MAX);
+    [1, 2].into_iter().filter(|executors| *executors <= most).collect()
+}

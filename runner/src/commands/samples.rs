@@ -1,0 +1,283 @@
+//! `foreglow samples`: lists, shows and removes samples.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use foreglow_model::Repetitions;
+use foreglow_shared::{Outcome, Sample, Uuid, format_rate, write_csv, write_jsonl};
+
+use crate::ask::Source;
+use crate::exit::unusable;
+use crate::machine::warnings_of;
+use crate::output::{self, Format};
+use crate::sample_table;
+use crate::samples_file::SamplesFile;
+use crate::store::Store;
+use crate::sweep::Run;
+use crate::table::{Align, table};
+
+/// Last letters of an id in a list: of random ones, so many tell a few thousand samples apart.
+const SHOWN_LETTERS: usize = 8;
+/// Letters of an id that a user must write at least.
+const FEWEST_LETTERS: usize = 4;
+
+/// List, show or remove samples
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// List the samples, and mark those that do not fit the others
+    List(ListArgs),
+    /// Show one sample
+    Show(ShowArgs),
+    /// Remove samples
+    Remove(RemoveArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct ListArgs {
+    /// Files of samples, JSON Lines or CSV; `-` is standard input [default: the store]
+    #[arg(value_name = "FILE", conflicts_with = "store")]
+    files: Vec<PathBuf>,
+
+    /// Store to read from [default: the one that every command reads]
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+
+    /// Only the samples of this CNN
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+
+    /// Only runs beside which something else slowed the machine
+    #[arg(long)]
+    disturbed: bool,
+
+    /// Only runs that are far from their repetitions
+    #[arg(long)]
+    outliers: bool,
+
+    /// Form of the answer
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+#[derive(Debug, clap::Args)]
+struct ShowArgs {
+    /// The id of the sample, or its first or last letters
+    #[arg(value_name = "ID")]
+    id: String,
+
+    /// Files of samples; `-` is standard input [default: the store]
+    #[arg(value_name = "FILE", conflicts_with = "store")]
+    files: Vec<PathBuf>,
+
+    /// Store to read from [default: the one that every command reads]
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+
+    /// Form of the answer
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+#[derive(Debug, clap::Args)]
+struct RemoveArgs {
+    /// The ids of the samples, or their first or last letters
+    #[arg(value_name = "ID", required = true)]
+    ids: Vec<String>,
+
+    /// Remove them from this file, JSON Lines, instead of the store
+    #[arg(long, value_name = "FILE", conflicts_with = "store")]
+    from: Option<PathBuf>,
+
+    /// Store to remove from [default: the one that every command reads]
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+}
+
+/// Does what is asked.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    match &args.command {
+        Command::List(args) => list(args),
+        Command::Show(args) => show(args),
+        Command::Remove(args) => remove(args),
+    }
+}
+
+fn list(args: &ListArgs) -> anyhow::Result<()> {
+    let source = Source { files: args.files.clone(), store: args.store.clone(), ..Source::default() };
+    let all = source.samples()?;
+    let outliers = outliers(&all);
+    let is_wanted = |sample: &&Sample| {
+        args.model.as_ref().is_none_or(|model| *model == sample.workload.model)
+            && (!(args.disturbed || args.outliers)
+                || args.disturbed && sample.is_disturbed()
+                || args.outliers && outliers.contains(&sample.id))
+    };
+    let samples: Vec<Sample> = all.iter().filter(is_wanted).cloned().collect();
+    output::print(&match args.format {
+        Format::Table => rows(&samples, &outliers),
+        Format::Json => write_jsonl(&samples),
+        Format::Csv => write_csv(&samples),
+    })
+}
+
+fn show(args: &ShowArgs) -> anyhow::Result<()> {
+    let source = Source { files: args.files.clone(), store: args.store.clone(), ..Source::default() };
+    let samples = source.samples()?;
+    let ids: Vec<Uuid> = samples.iter().map(|sample| sample.id).collect();
+    let id = find(&args.id, &ids)?;
+    let Some(sample) = samples.iter().find(|sample| sample.id == id) else { return Ok(()) };
+    output::print(&match args.format {
+        Format::Table => sample_table::one(sample),
+        Format::Json => write_jsonl([sample]),
+        Format::Csv => write_csv(std::slice::from_ref(sample)),
+    })?;
+    warnings_of(sample).iter().for_each(|warning| eprintln!("warning: {warning}"));
+    Ok(())
+}
+
+fn remove(args: &RemoveArgs) -> anyhow::Result<()> {
+    if let Some(path) = &args.from {
+        // A file that is not there would be made.
+        if !path.is_file() {
+            return Err(unusable(format!("there is no file {}; check its name", path.display())));
+        }
+        let (mut file, samples) = SamplesFile::open_alone(path)?;
+        let known: Vec<Uuid> = samples.iter().map(|sample| sample.id).collect();
+        let ids = find_all(&args.ids, &known)?;
+        file.remove(&ids)?;
+        eprintln!("{} removed from {}", count(ids.len()), path.display());
+        return Ok(());
+    }
+    let mut store = Store::open_existing(args.store.as_deref())?;
+    let ids = find_all(&args.ids, &store.ids()?)?;
+    let removed = store.remove(&ids)?;
+    eprintln!("{} removed from {}", count(removed), store.path().display());
+    Ok(())
+}
+
+fn count(samples: usize) -> String {
+    if samples == 1 { "1 sample".to_owned() } else { format!("{samples} samples") }
+}
+
+fn find_all(wanted: &[String], known: &[Uuid]) -> anyhow::Result<Vec<Uuid>> {
+    let ids: BTreeSet<Uuid> = wanted.iter().map(|text| find(text, known)).collect::<anyhow::Result<_>>()?;
+    Ok(ids.into_iter().collect())
+}
+
+/// The one id that begins or ends with these letters.
+///
+/// # Errors
+/// None or several do.
+fn find(text: &str, known: &[Uuid]) -> anyhow::Result<Uuid> {
+    let wanted = text.trim().to_ascii_lowercase();
+    if wanted.len() < FEWEST_LETTERS {
+        return Err(unusable(format!("{text:?} is too short for an id; write {FEWEST_LETTERS} letters or more")));
+    }
+    let matches = |id: &&Uuid| {
+        let id = id.to_string();
+        id.starts_with(&wanted) || id.ends_with(&wanted)
+    };
+    let found: BTreeSet<&Uuid> = known.iter().filter(matches).collect();
+    match found.len() {
+        1 => Ok(found.first().map_or(Uuid::nil(), |id| **id)),
+        0 => Err(unusable(format!("no sample has the id {text}; `foreglow samples list` shows them"))),
+        several => Err(unusable(format!("{several} samples have an id with {text}; write more of it"))),
+    }
+}
+
+/// The samples that are far from the others of their combination.
+pub fn outliers(samples: &[Sample]) -> BTreeSet<Uuid> {
+    let mut combinations: Vec<(Run, Vec<&Sample>)> = Vec::new();
+    for sample in samples.iter().filter(|sample| sample.outcome == Outcome::Completed) {
+        match combinations.iter_mut().find(|(run, all)| run.is_of(sample) && all[0].host == sample.host) {
+            Some((_, all)) => all.push(sample),
+            None => combinations.push((Run::of(sample), vec![sample])),
+        }
+    }
+    let of_combination = |(_, all): &(Run, Vec<&Sample>)| {
+        let times: Vec<f64> = all.iter().filter_map(|sample| sample.completed_secs()).collect();
+        let outliers = Repetitions::of(&times).map(|repetitions| repetitions.outliers).unwrap_or_default();
+        outliers.into_iter().filter_map(|index| Some(all.get(index)?.id)).collect::<Vec<Uuid>>()
+    };
+    combinations.iter().flat_map(of_combination).collect()
+}
+
+fn rows(samples: &[Sample], outliers: &BTreeSet<Uuid>) -> String {
+    let columns = [
+        ("id", Align::Left),
+        ("model", Align::Left),
+        ("E × C", Align::Right),
+        ("MiB", Align::Right),
+        ("P", Align::Right),
+        ("rate", Align::Right),
+        ("time", Align::Right),
+        ("note", Align::Left),
+    ];
+    let row = |sample: &Sample| {
+        let id = sample.id.to_string();
+        let configuration = &sample.configuration;
+        let mut notes: Vec<String> = Vec::new();
+        if outliers.contains(&sample.id) {
+            notes.push("outlier".to_owned());
+        }
+        if sample.is_disturbed() {
+            notes.push("disturbed".to_owned());
+        }
+        if sample.outcome != Outcome::Completed {
+            notes.push(sample.outcome.as_str().to_owned());
+        }
+        vec![
+            id[id.len() - SHOWN_LETTERS..].to_owned(),
+            sample.workload.model.clone(),
+            format!("{} × {}", configuration.executors, configuration.cores_per_executor),
+            configuration.memory_per_executor_mib.to_string(),
+            configuration.partition_size.to_string(),
+            format_rate(sample.sampling_rate),
+            sample_table::completion_time(sample),
+            notes.join(", "),
+        ]
+    };
+    table(&columns, samples.iter().map(row))
+}
+
+#[cfg(test)]
+mod tests {
+    use foreglow_shared::parse_line;
+
+    use super::*;
+
+    fn sample(number: u32, secs: f64) -> Sample {
+        let line = format!(
+            r#"{{"schema":1,"id":"01890000-0000-7000-8000-{number:012x}","workload":{{"model":"lenet5","mode":"inference","image_px":28,"images":1000,"epochs":1,"batch_size":8}},"configuration":{{"executors":1,"cores_per_executor":1,"memory_per_executor_mib":1024,"partition_size":8}},"sampling_rate":0.1,"outcome":"completed","completion_time_secs":{secs},"engine":"local","runner_version":"0.1.0","host":{{}},"started_at":"2026-11-21T10:00:00Z"}}"#
+        );
+        parse_line(&line).unwrap()
+    }
+
+    #[test]
+    fn a_sample_is_found_by_either_end_of_its_id() {
+        let ids = [sample(0xabcd1, 1.0).id, sample(0xabcd2, 1.0).id];
+        assert_eq!(find("0000000abcd1", &ids).unwrap(), ids[0]);
+        assert_eq!(find("ABCD2", &ids).unwrap(), ids[1]);
+        assert_eq!(find(&ids[0].to_string(), &ids).unwrap(), ids[0]);
+        let said = |text| find(text, &ids).unwrap_err().to_string();
+        assert!(said("0189").contains("2 samples have an id with 0189"), "{}", said("0189"));
+        assert!(said("ffff").contains("no sample has the id ffff"));
+        assert!(said("1").contains("too short"));
+    }
+
+    #[test]
+    fn outliers_are_told_within_a_combination_and_one_machine() {
+        let mut samples: Vec<Sample> =
+            [2.0, 2.1, 1.9, 2.05, 6.0].into_iter().zip(1..).map(|(secs, number)| sample(number, secs)).collect();
+        assert_eq!(outliers(&samples), BTreeSet::from([samples[4].id]));
+        samples[4].host.cpu = Some("another".into());
+        assert!(outliers(&samples).is_empty());
+        assert!(rows(&samples[..1], &BTreeSet::from([samples[0].id])).contains("outlier"));
+    }
+}

@@ -1,0 +1,320 @@
+//! How users write numbers, lists, times, sizes and addresses: one grammar for all flags.
+
+use std::collections::BTreeSet;
+
+use foreglow_shared::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB};
+
+/// Numbers in one list, at most.
+const MAX_COUNTS: usize = 10_000;
+const SECS_A_DAY: f64 = 86_400.0;
+
+/// Counts, ascending, each once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counts(pub Vec<u32>);
+
+/// Sampling rates in the order in which they are written, each once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rates(pub Vec<f64>);
+
+/// Sizes of memory in MiB, in the order in which they are written, each once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mibs(pub Vec<u32>);
+
+/// Parses a count: `1`, `200`.
+pub fn count(text: &str) -> Result<u32, String> {
+    whole(text).and_then(|count| u32::try_from(count).ok()).filter(|count| *count > 0).ok_or_else(wrong_count)
+}
+
+/// Parses a count that may be larger than 32 bits hold.
+pub fn large_count(text: &str) -> Result<u64, String> {
+    whole(text).filter(|count| *count > 0).ok_or_else(wrong_count)
+}
+
+/// Parses a number that may be 0, such as a seed.
+pub fn whole_number(text: &str) -> Result<u64, String> {
+    whole(text).ok_or_else(|| "write a whole number, 0 or more".to_owned())
+}
+
+/// Parses a place in a list, counted from 1.
+pub fn place(text: &str) -> Result<usize, String> {
+    count(text).map(|place| place as usize)
+}
+
+fn wrong_count() -> String {
+    "write a whole number, 1 or more".to_owned()
+}
+
+/// Digits, which underscores and apostrophes may group.
+fn whole(text: &str) -> Option<u64> {
+    let digits: String = text.trim().chars().filter(|letter| !matches!(letter, '_' | '\'')).collect();
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
+}
+
+/// Parses a list of counts: `1-8`, `1,2,4`, `1-4,8`.
+pub fn counts(text: &str) -> Result<Counts, String> {
+    let wrong = |_| "write numbers of 1 or more, such as 1-8 or 1,2,4".to_owned();
+    let mut counts = BTreeSet::new();
+    for part in text.split(',') {
+        let (first, last) = match part.split_once('-') {
+            Some((first, last)) => (count(first).map_err(wrong)?, count(last).map_err(wrong)?),
+            None => (count(part).map_err(wrong)?, count(part).map_err(wrong)?),
+        };
+        if first > last {
+            return Err(wrong(String::new()));
+        }
+        if (last - first) as usize >= MAX_COUNTS || counts.len() >= MAX_COUNTS {
+            return Err(format!("name at most {MAX_COUNTS} numbers"));
+        }
+        counts.extend(first..=last);
+    }
+    Ok(Counts(counts.into_iter().collect()))
+}
+
+/// Parses numbers of executors.
+pub fn executors(text: &str) -> Result<Counts, String> {
+    counts(text).and_then(|counts| at_most(counts, MOST_EXECUTORS, "executors"))
+}
+
+/// Parses numbers of cores per executor.
+pub fn cores(text: &str) -> Result<Counts, String> {
+    counts(text).and_then(|counts| at_most(counts, MOST_CORES, "cores per executor"))
+}
+
+/// Parses one number of executors.
+pub fn one_executors(text: &str) -> Result<u32, String> {
+    one(&executors(text)?)
+}
+
+/// Parses one number of cores per executor.
+pub fn one_cores(text: &str) -> Result<u32, String> {
+    one(&cores(text)?)
+}
+
+fn at_most(counts: Counts, most: u32, what: &str) -> Result<Counts, String> {
+    match counts.0.last() {
+        Some(largest) if *largest > most => Err(format!("{largest} {what} are too many; write at most {most}")),
+        _ => Ok(counts),
+    }
+}
+
+fn one(counts: &Counts) -> Result<u32, String> {
+    match counts.0.as_slice() {
+        [count] => Ok(*count),
+        _ => Err("this command takes one number".to_owned()),
+    }
+}
+
+/// Parses a sampling rate: `0.1`, `10%`, `1`.
+pub fn rate(text: &str) -> Result<f64, String> {
+    fraction(text)
+        .filter(|rate| *rate > 0.0 && *rate <= 1.0)
+        .ok_or_else(|| "write a share of the images above 0 and at most 1, such as 0.1 or 10%".to_owned())
+}
+
+/// Parses a list of sampling rates: `0.01,0.1`, `1%,10%`.
+pub fn rates(text: &str) -> Result<Rates, String> {
+    list(text, rate).map(Rates)
+}
+
+/// Parses a share of a whole: `0.02`, `2%`.
+pub fn share(text: &str) -> Result<f64, String> {
+    fraction(text)
+        .filter(|share| *share > 0.0 && *share < 1.0)
+        .ok_or_else(|| "write a share between 0 and 1, such as 0.02 or 2%".to_owned())
+}
+
+/// Parses a probability: `0.9`, `90%`.
+pub fn probability(text: &str) -> Result<f64, String> {
+    share(text).map_err(|_| "write a probability between 0 and 1, such as 0.9 or 90%".to_owned())
+}
+
+fn fraction(text: &str) -> Option<f64> {
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    match text.trim().strip_suffix('%') {
+        Some(percent) => number(percent).map(|percent| percent / 100.0),
+        None => number(text),
+    }
+}
+
+/// Parses a time: `90`, `90s`, `5m`, `1h30m`, `2d`, `1d12h`.
+pub fn duration_secs(text: &str) -> Result<f64, String> {
+    let positive = |secs: &f64| secs.is_finite() && *secs > 0.0;
+    secs(text.trim()).filter(positive).ok_or_else(|| "write a time above 0, such as 90s, 5m, 1h30m or 2d".to_owned())
+}
+
+fn secs(text: &str) -> Option<f64> {
+    if let Ok(secs) = text.parse::<f64>() {
+        return Some(secs);
+    }
+    // A day has 24 hours here; the library's durations have none.
+    match text.split_once(['d', 'D']) {
+        Some((days, rest)) => {
+            let days = days.trim().parse::<f64>().ok()? * SECS_A_DAY;
+            Some(days + if rest.trim().is_empty() { 0.0 } else { hours(rest.trim())? })
+        }
+        None => hours(text),
+    }
+}
+
+fn hours(text: &str) -> Option<f64> {
+    text.parse::<jiff::SignedDuration>().ok().map(|duration| duration.as_secs_f64()).filter(|secs| *secs >= 0.0)
+}
+
+/// Parses an amount of money: `5`, `0.25`.
+pub fn money(text: &str) -> Result<f64, String> {
+    let money = text.trim().parse::<f64>().ok().filter(|money| money.is_finite() && *money > 0.0);
+    money.ok_or_else(|| "write an amount of money above 0, such as 5 or 0.25".to_owned())
+}
+
+/// Parses a size of memory: MiB without a unit, or `512m`, `2g`, `2GiB`, `1.5g`.
+pub fn mib(text: &str) -> Result<u32, String> {
+    let text = text.trim().to_ascii_lowercase();
+    let unit = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit);
+    let factor = match unit {
+        "" | "m" | "mb" | "mib" => Some(1.0),
+        "g" | "gb" | "gib" => Some(1024.0),
+        "t" | "tb" | "tib" => Some(1024.0 * 1024.0),
+        _ => None,
+    };
+    let mib = number.trim().parse::<f64>().ok().zip(factor).map(|(number, factor)| number * factor);
+    mib.filter(|mib| *mib >= 1.0 && *mib <= f64::from(MOST_MEMORY_MIB) && mib.fract() == 0.0)
+        // A whole number in the range of u32.
+        .map(|mib| mib as u32)
+        .ok_or_else(|| format!("write a size from 1 MiB to {MOST_MEMORY_MIB} MiB, such as 2048, 512m or 2g"))
+}
+
+/// Parses a list of sizes of memory: `1g,2g`.
+pub fn mibs(text: &str) -> Result<Mibs, String> {
+    list(text, mib).map(Mibs)
+}
+
+fn list<T: PartialEq>(text: &str, parse: fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
+    let mut values = Vec::new();
+    for part in text.split(',') {
+        let value = parse(part)?;
+        if !values.contains(&value) {
+            values.push(value);
+        }
+        if values.len() > MAX_COUNTS {
+            return Err(format!("name at most {MAX_COUNTS} values"));
+        }
+    }
+    Ok(values)
+}
+
+/// The address of a collector or planner without its end; `http://` where it has no scheme: `localhost:8787`.
+pub fn url(text: &str) -> Result<String, String> {
+    let wrong = || format!("{text:?} is no address of a collector; give one such as http://127.0.0.1:8787");
+    let text = text.trim().split(['#', '?']).next().unwrap_or_default();
+    let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
+    let rest = rest.trim_end_matches('/');
+    let url = format!("{scheme}://{rest}");
+    let host = rest.split('/').next().unwrap_or_default();
+    // A name alone is more likely a slip than a host.
+    let is_host = text.contains("://") || host == "localhost" || host.contains([':', '.']);
+    let is_uri = url.parse::<ureq::http::Uri>().is_ok_and(|uri| uri.host().is_some_and(|host| !host.is_empty()));
+    if matches!(scheme, "http" | "https") && is_host && is_uri { Ok(url) } else { Err(wrong()) }
+}
+
+/// Whether an address means this machine, whoever opens it.
+pub fn is_loopback(url: &str) -> bool {
+    let host = url.parse::<ureq::http::Uri>().ok().and_then(|uri| uri.host().map(str::to_owned));
+    host.is_some_and(|host| {
+        let address = host.trim_start_matches('[').trim_end_matches(']');
+        address == "localhost" || address.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_read_as_users_write_it() {
+        let times = [
+            ("90", 90.0),
+            ("90s", 90.0),
+            ("5m", 300.0),
+            ("1h30m", 5400.0),
+            ("1.5h", 5400.0),
+            ("250ms", 0.25),
+            ("1d", 86_400.0),
+            ("1.5d", 129_600.0),
+            ("1d12h", 129_600.0),
+            ("2d 30m", 174_600.0),
+        ];
+        for (text, secs) in times {
+            assert_eq!(duration_secs(text), Ok(secs), "{text}");
+        }
+        for text in ["", "0", "-5s", "soon", "NaN", "inf", "1e400", "d", "1d-2h", "1dd"] {
+            assert!(duration_secs(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_probability_is_a_share_or_a_percentage() {
+        assert_eq!((probability("0.9"), probability("90%"), probability(" 97.5 %")), (Ok(0.9), Ok(0.9), Ok(0.975)));
+        for text in ["", "0", "1", "100%", "90", "-0.1", "NaN", "sure"] {
+            assert!(probability(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_sampling_rate_is_a_share_or_a_percentage_up_to_the_whole() {
+        assert_eq!((rate("0.1"), rate("10%"), rate("100 %"), rate("1")), (Ok(0.1), Ok(0.1), Ok(1.0), Ok(1.0)));
+        assert_eq!(rates("1%,0.1,10%"), Ok(Rates(vec![0.01, 0.1])));
+        for text in ["", "0", "1.1", "10", "110%", "-1%", "NaN", "0.1,"] {
+            assert!(rates(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_budget_is_an_amount_of_money() {
+        assert_eq!(money("0.25"), Ok(0.25));
+        for text in ["", "0", "-5", "inf", "5 USD"] {
+            assert!(money(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_as_users_list_them() {
+        assert_eq!(counts("1-4,8, 2"), Ok(Counts(vec![1, 2, 3, 4, 8])));
+        for text in ["", "0", "4-1", "a", "1-", "1,,2", "-1", "1-4294967295"] {
+            assert!(counts(text).is_err(), "{text}");
+        }
+        assert_eq!(
+            (count("1_000"), count("0"), count("-1"), count("4294967296")),
+            (Ok(1000), Err(wrong_count()), Err(wrong_count()), Err(wrong_count()))
+        );
+        assert_eq!((large_count("4294967296"), whole_number("0")), (Ok(1 << 32), Ok(0)));
+        assert_eq!(cores("100000"), Err("100000 cores per executor are too many; write at most 1000".into()));
+        assert_eq!((one_cores("4"), executors("10000").map(|counts| counts.0.len())), (Ok(4), Ok(1)));
+        assert!(one_executors("1-4").is_err() && executors("10001").is_err());
+    }
+
+    #[test]
+    fn memory_is_in_mib_or_has_a_unit() {
+        for (text, expected) in
+            [("2048", 2048), ("512m", 512), ("2g", 2048), ("2 GiB", 2048), ("1.5G", 1536), ("1tb", 1 << 20)]
+        {
+            assert_eq!(mib(text), Ok(expected), "{text}");
+        }
+        for text in ["", "0", "-1", "g", "2x", "0.3", "1e30", "100000000000000g"] {
+            assert!(mib(text).is_err(), "{text}");
+        }
+        assert_eq!(mibs("1g,2048,2g"), Ok(Mibs(vec![1024, 2048])));
+    }
+
+    #[test]
+    fn an_address_needs_no_scheme_and_a_mere_word_is_none() {
+        for text in ["http://127.0.0.1:8787", "127.0.0.1:8787/", " http://127.0.0.1:8787/#v1.abc", "127.0.0.1:8787?x"] {
+            assert_eq!(url(text), Ok("http://127.0.0.1:8787".into()), "{text}");
+        }
+        assert_eq!(url("localhost:8787"), Ok("http://localhost:8787".into()));
+        assert_eq!(url("https://planner.example.org/a/"), Ok("https://planner.example.org/a".into()));
+        for text in ["", "nonsense", "http://", "ftp://a", "http://a b", "://a"] {
+            assert!(url(text).unwrap_err().contains("is no address of a collector"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Where the commands that measure keep their samples: the store, or a file.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use foreglow_model::Predictor;
+use foreglow_shared::{Context, Sample, Uuid, group_by_context};
+
+use crate::samples_file::{SamplesFile, in_use};
+use crate::store::{Filter, Store, default_path};
+
+/// Where samples are kept, as arguments.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Samples")]
+pub struct PlaceArgs {
+    /// Keep the samples in this file instead of the store: JSON Lines, a line a sample
+    #[arg(long, value_name = "FILE", conflicts_with = "store")]
+    pub output: Option<PathBuf>,
+
+    /// Store that keeps the samples [default: the one that every command reads]
+    #[arg(long, value_name = "FILE")]
+    pub store: Option<PathBuf>,
+}
+
+/// A place that this command alone writes to.
+#[derive(Debug)]
+pub enum Place {
+    /// A file of samples.
+    File(SamplesFile),
+    /// The store.
+    Store {
+        /// The open store.
+        store: Box<Store>,
+        /// Lock of the commands that measure into it, held as long as the file is open.
+        _lock: File,
+    },
+}
+
+impl PlaceArgs {
+    /// Opens the place and reads its samples.
+    ///
+    /// # Errors
+    /// It cannot be written, holds something else than samples, or another command measures into it.
+    pub fn open(&self) -> anyhow::Result<(Place, Vec<Sample>)> {
+        if let Some(output) = &self.output {
+            let (file, samples) = SamplesFile::open_alone(output)?;
+            return Ok((Place::File(file), samples));
+        }
+        let store = Store::open(self.store.as_deref())?;
+        let lock = lock(store.path())?;
+        // Once the lock is held, nobody else adds to what is read here.
+        let samples = store.samples(&Filter::default())?;
+        Ok((Place::Store { store: Box::new(store), _lock: lock }, samples))
+    }
+
+    /// Reads the samples and creates nothing.
+    ///
+    /// # Errors
+    /// As [`PlaceArgs::open`].
+    pub fn read(&self) -> anyhow::Result<Vec<Sample>> {
+        match &self.output {
+            Some(output) if !output.exists() => Ok(Vec::new()),
+            Some(output) => Ok(SamplesFile::open(output)?.1),
+            None => {
+                let path = self.store.clone().map_or_else(default_path, Ok)?;
+                if path.exists() {
+                    Store::open_existing(Some(&path))?.samples(&Filter::default())
+                } else {
+                    Ok(Vec::new())
+                }
+            }
+        }
+    }
+
+    /// Words that name the place to a command that reads samples.
+    fn words(&self) -> Vec<String> {
+        let text = |path: &Path| path.display().to_string();
+        match (&self.output, &self.store) {
+            (Some(output), _) => vec![text(output)],
+            (None, Some(store)) => vec!["--store".into(), text(store)],
+            (None, None) => Vec::new(),
+        }
+    }
+
+    /// The command to go on with once `samples` are in the place: what to decide, or if they are too few what to measure.
+    pub fn next_command(&self, context: &Context, samples: &[Sample]) -> String {
+        let jobs = group_by_context(samples);
+        let jobs: Vec<_> = jobs.iter().filter(|job| !job.observations.is_empty()).collect();
+        let place = jobs.iter().position(|job| job.context == *context);
+        let is_enough = place.is_some_and(|place| Predictor::fit_job(jobs[place]).is_ok());
+        let mut words = vec!["foreglow".to_owned(), if is_enough { "plan" } else { "advise" }.to_owned()];
+        words.extend(self.words().iter().map(|word| foreglow_shared::shell_word(word)));
+        if let Some(place) = place.filter(|_| jobs.len() > 1) {
+            words.push(format!("--context {}", place + 1));
+        }
+        words.push("--deadline 30m".to_owned());
+        words.join(" ")
+    }
+}
+
+impl Place {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::File(file) => file.path(),
+            Self::Store { store, .. } => store.path(),
+        }
+    }
+
+    /// Keeps a sample: once this returns, it is on the disk.
+    ///
+    /// # Errors
+    /// The disk is full or gone.
+    pub fn append(&mut self, sample: &Sample) -> anyhow::Result<()> {
+        match self {
+            Self::File(file) => file.append(sample),
+            Self::Store { store, .. } => store.insert(std::slice::from_ref(sample)).map(drop),
+        }
+    }
+
+    /// Removes samples.
+    ///
+    /// # Errors
+    /// The disk is full or gone.
+    pub fn remove(&mut self, ids: &[Uuid]) -> anyhow::Result<()> {
+        match self {
+            Self::File(file) => file.remove(ids),
+            Self::Store { store, .. } => store.remove(ids).map(drop),
+        }
+    }
+}
+
+/// The lock of a store: a file beside it, since the database has locks of its own.
+fn lock(store: &Path) -> anyhow::Result<File> {
+    let mut path = store.as_os_str().to_owned();
+    path.push("-measuring");
+    let path = PathBuf::from(path);
+    let file = File::create(&path).with_context(|| format!("the file {} cannot be made", path.display()))?;
+    match file.try_lock() {
+        Err(std::fs::TryLockError::WouldBlock) => Err(in_use(store)),
+        // A file system without locks.
+        Ok(()) | Err(std::fs::TryLockError::Error(_)) => Ok(file),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_commands_do_not_measure_into_one_store() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = PlaceArgs { output: None, store: Some(folder.path().join("samples.sqlite")) };
+        let first = place.open().unwrap();
+        assert!(place.open().unwrap_err().to_string().contains("another foreglow is measuring into"));
+        assert_eq!(place.read().unwrap(), []);
+        drop(first);
+        place.open().unwrap();
+    }
+
+    #[test]
+    fn reading_a_place_creates_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        for place in [
+            PlaceArgs { output: Some(folder.path().join("a.jsonl")), store: None },
+            PlaceArgs { output: None, store: Some(folder.path().join("a.sqlite")) },
+        ] {
+            assert_eq!(place.read().unwrap(), []);
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn the_next_command_names_the_place_and_asks_for_more_samples_where_they_are_too_few() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("my samples.jsonl");
+        let place = PlaceArgs { output: Some(output.clone()), store: None };
+        let sample: Sample = foreglow_shared::parse_line(
+            r#"{"schema":1,"id":"01890000-0000-7000-8000-000000000001","workload":{"model":"lenet5","mode":"inference","image_px":28,"images":1000,"epochs":1,"batch_size":8},"configuration":{"executors":1,"cores_per_executor":1,"memory_per_executor_mib":1024,"partition_size":8},"sampling_rate":0.1,"outcome":"completed","completion_time_secs":2.5,"engine":"local","runner_version":"0.1.0","host":{},"started_at":"2026-11-21T10:00:00Z"}"#,
+        )
+        .unwrap();
+        let context = Context::of(&sample);
+        let quoted = format!("'{}'", output.display());
+        assert_eq!(
+            place.next_command(&context, std::slice::from_ref(&sample)),
+            format!("foreglow advise {quoted} --deadline 30m")
+        );
+        let mut larger = sample.clone();
+        (larger.sampling_rate, larger.completion_time_secs) = (0.2, Some(4.9));
+        let mut other = sample.clone();
+        other.workload.model = "alexnet".into();
+        let samples = [sample, larger, other];
+        let expected = format!("foreglow plan {quoted} --context 2 --deadline 30m");
+        assert_eq!(place.next_command(&context, &samples), expected);
+    }
+}

@@ -1,0 +1,63 @@
+//! Limits of what a sample may say, so that one that is wrong fills no reader's memory.
+
+use crate::{Sample, SampleError};
+
+/// Executors of a configuration, at most. Every reader lists the numbers up to the largest.
+pub const MOST_EXECUTORS: u32 = 10_000;
+/// Threads of an executor, at most.
+pub const MOST_CORES: u32 = 1_000;
+/// Memory of an executor, at most: 16 TiB.
+pub const MOST_MEMORY_MIB: u32 = 1 << 24;
+/// Images of a job, at most: counts up to here are exact as `f64`.
+const MOST_IMAGES: u64 = 1 << 53;
+/// Side of an image, or words of a text, at most.
+const MOST_PX: u64 = 1 << 16;
+const MOST_EPOCHS: u64 = 1_000_000;
+/// A run of more than thirty years.
+pub(crate) const MOST_SECS: f64 = 1e9;
+/// Letters of a name.
+const MOST_LETTERS: usize = 1_000;
+
+/// Checks that every count is between 1 and its limit, and that every name is one.
+///
+/// # Errors
+/// The first field that is outside its range, with the range.
+pub(crate) fn check(sample: &Sample) -> Result<(), SampleError> {
+    let (workload, configuration) = (&sample.workload, &sample.configuration);
+    let counts = [
+        ("workload.image_px", u64::from(workload.image_px), MOST_PX),
+        ("workload.images", workload.images, MOST_IMAGES),
+        ("workload.epochs", u64::from(workload.epochs), MOST_EPOCHS),
+        ("workload.batch_size", u64::from(workload.batch_size), u64::from(u32::MAX)),
+        ("configuration.executors", u64::from(configuration.executors), u64::from(MOST_EXECUTORS)),
+        ("configuration.cores_per_executor", u64::from(configuration.cores_per_executor), u64::from(MOST_CORES)),
+        (
+            "configuration.memory_per_executor_mib",
+            u64::from(configuration.memory_per_executor_mib),
+            u64::from(MOST_MEMORY_MIB),
+        ),
+        ("configuration.partition_size", u64::from(configuration.partition_size), u64::from(u32::MAX)),
+    ];
+    for (field, count, most) in counts {
+        if count == 0 || count > most {
+            return Err(SampleError::Range { field, value: count.to_string(), must: format!("from 1 to {most}") });
+        }
+    }
+    let names = [
+        ("workload.model", Some(&workload.model)),
+        ("configuration.accelerator", configuration.accelerator.as_ref()),
+        ("host.cpu", sample.host.cpu.as_ref()),
+        ("host.adapter", sample.host.adapter.as_ref()),
+    ];
+    for (field, name) in names {
+        if let Some(letters) = name.map(|name| name.chars().count()).filter(|letters| *letters > MOST_LETTERS) {
+            let value = format!("a text of {letters} letters");
+            return Err(SampleError::Range { field, value, must: format!("at most {MOST_LETTERS} letters") });
+        }
+    }
+    if workload.model.trim().is_empty() {
+        let value = "empty".to_owned();
+        return Err(SampleError::Range { field: "workload.model", value, must: "the name of a CNN".to_owned() });
+    }
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! Published price lists to start from, as dated data: `presets.json` names for each the page that it was read from.
+
+use serde::Deserialize;
+
+use crate::PriceSheet;
+
+/// A price list with its source.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Preset {
+    /// Where it was published.
+    pub source: String,
+    /// Words of the name of the GPU that each executor gets for this price, such as `A100 40GB`; `None` where the prices
+    /// are those of processors and memory.
+    #[serde(default)]
+    pub accelerator: Option<String>,
+    /// The prices.
+    pub sheet: PriceSheet,
+}
+
+/// Every published price list; the first is [`PriceSheet::example`].
+pub fn presets() -> Vec<Preset> {
+    // A test reads the same text.
+    serde_json::from_str(include_str!("presets.json")).unwrap_or_default()
+}
+
+impl Preset {
+    /// Whether these are the prices of the hardware: of that GPU by the name that its driver gives it, or of processors.
+    pub fn is_for(&self, accelerator: Option<&str>) -> bool {
+        match (&self.accelerator, accelerator) {
+            (None, None) => true,
+            (Some(words), Some(name)) => {
+                let in_name: Vec<String> = words_of(name).collect();
+                words_of(words).all(|word| in_name.contains(&word))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl PriceSheet {
+    /// The published prices to start from for a job whose executors hold this accelerator: those of the most specific
+    /// list for it, or else [`PriceSheet::example`], which does not price it.
+    ///
+    /// ```
+    /// use foreglow_shared::PriceSheet;
+    ///
+    /// assert!(PriceSheet::usual_for(Some("NVIDIA A10G")).name.contains("g5.xlarge"));
+    /// assert_eq!(PriceSheet::usual_for(None), PriceSheet::example());
+    /// assert!(PriceSheet::usual_for(Some("Unheard-of GPU")).check_for(Some("Unheard-of GPU")).is_err());
+    /// ```
+    pub fn usual_for(accelerator: Option<&str>) -> Self {
+        let mut usual = None;
+        for preset in presets().into_iter().filter(|preset| preset.is_for(accelerator)) {
+            let words = preset.accelerator.as_deref().map_or(0, |words| words_of(words).count());
+            if usual.as_ref().is_none_or(|(most, _)| words > *most) {
+                usual = Some((words, preset.sheet));
+            }
+        }
+        usual.map_or_else(Self::example, |(_, sheet)| sheet)
+    }
+
+    /// These prices, or the published ones for the accelerator where these are a published list for other hardware.
+    /// A sheet of the user's own stays.
+    pub fn or_usual_for(self, accelerator: Option<&str>) -> Self {
+        let is_for_others = |preset: &Preset| preset.sheet == self && !preset.is_for(accelerator);
+        if presets().iter().any(is_for_others) { Self::usual_for(accelerator) } else { self }
+    }
+}
+
+fn words_of(name: &str) -> impl Iterator<Item = String> {
+    name.split(|letter: char| !letter.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_uppercase)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_price_list_can_be_used_and_says_where_and_when_it_was_published() {
+        let presets = presets();
+        assert_eq!(presets[0].sheet, PriceSheet::example());
+        for preset in &presets {
+            let accelerator = preset.accelerator.as_deref();
+            assert_eq!(preset.sheet.check_for(accelerator), Ok(()), "{}", preset.sheet.name);
+            assert!(preset.source.starts_with("https://"), "{}", preset.sheet.name);
+            assert_eq!(PriceSheet::usual_for(accelerator), preset.sheet, "one list for each GPU");
+        }
+        let mut names: Vec<&str> = presets.iter().map(|preset| preset.sheet.name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), presets.len());
+    }
+
+    #[test]
+    fn a_gpu_has_the_prices_of_its_own_name_and_of_no_similar_one() {
+        let name = |gpu: &str| PriceSheet::usual_for(Some(gpu)).name;
+        for (gpu, machine) in [
+            ("NVIDIA A10G", "g5.xlarge"),
+            ("NVIDIA A10", "Lambda 1× A10,"),
+            ("Tesla T4", "g4dn.xlarge"),
+            ("NVIDIA L4", "g6.xlarge"),
+            ("Tesla V100-SXM2-16GB", "p3.2xlarge"),
+            ("NVIDIA A100-SXM4-40GB", "p4d.24xlarge"),
+            ("NVIDIA H100 80GB HBM3", "H100 SXM"),
+        ] {
+            assert!(name(gpu).contains(machine), "{gpu}: {}", name(gpu));
+        }
+        for gpu in ["NVIDIA A100-SXM4-80GB", "NVIDIA H100 PCIe", "NVIDIA L40S", "NVIDIA GeForce RTX 4090"] {
+            assert_eq!(name(gpu), PriceSheet::example().name, "{gpu}");
+        }
+    }
+
+    #[test]
+    fn published_prices_follow_the_hardware_and_the_users_own_stay() {
+        let (a10g, example) = (PriceSheet::usual_for(Some("NVIDIA A10G")), PriceSheet::example());
+        assert_eq!(example.clone().or_usual_for(Some("NVIDIA A10G")), a10g);
+        assert_eq!(a10g.clone().or_usual_for(None), example);
+        assert_eq!(a10g.clone().or_usual_for(Some("NVIDIA A10G")), a10g);
+        let own = PriceSheet { core_hour: 1.0, ..example };
+        assert_eq!(own.clone().or_usual_for(Some("NVIDIA A10G")), own);
+    }
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# `make check`: format, prose, lints and unit tests of the crates that changed since tests/changed.sh.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+base=$(tests/changed.sh)
+mapfile -t changed < <(git diff --name-only "$base"; git ls-files --others --exclude-standard)
+
+# The crate of a file: the nearest folder above it with a manifest.
+crate_of() {
+  local folder
+  folder=$(dirname "$1")
+  while [ "$folder" != . ] && [ ! -e "$folder/Cargo.toml" ]; do folder=$(dirname "$folder"); done
+  [ "$folder" = . ] || echo "$folder"
+}
+
+tests/prose.sh "$base"
+cargo fmt --all --check
+
+members=$(cargo metadata --format-version 1 --no-deps --offline | grep -o '"manifest_path":"[^"]*"' | cut -d'"' -f4)
+light=() heavy=
+for crate in $(for file in "${changed[@]}"; do crate_of "$file"; done | sort -u); do
+  if ! grep -qx "$PWD/$crate/Cargo.toml" <<<"$members"; then
+    cargo fmt --check --manifest-path "$crate/Cargo.toml"
+    echo "check: $crate is not in the workspace, so only its format was checked" >&2
+    continue
+  fi
+  name=$(sed -n 's/^name = "\(foreglow-[^"]*\)"$/\1/p' "$crate/Cargo.toml" | head -n 1)
+  if grep -q '^burn v' <<<"$(cargo tree --locked --offline --prefix none -e normal -p "$name")"; then
+    heavy="$heavy $name"
+  else
+    light+=(-p "$name")
+  fi
+done
+
+# A profile that compiles little and incrementally.
+if [ ${#light[@]} -gt 0 ]; then
+  echo "check: ${light[*]//-p/}" >&2
+  cargo clippy --quiet --locked --profile quick "${light[@]}" --all-targets -- -D warnings
+  cargo test --quiet --locked --profile quick "${light[@]}" --lib
+fi
+# What needs Burn shares the dependencies of the release build; compiling them again takes minutes.
+if [ -n "$heavy" ]; then
+  echo "check:$heavy, optimised because of Burn" >&2
+  cargo clippy --quiet $CARGO_FLAGS --all-targets -- -D warnings
+  cargo test --quiet $CARGO_FLAGS --bins
+fi

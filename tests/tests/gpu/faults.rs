@@ -1,0 +1,55 @@
+//! GPUs that are too small, and GPUs that disappear.
+
+use std::time::{Duration, Instant};
+
+use foreglow_shared::{Outcome, read_samples};
+use foreglow_tests::{GpuRig, Program};
+
+use crate::{SMALL, on};
+
+#[test]
+fn a_gpu_with_too_little_memory_is_the_outcome_out_of_memory() -> anyhow::Result<()> {
+    let Some(rig) = GpuRig::with(1, "Rig GPU")? else { return Ok(()) };
+    let rig = rig.and("FOREGLOW_RIG_MEMORY_MIB", "24");
+    let home = tempfile::tempdir()?;
+    for mode in ["inference", "training"] {
+        let file = home.path().join(format!("{mode}.jsonl"));
+        let line = format!(
+            "collect --mode {mode} --model resnet18 --image-px 64 --images 64 --batch-size 32 --partition-size 32 \
+             --sampling-rate 1 --cores 1 --executors 1 --output {}",
+            file.display()
+        );
+        let answer = on(&rig, home.path(), &line);
+        let samples = read_samples(&std::fs::read(&file)?)?;
+        assert_eq!(samples.len(), 1, "{}", answer.stderr);
+        let reason = samples[0].reason.clone().unwrap_or_default();
+        assert_eq!(samples[0].outcome, Outcome::OutOfMemory, "{mode}: {reason}");
+        assert!(reason.contains("GPU") && reason.contains("--batch-size"), "{mode}: {reason}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_gpu_that_is_lost_in_mid_run_fails_the_run_with_its_reason_and_keeps_what_was_measured() -> anyhow::Result<()> {
+    let Some(rig) = GpuRig::with(2, "Rig GPU")? else { return Ok(()) };
+    let home = tempfile::tempdir()?;
+    let (lost, file) = (home.path().join("lost"), home.path().join("samples.jsonl"));
+    let rig = rig.and("FOREGLOW_RIG_LOST", lost.display().to_string()).and("FOREGLOW_RIG_LOST_GPU", "1");
+    let line = format!("collect {SMALL} --executors 2 --repeat 3 --output {}", file.display());
+    let args: Vec<&str> = line.split_whitespace().collect();
+    let program = Program::start_with(home.path(), &args, rig.variables())?;
+    let patience = Instant::now() + Duration::from_secs(300);
+    while std::fs::read_to_string(&file).unwrap_or_default().lines().count() == 0 {
+        anyhow::ensure!(Instant::now() < patience, "no sample after 300 s");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::fs::write(&lost, "")?;
+    program.wait_for_line("runs failed; their reasons are in", Duration::from_secs(300))?;
+    let samples = read_samples(&std::fs::read(&file)?)?;
+    assert_eq!(samples.len(), 3, "the sweep goes on");
+    assert_eq!(samples[0].outcome, Outcome::Completed, "{:?}", samples[0].reason);
+    let last = &samples[2];
+    assert_eq!((last.outcome, last.completion_time_secs), (Outcome::Failed, None));
+    assert!(last.reason.as_deref().unwrap().contains("device was lost"), "{:?}", last.reason);
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! Training on a graphics device learns as it does on the processor.
+
+use std::path::Path;
+
+use foreglow_shared::{Outcome, Sample, parse_line};
+use foreglow_tests::GpuRig;
+
+use crate::on;
+
+/// 20 epochs of one mini-batch, so that each epoch's loss is that of one step.
+const STEPS: usize = 20;
+/// The largest relative difference of two losses. Sums on a GPU have another order, and each step starts from the
+/// rounding errors of those before it.
+const TOLERANCE: f64 = 1e-3;
+
+/// The loss of each step.
+fn losses(rig: &GpuRig, home: &Path, model: &str, device: &str, more: &str) -> Vec<f64> {
+    let line = format!(
+        "run --mode training --model {model} --image-px 32 --images 8 --batch-size 8 --epochs {STEPS} --sampling-rate 1 \
+         --executors 1 --cores 1 --optimizer sgd --learning-rate 0.01 --format json --device {device} {more}"
+    );
+    let answer = on(rig, home, &line);
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+    let sample: Sample = parse_line(answer.stdout.trim()).unwrap();
+    assert_eq!(sample.outcome, Outcome::Completed, "{:?}", sample.reason);
+    assert_eq!(sample.configuration.accelerator.is_some(), device == "gpu");
+    let epochs = sample.extra["training"]["epochs"].as_array().unwrap();
+    epochs.iter().map(|epoch| epoch["loss"].as_f64().unwrap()).collect()
+}
+
+fn assert_alike(ours: &[f64], theirs: &[f64], what: &str) {
+    assert_eq!((ours.len(), theirs.len()), (STEPS, STEPS), "{what}");
+    for (step, (own, other)) in ours.iter().zip(theirs).enumerate() {
+        assert!((own - other).abs() <= TOLERANCE * other.abs(), "{what}, step {step}: {own} and {other}");
+    }
+    assert!(
+        theirs[STEPS - 1] < 0.9 * theirs[0],
+        "{what}: nothing was learned, so that nothing was compared: {theirs:?}"
+    );
+}
+
+/// Kernels are chosen by measuring them, so that another choice must give the same losses.
+#[test]
+fn a_cnn_learns_on_a_gpu_as_on_the_processor_whatever_kernels_are_chosen() -> anyhow::Result<()> {
+    let Some(rig) = GpuRig::with(1, "Rig GPU")? else { return Ok(()) };
+    let rig = rig.and("CUBECL_AUTOTUNE_CACHE", "0");
+    let home = tempfile::tempdir()?;
+    for model in ["lenet5", "resnet18"] {
+        let processor = losses(&rig, home.path(), model, "cpu", "");
+        for level in ["minimal", "full"] {
+            let gpu = losses(&rig.and("CUBECL_AUTOTUNE_LEVEL", level), home.path(), model, "gpu", "");
+            assert_alike(&gpu, &processor, &format!("{model}, {level} autotune"));
+        }
+    }
+    Ok(())
+}
+
+/// Two executors on a GPU each average their gradients after each step, as one with a mini-batch twice as large.
+#[test]
+fn two_gpus_that_average_learn_as_two_executors_on_the_processor() -> anyhow::Result<()> {
+    let Some(rig) = GpuRig::with(2, "Rig GPU")? else { return Ok(()) };
+    let home = tempfile::tempdir()?;
+    let line = |device: &str| {
+        format!(
+            "run --mode training --model lenet5 --images 16 --batch-size 8 --epochs {STEPS} --sampling-rate 1 --executors 2 \
+             --cores 1 --optimizer sgd --learning-rate 0.01 --format json --device {device}"
+        )
+    };
+    let curve = |device: &str| {
+        let answer = on(&rig, home.path(), &line(device));
+        assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+        let sample: Sample = parse_line(answer.stdout.trim()).unwrap();
+        let epochs = sample.extra["training"]["epochs"].as_array().unwrap().clone();
+        epochs.iter().map(|epoch| epoch["loss"].as_f64().unwrap()).collect::<Vec<f64>>()
+    };
+    assert_alike(&curve("gpu"), &curve("cpu"), "two executors");
+    Ok(())
+}

@@ -1,0 +1,6 @@
+// Stands in for comparison-worker.js in a build without the comparison of all learners.
+self.postMessage(
+  JSON.stringify({
+    Broken: "this build of the planner has no comparison of all learners; `make build` makes one that has",
+  }),
+);
