@@ -47,7 +47,7 @@ mod tuning;
 pub use crate::advise::{Advice, Suggestion, Verdict, advise};
 pub use crate::dataset::{Column, Dataset, DatasetError, Features, Transform, Values};
 pub use crate::decision::{Candidate, Decision, Exclusion, decide, decide_again, pareto_front};
-pub use crate::ensemble::{Direction, Ensemble, Explanation, Part};
+pub use crate::ensemble::{Ensemble, Explanation, Part};
 pub use crate::error::{DecideError, FitError, MetricError};
 pub use crate::evaluation::{
     Answer, Coverage, Held, Outcome, Repeats, Score, Settings, Split, Trial, draw, sample_trial, score,

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Training;
-use crate::ensemble::Direction;
 use crate::ensemble::folds::has_forward;
 use crate::ensemble::shape::{Extent, Shape};
 use crate::regression::Regression;
@@ -51,8 +50,6 @@ pub(super) struct Request<'a> {
     pub(super) kinds: &'a [Kind],
     /// Numeric features whose exponents are tied to whole numbers.
     pub(super) ties: &'a [usize],
-    /// One a numeric feature.
-    pub(super) directions: &'a [Option<Direction>],
     /// One a numeric feature.
     pub(super) meanings: &'a [Option<Meaning>],
     /// Standard deviation of the noise in ln t.
@@ -163,7 +160,7 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
     let prior = Prior {
         beyond: request.ties.to_vec(),
         tie_two_levels: !request.validates,
-        directions: signs(request.directions),
+        directions: signs(request.meanings),
         meanings: request.meanings.to_vec(),
         noise: Some(request.noise),
     };
@@ -211,19 +208,16 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
 }
 
 /// Candidates for a first guess, without ties.
-pub(super) fn rough(training: &Training, directions: &[Option<Direction>]) -> Vec<Member> {
-    let prior = Prior { directions: signs(directions), ..Prior::default() };
+pub(super) fn rough(training: &Training, meanings: &[Option<Meaning>]) -> Vec<Member> {
+    let prior = Prior { directions: signs(meanings), ..Prior::default() };
     let terms = Problem::new(training, &prior).fit();
     let smooth = Member::Smooth(GaussianProcess::fit(training, 2.0));
     terms.into_iter().skip(1).map(Member::Posynomial).chain([smooth]).collect()
 }
 
-fn signs(directions: &[Option<Direction>]) -> Vec<Option<Sign>> {
-    let sign = |direction: &Direction| match direction {
-        Direction::Rises => Sign::Positive,
-        Direction::Falls => Sign::Negative,
-    };
-    directions.iter().map(|direction| direction.as_ref().map(sign)).collect()
+/// More work never takes less time.
+fn signs(meanings: &[Option<Meaning>]) -> Vec<Option<Sign>> {
+    meanings.iter().map(|meaning| (*meaning == Some(Meaning::Work)).then_some(Sign::Positive)).collect()
 }
 
 impl Regression for Member {

@@ -14,7 +14,7 @@ use crate::ensemble::canonical::Table;
 use crate::ensemble::errors::Situation;
 use crate::ensemble::folds::{Fold, folds, has_forward};
 use crate::ensemble::shape::{Shape, Side};
-use crate::ensemble::{Direction, State, candidate};
+use crate::ensemble::{State, candidate};
 use crate::regression::Regression;
 
 /// What a law leaves unexplained at most, in standard deviations of the noise.
@@ -56,19 +56,12 @@ impl Fitted {
     }
 
     fn fit(&mut self, state: &State, shape: &Shape) -> Blend {
-        let State { table, extent, directions, meanings, noise, tuning, .. } = state;
+        let State { table, extent, meanings, noise, tuning, .. } = state;
         let known = Known::of(extent, meanings, table.rows());
         let kinds = candidate::kinds(extent, shape, known);
         let ties = candidate::ties(extent, shape);
-        let request = |kinds, validates| Request {
-            kinds,
-            ties: &ties,
-            directions,
-            meanings,
-            noise: *noise,
-            tuning: *tuning,
-            validates,
-        };
+        let request =
+            |kinds, validates| Request { kinds, ties: &ties, meanings, noise: *noise, tuning: *tuning, validates };
         let trial = |fold: &Fold| {
             let fits = candidate::fit(&table.training.select(&fold.fit), &request(&kinds, true));
             let test = table.training.select(&fold.test);
@@ -116,8 +109,8 @@ fn key(kind: Kind, ties: &[usize]) -> Key {
 }
 
 /// What the candidates say, on average and without validation, of points: enough to place lower bounds.
-pub(super) fn first_guess(table: &Table, directions: &[Option<Direction>], points: &Points) -> Vec<f64> {
-    let members = candidate::rough(&table.training, directions);
+pub(super) fn first_guess(table: &Table, meanings: &[Option<Meaning>], points: &Points) -> Vec<f64> {
+    let members = candidate::rough(&table.training, meanings);
     let mut means = vec![table.mean_log; points.rows()];
     for member in &members {
         for (mean, log) in means.iter_mut().zip(member.logs(points)) {

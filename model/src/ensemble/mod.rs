@@ -50,16 +50,6 @@ use crate::{FitError, Interval, Meaning, Prediction, Tuning, Warning};
 /// Nominal probability of an interval.
 const PROBABILITY: f64 = 0.9;
 
-/// Which way the time goes where a numeric feature grows and nothing else changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Direction {
-    /// It never gets shorter, as with more images.
-    Rises,
-    /// It never gets longer.
-    Falls,
-}
-
 /// A fitted predictor of a table of runs.
 ///
 /// What a question needs is fitted when a question of its shape (inside the measured ranges, beyond this end of that one)
@@ -89,8 +79,6 @@ pub struct Ensemble {
 struct State {
     table: Table,
     extent: Extent,
-    /// One a numeric feature.
-    directions: Vec<Option<Direction>>,
     /// One a numeric feature.
     meanings: Vec<Option<Meaning>>,
     /// Standard deviation of the noise in ln t.
@@ -134,15 +122,14 @@ impl Ensemble {
         let subsampled_of = (groups.len() < distinct).then_some(distinct);
         let meaning = |name: &str| known.iter().find(|(column, _)| *column == name).map(|(_, meaning)| *meaning);
         let meanings: Vec<Option<Meaning>> = schema.numeric().map(meaning).collect();
-        let directions: Vec<Option<Direction>> =
-            meanings.iter().map(|meaning| (*meaning == Some(Meaning::Work)).then_some(Direction::Rises)).collect();
         let mut table =
-            complete(&schema, &groups, &directions).ok_or(FitError::AllStopped { runs: dataset.secs().len() })?;
+            complete(&schema, &groups, &meanings).ok_or(FitError::AllStopped { runs: dataset.secs().len() })?;
+        table.training.weights = groups.iter().map(|group| group.weight).collect();
         let Reliability { weights, noise } = robust::reliability(&table.training, &meanings, tuning);
         table.training.weights = weights;
         let extent = Extent::of(&table);
         let together = caution::together(&extent, &table);
-        let state = State { table, extent, directions, meanings, noise, tuning, together, disagreeing, subsampled_of };
+        let state = State { table, extent, meanings, noise, tuning, together, disagreeing, subsampled_of };
         Ok(Self { state, fitted: Mutex::default(), kept: Mutex::default() })
     }
 
@@ -225,7 +212,7 @@ impl Ensemble {
 
 /// The rows to fit: medians where the middle run completed, and expected times above their bounds for the others.
 /// `None` where nothing completed.
-fn complete(schema: &Schema, groups: &[Group], directions: &[Option<Direction>]) -> Option<Table> {
+fn complete(schema: &Schema, groups: &[Group], meanings: &[Option<Meaning>]) -> Option<Table> {
     let (known, stopped): (Vec<&Group>, Vec<&Group>) = groups.iter().partition(|group| group.log_median().is_some());
     if known.is_empty() {
         return None;
@@ -242,8 +229,8 @@ fn complete(schema: &Schema, groups: &[Group], directions: &[Option<Direction>])
     let asked = points(&stopped);
     let mut table = observed.clone();
     for _ in 0..censored::ROUNDS {
-        let means = fitted::first_guess(&table, directions, &asked);
-        let own = fitted::first_guess(&table, directions, &observed.training.points);
+        let means = fitted::first_guess(&table, meanings, &asked);
+        let own = fitted::first_guess(&table, meanings, &observed.training.points);
         let residuals: Vec<f64> = own.iter().zip(&logs).map(|(guess, log)| guess - log).collect();
         let scale = censored::scale(&residuals);
         let mut expected =

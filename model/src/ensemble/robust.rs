@@ -47,7 +47,7 @@ pub(super) fn reliability(training: &Training, meanings: &[Option<Meaning>], tun
 /// Weights by the amount of work, 1 for the largest.
 fn closeness(training: &Training, meanings: &[Option<Meaning>]) -> Vec<f64> {
     let rows = &training.points.numeric;
-    let mut weights = vec![1.0; rows.len()];
+    let mut weights = training.weights.clone();
     for (column, _) in meanings.iter().enumerate().filter(|(_, meaning)| **meaning == Some(Meaning::Work)) {
         let most = rows.iter().map(|row| row[column]).fold(0.0, f64::max);
         if most > 0.0 && rows.iter().all(|row| row[column] > 0.0) {
