@@ -1,6 +1,6 @@
 # The commands for people: run, test, bench, accuracy. Each sets up what it needs first (setup.sh), and only what is absent.
 
-# GPU=1 builds with GPU support, GPU=0 without; by default it depends on whether this machine has a GPU.
+# GPU=1 builds with GPU support, GPU=0 without; the default depends on the machine.
 ifeq ($(origin GPU),undefined)
   GPU := $(shell ./setup.sh gpu)
   GPU_NOTE := $(if $(filter 0,$(GPU)),this machine has no GPU: building without GPU support; GPU=1 builds with it)
@@ -50,7 +50,7 @@ run: setup-run build
 
 test: setup-test lint build unit wasm-unit
 
-# Format, prose, lints and unit tests of the crates that changed since main; seconds for those without Burn.
+# Format, prose, lints and unit tests of the crates that changed since main.
 .PHONY: check
 check:
 	@CARGO_FLAGS='$(CARGO_FLAGS)' tests/check.sh

@@ -107,7 +107,8 @@ wasm_env() { compiles_wasm rustc || echo "PATH=/usr/bin:$PATH RUSTC=$DEBIAN_RUST
 has_vulkan() { ldconfig -p 2>/dev/null | grep -q 'libvulkan\.so\.1' && compgen -G '/usr/share/vulkan/icd.d/*.json' >/dev/null; }
 has_vulkan_driver_elsewhere() { compgen -G '/etc/vulkan/icd.d/*.json' >/dev/null || [ -n "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ]; }
 
-# Mesa installs drivers for every GPU vendor, so the check uses the device nodes of the kernel: DRM render nodes, NVIDIA, WSL.
+# Mesa installs drivers for GPUs that are not there, so this looks for the kernel's device nodes:
+# DRM render nodes, NVIDIA's, WSL's.
 has_gpu() { [ "$(uname)" = Darwin ] || compgen -G '/dev/dri/renderD*' >/dev/null || [ -e /dev/nvidia0 ] || [ -e /dev/dxg ]; }
 
 for_run() {

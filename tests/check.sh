@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# `make check`: format, prose, lints and unit tests of the crates that changed since tests/changed.sh.
+# `make check`: format, prose, lints and unit tests of the crates that changed since the commit that
+# tests/changed.sh prints.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

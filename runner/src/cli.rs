@@ -1,5 +1,8 @@
 //! Command line; each subcommand is a file of `commands`.
 
+#[cfg(test)]
+mod documents;
+
 use clap::{Parser, Subcommand};
 
 use crate::commands::{

@@ -320,7 +320,6 @@ pub fn on_cluster(wish: &Wish) -> anyhow::Result<Chosen> {
     match wish {
         Wish::Auto | Wish::Cpu => choose(&Wish::Cpu),
         Wish::Gpu => {
-            supported()?;
             let place = Place::DiscreteGpu(0);
             let adapter =
                 Adapter { name: UNNAMED_GPU.into(), kind: place.kind(), place, memory_mib: None, ..processor() };
@@ -522,7 +521,7 @@ mod tests {
             let sentence = choose(&wish).unwrap_err().to_string();
             assert!(sentence.contains("this build of foreglow has no GPU support"), "{sentence}");
         }
-        for refused in [on_cluster(&Wish::Gpu).unwrap_err(), Place::DiscreteGpu(0).open().unwrap_err()] {
+        for refused in [assigned("0").unwrap_err(), Place::DiscreteGpu(0).open().unwrap_err()] {
             assert!(refused.to_string().contains("no GPU support"), "{refused}");
         }
         assert_eq!(choose(&Wish::Auto).unwrap().place(0), Place::Cpu);

@@ -89,7 +89,11 @@ fn more_executors_than_gpus_take_as_long_as_one_for_each() {
         assert!(beyond.warnings[0].to_string().contains("--share-gpu"));
     }
     let times = predictor.times(&[1, 2, 3, 4], &[1, 2]);
-    assert_eq!(times[2], times[1], "a grid is held to the same limit");
+    for (beyond, most) in times[2].iter().zip(&times[1]) {
+        // A grid and a single prediction add up in another order.
+        let (beyond, most) = (beyond.unwrap(), most.unwrap());
+        assert!((beyond - most).abs() < 1e-9 * most, "a grid is held to the same limit: {beyond} and {most}");
+    }
     assert_eq!(predictor.predict(whole(2, 20)).warnings, [Warning::Oversubscribed { slots: 40, processors: 32 }]);
 }
 
