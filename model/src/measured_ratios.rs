@@ -1,14 +1,17 @@
 //! What runs of oversubscribed configurations say beyond the bound.
 //!
 //! A configuration with more task threads than a machine has processors is no faster than the fastest one that fits
-//! ([`Capacity`](crate::capacity::Capacity)), and often slower: its threads compete for caches and memory. Where such a configuration was measured, its own
-//! runs say by how much.
+//! ([`Capacity`](crate::capacity::Capacity)), and often slower: its threads compete for caches and
+//! memory. Where such a configuration was measured, its own runs say by how much.
 
 use foreglow_shared::{Observation, sort_by};
 use serde::{Deserialize, Serialize};
 
 use crate::Setting;
 use crate::ensemble::outliers::median;
+
+/// Runs that the bound itself counts for: a single run is mostly its own noise.
+const PRIOR_RUNS: f64 = 1.0;
 
 /// Measured times of oversubscribed configurations, relative to the bound.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -34,7 +37,8 @@ impl MeasuredRatios {
             let of_setting = runs.iter().filter(|run| Setting::of(run) == setting);
             let logs: Vec<f64> = of_setting.map(|run| libm::log(run.completion_time_secs / bound)).collect();
             let Setting { executors, cores_per_executor, sampling_rate } = setting;
-            let log_ratio = median(&logs);
+            let runs = logs.len() as f64;
+            let log_ratio = median(&logs) * runs / (runs + PRIOR_RUNS);
             log_ratio.is_finite().then_some(MeasuredRatio { executors, cores_per_executor, sampling_rate, log_ratio })
         };
         Self(settings.into_iter().filter_map(ratio).collect())

@@ -233,9 +233,11 @@ impl Followed {
         followed
     }
 
-    /// Whether it is right more often than random order, or as often in less time.
+    /// Whether it is right about as often as random order, of 100 within what 2 standard deviations of a share of 0.75 are,
+    /// in less time.
     fn is_better_than_chance(&self) -> bool {
-        self.right > self.right_at_random || (self.right == self.right_at_random && self.secs < self.secs_at_random)
+        let luck = self.right_at_random / 12;
+        self.right + luck >= self.right_at_random && self.secs < self.secs_at_random
     }
 }
 
