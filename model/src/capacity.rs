@@ -18,7 +18,7 @@ use crate::{Setting, Warning};
 /// Limit on the numbers of executors to compare; no machine has more processors.
 const MAX_EXECUTORS: u32 = 1 << 16;
 
-/// What all executors of a machine share.
+/// Resources that all executors of a machine share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Capacity {
     /// Hardware threads; `None` if unknown.
@@ -50,12 +50,12 @@ impl Capacity {
         setting.slots() > self.most_slots() || setting.executors > self.most_executors()
     }
 
-    /// Whether a configuration has no more of anything than the machine.
+    /// Returns whether a configuration stays within every limit of the machine.
     pub(crate) fn holds(self, setting: Setting) -> bool {
         !self.is_exceeded_by(setting)
     }
 
-    /// What to say of a configuration that exceeds the machine.
+    /// Returns the warning about a configuration that exceeds the machine.
     pub(crate) fn warning(self, setting: Setting) -> Warning {
         match (self.accelerators, self.processors) {
             (Some(accelerators), _) if setting.executors > accelerators => {

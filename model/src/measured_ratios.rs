@@ -1,8 +1,8 @@
-//! What runs of oversubscribed configurations say beyond the bound.
+//! Slowdowns of oversubscribed configurations beyond the bound.
 //!
-//! A configuration with more task threads than a machine has processors is no faster than the fastest one that fits
-//! ([`Capacity`](crate::capacity::Capacity)), and often slower: its threads compete for caches and
-//! memory. Where such a configuration was measured, its own runs say by how much.
+//! A configuration with more task threads than processors is no faster than the fastest one that
+//! fits ([`Capacity`](crate::capacity::Capacity)), and often slower, because its threads compete
+//! for caches and memory. The runs of such a configuration, if it was measured, tell by how much.
 
 use foreglow_shared::{Observation, sort_by};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ const PRIOR_RUNS: f64 = 1.0;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct MeasuredRatios(Vec<MeasuredRatio>);
 
-/// Of one setting the median of ln(measured time / bound).
+/// The median of ln(measured time / bound) of one setting.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct MeasuredRatio {
     executors: u32,
@@ -27,7 +27,7 @@ struct MeasuredRatio {
 }
 
 impl MeasuredRatios {
-    /// Compares completed runs with the bound, seconds, of their settings.
+    /// Compares completed runs with the bound of their settings, in seconds.
     pub(crate) fn of(runs: &[Observation], bound_secs: impl Fn(Setting) -> Option<f64>) -> Self {
         let mut settings: Vec<Setting> = runs.iter().map(Setting::of).collect();
         sort_by(&mut settings, Setting::order);
@@ -44,8 +44,8 @@ impl MeasuredRatios {
         Self(settings.into_iter().filter_map(ratio).collect())
     }
 
-    /// How many times as long as the bound a configuration took, at the sampling rate next to the asked one; `None` where it was not
-    /// measured.
+    /// Returns the ratio of a configuration's time to the bound, at the measured sampling rate that
+    /// is nearest to the setting's; `None` if the configuration was not measured.
     pub(crate) fn ratio(&self, setting: Setting) -> Option<f64> {
         let distance = |at: &MeasuredRatio| libm::fabs(libm::log(at.sampling_rate / setting.sampling_rate));
         let is_of = |at: &&MeasuredRatio| {
@@ -55,7 +55,7 @@ impl MeasuredRatios {
         Some(libm::exp(nearest.log_ratio))
     }
 
-    /// The configurations, E and C, that were measured.
+    /// Returns the measured configurations, E and C.
     pub(crate) fn configurations(&self) -> impl Iterator<Item = (u32, u32)> {
         self.0.iter().map(|at| (at.executors, at.cores_per_executor))
     }

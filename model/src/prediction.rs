@@ -106,8 +106,8 @@ pub enum Warning {
         /// Hardware threads of the host.
         processors: u32,
     },
-    /// More executors than the host has accelerators, of which each executor holds one: the time is that of the fastest
-    /// configuration that fits, as for [`Warning::Oversubscribed`].
+    /// More executors than the host has accelerators, of which each executor holds one. The time is
+    /// that of the fastest configuration that fits, as for [`Warning::Oversubscribed`].
     TooFewAccelerators {
         /// Executor processes, E.
         executors: u32,

@@ -112,11 +112,11 @@ pub fn read_files(files: &[PathBuf]) -> anyhow::Result<Vec<Sample>> {
     Ok(samples)
 }
 
-/// What stands before a last line of JSON that has no end; `None` if `line` is not that.
+/// Returns the lines before a truncated last line of JSON; `None` if `line` is not such a line.
 fn before_cut_line(bytes: &[u8], line: u64) -> Option<&[u8]> {
     let end = bytes.iter().rposition(|byte| *byte == b'\n')? + 1;
     let lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
-    // Anything else that is wrong with the line is the user's to correct.
+    // Any other error in the line is the user's to correct.
     let is_cut = serde_json::from_slice::<serde_json::Value>(&bytes[end..]).is_err_and(|error| error.is_eof());
     (line == lines + 1 && is_cut).then(|| &bytes[..end])
 }

@@ -25,7 +25,7 @@ const LONG_VERSION: &str = concat!(
 /// Run a little, know the whole: predicts the time and the cost of a CNN job on every cluster
 /// configuration from a few short runs, and recommends the cheapest that meets the deadline.
 #[derive(Debug, Parser)]
-#[command(name = "foreglow", version = VERSION, long_version = LONG_VERSION, max_term_width = 100)]
+#[command(name = "foreglow", version = VERSION, long_version = LONG_VERSION, max_term_width = 100, args_override_self = true)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,

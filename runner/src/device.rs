@@ -48,7 +48,7 @@ pub struct Adapter {
     pub backend: String,
     /// `cpu`, `discrete_gpu`, `integrated_gpu`, `virtual_gpu` or `software`.
     pub kind: String,
-    /// Memory of the machine for the processor; that of a GPU if its driver can be asked, MiB.
+    /// Memory of the machine for the CPU; that of a GPU if its driver reports it, MiB.
     pub memory_mib: Option<u64>,
     /// Name and version of the driver.
     pub driver: Option<String>,
@@ -78,7 +78,7 @@ pub struct Limits {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
     adapter: Adapter,
-    /// In the driver's order, but starting with the chosen one.
+    /// In the driver's order, but starting with the selected one.
     alike: Vec<Adapter>,
     /// Whether several executors may share a GPU.
     is_shared: bool,
@@ -91,7 +91,7 @@ impl Chosen {
         Self { alike: vec![adapter.clone()], adapter, is_shared: false, is_assigned: false }
     }
 
-    /// The same device, whose GPUs several executors may share.
+    /// Returns the same device with GPUs that several executors may share.
     ///
     /// # Errors
     /// A cluster assigns the GPUs.
@@ -155,8 +155,8 @@ impl Chosen {
         alike.into_iter().map(accelerator).collect()
     }
 
-    /// Whether executors on this device may have the accelerator of a sample. On a cluster its name is
-    /// known only once they run.
+    /// Returns whether executors on this device may have the accelerator of a sample. On a cluster
+    /// its name is unknown until they run.
     pub fn may_have(&self, accelerator: Option<&str>) -> bool {
         match self.is_assigned {
             true => accelerator.is_some() == self.accelerator().is_some(),

@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 
 use foreglow_shared::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB};
 
-/// Numbers in one list, at most.
+/// Maximum length of a list.
 const MAX_COUNTS: usize = 10_000;
 const SECS_A_DAY: f64 = 86_400.0;
 
-/// Counts, ascending, each once.
+/// Distinct counts in ascending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts(pub Vec<u32>);
 
-/// Sampling rates in the order in which they are written, each once.
+/// Distinct sampling rates in the order in which they are written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rates(pub Vec<f64>);
 
-/// Sizes of memory in MiB, in the order in which they are written, each once.
+/// Distinct memory sizes in MiB, in the order in which they are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mibs(pub Vec<u32>);
 
@@ -25,7 +25,7 @@ pub fn count(text: &str) -> Result<u32, String> {
     whole(text).and_then(|count| u32::try_from(count).ok()).filter(|count| *count > 0).ok_or_else(wrong_count)
 }
 
-/// Parses a count that may be larger than 32 bits hold.
+/// Parses a count that may exceed 32 bits.
 pub fn large_count(text: &str) -> Result<u64, String> {
     whole(text).filter(|count| *count > 0).ok_or_else(wrong_count)
 }
@@ -35,7 +35,7 @@ pub fn whole_number(text: &str) -> Result<u64, String> {
     whole(text).ok_or_else(|| "write a whole number, 0 or more".to_owned())
 }
 
-/// Parses a place in a list, counted from 1.
+/// Parses an index into a list, counted from 1.
 pub fn place(text: &str) -> Result<usize, String> {
     count(text).map(|place| place as usize)
 }
@@ -44,7 +44,7 @@ fn wrong_count() -> String {
     "write a whole number, 1 or more".to_owned()
 }
 
-/// Digits, which underscores and apostrophes may group.
+/// Returns the digits, without the underscores and apostrophes that may group them.
 fn whole(text: &str) -> Option<u64> {
     let digits: String = text.trim().chars().filter(|letter| !matches!(letter, '_' | '\'')).collect();
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
@@ -146,7 +146,7 @@ fn secs(text: &str) -> Option<f64> {
     if let Ok(secs) = text.parse::<f64>() {
         return Some(secs);
     }
-    // A day has 24 hours here; the library's durations have none.
+    // A day has 24 hours here; the library's durations have no days.
     match text.split_once(['d', 'D']) {
         Some((days, rest)) => {
             let days = days.trim().parse::<f64>().ok()? * SECS_A_DAY;
@@ -203,21 +203,22 @@ fn list<T: PartialEq>(text: &str, parse: fn(&str) -> Result<T, String>) -> Resul
     Ok(values)
 }
 
-/// The address of a collector or planner without its end; `http://` where it has no scheme: `localhost:8787`.
+/// Parses the address of a collector or planner, without its path; `http://` is the default scheme:
+/// `localhost:8787`.
 pub fn url(text: &str) -> Result<String, String> {
-    let wrong = || format!("{text:?} is no address of a collector; give one such as http://127.0.0.1:8787");
+    let wrong = || format!("{text:?} is not the address of a collector; give one such as http://127.0.0.1:8787");
     let text = text.trim().split(['#', '?']).next().unwrap_or_default();
     let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
     let rest = rest.trim_end_matches('/');
     let url = format!("{scheme}://{rest}");
     let host = rest.split('/').next().unwrap_or_default();
-    // A name alone is more likely a slip than a host.
+    // A single word is more likely a typing error than a host.
     let is_host = text.contains("://") || host == "localhost" || host.contains([':', '.']);
     let is_uri = url.parse::<ureq::http::Uri>().is_ok_and(|uri| uri.host().is_some_and(|host| !host.is_empty()));
     if matches!(scheme, "http" | "https") && is_host && is_uri { Ok(url) } else { Err(wrong()) }
 }
 
-/// Whether an address means this machine, whoever opens it.
+/// Returns whether an address is the machine of whoever opens it.
 pub fn is_loopback(url: &str) -> bool {
     let host = url.parse::<ureq::http::Uri>().ok().and_then(|uri| uri.host().map(str::to_owned));
     host.is_some_and(|host| {
@@ -314,7 +315,7 @@ mod tests {
         assert_eq!(url("localhost:8787"), Ok("http://localhost:8787".into()));
         assert_eq!(url("https://planner.example.org/a/"), Ok("https://planner.example.org/a".into()));
         for text in ["", "nonsense", "http://", "ftp://a", "http://a b", "://a"] {
-            assert!(url(text).unwrap_err().contains("is no address of a collector"), "{text}");
+            assert!(url(text).unwrap_err().contains("is not the address of a collector"), "{text}");
         }
     }
 }

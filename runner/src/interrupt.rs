@@ -9,10 +9,10 @@ const INTERRUPT: u8 = 2;
 const TERMINATE: u8 = 15;
 #[cfg(unix)]
 const HANGUP: u8 = 1;
-/// Exit codes of processes that a signal ends are above this by the signal's number.
+/// Offset of the exit code of a process that a signal ends; the signal's number is added.
 const SIGNAL_BASE: u8 = 128;
 
-/// The signal that came first; 0 before there is one.
+/// The first signal received; 0 before.
 static SIGNAL: AtomicU8 = AtomicU8::new(0);
 
 /// Flag that asks the command to end.
@@ -29,7 +29,8 @@ impl Interrupted {
         Self(sentence.into()).into()
     }
 
-    /// Returns the exit code of a command that a signal ended: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP.
+    /// Returns the exit code of a command that a signal ended: 130 for SIGINT, 143 for SIGTERM, 129
+    /// for SIGHUP.
     pub fn exit_code() -> u8 {
         match SIGNAL.load(Ordering::Relaxed) {
             0 => SIGNAL_BASE + INTERRUPT,
@@ -82,16 +83,16 @@ impl Interrupt {
 pub struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
-    /// `None` under `nohup`, which makes the process ignore it.
+    /// `None` if the process ignores SIGHUP, as under `nohup`.
     hangup: Option<tokio::signal::unix::Signal>,
 }
 
 #[cfg(unix)]
 impl Signals {
-    /// Hears them from this call on, not from the first wait.
+    /// Installs the handlers now, not at the first wait.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The system refuses a handler.
     pub fn listen() -> std::io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -99,7 +100,7 @@ impl Signals {
         Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())?, hangup })
     }
 
-    /// Waits for the next one and returns its number.
+    /// Waits for the next signal and returns its number.
     pub async fn next(&mut self) -> u8 {
         let hangup = async {
             match &mut self.hangup {
@@ -115,7 +116,7 @@ impl Signals {
     }
 }
 
-/// Whether a process ignores a signal, by its `/proc/PID/status`.
+/// Returns whether a process ignores a signal, from its `/proc/PID/status`.
 #[cfg(unix)]
 fn ignores(status: &str, signal: u8) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -140,17 +141,17 @@ pub struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {
-    /// Hears them.
+    /// Installs the handler.
     ///
     /// # Errors
-    /// None here.
+    /// Never on this platform.
     pub fn listen() -> std::io::Result<Self> {
         Ok(Self)
     }
 
-    /// Waits for the next one and returns its number.
+    /// Waits for the next signal and returns its number.
     pub async fn next(&mut self) -> u8 {
-        // Where Ctrl-C cannot be heard, the system ends the process.
+        // If no handler can be installed, Ctrl-C ends the process directly.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

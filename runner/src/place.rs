@@ -1,4 +1,4 @@
-//! Where the commands that measure keep their samples: the store, or a file.
+//! Destination of the samples of commands that measure: the store, or a file.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,38 +10,39 @@ use foreglow_shared::{Context, Sample, Uuid, group_by_context};
 use crate::samples_file::{SamplesFile, in_use};
 use crate::store::{Filter, Store, default_path};
 
-/// Where samples are kept, as arguments.
+/// Arguments for the destination of samples.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Samples")]
 pub struct PlaceArgs {
-    /// Keep the samples in this file instead of the store: JSON Lines, a line a sample
+    /// Save the samples in this JSON Lines file instead of the store
     #[arg(long, value_name = "FILE", conflicts_with = "store")]
     pub output: Option<PathBuf>,
 
-    /// Store that keeps the samples [default: the one that every command reads]
+    /// Store to save the samples in [default: the user's store]
     #[arg(long, value_name = "FILE")]
     pub store: Option<PathBuf>,
 }
 
-/// A place that this command alone writes to.
+/// A destination that only this command writes to.
 #[derive(Debug)]
 pub enum Place {
-    /// A file of samples.
+    /// A sample file.
     File(SamplesFile),
     /// The store.
     Store {
         /// The open store.
         store: Box<Store>,
-        /// Lock of the commands that measure into it, held as long as the file is open.
+        /// Lock that excludes other measuring commands while it is open.
         _lock: File,
     },
 }
 
 impl PlaceArgs {
-    /// Opens the place and reads its samples.
+    /// Opens the destination and reads its samples.
     ///
     /// # Errors
-    /// It cannot be written, holds something else than samples, or another command measures into it.
+    /// The destination cannot be written, contains something other than samples, or is in use by
+    /// another measuring command.
     pub fn open(&self) -> anyhow::Result<(Place, Vec<Sample>)> {
         if let Some(output) = &self.output {
             let (file, samples) = SamplesFile::open_alone(output)?;
@@ -49,12 +50,12 @@ impl PlaceArgs {
         }
         let store = Store::open(self.store.as_deref())?;
         let lock = lock(store.path())?;
-        // Once the lock is held, nobody else adds to what is read here.
+        // With the lock held, no other command adds samples after this read.
         let samples = store.samples(&Filter::default())?;
         Ok((Place::Store { store: Box::new(store), _lock: lock }, samples))
     }
 
-    /// Reads the samples and creates nothing.
+    /// Reads the samples without creating anything.
     ///
     /// # Errors
     /// As [`PlaceArgs::open`].
@@ -73,7 +74,7 @@ impl PlaceArgs {
         }
     }
 
-    /// Words that name the place to a command that reads samples.
+    /// Returns the arguments that name the destination to a command that reads samples.
     fn words(&self) -> Vec<String> {
         let text = |path: &Path| path.display().to_string();
         match (&self.output, &self.store) {
@@ -83,7 +84,8 @@ impl PlaceArgs {
         }
     }
 
-    /// The command to go on with once `samples` are in the place: what to decide, or if they are too few what to measure.
+    /// Returns the command for the next step: `plan` if `samples` are enough for a prediction, else
+    /// `advise`.
     pub fn next_command(&self, context: &Context, samples: &[Sample]) -> String {
         let jobs = group_by_context(samples);
         let jobs: Vec<_> = jobs.iter().filter(|job| !job.observations.is_empty()).collect();
@@ -100,7 +102,7 @@ impl PlaceArgs {
 }
 
 impl Place {
-    /// Where it is.
+    /// Returns the path of the destination.
     pub fn path(&self) -> &Path {
         match self {
             Self::File(file) => file.path(),
@@ -108,7 +110,7 @@ impl Place {
         }
     }
 
-    /// Keeps a sample: once this returns, it is on the disk.
+    /// Saves a sample; it is on disk when this returns.
     ///
     /// # Errors
     /// The disk is full or gone.
@@ -131,7 +133,7 @@ impl Place {
     }
 }
 
-/// The lock of a store: a file beside it, since the database has locks of its own.
+/// Takes the lock of a store, a file beside it, because the database uses its own locks for itself.
 fn lock(store: &Path) -> anyhow::Result<File> {
     let mut path = store.as_os_str().to_owned();
     path.push("-measuring");
@@ -139,7 +141,7 @@ fn lock(store: &Path) -> anyhow::Result<File> {
     let file = File::create(&path).with_context(|| format!("the file {} cannot be made", path.display()))?;
     match file.try_lock() {
         Err(std::fs::TryLockError::WouldBlock) => Err(in_use(store)),
-        // A file system without locks.
+        // The file system has no locks.
         Ok(()) | Err(std::fs::TryLockError::Error(_)) => Ok(file),
     }
 }

@@ -14,10 +14,10 @@ use crate::engine;
 use crate::machine::{AcceleratorUse, Use, Warning};
 use crate::sweep::{Run, Step};
 
-/// Whether the user wants the answer alone.
+/// Whether the user wants only the answer.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Decides whether progress, notes and warnings are printed.
+/// Sets whether progress, notes and warnings are suppressed.
 pub fn be_quiet(is_quiet: bool) {
     IS_QUIET.store(is_quiet, Ordering::Relaxed);
 }
@@ -29,7 +29,7 @@ pub fn note(text: &str) {
     }
 }
 
-/// The text without characters that command a terminal; its line breaks stay.
+/// Escapes terminal control characters, except line breaks.
 fn plain(text: &str) -> String {
     text.split('\n').map(printable).collect::<Vec<String>>().join("\n")
 }

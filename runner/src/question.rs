@@ -21,11 +21,11 @@ pub struct QuestionArgs {
     #[arg(long, requires = "deadline")]
     pub with_startup: bool,
 
-    /// Most that the job may cost, in the currency of the prices: 5, 0.25
+    /// Budget, in the currency of the prices: 5, 0.25
     #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
     pub budget: Option<f64>,
 
-    /// Probability with which the deadline and the budget must be met: 0.9 or 90% [default: 90%]
+    /// Required probability of meeting the deadline and the budget: 0.9 or 90% [default: 90%]
     #[arg(long, value_name = "P", value_parser = probability, allow_negative_numbers = true)]
     pub probability: Option<f64>,
 
@@ -44,17 +44,18 @@ pub struct QuestionArgs {
 /// What a configuration is charged for.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Bill {
-    /// Memory of each executor, for its price: 2048 (MiB), 512m, 2g [default: the largest measured]
+    /// Memory per executor, for the price: 2048 (MiB), 512m, 2g [default: the largest measured]
     #[arg(long, value_name = "SIZE", value_parser = mib, allow_negative_numbers = true)]
     pub memory: Option<u32>,
 
-    /// Price sheet, JSON [default: a published list price for the job's hardware, named in the answer]
+    /// Price sheet, JSON [default: a published list price for the job's hardware, named in the
+    /// answer]
     #[arg(long, value_name = "FILE")]
     pub prices: Option<PathBuf>,
 }
 
 impl QuestionArgs {
-    /// The question about a job.
+    /// Returns the question about a job.
     ///
     /// # Errors
     /// The price sheet cannot be read.
@@ -82,7 +83,7 @@ impl QuestionArgs {
         Ok(())
     }
 
-    /// The time that the job itself may take.
+    /// Returns the deadline for the completion time alone.
     fn deadline_secs(&self, observations: &[Observation]) -> anyhow::Result<Option<f64>> {
         let Some(deadline) = self.deadline.filter(|_| self.with_startup) else { return Ok(self.deadline) };
         let Some(startup) = Startup::of(observations).map(|startup| startup.longest_secs()) else {

@@ -27,13 +27,14 @@ impl SamplesFile {
         Ok((file, samples))
     }
 
-    /// As [`SamplesFile::open`], for a command that works with the file for a while: until this one ends, no other may.
+    /// Opens a file like [`SamplesFile::open`] and locks it against other measuring commands until
+    /// this one ends.
     ///
     /// # Errors
-    /// As [`SamplesFile::open`], or another command has the file.
+    /// As [`SamplesFile::open`], or another command uses the file.
     pub fn open_alone(path: &Path) -> anyhow::Result<(Self, Vec<Sample>)> {
         let file = Self { path: path.to_owned(), file: writable(path)? };
-        // Before it is read: what another command still appends would be measured twice.
+        // Locks before reading: runs that another command still appends would be measured twice.
         lock(&file.file, path)?;
         let samples = file.read()?;
         Ok((file, samples))
@@ -65,7 +66,7 @@ impl SamplesFile {
         Ok(samples)
     }
 
-    /// Where it is.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -80,10 +81,10 @@ impl SamplesFile {
         done.with_context(|| failed(&self.path))
     }
 
-    /// Removes the samples with these ids. The lines of the others stay as they are.
+    /// Removes the samples with these ids. The lines of all other samples are unchanged.
     ///
     /// # Errors
-    /// The disk is full or gone; then the file is as it was.
+    /// The disk is full or gone; the file is then unchanged.
     pub fn remove(&mut self, ids: &[Uuid]) -> anyhow::Result<()> {
         let text = std::fs::read_to_string(&self.path).with_context(|| failed(&self.path))?;
         let stays = |line: &&str| !parse_line(line).is_ok_and(|sample| ids.contains(&sample.id));
@@ -91,7 +92,7 @@ impl SamplesFile {
         let mut beside = self.path.clone().into_os_string();
         beside.push(".new");
         let beside = PathBuf::from(beside);
-        // Another file that takes the place of this one as a whole: whenever the machine goes down, one of them is there.
+        // Replaces the file atomically, so that a crash leaves either the old or the new one.
         let replace = || -> anyhow::Result<File> {
             let mut file = OpenOptions::new().create_new(true).append(true).open(&beside)?;
             lock(&file, &beside)?;
@@ -102,7 +103,7 @@ impl SamplesFile {
         };
         let replaced = replace().with_context(|| failed(&self.path));
         if replaced.is_err() {
-            // It is of no use, and may not even be there.
+            // The temporary file may not exist.
             let _ = std::fs::remove_file(&beside);
         }
         self.file = replaced?;
@@ -115,19 +116,19 @@ fn writable(path: &Path) -> anyhow::Result<File> {
     opened.map_err(|error| unusable(format!("the sample file {} cannot be written: {error}", path.display())))
 }
 
-/// Takes the lock of a regular file; a pipe or a terminal has none.
+/// Takes the lock of a regular file; pipes and terminals have no lock.
 fn lock(file: &File, path: &Path) -> anyhow::Result<()> {
     if !file.metadata().is_ok_and(|data| data.is_file()) {
         return Ok(());
     }
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(in_use(path)),
-        // A file system without locks.
+        // The file system has no locks.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
     }
 }
 
-/// The sentence for samples that another command works with.
+/// Returns the message for samples that another command uses.
 pub fn in_use(path: &Path) -> anyhow::Error {
     let shown = path.display();
     unusable(format!(

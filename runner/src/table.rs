@@ -8,7 +8,7 @@ const UNDER_THE_HEADER: TableStyle = TableStyle::new().header_separator(LineStyl
 
 /// Narrowest layout; a table in fewer columns is unreadable.
 const NARROWEST: u16 = 40;
-/// Narrower terminals get narrower gaps between the columns.
+/// Terminals narrower than this get narrower gaps between columns.
 const WIDE: u16 = 80;
 
 /// Alignment of a column.
@@ -26,7 +26,7 @@ pub fn table(columns: &[(&str, Align)], rows: impl IntoIterator<Item = Vec<Strin
     table_in(terminal_width(), columns, rows)
 }
 
-/// Columns of the terminal that standard output is; `None` if it is none.
+/// Returns the width of the terminal on standard output; `None` if it is not a terminal.
 pub fn terminal_width() -> Option<u16> {
     terminal_size::terminal_size_of(std::io::stdout()).map(|(terminal_size::Width(width), _)| width)
 }
@@ -58,7 +58,7 @@ fn table_in(width: Option<u16>, columns: &[(&str, Align)], rows: impl IntoIterat
     table.lines().flat_map(|line| [line.trim_end().to_owned(), "\n".to_owned()]).collect()
 }
 
-/// Letters of the longest word in a column.
+/// Returns the length of the longest word in a column.
 fn longest_word(header: &str, rows: &[Vec<String>], column: usize) -> u16 {
     let cells = rows.iter().filter_map(|row| row.get(column)).map(String::as_str);
     let words = cells.chain([header]).flat_map(str::split_whitespace);

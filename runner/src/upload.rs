@@ -69,7 +69,7 @@ impl Target {
         Ok(total)
     }
 
-    /// Address of the collector, as the store knows it.
+    /// Returns the address of the collector as stored.
     pub fn url(&self) -> &str {
         &self.url
     }

@@ -1,4 +1,4 @@
-//! What a user meets on ordinary days: samples to remove, addresses to correct, files that a crash cut short.
+//! Everyday situations: removing samples, correcting addresses, files truncated by a crash.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -8,7 +8,7 @@ use std::net::TcpListener;
 
 use foreglow::{Foreglow, SAMPLES, Serving, get, id, line};
 
-/// Repetitions of one run: the last one is far from the others, the one before it was disturbed.
+/// Repetitions of one run: the last one is an outlier, the one before it was disturbed.
 fn repetitions() -> String {
     let times = [2.5, 2.51, 2.49, 2.5, 2.52, 9.0];
     let run = |(number, secs): (u32, f64)| {

@@ -7,7 +7,8 @@ use crate::{Configuration, Context, Engine, Mode, Workload};
 const MASTER: &str = "spark://HOST:7077";
 
 /// Returns the `foreglow collect …` command that measures one run of a job, quoted for a shell.
-/// `place` is the option that says where the sample is kept, with its value; `None` is the store.
+/// `place` is the option, with its value, that tells where to save the sample; `None` for the
+/// store.
 ///
 /// Returns `None` for jobs that Foreglow does not measure: inference with several epochs, and
 /// training whose optimiser is unknown. For a Spark cluster the user must replace the placeholder
@@ -49,7 +50,7 @@ pub fn collect_command(
     if let Some(path) = workload.data_path() {
         option("--data", path.to_owned());
     }
-    // Texts have no other format.
+    // Texts have only one format.
     if let Some(format) = workload.data_format().filter(|_| text.is_none()) {
         option("--data-format", format.to_owned());
     }

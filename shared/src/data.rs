@@ -1,17 +1,17 @@
-//! The user's data set of a workload: which one it is, and where.
+//! The user's data set of a workload.
 
 use crate::Workload;
 
-/// The workload's fields of a [`DataSet`].
+/// Fields of the workload that hold a [`DataSet`].
 const PATH: &str = "data";
 const FORMAT: &str = "data_format";
 const ITEMS: &str = "data_items";
 const FINGERPRINT: &str = "data_fingerprint";
-/// The `data` of digits that Foreglow drew.
+/// The `data` of generated digits.
 const DRAWN_DIGITS: &str = "digits";
 
-/// A data set on disk: the workload's fields `data`, `data_format`, `data_items` and `data_fingerprint`. Samples of earlier versions
-/// have `data` alone, the name of the folder.
+/// A data set on disk: the workload's fields `data`, `data_format`, `data_items` and
+/// `data_fingerprint`. Samples of earlier versions have only `data`, the name of the folder.
 ///
 /// ```
 /// # use foreglow_shared::{DataSet, Workload};
@@ -30,9 +30,9 @@ const DRAWN_DIGITS: &str = "digits";
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataSet {
-    /// Where it is, from the root of the file system.
+    /// Absolute path.
     pub path: String,
-    /// The word for its format, as `--data-format` takes it, or `texts`.
+    /// Name of its format, as in `--data-format`, or `texts`.
     pub format: String,
     /// Images or texts in it.
     pub items: u64,
@@ -41,7 +41,7 @@ pub struct DataSet {
 }
 
 impl Workload {
-    /// Says what data it has.
+    /// Sets the data set.
     pub fn set_data_set(&mut self, set: &DataSet) {
         let DataSet { path, format, items, fingerprint } = set;
         self.extra.insert(PATH.to_owned(), path.clone().into());
@@ -50,22 +50,23 @@ impl Workload {
         self.extra.insert(FINGERPRINT.to_owned(), fingerprint.clone().into());
     }
 
-    /// Says that it works through digits that Foreglow drew.
+    /// Marks the data as generated digits.
     pub fn set_drawn_digits(&mut self) {
         self.extra.insert(PATH.to_owned(), DRAWN_DIGITS.into());
     }
 
-    /// Whether it works through digits that Foreglow drew.
+    /// Returns whether the data are generated digits.
     pub fn has_drawn_digits(&self) -> bool {
         self.word(PATH) == Some(DRAWN_DIGITS) && !self.extra.contains_key(FINGERPRINT)
     }
 
-    /// Path of the user's data, or of an earlier version's sample the name of their folder; `None` of drawn data.
+    /// Returns the path of the user's data (the name of the folder in samples of earlier versions);
+    /// `None` for generated data.
     pub fn data_path(&self) -> Option<&str> {
         self.word(PATH).filter(|_| !self.has_drawn_digits())
     }
 
-    /// Format of the user's data, where the sample says it.
+    /// Returns the format of the user's data if it is known.
     pub fn data_format(&self) -> Option<&str> {
         self.word(FORMAT)
     }

@@ -1,10 +1,10 @@
-//! Short names of long things.
+//! Short fingerprints of long data.
 
 const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// A hash in 16 hexadecimal digits: FNV-1a, 64 bits (Fowler, Noll, Vo). It tells things apart that nobody made to be mistaken for
-/// each other.
+/// A hash in 16 hexadecimal digits: FNV-1a, 64 bits (Fowler, Noll, Vo). It is not cryptographic: it
+/// does not detect deliberate collisions.
 ///
 /// ```
 /// # use foreglow_shared::Fingerprint;
@@ -22,7 +22,7 @@ impl Default for Fingerprint {
 }
 
 impl Fingerprint {
-    /// Takes in more bytes.
+    /// Adds bytes.
     pub fn add(&mut self, bytes: &[u8]) {
         self.0 = bytes.iter().fold(self.0, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME));
     }

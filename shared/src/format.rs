@@ -2,7 +2,7 @@
 //! digits.
 
 /// Formats seconds: `0.347 s`, `12.35 s`, `4 min 05.2 s`, `3 h 04 min 12 s`. Whole minutes, such as
-/// a deadline has, stand without seconds: `30 min`, `1 h 30 min`.
+/// those of a deadline, have no seconds: `30 min`, `1 h 30 min`.
 ///
 /// ```
 /// # use foreglow_shared::format_duration;
@@ -91,7 +91,7 @@ pub fn format_rate(sampling_rate: f64) -> String {
     format!("{percent} %")
 }
 
-/// A text without characters that would command a terminal or turn the text around: each stands as its escape.
+/// Escapes characters that control a terminal or change the direction of the text.
 ///
 /// ```
 /// # use foreglow_shared::printable;

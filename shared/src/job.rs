@@ -67,7 +67,8 @@ pub struct Observation {
     pub completion_time_secs: f64,
     /// Start-up time, seconds; `None` if it was not measured.
     pub startup_secs: Option<f64>,
-    /// Whether something else slowed the machine during the run ([`Sample::is_disturbed`]), so that the time may be too long.
+    /// Whether something else slowed the machine during the run ([`Sample::is_disturbed`]), so that
+    /// the time may be too long.
     pub disturbed: bool,
 }
 

@@ -1,27 +1,27 @@
-//! Limits of what a sample may say, so that one that is wrong fills no reader's memory.
+//! Limits of the values in a sample, so that an invalid one cannot exhaust a reader's memory.
 
 use crate::{Sample, SampleError};
 
-/// Executors of a configuration, at most. Every reader lists the numbers up to the largest.
+/// Maximum number of executors. Readers list all numbers up to the largest.
 pub const MOST_EXECUTORS: u32 = 10_000;
-/// Threads of an executor, at most.
+/// Maximum number of threads per executor.
 pub const MOST_CORES: u32 = 1_000;
-/// Memory of an executor, at most: 16 TiB.
+/// Maximum memory per executor: 16 TiB.
 pub const MOST_MEMORY_MIB: u32 = 1 << 24;
-/// Images of a job, at most: counts up to here are exact as `f64`.
+/// Maximum number of images of a job: counts up to here are exact as `f64`.
 const MOST_IMAGES: u64 = 1 << 53;
-/// Side of an image, or words of a text, at most.
+/// Maximum side of an image, or maximum number of words in a text.
 const MOST_PX: u64 = 1 << 16;
 const MOST_EPOCHS: u64 = 1_000_000;
-/// A run of more than thirty years.
+/// Maximum duration of a run: more than thirty years.
 pub(crate) const MOST_SECS: f64 = 1e9;
-/// Letters of a name.
+/// Maximum length of a name.
 const MOST_LETTERS: usize = 1_000;
 
-/// Checks that every count is between 1 and its limit, and that every name is one.
+/// Checks that every count is between 1 and its limit, and that every name is valid.
 ///
 /// # Errors
-/// The first field that is outside its range, with the range.
+/// The first field that is out of range, with the range.
 pub(crate) fn check(sample: &Sample) -> Result<(), SampleError> {
     let (workload, configuration) = (&sample.workload, &sample.configuration);
     let counts = [

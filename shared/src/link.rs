@@ -171,7 +171,7 @@ impl View {
         Ok(())
     }
 
-    /// Executors and cores of the runs and of what is looked at.
+    /// Executors and cores of the runs and of the selected configuration.
     fn configurations(&self) -> impl Iterator<Item = (u32, u32)> {
         let completed = self.job.observations.iter().chain(&self.left_out.observations);
         let completed = completed.map(|run| (run.executors, run.cores_per_executor));

@@ -1,4 +1,4 @@
-//! Published price lists to start from, as dated data: `presets.json` names for each the page that it was read from.
+//! Published price lists as dated data: `presets.json` has the source page of each.
 
 use serde::Deserialize;
 
@@ -8,10 +8,10 @@ use crate::PriceSheet;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preset {
-    /// Where it was published.
+    /// The page on which it was published.
     pub source: String,
-    /// Words of the name of the GPU that each executor gets for this price, such as `A100 40GB`; `None` where the prices
-    /// are those of processors and memory.
+    /// Words of the name of the GPU that each executor gets for this price, such as `A100 40GB`;
+    /// `None` for prices of processors and memory.
     #[serde(default)]
     pub accelerator: Option<String>,
     /// The prices.
@@ -25,7 +25,8 @@ pub fn presets() -> Vec<Preset> {
 }
 
 impl Preset {
-    /// Whether these are the prices of the hardware: of that GPU by the name that its driver gives it, or of processors.
+    /// Returns whether these are the prices of the hardware: of the GPU with this driver name, or
+    /// of processors.
     pub fn is_for(&self, accelerator: Option<&str>) -> bool {
         match (&self.accelerator, accelerator) {
             (None, None) => true,
@@ -39,8 +40,8 @@ impl Preset {
 }
 
 impl PriceSheet {
-    /// The published prices to start from for a job whose executors hold this accelerator: those of the most specific
-    /// list for it, or else [`PriceSheet::example`], which does not price it.
+    /// Returns the published prices for a job whose executors hold this accelerator: those of the
+    /// most specific list for it, otherwise [`PriceSheet::example`], which does not price it.
     ///
     /// ```
     /// use foreglow_shared::PriceSheet;
@@ -60,8 +61,8 @@ impl PriceSheet {
         usual.map_or_else(Self::example, |(_, sheet)| sheet)
     }
 
-    /// These prices, or the published ones for the accelerator where these are a published list for other hardware.
-    /// A sheet of the user's own stays.
+    /// Returns these prices, or the published ones for the accelerator if these are a published
+    /// list for other hardware. The user's own sheet is kept.
     pub fn or_usual_for(self, accelerator: Option<&str>) -> Self {
         let is_for_others = |preset: &Preset| preset.sheet == self && !preset.is_for(accelerator);
         if presets().iter().any(is_for_others) { Self::usual_for(accelerator) } else { self }

@@ -183,8 +183,9 @@ impl PriceSheet {
         }
     }
 
-    /// Whether every resource that an executor occupies has a price, with an accelerator or without one. Where one has
-    /// none, the money is unknown: a resource that costs nothing would always win.
+    /// Returns whether every resource that an executor occupies has a price, with or without an
+    /// accelerator. Otherwise the cost is unknown, because a resource without a price would always
+    /// be the cheapest.
     pub fn covers(&self, accelerated: bool) -> bool {
         let prices_parts = self.core_hour > 0.0 || self.gib_hour > 0.0;
         let prices_machines = self.executor_hour > 0.0 && !prices_parts;

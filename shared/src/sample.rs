@@ -9,7 +9,8 @@ use crate::limits::{self, MOST_SECS};
 /// Version of the sample format; no other version is read.
 pub const SCHEMA: u32 = 1;
 
-/// Kinds of warnings that tell of a disturbed run. The others hold for every run of the configuration, so that the time is right.
+/// Kinds of warnings about a disturbed run. The other kinds apply to every run of the
+/// configuration, so that its time is right.
 const DISTURBANCES: [&str; 5] =
     ["busy_machine", "stolen_processors", "throttled", "shared_accelerator", "throttled_accelerator"];
 

@@ -53,7 +53,7 @@ impl Answer {
         Self::with(home, args, &[])
     }
 
-    /// As [`Answer::of`], with environment variables.
+    /// Runs like [`Answer::of`], with environment variables.
     ///
     /// # Errors
     /// The binary cannot be started.
@@ -104,7 +104,7 @@ impl Program {
         Self::start_with(home, args, &[])
     }
 
-    /// As [`Program::start`], with environment variables.
+    /// Starts like [`Program::start`], with environment variables.
     ///
     /// # Errors
     /// The binary cannot be started.

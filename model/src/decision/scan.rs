@@ -127,7 +127,7 @@ fn oversubscribed(predictor: &Predictor, executors: &[u32], cores: &[u32], stopp
 /// State of a scan.
 struct Scan<'a> {
     question: &'a Question,
-    /// The most that a configuration may cost.
+    /// Maximum cost of a configuration.
     budget: Option<f64>,
     bills: Bills,
     executors: &'a [u32],

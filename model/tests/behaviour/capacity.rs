@@ -93,7 +93,7 @@ fn more_executors_than_gpus_take_as_long_as_one_for_each() {
     }
     let times = predictor.times(&[1, 2, 3, 4], &[1, 2]);
     for (beyond, most) in times[2].iter().zip(&times[1]) {
-        // A grid and a single prediction add up in another order.
+        // A grid and a single prediction add up in a different order.
         let (beyond, most) = (beyond.unwrap(), most.unwrap());
         assert!((beyond - most).abs() < 1e-9 * most, "a grid is held to the same limit: {beyond} and {most}");
     }
@@ -130,7 +130,7 @@ fn no_configuration_beyond_the_gpus_is_recommended_or_advised() {
 #[test]
 fn an_oversubscribed_configuration_is_as_fast_as_the_fastest_smaller_one_that_fits() {
     let mut runs = full(&[1, 2, 3], &[1, 2, 4], &[0.01, 0.1], multiplicative);
-    // One that was measured answers for itself.
+    // A measured configuration keeps its own times.
     runs.retain(|run| run.executors * run.cores_per_executor <= 6);
     let predictor = Predictor::fit(&context(Some(6)), &runs).unwrap();
     let fastest = |e: u32, c: u32| {

@@ -1,4 +1,4 @@
-//! What is known of every CNN job before it is measured, and what one disturbed run may do to a prediction.
+//! Laws that hold for every CNN job, and the influence of one disturbed run on a prediction.
 
 use foreglow_model::{Predictor, Setting};
 use foreglow_shared::Observation;
@@ -9,11 +9,11 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::grid::{context, full, jitter, secs};
 
-/// Sampling rates that are asked, within the sampled ones and beyond them.
+/// Sampling rates of the questions, inside and outside the sampled range.
 const ASKED: [f64; 7] = [0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0];
 const COUNTS: [u32; 3] = [1, 2, 4];
 
-/// A start-up, a serial share and a share that all cores work on.
+/// Start-up, a serial share and a share divided by all cores.
 fn amdahl(e: f64, c: f64, s: f64) -> f64 {
     0.2 + 300.0 * s * (0.05 + 0.95 / (e * c))
 }
@@ -26,7 +26,8 @@ fn fit(runs: &[Observation]) -> Predictor {
     Predictor::fit(&context(None), runs).unwrap()
 }
 
-/// The farthest that a time at the asked rates is from the straight line between those at its ends, as a share of it.
+/// Returns the largest deviation of the times at these rates from the straight line between the
+/// ends, relative to the line.
 fn bend(predictor: &Predictor, executors: u32, cores: u32) -> f64 {
     let time = |rate: f64| secs(predictor, at(executors, cores, rate));
     let (first, last) = (ASKED[0], ASKED[ASKED.len() - 1]);
@@ -61,7 +62,8 @@ fn a_time_is_affine_in_the_images_whatever_one_slow_run_says() {
     }
 }
 
-/// The farthest that a prediction moves, as a share of it, when each run in turn takes ten times as long.
+/// Returns the largest relative change of a prediction when each run in turn takes ten times as
+/// long.
 fn influence(runs: &[Observation], asked: &[Setting]) -> f64 {
     let before = fit(runs);
     let mut most: f64 = 0.0;
@@ -103,7 +105,7 @@ proptest! {
     ) {
         let time = |e: f64, c: f64, s: f64| start + amdahl(e, c, s);
         let mut runs = jitter(&full(&[1, 2, 4], &[1, 2], &rates, time), share);
-        // Slow where it counts most: at the most images.
+        // The most influential run: the one with the most images.
         let largest = (0..runs.len()).max_by(|a, b| runs[*a].sampling_rate.total_cmp(&runs[*b].sampling_rate)).unwrap();
         runs[largest].completion_time_secs *= slow;
         let predictor = fit(&runs);

@@ -27,7 +27,7 @@ pub struct AdviceAnswer {
     verdict: Verdict,
     expected_saving: Option<f64>,
     suggestions: Vec<Row>,
-    /// Why no cost is known; `None` where the prices cover the hardware.
+    /// Reason why the cost is unknown; `None` if the prices cover the hardware.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_unknown: Option<String>,
 }
@@ -42,7 +42,7 @@ struct Row {
 }
 
 impl AdviceAnswer {
-    /// Advises on a question about a job; `place` is where the commands keep their samples.
+    /// Advises on a question about a job; `place` is where the printed commands save their samples.
     ///
     /// # Errors
     /// The question has no answer.

@@ -54,12 +54,13 @@ fn probability(interval: &Interval) -> String {
     format!("{:.0} %", interval.probability * 100.0)
 }
 
-/// Why no cost is known, and how to give a price; `None` where the prices cover the hardware.
+/// Returns why the cost is unknown and how to give a price; `None` if the prices cover the
+/// hardware.
 fn cost_unknown(prices: &PriceSheet, accelerator: Option<&str>) -> Option<String> {
     prices.check_for(accelerator).err().map(|error| format!("{error}, in a file for --prices"))
 }
 
-/// The line that says so, after an empty one.
+/// Returns the note about unknown costs, after an empty line.
 fn cost_note(reason: &str) -> String {
     format!("\nCost unknown: {reason}.\n")
 }

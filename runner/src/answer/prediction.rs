@@ -21,7 +21,7 @@ pub struct PredictionAnswer {
     completion_time_secs: Option<f64>,
     interval: Option<Interval>,
     cost: Option<f64>,
-    /// Why no cost is known; `None` where the prices cover the hardware.
+    /// Reason why the cost is unknown; `None` if the prices cover the hardware.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_unknown: Option<String>,
     prices: PriceSheet,

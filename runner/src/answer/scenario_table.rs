@@ -50,7 +50,7 @@ impl ScenarioTableAnswer {
     /// # Errors
     /// The samples are too few for every scenario.
     pub fn check(&self) -> anyhow::Result<()> {
-        // The table of the predictors is an answer as well.
+        // The table of the predictors is a complete answer on its own.
         if self.scenarios.iter().any(|row| row.accuracy_percent.is_some()) || !self.predictors.is_empty() {
             return Ok(());
         }

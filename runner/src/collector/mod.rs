@@ -78,8 +78,8 @@ impl Collector {
         format!("http://{}/", self.address)
     }
 
-    /// Answers requests until the process receives SIGINT, SIGTERM or SIGHUP, then finishes the requests
-    /// in progress.
+    /// Answers requests until the process receives SIGINT, SIGTERM or SIGHUP, then finishes the
+    /// requests in progress.
     ///
     /// # Errors
     /// The worker threads cannot be started, or the socket fails.

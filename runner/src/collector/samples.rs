@@ -175,7 +175,7 @@ pub(super) async fn one(State(shared): State<Shared>, Path(id): Path<String>) ->
     }
 }
 
-/// `DELETE /api/v1/samples/ID`: removes one sample. Planners that are open keep it until they are opened again.
+/// `DELETE /api/v1/samples/ID`: removes one sample. Open planners keep it until they are reloaded.
 pub(super) async fn remove(State(shared): State<Shared>, Path(id): Path<String>) -> Response {
     let Ok(id) = id.parse::<Uuid>() else { return no_id(&id) };
     match shared.with_store(move |store| store.remove(&[id])).await {
@@ -205,7 +205,7 @@ fn page(store: &Store, filter: &Filter, limit: usize, format: ListFormat) -> any
     let more = lines.len() > limit;
     lines.truncate(limit);
     let last = if more { lines.last().and_then(|line| id_of(line)) } else { None };
-    // One that is outside the limits of a sample would stop whoever reads the page.
+    // A sample outside the limits would break every reader of the page.
     lines.retain(|line| parse_line(line).is_ok());
     let text = match format {
         ListFormat::Jsonl => lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect(),

@@ -17,8 +17,8 @@ pub struct Args {
     #[command(flatten)]
     question: QuestionArgs,
 
-    /// File that the printed command collects into [default: where the samples are read from; of several files, or of CSV,
-    /// samples.jsonl]
+    /// File that the printed command collects into [default: the source of the samples, or
+    /// samples.jsonl for several files and for CSV]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -36,7 +36,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     output::print(&AdviceAnswer::new(&job, &question, place)?.render(args.format))
 }
 
-/// Where the printed command keeps its sample, as an option with its value; `None` is the default store.
+/// Returns the option, with its value, that tells the printed command where to save its sample;
+/// `None` for the default store.
 fn place(args: &Args) -> Option<(&'static str, String)> {
     let text = |path: &Path| path.display().to_string();
     match (&args.output, args.source.files.as_slice(), &args.source.store) {

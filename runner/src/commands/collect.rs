@@ -21,7 +21,7 @@ use crate::upload::{Target, send_or_keep};
 
 /// Measure a CNN job on a grid of configurations and save the timing samples
 ///
-/// Runs with a saved sample are not repeated, so that the same command continues where it ended.
+/// Runs with a saved sample are not repeated, so that the same command continues where it stopped.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -104,7 +104,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut keep = |number: usize, run: &Run, sample: Sample| {
         if let Some(place) = &mut place {
             place.append(&sample)?;
-            // Only now that there is another in its place.
+            // Only now that its replacement is saved.
             if let Some(old) = redone.iter().position(|old| run.is_of(old)) {
                 place.remove(&[redone.swap_remove(old).id])?;
             }
@@ -167,7 +167,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The samples of the grid that are measured again: outliers among their repetitions, and disturbed ones.
+/// Returns the samples of the grid to measure again: outliers among their repetitions, and
+/// disturbed runs.
 fn to_redo(engine: &Engine, job: &Job, runs: &[Run], known: &[Sample]) -> Vec<Sample> {
     let mut of_grid: Vec<Sample> = sweep::of_these_machines(engine, job, known).into_iter().cloned().collect();
     of_grid.retain(|sample| runs.iter().any(|run| run.is_of(sample)));
@@ -176,7 +177,7 @@ fn to_redo(engine: &Engine, job: &Job, runs: &[Run], known: &[Sample]) -> Vec<Sa
     of_grid
 }
 
-/// Warns of a grid that this machine cannot run as it is.
+/// Warns about a grid that exceeds this machine.
 fn say_before(args: &Args, job: &Job, grid: &Grid, engine: &Engine, progress: &Progress) {
     let most = |counts: &[u32]| counts.iter().copied().max().unwrap_or(1);
     let slots = most(&grid.executors).saturating_mul(most(&grid.cores));

@@ -26,13 +26,13 @@ use crate::sweep::{self, Forecast, Limits, Run};
 /// Configurations of the demo, as executors and cores per executor.
 #[derive(Clone, Copy)]
 struct Plan {
-    /// Measured on small samples.
+    /// Configurations measured on small samples.
     grid: [(u32, u32); 3],
-    /// Predicted first, and measured afterwards to check the prediction.
+    /// Configurations that are first predicted and then measured, to check the prediction.
     left_out: (u32, u32),
 }
 
-/// The usual plan.
+/// The default plan.
 const PLAN: Plan = Plan { grid: [(1, 1), (1, 2), (2, 1)], left_out: (2, 2) };
 /// The plan for a machine with one GPU, which only one executor can hold.
 const PLAN_OF_ONE_EXECUTOR: Plan = Plan { grid: [(1, 1), (1, 2), (1, 4)], left_out: (1, 3) };

@@ -14,7 +14,8 @@ use crate::sweep::{Run, by_configuration};
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Engine")]
 pub struct EngineArgs {
-    /// What runs the executors: processes on this machine, or an Apache Spark cluster [default: local, or spark with --master]
+    /// Engine that runs the executors: processes on this machine, or an Apache Spark cluster
+    /// [default: local; spark with --master]
     #[arg(long, value_enum)]
     engine: Option<Kind>,
 
@@ -88,10 +89,10 @@ impl EngineArgs {
         Ok(Engine::Spark(Box::new(spark)))
     }
 
-    /// Refuses a master for processes on this machine.
+    /// Checks that no master is given for processes on this machine.
     ///
     /// # Errors
-    /// Both are given.
+    /// Both options are given.
     pub fn check(&self) -> anyhow::Result<()> {
         if self.engine == Some(Kind::Local) && self.master.is_some() {
             return Err(unusable("--engine local has no --master; leave one of the two out"));
@@ -99,8 +100,9 @@ impl EngineArgs {
         Ok(())
     }
 
-    /// The order in which the runs cost least: the start of a Spark application takes longer than many a run. Where the sweep may
-    /// end early (`has_limit`), one run of each combination comes first nonetheless.
+    /// Returns the runs in the order that costs least, because starting a Spark application takes
+    /// longer than many runs. If the sweep may end early (`has_limit`), one run of each combination
+    /// comes first.
     pub fn order(&self, runs: Vec<Run>, has_limit: bool) -> Vec<Run> {
         if self.master.is_none() {
             return runs;

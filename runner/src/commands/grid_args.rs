@@ -1,4 +1,4 @@
-//! The grid of a sweep and what the sweep may take, as arguments.
+//! Arguments for the grid and the budget of a sweep.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use crate::grammar::{self, Counts, Mibs, Rates, duration_secs, mibs, money, rate
 use crate::question::read_prices;
 use crate::sweep::{Budget, Grid};
 
-/// Runs of a combination that a precision is sought with, where the user names no number.
+/// Default of `--repeat` with `--precision`.
 const MOST_REPEATS: u32 = 20;
 
-/// The grid.
+/// Dimensions of the grid.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Configurations")]
 pub struct GridArgs {
@@ -24,41 +24,41 @@ pub struct GridArgs {
     #[arg(long, short = 'E', value_name = "LIST", value_parser = grammar::executors, allow_negative_numbers = true)]
     executors: Option<Counts>,
 
-    /// Threads of an executor, C: 1,2,4 or 1-4
+    /// Threads per executor, C: 1,2,4 or 1-4
     #[arg(long, short = 'C', value_name = "LIST", value_parser = grammar::cores, default_value = "1,2", allow_negative_numbers = true)]
     cores: Counts,
 
-    /// Upper bounds on an executor's memory: 2048 (MiB), 512m, 2g [default: 2048]
+    /// Memory limits of an executor: 2048 (MiB), 512m, 2g [default: 2048]
     #[arg(long, value_name = "SIZE,…", value_parser = mibs, allow_negative_numbers = true)]
     memory: Option<Mibs>,
 
-    /// Images of one task, P [default: 8, or a mini-batch to train]
+    /// Images per task, P [default: 8, or a mini-batch for training]
     #[arg(long, value_name = "LIST", value_parser = grammar::counts, allow_negative_numbers = true)]
     partition_size: Option<Counts>,
 
-    /// Shares of the images, above 0 and at most 1: 0.01,0.1 or 1%,10%
+    /// Sampling rates, above 0 and at most 1: 0.01,0.1 or 1%,10%
     #[arg(long, value_name = "SR,…", value_parser = rates, default_value = "0.01,0.1", allow_negative_numbers = true)]
     sampling_rate: Rates,
 
-    /// Runs of each combination; with --precision at most so many [default: 1, with --precision 20]
+    /// Runs of each combination; with --precision the maximum [default: 1, with --precision 20]
     #[arg(long, value_name = "N", value_parser = grammar::count, allow_negative_numbers = true)]
     repeat: Option<u32>,
 
-    /// Repeat each combination until the 95 % confidence half-width of its median is below this share of it: 2%. It takes
-    /// 6 runs or more
+    /// Repeat each combination until the 95 % confidence half-width is below this share of the
+    /// median, such as 2%; this takes at least 6 runs
     #[arg(long, value_name = "SHARE", value_parser = share, allow_negative_numbers = true)]
     precision: Option<f64>,
 }
 
-/// What the sweep may take.
+/// Budget of the sweep.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Budget")]
 pub struct BudgetArgs {
-    /// Make no run that would not end within this time from the start: 90s, 10m, 1h30m
+    /// Skip runs that would not end within this time from the start: 90s, 10m, 1h30m
     #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
     budget_time: Option<f64>,
 
-    /// Make no run that would cost more than is left of this, in the currency of the prices: 0.5
+    /// Skip runs that would exceed this budget, in the currency of the prices: 0.5
     #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
     budget_money: Option<f64>,
 
@@ -68,12 +68,12 @@ pub struct BudgetArgs {
 }
 
 impl BudgetArgs {
-    /// Whether there is a budget.
+    /// Returns whether there is a budget.
     pub fn is_limited(&self) -> bool {
         self.budget_time.is_some() || self.budget_money.is_some()
     }
 
-    /// What an hour costs.
+    /// Returns the prices for this job's hardware.
     ///
     /// # Errors
     /// The price sheet cannot be read.
@@ -81,7 +81,7 @@ impl BudgetArgs {
         self.prices.as_deref().map_or_else(|| Ok(PriceSheet::usual_for(job.device.accelerator())), read_prices)
     }
 
-    /// What the sweep may take.
+    /// Returns the budget of the sweep.
     ///
     /// # Errors
     /// The prices do not cover the hardware.
@@ -97,10 +97,10 @@ impl BudgetArgs {
 }
 
 impl GridArgs {
-    /// The grid of this job, with every combination of its image sizes and batch sizes.
+    /// Returns the grid of this job, with every combination of its image sizes and batch sizes.
     ///
     /// # Errors
-    /// There are more executors or images of a task than images.
+    /// There are more executors, or more images per task, than images.
     pub fn grid(&self, job: &Job, workloads: Vec<Workload>) -> anyhow::Result<Grid> {
         let Self { cores: Counts(cores), sampling_rate: Rates(rates), .. } = self;
         let executors = self.executors.as_ref().map(|Counts(executors)| executors.clone());
@@ -121,18 +121,18 @@ impl GridArgs {
         Ok(grid)
     }
 
-    /// Half-width of the median that is sought, as a share of it.
+    /// Returns the requested confidence half-width, as a share of the median.
     pub fn precision(&self) -> Option<f64> {
         self.precision
     }
 
-    /// Whether the user bounds the memory.
+    /// Returns whether the user limits the memory.
     pub fn bounds_memory(&self) -> bool {
         self.memory.is_some()
     }
 }
 
-/// Numbers of executors if the user names none: as many as there are GPUs for.
+/// Default numbers of executors, at most one for each GPU.
 fn default_executors(job: &Job) -> Vec<u32> {
     let most = job.device.most_executors().unwrap_or(u32::MAX);
     [1, 2].into_iter().filter(|executors| *executors <= most).collect()

@@ -79,7 +79,7 @@ struct LabelArgs {
     #[arg(long, value_name = "SR", value_parser = grammar::rate, allow_negative_numbers = true)]
     sampling_rate: Option<f64>,
 
-    /// Memory of each executor where the log does not say it: 2048 (MiB), 512m, 2g
+    /// Memory per executor if it is not in the log: 2048 (MiB), 512m, 2g
     #[arg(long, value_name = "SIZE", value_parser = grammar::mib, allow_negative_numbers = true)]
     memory: Option<u32>,
 

@@ -26,7 +26,7 @@ pub struct Args {
     #[arg(long, value_name = "URL", default_value = serve::DEFAULT_PLANNER, env = "FOREGLOW_PLANNER", value_parser = serve::planner)]
     planner: String,
 
-    /// Open this link instead and answer its question here, or another one: with --deadline, --budget, …
+    /// Open this link and answer its question here; --deadline, --budget, … change the question
     #[arg(long, value_name = "LINK", conflicts_with_all = ["files", "store", "model", "context"])]
     open: Option<String>,
 

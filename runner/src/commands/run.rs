@@ -34,7 +34,7 @@ pub struct Args {
     #[arg(long, short = 'C', value_name = "C", default_value_t = 1, help_heading = "Configuration", value_parser = grammar::one_cores, allow_negative_numbers = true)]
     cores: u32,
 
-    /// Upper bound on an executor's memory: 2048 (MiB), 512m, 2g [default: 2048]
+    /// Memory limit of an executor: 2048 (MiB), 512m, 2g [default: 2048]
     #[arg(long, value_name = "SIZE", help_heading = "Configuration", value_parser = grammar::mib, allow_negative_numbers = true)]
     memory: Option<u32>,
 

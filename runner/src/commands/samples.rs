@@ -16,9 +16,9 @@ use crate::store::Store;
 use crate::sweep::Run;
 use crate::table::{Align, table};
 
-/// Last letters of an id in a list: of random ones, so many tell a few thousand samples apart.
+/// Trailing characters of an id in a list: enough to distinguish a few thousand random ids.
 const SHOWN_LETTERS: usize = 8;
-/// Letters of an id that a user must write at least.
+/// Minimum number of characters of an id that a user must give.
 const FEWEST_LETTERS: usize = 4;
 
 /// List, show or remove samples
@@ -40,66 +40,66 @@ enum Command {
 
 #[derive(Debug, clap::Args)]
 struct ListArgs {
-    /// Files of samples, JSON Lines or CSV; `-` is standard input [default: the store]
+    /// Sample files, JSON Lines or CSV; `-` for standard input [default: the store]
     #[arg(value_name = "FILE", conflicts_with = "store")]
     files: Vec<PathBuf>,
 
-    /// Store to read from [default: the one that every command reads]
+    /// Store to read from [default: the user's store]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
 
-    /// Only the samples of this CNN
+    /// List only the samples of this CNN
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
 
-    /// Only runs beside which something else slowed the machine
+    /// List only disturbed runs: other programs slowed the machine
     #[arg(long)]
     disturbed: bool,
 
-    /// Only runs that are far from their repetitions
+    /// List only outliers among the repetitions of a run
     #[arg(long)]
     outliers: bool,
 
-    /// Form of the answer
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
 #[derive(Debug, clap::Args)]
 struct ShowArgs {
-    /// The id of the sample, or its first or last letters
+    /// Id of the sample, or its first or last characters
     #[arg(value_name = "ID")]
     id: String,
 
-    /// Files of samples; `-` is standard input [default: the store]
+    /// Sample files; `-` for standard input [default: the store]
     #[arg(value_name = "FILE", conflicts_with = "store")]
     files: Vec<PathBuf>,
 
-    /// Store to read from [default: the one that every command reads]
+    /// Store to read from [default: the user's store]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
 
-    /// Form of the answer
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
 #[derive(Debug, clap::Args)]
 struct RemoveArgs {
-    /// The ids of the samples, or their first or last letters
+    /// Ids of the samples, or their first or last characters
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
 
-    /// Remove them from this file, JSON Lines, instead of the store
+    /// Remove them from this JSON Lines file instead of the store
     #[arg(long, value_name = "FILE", conflicts_with = "store")]
     from: Option<PathBuf>,
 
-    /// Store to remove from [default: the one that every command reads]
+    /// Store to remove from [default: the user's store]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
 }
 
-/// Does what is asked.
+/// Runs the subcommand.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     match &args.command {
         Command::List(args) => list(args),
@@ -143,7 +143,7 @@ fn show(args: &ShowArgs) -> anyhow::Result<()> {
 
 fn remove(args: &RemoveArgs) -> anyhow::Result<()> {
     if let Some(path) = &args.from {
-        // A file that is not there would be made.
+        // Opening a missing file would create it.
         if !path.is_file() {
             return Err(unusable(format!("there is no file {}; check its name", path.display())));
         }
@@ -170,10 +170,10 @@ fn find_all(wanted: &[String], known: &[Uuid]) -> anyhow::Result<Vec<Uuid>> {
     Ok(ids.into_iter().collect())
 }
 
-/// The one id that begins or ends with these letters.
+/// Returns the only id that begins or ends with these characters.
 ///
 /// # Errors
-/// None or several do.
+/// No id matches, or several do.
 fn find(text: &str, known: &[Uuid]) -> anyhow::Result<Uuid> {
     let wanted = text.trim().to_ascii_lowercase();
     if wanted.len() < FEWEST_LETTERS {
@@ -191,7 +191,7 @@ fn find(text: &str, known: &[Uuid]) -> anyhow::Result<Uuid> {
     }
 }
 
-/// The samples that are far from the others of their combination.
+/// Returns the samples that are outliers among the repetitions of their combination.
 pub fn outliers(samples: &[Sample]) -> BTreeSet<Uuid> {
     let mut combinations: Vec<(Run, Vec<&Sample>)> = Vec::new();
     for sample in samples.iter().filter(|sample| sample.outcome == Outcome::Completed) {

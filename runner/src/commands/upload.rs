@@ -29,15 +29,15 @@ pub struct Args {
     #[arg(long, requires = "to", conflicts_with = "files")]
     all: bool,
 
-    /// Also send what waits for the collector at this address, such as one that was mistyped
+    /// Also send the samples that wait for the collector at this address, such as a mistyped one
     #[arg(long, value_name = "URL", requires = "to")]
     instead_of: Option<String>,
 
-    /// List the collectors that samples wait for, and end
+    /// List the collectors that samples wait for, and exit
     #[arg(long, conflicts_with_all = ["files", "to", "discard"])]
     waiting: bool,
 
-    /// Discard what waits for the collector at this address, and end
+    /// Discard the samples that wait for the collector at this address, and exit
     #[arg(long, value_name = "URL", conflicts_with_all = ["files", "to"])]
     discard: Option<String>,
 
@@ -77,13 +77,13 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     all_accepted(&receipt)
 }
 
-/// The address as the store has it.
+/// Returns the address as stored.
 ///
 /// # Errors
-/// Nothing waits for it.
+/// No sample waits for it.
 fn known(store: &Store, address: &str) -> anyhow::Result<String> {
     let waiting = store.waiting()?;
-    // As it was written, for addresses that an earlier version took.
+    // Addresses from earlier versions are stored as they were written.
     let written = [address.trim().to_owned(), grammar::url(address).unwrap_or_default()];
     waiting.into_iter().map(|(url, _)| url).find(|url| written.contains(url)).ok_or_else(|| {
         unusable(format!("no samples wait for {address}; `foreglow upload --waiting` lists the collectors"))

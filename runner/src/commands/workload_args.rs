@@ -86,7 +86,8 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "DEVICE", default_value_t = Wish::Auto)]
     pub device: Wish,
 
-    /// Let several executors share a GPU; without it each executor holds one. Runs with and without it are not comparable
+    /// Let several executors share a GPU; without it each executor holds one. Runs with and without
+    /// it are not comparable
     #[arg(long)]
     pub share_gpu: bool,
 
@@ -94,7 +95,8 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = grammar::whole_number, allow_negative_numbers = true)]
     pub seed: u64,
 
-    /// Write once a second what a run uses (GPU, processors, memory, images per second) to this file, JSON Lines
+    /// Append to this file once a second what a run uses (GPU, processors, memory, images per
+    /// second), JSON Lines
     #[arg(long, value_name = "FILE")]
     pub monitor: Option<PathBuf>,
 
@@ -177,7 +179,7 @@ impl WorkloadArgs {
         let workload = |(size, batch_size)| {
             let mut workload = Job::workload(architecture, size, images, batch_size);
             text.iter().for_each(|text| workload.set_text(&TextInput { words: size, ..text.clone() }));
-            // Times on one data set say nothing about another.
+            // Times on different data sets are not comparable.
             set.iter().for_each(|set| workload.set_data_set(set));
             if source.drawing() == Some(Drawing::Digits) {
                 workload.set_drawn_digits();
@@ -249,7 +251,8 @@ impl WorkloadArgs {
         Ok(sizes.iter().flat_map(|px| batch_sizes.iter().map(move |size| (*px, *size))).collect())
     }
 
-    /// Where the data are, which they are if they are the user's, and how many of them the job has.
+    /// Returns the source of the data, its identity if it is the user's, and the number of items of
+    /// the job.
     fn data(&self, architecture: &Architecture) -> anyhow::Result<(Source, Option<DataSet>, u64)> {
         let usual = match architecture.input {
             Input::Images { .. } => Drawing::Photographs,
@@ -319,8 +322,8 @@ pub fn default_partition_size(job: &Job) -> u32 {
     u32::try_from(job.workload.images).unwrap_or(u32::MAX).clamp(1, size)
 }
 
-/// Refuses configurations that have more executors or larger partitions than images, more executors than GPUs, and for
-/// training partitions that would cut a mini-batch.
+/// Checks that a configuration has at most as many executors and images per task as images, at most
+/// as many executors as GPUs, and for training no partition that would split a mini-batch.
 ///
 /// # Errors
 /// A size is invalid; the message says what is valid.

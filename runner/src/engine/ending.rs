@@ -58,7 +58,7 @@ pub fn unexpected(configuration: &Configuration, fleet: &mut Fleet, executor: us
     }
 }
 
-/// An executor ran out of its own memory or, unless the system ended it for that, of its GPU's.
+/// An executor exceeded its own memory or, unless the system ended it for that, its GPU's.
 fn out_of_memory(configuration: &Configuration, reason: &str, by_system: bool) -> Stop {
     let memory_mib = configuration.memory_per_executor_mib;
     let whose = match &configuration.accelerator {

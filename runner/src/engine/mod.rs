@@ -48,7 +48,7 @@ pub struct Job {
     pub timeout: Option<Duration>,
     /// Broken images that a run skips before it fails; `None` for one in a hundred.
     pub broken_limit: Option<u64>,
-    /// File to which each run writes once a second what it uses.
+    /// File to which each run appends its resource use once a second.
     pub monitor: Option<PathBuf>,
     /// Training settings and held-out images; `None` for inference.
     pub training: Option<TrainingJob>,

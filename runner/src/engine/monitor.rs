@@ -1,4 +1,4 @@
-//! What a run uses, looked at once a second.
+//! Resource use of a run, sampled once a second.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -14,18 +14,18 @@ use crate::machine::AcceleratorUse;
 /// Time between two moments.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// What a run uses at a moment.
+/// Resource use of a run at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Moment {
     /// Since the clock started, seconds.
     pub secs: f64,
-    /// Images finished per second since the moment before.
+    /// Images finished per second since the previous moment.
     pub images_per_sec: f64,
     /// Processors in use by the executors.
     pub processors: f64,
     /// Resident memory of the executors, MiB.
     pub memory_mib: Option<u64>,
-    /// Use of each GPU, in the driver's order; empty if none can be asked.
+    /// Use of each GPU, in the driver's order; empty if no driver reports it.
     pub accelerators: Vec<AcceleratorUse>,
 }
 
@@ -55,7 +55,7 @@ impl Monitor {
         Self { file: Some((file, run)), ..Self::default() }
     }
 
-    /// Takes a moment if one is due. `look` returns processors, memory and accelerators.
+    /// Records a moment if one is due. `look` returns processors, memory and accelerators.
     pub fn tick(
         &mut self,
         clock: Instant,
@@ -88,14 +88,14 @@ impl Monitor {
         if let (Value::Object(line), Value::Object(run)) = (&mut line, run) {
             line.extend(run.clone());
         }
-        // A full disk ends the series and not the run.
+        // A full disk ends the series, not the run.
         if let Err(error) = writeln!(file, "{line}") {
             eprintln!("warning: the monitor's file cannot be written: {error}");
             self.file = None;
         }
     }
 
-    /// Mean and maximum of everything that was looked at; `None` if the run was shorter than a second.
+    /// Returns mean and maximum of each value; `None` if the run was shorter than a second.
     pub fn summary(&self) -> Option<Value> {
         let of = |part: &dyn Fn(&Moment) -> Option<f64>| of_all(self.moments.iter().filter_map(part));
         let devices = self.moments.first()?.accelerators.len();
@@ -120,7 +120,7 @@ impl Monitor {
     }
 }
 
-/// Mean and maximum; `null` without any number.
+/// Returns mean and maximum; `null` without values.
 fn of_all(numbers: impl Iterator<Item = f64>) -> Value {
     let numbers: Vec<f64> = numbers.collect();
     if numbers.is_empty() {
@@ -144,7 +144,7 @@ mod tests {
         let path = folder.path().join("monitor.jsonl");
         let mut monitor = Monitor::writing_to(open(&path).unwrap(), json!({ "sample": "a" }));
         assert_eq!(monitor.summary(), None, "nothing was looked at");
-        // The clock started 2 s ago, so that a moment is due at once, and then not again.
+        // The clock started 2 s ago, so one moment is due at once, and no second one.
         let clock = Instant::now().checked_sub(Duration::from_secs(2)).unwrap();
         let gpu = |percent| AcceleratorUse { use_percent: Some(percent), ..AcceleratorUse::default() };
         monitor.tick(clock, 100, || (1.5, Some(64), vec![gpu(40)]));

@@ -60,7 +60,8 @@ impl Watch {
         self.processors_in_use
     }
 
-    /// Returns the resident memory of all processes now, MiB; `None` if the system does not tell it.
+    /// Returns the resident memory of all processes now, MiB; `None` if the system does not report
+    /// it.
     pub fn memory_mib(&self) -> Option<u64> {
         self.processes.iter().filter_map(|process| resident_memory_mib(*process)).reduce(|a, b| a + b)
     }

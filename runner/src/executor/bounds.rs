@@ -90,14 +90,31 @@ pub fn peak_memory_mib(process: &str) -> Option<u64> {
     peak_of(&status)
 }
 
+/// Stack of a thread that Rust's library starts, bytes.
+#[cfg(unix)]
+const THREAD_STACK: u64 = 2 << 20;
+
+/// Returns whether the bound of [`bound_memory`] leaves room for the stack of another thread.
+pub fn has_room_for_thread() -> bool {
+    #[cfg(unix)]
+    {
+        let bound = rustix::process::getrlimit(rustix::process::Resource::Data).current;
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        bound.zip(kib_of(&status, "VmData")).is_none_or(|(bound, data)| (data << 10) + THREAD_STACK <= bound)
+    }
+    #[cfg(not(unix))]
+    true
+}
+
 /// The peak in a `/proc/PID/status`, MiB. Mapped files count as resident memory, the program's own text among them, but no bound
 /// counts them: the system gives them back whenever it needs to.
 fn peak_of(status: &str) -> Option<u64> {
-    let kib = |name: &str| -> Option<u64> {
-        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-        line.split_whitespace().next()?.parse().ok()
-    };
-    Some(kib("VmHWM")?.saturating_sub(kib("RssFile").unwrap_or(0)).div_ceil(1024))
+    Some(kib_of(status, "VmHWM")?.saturating_sub(kib_of(status, "RssFile").unwrap_or(0)).div_ceil(1024))
+}
+
+fn kib_of(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -85,7 +85,11 @@ fn start(job: &Assignment, input: impl BufRead + Send + 'static, reports: &Repor
                 slot.work(&queue, &reports);
             }
         });
-        threads.push(thread.context("a thread of the executor could not be started")?);
+        threads.push(thread.map_err(|error| match bounds::has_room_for_thread() {
+            true => anyhow::anyhow!("a thread of the executor could not be started: {error}"),
+            // The system's library says the same of too many threads.
+            false => anyhow::anyhow!("out of memory: there is no room for the stack of another thread"),
+        })?);
     }
     drop(warm);
     for _ in 0..job.threads {

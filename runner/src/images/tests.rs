@@ -197,7 +197,7 @@ fn packing_depends_only_on_images_seed_and_split() {
     assert!(by_size.len() == 3 || by_size.len() == 2, "{}", by_size.len());
     assert_eq!(by_size.concat(), all[0], "shards are cut out of the same order");
     let error = pack(set.as_ref(), IMAGES, &dir.path().join("a"), &packing(Split::Shards(1)), &mut |_, _| {});
-    assert!(error.unwrap_err().to_string().contains("is there already"));
+    assert!(error.unwrap_err().to_string().contains("already exists"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Which data set lies at a place: its format, how many items it has, and a fingerprint of its files.
+//! Identity of a data set: its format, its number of items, and a fingerprint of its files.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use foreglow_shared::{DataSet, Fingerprint};
 
 use super::{Source, set};
 
-/// Items whose files are listed at once.
+/// Items whose files are listed in one batch.
 const BATCH: u64 = 4096;
 
-/// The identity of the user's data; `None` of what Foreglow draws.
+/// Returns the identity of the user's data; `None` for generated data.
 ///
 /// # Errors
 /// The data cannot be opened.
@@ -27,8 +27,8 @@ pub fn identity(source: &Source) -> anyhow::Result<Option<DataSet>> {
     }))
 }
 
-/// A hash of the names below `root` and the sizes of all files, in the order of the items. Contents are not read: that would take
-/// as long as a run.
+/// Hashes the names below `root` and the sizes of all files, in the order of the items. File
+/// contents are not read because that would take as long as a run.
 fn fingerprint(set: &dyn set::DataSet, root: &Path, vectors: Option<&Path>) -> String {
     let mut fingerprint = Fingerprint::default();
     let mut add = |file: &Path| {
@@ -42,7 +42,7 @@ fn fingerprint(set: &dyn set::DataSet, root: &Path, vectors: Option<&Path>) -> S
     for first in (0..set.len()).step_by(BATCH as usize) {
         let numbers: Vec<u64> = (first..set.len().min(first + BATCH)).collect();
         let files = set.files(&numbers);
-        // Items that share a file name it once a batch.
+        // Items that share a file list it once per batch.
         files.iter().filter(|file| !last.contains(file)).for_each(|file| add(file));
         last = if files.len() < numbers.len() { files } else { Vec::new() };
     }

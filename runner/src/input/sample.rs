@@ -8,7 +8,8 @@ pub fn images_in_sample(images: u64, sampling_rate: f64) -> u64 {
     ((images as f64 * sampling_rate).round() as u64).clamp(1, images.max(1))
 }
 
-/// The share of the images that a run at an asked sampling rate really processes: the rate that its sample has.
+/// Returns the share of the images that a run at the requested sampling rate processes, which is
+/// the rate of its sample.
 pub fn true_rate(images: u64, sampling_rate: f64) -> f64 {
     // The counts are below 2^53, where they are exact.
     images_in_sample(images, sampling_rate) as f64 / images.max(1) as f64

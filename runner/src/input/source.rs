@@ -180,7 +180,7 @@ impl Source {
         }
     }
 
-    /// The file of the words' vectors; `None` of images and of drawn texts.
+    /// Returns the file of the word vectors; `None` for images and for generated texts.
     pub fn vectors(&self) -> Option<&Path> {
         match &self.kind {
             Kind::Texts(words) => Some(&words.vectors),

@@ -65,7 +65,8 @@ impl Accelerator {
     }
 }
 
-/// Returns the memory of the accelerator at a PCI address, MiB; `None` if its driver cannot be asked.
+/// Returns the memory of the accelerator at a PCI address, MiB; `None` if its driver does not
+/// report it.
 #[cfg(feature = "gpu")]
 pub fn accelerator_memory_mib(bus_id: &str) -> Option<u64> {
     match Accelerator::open(bus_id)? {

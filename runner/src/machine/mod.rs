@@ -69,7 +69,7 @@ impl Machine {
         self.load = load;
     }
 
-    /// Returns the use of each accelerator that can be asked.
+    /// Returns the use of each accelerator whose driver reports it.
     pub fn each_accelerator_now(&self) -> Vec<AcceleratorUse> {
         self.accelerators.iter().map(Accelerator::look).collect()
     }

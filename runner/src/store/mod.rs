@@ -145,7 +145,8 @@ impl Store {
         Ok(self.parse(&lines))
     }
 
-    /// The collectors that samples wait for, with how many do, in the order of their addresses.
+    /// Returns the collectors that samples wait for with the number of samples, in the order of
+    /// their addresses.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -159,7 +160,8 @@ impl Store {
             .map_err(|error| sentence(&self.path, &error))
     }
 
-    /// Lets the samples that wait for the collector at `from` wait for the one at `to` instead; returns how many.
+    /// Reassigns the samples that wait for the collector at `from` to the one at `to`; returns
+    /// their number.
     ///
     /// # Errors
     /// As [`Store::insert`].
@@ -174,7 +176,8 @@ impl Store {
         })
     }
 
-    /// Discards the samples that wait for the collector at `url`; returns how many. The store's own samples stay.
+    /// Discards the samples that wait for the collector at `url` and returns their number. The
+    /// store keeps its own samples.
     ///
     /// # Errors
     /// As [`Store::insert`].
@@ -182,7 +185,7 @@ impl Store {
         self.write(|transaction| transaction.execute("DELETE FROM pending WHERE collector = ?1", params![url]))
     }
 
-    /// Removes the samples with these ids; returns how many there were.
+    /// Removes the samples with these ids and returns how many existed.
     ///
     /// # Errors
     /// As [`Store::insert`].
@@ -193,7 +196,7 @@ impl Store {
         })
     }
 
-    /// The ids of all samples, of those that cannot be used too, in the order of their arrival.
+    /// Returns the ids of all samples, including invalid ones, in the order of their arrival.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -202,7 +205,7 @@ impl Store {
         Ok(ids.iter().filter_map(|id| id.parse().ok()).collect())
     }
 
-    /// The sample with that id.
+    /// Returns the sample with this id.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -280,7 +283,7 @@ impl Store {
             })
             .map_err(|error| sentence(&self.path, &error))?;
         let end = rows.last().map_or(position, |(seq, _)| *seq);
-        // One that is outside the limits of a sample would stop whoever reads the others.
+        // A sample outside the limits would break every reader.
         let lines = rows.into_iter().map(|(_, line)| line).filter(|line| parse_line(line).is_ok()).collect();
         Ok((lines, end))
     }
@@ -314,8 +317,8 @@ impl Store {
             .map_err(|error| sentence(&self.path, &error))
     }
 
-    /// Parses stored lines. Those that cannot be used, as one from before the limits of a sample were checked, are left out with a
-    /// note: they must not keep the user from the others.
+    /// Parses stored lines. Invalid samples, such as those stored before the limits were checked,
+    /// are skipped with a note, so that the others stay readable.
     fn parse(&self, lines: &[String]) -> Vec<Sample> {
         let mut samples = Vec::with_capacity(lines.len());
         let mut unusable = Vec::new();
@@ -375,7 +378,7 @@ fn insert(transaction: &rusqlite::Transaction<'_>, samples: &[Sample]) -> rusqli
     Ok(inserted)
 }
 
-/// The id that a stored line names, whether or not it is a sample that can be used.
+/// Returns the id in a stored line, whether or not the sample is valid.
 pub fn id_of(line: &str) -> Option<Uuid> {
     let value: serde_json::Value = serde_json::from_str(line).ok()?;
     value.get("id")?.as_str()?.parse().ok()

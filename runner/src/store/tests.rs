@@ -126,7 +126,7 @@ fn a_sample_from_before_the_limits_is_left_out_and_can_be_removed() {
     let mut store = open(&folder);
     let mut huge = sample(1);
     huge.configuration.executors = u32::MAX;
-    // As an earlier version stored it.
+    // The format of an earlier version.
     store.insert(&[huge, sample(2)]).unwrap();
     assert_eq!(store.samples(&Filter::default()).unwrap(), [sample(2)]);
     assert_eq!(store.ids().unwrap(), [sample(1).id, sample(2).id]);

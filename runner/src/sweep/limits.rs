@@ -25,7 +25,7 @@ pub struct Limits {
     spent: f64,
     /// Times of each combination so far, seconds.
     times: Vec<(Run, Vec<f64>)>,
-    /// The combinations of the runs that did not complete, one a run.
+    /// The combinations of incomplete runs, one entry per run.
     incomplete: Vec<Run>,
 }
 
@@ -86,13 +86,14 @@ impl Limits {
         }
     }
 
-    /// The place of the run to make next. Where a precision is sought, that is one of a combination that has not run yet, then one
-    /// whose median has the widest interval; without an interval, one of the combination with the fewest runs.
+    /// Returns the index of the next run. With a precision, a combination that has not run yet
+    /// comes first, then the one whose median has the widest interval; without an interval, the one
+    /// with the fewest runs.
     pub fn next(&self, left: &[&Run]) -> usize {
         if self.precision.is_none() {
             return 0;
         }
-        // A combination that never completes has no median to narrow: it comes last.
+        // A combination that never completes has no interval to narrow, so it comes last.
         let is_hopeless = |run: &Run| self.times_of(run).is_empty() && self.count(run) > 0;
         let width = |run: &Run| if is_hopeless(run) { 0.0 } else { self.half_width(run).unwrap_or(f64::INFINITY) };
         let known = |run: &Run| (self.count(run), width(run));
@@ -108,12 +109,12 @@ impl Limits {
         self.precision.is_some_and(|precision| width.is_some_and(|width| width <= precision))
     }
 
-    /// Half the width of the interval of a combination's median, as a share of it.
+    /// Returns half the width of the interval of a combination's median, relative to the median.
     fn half_width(&self, run: &Run) -> Option<f64> {
         Repetitions::of(self.times_of(run))?.half_width()
     }
 
-    /// Runs of a combination so far.
+    /// Returns the number of runs of a combination.
     fn count(&self, run: &Run) -> usize {
         self.times_of(run).len() + self.incomplete.iter().filter(|other| other.is_like(run)).count()
     }

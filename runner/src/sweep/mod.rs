@@ -68,7 +68,7 @@ impl Run {
     /// sampling rate and as many images.
     pub fn is_of(&self, sample: &Sample) -> bool {
         let mut own = self.configuration.clone();
-        // The executors of a cluster tell the name of their GPU only when they run.
+        // Executors on a cluster report the name of their GPU only when they run.
         if own.accelerator.as_deref() == Some(UNNAMED_GPU) && sample.configuration.accelerator.is_some() {
             own.accelerator.clone_from(&sample.configuration.accelerator);
         }
@@ -114,7 +114,7 @@ pub fn sweep(
 ) -> anyhow::Result<Tally> {
     let mut tally = Tally::default();
     let mut left: Vec<&Run> = runs.iter().collect();
-    // Another configuration costs a cluster the start of another application.
+    // On a cluster another configuration requires another application start.
     let can_choose = matches!(engine, Engine::Local);
     while !left.is_empty() {
         let number = runs.len() - left.len();

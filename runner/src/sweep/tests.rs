@@ -86,7 +86,8 @@ fn where_a_precision_is_sought_every_combination_runs_once_and_then_the_least_kn
     let mut left = left;
     for _ in 0..25 {
         let run = left.remove(limits.next(&left));
-        // The second configuration at the larger rate is the noisy one, and the first at the smaller one never completes.
+        // The second configuration is noisy at the larger rate; the first one never completes at
+        // the smaller one.
         let place = runs[..4].iter().position(|first| first.is_like(run)).unwrap();
         let noise = if place == 3 { 0.3 * (made.len() % 2) as f64 } else { 0.0 };
         let outcome = if place == 0 { Outcome::OutOfMemory } else { Outcome::Completed };

@@ -98,9 +98,9 @@ fn packing_rejects_invalid_arguments() {
     let folder = images(3);
     let (data, out) = (text(folder.path()).to_owned(), folder.path().join("out"));
     let cases: &[(&[&str], &str)] = &[
-        (&["--shards", "0"], "--shards is 0; give 1 or more"),
+        (&["--shards", "0"], "'0' for '--shards <N>': write a whole number, 1 or more"),
         (&["--shards", "4"], "4 shards are more than the 3 images; give --shards 3 or less"),
-        (&["--shard-mib", "0"], "--shard-mib is 0"),
+        (&["--shard-mib", "0"], "'0' for '--shard-mib <MIB>': write a whole number, 1 or more"),
         (&["--name", "a/b"], "--name is \"a/b\""),
     ];
     for (arguments, sentence) in cases {

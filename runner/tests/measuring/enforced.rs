@@ -93,7 +93,7 @@ fn a_sample_has_the_resource_use_of_each_executor() {
     );
     let largest = executors.iter().map(|executor| executor["peak_memory_mib"].as_u64().unwrap()).max();
     assert_eq!(sample.peak_memory_mib(), largest);
-    assert!((5..2048).contains(&largest.unwrap()), "{largest:?}");
+    assert!((1..2048).contains(&largest.unwrap()), "{largest:?}");
     for phase in ["read_secs", "decode_secs", "copy_secs", "forward_secs"] {
         let of_all: f64 = executors.iter().map(|executor| executor["phases"][phase].as_f64().unwrap()).sum();
         assert!((sample.extra["phases"][phase].as_f64().unwrap() - of_all).abs() < 1e-5, "{phase}");

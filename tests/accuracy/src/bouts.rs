@@ -1,4 +1,4 @@
-//! Every predictor on every trial of a protocol, on all processors.
+//! Runs every predictor on every trial of a protocol, on all processors.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use crate::protocol::{Part, Protocol};
 use crate::slowed::Slowed;
 use crate::trial::Trial;
 
-/// What is done to the fitted runs, beside nothing.
+/// The changes to the fitted runs, besides no change.
 pub const SLOWED: [Slowed; 4] = [Slowed::Runs(5), Slowed::Runs(10), Slowed::Settings(10), Slowed::Largest];
 
 #[derive(Clone, Copy)]
@@ -46,7 +46,7 @@ impl<'a> Contestant<'a> {
     }
 }
 
-/// A trial with what was done to it.
+/// A trial with the change to its runs.
 struct Slot {
     slowed: Slowed,
     part: usize,
@@ -59,19 +59,20 @@ struct Answered {
     outcomes: Result<Vec<Outcome>, String>,
 }
 
-/// The figures of every predictor in a protocol, clean and with slow runs, the default predictor first and then by error.
+/// Returns the figures of every predictor in a protocol, clean and with slow runs: the default
+/// predictor first, the others in order of their error.
 pub fn rows(protocol: &Protocol, parts: &[Part], options: &Options) -> Vec<Row> {
     rows_of(protocol, parts, options, &Contestant::all(options, &Constants::default()))
 }
 
-/// The figures of the default predictor alone, with given constants.
+/// Returns the figures of the default predictor with the given constants.
 pub fn own_rows(protocol: &Protocol, parts: &[Part], options: &Options, constants: &Constants) -> Vec<Row> {
     rows_of(protocol, parts, options, &[Contestant::Foreglow(constants)])
 }
 
 fn rows_of(protocol: &Protocol, parts: &[Part], options: &Options, contestants: &[Contestant]) -> Vec<Row> {
     let slots = slots(protocol, parts, options);
-    // Where time is limited it is measured too, so nothing else is done meanwhile.
+    // With a time limit, time is measured too, so nothing else runs meanwhile.
     let threads = if protocol.limit_secs.is_some() { 1 } else { usize::MAX };
     let bouts = each(slots.len() * contestants.len(), threads, |item| {
         let (place, contestant) = (item / contestants.len(), contestants[item % contestants.len()]);
@@ -95,7 +96,8 @@ fn rows_of(protocol: &Protocol, parts: &[Part], options: &Options, contestants: 
             .enumerate()
             .map(|(place, contestant)| {
                 let of = |slot: usize| &bouts[slot * contestants.len() + place];
-                // A part whose runs cannot be slowed so, for want of repeats or of a data size, is in neither figure.
+                // A part without repeats, or without a data size, cannot be slowed this way; it is
+                // left out of both figures.
                 let has = |part: &usize| slots.iter().any(|slot| (slot.part, slot.slowed) == (*part, slowed));
                 let parts: Vec<PartOutcomes> =
                     (0..parts.len()).filter(has).map(|part| part_outcomes(&slots, slowed, part, &of)).collect();
@@ -112,10 +114,10 @@ fn rows_of(protocol: &Protocol, parts: &[Part], options: &Options, contestants: 
     rows
 }
 
-/// What one predictor answers for one trial, as the process that asked reads it.
+/// Returns the answer of one predictor on one trial, in the format that the parent process reads.
 ///
 /// # Errors
-/// The protocol has no such trial, or there is no such predictor.
+/// The trial or the predictor does not exist.
 pub fn answer(protocol: &Protocol, parts: &[Part], options: &Options, bout: &Bout) -> anyhow::Result<Value> {
     let slots = slots(protocol, parts, options);
     let slot = slots.get(bout.slot).context("the protocol has no such trial")?;
@@ -125,7 +127,7 @@ pub fn answer(protocol: &Protocol, parts: &[Part], options: &Options, bout: &Bou
     Ok(child::print(&contestant.context("there is no such predictor")?.answer(&slot.trial)))
 }
 
-/// The trials of a protocol, and again with slow runs.
+/// Returns the trials of a protocol, clean and with slow runs.
 fn slots(protocol: &Protocol, parts: &[Part], options: &Options) -> Vec<Slot> {
     let mut slots = Vec::new();
     let most = if options.is_quick { protocol.quick_trials } else { usize::MAX };
@@ -167,7 +169,7 @@ fn part_outcomes<'a>(slots: &[Slot], slowed: Slowed, part: usize, of: &impl Fn(u
     }
 }
 
-/// What `find` makes of each of 0..`count`, in their order, on all processors but at most so many threads.
+/// Applies `find` to 0..`count` on at most this many threads and returns the results in order.
 fn each<F: Send>(count: usize, most: usize, find: impl Fn(usize) -> F + Sync) -> Vec<F> {
     let next = AtomicUsize::new(0);
     let found: Mutex<Vec<(usize, F)>> = Mutex::new(Vec::with_capacity(count));

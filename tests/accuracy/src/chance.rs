@@ -4,7 +4,7 @@
 pub struct Chance(u64);
 
 impl Chance {
-    /// A generator whose numbers depend on all of its seeds.
+    /// Creates a generator whose numbers depend on all seeds.
     pub fn new(seeds: &[u64]) -> Self {
         let mut chance = Self(0x5eed);
         for seed in seeds {
@@ -37,12 +37,12 @@ impl Chance {
         radius * libm::cos(core::f64::consts::TAU * self.uniform())
     }
 
-    /// One of the places 0..`of`.
+    /// Draws an index below `of`.
     pub fn place(&mut self, of: usize) -> usize {
         ((self.uniform() * of as f64) as usize).min(of - 1)
     }
 
-    /// `count` different places of 0..`of`, or all of them.
+    /// Draws `count` distinct indices below `of`, or all of them.
     pub fn places(&mut self, of: usize, count: usize) -> Vec<usize> {
         let mut places: Vec<usize> = (0..of).collect();
         for at in 0..count.min(of) {

@@ -1,4 +1,4 @@
-//! A predictor asked in a process of its own, which ends it when it takes too long.
+//! A predictor in its own process, which is killed at a time limit.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 use crate::options::{Bout, Options};
 
-/// How often the process is looked after.
+/// Interval between two checks of the process.
 const POLL: Duration = Duration::from_millis(20);
 
-/// What a process of this program answers within a limit.
+/// Returns what a process of this program prints within a time limit.
 ///
 /// # Errors
-/// It takes longer, or fails.
+/// The process exceeds the limit, or fails.
 pub fn outcomes(options: &Options, bout: &Bout, limit_secs: f64) -> Result<Vec<Outcome>, String> {
     let failed = |error: std::io::Error| format!("a process could not be used: {error}");
     let program = std::env::current_exe().map_err(failed)?;
@@ -25,7 +25,7 @@ pub fn outcomes(options: &Options, bout: &Bout, limit_secs: f64) -> Result<Vec<O
         .stderr(Stdio::null())
         .spawn()
         .map_err(failed)?;
-    // The answer is read on a thread: a full pipe would hold the process up.
+    // A thread reads the answer because a full pipe would block the process.
     let mut pipe = child.stdout.take();
     let reader = std::thread::spawn(move || {
         let mut text = String::new();
@@ -54,7 +54,7 @@ pub fn outcomes(options: &Options, bout: &Bout, limit_secs: f64) -> Result<Vec<O
     }
 }
 
-/// An answer as the process prints it.
+/// Formats an answer for the parent process.
 pub fn print(outcomes: &Result<Vec<Outcome>, String>) -> Value {
     let outcome = |outcome: &Outcome| {
         let Answer { secs, interval, is_beyond } = outcome.answer;
@@ -66,7 +66,7 @@ pub fn print(outcomes: &Result<Vec<Outcome>, String>) -> Value {
     }
 }
 
-/// The answer that a process printed.
+/// Parses the answer of a process.
 fn read(value: &Value) -> Option<Result<Vec<Outcome>, String>> {
     if let Some(reason) = value["reason"].as_str() {
         return Some(Err(reason.to_owned()));

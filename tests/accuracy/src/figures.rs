@@ -12,32 +12,32 @@ const ALPHA: f64 = 0.1;
 
 /// The outcomes of one predictor on one part.
 pub struct PartOutcomes {
-    /// Every tested run that got an answer or none, over all trials.
+    /// Every tested run, with or without an answer, over all trials.
     pub outcomes: Vec<Outcome>,
-    /// Tested runs of trials that the predictor could not be fitted on.
+    /// Tested runs of the trials on which the predictor could not be fitted.
     pub failed: usize,
-    /// The outcomes on the same trials without slow runs; empty where there is no slow run.
+    /// The outcomes on the same trials without slow runs; empty without slow runs.
     pub clean: Vec<Outcome>,
     /// Seconds of each fit with its predictions.
     pub secs: Vec<f64>,
-    /// Why a trial has no answer.
+    /// Reason for a trial without an answer.
     pub reason: Option<String>,
 }
 
-/// How a predictor does in a protocol: a line of `target/accuracy.json`.
+/// Figures of a predictor in a protocol: a line of `target/accuracy.json`.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The data set.
     pub set: &'static str,
     /// Whether the predictor was developed on this data.
     pub is_development: bool,
-    /// What is asked.
+    /// The protocol.
     pub protocol: String,
-    /// Which of the fitted runs are slowed.
+    /// The fitted runs that are slowed.
     pub slowed: Slowed,
     /// The predictor.
     pub predictor: &'static str,
-    /// Mean over the parts of the mean absolute percentage error; `None` where a part has none.
+    /// Mean over the parts of the mean absolute percentage error; `None` if a part has none.
     pub mape_percent: Option<f64>,
     /// The same on the same trials without slow runs; `None` for a protocol without slow runs.
     pub clean_mape_percent: Option<f64>,
@@ -51,20 +51,20 @@ pub struct Row {
     pub width_percent: Option<f64>,
     /// Median width of the intervals, percent of the measured time.
     pub median_width_percent: Option<f64>,
-    /// Mean interval score, percent of the measured time: the width, plus 2/α times the distance of a time outside
-    /// (Gneiting and Raftery, JASA 102(477), 2007).
+    /// Mean interval score, percent of the measured time: the width, plus 2/α times the distance of
+    /// a time outside (Gneiting and Raftery, JASA 102(477), 2007).
     pub interval_score_percent: Option<f64>,
     /// Tested runs with a prediction.
     pub tested: usize,
-    /// Runs that could not be predicted, in no figure.
+    /// Runs without a prediction, which are in no figure.
     pub unknown: usize,
     /// Mean seconds of a fit with its predictions.
     pub fit_secs: Option<f64>,
-    /// Why figures are missing.
+    /// Reason for missing figures.
     pub reason: Option<String>,
 }
 
-/// Tested runs, and how many of them lie inside their interval.
+/// Numbers of tested runs and of those inside their interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Covered {
     /// Runs inside.
@@ -74,7 +74,7 @@ pub struct Covered {
 }
 
 impl Covered {
-    /// Share of the tested runs; `None` of none.
+    /// Returns the share of the tested runs; `None` if there are none.
     pub fn percent(self) -> Option<f64> {
         (self.tested > 0).then(|| 100.0 * self.held as f64 / self.tested as f64)
     }
@@ -87,7 +87,7 @@ impl Sum for Covered {
 }
 
 impl Row {
-    /// Sums up the parts of a protocol.
+    /// Summarises the parts of a protocol.
     pub fn new(
         set: &'static str,
         protocol: String,
@@ -132,17 +132,17 @@ impl Row {
         }
     }
 
-    /// Share of the tested runs inside their interval.
+    /// Returns the share of the tested runs inside their interval.
     pub fn coverage_percent(&self) -> Option<f64> {
         [self.within, self.beyond].into_iter().sum::<Covered>().percent()
     }
 
-    /// The error with slow runs as a multiple of the one without.
+    /// Returns the error with slow runs relative to the error without.
     pub fn ratio_to_clean(&self) -> Option<f64> {
         Some(self.mape_percent? / self.clean_mape_percent?)
     }
 
-    /// The row as `target/accuracy.json` has it.
+    /// Returns the row as in `target/accuracy.json`.
     pub fn json(&self) -> Value {
         json!({
             "set": self.set,
@@ -178,7 +178,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     Some(lower / 2.0 + values[values.len() / 2] / 2.0)
 }
 
-/// The mean of all values; `None` where one is missing.
+/// Returns the mean; `None` if a value is missing.
 fn mean_of_all(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     mean(values.collect::<Option<Vec<f64>>>()?.into_iter())
 }

@@ -1,7 +1,9 @@
-//! Leave one data set out: constants chosen on the other development sets, then measured on it.
+//! Leave-one-data-set-out: constants are chosen on the other development sets and tested on this
+//! one.
 //!
-//! The seam to the model is [`crate::contestant::candidates`]: the sets of constants to choose from, the model's own first. With one
-//! alone there is nothing to choose, and the rows get no such figure.
+//! The interface to the model is [`crate::contestant::candidates`], the sets of constants to choose
+//! from, the model's own first. With only one set there is no choice, and the rows have no such
+//! figure.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +14,11 @@ use crate::options::Options;
 use crate::protocol::{Places, Protocol};
 use crate::slowed::Slowed;
 
-/// Added to an error before its logarithm is taken, percent: an exact row must not decide alone.
+/// Added to an error before its logarithm is taken, percent, so that one exact row does not decide
+/// alone.
 const FLOOR_PERCENT: f64 = 0.5;
 
-/// An error that one set of constants has on a row of a data set.
+/// Error of one set of constants on a row of a data set.
 #[derive(Clone, Copy, Debug)]
 pub struct SetError {
     /// The data set.
@@ -24,8 +27,8 @@ pub struct SetError {
     pub mape_percent: f64,
 }
 
-/// Which set of constants has the smallest error on every data set but one: the mean over the sets of the mean logarithm of
-/// the error. Of equal ones the first.
+/// Returns the set of constants with the smallest error on all data sets but one: the mean over the
+/// data sets of the mean logarithm of the error. The first one wins a tie.
 pub fn chosen_without(set: &str, errors: &[Vec<SetError>]) -> usize {
     let loss = |errors: &Vec<SetError>| {
         let mut by_set: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
@@ -40,7 +43,8 @@ pub fn chosen_without(set: &str, errors: &[Vec<SetError>]) -> usize {
     (0..losses.len()).min_by(|a, b| losses[*a].total_cmp(&losses[*b])).unwrap_or(0)
 }
 
-/// Gives each row of the default predictor the error that it has with constants chosen without the row's data set.
+/// Adds to each row of the default predictor its error with constants chosen without the row's data
+/// set.
 ///
 /// # Errors
 /// A data set cannot be read.

@@ -1,4 +1,5 @@
-//! The test bed of the default predictor: every protocol, clean and with slow runs, beside the rivals.
+//! The test bed of the default predictor: every protocol, clean and with slow runs, for the default
+//! predictor and the rivals.
 
 mod bouts;
 mod chance;

@@ -1,4 +1,5 @@
-//! `make accuracy`, `make accuracy-check` and `make accuracy-reference`: every accuracy figure; see `--help`.
+//! `make accuracy`, `make accuracy-check` and `make accuracy-reference`: all accuracy figures; see
+//! `--help`.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -67,14 +68,14 @@ fn work(options: &Options) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Every figure, into a file, a page and standard output.
+/// Measures all figures and writes them to a file, to the page and to standard output.
 fn tables(options: &Options, places: &Places, wanted: &[Protocol]) -> anyhow::Result<ExitCode> {
     let default = if options.is_full() { "target/accuracy.json" } else { "target/accuracy-part.json" };
     let file = options.json.clone().unwrap_or_else(|| places.project.join(default));
     if let Some(file) = &options.from {
         return show(options, places, wanted, &saved::read(file, wanted)?);
     }
-    // After each protocol, so that an interrupted run leaves the figures it had.
+    // Written after each protocol, so that an interrupted run keeps its figures.
     let mut all = measure(options, places, wanted, |rows| write_json(&file, rows))?;
     if options.is_full() {
         left_out::measure(&mut all, wanted, places, options)?;
@@ -83,7 +84,7 @@ fn tables(options: &Options, places: &Places, wanted: &[Protocol]) -> anyhow::Re
     show(options, places, wanted, &all)
 }
 
-/// The figures in the page and on standard output.
+/// Writes the figures to the page and to standard output.
 fn show(options: &Options, places: &Places, wanted: &[Protocol], rows: &[Row]) -> anyhow::Result<ExitCode> {
     if let Some(page) = &options.page {
         let commands = |protocol: &Protocol| -> anyhow::Result<Vec<Vec<String>>> {
@@ -97,9 +98,9 @@ fn show(options: &Options, places: &Places, wanted: &[Protocol], rows: &[Row]) -
     Ok(ExitCode::SUCCESS)
 }
 
-/// The figures of few trials beside the committed ones.
+/// Compares the figures of few trials with the committed ones.
 fn gate(options: &Options, places: &Places, mut wanted: Vec<Protocol>, skipped: &[Set]) -> anyhow::Result<ExitCode> {
-    // A limit of time is another figure on another machine.
+    // A time limit gives different figures on different machines.
     wanted.retain(|protocol| protocol.limit_secs.is_none());
     let all = measure(options, places, &wanted, |_| Ok(()))?;
     let measured: Vec<Reference> = all.iter().map(Reference::of).collect();
@@ -123,7 +124,7 @@ fn gate(options: &Options, places: &Places, mut wanted: Vec<Protocol>, skipped: 
     Ok(ExitCode::FAILURE)
 }
 
-/// The rows of every protocol. `done` gets all rows so far.
+/// Measures the rows of every protocol. `done` receives all rows so far.
 fn measure(
     options: &Options,
     places: &Places,

@@ -4,40 +4,41 @@ use std::path::PathBuf;
 
 use crate::contestant::FOREGLOW;
 
-/// What is to be measured, and where the figures go.
+/// What to measure, and where to write the figures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// The folder of the public data sets.
     pub data: Option<PathBuf>,
-    /// Parts of a protocol's name with its set; a protocol that has any of them is measured.
+    /// Substrings of protocol names with their data set; a protocol that contains any of them is
+    /// measured.
     pub only: Vec<String>,
-    /// Parts of a predictor's name.
+    /// Substrings of predictor names.
     pub predictors: Vec<String>,
     /// Few trials of each protocol.
     pub is_quick: bool,
     /// No slow runs.
     pub is_clean: bool,
-    /// Figures of an earlier run, which are shown in place of new ones.
+    /// Figures of an earlier run to show instead of new ones.
     pub from: Option<PathBuf>,
     /// The page whose tables are replaced.
     pub page: Option<PathBuf>,
     /// The file of the figures.
     pub json: Option<PathBuf>,
-    /// What is done with the figures.
+    /// What to do with the figures.
     pub task: Task,
 }
 
-/// What is done.
+/// What to do with the figures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Task {
-    /// Every figure is measured and shown.
+    /// Measure all figures and show them.
     #[default]
     Measure,
-    /// A quick run is compared with the committed reference.
+    /// Compare a quick run with the committed reference.
     Check,
-    /// A quick run becomes the reference.
+    /// Make a quick run the reference.
     Refresh,
-    /// One answer is printed; for processes that this program starts itself.
+    /// Print one answer; for child processes of this program.
     Bout(Bout),
 }
 
@@ -46,13 +47,13 @@ pub enum Task {
 pub struct Bout {
     /// The set and the protocol, as `set: protocol`.
     pub protocol: String,
-    /// The place among the protocol's trials, those with slow runs included.
+    /// Index among the protocol's trials, including those with slow runs.
     pub slot: usize,
     /// The predictor's name.
     pub predictor: String,
 }
 
-/// What `--help` prints.
+/// The output of `--help`.
 pub const HELP: &str = "\
 Measures the default predictor and its rivals: every protocol, clean and with slow runs.
 
@@ -70,10 +71,10 @@ accuracy [DATA] [options]
 ";
 
 impl Options {
-    /// Reads the arguments; `None` asks for help.
+    /// Parses the arguments; `None` asks for help.
     ///
     /// # Errors
-    /// An argument is unknown or lacks its value.
+    /// An argument is unknown or has no value.
     pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
         let mut options = Self::default();
         let mut arguments = arguments;
@@ -103,14 +104,14 @@ impl Options {
         Ok(Some(options))
     }
 
-    /// The gate compares the default predictor alone, on few trials.
+    /// The gate compares only the default predictor, on few trials.
     fn gate(&mut self, task: Task) {
         self.task = task;
         self.is_quick = true;
         self.predictors = vec![FOREGLOW.to_owned()];
     }
 
-    /// The arguments that ask a process of this program for one bout.
+    /// Returns the arguments for a child process that runs one bout.
     pub fn arguments_of(&self, bout: &Bout) -> Vec<std::ffi::OsString> {
         let mut words: Vec<std::ffi::OsString> = self.data.iter().map(|data| data.clone().into()).collect();
         let flags = [("--quick", self.is_quick), ("--clean", self.is_clean)];
@@ -120,17 +121,17 @@ impl Options {
         words
     }
 
-    /// Whether every figure is measured in full.
+    /// Returns whether every figure is measured in full.
     pub fn is_full(&self) -> bool {
         self.only.is_empty() && self.predictors.is_empty() && !self.is_quick && !self.is_clean
     }
 
-    /// Whether a protocol is to be measured.
+    /// Returns whether to measure a protocol.
     pub fn wants(&self, title: &str) -> bool {
         has_any(&self.only, title)
     }
 
-    /// Whether a predictor is to be measured.
+    /// Returns whether to measure a predictor.
     pub fn wants_predictor(&self, name: &str) -> bool {
         has_any(&self.predictors, name)
     }

@@ -15,8 +15,8 @@ use crate::summary::best_rival;
 const BEGIN: &str = "<!-- made by `make accuracy` -->\n";
 const END: &str = "<!-- end of what `make accuracy` makes -->";
 
-/// Two tables for each data set: every predictor, and the default predictor's intervals and slow runs. Development data
-/// first, untouched data after it.
+/// Renders two tables for each data set: all predictors, and the default predictor's intervals and
+/// errors with slow runs. Development data comes first.
 pub fn section(protocols: &[Protocol], commands: &[Vec<Vec<String>>], rows: &[Row]) -> String {
     let date = Timestamp::now().to_string();
     let mut text = format!("Made on {} on {} by `make accuracy`.\n", &date[..10], machine());
@@ -43,7 +43,7 @@ pub fn section(protocols: &[Protocol], commands: &[Vec<Vec<String>>], rows: &[Ro
     text
 }
 
-/// Predictors down, protocols across: errors without slow runs.
+/// Renders a row for each predictor and a column for each protocol: errors without slow runs.
 fn errors(rows: &[&Row]) -> String {
     let clean = || rows.iter().filter(|row| row.slowed == Slowed::None);
     let mut names: Vec<&str> = Vec::new();
@@ -72,7 +72,8 @@ fn cell(row: Option<&&Row>) -> String {
     }
 }
 
-/// Protocols down: intervals, constants chosen without the set, and slow runs.
+/// Renders a row for each protocol: intervals, constants chosen without the data set, and slow
+/// runs.
 fn intervals(rows: &[&Row], all: &[Row]) -> String {
     let mut text = String::from(
         "| protocol | tested | in the 90 % interval: within the range | beyond it | width, %: mean | median | interval score, % | without this set | \
@@ -118,7 +119,7 @@ fn intervals(rows: &[&Row], all: &[Row]) -> String {
     text
 }
 
-/// The arguments of `foreglow evaluate` that give the same figures.
+/// Returns the arguments of `foreglow evaluate` that give the same figures.
 fn command_lines<'a>(protocols: impl Iterator<Item = (&'a Protocol, &'a Vec<Vec<String>>)>) -> String {
     let mut text = String::new();
     for (protocol, commands) in protocols {
@@ -131,7 +132,7 @@ fn command_lines<'a>(protocols: impl Iterator<Item = (&'a Protocol, &'a Vec<Vec<
     if text.is_empty() { text } else { format!("\n```sh\n{text}```\n") }
 }
 
-/// How often the intervals held over all protocols without slow runs.
+/// Returns the coverage of the intervals over all protocols without slow runs.
 fn coverage(rows: &[Row]) -> String {
     let mut text = String::from(
         "\n## The 90 % intervals over all protocols\n\n| figures | within the range | beyond it |\n|---|---:|---:|\n",
@@ -150,7 +151,7 @@ fn coverage(rows: &[Row]) -> String {
     text
 }
 
-/// The processor and how many of them.
+/// Returns the name and the number of the processors.
 fn machine() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name =
@@ -164,7 +165,7 @@ fn quoted(word: &str) -> String {
     if word.chars().all(plain) { word.to_owned() } else { format!("'{word}'") }
 }
 
-/// Puts the section between the page's markers.
+/// Inserts the section between the page's markers.
 ///
 /// # Errors
 /// The page cannot be read or written, or lacks a marker.

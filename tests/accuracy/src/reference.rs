@@ -1,4 +1,4 @@
-//! The gate: no row may get worse than the committed reference by more than a twentieth.
+//! The gate: no error may exceed the committed reference by more than a twentieth.
 
 use std::path::Path;
 
@@ -7,17 +7,18 @@ use anyhow::Context as _;
 use crate::figures::Row;
 use crate::protocol::Set;
 
-/// What a figure may grow by.
+/// Factor by which a figure may exceed the reference.
 const ALLOWED: f64 = 1.05;
-/// Percentage points that any figure may grow by: a figure near 0 has no twentieth to speak of.
+/// Percentage points by which any figure may exceed the reference, because a twentieth of a figure
+/// near 0 is nothing.
 const ALLOWED_POINTS: f64 = 0.05;
 
-/// The figures of a protocol that are compared.
+/// The compared figures of a protocol.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
     /// The data set.
     pub set: String,
-    /// The protocol, with what was done to its runs.
+    /// The protocol, with the change to its runs.
     pub protocol: String,
     /// Mean absolute percentage error.
     pub mape_percent: Option<f64>,
@@ -26,7 +27,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// The figures of a row.
+    /// Returns the figures of a row.
     pub fn of(row: &Row) -> Self {
         Self {
             set: row.set.to_owned(),
@@ -76,7 +77,8 @@ pub fn write(file: &Path, references: &[Reference]) -> anyhow::Result<()> {
     writer.flush().with_context(unwritable)
 }
 
-/// One sentence for each figure that is worse than the reference, missing, or not in it. Rows of `skipped` sets are not missed.
+/// Returns one sentence for each figure that is worse than the reference, missing, or new. Rows of
+/// `skipped` data sets may be missing.
 pub fn regressions(references: &[Reference], measured: &[Reference], skipped: &[Set]) -> Vec<String> {
     let mut sentences = Vec::new();
     for new in measured {

@@ -1,4 +1,4 @@
-//! The figures of an earlier run, read from its file.
+//! Figures of an earlier run, read from its file.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::figures::{Covered, Row};
 use crate::protocol::Protocol;
 use crate::slowed::Slowed;
 
-/// The rows of a file that [`Row::json`] made, those of other protocols left out.
+/// Parses the rows of a file that [`Row::json`] wrote, except those of other protocols.
 ///
 /// # Errors
 /// The file cannot be read.

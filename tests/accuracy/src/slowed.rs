@@ -1,25 +1,25 @@
-//! Slow runs put among the fitted ones.
+//! Slow runs among the fitted ones.
 
 use crate::chance::Chance;
 
-/// The factors by which a slow run takes longer.
+/// Range of the factors by which a slow run takes longer.
 const FACTORS: (f64, f64) = (1.3, 3.0);
 
-/// Which of the fitted runs are slowed.
+/// The fitted runs that are slowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slowed {
-    /// None.
+    /// No run.
     None,
-    /// A share of the single runs, percent, at least one.
+    /// A percentage of the single runs, at least one.
     Runs(u32),
-    /// A share of the settings with all their repeats, percent, at least one.
+    /// A percentage of the settings with all their repeats, at least one.
     Settings(u32),
-    /// Two settings among those with the most data.
+    /// Two of the settings with the most data.
     Largest,
 }
 
 impl Slowed {
-    /// What is added to a protocol's name; empty for none.
+    /// Suffix of a protocol's name; empty for `None`.
     pub fn suffix(self) -> String {
         match self {
             Self::None => String::new(),
@@ -29,7 +29,7 @@ impl Slowed {
         }
     }
 
-    /// Its number in the seeds of draws.
+    /// Number in the seeds of the draws.
     pub fn seed(self) -> u64 {
         match self {
             Self::None => 0,
@@ -40,8 +40,8 @@ impl Slowed {
     }
 }
 
-/// Multiplies some of the times by factors between 1.3 and 3. `group` says which runs are slowed together, and `size` how much data
-/// each run has.
+/// Multiplies some of the times by factors between 1.3 and 3. Runs of the same `group` are slowed
+/// together; `size` is the amount of data of each run.
 pub fn slow(slowed: Slowed, secs: &mut [f64], group: &[usize], size: &[f64], chance: &mut Chance) {
     let rows = secs.len();
     let share = |of: usize, percent: u32| ((of as f64 * f64::from(percent) / 100.0).round() as usize).max(1).min(of);

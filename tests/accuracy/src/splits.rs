@@ -1,4 +1,4 @@
-//! How a table is split, as `foreglow evaluate` does it.
+//! Splits of a table, as `foreglow evaluate` makes them.
 
 use std::path::Path;
 
@@ -8,39 +8,39 @@ use crate::protocol::Part;
 use crate::table::{Spec, Table};
 use crate::trial::{TableTrial, Trial};
 
-/// Which rows are fitted and which are tested.
+/// The fitted and the tested rows.
 #[derive(Clone, Debug)]
 pub enum Splits {
-    /// Random settings are fitted and the others tested; without a number a tenth is tested.
+    /// Fits random settings and tests the others; by default a tenth is tested.
     Random {
         /// Splits.
         splits: usize,
         /// Fitted settings.
         fitted: Option<usize>,
     },
-    /// By conditions; where one side has none, it has all that the other lacks.
+    /// Splits by conditions; a side without conditions gets all rows that the other lacks.
     Conditions {
         /// Fitted rows meet these.
         fit_on: Vec<String>,
         /// Tested rows meet these.
         test_on: Vec<String>,
     },
-    /// Each combination of values of some columns is left out in turn.
+    /// Holds out each combination of values of some columns in turn.
     LeaveOut(Vec<&'static str>),
 }
 
-/// A table, its split and what its columns mean.
+/// A table, its split and the meaning of its columns.
 #[derive(Clone)]
 pub struct TablePart {
     /// The table.
     pub spec: Spec,
     /// The split.
     pub splits: Splits,
-    /// What columns mean.
+    /// Meanings of the columns.
     pub roles: Roles,
-    /// What repeats are tested against.
+    /// The time that repeats are tested against.
     pub repeats: Repeats,
-    /// Fitted runs are stopped at so many seconds, and then are lower bounds, or else left out.
+    /// Fitted runs are stopped at this time, seconds; they are then lower bounds, or left out.
     pub stop: Option<(f64, bool)>,
 }
 
@@ -109,7 +109,7 @@ impl TablePart {
         Ok(Trial::Table(TableTrial { fit, test, repeats: self.repeats, roles: self.roles.clone() }))
     }
 
-    /// The arguments of `foreglow evaluate`.
+    /// Returns the arguments of `foreglow evaluate`.
     fn command(&self) -> Vec<String> {
         let mut words = vec!["--input".to_owned(), self.spec.file.clone(), "--target".into(), self.spec.target.into()];
         let mut push = |option: &str, value: String| words.extend([option.to_owned(), value]);

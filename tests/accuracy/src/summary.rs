@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::contestant::FOREGLOW;
 use crate::figures::Row;
 
-/// One line for each protocol, clean and slowed: the default predictor beside the best rival.
+/// Renders one line for each protocol, clean and slowed: the default predictor and the best rival.
 pub fn summary(rows: &[Row]) -> String {
     let mut text = String::from(
         "| set: protocol | foreglow MAPE | ÷ clean | in 90 % | width | interval score | fit | best rival | its MAPE | its ÷ clean |\n\
@@ -17,7 +17,7 @@ pub fn summary(rows: &[Row]) -> String {
     text
 }
 
-/// The line of a protocol.
+/// Renders the line of a protocol.
 pub fn line(own: &Row, rows: &[Row]) -> String {
     let number =
         |value: Option<f64>, digits: usize| value.map_or_else(|| "–".into(), |value| format!("{value:.digits$}"));
@@ -42,7 +42,8 @@ pub fn line(own: &Row, rows: &[Row]) -> String {
     text
 }
 
-/// The rival with the smallest error among those that predict every run that the default predictor does.
+/// Returns the rival with the smallest error among those that predict every run that the default
+/// predictor does.
 pub fn best_rival<'a>(own: &Row, rows: &'a [Row]) -> Option<&'a Row> {
     rows.iter()
         .filter(|row| row.predictor != FOREGLOW && row.set == own.set && row.protocol == own.protocol)

@@ -6,40 +6,40 @@ use anyhow::Context as _;
 use csv::StringRecord;
 use foreglow_model::{Column, Dataset, Features};
 
-/// What a file means.
+/// A file and the meaning of its columns.
 #[derive(Clone, Default)]
 pub struct Spec {
     /// The file, relative to the data folder.
     pub file: String,
     /// Column of the times.
     pub target: &'static str,
-    /// Columns to predict from.
+    /// Columns of the features.
     pub features: Vec<&'static str>,
-    /// Conditions that every used row meets.
+    /// Conditions on the used rows.
     pub only: Vec<String>,
 }
 
-/// Rows of a file with the columns that conditions name.
+/// Rows of a file with the columns of the conditions.
 pub struct Table {
     header: StringRecord,
     rows: Vec<StringRecord>,
 }
 
-/// A column compared with a value.
+/// Comparison of a column with a value.
 struct Condition<'a> {
     column: &'a str,
     sign: &'static str,
     value: &'a str,
 }
 
-/// Longer signs first: `<=` begins with `<`.
+/// Longer signs first, because `<=` begins with `<`.
 const SIGNS: [&str; 6] = ["<=", ">=", "!=", "<", ">", "="];
 
 impl Table {
-    /// Reads the used rows of a file of comma or tab separated values.
+    /// Reads the used rows of a comma- or tab-separated file.
     ///
     /// # Errors
-    /// The file cannot be read, or a condition makes no sense.
+    /// The file cannot be read, or a condition is invalid.
     pub fn read(data: &Path, spec: &Spec) -> anyhow::Result<Self> {
         let path = data.join(&spec.file);
         let tabs = path.extension().is_some_and(|extension| extension == "tsv");
@@ -57,10 +57,10 @@ impl Table {
         Ok(table)
     }
 
-    /// Whether each row meets all conditions.
+    /// Returns whether each row meets all conditions.
     ///
     /// # Errors
-    /// A condition names no column or compares names by size.
+    /// A condition names an unknown column, or orders names.
     pub fn meeting(&self, conditions: &[String]) -> anyhow::Result<Vec<bool>> {
         let mut meets = vec![true; self.rows.len()];
         for text in conditions {
@@ -72,7 +72,7 @@ impl Table {
         Ok(meets)
     }
 
-    /// The cells of a column.
+    /// Returns the cells of a column.
     ///
     /// # Errors
     /// The table lacks the column.
@@ -82,10 +82,11 @@ impl Table {
         Ok(self.rows.iter().map(|row| row.get(place).unwrap_or_default()).collect())
     }
 
-    /// The runs: columns of numbers where every cell is one, columns of names otherwise.
+    /// Returns the runs. A column is numeric if all its cells are numbers, otherwise it is
+    /// categorical.
     ///
     /// # Errors
-    /// A column is missing, or a time is no number above 0.
+    /// A column is missing, or a time is not a number above 0.
     pub fn runs(&self, spec: &Spec) -> anyhow::Result<Dataset> {
         let column = |name: &&str| {
             let cells = self.cells(name)?;

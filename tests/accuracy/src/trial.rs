@@ -1,4 +1,4 @@
-//! Runs to learn from, and other runs to predict.
+//! Trials: runs to fit, and other runs to predict.
 
 use foreglow_model::{Column, Dataset, Features, Outcome, Repeats, Rival, Roles, Settings, Term, Values};
 use foreglow_shared::{Job, Observation, sort_by};
@@ -10,36 +10,36 @@ use crate::slowed::{Slowed, slow};
 /// One split.
 #[derive(Clone)]
 pub enum Trial {
-    /// Rows of any table, which the predictor of tables learns from.
+    /// Rows of any table, for the predictor of tables.
     Table(TableTrial),
-    /// Runs of a job, which the predictor of jobs learns from.
+    /// Runs of a job, for the predictor of jobs.
     Job(JobTrial),
 }
 
 /// One split of a table.
 #[derive(Clone)]
 pub struct TableTrial {
-    /// Runs to learn from, each repeat a row.
+    /// Fitted runs; each repeat is a row.
     pub fit: Dataset,
-    /// Runs to predict.
+    /// Tested runs.
     pub test: Dataset,
-    /// What repeats are tested against.
+    /// The time that repeats are tested against.
     pub repeats: Repeats,
-    /// What columns mean.
+    /// Meanings of the columns.
     pub roles: Roles,
 }
 
 /// One split of the runs of a job.
 #[derive(Clone)]
 pub struct JobTrial {
-    /// The runs to learn from.
+    /// The fitted runs.
     pub job: Job,
-    /// The runs to predict, each setting by its median.
+    /// The tested runs, each setting by its median.
     pub test: Vec<Observation>,
 }
 
 impl Trial {
-    /// The same split with slow runs among the fitted ones.
+    /// Returns the same split with slow runs among the fitted ones.
     pub fn slowed(&self, slowed: Slowed, number: u64) -> Self {
         let mut chance = Chance::new(&[slowed.seed(), number]);
         match self {
@@ -56,7 +56,7 @@ impl Trial {
         }
     }
 
-    /// Whether a setting has several runs to learn from.
+    /// Returns whether a setting has several fitted runs.
     pub fn has_repeats(&self) -> bool {
         match self {
             Self::Table(trial) => Settings::of(&trial.fit).len() < trial.fit.secs().len(),
@@ -67,7 +67,7 @@ impl Trial {
         }
     }
 
-    /// Whether two settings have the most data, and others less.
+    /// Returns whether two settings have the most data, and others less.
     pub fn has_largest(&self) -> bool {
         let size = match self {
             Self::Table(trial) => trial.size(),
@@ -78,7 +78,7 @@ impl Trial {
         count > 1 && count < size.len()
     }
 
-    /// Runs to predict.
+    /// Returns the number of tested runs.
     pub fn tested(&self) -> usize {
         match self {
             Self::Table(trial) => trial.trial().tested(),
@@ -86,10 +86,10 @@ impl Trial {
         }
     }
 
-    /// What the default predictor answers.
+    /// Returns the answers of the default predictor.
     ///
     /// # Errors
-    /// It cannot be fitted.
+    /// The predictor cannot be fitted.
     pub fn foreglow(&self, constants: &Constants) -> Result<Vec<Outcome>, String> {
         match self {
             Self::Table(trial) => {
@@ -99,10 +99,10 @@ impl Trial {
         }
     }
 
-    /// What a rival answers.
+    /// Returns the answers of a rival.
     ///
     /// # Errors
-    /// The rival cannot work with these runs.
+    /// The rival does not support these runs.
     pub fn rival(&self, rival: &dyn Rival) -> Result<Vec<Outcome>, String> {
         let outcomes = match self {
             Self::Table(trial) => trial.trial().rival(rival, &trial.roles),
@@ -120,7 +120,7 @@ impl TableTrial {
         foreglow_model::Trial::new(&self.fit, &self.test, self.repeats)
     }
 
-    /// The data size of each row to learn from; 0 where the table has none.
+    /// Returns the data size of each fitted row; 0 if the table has none.
     fn size(&self) -> Vec<f64> {
         let rows = self.fit.secs().len();
         let mut size = vec![1.0; rows];
@@ -149,7 +149,7 @@ impl TableTrial {
 }
 
 impl JobTrial {
-    /// The runs to predict, one a setting.
+    /// Returns the tested runs, one for each setting.
     fn medians(&self) -> Vec<Observation> {
         let place = |run: &Observation| (run.executors, run.cores_per_executor, run.sampling_rate.to_bits());
         let mut test = self.test.clone();
@@ -166,7 +166,7 @@ impl JobTrial {
         test.chunk_by(|a, b| place(a) == place(b)).map(middle).collect()
     }
 
-    /// The same as a table, with what its columns mean to the rivals.
+    /// Returns the same as a table, with the meanings of its columns for the rivals.
     fn table(&self) -> anyhow::Result<TableTrial> {
         let dataset = |runs: &[Observation]| {
             let column = |name: &str, value: fn(&Observation) -> f64| {
@@ -192,13 +192,13 @@ impl JobTrial {
     }
 }
 
-/// A number for each run, equal where executors, cores and sampling rate are.
+/// Numbers the runs; runs with equal executors, cores and sampling rate share a number.
 fn cells(runs: &[Observation]) -> Vec<usize> {
     let key = |run: &Observation| (run.executors, run.cores_per_executor, run.sampling_rate.to_bits());
     runs.iter().map(|run| runs.iter().position(|other| key(other) == key(run)).unwrap_or_default()).collect()
 }
 
-/// A number for each row, equal where all features are.
+/// Numbers the rows; rows with equal features share a number.
 fn groups(features: &Features) -> Vec<usize> {
     let key = |row: usize| -> Vec<u64> {
         let value = |column: &Column| match &column.values {

@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-/// Few trials of every protocol beside `tests/accuracy/reference.csv`; without the public data sets the others alone.
+/// Few trials of every protocol against `tests/accuracy/reference.csv`; without the public data
+/// sets, only the others.
 #[test]
 fn no_figure_is_worse_than_the_reference_by_more_than_a_twentieth() {
     let output = Command::new(env!("CARGO_BIN_EXE_accuracy")).arg("--check").output().unwrap();

@@ -1,5 +1,5 @@
-//! GPUs as a user has them. A Vulkan layer makes Mesa's software adapter look like one or two discrete
-//! GPUs; everything above the driver is what runs on real hardware.
+//! End-to-end tests on GPUs. A Vulkan layer makes Mesa's software adapter look like one or two
+//! discrete GPUs; everything above the driver is the same as on real hardware.
 #![cfg(target_os = "linux")]
 
 mod answers;
@@ -18,12 +18,12 @@ const SMALL: &str = "--model lenet5 --images 64 --sampling-rate 1 --batch-size 8
 /// Runs `foreglow` on a rig.
 fn on(rig: &GpuRig, home: &Path, line: &str) -> Answer {
     let args: Vec<&str> = line.split_whitespace().collect();
-    Answer::with(home, &args, rig.variables()).unwrap()
+    Answer::with(home, &args, rig.variables()).expect("foreglow starts")
 }
 
 /// Measures one run on a rig.
 fn measured(rig: &GpuRig, home: &Path, arguments: &str) -> Sample {
     let answer = on(rig, home, &format!("run {SMALL} --format json {arguments}"));
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
-    parse_line(answer.stdout.trim()).unwrap()
+    parse_line(answer.stdout.trim()).expect("standard output is a sample")
 }

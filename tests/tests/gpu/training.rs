@@ -1,4 +1,4 @@
-//! Training on a graphics device learns as it does on the processor.
+//! Training gives the same losses on a GPU as on the CPU.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use crate::on;
 
 /// 20 epochs of one mini-batch, so that each epoch's loss is that of one step.
 const STEPS: usize = 20;
-/// The largest relative difference of two losses. Sums on a GPU have another order, and each step starts from the
-/// rounding errors of those before it.
+/// Maximum relative difference of two losses. Sums on a GPU are in a different order, and each step
+/// starts from the rounding errors of the previous steps.
 const TOLERANCE: f64 = 1e-3;
 
 /// The loss of each step.
@@ -21,11 +21,11 @@ fn losses(rig: &GpuRig, home: &Path, model: &str, device: &str, more: &str) -> V
     );
     let answer = on(rig, home, &line);
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
-    let sample: Sample = parse_line(answer.stdout.trim()).unwrap();
+    let sample: Sample = parse_line(answer.stdout.trim()).expect("standard output is a sample");
     assert_eq!(sample.outcome, Outcome::Completed, "{:?}", sample.reason);
     assert_eq!(sample.configuration.accelerator.is_some(), device == "gpu");
-    let epochs = sample.extra["training"]["epochs"].as_array().unwrap();
-    epochs.iter().map(|epoch| epoch["loss"].as_f64().unwrap()).collect()
+    let epochs = sample.extra["training"]["epochs"].as_array().expect("a training run has epochs");
+    epochs.iter().map(|epoch| epoch["loss"].as_f64().expect("an epoch has a loss")).collect()
 }
 
 fn assert_alike(ours: &[f64], theirs: &[f64], what: &str) {
@@ -39,7 +39,7 @@ fn assert_alike(ours: &[f64], theirs: &[f64], what: &str) {
     );
 }
 
-/// Kernels are chosen by measuring them, so that another choice must give the same losses.
+/// Kernels are chosen by measurement, so a different choice must give the same losses.
 #[test]
 fn a_cnn_learns_on_a_gpu_as_on_the_processor_whatever_kernels_are_chosen() -> anyhow::Result<()> {
     let Some(rig) = GpuRig::with(1, "Rig GPU")? else { return Ok(()) };
@@ -55,7 +55,8 @@ fn a_cnn_learns_on_a_gpu_as_on_the_processor_whatever_kernels_are_chosen() -> an
     Ok(())
 }
 
-/// Two executors on a GPU each average their gradients after each step, as one with a mini-batch twice as large.
+/// Two executors on a GPU average their gradients after each step, like one executor with a
+/// mini-batch twice as large.
 #[test]
 fn two_gpus_that_average_learn_as_two_executors_on_the_processor() -> anyhow::Result<()> {
     let Some(rig) = GpuRig::with(2, "Rig GPU")? else { return Ok(()) };

@@ -45,7 +45,8 @@ fn an_executor_takes_the_accelerator_that_spark_assigned() -> anyhow::Result<()>
     Ok(())
 }
 
-/// Here the GPUs are those of the rig, so that the executors find the assigned ones in the driver's list and report their name.
+/// The GPUs are those of the rig, so the executors find the assigned ones in the driver's list and
+/// report their name.
 #[test]
 fn executors_report_the_name_of_the_gpu_that_spark_assigned() -> anyhow::Result<()> {
     let Some(rig) = GpuRig::with(2, "NVIDIA A10G")? else { return Ok(()) };

@@ -99,7 +99,7 @@ pub fn in_short(planner: Planner) -> Option<String> {
     Some(format!("What if {executors} × {cores_per_executor}: {}{money}.", format_duration(secs)))
 }
 
-/// `, USD 0.12`; empty where the prices do not cover the hardware.
+/// Returns `, USD 0.12`; empty if the prices do not cover the hardware.
 fn money(planner: Planner, configuration: WhatIf, secs: f64) -> String {
     let Some(cost) = planner.cost(configuration, secs) else { return String::new() };
     planner.prices.with(|prices| format!(", {}", format_money(cost, &prices.currency)))

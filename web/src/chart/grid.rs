@@ -64,7 +64,7 @@ impl Grid {
 }
 
 impl Rates {
-    /// The cost of a run of `secs` seconds, if the prices cover the hardware.
+    /// Returns the cost of a run of `secs` seconds, if the prices cover the hardware.
     pub fn cost(&self, executors: u32, cores_per_executor: u32, secs: f64) -> Option<f64> {
         self.prices.cost(self.resources(executors, cores_per_executor), secs)
     }

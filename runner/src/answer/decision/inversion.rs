@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::Row;
 use crate::answer::configuration;
 
-/// A smaller difference is rounding, or noise.
+/// Ratios up to this one are rounding or noise.
 const NOTABLE: f64 = 1.02;
 
 /// A configuration that is predicted to be slower than one with fewer executors or cores, or both.
@@ -14,12 +14,13 @@ const NOTABLE: f64 = 1.02;
 pub(super) struct Inversion {
     smaller: (u32, u32),
     larger: (u32, u32),
-    /// How many times as long the larger one takes.
+    /// Time of the larger configuration, relative to the smaller one.
     ratio: f64,
 }
 
 impl Inversion {
-    /// The largest one; `None` if every larger configuration is at least about as fast. Oversubscribed ones are no surprise.
+    /// Returns the pair with the largest ratio; `None` if no larger configuration is clearly
+    /// slower. Oversubscribed configurations are expected to be slower and are not considered.
     pub(super) fn among(rows: &[Row]) -> Option<Self> {
         let is_oversubscribed =
             |row: &Row| row.warnings.iter().any(|one| matches!(one, Warning::Oversubscribed { .. }));
@@ -36,7 +37,7 @@ impl Inversion {
             .max_by(|a, b| a.ratio.total_cmp(&b.ratio))
     }
 
-    /// One sentence for users.
+    /// Returns one sentence for users.
     pub(super) fn describe(&self) -> String {
         format!(
             "{} is predicted to take {:.2} times as long as {}, which is smaller: this job gains nothing from more there, or the \

@@ -33,7 +33,7 @@ pub struct DecisionAnswer {
     likeliest: Option<Row>,
     next_faster: Option<Row>,
     next_cheaper: Option<Row>,
-    /// Why no cost is known; `None` where the prices cover the hardware.
+    /// Reason why the cost is unknown; `None` if the prices cover the hardware.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_unknown: Option<String>,
     /// Number of configurations considered; if there are very many, `candidates` has only the
@@ -43,7 +43,7 @@ pub struct DecisionAnswer {
     /// Start-up times of the samples, which the completion time does not include.
     #[serde(skip_serializing_if = "Option::is_none")]
     startup: Option<Startup>,
-    /// A smaller configuration that is predicted to be faster than a larger one, where there is such a pair.
+    /// A smaller configuration that is predicted to be faster than a larger one, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     larger_is_slower: Option<Inversion>,
     /// Warnings about the samples; warnings about a configuration are in its row.
@@ -59,7 +59,7 @@ pub(super) struct Row {
     completion_time_secs: Option<f64>,
     interval: Option<Interval>,
     cost: Option<f64>,
-    /// Money, or executor-hours where it is unknown.
+    /// Money, or executor-hours if the cost is unknown.
     #[serde(skip)]
     burden: Option<f64>,
     /// Probability of meeting both the deadline and the budget.
@@ -79,7 +79,7 @@ impl DecisionAnswer {
     /// Decides the question.
     ///
     /// # Errors
-    /// A question that has no answer: no configuration to choose from, or far too many.
+    /// The question has no answer: no candidate configuration, or too many.
     pub fn new(job: &Job, predictor: &Predictor, question: &Question) -> anyhow::Result<Self> {
         let decision = decide(predictor, job, question).map_err(|error| unusable(error.to_string()))?;
         let Decision { candidates, recommended, fastest, cheapest, likeliest, pareto, weighed } = decision;
@@ -222,13 +222,13 @@ impl DecisionAnswer {
     }
 }
 
-/// Two probabilities in as many digits as tell them apart.
+/// Formats two probabilities with enough digits to tell them apart.
 fn told_apart(one: f64, other: f64) -> (String, String) {
     let texts = (format_probability(one), format_probability(other));
     if texts.0 != texts.1 {
         return texts;
     }
-    // Cut and not rounded: a promise is never rounded up.
+    // Truncates instead of rounding: a probability is never rounded up.
     let cut = |probability: f64, decimals: usize| {
         let unit = (0..decimals).fold(1.0, |unit: f64, _| unit * 10.0);
         (probability * 100.0 * unit + 1e-6).floor() / unit

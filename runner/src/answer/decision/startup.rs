@@ -1,4 +1,4 @@
-//! Start-up times: what a job takes before its clock starts.
+//! Start-up times: the time before a job's clock starts.
 
 use foreglow_shared::{Observation, format_duration};
 use serde::Serialize;
@@ -12,7 +12,7 @@ pub struct Startup {
 }
 
 impl Startup {
-    /// Those of the runs; `None` if none was measured.
+    /// Returns the start-up times of the runs; `None` if none was measured.
     pub fn of(runs: &[Observation]) -> Option<Self> {
         let mut secs: Vec<f64> = runs.iter().filter_map(|run| run.startup_secs).collect();
         secs.sort_by(f64::total_cmp);
@@ -20,12 +20,12 @@ impl Startup {
         Some(Self { shortest_secs: first, median_secs: secs[secs.len() / 2], longest_secs: last })
     }
 
-    /// The longest, seconds.
+    /// Returns the longest start-up time, seconds.
     pub fn longest_secs(&self) -> f64 {
         self.longest_secs
     }
 
-    /// One line for users.
+    /// Returns one line for users.
     pub fn describe(&self) -> String {
         let Self { shortest_secs, median_secs, longest_secs } = self;
         let range = match format_duration(*shortest_secs) == format_duration(*longest_secs) {

@@ -1,4 +1,5 @@
-//! Analytics jobs on cloud machines: C3O (five Spark jobs, 2–12 nodes) and Bell (six Spark and Flink jobs, 4–60 nodes).
+//! Analytics jobs on cloud machines: C3O (five Spark jobs, 2–12 nodes) and Bell (six Spark and
+//! Flink jobs, 4–60 nodes).
 
 use foreglow_model::{Repeats, Roles, Term};
 
@@ -10,7 +11,7 @@ const C3O: Set = Set { name: "C3O", is_development: true, is_public: true };
 const BELL: Set = Set { name: "Bell", is_development: true, is_public: true };
 const BOTH: Set = Set { name: "C3O and Bell", is_development: true, is_public: true };
 
-/// A job of C3O: its file, the commonest machine type and its own features.
+/// A job of C3O: its file, its most frequent machine type and its own features.
 const C3O_JOBS: [(&str, &str, &[&str]); 5] = [
     ("grep", "m4.2xlarge", &["p_occurrence"]),
     ("kmeans", "r4.2xlarge", &["features", "observations", "k"]),
@@ -25,7 +26,7 @@ const TIGHT: [&str; 2] = ["kmeans", "sgd"];
 const BELL_JOBS: [&str; 6] =
     ["grep.spark", "kmeans.flink", "pagerank.spark", "sgd.spark", "tpchq10.flink", "wordcount.flink"];
 
-/// Every protocol on analytics jobs.
+/// Returns every protocol on analytics jobs.
 pub fn protocols() -> Vec<Protocol> {
     let few = |fitted: usize| Splits::Random { splits: 20, fitted: Some(fitted) };
     let many = protocol(C3O, "random 90/10, 100 splits", c3o(&Splits::Random { splits: 100, fitted: None }));
@@ -67,7 +68,7 @@ fn protocol(set: Set, name: &str, parts: Vec<TablePart>) -> Protocol {
     }
 }
 
-/// The five jobs on their commonest machine type.
+/// Returns the five jobs on their most frequent machine type.
 fn c3o(splits: &Splits) -> Vec<TablePart> {
     let part = |(job, machine, features): &(&str, &str, &[&'static str])| {
         let only: &[&str] = if TIGHT.contains(job) { &["instance_count>2"] } else { &[] };
@@ -76,7 +77,8 @@ fn c3o(splits: &Splits) -> Vec<TablePart> {
     C3O_JOBS.iter().map(part).collect()
 }
 
-/// The five jobs on more than two nodes, the one that ran on several machine types once for each.
+/// Returns the five jobs on more than two nodes; the job that ran on several machine types appears
+/// once for each.
 fn c3o_by_machine(splits: &Splits) -> Vec<TablePart> {
     let parts = C3O_JOBS.iter().flat_map(|(job, machine, features)| {
         let machines = if *job == "sort" { SORT.to_vec() } else { vec![*machine] };

@@ -1,6 +1,7 @@
-//! What is asked: every protocol of the test bed.
+//! The protocols of the test bed.
 //!
-//! To add one: a line in the file of its data set. To add a data set: a file with its protocols, a [`Set`], and a line in [`protocols`].
+//! To add a protocol, add a line to the file of its data set. To add a data set, add a file with
+//! its protocols, a [`Set`], and a line in [`protocols`].
 
 mod jobs;
 mod own_runs;
@@ -13,52 +14,52 @@ use std::path::{Path, PathBuf};
 
 use crate::trial::Trial;
 
-/// A source of data.
+/// A data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Set {
     /// Its name.
     pub name: &'static str,
-    /// Whether structure or constants of the predictor were chosen while looking at figures of this data.
+    /// Whether the structure or constants of the predictor were chosen with this data in view.
     pub is_development: bool,
-    /// Whether it is in the data folder, and no part of the project.
+    /// Whether the data is in the data folder, outside the project.
     pub is_public: bool,
 }
 
-/// A question: its figure is the mean over its parts.
+/// A protocol; its figure is the mean over its parts.
 pub struct Protocol {
     /// The data.
     pub set: Set,
-    /// What is asked.
+    /// The name of the protocol.
     pub name: String,
-    /// Makes the parts.
+    /// Builds the parts.
     pub parts: Parts,
-    /// Trials of a part that are repeated with slow runs, at most.
+    /// Maximum number of trials of a part that are repeated with slow runs.
     pub slowed_trials: usize,
-    /// Trials of a part in a quick run, at most.
+    /// Maximum number of trials of a part in a quick run.
     pub quick_trials: usize,
-    /// Seconds after which a predictor counts as having no answer; each is then asked in a process of its own, alone.
+    /// Time limit of a predictor, seconds; each then runs alone in its own process.
     pub limit_secs: Option<f64>,
 }
 
 impl Protocol {
-    /// The set and the protocol.
+    /// Returns the names of the data set and the protocol.
     pub fn title(&self) -> String {
         format!("{}: {}", self.set.name, self.name)
     }
 }
 
-/// Makes the parts of a protocol.
+/// Builds the parts of a protocol.
 pub type Parts = Box<dyn Fn(&Places) -> anyhow::Result<Vec<Part>> + Sync>;
 
-/// A table or a job, in one or several splits.
+/// A table or a job, with one or several splits.
 pub struct Part {
-    /// The arguments of `foreglow evaluate` that ask the same; empty where there are none.
+    /// The arguments of `foreglow evaluate` for the same protocol; empty if there are none.
     pub command: Vec<String>,
     /// The splits.
     pub trials: Vec<Trial>,
 }
 
-/// Where data is.
+/// Locations of the data.
 #[derive(Clone, Debug)]
 pub struct Places {
     /// The folder of the public data sets.
@@ -68,20 +69,20 @@ pub struct Places {
 }
 
 impl Places {
-    /// The public data in `data`, `../shared/data` by default.
+    /// Returns the locations for the public data in `data`, `../shared/data` by default.
     pub fn new(data: Option<&Path>) -> Self {
         let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let data = data.map_or_else(|| project.join("../shared/data"), Path::to_owned);
         Self { data, project }
     }
 
-    /// Whether the public data sets are there.
+    /// Returns whether the public data sets exist.
     pub fn has_data(&self) -> bool {
         self.data.join("c3o").is_dir()
     }
 }
 
-/// Every protocol.
+/// Returns every protocol.
 pub fn protocols() -> Vec<Protocol> {
     let sets = [
         own_runs::protocols(),

@@ -1,4 +1,5 @@
-//! Foreglow's own runs: the built-in example with one repeat of each small sample, tested on the whole jobs.
+//! Foreglow's own runs: the built-in example with one repeat of each small sample, tested on the
+//! whole jobs.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +13,12 @@ use crate::trial::{JobTrial, Trial};
 /// The example's jobs, by CNN and mode.
 const JOBS: [(&str, &str); 4] =
     [("resnet18", "inference"), ("mobilenet_v2", "inference"), ("resnet18", "training"), ("mobilenet_v2", "training")];
-/// Draws of one repeat a cell.
+/// Number of draws of one repeat per cell.
 const DRAWS: u64 = 50;
 
 const SET: Set = Set { name: "Own runs", is_development: true, is_public: false };
 
-/// One protocol a job.
+/// Returns one protocol per job.
 pub fn protocols() -> Vec<Protocol> {
     let protocol = |(model, mode): (&'static str, &'static str)| Protocol {
         set: SET,

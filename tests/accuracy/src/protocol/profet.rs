@@ -8,7 +8,7 @@ use crate::table::Spec;
 
 const SET: Set = Set { name: "PROFET", is_development: true, is_public: true };
 
-/// Every protocol on PROFET.
+/// Returns every protocol on PROFET.
 pub fn protocols() -> Vec<Protocol> {
     let questions = [
         ("60 random runs", Splits::Random { splits: 20, fitted: Some(60) }),

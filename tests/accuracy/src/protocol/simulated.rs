@@ -1,4 +1,4 @@
-//! Simulated 3 × 3 grids, whose law is known, and the line with one slow run.
+//! Simulated 3 × 3 grids with a known law, and a straight line with one slow run.
 
 use foreglow_model::{Column, Dataset, Features, Repeats, Roles, Term};
 use foreglow_shared::{Context, Job, Observation};
@@ -16,28 +16,28 @@ const RATES: [f64; 3] = [0.01, 0.03, 0.1];
 const NOISE: f64 = 0.03;
 const DRAWS: u64 = 40;
 
-/// Laws of the kind that the issue names.
+/// Laws that are typical of CNN jobs.
 const AMDAHL: Set = Set { name: "Simulated 3 × 3 grids", is_development: true, is_public: false };
-/// Laws of other kinds.
+/// Other laws.
 const OTHER: Set = Set { name: "Simulated 3 × 3 grids, other laws", is_development: false, is_public: false };
 const LINE: Set = Set { name: "Line with one slow run", is_development: true, is_public: false };
 
-/// How the time of a job depends on executors, cores and images.
+/// Dependence of a job's time on executors, cores and images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Law {
-    /// A serial part and a part that is shared by all cores (Amdahl, 1967).
+    /// A serial part and a part divided by all cores (Amdahl, 1967).
     Amdahl,
-    /// The same and an all-reduce of each step: proportional to the images and to log₂ E.
+    /// The same, plus an all-reduce of each step: proportional to the images and to log₂ E.
     Communication,
     /// Whole rounds of whole partitions.
     Rounds,
     /// Contention and coherence (Gunther's universal scalability law).
     Coherence,
-    /// Executors and cores help by powers below 1.
+    /// Executors and cores to powers below 1.
     Powers,
 }
 
-/// Every protocol on simulated runs.
+/// Returns every protocol on simulated runs.
 pub fn protocols() -> Vec<Protocol> {
     let laws = [
         (AMDAHL, Law::Amdahl, "Amdahl"),
@@ -74,7 +74,7 @@ pub fn protocols() -> Vec<Protocol> {
     protocols
 }
 
-/// A job with the numbers of its law.
+/// A job with the parameters of its law.
 struct Simulated {
     law: Law,
     fixed_secs: f64,

@@ -1,4 +1,5 @@
-//! timm: the step time of about 1,100 image classifiers on a GPU and on a CPU. One family of CNNs is never run.
+//! timm: the step time of about 1,100 image classifiers on a GPU and on a CPU. One family of CNNs
+//! is held out.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ const GPU: &str = "timm/infer-amp-nchw-pt240-cu124-rtx3090.csv";
 const GPU_LAST: &str = "timm/infer-amp-nhwc-pt240-cu124-rtx3090.csv";
 const CPU: &str = "timm/infer-fp32-nchw-pt240-cpu-i9_10940x-dynamo.csv";
 
-/// Families of CNNs: every model with this in its name is left out.
+/// Held-out families of CNNs: every model whose name contains the word.
 const FAMILIES: [&str; 12] = [
     "resnet",
     "efficientnet",
@@ -30,17 +31,17 @@ const FAMILIES: [&str; 12] = [
     "inception",
     "dpn",
 ];
-/// Runs of other CNNs that are fitted, and runs of the family that are tested, at most.
+/// Maximum numbers of fitted runs of other CNNs and of tested runs of the family.
 const FITTED: usize = 240;
 const TESTED: usize = 60;
 
-/// Rows, and CNN names among them, of the table with a large category.
+/// Numbers of rows and CNN names of the table with a large category.
 const ROWS: usize = 1_500;
 const NAMES: usize = 500;
-/// Seconds after which the large table counts as unanswered.
+/// Time limit of a predictor on the large table, seconds.
 const LIMIT_SECS: f64 = 120.0;
 
-/// Every protocol on timm.
+/// Returns every protocol on timm.
 pub fn protocols() -> Vec<Protocol> {
     let family = |(file, device): (&'static str, &str)| Protocol {
         set: SET,
@@ -73,7 +74,7 @@ struct Run {
 
 const NUMBERS: [&str; 5] = ["param_count", "infer_gmacs", "infer_macts", "infer_img_size", "infer_batch_size"];
 
-/// The runs of a file that have every number.
+/// Returns the complete runs of a file.
 fn runs(places: &Places, file: &str, device: &'static str) -> anyhow::Result<Vec<Run>> {
     let spec = Spec { file: file.to_owned(), ..Spec::default() };
     let table = Table::read(&places.data, &spec)?;
@@ -116,7 +117,7 @@ fn dataset(runs: &[Run], columns: Vec<Column>) -> anyhow::Result<Dataset> {
     Ok(Dataset::new(Features::new(columns)?, secs, vec![false; runs.len()])?)
 }
 
-/// 500 CNNs on three devices, known by their names; a tenth of the rows is tested.
+/// Returns 500 CNNs on three devices, identified by their names; a tenth of the rows is tested.
 fn large(places: &Places) -> anyhow::Result<Part> {
     let mut by_model: BTreeMap<(String, u64), Vec<Run>> = BTreeMap::new();
     for (file, device) in [(GPU, "RTX 3090 NCHW"), (GPU_LAST, "RTX 3090 NHWC"), (CPU, "i9-10940X")] {
@@ -124,7 +125,7 @@ fn large(places: &Places) -> anyhow::Result<Part> {
             by_model.entry((run.model.clone(), run.numbers[3] as u64)).or_default().push(run);
         }
     }
-    // One image size for each CNN, on all devices.
+    // One image size for each CNN, the same on all devices.
     let mut seen = String::new();
     let mut complete: Vec<Vec<Run>> = Vec::new();
     for ((model, _), runs) in by_model {

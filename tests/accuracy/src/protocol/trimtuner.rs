@@ -8,7 +8,7 @@ use crate::table::Spec;
 
 const SET: Set = Set { name: "TrimTuner RNN", is_development: true, is_public: true };
 
-/// Every protocol on TrimTuner.
+/// Returns every protocol on TrimTuner.
 pub fn protocols() -> Vec<Protocol> {
     let four_times = |most: &str, asked: &str| {
         Splits::conditions(&[&format!("train_samples<={most}")], &[&format!("train_samples={asked}")])
