@@ -346,35 +346,6 @@ fn data_of_the_same_name_elsewhere_is_another_job() {
     assert_ne!(known[0].workload, known[4].workload);
 }
 
-#[cfg(unix)]
-#[test]
-fn the_command_that_advise_prints_runs_from_any_folder_and_on_the_same_data() {
-    let folder = images(20);
-    let samples = tempfile::tempdir().unwrap();
-    let file = samples.path().join("my samples.jsonl");
-    let arguments = [&GRID[..], &[text(&file), "--data", text(folder.path())]].concat();
-    let (code, _, err) = answer(&arguments);
-    assert_eq!(code, 0, "{err}");
-    assert!(err.contains("Next: foreglow "), "{err}");
-    // One sample is too few to decide, so that there is something to advise.
-    let first = std::fs::read_to_string(&file).unwrap().lines().next().unwrap().to_owned();
-    std::fs::write(&file, first + "\n").unwrap();
-    let question = ["--executors", "1-4", "--cores", "1", "--format", "json"];
-    let (_, advice, err) = answer(&[&["advise", text(&file)], &question[..]].concat());
-    let advice: serde_json::Value = serde_json::from_str(&advice).unwrap_or_else(|_| panic!("{err}"));
-    let command = advice["suggestions"][0]["command"].as_str().unwrap_or_else(|| panic!("{advice}"));
-    let before = kept(&file);
-    // As a shell reads it, with the built binary under its name, and in another folder.
-    let mut shell = std::process::Command::new("sh");
-    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_foreglow")).parent().unwrap().to_str().unwrap();
-    let path = format!("{binary}:{}", std::env::var("PATH").unwrap());
-    let ran = shell.args(["-c", command]).env("PATH", path).current_dir("/").output().unwrap();
-    assert!(ran.status.success(), "{command}: {}", String::from_utf8_lossy(&ran.stderr));
-    let after = kept(&file);
-    assert_eq!(after.len(), before.len() + 1, "{command}");
-    assert_eq!(after.last().unwrap().workload, before[0].workload, "the same job");
-}
-
 #[test]
 fn a_master_is_a_cluster_and_nothing_is_measured_here() {
     let folder = images(2);
