@@ -12,7 +12,7 @@ use crate::regression::gaussian_process::{GaussianProcess, RESIDUAL, WHOLE};
 use crate::regression::log_additive::LogAdditive;
 use crate::regression::plane::{Factored, Plane};
 use crate::regression::posynomial::law::{self, Costs};
-use crate::regression::posynomial::{Posynomial, Prior, Problem, Sign};
+use crate::regression::posynomial::{Posynomial, Prior, Problem};
 use crate::{Meaning, Tuning};
 
 /// A way to learn the logarithm of the time.
@@ -160,7 +160,6 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
     let prior = Prior {
         beyond: request.ties.to_vec(),
         tie_two_levels: !request.validates,
-        directions: signs(request.meanings),
         meanings: request.meanings.to_vec(),
         noise: Some(request.noise),
     };
@@ -209,15 +208,10 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
 
 /// Candidates for a first guess, without ties.
 pub(super) fn rough(training: &Training, meanings: &[Option<Meaning>]) -> Vec<Member> {
-    let prior = Prior { directions: signs(meanings), ..Prior::default() };
+    let prior = Prior { meanings: meanings.to_vec(), ..Prior::default() };
     let terms = Problem::new(training, &prior).fit();
     let smooth = Member::Smooth(GaussianProcess::fit(training, 2.0));
     terms.into_iter().skip(1).map(Member::Posynomial).chain([smooth]).collect()
-}
-
-/// More work never takes less time.
-fn signs(meanings: &[Option<Meaning>]) -> Vec<Option<Sign>> {
-    meanings.iter().map(|meaning| (*meaning == Some(Meaning::Work)).then_some(Sign::Positive)).collect()
 }
 
 impl Regression for Member {

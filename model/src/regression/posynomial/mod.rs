@@ -43,21 +43,10 @@ pub(crate) struct Prior {
     /// Whether two levels of such a column fix its exponents to whole numbers. A fit that validates another with fewer
     /// levels leaves them free.
     pub(crate) tie_two_levels: bool,
-    /// Sign of the exponents of each column, where it is known; a column that has none here takes that of its slope.
-    pub(crate) directions: Vec<Option<Sign>>,
     /// What each column means; a column that has none here means nothing.
     pub(crate) meanings: Vec<Option<Meaning>>,
     /// Standard deviation of the noise in ln t.
     pub(crate) noise: Option<f64>,
-}
-
-/// How the time goes with a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sign {
-    /// The time never falls as the number rises.
-    Positive,
-    /// The time never rises as the number rises.
-    Negative,
 }
 
 /// ln t = centre + ln Σₖ exp(φ·θₖ).

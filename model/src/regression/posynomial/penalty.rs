@@ -3,9 +3,9 @@
 use crate::Meaning;
 use crate::dataset::Points;
 use crate::regression::encoding::Numeric;
+use crate::regression::posynomial::Prior;
 use crate::regression::posynomial::design::{Coefficient, Design};
 use crate::regression::posynomial::law::{Normal, Term};
-use crate::regression::posynomial::{Prior, Sign};
 
 /// Standard deviation of a belief about an offset: a factor of e³ ≈ 20 on the time.
 const OFFSET: f64 = 3.0;
@@ -99,11 +99,8 @@ impl Penalty {
     pub(crate) fn of(design: &Design, points: &Points, prior: &Prior, slopes: &[f64]) -> Self {
         let belief = |(numeric, slope): (&Numeric, &f64)| {
             let column = numeric.column;
-            let sign = match prior.directions.get(column).copied().flatten() {
-                Some(Sign::Positive) => 1.0,
-                Some(Sign::Negative) => -1.0,
-                None => *slope,
-            };
+            let is_work = prior.meanings.get(column) == Some(&Some(Meaning::Work));
+            let sign = if is_work { 1.0 } else { *slope };
             let extrapolated = numeric.logarithmic && prior.beyond.contains(&column);
             let most = (slope.abs() - 0.1).ceil().max(1.0);
             let whole = match levels(points, column) {
@@ -111,7 +108,7 @@ impl Penalty {
                 3 if extrapolated => Some((TIE_OF_THREE, most.max(2.0))),
                 _ => None,
             };
-            let most = (prior.meanings.get(column) == Some(&Some(Meaning::Work))).then_some(1.0);
+            let most = is_work.then_some(1.0);
             Belief { sign, whole, most, size: None }
         };
         let exponents = design.encoding.numeric.iter().zip(slopes).map(belief).collect();

@@ -102,14 +102,14 @@ fn a_refit_to_independent_noise_stays_where_it_was() {
 }
 
 #[test]
-fn a_known_direction_stands_against_a_slope_within_the_noise() {
-    let training = table(&[(&[1.0], &[]), (&[2.0], &[])], |x, _| 1.0 + 0.02 * x[0]);
-    let rise = |sign| {
-        let fits = fit(&training, &Prior { directions: vec![sign], ..Prior::default() });
+fn work_never_takes_less_time_against_a_slope_within_the_noise() {
+    let training = table(&[(&[1.0], &[]), (&[2.0], &[])], |x, _| 1.0 - 0.02 * x[0]);
+    let rise = |meaning| {
+        let fits = fit(&training, &Prior { meanings: vec![meaning], ..Prior::default() });
         fits[1].log(&[2.0], &[]) - fits[1].log(&[1.0], &[])
     };
-    let (rising, untold, falling) = (rise(Some(Sign::Positive)), rise(None), rise(Some(Sign::Negative)));
-    assert!(untold == rising && falling < 0.6 * rising, "{rising}, {untold}, {falling}");
+    let (work, unknown) = (rise(Some(crate::Meaning::Work)), rise(None));
+    assert!(unknown < 0.0 && work > 0.6 * unknown, "{work}, {unknown}");
 }
 
 #[test]
