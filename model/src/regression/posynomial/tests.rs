@@ -108,7 +108,7 @@ fn work_never_takes_less_time_against_a_slope_within_the_noise() {
         let fits = fit(&training, &Prior { meanings: vec![meaning], ..Prior::default() });
         fits[1].log(&[2.0], &[]) - fits[1].log(&[1.0], &[])
     };
-    let (work, unknown) = (rise(Some(crate::Meaning::Work)), rise(None));
+    let (work, unknown) = (rise(Some(Meaning::Work)), rise(None));
     assert!(unknown < 0.0 && work > 0.6 * unknown, "{work}, {unknown}");
 }
 
