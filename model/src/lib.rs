@@ -26,6 +26,7 @@ mod evaluation;
 mod explain;
 mod learner;
 mod line;
+mod meaning;
 mod measured_ratios;
 mod metric;
 mod prediction;
@@ -41,11 +42,12 @@ mod setting;
 mod simulation;
 mod spread;
 mod student_t;
+mod tuning;
 
 pub use crate::advise::{Advice, Suggestion, Verdict, advise};
 pub use crate::dataset::{Column, Dataset, DatasetError, Features, Transform, Values};
 pub use crate::decision::{Candidate, Decision, Exclusion, decide, decide_again, pareto_front};
-pub use crate::ensemble::{Direction, Ensemble, Explanation, Part};
+pub use crate::ensemble::{Ensemble, Explanation, Part};
 pub use crate::error::{DecideError, FitError, MetricError};
 pub use crate::evaluation::{
     Answer, Coverage, Held, Outcome, Repeats, Score, Settings, Split, Trial, draw, sample_trial, score,
@@ -53,6 +55,7 @@ pub use crate::evaluation::{
 pub use crate::explain::{Factors, HeldOut, shared_processors};
 pub use crate::learner::{Activation, Cancelled, Grid, MaxFeatures, Solver, Technique};
 pub use crate::line::{Line, line_through};
+pub use crate::meaning::Meaning;
 pub use crate::metric::mape;
 pub use crate::prediction::{Interval, Prediction, Warning};
 pub use crate::predictor::Predictor;
@@ -62,3 +65,4 @@ pub use crate::rival::{RIVALS, Rival, RivalError, Roles, Term, TermError};
 pub use crate::setting::{Feature, Setting};
 pub use crate::simulation::{SimulatedTime, Simulation, SimulationError};
 pub use crate::spread::{HeldOutErrors, Spread, SpreadError};
+pub use crate::tuning::Tuning;

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 use crate::Setting;
 use crate::ensemble::outliers::median;
 
+/// Runs that the bound itself counts for: a single run is mostly its own noise.
+const PRIOR_RUNS: f64 = 1.0;
+
 /// Measured times of oversubscribed configurations, relative to the bound.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct MeasuredRatios(Vec<MeasuredRatio>);
@@ -34,7 +37,8 @@ impl MeasuredRatios {
             let of_setting = runs.iter().filter(|run| Setting::of(run) == setting);
             let logs: Vec<f64> = of_setting.map(|run| libm::log(run.completion_time_secs / bound)).collect();
             let Setting { executors, cores_per_executor, sampling_rate } = setting;
-            let log_ratio = median(&logs);
+            let runs = logs.len() as f64;
+            let log_ratio = median(&logs) * runs / (runs + PRIOR_RUNS);
             log_ratio.is_finite().then_some(MeasuredRatio { executors, cores_per_executor, sampling_rate, log_ratio })
         };
         Self(settings.into_iter().filter_map(ratio).collect())

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::at_rate::AtRate;
 use crate::capacity::Capacity;
-use crate::ensemble::{Along, Direction, Ensemble, Grid, Surface};
+use crate::ensemble::{Along, Ensemble, Grid, Surface};
 use crate::measured_ratios::MeasuredRatios;
 use crate::range::Range;
 use crate::rates::Rates;
 use crate::runs::{Items, Run, runs};
-use crate::{Feature, FitError, Prediction, Setting, Warning};
+use crate::{Feature, FitError, Meaning, Prediction, Setting, Tuning, Warning};
 
 /// Distinct settings that must be left for runs with more task threads than processors to be passed over.
 const ENOUGH_SETTINGS: usize = 3;
@@ -70,6 +70,14 @@ impl Predictor {
     /// # Errors
     /// [`FitError`] says what is wrong or missing, and what to collect.
     pub fn fit_job(job: &Job) -> Result<Self, FitError> {
+        Self::fit_tuned(job, Tuning::default())
+    }
+
+    /// As [`Predictor::fit_job`], with other constants than the chosen ones.
+    ///
+    /// # Errors
+    /// [`FitError`] says what is wrong or missing, and what to collect.
+    pub fn fit_tuned(job: &Job, tuning: Tuning) -> Result<Self, FitError> {
         let all = runs(job)?;
         match job.observations.as_slice() {
             [] if all.is_empty() => return Err(FitError::NoObservations),
@@ -83,8 +91,12 @@ impl Predictor {
         let kept = within(capacity, &all);
         let items = Items::of(&kept);
         let table = items.table(&kept)?;
-        let known = [(Feature::SamplingRate.noun(), Direction::Rises)];
-        let ensemble = Ensemble::fit_directed(&table, &known)?;
+        let known = [
+            (Feature::SamplingRate.noun(), Meaning::Work),
+            (Feature::InverseExecutors.noun(), Meaning::Workers),
+            (Feature::InverseCores.noun(), Meaning::Workers),
+        ];
+        let ensemble = Ensemble::fit_tuned(&table, &known, tuning)?;
         let rates = Rates::of(kept.iter().map(|run| run.setting.sampling_rate));
         let range = Range::of(kept.iter().map(|run| run.setting)).ok_or(FitError::NoObservations)?;
         let measured_ratios = MeasuredRatios::default();

@@ -52,19 +52,19 @@ impl Rates {
         self.places[above.saturating_sub(1)..].to_vec()
     }
 
-    /// Returns the monotone time at `rate`, seconds, from the predicted `times` at `places`.
+    /// Returns the time at `rate`, seconds, from the predicted `times` at `places`.
     ///
-    /// It is the largest non-decreasing function below all predictions, so the whole job, the last
-    /// point, keeps its time. Returns `own` if there are no points.
+    /// Going down from the whole job, which keeps its time, the time never rises and never falls faster than the number of
+    /// images. Returns `own` if there are no points.
     pub(crate) fn rising(&self, rate: f64, places: &[f64], times: &[f64], own: f64) -> f64 {
-        let logs: Vec<f64> = times
-            .iter()
-            .rev()
-            .scan(f64::INFINITY, |least, secs| {
-                *least = least.min(libm::log(*secs));
-                Some(*least)
-            })
-            .collect();
+        let mut logs: Vec<f64> = Vec::with_capacity(times.len());
+        for (index, secs) in times.iter().enumerate().rev() {
+            let log = libm::log(*secs);
+            logs.push(match logs.last() {
+                Some(above) => log.clamp(above - libm::log(places[index + 1] / places[index]), *above),
+                None => log,
+            });
+        }
         let [.., second, first] = logs.as_slice() else { return own };
         let (low, high) = (libm::log(places[0]), libm::log(places[1]));
         let share = (libm::log(rate) - low) / (high - low);

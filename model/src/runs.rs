@@ -13,6 +13,8 @@ pub(crate) struct Run {
     memory_per_executor_mib: u32,
     /// Completion time or lower bound, seconds.
     secs: f64,
+    /// Whether something else slowed the machine during the run.
+    disturbed: bool,
     /// Whether the run was stopped, so that `secs` is a lower bound.
     stopped: bool,
 }
@@ -49,6 +51,7 @@ pub(crate) fn runs(job: &Job) -> Result<Vec<Run>, FitError> {
         partition_size: run.partition_size,
         memory_per_executor_mib: run.memory_per_executor_mib,
         secs: run.completion_time_secs,
+        disturbed: run.disturbed,
         stopped: false,
     });
     let bound = |run: &IncompleteRun| {
@@ -59,7 +62,14 @@ pub(crate) fn runs(job: &Job) -> Result<Vec<Run>, FitError> {
             sampling_rate: run.sampling_rate,
         };
         let (partition_size, memory_per_executor_mib) = (run.partition_size, run.memory_per_executor_mib);
-        setting.is_possible().then_some(Run { setting, partition_size, memory_per_executor_mib, secs, stopped: true })
+        setting.is_possible().then_some(Run {
+            setting,
+            partition_size,
+            memory_per_executor_mib,
+            secs,
+            disturbed: false,
+            stopped: true,
+        })
     };
     Ok(completed.chain(job.incomplete.iter().filter_map(bound)).collect())
 }
@@ -111,7 +121,8 @@ impl Items {
         let column = |item: Item| Column::numeric(item.name(), runs.iter().map(|run| item.of(run)).collect(), None);
         let features = Features::new(items.map(column).collect())?;
         let secs = runs.iter().map(|run| run.secs).collect();
-        Dataset::new(features, secs, runs.iter().map(|run| run.stopped).collect())
+        let disturbed: Vec<bool> = runs.iter().map(|run| run.disturbed).collect();
+        Dataset::new(features, secs, runs.iter().map(|run| run.stopped).collect())?.with_disturbed(&disturbed)
     }
 
     /// Builds the features of settings to predict.

@@ -4,7 +4,10 @@ mod points;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use crate::dataset::points::{Points, Training, UNSEEN};
+pub(crate) use crate::dataset::points::{OUTLIER, Points, Training, UNSEEN};
+
+/// Weight of a run that was disturbed.
+const DISTURBED: f64 = 0.25;
 
 /// Rows of features, column by column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,6 +63,8 @@ pub struct Dataset {
     features: Features,
     secs: Vec<f64>,
     censored: Vec<bool>,
+    /// Weight of each run, in (0, 1].
+    weights: Vec<f64>,
 }
 
 /// Why columns make no table.
@@ -229,13 +234,32 @@ impl Dataset {
         }
         match secs.iter().position(|secs| !(secs.is_finite() && *secs > 0.0)) {
             Some(row) => Err(DatasetError::Time { row: row + 1, secs: secs[row] }),
-            None => Ok(Self { features, secs, censored }),
+            None => Ok(Self { weights: vec![1.0; secs.len()], features, secs, censored }),
         }
+    }
+
+    /// The same runs, of which some are known to have been disturbed: they count only where no other run has their setting,
+    /// and less.
+    ///
+    /// # Errors
+    /// There is not one value for each run.
+    pub fn with_disturbed(mut self, disturbed: &[bool]) -> Result<Self, DatasetError> {
+        if disturbed.len() != self.secs.len() {
+            let name = "of disturbances".into();
+            return Err(DatasetError::Length { name, rows: disturbed.len(), expected: self.secs.len() });
+        }
+        self.weights = disturbed.iter().map(|disturbed| if *disturbed { DISTURBED } else { 1.0 }).collect();
+        Ok(self)
     }
 
     /// What each run was.
     pub fn features(&self) -> &Features {
         &self.features
+    }
+
+    /// Weight of each run, in (0, 1].
+    pub(crate) fn weights(&self) -> &[f64] {
+        &self.weights
     }
 
     /// How long each run took, seconds.
@@ -263,6 +287,7 @@ impl Dataset {
             features: self.features.select(rows),
             secs: rows.iter().map(|row| self.secs[*row]).collect(),
             censored: rows.iter().map(|row| self.censored[*row]).collect(),
+            weights: rows.iter().map(|row| self.weights[*row]).collect(),
         }
     }
 }

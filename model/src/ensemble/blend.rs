@@ -8,8 +8,10 @@ use crate::ensemble::errors::{Errors, HeldOut, HeldOutFold, Margin, Situation};
 
 /// Added to a loss before its power is taken, log units: below a hundredth, better is luck.
 const SAME_LOSS: f64 = 0.01;
-/// Power of the weights.
-const POWER: i32 = 6;
+/// Power of the weights where many rows were held out.
+const POWER: f64 = 6.0;
+/// Rows of one fold that count at most.
+const ROWS_OF_FOLD: f64 = 20.0;
 /// Held-out rows that the error on the fitted rows counts for.
 const FITTED_ROWS: f64 = 3.0;
 /// Weights of the candidates for one shape of question.
@@ -30,6 +32,8 @@ pub(crate) struct Trial {
     pub(crate) rows: Vec<usize>,
     /// Their measured logarithms.
     pub(crate) logs: Vec<f64>,
+    /// Their weights.
+    pub(crate) weights: Vec<f64>,
     /// What each candidate predicted of each.
     pub(crate) predicted: Vec<Vec<f64>>,
     /// How far each lies beyond the rows that were fitted, in units of their ranges.
@@ -42,13 +46,17 @@ impl Blend {
     /// Weighs candidates by their mean absolute log errors, `fitted` of each on the rows that it was fitted on.
     pub(crate) fn weigh(
         situation: &Situation,
-        kinds: &[Kind],
+        (kinds, priors): (&[Kind], &[f64]),
+        held_out_rows: f64,
         ties: Vec<usize>,
         trials: &[Trial],
         fitted: &[f64],
     ) -> Self {
-        let losses: Vec<f64> = (0..kinds.len()).map(|place| loss(trials, place, fitted[place])).collect();
-        let raw: Vec<f64> = losses.iter().map(|loss| power(loss + SAME_LOSS)).collect();
+        let held_out: f64 = trials.iter().map(Trial::effective_rows).sum();
+        let power = POWER * held_out / (held_out + held_out_rows);
+        let raw: Vec<f64> = (0..kinds.len())
+            .map(|place| libm::pow(loss(trials, place, fitted[place]) + SAME_LOSS, -power) * priors[place])
+            .collect();
         let sum: f64 = raw.iter().sum();
         let weights: Vec<f64> = raw.iter().map(|weight| weight / sum).collect();
         let folds: Vec<HeldOutFold> = trials.iter().map(|trial| trial.held_out(&weights)).collect();
@@ -76,6 +84,11 @@ impl Blend {
 }
 
 impl Trial {
+    /// Rows that count: those of full weight, and of many held out together only some, since they share one fit.
+    fn effective_rows(&self) -> f64 {
+        self.weights.iter().sum::<f64>().min(ROWS_OF_FOLD)
+    }
+
     /// How far candidates of these weights were off together.
     fn held_out(&self, weights: &[f64]) -> HeldOutFold {
         let error = |row: usize| {
@@ -86,19 +99,15 @@ impl Trial {
     }
 }
 
-/// The mean absolute error over folds, drawn to the error on the fitted rows where few were held out.
+/// The weighted mean absolute error over folds, shrunk towards the error on the fitted rows where few were held out.
 fn loss(trials: &[Trial], place: usize, fitted: f64) -> f64 {
-    let held_out: f64 = trials.iter().map(|trial| trial.rows.len() as f64).sum();
-    let mean = |trial: &Trial| {
-        let errors = trial.predicted[place].iter().zip(&trial.logs).map(|(predicted, log)| (predicted - log).abs());
-        errors.sum::<f64>() / trial.logs.len() as f64
-    };
-    let folds = trials.len().max(1) as f64;
-    let over_folds = trials.iter().map(mean).sum::<f64>() / folds;
-    (held_out * over_folds + FITTED_ROWS * fitted) / (held_out + FITTED_ROWS)
-}
-
-/// x to the power −[`POWER`], by multiplication.
-fn power(x: f64) -> f64 {
-    1.0 / (0..POWER).map(|_| x).product::<f64>()
+    let (mut sum, mut rows) = (FITTED_ROWS * fitted, FITTED_ROWS);
+    for trial in trials {
+        let errors = trial.predicted[place].iter().zip(&trial.logs).zip(&trial.weights);
+        let total: f64 = errors.map(|((predicted, log), weight)| weight * (predicted - log).abs()).sum();
+        let counted = trial.effective_rows();
+        sum += counted * total / trial.weights.iter().sum::<f64>();
+        rows += counted;
+    }
+    sum / rows
 }

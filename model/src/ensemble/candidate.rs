@@ -3,15 +3,17 @@
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Training;
-use crate::ensemble::Direction;
 use crate::ensemble::folds::has_forward;
 use crate::ensemble::shape::{Extent, Shape};
 use crate::regression::Regression;
 use crate::regression::detrended::Detrended;
-use crate::regression::gaussian_process::GaussianProcess;
+use crate::regression::evidence::Beliefs;
+use crate::regression::gaussian_process::{GaussianProcess, RESIDUAL, WHOLE};
 use crate::regression::log_additive::LogAdditive;
 use crate::regression::plane::{Factored, Plane};
-use crate::regression::posynomial::{Posynomial, Prior, Problem, Sign};
+use crate::regression::posynomial::law::{self, Costs};
+use crate::regression::posynomial::{Posynomial, Prior, Problem};
+use crate::{Meaning, Tuning};
 
 /// A way to learn the logarithm of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -27,6 +29,10 @@ pub(super) enum Kind {
     ThreeTerms,
     /// A log-additive line.
     LogAdditive,
+    /// The scaling laws of columns with a meaning, and a smooth function of what they leave.
+    Law,
+    /// Time in proportion to the work, and a smooth function of the configuration.
+    Proportional,
 }
 
 /// A fitted candidate.
@@ -45,12 +51,64 @@ pub(super) struct Request<'a> {
     /// Numeric features whose exponents are tied to whole numbers.
     pub(super) ties: &'a [usize],
     /// One a numeric feature.
-    pub(super) directions: &'a [Option<Direction>],
+    pub(super) meanings: &'a [Option<Meaning>],
+    /// Standard deviation of the noise in ln t.
+    pub(super) noise: f64,
+    pub(super) tuning: Tuning,
     /// Whether some rows are held out: a fold that is left with two values of a feature does not tie it.
     pub(super) validates: bool,
 }
 
+/// Weights of the laws before anything is held out where the amount of work never varies: of how work is split among
+/// several kinds of workers, and of one number of workers, which says little about a job that is no CNN.
+const LAW_OF_SPLITS: f64 = 0.1;
+const LAW_OF_WORKERS: f64 = 0.02;
+
+/// What a table tells before anything is held out.
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    /// Whether the amount of work varies.
+    pub(super) work: bool,
+    /// Kinds of workers whose number varies.
+    pub(super) workers: usize,
+    /// Features that vary, and a constant, for each row.
+    pub(super) features_per_row: f64,
+    /// Whether the meaning of every feature that varies is known, the amount of work among them.
+    pub(super) is_complete: bool,
+}
+
+impl Known {
+    pub(super) fn of(extent: &Extent, meanings: &[Option<Meaning>], rows: usize) -> Self {
+        let varying = |meaning: Meaning| {
+            let columns = meanings.iter().zip(&extent.numeric);
+            columns.filter(|(of, axis)| **of == Some(meaning) && axis.varies() && axis.log).count()
+        };
+        let (work, workers) = (varying(Meaning::Work), varying(Meaning::Workers));
+        Self {
+            work: work > 0,
+            workers,
+            is_complete: work > 0 && work + workers == extent.varying(),
+            features_per_row: (1 + extent.varying()) as f64 / rows as f64,
+        }
+    }
+}
+
 impl Kind {
+    /// Its weight before anything is held out: what is known of jobs comes first, and a form with many coefficients for
+    /// each row last.
+    pub(super) fn prior(self, known: Known, tuning: Tuning) -> f64 {
+        let coefficients = match self {
+            Self::Law if known.work => return 1.0,
+            Self::Proportional => return 1.0 / ((1.0 + known.features_per_row) * (1.0 + known.features_per_row)),
+            Self::Law => return if known.workers > 1 { LAW_OF_SPLITS } else { LAW_OF_WORKERS },
+            Self::Near | Self::Far | Self::LogAdditive => 1.0,
+            Self::TwoTerms => 2.0,
+            Self::ThreeTerms => 3.0,
+        };
+        let share = 1.0 + coefficients * known.features_per_row;
+        tuning.flexible_prior / (share * share)
+    }
+
     /// Whether it depends on which exponents are tied.
     pub(super) fn is_tied(self) -> bool {
         matches!(self, Self::TwoTerms | Self::ThreeTerms)
@@ -59,10 +117,25 @@ impl Kind {
 
 /// What competes. Beyond a range a process that returns to the mean and a line that cannot bend are left out; where
 /// a feature has too few values to hold one out beyond the others, only what extrapolates by whole powers is trusted.
-pub(super) fn kinds(extent: &Extent, shape: &Shape) -> Vec<Kind> {
+pub(super) fn kinds(extent: &Extent, shape: &Shape, known: Known) -> Vec<Kind> {
+    let mut kinds = flexible(extent, shape);
+    if known.work || known.workers > 0 {
+        kinds.push(Kind::Law);
+    }
+    if known.work {
+        kinds.push(Kind::Proportional);
+    }
+    kinds
+}
+
+/// Names in all categories together beyond which a line with a coefficient for each would take minutes.
+const MANY_NAMES: usize = 100;
+
+fn flexible(extent: &Extent, shape: &Shape) -> Vec<Kind> {
     match shape {
         Shape::Beyond(_) if !has_forward(extent, shape) => vec![Kind::TwoTerms, Kind::ThreeTerms],
         Shape::Beyond(_) => vec![Kind::Far, Kind::TwoTerms, Kind::ThreeTerms],
+        _ if extent.names() > MANY_NAMES => vec![Kind::Near, Kind::Far, Kind::TwoTerms, Kind::ThreeTerms],
         _ => vec![Kind::Near, Kind::Far, Kind::TwoTerms, Kind::ThreeTerms, Kind::LogAdditive],
     }
 }
@@ -87,9 +160,24 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
     let prior = Prior {
         beyond: request.ties.to_vec(),
         tie_two_levels: !request.validates,
-        directions: signs(request.directions),
+        meanings: request.meanings.to_vec(),
+        noise: Some(request.noise),
     };
+    let noise = request.noise;
+    let reliable = training.reliable();
     let problem = Problem::new(training, &prior);
+    // What a law leaves depends on the configuration alone, so that its growth with the work is not bent.
+    let configurations = || {
+        let mut points = training.points.clone();
+        for row in &mut points.numeric {
+            for (x, meaning) in row.iter_mut().zip(request.meanings) {
+                if *meaning == Some(Meaning::Work) {
+                    *x = 1.0;
+                }
+            }
+        }
+        points
+    };
     let mut terms = Vec::new();
     let mut member = |kind: &Kind| {
         if kind.is_tied() && terms.is_empty() {
@@ -98,28 +186,32 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
         match kind {
             Kind::Near => Member::Smooth(GaussianProcess::fit(training, 1.0)),
             Kind::Far => Member::Smooth(GaussianProcess::fit(training, 2.0)),
-            Kind::TwoTerms => Member::Detrended(Detrended::fit(training, &problem, &terms[1])),
-            Kind::ThreeTerms => Member::Detrended(Detrended::fit(training, &problem, &terms[2])),
-            Kind::LogAdditive => Member::LogAdditive(LogAdditive::fit(training)),
+            Kind::TwoTerms => Member::Detrended(Detrended::fit(training, &problem, &terms[1], noise)),
+            Kind::ThreeTerms => Member::Detrended(Detrended::fit(training, &problem, &terms[2], noise)),
+            Kind::LogAdditive => Member::LogAdditive(LogAdditive::fit(&reliable)),
+            Kind::Law => {
+                let terms = law::terms(request.meanings, Costs::All, request.tuning).unwrap_or_default();
+                let law = problem.fit_law(&terms).law;
+                let beliefs = Beliefs { noise, ..RESIDUAL };
+                Member::Detrended(Detrended::over(training, &configurations(), law, &beliefs))
+            }
+            Kind::Proportional => {
+                let terms = law::terms(request.meanings, Costs::Proportional, request.tuning).unwrap_or_default();
+                let law = problem.fit_law(&terms).law;
+                let beliefs = Beliefs { noise, ..WHOLE };
+                Member::Detrended(Detrended::over(training, &configurations(), law, &beliefs))
+            }
         }
     };
     request.kinds.iter().map(&mut member).collect()
 }
 
 /// Candidates for a first guess, without ties.
-pub(super) fn rough(training: &Training, directions: &[Option<Direction>]) -> Vec<Member> {
-    let prior = Prior { directions: signs(directions), ..Prior::default() };
+pub(super) fn rough(training: &Training, meanings: &[Option<Meaning>]) -> Vec<Member> {
+    let prior = Prior { meanings: meanings.to_vec(), ..Prior::default() };
     let terms = Problem::new(training, &prior).fit();
     let smooth = Member::Smooth(GaussianProcess::fit(training, 2.0));
     terms.into_iter().skip(1).map(Member::Posynomial).chain([smooth]).collect()
-}
-
-fn signs(directions: &[Option<Direction>]) -> Vec<Option<Sign>> {
-    let sign = |direction: &Direction| match direction {
-        Direction::Rises => Sign::Positive,
-        Direction::Falls => Sign::Negative,
-    };
-    directions.iter().map(|direction| direction.as_ref().map(sign)).collect()
 }
 
 impl Regression for Member {

@@ -34,6 +34,8 @@ pub(crate) struct Group {
     pub(crate) secs: Vec<f64>,
     /// Runs that were stopped before they completed.
     pub(crate) stopped: usize,
+    /// The largest weight of the runs.
+    pub(crate) weight: f64,
     /// The largest of their lower bounds, seconds; 0 where there is none.
     pub(crate) bound_secs: f64,
 }
@@ -60,7 +62,10 @@ pub(crate) fn groups(schema: &Schema, dataset: &Dataset) -> Vec<Group> {
     let mut order: Vec<usize> = (0..numeric.len()).collect();
     let features = |a: usize, b: usize| compare(&numeric[a], &numeric[b]).then_with(|| category[a].cmp(&category[b]));
     sort_by(&mut order, |a, b| features(*a, *b));
-    let group = |rows: &[usize]| {
+    let group = |all: &[usize]| {
+        // A run that was disturbed says nothing where another of the same setting was not.
+        let weight = all.iter().map(|row| dataset.weights()[*row]).fold(0.0, f64::max);
+        let rows: Vec<usize> = all.iter().copied().filter(|row| dataset.weights()[*row] >= weight).collect();
         let times = |censored: bool| {
             let chosen = rows.iter().filter(move |row| dataset.censored()[**row] == censored);
             chosen.map(|row| dataset.secs()[*row])
@@ -72,6 +77,7 @@ pub(crate) fn groups(schema: &Schema, dataset: &Dataset) -> Vec<Group> {
             category: category[rows[0]].clone(),
             secs,
             stopped: times(true).count(),
+            weight,
             bound_secs: times(true).fold(0.0, f64::max),
         }
     };
@@ -107,7 +113,7 @@ impl Table {
     pub(crate) fn new(schema: Schema, points: Points, logs: &[f64], observed: Vec<bool>) -> Self {
         let mean_log = logs.iter().sum::<f64>() / logs.len() as f64;
         let logs = logs.iter().map(|log| libm::round((log - mean_log) * STEPS_PER_UNIT) / STEPS_PER_UNIT).collect();
-        Self { schema, training: Training { points, logs }, mean_log, observed }
+        Self { schema, training: Training::new(points, logs), mean_log, observed }
     }
 
     /// Distinct rows.

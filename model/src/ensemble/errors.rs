@@ -22,6 +22,8 @@ const RANKED_FROM: usize = 20;
 const USUAL_WITHIN: f64 = 0.025;
 /// Of one beyond them.
 const USUAL_BEYOND: f64 = 0.04;
+/// Of one beyond the amount of work that was sampled.
+const USUAL_OF_LAWS: f64 = 0.06;
 /// Of one beyond them that only whole powers carry on to.
 const USUAL_OF_POWERS: f64 = 0.08;
 /// How much larger it is for each feature that a row has to tell of, as a share of the standard deviation of ln t.
@@ -36,6 +38,8 @@ const ROWS_OF_FOLD: f64 = 12.0;
 const REACH: f64 = 0.35;
 /// The same where only whole powers carry a prediction on, for want of values to try others on.
 const REACH_OF_POWERS: f64 = 0.9;
+/// The same along the amount of work, whose law is known.
+const REACH_OF_LAWS: f64 = 1.5;
 /// No question counts as lying farther beyond, ranges.
 const FARTHEST: f64 = 3.0;
 
@@ -46,14 +50,17 @@ pub(crate) struct Situation<'a> {
     pub(crate) has_forward: bool,
     /// Features that vary, for each row.
     pub(crate) features_per_row: f64,
-    /// Standard deviation of ln t of the rows.
+    /// Standard deviation of ln t of the rows, as far as no law explains it.
     pub(crate) deviation: f64,
+    /// Whether the question lies beyond the amount of work alone, along which a law carries it on.
+    pub(crate) is_lawful: bool,
 }
 
 impl Situation<'_> {
     /// The mean absolute error that is usual, log units.
     fn usual(&self) -> f64 {
         let of_many_rows = match self.shape {
+            Shape::Beyond(_) if self.is_lawful => USUAL_OF_LAWS,
             Shape::Beyond(_) if self.has_forward => USUAL_BEYOND,
             Shape::Beyond(_) => USUAL_OF_POWERS,
             _ => USUAL_WITHIN,
@@ -96,7 +103,11 @@ impl Errors {
         if count == 0 {
             return None;
         }
-        let reach = if has_forward { REACH } else { REACH_OF_POWERS };
+        let reach = match (situation.is_lawful, has_forward) {
+            (true, _) => REACH_OF_LAWS,
+            (false, true) => REACH,
+            (false, false) => REACH_OF_POWERS,
+        };
         let is_beyond = matches!(shape, Shape::Beyond(_));
         let shares_bias = is_beyond || matches!(shape, Shape::FewOfContext(_));
         // Those beyond a range were fitted without the end that matters: their distance says so already.
@@ -177,7 +188,7 @@ mod tests {
     }
 
     fn of(shape: &Shape, features_per_row: f64, folds: &[HeldOutFold]) -> Option<Errors> {
-        Errors::of(&Situation { shape, has_forward: true, features_per_row, deviation: 0.5 }, folds)
+        Errors::of(&Situation { shape, has_forward: true, features_per_row, deviation: 0.5, is_lawful: false }, folds)
     }
 
     fn scale(shape: &Shape, folds: &[HeldOutFold]) -> f64 {
@@ -200,7 +211,8 @@ mod tests {
     #[test]
     fn the_usual_error_grows_with_the_spread_of_the_times() {
         let usual = |deviation| {
-            Situation { shape: &Shape::Inside, has_forward: true, features_per_row: 0.5, deviation }.usual()
+            Situation { shape: &Shape::Inside, has_forward: true, features_per_row: 0.5, deviation, is_lawful: false }
+                .usual()
         };
         assert!((usual(1.0) - usual(0.0) - 0.5 * USUAL_PER_FEATURE).abs() < 1e-15 && usual(0.0) == USUAL_WITHIN);
     }

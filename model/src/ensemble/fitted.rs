@@ -6,15 +6,19 @@ use std::sync::Arc;
 use foreglow_shared::map_of;
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::Points;
+use crate::Meaning;
+use crate::dataset::{Points, Training};
 use crate::ensemble::blend::{Blend, Trial};
-use crate::ensemble::candidate::{Kind, Member, Request};
+use crate::ensemble::candidate::{Kind, Known, Member, Request};
 use crate::ensemble::canonical::Table;
 use crate::ensemble::errors::Situation;
 use crate::ensemble::folds::{Fold, folds, has_forward};
-use crate::ensemble::shape::Shape;
-use crate::ensemble::{Direction, State, candidate};
+use crate::ensemble::shape::{Shape, Side};
+use crate::ensemble::{State, candidate};
 use crate::regression::Regression;
+
+/// What a law leaves unexplained at most, in standard deviations of the noise.
+const UNEXPLAINED: f64 = 6.0;
 
 /// Grows with the questions; an entry never changes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -52,10 +56,12 @@ impl Fitted {
     }
 
     fn fit(&mut self, state: &State, shape: &Shape) -> Blend {
-        let State { table, extent, directions, .. } = state;
-        let kinds = candidate::kinds(extent, shape);
+        let State { table, extent, meanings, noise, tuning, .. } = state;
+        let known = Known::of(extent, meanings, table.rows());
+        let kinds = candidate::kinds(extent, shape, known);
         let ties = candidate::ties(extent, shape);
-        let request = |kinds, validates| Request { kinds, ties: &ties, directions, validates };
+        let request =
+            |kinds, validates| Request { kinds, ties: &ties, meanings, noise: *noise, tuning: *tuning, validates };
         let trial = |fold: &Fold| {
             let fits = candidate::fit(&table.training.select(&fold.fit), &request(&kinds, true));
             let test = table.training.select(&fold.test);
@@ -64,6 +70,7 @@ impl Fitted {
                 predicted: fits.iter().map(|member| member.logs(&test.points)).collect(),
                 distances: extent.distances(table, &fold.fit, &fold.test),
                 fitted: fold.fit.len() as f64 / table.rows() as f64,
+                weights: test.weights,
                 logs: test.logs,
             }
         };
@@ -76,17 +83,23 @@ impl Fitted {
         }
         let error = |kind: &Kind| {
             let logs = self.members.get(&key(*kind, &ties)).map(|member| member.logs(&table.training.points));
-            let errors = logs.iter().flatten().zip(&table.training.logs).map(|(guess, log)| (guess - log).abs());
-            errors.sum::<f64>() / table.rows() as f64
+            let Training { logs: measured, weights, .. } = &table.training;
+            let errors = logs.iter().flatten().zip(measured).zip(weights);
+            errors.map(|((guess, log), weight)| weight * (guess - log).abs()).sum::<f64>() / weights.iter().sum::<f64>()
         };
         let fitted: Vec<f64> = kinds.iter().map(error).collect();
+        let is_work = |(column, _): &(usize, Side)| meanings[*column] == Some(Meaning::Work);
+        let is_lawful = matches!(shape, Shape::Beyond(sides) if sides.iter().all(is_work));
+        let explains = known.is_complete && (is_lawful || !matches!(shape, Shape::Beyond(_)));
         let situation = Situation {
             shape,
             has_forward: has_forward(extent, shape),
             features_per_row: extent.varying() as f64 / table.rows() as f64,
-            deviation: table.deviation(),
+            deviation: if explains { table.deviation().min(UNEXPLAINED * noise) } else { table.deviation() },
+            is_lawful,
         };
-        Blend::weigh(&situation, &kinds, ties, &trials, &fitted)
+        let priors: Vec<f64> = kinds.iter().map(|kind| kind.prior(known, *tuning)).collect();
+        Blend::weigh(&situation, (&kinds, &priors), tuning.held_out_rows, ties, &trials, &fitted)
     }
 }
 
@@ -96,8 +109,8 @@ fn key(kind: Kind, ties: &[usize]) -> Key {
 }
 
 /// What the candidates say, on average and without validation, of points: enough to place lower bounds.
-pub(super) fn first_guess(table: &Table, directions: &[Option<Direction>], points: &Points) -> Vec<f64> {
-    let members = candidate::rough(&table.training, directions);
+pub(super) fn first_guess(table: &Table, meanings: &[Option<Meaning>], points: &Points) -> Vec<f64> {
+    let members = candidate::rough(&table.training, meanings);
     let mut means = vec![table.mean_log; points.rows()];
     for member in &members {
         for (mean, log) in means.iter_mut().zip(member.logs(points)) {

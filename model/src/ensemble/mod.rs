@@ -23,6 +23,7 @@ mod fitted;
 mod folds;
 pub(crate) mod outliers;
 mod permutation;
+mod robust;
 mod schema;
 mod shape;
 mod surface;
@@ -38,25 +39,16 @@ pub(crate) use crate::ensemble::errors::Margin;
 pub(crate) use crate::ensemble::explain::HeldOutRow;
 pub use crate::ensemble::explain::{Explanation, Part};
 use crate::ensemble::fitted::Fitted;
+use crate::ensemble::robust::Reliability;
 pub(crate) use crate::ensemble::schema::Schema;
 use crate::ensemble::shape::{Extent, Shape};
 use crate::ensemble::surface::Kept;
 pub(crate) use crate::ensemble::surface::{Along, Grid, Region, Surface};
 use crate::regression::Regression;
-use crate::{FitError, Interval, Prediction, Warning};
+use crate::{FitError, Interval, Meaning, Prediction, Tuning, Warning};
 
 /// Nominal probability of an interval.
 const PROBABILITY: f64 = 0.9;
-
-/// Which way the time goes where a numeric feature grows and nothing else changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Direction {
-    /// It never gets shorter, as with more images.
-    Rises,
-    /// It never gets longer.
-    Falls,
-}
 
 /// A fitted predictor of a table of runs.
 ///
@@ -88,7 +80,10 @@ struct State {
     table: Table,
     extent: Extent,
     /// One a numeric feature.
-    directions: Vec<Option<Direction>>,
+    meanings: Vec<Option<Meaning>>,
+    /// Standard deviation of the noise in ln t.
+    noise: f64,
+    tuning: Tuning,
     /// Numeric features that never vary apart.
     together: Vec<(usize, usize)>,
     /// Runs that do not belong to their repeats.
@@ -103,29 +98,38 @@ impl Ensemble {
     /// # Errors
     /// Every run is a lower bound.
     pub fn fit(dataset: &Dataset) -> Result<Self, FitError> {
-        Self::fit_directed(dataset, &[])
+        Self::fit_known(dataset, &[])
     }
 
-    /// Learns from runs where the direction of some features is known, by the name of the column.
+    /// Learns from runs where the meaning of some numeric features is known, by the name of the column.
     ///
     /// # Errors
     /// Every run is a lower bound.
-    pub fn fit_directed(dataset: &Dataset, known: &[(&str, Direction)]) -> Result<Self, FitError> {
+    pub fn fit_known(dataset: &Dataset, known: &[(&str, Meaning)]) -> Result<Self, FitError> {
+        Self::fit_tuned(dataset, known, Tuning::default())
+    }
+
+    /// As [`Ensemble::fit_known`], with other constants than the chosen ones.
+    ///
+    /// # Errors
+    /// Every run is a lower bound.
+    pub fn fit_tuned(dataset: &Dataset, known: &[(&str, Meaning)], tuning: Tuning) -> Result<Self, FitError> {
         let schema = Schema::of(dataset.features());
         let all = groups(&schema, dataset);
         let disagreeing = caution::disagreeing_repeats(&schema, &all);
         let distinct = all.len();
         let groups = subsample(all);
         let subsampled_of = (groups.len() < distinct).then_some(distinct);
-        let directions: Vec<Option<Direction>> = schema
-            .numeric()
-            .map(|name| known.iter().find(|(column, _)| *column == name).map(|(_, direction)| *direction))
-            .collect();
-        let table =
-            complete(&schema, &groups, &directions).ok_or(FitError::AllStopped { runs: dataset.secs().len() })?;
+        let meaning = |name: &str| known.iter().find(|(column, _)| *column == name).map(|(_, meaning)| *meaning);
+        let meanings: Vec<Option<Meaning>> = schema.numeric().map(meaning).collect();
+        let mut table =
+            complete(&schema, &groups, &meanings).ok_or(FitError::AllStopped { runs: dataset.secs().len() })?;
+        table.training.weights = groups.iter().map(|group| group.weight).collect();
+        let Reliability { weights, noise } = robust::reliability(&table.training, &meanings, tuning);
+        table.training.weights = weights;
         let extent = Extent::of(&table);
         let together = caution::together(&extent, &table);
-        let state = State { table, extent, directions, together, disagreeing, subsampled_of };
+        let state = State { table, extent, meanings, noise, tuning, together, disagreeing, subsampled_of };
         Ok(Self { state, fitted: Mutex::default(), kept: Mutex::default() })
     }
 
@@ -208,7 +212,7 @@ impl Ensemble {
 
 /// The rows to fit: medians where the middle run completed, and expected times above their bounds for the others.
 /// `None` where nothing completed.
-fn complete(schema: &Schema, groups: &[Group], directions: &[Option<Direction>]) -> Option<Table> {
+fn complete(schema: &Schema, groups: &[Group], meanings: &[Option<Meaning>]) -> Option<Table> {
     let (known, stopped): (Vec<&Group>, Vec<&Group>) = groups.iter().partition(|group| group.log_median().is_some());
     if known.is_empty() {
         return None;
@@ -225,8 +229,8 @@ fn complete(schema: &Schema, groups: &[Group], directions: &[Option<Direction>])
     let asked = points(&stopped);
     let mut table = observed.clone();
     for _ in 0..censored::ROUNDS {
-        let means = fitted::first_guess(&table, directions, &asked);
-        let own = fitted::first_guess(&table, directions, &observed.training.points);
+        let means = fitted::first_guess(&table, meanings, &asked);
+        let own = fitted::first_guess(&table, meanings, &observed.training.points);
         let residuals: Vec<f64> = own.iter().zip(&logs).map(|(guess, log)| guess - log).collect();
         let scale = censored::scale(&residuals);
         let mut expected =

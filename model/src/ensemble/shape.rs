@@ -163,6 +163,17 @@ impl Extent {
         numeric + self.varying.iter().filter(|varies| **varies).count()
     }
 
+    /// Distinct names of all categories together.
+    pub(crate) fn names(&self) -> usize {
+        let distinct = |column: usize| {
+            let mut codes: Vec<u32> = self.contexts.iter().map(|(names, _)| names[column]).collect();
+            sort(&mut codes);
+            codes.dedup();
+            codes.len()
+        };
+        (0..self.varying.len()).map(distinct).sum()
+    }
+
     /// Measured rows of this combination of names.
     fn rows_of(&self, category: &[u32]) -> usize {
         let place = self.contexts.binary_search_by(|(names, _)| names.as_slice().cmp(category));

@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::Training;
-use crate::regression::Regression;
+use crate::dataset::{Points, Training};
+use crate::regression::evidence::Beliefs;
 use crate::regression::gaussian_process::{Covariance, GaussianProcess, RESIDUAL};
 use crate::regression::plane::{Factored, Plane};
 use crate::regression::posynomial::{Posynomial, Problem};
+use crate::regression::{Regression, weighted_mean};
 
 /// Reach of the kernels of one feature, standard deviations of it.
 const LENGTH_SCALE: f64 = 1.0;
@@ -24,15 +25,33 @@ pub(crate) struct Detrended {
 impl Detrended {
     /// Learns the covariance of what `trend` leaves, then fits the trend again by generalised least squares, since what
     /// is left of neighbours is alike. `problem` is that of which the trend is a fit.
-    pub(crate) fn fit(training: &Training, problem: &Problem, trend: &Posynomial) -> Self {
+    pub(crate) fn fit(training: &Training, problem: &Problem, trend: &Posynomial, noise: f64) -> Self {
         let residuals = |trend: &Posynomial| -> Vec<f64> {
             trend.logs(&training.points).iter().zip(&training.logs).map(|(trend, log)| log - trend).collect()
         };
-        let covariance = Covariance::learn(&training.points, &residuals(trend), LENGTH_SCALE, &RESIDUAL);
-        let factor = covariance.factor();
+        let covariance = Covariance::learn(
+            &training.points,
+            &residuals(trend),
+            &training.weights,
+            LENGTH_SCALE,
+            &Beliefs { noise, ..RESIDUAL },
+        );
+        let factor = covariance.factor(&training.weights);
         let trend =
             if training.logs.len() > REFITTED { trend.clone() } else { problem.refit(trend, &factor.inverse()) };
         let process = GaussianProcess::given(covariance, &factor, 0.0, &residuals(&trend));
+        Self { trend, process }
+    }
+
+    /// Keeps the trend, and learns a process of what it leaves at `points`: those of the rows, perhaps without some columns.
+    pub(crate) fn over(training: &Training, points: &Points, trend: Posynomial, beliefs: &Beliefs) -> Self {
+        let logs: Vec<f64> =
+            trend.logs(&training.points).iter().zip(&training.logs).map(|(trend, log)| log - trend).collect();
+        let mean = if beliefs.constant > 1.0 { weighted_mean(&logs, &training.weights) } else { 0.0 };
+        let values: Vec<f64> = logs.iter().map(|log| log - mean).collect();
+        let covariance = Covariance::learn(points, &values, &training.weights, LENGTH_SCALE, beliefs);
+        let factor = covariance.factor(&training.weights);
+        let process = GaussianProcess::given(covariance, &factor, mean, &values);
         Self { trend, process }
     }
 }

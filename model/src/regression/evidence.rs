@@ -8,8 +8,8 @@ use crate::regression::linalg::{Factor, Matrix, add_scaled, dot};
 const BELIEF: f64 = 2.5;
 /// Logarithms that a variance may have, in the unit of the values.
 const VARIANCES: (f64, f64) = (-14.0, 5.0);
-/// Standard deviation of the noise in ln t: as believed, and the least.
-const NOISE: (f64, f64) = (0.03, 0.003);
+/// The least standard deviation of the noise in ln t.
+const LEAST_NOISE: f64 = 0.003;
 /// The greatest logarithm of the noise's variance, in the unit of the values.
 const MOST_NOISE: f64 = 2.0;
 /// Added to the noise's variance so that equal rows do no harm.
@@ -26,12 +26,16 @@ pub(crate) struct Beliefs {
     pub(crate) interaction: f64,
     /// Variance of the level.
     pub(crate) constant: f64,
+    /// Standard deviation of the noise in ln t.
+    pub(crate) noise: f64,
 }
 
 /// The posterior of the variances of components, given values at some places.
 pub(crate) struct Evidence<'a> {
     /// y, n.
     values: &'a [f64],
+    /// Weight of each row's noise.
+    weights: &'a [f64],
     /// Each component between each two places, that of the row and one not after it: n(n+1)/2 lists of m.
     gram: Vec<f64>,
     /// Where each logarithm is believed to be, m of the components and that of the noise.
@@ -42,7 +46,13 @@ pub(crate) struct Evidence<'a> {
 
 impl<'a> Evidence<'a> {
     /// `unit` is what the values are counted in, as a number of ln t.
-    pub(crate) fn of(kernel: &Kernel, places: &[&Place], values: &'a [f64], unit: f64, beliefs: &Beliefs) -> Self {
+    pub(crate) fn of(
+        kernel: &Kernel,
+        places: &[&Place],
+        (values, weights): (&'a [f64], &'a [f64]),
+        unit: f64,
+        beliefs: &Beliefs,
+    ) -> Self {
         let components = kernel.components();
         let mut scratch = kernel.scratch();
         let mut gram = Vec::with_capacity(components.len() * places.len() * (places.len() + 1) / 2);
@@ -57,10 +67,10 @@ impl<'a> Evidence<'a> {
         };
         let log_noise = |deviation: f64| 2.0 * libm::log(deviation / unit);
         let mut centres: Vec<f64> = components.iter().map(|component| centre(component.kind)).collect();
-        centres.push(log_noise(NOISE.0));
+        centres.push(log_noise(beliefs.noise));
         let mut bounds = vec![VARIANCES; components.len()];
-        bounds.push((log_noise(NOISE.1), MOST_NOISE));
-        Self { values, gram, centres, bounds, constant: beliefs.constant }
+        bounds.push((log_noise(LEAST_NOISE), MOST_NOISE));
+        Self { values, weights, gram, centres, bounds, constant: beliefs.constant }
     }
 
     /// The most probable variances, those of the components and that of the noise: type II maximum a posteriori.
@@ -87,7 +97,7 @@ impl<'a> Evidence<'a> {
             }
             let own = 0.5 * (inverse[i][i] - weight * weight);
             add_scaled(slopes, own, pairs.next().unwrap_or_default());
-            *slope_noise += own * noise;
+            *slope_noise += own * noise / self.weights[i];
         }
         slopes.iter_mut().zip(variances).for_each(|(slope, variance)| *slope *= variance);
 
@@ -109,7 +119,7 @@ impl<'a> Evidence<'a> {
             for entry in &mut covariance[i][..=i] {
                 *entry = self.constant + dot(variances, pairs.next().unwrap_or_default());
             }
-            covariance[i][i] += noise + JITTER;
+            covariance[i][i] += noise / self.weights[i] + JITTER;
         }
         covariance
     }
@@ -134,8 +144,14 @@ mod tests {
         let values: Vec<f64> = (0..9).map(|i| f64::from(i * 5 % 7) / 3.0 - 1.0).collect();
         let kernel = Kernel::of(&points, 1.0);
         let places: Vec<Place> = points.numeric.iter().zip(&points.category).map(|(x, c)| kernel.place(x, c)).collect();
-        let beliefs = Beliefs { linear: 0.0, smooth: -2.0, name: -1.0, interaction: -3.0, constant: 0.5 };
-        let evidence = Evidence::of(&kernel, &places.iter().collect::<Vec<_>>(), &values, 1.0, &beliefs);
+        let beliefs = Beliefs { linear: 0.0, smooth: -2.0, name: -1.0, interaction: -3.0, constant: 0.5, noise: 0.03 };
+        let evidence = Evidence::of(
+            &kernel,
+            &places.iter().collect::<Vec<_>>(),
+            (&values, &[1.0, 0.2, 1.0, 1.0, 1.0, 0.5, 1.0, 1.0, 1.0]),
+            1.0,
+            &beliefs,
+        );
         let logs: Vec<f64> = (0..evidence.centres.len()).map(|i| -1.0 - (i as f64) / 7.0).collect();
         let mut slope = vec![0.0; logs.len()];
         let mut unread = slope.clone();

@@ -8,7 +8,7 @@ use crate::regression::evidence::{Beliefs, Evidence, JITTER};
 use crate::regression::kernel::{Kernel, Place, Rows};
 use crate::regression::linalg::{Factor, Matrix, dot};
 use crate::regression::plane::{Factored, Plane};
-use crate::regression::{Regression, mean, process_plane, spread};
+use crate::regression::{Regression, process_plane, spread, weighted_mean};
 
 /// Rows at most from which variances are learnt; more would cost their cube.
 const LEARNT_FROM: usize = 250;
@@ -16,10 +16,11 @@ const LEARNT_FROM: usize = 250;
 const LEAST_UNIT: f64 = 0.01;
 
 /// A process that is the whole of ln t: mostly a line, at a level of which nothing is known.
-const WHOLE: Beliefs = Beliefs { linear: 0.0, smooth: -2.0, name: -1.0, interaction: -3.0, constant: 100.0 };
+pub(crate) const WHOLE: Beliefs =
+    Beliefs { linear: 0.0, smooth: -2.0, name: -1.0, interaction: -3.0, constant: 100.0, noise: 0.03 };
 /// A process that is what another function leaves: no line, and about 0.
 pub(crate) const RESIDUAL: Beliefs =
-    Beliefs { linear: -4.0, smooth: -1.0, name: -3.0, interaction: -3.0, constant: 0.1 };
+    Beliefs { linear: -4.0, smooth: -1.0, name: -3.0, interaction: -3.0, constant: 0.1, noise: 0.03 };
 
 /// The mean of a Gaussian process given the rows: mean + Σᵢ weightᵢ · k(x, xᵢ) (Rasmussen and Williams, "Gaussian
 /// processes for machine learning", 2006, algorithm 2.1).
@@ -44,10 +45,10 @@ pub(crate) struct Covariance {
 impl GaussianProcess {
     /// The process of ln t whose kernels of one feature reach so many standard deviations of it.
     pub(crate) fn fit(training: &Training, length_scale: f64) -> Self {
-        let mean = mean(&training.logs);
+        let mean = weighted_mean(&training.logs, &training.weights);
         let values: Vec<f64> = training.logs.iter().map(|log| log - mean).collect();
-        let covariance = Covariance::learn(&training.points, &values, length_scale, &WHOLE);
-        let factor = covariance.factor();
+        let covariance = Covariance::learn(&training.points, &values, &training.weights, length_scale, &WHOLE);
+        let factor = covariance.factor(&training.weights);
         Self::given(covariance, &factor, mean, &values)
     }
 
@@ -55,6 +56,17 @@ impl GaussianProcess {
     pub(crate) fn given(covariance: Covariance, factor: &Factor, mean: f64, values: &[f64]) -> Self {
         Self { covariance, mean, weights: factor.solve(values) }
     }
+}
+
+/// Standardised residuals of rows, each predicted by the process from all the others: (y − μ)/σ (Rasmussen and Williams,
+/// §5.4.2).
+pub(crate) fn left_out(training: &Training, length_scale: f64) -> Vec<f64> {
+    let mean = weighted_mean(&training.logs, &training.weights);
+    let values: Vec<f64> = training.logs.iter().map(|log| log - mean).collect();
+    let covariance = Covariance::learn(&training.points, &values, &training.weights, length_scale, &WHOLE);
+    let factor = covariance.factor(&training.weights);
+    let (weights, inverse) = (factor.solve(&values), factor.inverse());
+    weights.iter().enumerate().map(|(row, weight)| weight / inverse[row][row].sqrt()).collect()
 }
 
 impl Regression for GaussianProcess {
@@ -76,21 +88,29 @@ impl Regression for GaussianProcess {
 
 impl Covariance {
     /// The covariance that explains values at points best, all values about 0.
-    pub(crate) fn learn(points: &Points, values: &[f64], length_scale: f64, beliefs: &Beliefs) -> Self {
+    pub(crate) fn learn(
+        points: &Points,
+        values: &[f64],
+        weights: &[f64],
+        length_scale: f64,
+        beliefs: &Beliefs,
+    ) -> Self {
         let kernel = Kernel::of(points, length_scale);
         let rows: Vec<Place> = points.numeric.iter().zip(&points.category).map(|(x, c)| kernel.place(x, c)).collect();
         let unit = spread(values).max(LEAST_UNIT);
         let chosen = sample(rows.len());
         let places: Vec<&Place> = chosen.iter().map(|row| &rows[*row]).collect();
         let scaled: Vec<f64> = chosen.iter().map(|row| values[*row] / unit).collect();
-        let mut variances = Evidence::of(&kernel, &places, &scaled, unit, beliefs).maximise();
+        let chosen_weights: Vec<f64> = chosen.iter().map(|row| weights[*row]).collect();
+        let evidence = Evidence::of(&kernel, &places, (&scaled, &chosen_weights), unit, beliefs);
+        let mut variances = evidence.maximise();
         variances.iter_mut().for_each(|variance| *variance *= unit * unit);
         let noise = variances.pop().unwrap_or_default() + JITTER * unit * unit;
         Self { kernel, variances, constant: beliefs.constant * unit * unit, noise, rows: rows.into() }
     }
 
-    /// The factor of the covariance of the rows, n × n.
-    pub(crate) fn factor(&self) -> Factor {
+    /// The factor of the covariance of the rows, n × n, whose noise has these weights.
+    pub(crate) fn factor(&self, weights: &[f64]) -> Factor {
         let count = self.rows.places.len();
         let mut matrix = Matrix::zeros(count, count);
         for (i, place) in self.rows.places.iter().enumerate() {
@@ -100,7 +120,7 @@ impl Covariance {
         loop {
             let mut noisy = matrix.clone();
             for i in 0..count {
-                noisy[i][i] += noise;
+                noisy[i][i] += noise / weights[i];
             }
             // Rounding can hide a small noise among great variances; more of it does no harm.
             match Factor::of(noisy) {
@@ -149,10 +169,10 @@ mod tests {
         let (x, y) = ([1.0, 2.0, 4.0], [0.5, -0.1, 0.2]);
         let rows: Vec<(&[f64], &[u32])> = x.chunks(1).map(|x| (x, [].as_slice())).collect();
         let points = table(&rows, |_, _| 1.0).points;
-        let covariance = Covariance::learn(&points, &y, 1.0, &WHOLE);
+        let covariance = Covariance::learn(&points, &y, &[1.0; 3], 1.0, &WHOLE);
         let (linear, smooth) = (covariance.variances[0], covariance.variances[1]);
         let (constant, noise) = (covariance.constant, covariance.noise);
-        let factor = covariance.factor();
+        let factor = covariance.factor(&[1.0; 3]);
         let process = GaussianProcess::given(covariance, &factor, 0.3, &y);
 
         // ln 1, ln 2 and ln 4 lie √1.5 standard deviations apart.
@@ -215,6 +235,6 @@ mod tests {
             noise: 1e-300,
             rows: vec![Kernel::of(&Points::default(), 1.0).place(&[], &[]); 3].into(),
         };
-        assert!(covariance.factor().solve(&[1.0; 3]).iter().all(|weight| weight.is_finite()));
+        assert!(covariance.factor(&[1.0; 3]).solve(&[1.0; 3]).iter().all(|weight| weight.is_finite()));
     }
 }

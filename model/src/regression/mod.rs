@@ -13,7 +13,7 @@
 pub(crate) mod detrended;
 pub(crate) mod elementary;
 mod encoding;
-mod evidence;
+pub(crate) mod evidence;
 pub(crate) mod gaussian_process;
 mod kernel;
 mod lbfgs;
@@ -45,6 +45,12 @@ pub(crate) trait Regression {
 /// Mean of one number or more.
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Mean of one number or more with weights above 0.
+fn weighted_mean(values: &[f64], weights: &[f64]) -> f64 {
+    let sum: f64 = values.iter().zip(weights).map(|(value, weight)| value * weight).sum();
+    sum / weights.iter().sum::<f64>()
 }
 
 /// Population standard deviation of one number or more.

@@ -14,8 +14,8 @@ fn members(training: &Training) -> Vec<(&'static str, Box<dyn Regression>)> {
         ("log-additive", Box::new(LogAdditive::fit(training))),
         ("process, short", Box::new(GaussianProcess::fit(training, 1.0))),
         ("process, long", Box::new(GaussianProcess::fit(training, 2.0))),
-        ("2 terms and a process", Box::new(Detrended::fit(training, &problem, &two))),
-        ("3 terms and a process", Box::new(Detrended::fit(training, &problem, &three))),
+        ("2 terms and a process", Box::new(Detrended::fit(training, &problem, &two, 0.03))),
+        ("3 terms and a process", Box::new(Detrended::fit(training, &problem, &three, 0.03))),
         ("1 term", Box::new(one)),
         ("2 terms", Box::new(two)),
         ("3 terms", Box::new(three)),
@@ -29,7 +29,7 @@ pub(super) fn table(rows: &[(&[f64], &[u32])], law: impl Fn(&[f64], &[u32]) -> f
         category: rows.iter().map(|(_, category)| category.to_vec()).collect(),
     };
     let logs = rows.iter().map(|(numeric, category)| libm::log(law(numeric, category))).collect();
-    Training { points, logs }
+    Training::new(points, logs)
 }
 
 /// Every pair of a number of executors and a size, without names.

@@ -21,7 +21,7 @@ impl Rival for LogAdditiveRival {
         let mut logs: Vec<f64> = fit.secs().iter().map(|secs| libm::log(*secs)).collect();
         let mean = logs.iter().sum::<f64>() / logs.len() as f64;
         logs.iter_mut().for_each(|log| *log -= mean);
-        let line = LogAdditive::fit(&Training { points: schema.points(fit.features()), logs });
+        let line = LogAdditive::fit(&Training::new(schema.points(fit.features()), logs));
         Ok(line.logs(&schema.points(asked)).into_iter().map(|log| Some(libm::exp(mean + log))).collect())
     }
 }

@@ -25,7 +25,7 @@ use crate::rival::own_terms::OwnTerms;
 pub use crate::rival::term::{Term, TermError};
 use crate::rival::trees::{GradientBoosting, RandomForest};
 use crate::rival::two_level::TwoLevel;
-use crate::{Dataset, Features};
+use crate::{Dataset, Features, Meaning};
 
 /// Every rival.
 pub const RIVALS: &[&dyn Rival] = &[
@@ -70,6 +70,15 @@ pub struct Roles {
     pub iterations: Option<Term>,
     /// What a non-negative regression should use.
     pub terms: Vec<Term>,
+}
+
+impl Roles {
+    /// The meaning of each column that is named as work or as workers; the first role of a column counts.
+    pub fn meanings(&self) -> Vec<(&str, Meaning)> {
+        let work = self.data_size.iter().chain(&self.iterations).flat_map(Term::columns);
+        let workers = self.machines.iter().flat_map(Term::columns);
+        work.map(|column| (column, Meaning::Work)).chain(workers.map(|column| (column, Meaning::Workers))).collect()
+    }
 }
 
 /// Why a rival has no prediction.

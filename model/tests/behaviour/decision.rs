@@ -76,7 +76,9 @@ fn of_equal_configurations_the_one_with_fewer_executors_and_then_fewer_cores_win
     let decision = decide(&predictor, &job(&runs), &Question::about(&runs)).unwrap();
     let best = &decision.candidates[decision.recommended.unwrap()];
     assert_eq!((best.executors, best.cores_per_executor), (1, 1));
-    assert_eq!(decision.pareto.len(), 1);
+    // The others are not predicted to be faster by more than the fit's own precision.
+    let secs = |index: &usize| decision.candidates[*index].prediction.completion_time_secs.unwrap();
+    assert!(decision.pareto.iter().all(|index| secs(index) > 0.99 * best.prediction.completion_time_secs.unwrap()));
 }
 
 #[test]
@@ -366,7 +368,11 @@ proptest! {
         let runs: Vec<Observation> = jitter(&full(&[1, 2, 3], &[1, 2], &[0.01, 0.1], multiplicative), share);
         let predictor = Predictor::fit(&context(None), &runs).unwrap();
         let decision = decide(&predictor, &job(&runs), &Question::about(&runs)).unwrap();
-        prop_assert_eq!(decision.recommended, decision.pareto.last().copied());
+        let recommended = decision.recommended.unwrap();
+        let cost = |index: usize| decision.candidates[index].cost.unwrap();
+        // Costs that differ by less than 0.2 % count as equal, and the faster one is recommended.
+        prop_assert!(decision.pareto.contains(&recommended));
+        prop_assert!(cost(recommended) <= cost(*decision.pareto.last().unwrap()) * 1.002);
     }
 
     #[test]

@@ -117,3 +117,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_disturbed_run_says_nothing_where_another_of_its_setting_was_not() {
+    let clean = full(&[1, 2, 4], &[1], &[0.01, 0.1], amdahl);
+    let mut runs = clean.clone();
+    runs.extend(clean.iter().map(|run| Observation {
+        completion_time_secs: run.completion_time_secs * 2.0,
+        disturbed: true,
+        ..*run
+    }));
+    assert_eq!(secs(&fit(&runs), at(2, 1, 1.0)), secs(&fit(&clean), at(2, 1, 1.0)));
+}
+
+#[test]
+fn a_disturbed_run_counts_less_than_a_clean_one() {
+    let mut runs = full(&[1, 2, 4], &[1], &[0.01, 0.1], amdahl);
+    let before = secs(&fit(&runs), at(4, 1, 1.0));
+    let last = runs.len() - 1;
+    runs[last].completion_time_secs *= 1.15;
+    let counted = secs(&fit(&runs), at(4, 1, 1.0)) / before;
+    runs[last].disturbed = true;
+    let disturbed = secs(&fit(&runs), at(4, 1, 1.0)) / before;
+    assert!((disturbed - 1.0).abs() < (counted - 1.0).abs(), "{disturbed} and {counted}");
+}

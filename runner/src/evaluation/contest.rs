@@ -53,15 +53,15 @@ impl Contestant {
     fn meet(self, trial: &Trial, roles: &Roles) -> Bout {
         let start = Instant::now();
         let outcomes = match self {
-            Self::Foreglow => trial.outcomes(foreglow),
+            Self::Foreglow => trial.outcomes(|fit, asked| foreglow(fit, asked, roles)),
             Self::Rival(rival) => trial.rival(rival, roles).map_err(|error| error.to_string()),
         };
         Bout { secs: start.elapsed().as_secs_f64(), outcomes }
     }
 }
 
-fn foreglow(fit: &Dataset, asked: &Features) -> Result<Vec<Answer>, String> {
-    let predictor = Ensemble::fit(fit).map_err(|error| error.to_string())?;
+fn foreglow(fit: &Dataset, asked: &Features, roles: &Roles) -> Result<Vec<Answer>, String> {
+    let predictor = Ensemble::fit_known(fit, &roles.meanings()).map_err(|error| error.to_string())?;
     let predictions = predictor.predict(asked).map_err(|error| error.to_string())?;
     let answer = |prediction: foreglow_model::Prediction| Answer {
         secs: prediction.completion_time_secs,

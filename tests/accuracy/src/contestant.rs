@@ -1,29 +1,38 @@
 //! The default predictor, asked as `foreglow evaluate` asks it. The seam for a change of its interface.
 
-use foreglow_model::{Answer, Dataset, Ensemble, Features, Outcome, Prediction, Predictor, Roles, Setting, Warning};
+use foreglow_model::{
+    Answer, Dataset, Ensemble, Features, Outcome, Prediction, Predictor, Roles, Setting, Tuning, Warning,
+};
 use foreglow_shared::{Job, Observation};
 
 /// The name of the default predictor.
 pub const FOREGLOW: &str = Predictor::NAME;
 
 /// The constants of the predictor that are chosen on data.
-///
-/// The model has one fixed choice of them, so that there is one value. Once it takes them as arguments, they are a field
-/// here, and [`answer_table`] and [`answer_job`] pass them on.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Constants {}
+pub type Constants = Tuning;
 
 /// The constants to choose from where a data set is left out, the model's own first.
 pub fn candidates() -> Vec<Constants> {
-    vec![Constants::default()]
+    let own = Constants::default();
+    vec![
+        own,
+        Constants { flexible_prior: 0.3, ..own },
+        Constants { held_out_rows: 12.0, ..own },
+        Constants { efficiency: 0.1, ..own },
+    ]
 }
 
 /// What the predictor answers for rows of a table.
 ///
 /// # Errors
 /// It cannot be fitted.
-pub fn answer_table(fit: &Dataset, asked: &Features, _roles: &Roles, _: &Constants) -> Result<Vec<Answer>, String> {
-    let predictor = Ensemble::fit(fit).map_err(|error| error.to_string())?;
+pub fn answer_table(
+    fit: &Dataset,
+    asked: &Features,
+    roles: &Roles,
+    constants: &Constants,
+) -> Result<Vec<Answer>, String> {
+    let predictor = Ensemble::fit_tuned(fit, &roles.meanings(), *constants).map_err(|error| error.to_string())?;
     let predictions = predictor.predict(asked).map_err(|error| error.to_string())?;
     let is_beyond = |prediction: &Prediction| {
         prediction.warnings.iter().any(|warning| matches!(warning, Warning::OutsideSampledRange { .. }))
@@ -35,8 +44,8 @@ pub fn answer_table(fit: &Dataset, asked: &Features, _roles: &Roles, _: &Constan
 ///
 /// # Errors
 /// It cannot be fitted.
-pub fn answer_job(job: &Job, asked: &[Observation], _: &Constants) -> Result<Vec<Outcome>, String> {
-    let predictor = Predictor::fit_job(job).map_err(|error| error.to_string())?;
+pub fn answer_job(job: &Job, asked: &[Observation], constants: &Constants) -> Result<Vec<Outcome>, String> {
+    let predictor = Predictor::fit_tuned(job, *constants).map_err(|error| error.to_string())?;
     let outcome = |run: &Observation| {
         let prediction = predictor.predict(Setting::of(run));
         // A whole job beside samples of its images lies beyond them, and is no cause for a warning.

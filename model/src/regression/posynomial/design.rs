@@ -35,14 +35,22 @@ pub(crate) enum Coefficient {
     Combination,
 }
 
+/// Most names of a category, and most combinations of names, that have a coefficient each.
+const MOST_LEVELS: usize = 100;
+
 impl Design {
     pub(crate) fn of(points: &Points) -> Self {
-        let encoding = Encoding::of(points, Unit::Log);
+        let mut encoding = Encoding::of(points, Unit::Log);
+        // A process tells many names apart at no cost; here each would be a coefficient of every term.
+        encoding.category.retain(|column| column.levels.len() <= MOST_LEVELS);
         let mut combinations = Vec::new();
         if encoding.category.len() > 1 {
             combinations = points.category.iter().map(|codes| encoding.levels(codes).collect()).collect();
             sort(&mut combinations);
             combinations.dedup();
+            if combinations.len() > MOST_LEVELS {
+                combinations.clear();
+            }
         }
         Self { encoding, combinations }
     }

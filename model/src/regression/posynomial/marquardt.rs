@@ -16,8 +16,8 @@ const CONVERGED: f64 = 1e-6;
 /// How the residuals are believed to be distributed.
 #[derive(Clone, Copy)]
 pub(crate) enum Noise<'a> {
-    /// Independently, with this standard deviation.
-    White(f64),
+    /// Independently, with the precision of each row, 1/variance.
+    Independent(&'a [f64]),
     /// With this inverse of their covariance, n × n (Aitken, "On least squares and linear combinations of observations",
     /// Proc. R. Soc. Edinburgh 55, 1936).
     Correlated(&'a Matrix),
@@ -107,7 +107,9 @@ impl LeastSquares<'_> {
             residuals.push(log - log_sum(&mut shares[first..]));
         }
         let weighted: Vec<f64> = match self.noise {
-            Noise::White(deviation) => residuals.iter().map(|r| r / (deviation * deviation)).collect(),
+            Noise::Independent(precisions) => {
+                residuals.iter().zip(precisions).map(|(r, precision)| r * precision).collect()
+            }
             Noise::Correlated(inverse) => (0..residuals.len()).map(|i| dot(&inverse[i], &residuals)).collect(),
         };
         let mut objective = dot(&residuals, &weighted);
@@ -126,7 +128,7 @@ impl LeastSquares<'_> {
         }
         let mut curvature = Matrix::zeros(terms.len(), terms.len());
         match self.noise {
-            Noise::White(deviation) => jacobian.square(1.0 / (deviation * deviation), &mut curvature),
+            Noise::Independent(precisions) => jacobian.square(precisions, &mut curvature),
             Noise::Correlated(inverse) => jacobian.product(inverse, &mut curvature),
         }
         self.each_pull(terms, |i, precision, away| {
@@ -187,9 +189,9 @@ impl Jacobian {
         self.columns.len() / self.entries
     }
 
-    /// Adds the lower triangle of JᵀJ · factor.
-    fn square(&self, factor: f64, matrix: &mut Matrix) {
-        for i in 0..self.rows() {
+    /// Adds the lower triangle of JᵀPJ, P diagonal.
+    fn square(&self, precisions: &[f64], matrix: &mut Matrix) {
+        for (i, factor) in precisions.iter().enumerate() {
             let (columns, values) = self.slices(i);
             for (place, (column, value)) in self.row(i).enumerate() {
                 let (target, scaled) = (&mut matrix[column], factor * value);

@@ -7,6 +7,7 @@
 //! fitting", Optim. Eng. 10, 2009).
 
 mod design;
+pub(crate) mod law;
 mod marquardt;
 mod penalty;
 #[cfg(test)]
@@ -14,6 +15,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Meaning;
 use crate::dataset::Training;
 use crate::regression::elementary::exponentials;
 use crate::regression::linalg::Matrix;
@@ -26,7 +28,7 @@ use crate::regression::{Regression, mean};
 /// Terms at most.
 pub(crate) const MOST_TERMS: usize = 3;
 /// Standard deviation of the noise in ln t that every fit assumes: how far a repeated run is off.
-const NOISE: f64 = 0.03;
+pub(crate) const NOISE: f64 = 0.03;
 /// Exponents on a grid are held within this: no time is e³⁰⁰ seconds, and products of two such powers stay numbers.
 const FARTHEST: f64 = 300.0;
 /// Steps of the search from each start, and from the best of what they reach.
@@ -41,17 +43,10 @@ pub(crate) struct Prior {
     /// Whether two levels of such a column fix its exponents to whole numbers. A fit that validates another with fewer
     /// levels leaves them free.
     pub(crate) tie_two_levels: bool,
-    /// Sign of the exponents of each column, where it is known; a column that has none here takes that of its slope.
-    pub(crate) directions: Vec<Option<Sign>>,
-}
-
-/// How the time goes with a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sign {
-    /// The time never falls as the number rises.
-    Positive,
-    /// The time never rises as the number rises.
-    Negative,
+    /// What each column means; a column that has none here means nothing.
+    pub(crate) meanings: Vec<Option<Meaning>>,
+    /// Standard deviation of the noise in ln t.
+    pub(crate) noise: Option<f64>,
 }
 
 /// ln t = centre + ln Σₖ exp(φ·θₖ).
@@ -70,6 +65,10 @@ pub(crate) struct Problem {
     centre: f64,
     /// Logarithms of the times, less the centre.
     logs: Vec<f64>,
+    /// Weight of each row.
+    own: Vec<f64>,
+    /// Precision of each row, 1/variance.
+    precisions: Vec<f64>,
     penalty: Penalty,
     /// The best single term, by beliefs about size alone.
     single: Vec<f64>,
@@ -82,16 +81,19 @@ impl Problem {
         let rows: Vec<Row> = points.numeric.iter().zip(&points.category).map(|(x, c)| design.row(x, c)).collect();
         let centre = mean(&training.logs);
         let logs: Vec<f64> = training.logs.iter().map(|log| log - centre).collect();
-        let size = Penalty::of_size(&design);
-        let single = LeastSquares { rows: &rows, logs: &logs, penalty: &size, noise: Noise::White(NOISE) }.single();
+        let size = Penalty::of_size(&design, &prior.meanings);
+        let noise = prior.noise.unwrap_or(NOISE);
+        let precisions: Vec<f64> = training.weights.iter().map(|weight| weight / (noise * noise)).collect();
+        let single =
+            LeastSquares { rows: &rows, logs: &logs, penalty: &size, noise: Noise::Independent(&precisions) }.single();
         let penalty = Penalty::of(&design, points, prior, &single[1..]);
-        Self { design, rows, centre, logs, penalty, single }
+        Self { design, rows, centre, logs, own: training.weights.clone(), precisions, penalty, single }
     }
 
     /// The best posynomial of one term, of two and of three. Each begins at the one before and the new term at several
     /// places, of which the best is kept.
     pub(crate) fn fit(&self) -> Vec<Posynomial> {
-        let search = self.least_squares(Noise::White(NOISE));
+        let search = self.least_squares(Noise::Independent(&self.precisions));
         let mut terms = self.single.clone();
         let mut found = vec![self.posynomial(terms.clone())];
         for _ in 1..MOST_TERMS {
@@ -135,6 +137,12 @@ impl Problem {
 }
 
 impl Posynomial {
+    /// ln t of a row, less the centre.
+    fn at(&self, row: &Row) -> f64 {
+        let mut exponents: Vec<f64> = self.terms().map(|term| row.dot(term)).collect();
+        log_sum(&mut exponents)
+    }
+
     /// K terms of p coefficients.
     fn terms(&self) -> impl Iterator<Item = &[f64]> {
         self.terms.chunks_exact(self.design.width())
@@ -143,9 +151,7 @@ impl Posynomial {
 
 impl Regression for Posynomial {
     fn log(&self, numeric: &[f64], category: &[u32]) -> f64 {
-        let row = self.design.row(numeric, category);
-        let mut exponents: Vec<f64> = self.terms().map(|term| row.dot(term)).collect();
-        self.centre + log_sum(&mut exponents)
+        self.centre + self.at(&self.design.row(numeric, category))
     }
 
     /// The logarithm of a sum of products of powers.

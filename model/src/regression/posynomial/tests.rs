@@ -26,7 +26,7 @@ fn sampled(rates: &[f64], seed: u64) -> Training {
             }
         }
     }
-    training
+    Training::new(training.points, training.logs)
 }
 
 fn job(x: &[f64]) -> f64 {
@@ -41,7 +41,7 @@ fn worst(fit: &Posynomial) -> f64 {
 }
 
 fn objective(problem: &Problem, fit: &Posynomial) -> f64 {
-    problem.least_squares(Noise::White(NOISE)).descend(fit.terms.clone(), 0).0
+    problem.least_squares(Noise::Independent(&problem.precisions)).descend(fit.terms.clone(), 0).0
 }
 
 fn fit(training: &Training, prior: &Prior) -> Vec<Posynomial> {
@@ -78,7 +78,7 @@ fn every_further_term_and_every_step_lowers_the_objective() {
     let training = sampled(&[0.01, 0.03, 0.1], 7 << 40);
     let problem = Problem::new(&training, &Prior::default());
     let fits = problem.fit();
-    let search = problem.least_squares(Noise::White(NOISE));
+    let search = problem.least_squares(Noise::Independent(&problem.precisions));
     let start = [problem.single.as_slice(), &problem.starts().next().unwrap()].concat();
     let objectives: Vec<f64> = (0..6).map(|steps| search.descend(start.clone(), steps).0).collect();
     assert!(objectives.windows(2).all(|pair| pair[1] < pair[0]), "{objectives:?}");
@@ -97,19 +97,19 @@ fn a_refit_to_independent_noise_stays_where_it_was() {
     let (before, after) = (fitted.log(&FULL_RUN, &[]), problem.refit(fitted, &inverse).log(&FULL_RUN, &[]));
     assert!((before - after).abs() < 1e-2, "{before} and {after}");
     let correlated = problem.least_squares(Noise::Correlated(&inverse)).descend(fitted.terms.clone(), 3);
-    let white = problem.least_squares(Noise::White(NOISE)).descend(fitted.terms.clone(), 3);
+    let white = problem.least_squares(Noise::Independent(&problem.precisions)).descend(fitted.terms.clone(), 3);
     assert!((correlated.0 - white.0).abs() < 1e-6 * white.0, "{} and {}", correlated.0, white.0);
 }
 
 #[test]
-fn a_known_direction_stands_against_a_slope_within_the_noise() {
-    let training = table(&[(&[1.0], &[]), (&[2.0], &[])], |x, _| 1.0 + 0.02 * x[0]);
-    let rise = |sign| {
-        let fits = fit(&training, &Prior { directions: vec![sign], ..Prior::default() });
+fn work_never_takes_less_time_against_a_slope_within_the_noise() {
+    let training = table(&[(&[1.0], &[]), (&[2.0], &[])], |x, _| 1.0 - 0.02 * x[0]);
+    let rise = |meaning| {
+        let fits = fit(&training, &Prior { meanings: vec![meaning], ..Prior::default() });
         fits[1].log(&[2.0], &[]) - fits[1].log(&[1.0], &[])
     };
-    let (rising, untold, falling) = (rise(Some(Sign::Positive)), rise(None), rise(Some(Sign::Negative)));
-    assert!(untold == rising && falling < 0.6 * rising, "{rising}, {untold}, {falling}");
+    let (work, unknown) = (rise(Some(Meaning::Work)), rise(None));
+    assert!(unknown < 0.0 && work > 0.6 * unknown, "{work}, {unknown}");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_combination_of_names_may_differ_from_the_product_of_their_factors() {
 #[test]
 fn what_is_written_reads_back_as_the_same_function() {
     let points = Points { numeric: vec![vec![1.0], vec![2.0], vec![4.0]], category: vec![vec![0], vec![1], vec![1]] };
-    let training = Training { points, logs: vec![0.3, 0.1, 0.7] };
+    let training = Training::new(points, vec![0.3, 0.1, 0.7]);
     for fitted in fit(&training, &Prior::default()) {
         let read: Posynomial = serde_json::from_str(&serde_json::to_string(&fitted).unwrap()).unwrap();
         assert_eq!(read, fitted);

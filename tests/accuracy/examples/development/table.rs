@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use foreglow_model::{Column, Dataset, Direction, Ensemble, Features, FitError, Setting, Settings, Values};
+use foreglow_model::{Column, Dataset, Ensemble, Features, FitError, Meaning, Setting, Settings, Values};
 
 /// The share of the images that a simulated job processes: with more it never takes less time.
 const SAMPLING_RATE: &str = "sampling rate";
@@ -88,7 +88,7 @@ impl Table {
     /// # Errors
     /// It cannot be fitted.
     pub fn fit(&self) -> Result<Ensemble, FitError> {
-        Ensemble::fit_directed(&self.0, &[(SAMPLING_RATE, Direction::Rises)])
+        Ensemble::fit_known(&self.0, &[(SAMPLING_RATE, Meaning::Work)])
     }
 
     /// A column of numbers.

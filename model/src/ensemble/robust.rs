@@ -1,0 +1,80 @@
+//! Weights of rows: runs that were disturbed lose their influence on every candidate.
+
+use crate::dataset::{OUTLIER, Training};
+use crate::ensemble::outliers::median;
+use crate::regression::gaussian_process::left_out;
+use crate::regression::posynomial::law::{self, Costs};
+use crate::regression::posynomial::{self, Prior, Problem};
+use crate::{Meaning, Tuning};
+
+/// Exponent of the amount of work in the weight of a row: the nearer a run is to the whole job, the more it says of it.
+const CLOSENESS: f64 = 0.15;
+/// Rows at least from which a process tells outliers, and at most, because it takes time as their cube.
+const ROWS_OF_PROCESS: (usize, usize) = (10, 1_000);
+/// Rounds of reweighting by a process.
+const ROUNDS: usize = 3;
+/// Degrees of freedom of the noise of slow and of fast rows about a process.
+const TAILS: (f64, f64) = (2.0, 6.0);
+/// For normal deviations, the standard deviation is this many times the median absolute deviation.
+const NORMAL: f64 = 1.4826;
+
+/// What is known of the noise of a table.
+pub(super) struct Reliability {
+    /// One per row, in (0, 1].
+    pub(super) weights: Vec<f64>,
+    /// Standard deviation of the noise in ln t.
+    pub(super) noise: f64,
+}
+
+/// Judges rows by the scaling laws of the columns that have a meaning; without one, by a smooth function of all columns.
+pub(super) fn reliability(training: &Training, meanings: &[Option<Meaning>], tuning: Tuning) -> Reliability {
+    let mut training = training.clone();
+    training.weights = closeness(&training, meanings);
+    let rows = training.logs.len();
+    let terms = law::terms(meanings, Costs::All, tuning).filter(|_| rows > 2);
+    let (weights, noise) = match terms {
+        Some(terms) => {
+            let prior = Prior { meanings: meanings.to_vec(), ..Prior::default() };
+            let fit = Problem::new(&training, &prior).fit_law(&terms);
+            (fit.weights, fit.scale.max(posynomial::NOISE))
+        }
+        None => (by_process(&training), posynomial::NOISE),
+    };
+    let outlying = |weight: &f64| if *weight < OUTLIER { *weight } else { 1.0 };
+    Reliability { weights: weights.iter().map(outlying).zip(&training.weights).map(|(a, b)| a * b).collect(), noise }
+}
+
+/// Weights by the amount of work, 1 for the largest.
+fn closeness(training: &Training, meanings: &[Option<Meaning>]) -> Vec<f64> {
+    let rows = &training.points.numeric;
+    let mut weights = training.weights.clone();
+    for (column, _) in meanings.iter().enumerate().filter(|(_, meaning)| **meaning == Some(Meaning::Work)) {
+        let most = rows.iter().map(|row| row[column]).fold(0.0, f64::max);
+        if most > 0.0 && rows.iter().all(|row| row[column] > 0.0) {
+            weights.iter_mut().zip(rows).for_each(|(weight, row)| *weight *= libm::pow(row[column] / most, CLOSENESS));
+        }
+    }
+    weights
+}
+
+/// Weights of Student's t about a Gaussian process that is fitted without each row in turn.
+fn by_process(training: &Training) -> Vec<f64> {
+    let mut weights = vec![1.0; training.logs.len()];
+    if weights.len() < ROWS_OF_PROCESS.0 || weights.len() > ROWS_OF_PROCESS.1 {
+        return weights;
+    }
+    let mut training = training.clone();
+    for _ in 0..ROUNDS {
+        training.weights.clone_from(&weights);
+        // A row's own noise is that of an ordinary row: its weight must not excuse it.
+        let residuals: Vec<f64> =
+            left_out(&training, 1.0).iter().zip(&weights).map(|(z, weight)| z / weight.sqrt()).collect();
+        let sizes: Vec<f64> = residuals.iter().map(|z| z.abs()).collect();
+        let unit = (NORMAL * median(&sizes)).max(1.0);
+        for (weight, z) in weights.iter_mut().zip(&residuals) {
+            let (z, tail) = (z / unit, if *z > 0.0 { TAILS.0 } else { TAILS.1 });
+            *weight = ((tail + 1.0) / (tail + z * z)).min(1.0);
+        }
+    }
+    weights
+}

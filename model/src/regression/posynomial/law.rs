@@ -1,0 +1,159 @@
+//! Scaling laws: sums of costs whose exponents are known from what the columns mean.
+//!
+//! For the amount of work n and workers w₁, w₂, … (executors, cores) the time is
+//!
+//! t = a + n·(b/(w₁w₂…) + Σⱼ cⱼ/wⱼ + d + e·Πⱼ wⱼ^γⱼ), all costs ≥ 0:
+//!
+//! start-up, work that all workers share, work that only one kind of worker shares, serial work (Amdahl, "Validity of the
+//! single processor approach to achieving large scale computing capabilities", AFIPS 1967), and communication, which grows
+//! with the workers (Venkataraman et al., "Ernest", NSDI 2016, §3.2). The prior of each cost is log-normal, so that no cost
+//! is excluded and none is added without evidence. Columns without a meaning scale every cost by a power, names by a factor.
+
+use crate::regression::posynomial::marquardt::Noise;
+use crate::regression::posynomial::penalty::Penalty;
+use crate::regression::posynomial::{LeastSquares, Posynomial, Problem};
+use crate::{Meaning, Tuning};
+
+/// A normal prior.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Normal {
+    pub(crate) centre: f64,
+    pub(crate) deviation: f64,
+}
+
+/// Prior of one cost.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Term {
+    /// Logarithm of the cost's share of the time, where every column is at its geometric mean.
+    pub(crate) offset: Normal,
+    /// Exponents of the columns with a meaning.
+    pub(crate) exponents: Vec<Option<Normal>>,
+    /// How much of the effect of the other columns and of names on the time this cost has.
+    pub(crate) shares: f64,
+    /// Standard deviation about that.
+    pub(crate) shared_deviation: f64,
+}
+
+/// Which costs a law has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Costs {
+    /// All of them.
+    All,
+    /// Work alone, whose split among workers is left to another function: t ∝ n.
+    Proportional,
+}
+
+/// A law that was fitted robustly.
+pub(crate) struct Fit {
+    pub(crate) law: Posynomial,
+    /// Weight of each row, at most 1: that of a row far from the law is small.
+    pub(crate) weights: Vec<f64>,
+    /// Standard deviation of the noise in ln t.
+    pub(crate) scale: f64,
+}
+
+/// Standard deviation of an exponent that the meaning fixes.
+const FIXED: f64 = 1e-4;
+/// Of how communication grows with the workers.
+const COMMUNICATION: Normal = Normal { centre: 0.5, deviation: 0.3 };
+/// Shares of the time: work that is shared by all workers; the others, each as a logarithm.
+const SHARED: Normal = Normal { centre: -0.2, deviation: 1.0 };
+const SERIAL: Normal = Normal { centre: -2.5, deviation: 1.5 };
+const PARTLY_SHARED: Normal = Normal { centre: -3.0, deviation: 1.5 };
+const START_UP: Normal = Normal { centre: -3.0, deviation: 1.5 };
+const TALK: Normal = Normal { centre: -4.0, deviation: 1.5 };
+/// Standard deviation of the effect of another column, or of a name, about its effect on the whole time.
+const LIKE_THE_WHOLE: f64 = 0.3;
+/// The same for start-up, which few of them change.
+const START_UP_SHARE: (f64, f64) = (0.3, 0.5);
+/// Standard deviation of the noise before any residual is seen, and the rows that it counts for.
+const NOISE: (f64, f64) = (0.05, 4.0);
+/// The smallest standard deviation of the noise: no clock and no machine repeats better.
+const LEAST_NOISE: f64 = 0.003;
+/// Degrees of freedom of the noise, of runs that took longer than the law says and of those that were faster:
+/// disturbance only slows a run down.
+const TAILS: (f64, f64) = (2.0, 6.0);
+/// Rounds of reweighting, and steps of the search in each.
+const ROUNDS: usize = 12;
+const STEPS: u32 = 30;
+
+/// The costs of a law, by the meaning of each numeric column; `None` where no column has a meaning that the costs need.
+pub(crate) fn terms(meanings: &[Option<Meaning>], costs: Costs, tuning: Tuning) -> Option<Vec<Term>> {
+    let workers: Vec<usize> =
+        (0..meanings.len()).filter(|column| meanings[*column] == Some(Meaning::Workers)).collect();
+    let has_work = meanings.contains(&Some(Meaning::Work));
+    let fixed = |centre: f64| Normal { centre, deviation: FIXED };
+    // A cost with this exponent of the work, and these of the workers.
+    let term = |offset: Normal, (shares, shared_deviation): (f64, f64), work: f64, of: &dyn Fn(usize) -> Normal| {
+        let exponent = |(column, meaning): (usize, &Option<Meaning>)| match meaning {
+            Some(Meaning::Work) => Some(fixed(work)),
+            Some(Meaning::Workers) => Some(of(column)),
+            None => None,
+        };
+        Term { offset, exponents: meanings.iter().enumerate().map(exponent).collect(), shares, shared_deviation }
+    };
+    let whole = (1.0, LIKE_THE_WHOLE);
+    match costs {
+        Costs::Proportional => has_work.then(|| vec![term(SHARED, (0.0, FIXED), 1.0, &|_| fixed(0.0))]),
+        Costs::All if !has_work && workers.is_empty() => None,
+        Costs::All => {
+            let mut terms = vec![term(SHARED, whole, 1.0, &|_| Normal { centre: -1.0, deviation: tuning.efficiency })];
+            if has_work {
+                terms.push(term(START_UP, START_UP_SHARE, 0.0, &|_| fixed(0.0)));
+            }
+            if !workers.is_empty() {
+                terms.push(term(SERIAL, whole, 1.0, &|_| fixed(0.0)));
+                terms.push(term(TALK, whole, 1.0, &|_| COMMUNICATION));
+            }
+            if workers.len() > 1 {
+                let partly = |own: &usize| {
+                    term(PARTLY_SHARED, whole, 1.0, &|column| fixed(if column == *own { -1.0 } else { 0.0 }))
+                };
+                terms.extend(workers.iter().map(partly));
+            }
+            Some(terms)
+        }
+    }
+}
+
+impl Problem {
+    /// Fits a law whose noise is Student's t, wider above than below, by iteratively reweighted least squares (Lange,
+    /// Little and Taylor, "Robust statistical modeling using the t distribution", JASA 84(408), 1989).
+    pub(crate) fn fit_law(&self, terms: &[Term]) -> Fit {
+        let penalty = Penalty::of_law(&self.design, terms, &self.single);
+        let mut coefficients: Vec<f64> = (0..terms.len())
+            .flat_map(|term| (0..self.single.len()).map(move |place| (term, place)))
+            .map(|(term, place)| penalty.pulls(term, place, 0.0)[0].centre)
+            .collect();
+        let mut weights = vec![1.0; self.rows.len()];
+        let mut scale = NOISE.0 * 2.0;
+        for _ in 0..ROUNDS {
+            let precisions: Vec<f64> =
+                weights.iter().zip(&self.own).map(|(weight, own)| weight * own / (scale * scale)).collect();
+            let search = LeastSquares {
+                rows: &self.rows,
+                logs: &self.logs,
+                penalty: &penalty,
+                noise: Noise::Independent(&precisions),
+            };
+            coefficients = search.descend(coefficients, STEPS).1;
+            let law = self.posynomial(coefficients.clone());
+            let residuals = self.residuals(&law);
+            let squares: f64 =
+                residuals.iter().zip(&weights).zip(&self.own).map(|((r, weight), own)| weight * own * r * r).sum();
+            let variance = (NOISE.1 * NOISE.0 * NOISE.0 + squares) / (NOISE.1 + residuals.len() as f64);
+            scale = variance.sqrt().max(LEAST_NOISE);
+            for ((weight, residual), own) in weights.iter_mut().zip(&residuals).zip(&self.own) {
+                let z = residual * own.sqrt() / scale;
+                let tail = if z > 0.0 { TAILS.0 } else { TAILS.1 };
+                *weight = (tail + 1.0) / (tail + z * z);
+            }
+        }
+        Fit { law: self.posynomial(coefficients), weights: weights.into_iter().map(|w| w.min(1.0)).collect(), scale }
+    }
+
+    /// ln t less the law, one per row.
+    fn residuals(&self, law: &Posynomial) -> Vec<f64> {
+        self.rows.iter().zip(&self.logs).map(|(row, log)| log - law.at(row)).collect()
+    }
+}
