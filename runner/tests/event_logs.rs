@@ -128,7 +128,7 @@ fn values_missing_in_a_log_are_asked_for() {
     assert_eq!((read.len(), &read[0]["sampling_rate"], &read[0]["spark"]["killed_tasks"]), (1, &0.5.into(), &0.into()));
     let other = import(&home, &[&log("3.5-measured"), "--model", "vgg16"]);
     assert_eq!(other.code, 2);
-    assert!(other.stderr.contains("--model says \"vgg16\""), "{}", other.stderr);
+    assert!(other.stderr.contains("\"vgg16\" by --model"), "{}", other.stderr);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn invalid_and_truncated_logs_are_reported() {
         assert!(answer.stderr.contains(sentence), "{}", answer.stderr);
     };
     refused(&home.write("empty", ""), "there are no samples in it");
-    refused(&home.write("binary", "\u{0}\u{1}\u{2}"), "it is not a Spark event log");
+    refused(&home.write("binary", "\u{0}\u{1}\u{2}"), "it is neither a Spark event log nor a usable sample file");
     refused(&home.path("nowhere"), "there is no file");
     let plain = std::fs::read_to_string(log("3.5-measured")).unwrap();
     let until = |event: &str| &plain[..plain.find(&format!("{{\"Event\":\"{event}\"")).unwrap()];

@@ -143,7 +143,7 @@ fn invalid_options_are_rejected() {
     let data = format!("--data {}", text(folder.path()));
     for (options, sentence) in [
         ("--epochs 2", "--epochs is for training; add --mode training or leave it out"),
-        ("--mode training --epochs 0", "--epochs is 0"),
+        ("--mode training --epochs 0", "'--epochs <N>': write a whole number, 1 or more"),
         ("--mode training --learning-rate -1", "--learning-rate is -1; give a number above 0"),
         ("--mode training --momentum 1", "--momentum is 1; give a number from 0"),
         ("--mode training --optimizer adam --momentum 0.5", "--momentum is for --optimizer sgd"),
