@@ -166,7 +166,7 @@ fn a_forecast_uses_the_predictor_with_enough_samples() {
     let job = job();
     let runs = grid(1).runs(&job);
     // A constant half second per run, which the throughput alone cannot represent.
-    let secs = |run: &Run| (0.5 + 40.0 * run.sampling_rate) / f64::from(run.configuration.executors);
+    let secs = |run: &Run| 0.5 + 40.0 * run.sampling_rate / f64::from(run.configuration.executors);
     let samples: Vec<_> = runs.iter().map(|run| sample(&job, run, Outcome::Completed, secs(run))).collect();
     let forecast = Forecast::of(&Engine::Local, &job, &samples);
     let small = forecast.completion_secs(&runs[0]).unwrap();

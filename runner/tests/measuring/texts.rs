@@ -151,8 +151,8 @@ fn a_folder_of_texts_is_classified_and_learned() {
         assert_eq!(workload.images, 16);
         let data = workload.extra["data"].as_str().unwrap();
         assert!(Path::new(data).is_absolute() && data.ends_with("20_newsgroups"), "{data}");
-        let expected =
-            serde_json::json!({"words": 12, "vector_dims": 8, "vocabulary": 5000, "vectors": "glove.8d.txt"});
+        let vectors = text(&news.vectors()).to_owned();
+        let expected = serde_json::json!({"words": 12, "vector_dims": 8, "vocabulary": 5000, "vectors": vectors});
         assert_eq!(workload.extra["text"], expected);
         assert_eq!(sample.extra["images_processed"], 16);
         let options =
@@ -232,7 +232,7 @@ fn invalid_input_is_rejected_with_one_sentence() {
         &[&known[..], &["--image-px", "32"]].concat(),
         "--image-px is for images, and text_cnn takes texts",
     );
-    expect("text_lstm", &texts, &[&known[..], &["--vocabulary", "0"]].concat(), "--vocabulary is 0");
+    expect("text_lstm", &texts, &[&known[..], &["--vocabulary", "0"]].concat(), "write a whole number, 1 or more");
     expect("text_lstm", &texts, &[&known[..], &["--vocabulary", "10"]].concat(), "no word of --vocabulary 10 is left");
     expect("lenet5", &texts, &known, "--vectors is for texts, and lenet5 takes images");
     expect("lenet5", &texts, &["--words", "9"], "--words is for texts, and lenet5 takes images");

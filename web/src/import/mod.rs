@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(columns.headers, ["nodes", "cores", "fraction", "runtime"]);
         assert_eq!(columns.rows.len(), 2);
         let error = import(theirs, Some(&columns.mapping)).unwrap_err();
-        assert!(error.contains("images of the whole job is not known"), "{error}");
+        assert!(error.contains("images of the whole job is unknown"), "{error}");
         let mut mapping = columns.mapping;
         mapping.places.insert(Field::Images, FieldSource::Fixed("1000".into()));
         let Ok(Imported::Jobs(jobs)) = import(theirs, Some(&mapping)) else { unreachable!() };
