@@ -34,6 +34,12 @@ impl GpuRig {
             eprintln!("SKIPPED: this machine has no Vulkan headers; install libvulkan-dev");
             return Ok(None);
         }
+        let version = Command::new(crate::foreglow()?).arg("--version").output()?;
+        let has_gpu = |line: &str| line.starts_with("features:") && line.contains("gpu");
+        if !String::from_utf8_lossy(&version.stdout).lines().any(has_gpu) {
+            eprintln!("SKIPPED: the binary was built without GPU support; run make test GPU=1");
+            return Ok(None);
+        }
         let driver = driver.display().to_string();
         let variables = vec![
             ("VK_LAYER_PATH", layer()?.display().to_string()),

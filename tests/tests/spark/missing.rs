@@ -41,7 +41,7 @@ fn missing_requirements_are_reported_before_anything_starts() -> anyhow::Result<
     }
     for (master, sentence) in [
         ("local[4]", "a local master has no executors of its own"),
-        ("spark://10.255.255.1:7077", "the drawn images are on this machine only"),
+        ("spark://10.255.255.1:7077", "the generated images are on this machine only"),
     ] {
         let answer = Answer::of(home.path(), &["collect", "--engine", "spark", "--master", master])?;
         assert_eq!(answer.code, Some(2));

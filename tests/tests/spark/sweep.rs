@@ -41,7 +41,7 @@ fn a_sweep_gives_the_samples_that_the_event_logs_confirm() -> anyhow::Result<()>
             (Some("Two believers"), &1.into())
         );
         let peak = sample.peak_memory_mib().unwrap();
-        assert!((10..600).contains(&peak), "{peak} MiB");
+        assert!((1..600).contains(&peak), "{peak} MiB");
     }
     let applications = std::fs::read_dir(&logs)?.count();
     assert_eq!(applications, 4, "an application serves every sampling rate of its configuration");

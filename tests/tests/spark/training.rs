@@ -50,7 +50,7 @@ pub fn learns_as_here(on_spark: &Sample, home: &Path, job: &str) -> anyhow::Resu
     let local = only_sample(&Answer::of(home, &[&local[..], &job].concat())?);
     assert_eq!((local.outcome, &local.workload), (Outcome::Completed, &on_spark.workload));
     assert_eq!(local.host.cpu, on_spark.host.cpu, "the executors say on what they ran");
-    assert!(on_spark.peak_memory_mib() > Some(10), "{:?}", on_spark.extra);
+    assert!(on_spark.peak_memory_mib() > Some(1), "{:?}", on_spark.extra);
 
     let (ours, theirs) = (losses(on_spark), losses(&local));
     assert_eq!(ours.len(), theirs.len());
