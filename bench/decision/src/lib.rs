@@ -108,7 +108,9 @@ fn job() -> Job {
                     partition_size: 40,
                     sampling_rate,
                     completion_time_secs: secs * (1.0 + noise),
-                    startup_secs: None, disturbed: false, });
+                    startup_secs: None,
+                    disturbed: false,
+                });
             }
         }
     }

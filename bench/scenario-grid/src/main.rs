@@ -81,7 +81,9 @@ fn read(path: &PathBuf) -> anyhow::Result<Vec<Observation>> {
             partition_size: 40,
             sampling_rate,
             completion_time_secs,
-            startup_secs: None, disturbed: false, });
+            startup_secs: None,
+            disturbed: false,
+        });
     }
     Ok(observations)
 }

@@ -18,7 +18,8 @@ pub fn a_folder_of_texts_is_read_and_learned(cluster: &Cluster) -> anyhow::Resul
     let arguments = collect(cluster, home.path(), &job);
     let asked = only_sample(&run(home.path(), &arguments));
     assert_eq!(asked.outcome, Outcome::Completed, "{:?}", asked.reason);
-    let text = TextInput { words: 12, vector_dims: 2, vocabulary: Some(5000), vectors: Some("glove.2d.txt".into()) };
+    let vectors = home.path().join("glove.2d.txt").display().to_string();
+    let text = TextInput { words: 12, vector_dims: 2, vocabulary: Some(5000), vectors: Some(vectors) };
     assert_eq!(asked.workload.text(), Some(text));
     assert_eq!((asked.workload.images, &asked.extra["images_processed"]), (16, &16.into()));
 
