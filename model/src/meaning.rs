@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Meaning {
-    /// Amount of work: images, a sampling rate, iterations. The time is affine in it and never falls.
+    /// Amount of work: images, a sampling rate, iterations. The time is affine in it and never
+    /// falls.
     Work,
-    /// Workers that share the work: machines, executors, cores. What is parallel is divided among them; what is serial
-    /// stays, and communication grows with them.
+    /// Workers that share the work: machines, executors, cores. What is parallel is divided among
+    /// them; what is serial stays, and communication grows with them.
     Workers,
 }

@@ -14,15 +14,16 @@ pub struct Prediction {
     pub completion_time_secs: Option<f64>,
     /// Where the completion time is expected to lie; `None` where the samples cannot say.
     pub interval: Option<Interval>,
-    /// How the completion time is distributed about the predicted one; `None` where the samples cannot say.
+    /// How the completion time is distributed about the predicted one; `None` where the samples
+    /// cannot say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Spread>,
     /// What a person should know before trusting it.
     pub warnings: Vec<Warning>,
 }
 
-/// A range of completion times, with the share of jobs that it is meant to hold. `docs/accuracy.md` has the share that it
-/// held where that was measured.
+/// A range of completion times, with the share of jobs that it is meant to hold. `docs/accuracy.md`
+/// has the share that it held where that was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Seconds, 0 or more.
@@ -81,8 +82,9 @@ pub enum Warning {
         /// What was asked.
         asked: f64,
     },
-    /// A sample that does not belong to the others: its modified z-score is above 3.5 (Iglewicz and Hoaglin, "How to
-    /// detect and handle outliers", 1993), among its repeats or among what the other samples predict.
+    /// A sample that does not belong to the others: its modified z-score is above 3.5 (Iglewicz and
+    /// Hoaglin, "How to detect and handle outliers", 1993), among its repeats or among what the
+    /// other samples predict.
     SamplesDisagree {
         /// Its features.
         at: String,
@@ -98,8 +100,9 @@ pub enum Warning {
         /// How many were fitted.
         fitted: usize,
     },
-    /// More task threads than the host has processors: the time is that of the fastest configuration within the measured
-    /// ones that fits, of a job that trains with as many executors as fit, where there is one.
+    /// More task threads than the host has processors: the time is that of the fastest
+    /// configuration within the measured ones that fits, of a job that trains with as many
+    /// executors as fit, where there is one.
     Oversubscribed {
         /// Task threads, E·C.
         slots: u32,

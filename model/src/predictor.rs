@@ -14,11 +14,12 @@ use crate::rates::Rates;
 use crate::runs::{Items, Run, runs};
 use crate::{Feature, FitError, Meaning, Prediction, Setting, Tuning, Warning};
 
-/// Distinct settings that must be left for runs with more task threads than processors to be passed over.
+/// Distinct settings that must be left for runs with more task threads than processors to be passed
+/// over.
 const ENOUGH_SETTINGS: usize = 3;
 
-/// Foreglow's own predictor: an [`Ensemble`] of the runs of one job, with what is known of jobs. It travels as JSON with
-/// what it has fitted so far.
+/// Foreglow's own predictor: an [`Ensemble`] of the runs of one job, with what is known of jobs. It
+/// travels as JSON with what it has fitted so far.
 ///
 /// ```
 /// # use foreglow_model::{Predictor, Setting};
@@ -48,8 +49,9 @@ impl Predictor {
     /// What it is called where predictors are compared.
     pub const NAME: &str = "foreglow";
 
-    /// Fits the completed runs of one context, those over samples of the images and those over all of them. The order of
-    /// the runs changes nothing, and all times k times as long make predictions k times as long.
+    /// Fits the completed runs of one context, those over samples of the images and those over all
+    /// of them. The order of the runs changes nothing, and all times k times as long make
+    /// predictions k times as long.
     ///
     /// # Errors
     /// [`FitError`] says what is wrong or missing, and what to collect.
@@ -64,8 +66,8 @@ impl Predictor {
 
     /// Fits what was measured of one job; runs that were stopped at a limit are lower bounds.
     ///
-    /// On one machine, runs with more task threads than processors are left out wherever the others vary in all that
-    /// these do: then they answer for their own configurations alone.
+    /// On one machine, runs with more task threads than processors are left out wherever the others
+    /// vary in all that these do: then they answer for their own configurations alone.
     ///
     /// # Errors
     /// [`FitError`] says what is wrong or missing, and what to collect.
@@ -101,7 +103,8 @@ impl Predictor {
         let range = Range::of(kept.iter().map(|run| run.setting)).ok_or(FitError::NoObservations)?;
         let measured_ratios = MeasuredRatios::default();
         let bound = Self { ensemble, items, rates, range, capacity, measured_ratios };
-        // Without runs that fit there is no bound, and the ensemble has learned from the others itself.
+        // Without runs that fit there is no bound, and the ensemble has learned from the others
+        // itself.
         let has_bound = |run: &Observation| {
             let setting = Setting::of(run);
             kept.len() < all.len() && capacity.is_some_and(|capacity| capacity.is_exceeded_by(setting))
@@ -119,8 +122,8 @@ impl Predictor {
         self.at_rate(sampling_rate).predict(executors, cores_per_executor)
     }
 
-    /// What [`Predictor::predict`] says of the whole job (sampling rate 1) on each configuration, E and C, and sooner where a
-    /// machine has too few processors for many of them.
+    /// What [`Predictor::predict`] says of the whole job (sampling rate 1) on each configuration, E
+    /// and C, and sooner where a machine has too few processors for many of them.
     pub fn predict_whole_job(&self, configurations: &[(u32, u32)]) -> Vec<Prediction> {
         let mut whole_job = self.at_rate(1.0);
         configurations.iter().map(|(executors, cores)| whole_job.predict(*executors, *cores)).collect()
@@ -130,7 +133,8 @@ impl Predictor {
         AtRate::new(self, sampling_rate)
     }
 
-    /// What a person should know before trusting any prediction: samples that disagree, samples that were left out.
+    /// What a person should know before trusting any prediction: samples that disagree, samples
+    /// that were left out.
     pub fn warnings(&self) -> Vec<Warning> {
         self.ensemble.warnings()
     }
@@ -140,9 +144,10 @@ impl Predictor {
         settings.iter().for_each(|setting| drop(self.predict(*setting)));
     }
 
-    /// What [`Predictor::predict`] gives for the whole job (sampling rate 1) on every pair of numbers of executors and of
-    /// cores, each ascending, that is predicted by itself ([`Predictor::predicted_alone`]). `None` where whole parts of such a
-    /// grid cannot be predicted at once: then each setting has to be asked for by itself.
+    /// What [`Predictor::predict`] gives for the whole job (sampling rate 1) on every pair of
+    /// numbers of executors and of cores, each ascending, that is predicted by itself
+    /// ([`Predictor::predicted_alone`]). `None` where whole parts of such a grid cannot be
+    /// predicted at once: then each setting has to be asked for by itself.
     pub(crate) fn surface(&self, executors: &[u32], cores: &[u32]) -> Option<Surface> {
         self.ensemble.surface(&self.grid(executors, cores)?)
     }
@@ -166,8 +171,8 @@ impl Predictor {
         })
     }
 
-    /// Those of some numbers of executors, and of some numbers of cores, that can be predicted: all, but of a count that the
-    /// runs never varied the measured one alone.
+    /// Those of some numbers of executors, and of some numbers of cores, that can be predicted:
+    /// all, but of a count that the runs never varied the measured one alone.
     pub(crate) fn answerable(&self, executors: &[u32], cores: &[u32]) -> (Vec<u32>, Vec<u32>) {
         let of = |counts: &[u32], (fewest, most): (u32, u32)| {
             counts.iter().copied().filter(|count| fewest < most || *count == most).collect()
@@ -175,8 +180,9 @@ impl Predictor {
         (of(executors, self.range.executors), of(cores, self.range.cores))
     }
 
-    /// Of some numbers of cores, ascending, how many a number of executors is predicted with by itself; with more cores a
-    /// machine has too few processors, and something smaller is predicted in its place.
+    /// Of some numbers of cores, ascending, how many a number of executors is predicted with by
+    /// itself; with more cores a machine has too few processors, and something smaller is predicted
+    /// in its place.
     pub(crate) fn predicted_alone(&self, executors: u32, cores: &[u32]) -> usize {
         let Some(capacity) = self.capacity else { return cores.len() };
         cores.partition_point(|cores_per_executor| {
@@ -193,7 +199,8 @@ impl Predictor {
         let answers = self.items.questions(&asked).and_then(|questions| self.ensemble.predict(&questions));
         let mut answers = answers.unwrap_or_default().into_iter();
         let Some(mut prediction) = answers.next() else { return Prediction::unknown(vec![Warning::NotPositive]) };
-        // A larger sampling rate than the sampled ones is what samples are collected for, and no cause for a warning.
+        // A larger sampling rate than the sampled ones is what samples are collected for, and no
+        // cause for a warning.
         prediction.warnings.retain(|warning| match warning {
             Warning::OutsideSampledRange { feature, asked, largest, .. } => {
                 !(feature == Feature::SamplingRate.noun() && asked > largest)
@@ -208,7 +215,8 @@ impl Predictor {
     }
 }
 
-/// The runs that a machine has the processors for, where these still vary in all that the whole does.
+/// The runs that a machine has the processors for, where these still vary in all that the whole
+/// does.
 fn within(capacity: Option<Capacity>, runs: &[Run]) -> Vec<Run> {
     let Some(capacity) = capacity else { return runs.to_vec() };
     let kept: Vec<Run> = runs.iter().filter(|run| !capacity.is_exceeded_by(run.setting)).copied().collect();

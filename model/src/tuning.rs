@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Constants of the default predictor that were chosen on data. Only the test bed of the predictor sets others, to choose
-/// them without one data set and to test them on it.
+/// Constants of the default predictor that were chosen on data. Only the test bed of the predictor
+/// sets others, to choose them without one data set and to test them on it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tuning {
     /// Weight of a flexible form before anything is held out, beside 1 of the scaling laws; above 0.

@@ -1,4 +1,5 @@
-//! Tables of runs with any features, numeric or categorical: what every predictor but the published one learns from.
+//! Tables of runs with any features, numeric or categorical: what every predictor but the published
+//! one learns from.
 
 mod points;
 
@@ -238,8 +239,8 @@ impl Dataset {
         }
     }
 
-    /// The same runs, of which some are known to have been disturbed: they count only where no other run has their setting,
-    /// and less.
+    /// The same runs, of which some are known to have been disturbed: they count only where no
+    /// other run has their setting, and less.
     ///
     /// # Errors
     /// There is not one value for each run.

@@ -1,4 +1,5 @@
-//! The candidates weighed for one shape of question, and how far they were off where they could be checked.
+//! The candidates weighed for one shape of question, and how far they were off where they could be
+//! checked.
 
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +44,8 @@ pub(crate) struct Trial {
 }
 
 impl Blend {
-    /// Weighs candidates by their mean absolute log errors, `fitted` of each on the rows that it was fitted on.
+    /// Weighs candidates by their mean absolute log errors, `fitted` of each on the rows that it
+    /// was fitted on.
     pub(crate) fn weigh(
         situation: &Situation,
         (kinds, priors): (&[Kind], &[f64]),
@@ -84,7 +86,8 @@ impl Blend {
 }
 
 impl Trial {
-    /// Rows that count: those of full weight, and of many held out together only some, since they share one fit.
+    /// Rows that count: those of full weight, and of many held out together only some, since they
+    /// share one fit.
     fn effective_rows(&self) -> f64 {
         self.weights.iter().sum::<f64>().min(ROWS_OF_FOLD)
     }
@@ -99,7 +102,8 @@ impl Trial {
     }
 }
 
-/// The weighted mean absolute error over folds, shrunk towards the error on the fitted rows where few were held out.
+/// The weighted mean absolute error over folds, shrunk towards the error on the fitted rows where
+/// few were held out.
 fn loss(trials: &[Trial], place: usize, fitted: f64) -> f64 {
     let (mut sum, mut rows) = (FITTED_ROWS * fitted, FITTED_ROWS);
     for trial in trials {

@@ -55,12 +55,14 @@ pub(super) struct Request<'a> {
     /// Standard deviation of the noise in ln t.
     pub(super) noise: f64,
     pub(super) tuning: Tuning,
-    /// Whether some rows are held out: a fold that is left with two values of a feature does not tie it.
+    /// Whether some rows are held out: a fold that is left with two values of a feature does not
+    /// tie it.
     pub(super) validates: bool,
 }
 
-/// Weights of the laws before anything is held out where the amount of work never varies: of how work is split among
-/// several kinds of workers, and of one number of workers, which says little about a job that is no CNN.
+/// Weights of the laws before anything is held out where the amount of work never varies: of how
+/// work is split among several kinds of workers, and of one number of workers, which says little
+/// about a job that is no CNN.
 const LAW_OF_SPLITS: f64 = 0.1;
 const LAW_OF_WORKERS: f64 = 0.02;
 
@@ -94,8 +96,8 @@ impl Known {
 }
 
 impl Kind {
-    /// Its weight before anything is held out: what is known of jobs comes first, and a form with many coefficients for
-    /// each row last.
+    /// Its weight before anything is held out: what is known of jobs comes first, and a form with
+    /// many coefficients for each row last.
     pub(super) fn prior(self, known: Known, tuning: Tuning) -> f64 {
         let coefficients = match self {
             Self::Law if known.work => return 1.0,
@@ -115,8 +117,9 @@ impl Kind {
     }
 }
 
-/// What competes. Beyond a range a process that returns to the mean and a line that cannot bend are left out; where
-/// a feature has too few values to hold one out beyond the others, only what extrapolates by whole powers is trusted.
+/// What competes. Beyond a range a process that returns to the mean and a line that cannot bend are
+/// left out; where a feature has too few values to hold one out beyond the others, only what
+/// extrapolates by whole powers is trusted.
 pub(super) fn kinds(extent: &Extent, shape: &Shape, known: Known) -> Vec<Kind> {
     let mut kinds = flexible(extent, shape);
     if known.work || known.workers > 0 {
@@ -128,7 +131,8 @@ pub(super) fn kinds(extent: &Extent, shape: &Shape, known: Known) -> Vec<Kind> {
     kinds
 }
 
-/// Names in all categories together beyond which a line with a coefficient for each would take minutes.
+/// Names in all categories together beyond which a line with a coefficient for each would take
+/// minutes.
 const MANY_NAMES: usize = 100;
 
 fn flexible(extent: &Extent, shape: &Shape) -> Vec<Kind> {
@@ -166,7 +170,8 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
     let noise = request.noise;
     let reliable = training.reliable();
     let problem = Problem::new(training, &prior);
-    // What a law leaves depends on the configuration alone, so that its growth with the work is not bent.
+    // What a law leaves depends on the configuration alone, so that its growth with the work is not
+    // bent.
     let configurations = || {
         let mut points = training.points.clone();
         for row in &mut points.numeric {

@@ -1,4 +1,5 @@
-//! Rows in one canonical form, so that neither their order, nor copies of them, nor the unit of the times changes a digit.
+//! Rows in one canonical form, so that neither their order, nor copies of them, nor the unit of the
+//! times changes a digit.
 
 use std::cmp::Ordering;
 
@@ -11,8 +12,8 @@ use crate::ensemble::schema::Schema;
 
 /// Most distinct rows that a fit sees: the Gaussian processes take time as their cube.
 pub(crate) const MAX_ROWS: usize = 1_500;
-/// Logarithms of times are whole multiples of 2⁻²⁴ (a relative 6e-8, far below any clock's noise) about their mean, so
-/// that times k times as long give the same bits.
+/// Logarithms of times are whole multiples of 2⁻²⁴ (a relative 6e-8, far below any clock's noise)
+/// about their mean, so that times k times as long give the same bits.
 const STEPS_PER_UNIT: f64 = 16_777_216.0;
 
 /// Distinct rows in an order of their own, with the median time of each.
@@ -41,8 +42,8 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Logarithm of the median of the runs, where those that were stopped count as longer than any that completed; `None`
-    /// where the median is one of these.
+    /// Logarithm of the median of the runs, where those that were stopped count as longer than any
+    /// that completed; `None` where the median is one of these.
     pub(crate) fn log_median(&self) -> Option<f64> {
         let runs = self.secs.len() + self.stopped;
         let middle = runs / 2;
@@ -84,8 +85,8 @@ pub(crate) fn groups(schema: &Schema, dataset: &Dataset) -> Vec<Group> {
     order.chunk_by(|a, b| features(*a, *b) == Ordering::Equal).map(group).collect()
 }
 
-/// Keeps at most [`MAX_ROWS`] groups: those at the ends of each numeric feature's range first (a question beyond the
-/// range leans on them), then a pseudo-random choice. Their order stays.
+/// Keeps at most [`MAX_ROWS`] groups: those at the ends of each numeric feature's range first (a
+/// question beyond the range leans on them), then a pseudo-random choice. Their order stays.
 pub(crate) fn subsample(groups: Vec<Group>) -> Vec<Group> {
     if groups.len() <= MAX_ROWS {
         return groups;

@@ -1,4 +1,5 @@
-//! How far held-out rows were off, and what that says of a question that lies to the runs as they lay to the others.
+//! How far held-out rows were off, and what that says of a question that lies to the runs as they
+//! lay to the others.
 //!
 //! | what | why |
 //! |---|---|
@@ -7,9 +8,9 @@
 //! | few: t₂ about their mean, drawn to what is usual, which grows with the spread of the times and the features that a row has to tell of | they tell little, and other data go wrong in ways that they do not show |
 //! | many: their ranks | they show how errors are distributed |
 //!
-//! The constants were chosen on splits of public data and of simulated jobs that `make accuracy` does not report
-//! (`make development` prints what they give there), by the mean logarithm of the density of the errors, each source of
-//! data counting the same.
+//! The constants were chosen on splits of public data and of simulated jobs that `make accuracy`
+//! does not report (`make development` prints what they give there), by the mean logarithm of the
+//! density of the errors, each source of data counting the same.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,8 @@ use crate::ensemble::shape::Shape;
 
 /// Held-out rows from which their ranks alone say how wide an interval is.
 const RANKED_FROM: usize = 20;
-/// The mean absolute error of a fit of many rows, log units, before any is seen: of a question within the ranges.
+/// The mean absolute error of a fit of many rows, log units, before any is seen: of a question
+/// within the ranges.
 const USUAL_WITHIN: f64 = 0.025;
 /// Of one beyond them.
 const USUAL_BEYOND: f64 = 0.04;
@@ -26,11 +28,13 @@ const USUAL_BEYOND: f64 = 0.04;
 const USUAL_OF_LAWS: f64 = 0.06;
 /// Of one beyond them that only whole powers carry on to.
 const USUAL_OF_POWERS: f64 = 0.08;
-/// How much larger it is for each feature that a row has to tell of, as a share of the standard deviation of ln t.
+/// How much larger it is for each feature that a row has to tell of, as a share of the standard
+/// deviation of ln t.
 const USUAL_PER_FEATURE: f64 = 0.18;
 /// Held-out rows that it counts for.
 const USUAL_ROWS: f64 = 5.0;
-/// Degrees of freedom of Student's t: how unlike each other the errors of one table's questions and of another's are.
+/// Degrees of freedom of Student's t: how unlike each other the errors of one table's questions and
+/// of another's are.
 const DEGREES_OF_FREEDOM: f64 = 2.0;
 /// Rows of a fold beyond a range that count at most: they share one bias.
 const ROWS_OF_FOLD: f64 = 12.0;
@@ -110,7 +114,8 @@ impl Errors {
         };
         let is_beyond = matches!(shape, Shape::Beyond(_));
         let shares_bias = is_beyond || matches!(shape, Shape::FewOfContext(_));
-        // Those beyond a range were fitted without the end that matters: their distance says so already.
+        // Those beyond a range were fitted without the end that matters: their distance says so
+        // already.
         let by_rows = |fold: &HeldOutFold| if is_beyond && has_forward { 1.0 } else { fold.fitted.sqrt() };
         let sizes = |fold: &HeldOutFold| -> Vec<f64> {
             let shrunk = |row: &HeldOut| row.error.abs() * by_rows(fold) / growth(row.distance * row.distance, reach);

@@ -1,4 +1,5 @@
-//! How a prediction came about: what the candidates say by themselves, their weights, and how they did on held-out rows.
+//! How a prediction came about: what the candidates say by themselves, their weights, and how they
+//! did on held-out rows.
 
 use foreglow_shared::sort_by;
 use serde::{Deserialize, Serialize};
@@ -21,7 +22,8 @@ pub struct Explanation {
     pub fitted: usize,
     /// Rows that were predicted by a fit without them, as the question lies to the rest.
     pub held_out: usize,
-    /// Median of how far those predictions were off, percent; `None` where nothing could be held out.
+    /// Median of how far those predictions were off, percent; `None` where nothing could be held
+    /// out.
     pub median_error_percent: Option<f64>,
 }
 
@@ -32,7 +34,8 @@ pub struct Part {
     pub name: String,
     /// Its weight; all weights sum to 1.
     pub weight: f64,
-    /// The time that it predicts alone, seconds. The weighted mean of the logarithms is that of the blend.
+    /// The time that it predicts alone, seconds. The weighted mean of the logarithms is that of the
+    /// blend.
     pub secs: f64,
 }
 
@@ -46,7 +49,8 @@ pub(crate) struct HeldOutRow {
 }
 
 impl Ensemble {
-    /// How the prediction of the first row of questions came about; `None` where the runs cannot say.
+    /// How the prediction of the first row of questions came about; `None` where the runs cannot
+    /// say.
     ///
     /// # Errors
     /// As [`Ensemble::predict`].
@@ -94,7 +98,8 @@ impl Ensemble {
         }))
     }
 
-    /// Every row that was held out to judge predictions inside what was measured, beside its prediction by a fit without it.
+    /// Every row that was held out to judge predictions inside what was measured, beside its
+    /// prediction by a fit without it.
     pub(crate) fn held_out(&self) -> Vec<HeldOutRow> {
         let table = &self.state.table;
         if self.state.extent.is_one_point() {

@@ -108,7 +108,8 @@ fn key(kind: Kind, ties: &[usize]) -> Key {
     (kind, if kind.is_tied() { ties.to_vec() } else { Vec::new() })
 }
 
-/// What the candidates say, on average and without validation, of points: enough to place lower bounds.
+/// What the candidates say, on average and without validation, of points: enough to place lower
+/// bounds.
 pub(super) fn first_guess(table: &Table, meanings: &[Option<Meaning>], points: &Points) -> Vec<f64> {
     let members = candidate::rough(&table.training, meanings);
     let mut means = vec![table.mean_log; points.rows()];

@@ -1,5 +1,5 @@
-//! Foreglow's own predictor of any table of runs: several candidates, weighed by how they do on held-out rows that lie to
-//! the others as the question lies to what was measured.
+//! Foreglow's own predictor of any table of runs: several candidates, weighed by how they do on
+//! held-out rows that lie to the others as the question lies to what was measured.
 //!
 //! | step | where |
 //! |---|---|
@@ -52,9 +52,10 @@ const PROBABILITY: f64 = 0.9;
 
 /// A fitted predictor of a table of runs.
 ///
-/// What a question needs is fitted when a question of its shape (inside the measured ranges, beyond this end of that one)
-/// is first asked, and kept. A prediction depends on the runs and its own question alone. The order of the runs and exact
-/// copies of all of them change no digit, and all times k times as long make predictions k times as long.
+/// What a question needs is fitted when a question of its shape (inside the measured ranges, beyond
+/// this end of that one) is first asked, and kept. A prediction depends on the runs and its own
+/// question alone. The order of the runs and exact copies of all of them change no digit, and all
+/// times k times as long make predictions k times as long.
 ///
 /// ```
 /// # use foreglow_model::{Column, Dataset, Ensemble, Features};
@@ -101,7 +102,8 @@ impl Ensemble {
         Self::fit_known(dataset, &[])
     }
 
-    /// Learns from runs where the meaning of some numeric features is known, by the name of the column.
+    /// Learns from runs where the meaning of some numeric features is known, by the name of the
+    /// column.
     ///
     /// # Errors
     /// Every run is a lower bound.
@@ -133,8 +135,9 @@ impl Ensemble {
         Ok(Self { state, fitted: Mutex::default(), kept: Mutex::default() })
     }
 
-    /// Predicts the completion time of each row of questions. Their columns are found by name; a category may have names
-    /// that no run had. Where the runs cannot say, the time is `None` and a warning tells why.
+    /// Predicts the completion time of each row of questions. Their columns are found by name; a
+    /// category may have names that no run had. Where the runs cannot say, the time is `None` and a
+    /// warning tells why.
     ///
     /// # Errors
     /// A column is missing, or is a category on one side alone.
@@ -156,8 +159,8 @@ impl Ensemble {
         self.predict(questions).map(drop)
     }
 
-    /// What a person should know before trusting any prediction: samples that disagree with each other or with all the
-    /// rest, rows that were left out.
+    /// What a person should know before trusting any prediction: samples that disagree with each
+    /// other or with all the rest, rows that were left out.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings: Vec<Warning> = self.state.disagreeing.iter().cloned().map(Warning::from).collect();
         let subsampled = |distinct| Warning::Subsampled { distinct, fitted: MAX_ROWS };
@@ -210,8 +213,8 @@ impl Ensemble {
     }
 }
 
-/// The rows to fit: medians where the middle run completed, and expected times above their bounds for the others.
-/// `None` where nothing completed.
+/// The rows to fit: medians where the middle run completed, and expected times above their bounds
+/// for the others. `None` where nothing completed.
 fn complete(schema: &Schema, groups: &[Group], meanings: &[Option<Meaning>]) -> Option<Table> {
     let (known, stopped): (Vec<&Group>, Vec<&Group>) = groups.iter().partition(|group| group.log_median().is_some());
     if known.is_empty() {

@@ -7,9 +7,11 @@ use crate::regression::posynomial::law::{self, Costs};
 use crate::regression::posynomial::{self, Prior, Problem};
 use crate::{Meaning, Tuning};
 
-/// Exponent of the amount of work in the weight of a row: the nearer a run is to the whole job, the more it says of it.
+/// Exponent of the amount of work in the weight of a row: the nearer a run is to the whole job, the
+/// more it says of it.
 const CLOSENESS: f64 = 0.15;
-/// Rows at least from which a process tells outliers, and at most, because it takes time as their cube.
+/// Rows at least from which a process tells outliers, and at most, because it takes time as their
+/// cube.
 const ROWS_OF_PROCESS: (usize, usize) = (10, 1_000);
 /// Rounds of reweighting by a process.
 const ROUNDS: usize = 3;
@@ -26,7 +28,8 @@ pub(super) struct Reliability {
     pub(super) noise: f64,
 }
 
-/// Judges rows by the scaling laws of the columns that have a meaning; without one, by a smooth function of all columns.
+/// Judges rows by the scaling laws of the columns that have a meaning; without one, by a smooth
+/// function of all columns.
 pub(super) fn reliability(training: &Training, meanings: &[Option<Meaning>], tuning: Tuning) -> Reliability {
     let mut training = training.clone();
     training.weights = closeness(&training, meanings);

@@ -1,4 +1,5 @@
-//! How a question lies to the rows that were measured: what is held out to judge a candidate should lie so too.
+//! How a question lies to the rows that were measured: what is held out to judge a candidate should
+//! lie so too.
 
 use foreglow_shared::{sort, sort_by};
 use serde::{Deserialize, Serialize};
@@ -109,10 +110,12 @@ impl Extent {
         rows.iter().map(|row| distance(&axes, &table.training.points.numeric[*row])).collect()
     }
 
-    /// The shape of a question, whose numbers are above 0 where its features are seen by their logarithm.
+    /// The shape of a question, whose numbers are above 0 where its features are seen by their
+    /// logarithm.
     ///
-    /// With many features only the ones that lie farthest beyond their range count, so that the number of shapes, each
-    /// of which is fitted by itself, does not grow as 3 to the number of features.
+    /// With many features only the ones that lie farthest beyond their range count, so that the
+    /// number of shapes, each of which is fitted by itself, does not grow as 3 to the number of
+    /// features.
     pub(crate) fn shape(&self, numeric: &[f64], category: &[u32]) -> Shape {
         let mut beyond: Vec<(f64, usize, Side)> = Vec::new();
         for (column, (axis, x)) in self.numeric.iter().zip(numeric).enumerate() {
@@ -180,7 +183,8 @@ impl Extent {
         place.map_or(0, |place| self.contexts[place].1)
     }
 
-    /// Whether every measured row is of one point, so that there is nothing to learn beside its time.
+    /// Whether every measured row is of one point, so that there is nothing to learn beside its
+    /// time.
     pub(crate) fn is_one_point(&self) -> bool {
         !self.numeric.iter().any(Axis::varies) && !self.varying.contains(&true)
     }

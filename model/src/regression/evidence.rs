@@ -36,7 +36,8 @@ pub(crate) struct Evidence<'a> {
     values: &'a [f64],
     /// Weight of each row's noise.
     weights: &'a [f64],
-    /// Each component between each two places, that of the row and one not after it: n(n+1)/2 lists of m.
+    /// Each component between each two places, that of the row and one not after it: n(n+1)/2 lists
+    /// of m.
     gram: Vec<f64>,
     /// Where each logarithm is believed to be, m of the components and that of the noise.
     centres: Vec<f64>,
@@ -73,14 +74,16 @@ impl<'a> Evidence<'a> {
         Self { values, weights, gram, centres, bounds, constant: beliefs.constant }
     }
 
-    /// The most probable variances, those of the components and that of the noise: type II maximum a posteriori.
+    /// The most probable variances, those of the components and that of the noise: type II maximum
+    /// a posteriori.
     pub(crate) fn maximise(&self) -> Vec<f64> {
         let logs = lbfgs::minimise(self.centres.clone(), &self.bounds, STEPS, |logs, slope| self.loss(logs, slope));
         logs.into_iter().map(libm::exp).collect()
     }
 
-    /// −ln p(y | θ) − ln p(θ) but for constants, and its slope, with θ the logarithms of the variances (Rasmussen and
-    /// Williams, "Gaussian processes for machine learning", 2006, equations 5.8 and 5.9).
+    /// −ln p(y | θ) − ln p(θ) but for constants, and its slope, with θ the logarithms of the
+    /// variances (Rasmussen and Williams, "Gaussian processes for machine learning", 2006,
+    /// equations 5.8 and 5.9).
     pub(crate) fn loss(&self, logs: &[f64], slope: &mut [f64]) -> f64 {
         let variances: Vec<f64> = logs.iter().map(|log| libm::exp(*log)).collect();
         let (noise, variances) = variances.split_last().map_or((0.0, &[][..]), |(noise, rest)| (*noise, rest));

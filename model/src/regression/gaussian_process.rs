@@ -22,8 +22,8 @@ pub(crate) const WHOLE: Beliefs =
 pub(crate) const RESIDUAL: Beliefs =
     Beliefs { linear: -4.0, smooth: -1.0, name: -3.0, interaction: -3.0, constant: 0.1, noise: 0.03 };
 
-/// The mean of a Gaussian process given the rows: mean + Σᵢ weightᵢ · k(x, xᵢ) (Rasmussen and Williams, "Gaussian
-/// processes for machine learning", 2006, algorithm 2.1).
+/// The mean of a Gaussian process given the rows: mean + Σᵢ weightᵢ · k(x, xᵢ) (Rasmussen and
+/// Williams, "Gaussian processes for machine learning", 2006, algorithm 2.1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct GaussianProcess {
     covariance: Covariance,
@@ -58,8 +58,8 @@ impl GaussianProcess {
     }
 }
 
-/// Standardised residuals of rows, each predicted by the process from all the others: (y − μ)/σ (Rasmussen and Williams,
-/// §5.4.2).
+/// Standardised residuals of rows, each predicted by the process from all the others: (y − μ)/σ
+/// (Rasmussen and Williams, §5.4.2).
 pub(crate) fn left_out(training: &Training, length_scale: f64) -> Vec<f64> {
     let mean = weighted_mean(&training.logs, &training.weights);
     let values: Vec<f64> = training.logs.iter().map(|log| log - mean).collect();
@@ -141,8 +141,9 @@ impl Covariance {
     }
 }
 
-/// Rows from which variances are learnt, ascending: all, or as many as may be, spread evenly by the finaliser of
-/// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+/// Rows from which variances are learnt, ascending: all, or as many as may be, spread evenly by the
+/// finaliser of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators", OOPSLA 2014).
 fn sample(rows: usize) -> Vec<usize> {
     let mixed = |row: usize| {
         let mut z = (row as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -7,8 +7,9 @@
 //! | [`gaussian_process`] | a smooth function, a sum over few features each |
 //! | [`detrended`] | a posynomial and a smooth function of what it leaves |
 //!
-//! A fit needs one row or more, all numbers finite. Every member drops what is constant in its rows, sees a column that
-//! is positive throughout as its logarithm, and gives a name that no row has no effect.
+//! A fit needs one row or more, all numbers finite. Every member drops what is constant in its
+//! rows, sees a column that is positive throughout as its logarithm, and gives a name that no row
+//! has no effect.
 
 pub(crate) mod detrended;
 pub(crate) mod elementary;
@@ -30,7 +31,8 @@ use crate::regression::plane::{Factored, Plane};
 
 /// A fitted function of features.
 pub(crate) trait Regression {
-    /// ln t of a point, D numbers and Q codes, less the constant that the logarithms of the training rows lack.
+    /// ln t of a point, D numbers and Q codes, less the constant that the logarithms of the
+    /// training rows lack.
     fn log(&self, numeric: &[f64], category: &[u32]) -> f64;
 
     /// Adds `weight` times [`Regression::log`] of every point of a grid to a function on it.

@@ -47,8 +47,8 @@ pub trait Rival: Sync {
     /// Its name in tables and in JSON.
     fn name(&self) -> &'static str;
 
-    /// Learns from runs and predicts the time of each asked row, seconds: `None` where the runs cannot say, as for a row
-    /// of a context that no run has.
+    /// Learns from runs and predicts the time of each asked row, seconds: `None` where the runs
+    /// cannot say, as for a row of a context that no run has.
     ///
     /// The times are those of completed runs, and both tables have the same columns.
     ///
@@ -73,7 +73,8 @@ pub struct Roles {
 }
 
 impl Roles {
-    /// The meaning of each column that is named as work or as workers; the first role of a column counts.
+    /// The meaning of each column that is named as work or as workers; the first role of a column
+    /// counts.
     pub fn meanings(&self) -> Vec<(&str, Meaning)> {
         let work = self.data_size.iter().chain(&self.iterations).flat_map(Term::columns);
         let workers = self.machines.iter().flat_map(Term::columns);

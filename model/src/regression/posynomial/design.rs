@@ -8,8 +8,8 @@ use crate::regression::encoding::{Encoding, Unit};
 
 /// φ = [1, numbers, one indicator a name, one indicator a combination of names].
 ///
-/// Combinations count where two columns of names or more vary: what two names do together is more than the product of
-/// what each does.
+/// Combinations count where two columns of names or more vary: what two names do together is more
+/// than the product of what each does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Design {
     pub(crate) encoding: Encoding,
@@ -41,7 +41,8 @@ const MOST_LEVELS: usize = 100;
 impl Design {
     pub(crate) fn of(points: &Points) -> Self {
         let mut encoding = Encoding::of(points, Unit::Log);
-        // A process tells many names apart at no cost; here each would be a coefficient of every term.
+        // A process tells many names apart at no cost; here each would be a coefficient of every
+        // term.
         encoding.category.retain(|column| column.levels.len() <= MOST_LEVELS);
         let mut combinations = Vec::new();
         if encoding.category.len() > 1 {

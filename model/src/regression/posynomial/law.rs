@@ -4,10 +4,12 @@
 //!
 //! t = a + n·(b/(w₁w₂…) + Σⱼ cⱼ/wⱼ + d + e·Πⱼ wⱼ^γⱼ), all costs ≥ 0:
 //!
-//! start-up, work that all workers share, work that only one kind of worker shares, serial work (Amdahl, "Validity of the
-//! single processor approach to achieving large scale computing capabilities", AFIPS 1967), and communication, which grows
-//! with the workers (Venkataraman et al., "Ernest", NSDI 2016, §3.2). The prior of each cost is log-normal, so that no cost
-//! is excluded and none is added without evidence. Columns without a meaning scale every cost by a power, names by a factor.
+//! start-up, work that all workers share, work that only one kind of worker shares, serial work
+//! (Amdahl, "Validity of the single processor approach to achieving large scale computing
+//! capabilities", AFIPS 1967), and communication, which grows with the workers (Venkataraman et
+//! al., "Ernest", NSDI 2016, §3.2). The prior of each cost is log-normal, so that no cost is
+//! excluded and none is added without evidence. Columns without a meaning scale every cost by a
+//! power, names by a factor.
 
 use crate::regression::posynomial::marquardt::Noise;
 use crate::regression::posynomial::penalty::Penalty;
@@ -62,7 +64,8 @@ const SERIAL: Normal = Normal { centre: -2.5, deviation: 1.5 };
 const PARTLY_SHARED: Normal = Normal { centre: -3.0, deviation: 1.5 };
 const START_UP: Normal = Normal { centre: -3.0, deviation: 1.5 };
 const TALK: Normal = Normal { centre: -4.0, deviation: 1.5 };
-/// Standard deviation of the effect of another column, or of a name, about its effect on the whole time.
+/// Standard deviation of the effect of another column, or of a name, about its effect on the whole
+/// time.
 const LIKE_THE_WHOLE: f64 = 0.3;
 /// The same for start-up, which few of them change.
 const START_UP_SHARE: (f64, f64) = (0.3, 0.5);
@@ -70,14 +73,15 @@ const START_UP_SHARE: (f64, f64) = (0.3, 0.5);
 const NOISE: (f64, f64) = (0.05, 4.0);
 /// The smallest standard deviation of the noise: no clock and no machine repeats better.
 const LEAST_NOISE: f64 = 0.003;
-/// Degrees of freedom of the noise, of runs that took longer than the law says and of those that were faster:
-/// disturbance only slows a run down.
+/// Degrees of freedom of the noise, of runs that took longer than the law says and of those that
+/// were faster: disturbance only slows a run down.
 const TAILS: (f64, f64) = (2.0, 6.0);
 /// Rounds of reweighting, and steps of the search in each.
 const ROUNDS: usize = 12;
 const STEPS: u32 = 30;
 
-/// The costs of a law, by the meaning of each numeric column; `None` where no column has a meaning that the costs need.
+/// The costs of a law, by the meaning of each numeric column; `None` where no column has a meaning
+/// that the costs need.
 pub(crate) fn terms(meanings: &[Option<Meaning>], costs: Costs, tuning: Tuning) -> Option<Vec<Term>> {
     let workers: Vec<usize> =
         (0..meanings.len()).filter(|column| meanings[*column] == Some(Meaning::Workers)).collect();
@@ -117,8 +121,9 @@ pub(crate) fn terms(meanings: &[Option<Meaning>], costs: Costs, tuning: Tuning) 
 }
 
 impl Problem {
-    /// Fits a law whose noise is Student's t, wider above than below, by iteratively reweighted least squares (Lange,
-    /// Little and Taylor, "Robust statistical modeling using the t distribution", JASA 84(408), 1989).
+    /// Fits a law whose noise is Student's t, wider above than below, by iteratively reweighted
+    /// least squares (Lange, Little and Taylor, "Robust statistical modeling using the t
+    /// distribution", JASA 84(408), 1989).
     pub(crate) fn fit_law(&self, terms: &[Term]) -> Fit {
         let penalty = Penalty::of_law(&self.design, terms, &self.single);
         let mut coefficients: Vec<f64> = (0..terms.len())

@@ -18,8 +18,8 @@ const CONVERGED: f64 = 1e-6;
 pub(crate) enum Noise<'a> {
     /// Independently, with the precision of each row, 1/variance.
     Independent(&'a [f64]),
-    /// With this inverse of their covariance, n × n (Aitken, "On least squares and linear combinations of observations",
-    /// Proc. R. Soc. Edinburgh 55, 1936).
+    /// With this inverse of their covariance, n × n (Aitken, "On least squares and linear
+    /// combinations of observations", Proc. R. Soc. Edinburgh 55, 1936).
     Correlated(&'a Matrix),
 }
 
@@ -59,8 +59,9 @@ impl LeastSquares<'_> {
 
     /// Goes down from `terms` for so many steps at most; the objective and the coefficients there.
     ///
-    /// Levenberg, Q. Appl. Math. 2(2), 1944, and Marquardt, "An algorithm for least-squares estimation of nonlinear
-    /// parameters", J. SIAM 11(2), 1963, with its damping in proportion to the curvature.
+    /// Levenberg, Q. Appl. Math. 2(2), 1944, and Marquardt, "An algorithm for least-squares
+    /// estimation of nonlinear parameters", J. SIAM 11(2), 1963, with its damping in proportion to
+    /// the curvature.
     pub(crate) fn descend(&self, mut terms: Vec<f64>, steps: u32) -> (f64, Vec<f64>) {
         let mut state = self.state(&terms);
         let mut damping = DAMPING.0;
@@ -138,7 +139,8 @@ impl LeastSquares<'_> {
         Normal { descent, curvature }
     }
 
-    /// Calls with the place of a coefficient, the precision of a pull and how far the coefficient is from its centre.
+    /// Calls with the place of a coefficient, the precision of a pull and how far the coefficient
+    /// is from its centre.
     fn each_pull(&self, terms: &[f64], mut each: impl FnMut(usize, f64, f64)) {
         let width = self.penalty.coefficients();
         for (i, value) in terms.iter().enumerate() {
@@ -149,8 +151,8 @@ impl LeastSquares<'_> {
     }
 }
 
-/// Slope of each row's ln Σ exp in each coefficient: shareₖ · φ, without its zeros. Training rows know all their names, so
-/// that each has as many entries.
+/// Slope of each row's ln Σ exp in each coefficient: shareₖ · φ, without its zeros. Training rows
+/// know all their names, so that each has as many entries.
 struct Jacobian {
     entries: usize,
     columns: Vec<usize>,

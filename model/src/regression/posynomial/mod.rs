@@ -1,10 +1,11 @@
 //! Posynomials: sums of a few products of powers.
 //!
-//! A completion time is a sum of costs (reading, computing, synchronising, starting), each of which grows as a power of
-//! what it depends on: t = Σₖ aₖ·Πⱼ xⱼ^wₖⱼ · Π (a factor of each name) · (a factor of the combination of names). In
-//! logarithms such a sum is ln Σ exp of linear functions, and its fit is least squares (Boyd, Kim, Vandenberghe and
-//! Hassibi, "A tutorial on geometric programming", Optim. Eng. 8, 2007, §8; Magnani and Boyd, "Convex piecewise-linear
-//! fitting", Optim. Eng. 10, 2009).
+//! A completion time is a sum of costs (reading, computing, synchronising, starting), each of which
+//! grows as a power of what it depends on: t = Σₖ aₖ·Πⱼ xⱼ^wₖⱼ · Π (a factor of each name) · (a
+//! factor of the combination of names). In logarithms such a sum is ln Σ exp of linear functions,
+//! and its fit is least squares (Boyd, Kim, Vandenberghe and Hassibi, "A tutorial on geometric
+//! programming", Optim. Eng. 8, 2007, §8; Magnani and Boyd, "Convex piecewise-linear fitting",
+//! Optim. Eng. 10, 2009).
 
 mod design;
 pub(crate) mod law;
@@ -29,7 +30,8 @@ use crate::regression::{Regression, mean};
 pub(crate) const MOST_TERMS: usize = 3;
 /// Standard deviation of the noise in ln t that every fit assumes: how far a repeated run is off.
 pub(crate) const NOISE: f64 = 0.03;
-/// Exponents on a grid are held within this: no time is e³⁰⁰ seconds, and products of two such powers stay numbers.
+/// Exponents on a grid are held within this: no time is e³⁰⁰ seconds, and products of two such
+/// powers stay numbers.
 const FARTHEST: f64 = 300.0;
 /// Steps of the search from each start, and from the best of what they reach.
 const STEPS: (u32, u32) = (12, 40);
@@ -37,11 +39,11 @@ const STEPS: (u32, u32) = (12, 40);
 /// What is known before the fit. Columns are counted among the numbers of a point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Prior {
-    /// The columns beyond whose range the question lies: their exponents should be whole numbers where few levels say
-    /// otherwise.
+    /// The columns beyond whose range the question lies: their exponents should be whole numbers
+    /// where few levels say otherwise.
     pub(crate) beyond: Vec<usize>,
-    /// Whether two levels of such a column fix its exponents to whole numbers. A fit that validates another with fewer
-    /// levels leaves them free.
+    /// Whether two levels of such a column fix its exponents to whole numbers. A fit that validates
+    /// another with fewer levels leaves them free.
     pub(crate) tie_two_levels: bool,
     /// What each column means; a column that has none here means nothing.
     pub(crate) meanings: Vec<Option<Meaning>>,
@@ -90,8 +92,8 @@ impl Problem {
         Self { design, rows, centre, logs, own: training.weights.clone(), precisions, penalty, single }
     }
 
-    /// The best posynomial of one term, of two and of three. Each begins at the one before and the new term at several
-    /// places, of which the best is kept.
+    /// The best posynomial of one term, of two and of three. Each begins at the one before and the
+    /// new term at several places, of which the best is kept.
     pub(crate) fn fit(&self) -> Vec<Posynomial> {
         let search = self.least_squares(Noise::Independent(&self.precisions));
         let mut terms = self.single.clone();
@@ -105,8 +107,8 @@ impl Problem {
         found
     }
 
-    /// The best posynomial near `fitted` where the residuals have a covariance, whose inverse is given, n × n: generalised
-    /// least squares.
+    /// The best posynomial near `fitted` where the residuals have a covariance, whose inverse is
+    /// given, n × n: generalised least squares.
     pub(crate) fn refit(&self, fitted: &Posynomial, inverse: &Matrix) -> Posynomial {
         let (_, terms) = self.least_squares(Noise::Correlated(inverse)).descend(fitted.terms.clone(), STEPS.1);
         self.posynomial(terms)
@@ -116,7 +118,8 @@ impl Problem {
         LeastSquares { rows: &self.rows, logs: &self.logs, penalty: &self.penalty, noise }
     }
 
-    /// Where a new term begins: constant, or growing or falling with one number, and below nearly all of the times.
+    /// Where a new term begins: constant, or growing or falling with one number, and below nearly
+    /// all of the times.
     fn starts(&self) -> impl Iterator<Item = Vec<f64>> {
         let flat = vec![0.0; self.single.len()];
         let numbers = 1..=self.design.encoding.numeric.len();
@@ -159,7 +162,8 @@ impl Regression for Posynomial {
         grid.down.iter_mut().for_each(|sum| *sum += weight * self.centre);
         let encoding = &self.design.encoding;
         let corner = self.design.row(&plane.at(plane.down.values[0], plane.across.values[0]), plane.category);
-        // Powers of a number along a line: the exponents grow by as much as they do from its first value.
+        // Powers of a number along a line: the exponents grow by as much as they do from its first
+        // value.
         let powers = |line: Line, term: &[f64], start: f64| {
             let place = encoding.place(line.column);
             let slope = place.map_or(0.0, |place| term[1 + place]);

@@ -43,7 +43,8 @@ const MOST_EXPONENT: f64 = 0.03;
 pub(crate) struct Penalty {
     coefficients: Vec<Coefficient>,
     exponents: Vec<Belief>,
-    /// One pull per coefficient of each term of a law; empty for a posynomial whose terms are alike.
+    /// One pull per coefficient of each term of a law; empty for a posynomial whose terms are
+    /// alike.
     law: Vec<Vec<Pull>>,
 }
 

@@ -5,8 +5,9 @@ use crate::regression::tests::{grid, table};
 /// Executors, cores and sampling rate of a run of the whole data set.
 const FULL_RUN: [f64; 3] = [2.0, 4.0, 1.0];
 
-/// Executors, cores and sampling rates with the times of a job that starts, shares work and synchronises, and noise of
-/// three per cent from a small generator (Marsaglia, "Xorshift RNGs", J. Stat. Softw. 8(14), 2003).
+/// Executors, cores and sampling rates with the times of a job that starts, shares work and
+/// synchronises, and noise of three per cent from a small generator (Marsaglia, "Xorshift RNGs", J.
+/// Stat. Softw. 8(14), 2003).
 fn sampled(rates: &[f64], seed: u64) -> Training {
     let mut state = seed;
     let mut uniform = || {
