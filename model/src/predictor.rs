@@ -133,8 +133,8 @@ impl Predictor {
         AtRate::new(self, sampling_rate)
     }
 
-    /// What a person should know before trusting any prediction: samples that disagree, samples
-    /// that were left out.
+    /// Warnings that hold for every prediction: samples that disagree, and samples that were not
+    /// fitted.
     pub fn warnings(&self) -> Vec<Warning> {
         self.ensemble.warnings()
     }

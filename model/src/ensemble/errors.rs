@@ -1,5 +1,5 @@
-//! How far held-out rows were off, and what that says of a question that lies to the runs as they
-//! lay to the others.
+//! The error to expect of a prediction, from the errors on held-out rows that are as far from the
+//! fitted rows as the question is from the runs.
 //!
 //! | what | why |
 //! |---|---|

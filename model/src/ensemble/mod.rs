@@ -1,5 +1,5 @@
-//! Foreglow's own predictor of any table of runs: several candidates, weighed by how they do on
-//! held-out rows that lie to the others as the question lies to what was measured.
+//! The default predictor of a table of runs: several candidates, each weighted by its error on
+//! held-out rows that are as far from the fitted rows as the question is from the runs.
 //!
 //! | step | where |
 //! |---|---|
@@ -159,8 +159,8 @@ impl Ensemble {
         self.predict(questions).map(drop)
     }
 
-    /// What a person should know before trusting any prediction: samples that disagree with each
-    /// other or with all the rest, rows that were left out.
+    /// Warnings that hold for every prediction: samples that disagree with their repeats or with all
+    /// the other rows, and rows that were not fitted.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings: Vec<Warning> = self.state.disagreeing.iter().cloned().map(Warning::from).collect();
         let subsampled = |distinct| Warning::Subsampled { distinct, fitted: MAX_ROWS };

@@ -1,5 +1,5 @@
-//! How a question lies to the rows that were measured: what is held out to judge a candidate should
-//! lie so too.
+//! The shape of a question: in which ranges of the measured rows it is inside, and which it leaves.
+//! Candidates are judged on held-out rows of the same shape.
 
 use foreglow_shared::{sort, sort_by};
 use serde::{Deserialize, Serialize};
