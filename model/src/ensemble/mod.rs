@@ -159,8 +159,8 @@ impl Ensemble {
         self.predict(questions).map(drop)
     }
 
-    /// Warnings that hold for every prediction: samples that disagree with their repeats or with all
-    /// the other rows, and rows that were not fitted.
+    /// Warnings that hold for every prediction: samples that disagree with their repeats or with
+    /// all the other rows, and rows that were not fitted.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings: Vec<Warning> = self.state.disagreeing.iter().cloned().map(Warning::from).collect();
         let subsampled = |distinct| Warning::Subsampled { distinct, fitted: MAX_ROWS };
