@@ -26,6 +26,7 @@ mod evaluation;
 mod explain;
 mod learner;
 mod line;
+mod machines;
 mod meaning;
 mod measured_ratios;
 mod metric;
@@ -55,6 +56,7 @@ pub use crate::evaluation::{
 pub use crate::explain::{Factors, HeldOut, shared_processors};
 pub use crate::learner::{Activation, Cancelled, Grid, MaxFeatures, Solver, Technique};
 pub use crate::line::{Line, line_through};
+pub use crate::machines::{Bill, ExecutorSize, Packing, PackingError, Rental, SYSTEM_MIB, pack};
 pub use crate::meaning::Meaning;
 pub use crate::metric::mape;
 pub use crate::prediction::{Interval, Prediction, Warning};

@@ -21,6 +21,7 @@ mod job;
 mod jsonl;
 mod limits;
 mod link;
+mod machine;
 mod moment;
 mod numbers;
 mod preset;
@@ -45,6 +46,7 @@ pub use crate::job::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMem
 pub use crate::jsonl::{parse_line, write_jsonl};
 pub use crate::limits::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB};
 pub use crate::link::{FRAGMENT_PREFIX, LeftOut, LinkError, View};
+pub use crate::machine::{Accelerators, BillingTerms, Catalog, CatalogError, MachineType, OWN};
 pub use crate::moment::day;
 pub use crate::numbers::number;
 pub use crate::preset::{Preset, presets};
