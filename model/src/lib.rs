@@ -18,12 +18,14 @@
 mod advise;
 mod at_rate;
 mod capacity;
+mod comparison;
 mod dataset;
 mod decision;
 mod ensemble;
 mod error;
 mod evaluation;
 mod explain;
+mod joint;
 mod learner;
 mod line;
 mod machines;
@@ -46,6 +48,9 @@ mod student_t;
 mod tuning;
 
 pub use crate::advise::{Advice, Suggestion, Verdict, advise};
+pub use crate::comparison::{
+    Comparison, MachineCandidate, MachineDecision, MachineLimits, Offer, Omission, Placement, Pricing,
+};
 pub use crate::dataset::{Column, Dataset, DatasetError, Features, Transform, Values};
 pub use crate::decision::{Candidate, Decision, Exclusion, decide, decide_again, pareto_front};
 pub use crate::ensemble::{Ensemble, Explanation, Part};
@@ -54,6 +59,7 @@ pub use crate::evaluation::{
     Answer, Coverage, Held, Outcome, Repeats, Score, Settings, Split, Trial, draw, sample_trial, score,
 };
 pub use crate::explain::{Factors, HeldOut, shared_processors};
+pub use crate::joint::{Arm, Basis, JointPredictor};
 pub use crate::learner::{Activation, Cancelled, Grid, MaxFeatures, Solver, Technique};
 pub use crate::line::{Line, line_through};
 pub use crate::machines::{Bill, ExecutorSize, Packing, PackingError, Rental, SYSTEM_MIB, pack};

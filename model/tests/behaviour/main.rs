@@ -18,6 +18,7 @@ mod grid;
 mod interval;
 mod large_grid;
 mod laws;
+mod machine_types;
 mod metric;
 mod physical_laws;
 mod rivals;

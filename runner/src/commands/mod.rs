@@ -12,6 +12,7 @@ pub mod executor;
 mod grid_args;
 pub mod import;
 pub mod link;
+pub mod machines;
 pub mod man;
 pub mod models;
 pub mod pack;
