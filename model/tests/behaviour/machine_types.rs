@@ -355,7 +355,7 @@ fn intervals_of_a_machine_type_with_one_to_three_runs_hold() {
     let (mut held, mut asked, mut error) = (0, 0, 0.0);
     for draw in 0..60 {
         let serial = random.between(0.0, 0.1);
-        let mut law = |random: &mut Random| {
+        let law = |random: &mut Random| {
             let speed = libm::exp(random.between(-0.7, 0.7));
             // Machine types differ in how well the job scales too.
             Law { secs: 3000.0 / speed, serial: serial * random.between(0.7, 1.3), fixed_secs: 1.0 / speed }

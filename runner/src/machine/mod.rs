@@ -5,6 +5,7 @@
 
 mod accelerator;
 mod clock_rate;
+mod cloud;
 mod load;
 mod warning;
 
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 #[cfg(feature = "gpu")]
 pub use self::accelerator::accelerator_memory_mib;
 pub use self::accelerator::{Accelerator, AcceleratorUse};
+pub use self::cloud::machine_type;
 pub use self::load::{Load, SharedLoad};
 pub use self::warning::{Warning, warnings_of};
 
