@@ -59,7 +59,7 @@ pub use crate::evaluation::{
     Answer, Coverage, Held, Outcome, Repeats, Score, Settings, Split, Trial, draw, sample_trial, score,
 };
 pub use crate::explain::{Factors, HeldOut, shared_processors};
-pub use crate::joint::{Arm, Basis, JointPredictor};
+pub use crate::joint::{Arm, Basis, Borrowing, JointPredictor};
 pub use crate::learner::{Activation, Cancelled, Grid, MaxFeatures, Solver, Technique};
 pub use crate::line::{Line, line_through};
 pub use crate::machines::{Bill, ExecutorSize, Packing, PackingError, Rental, SYSTEM_MIB, pack};

@@ -44,12 +44,18 @@ struct Row {
 }
 
 impl Columns {
+    pub(super) const MACHINE: &str = "machine type";
     pub(super) const IMAGES: &str = "images processed";
     pub(super) const MEANINGS: [(&str, Meaning); 3] = [
         (Self::IMAGES, Meaning::Work),
         (Feature::InverseExecutors.noun(), Meaning::Workers),
         (Feature::InverseCores.noun(), Meaning::Workers),
     ];
+
+    /// Whether several machine types were measured.
+    pub(super) fn has_machines(&self) -> bool {
+        self.machine
+    }
 
     /// Builds the table of a group; `None` if nothing completed.
     pub(super) fn of(group: &JobGroup) -> Option<(Self, Dataset)> {
@@ -118,7 +124,7 @@ impl Columns {
             (self.batch_size, number("batch size", |row| f64::from(row.batch_size))),
             (self.partition_size, number("partition size", |row| f64::from(row.partition_size))),
             (self.memory, number("memory per executor", |row| f64::from(row.memory_mib))),
-            (self.machine, name("machine type", |row| &row.machine)),
+            (self.machine, name(Self::MACHINE, |row| &row.machine)),
             (self.engine, name("engine", |row| row.engine)),
             (self.device, name("device", |row| &row.device)),
             (self.cnn, name("CNN", |row| &row.cnn)),

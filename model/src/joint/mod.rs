@@ -7,7 +7,9 @@
 //! [`Ensemble`], in which the machine type is a category; it answers for the arms with few runs.
 
 mod arms;
+mod borrowing;
 mod columns;
+mod transfer;
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -16,9 +18,10 @@ use foreglow_shared::{Job, JobDefinition, JobGroup};
 
 pub use self::arms::{Arm, Basis};
 use self::arms::{FittedArm, arms};
+pub use self::borrowing::Borrowing;
 use self::columns::Columns;
 use crate::runs::check;
-use crate::{Dataset, Ensemble, FitError, Prediction, Predictor, Setting, Warning};
+use crate::{Dataset, DatasetError, Ensemble, Features, FitError, Prediction, Predictor, Setting, Warning};
 
 /// Distinct settings from which on an arm answers by its own runs.
 const ENOUGH_SETTINGS: usize = 6;
@@ -52,7 +55,7 @@ pub struct JointPredictor {
     /// All runs as one table; `None` if there is a single arm, or nothing completed.
     table: Option<(Columns, Dataset)>,
     /// The fit of the table, made when an arm first needs it.
-    joint: OnceLock<Option<Ensemble>>,
+    joint: OnceLock<Option<Joint>>,
 }
 
 impl JointPredictor {
@@ -81,10 +84,10 @@ impl JointPredictor {
     }
 
     /// Returns the fit of all runs.
-    fn joint(&self) -> Option<(&Columns, &Ensemble)> {
+    fn joint(&self) -> Option<(&Columns, &Joint)> {
         let (columns, table) = self.table.as_ref()?;
-        let ensemble = self.joint.get_or_init(|| Ensemble::fit_known(table, &Columns::MEANINGS).ok());
-        Some((columns, ensemble.as_ref()?))
+        let joint = self.joint.get_or_init(|| Joint::fit(table, columns).ok());
+        Some((columns, joint.as_ref()?))
     }
 
     /// Returns the arms: what can be chosen besides executors and cores.
@@ -112,10 +115,10 @@ impl JointPredictor {
         if let Some(own) = own.as_ref().filter(|own| own.completion_time_secs.is_some()) {
             return own.clone();
         }
-        let joint = self.joint().and_then(|(columns, ensemble)| {
+        let joint = self.joint().and_then(|(columns, joint)| {
             let images = self.definition.images_processed();
             let asked = columns.question(fitted, executors, cores_per_executor, images).ok()?;
-            ensemble.predict(&asked).ok()?.pop().map(without_larger_job)
+            joint.predict(&asked).ok()?.pop().map(without_larger_job)
         });
         joint.or(own).unwrap_or_else(|| Prediction::unknown(vec![Warning::NotPositive]))
     }
@@ -124,6 +127,32 @@ impl JointPredictor {
     /// memory.
     pub(crate) fn fitted(&self, arm: usize) -> &FittedArm {
         &self.fitted[arm]
+    }
+}
+
+/// The fit of the runs of all arms.
+#[derive(Clone, Debug)]
+enum Joint {
+    /// Of several machine types.
+    Machines(Box<Borrowing>),
+    /// Of one machine type with several engines, devices or batch sizes.
+    OneMachine(Box<Ensemble>),
+}
+
+impl Joint {
+    fn fit(table: &Dataset, columns: &Columns) -> Result<Self, FitError> {
+        if columns.has_machines() {
+            let borrowing = Borrowing::fit(table, &Columns::MEANINGS, Columns::MACHINE)?;
+            return Ok(Self::Machines(Box::new(borrowing)));
+        }
+        Ok(Self::OneMachine(Box::new(Ensemble::fit_known(table, &Columns::MEANINGS)?)))
+    }
+
+    fn predict(&self, asked: &Features) -> Result<Vec<Prediction>, DatasetError> {
+        match self {
+            Self::Machines(borrowing) => borrowing.predict(asked),
+            Self::OneMachine(ensemble) => ensemble.predict(asked),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The default predictor, asked as `foreglow evaluate` asks it. The seam for a change of its interface.
 
 use foreglow_model::{
-    Answer, Dataset, Ensemble, Features, Outcome, Prediction, Predictor, Roles, Setting, Tuning, Warning,
+    Answer, Borrowing, Dataset, Ensemble, Features, Outcome, Prediction, Predictor, Roles, Setting, Tuning, Warning,
 };
 use foreglow_shared::{Job, Observation};
 
@@ -22,7 +22,8 @@ pub fn candidates() -> Vec<Constants> {
     ]
 }
 
-/// What the predictor answers for rows of a table.
+/// What the predictor answers for rows of a table; `borrows` names a category with few rows of some
+/// names.
 ///
 /// # Errors
 /// It cannot be fitted.
@@ -31,9 +32,17 @@ pub fn answer_table(
     asked: &Features,
     roles: &Roles,
     constants: &Constants,
+    borrows: Option<&str>,
 ) -> Result<Vec<Answer>, String> {
-    let predictor = Ensemble::fit_tuned(fit, &roles.meanings(), *constants).map_err(|error| error.to_string())?;
-    let predictions = predictor.predict(asked).map_err(|error| error.to_string())?;
+    let predictions = match borrows {
+        // As a plan over several machine types asks, which has no constants to choose.
+        Some(category) => Borrowing::fit(fit, &roles.meanings(), category)
+            .map_err(|error| error.to_string())
+            .and_then(|predictor| predictor.predict(asked).map_err(|error| error.to_string()))?,
+        None => Ensemble::fit_tuned(fit, &roles.meanings(), *constants)
+            .map_err(|error| error.to_string())
+            .and_then(|predictor| predictor.predict(asked).map_err(|error| error.to_string()))?,
+    };
     let is_beyond = |prediction: &Prediction| {
         prediction.warnings.iter().any(|warning| matches!(warning, Warning::OutsideSampledRange { .. }))
     };

@@ -128,7 +128,21 @@ impl TablePart {
                 Dataset::new(fit.features().select(&rows), secs, censored)?
             }
         };
-        Ok(Trial::Table(TableTrial { fit, test, repeats: self.repeats, roles: self.roles.clone() }))
+        Ok(Trial::Table(TableTrial {
+            fit,
+            test,
+            repeats: self.repeats,
+            roles: self.roles.clone(),
+            borrows: self.borrows(),
+        }))
+    }
+
+    /// Returns the category of which a name has few runs.
+    fn borrows(&self) -> Option<&'static str> {
+        match self.splits {
+            Splits::NewValue { column, .. } => Some(column),
+            _ => None,
+        }
     }
 
     /// Returns the arguments of `foreglow evaluate`.
