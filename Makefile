@@ -134,6 +134,11 @@ bench-decision: $(WASM_RUNNER)
 	  --manifest-path bench/decision/Cargo.toml --target-dir target/decision-web --test browser -- --nocapture | tee target/bench/decision.log
 	cargo run --release --locked --manifest-path bench/decision/Cargo.toml --target-dir target/decision -- target/bench/decision.log
 
+# The search for a configuration, replayed on the public table of TrimTuner; DATA=FOLDER as for `make accuracy`.
+.PHONY: bench-search
+bench-search:
+	cargo run $(CARGO_FLAGS) -p foreglow-accuracy --example search -- $(DATA)
+
 # The published grid in the planner as people get it, in a real browser, beside the binary on one core and on two.
 .PHONY: bench-grid-page
 bench-grid-page: build | setup-test

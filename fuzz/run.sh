@@ -17,7 +17,7 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 # With an explicit target, build scripts and macros are compiled without the counters.
 RUSTFLAGS="$flags" cargo build --locked --release --target "$host" --target-dir "$target"
 mkdir -p "$target/found"
-for name in link samples event_log table; do
+for name in link samples event_log table catalog; do
   binary=$target/$host/release/$name
   # New inputs go to the first folder; the committed corpus is only read.
   mkdir -p "$target/corpus/$name"

@@ -24,6 +24,7 @@ mod physical_laws;
 mod rivals;
 mod scenarios;
 mod scikit_learn;
+mod search;
 mod serialisation;
 mod simulated;
 mod simulation;
