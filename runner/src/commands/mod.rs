@@ -1,6 +1,7 @@
 //! Commands: each file has the arguments and the implementation of one.
 
 pub mod advise;
+mod advise_table;
 pub mod collect;
 pub mod completions;
 pub mod demo;

@@ -2,7 +2,7 @@
 //! were measured.
 
 use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
-use foreglow_shared::{JobGroup, Observation};
+use foreglow_shared::{DEFAULT_PROBABILITY, Job, JobGroup, Observation, PriceSheet};
 
 use crate::answer::{DecisionAnswer, MachineAnswer, Startup, fit};
 use crate::ask::{Selection, Source};
@@ -109,11 +109,19 @@ fn compare(args: &Args, mut group: JobGroup) -> anyhow::Result<MachineAnswer> {
             catalog.find(name).map_err(|error| unusable(error.to_string()))?;
         }
     }
+    let given = args.question.bill.prices.as_deref().map(read_prices).transpose()?;
+    // Machine types that are in no catalog are priced by their cores and memory, if all are.
+    let is_in_catalog = |job: &Job| catalog.find(&job.context.machine_name()).is_ok();
+    let usual = || {
+        let accelerator = group.jobs.first().and_then(|job| job.context.accelerator.as_deref());
+        Some(PriceSheet::usual_for(accelerator)).filter(|sheet| sheet.currency == catalog.currency)
+    };
+    let sheet = given.or_else(|| if group.jobs.iter().any(is_in_catalog) { None } else { usual() });
     let list = |counts: &Option<Counts>| counts.as_ref().map_or_else(Vec::new, |Counts(counts)| counts.clone());
     let question = &args.question;
     let offer = Offer {
         catalog: Some(catalog),
-        sheet: question.bill.prices.as_deref().map(read_prices).transpose()?,
+        sheet,
         machines: machines.clone(),
         executors: list(&question.executors),
         cores_per_executor: list(&question.cores),
@@ -126,7 +134,7 @@ fn compare(args: &Args, mut group: JobGroup) -> anyhow::Result<MachineAnswer> {
         deadline_secs: question.deadline_secs(&runs)?,
         budget: question.budget,
         max_hourly_cost: *max_hourly_cost,
-        probability: question.probability.unwrap_or(foreglow_shared::DEFAULT_PROBABILITY),
+        probability: question.probability.unwrap_or(DEFAULT_PROBABILITY),
         spot: *spot,
         // Whole machines are billed while executors start.
         startup_secs: startup.as_ref().map_or(0.0, Startup::median_secs),

@@ -114,13 +114,19 @@ impl MachineAnswer {
 
     /// Returns the sentences about prices.
     fn prices(&self) -> String {
-        let dates: Vec<String> =
-            self.best_per_machine.iter().filter_map(|row| Some(row.price_date?.to_string())).collect();
-        let oldest =
-            dates.iter().min().map_or_else(|| "of unknown date".to_owned(), |date| format!("of {date} or later"));
-        let mut text = format!(
-            " Whole machines are billed by the second, with the provider's minimum; prices {oldest} (`foreglow machines`).\n"
-        );
+        let rented = || self.best_per_machine.iter().filter(|row| row.machines.is_some());
+        let mut text = "\n".to_owned();
+        if rented().next().is_some() {
+            let dates: Vec<String> = rented().filter_map(|row| Some(row.price_date?.to_string())).collect();
+            let oldest =
+                dates.iter().min().map_or_else(|| "of unknown date".to_owned(), |date| format!("of {date} or later"));
+            text.push_str(&format!(
+                "Whole machines are billed by the second, with the provider's minimum; prices {oldest} (`foreglow machines`).\n"
+            ));
+        }
+        if let Some(sheet) = &self.prices {
+            text.push_str(&format!("Machines that the catalog lacks: {}, {}.\n", sheet.name, sheet.date));
+        }
         if self.limits.spot {
             text.push_str(
                 "Spot prices: the provider may take the machines back at any time, and then the job starts again; the times \

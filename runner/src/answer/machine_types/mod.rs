@@ -6,7 +6,7 @@ use foreglow_model::{
     Arm, Basis, Comparison, Interval, MachineCandidate, MachineDecision, MachineLimits, Omission, Pricing, Warning,
 };
 use foreglow_shared::{
-    Date, Engine, JobDefinition, format_duration, format_money, format_probability, spark_submit_arguments,
+    Date, Engine, JobDefinition, PriceSheet, format_duration, format_money, format_probability, spark_submit_arguments,
 };
 use serde::Serialize;
 
@@ -20,6 +20,9 @@ pub struct MachineAnswer {
     job: JobDefinition,
     currency: String,
     limits: MachineLimits,
+    /// Prices per executor, core and GiB, of machines that the catalog lacks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prices: Option<PriceSheet>,
     recommended: Option<MachineRow>,
     /// `spark-submit` arguments of the recommended configuration, for jobs run by Spark.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -163,6 +166,10 @@ impl MachineAnswer {
             job: comparison.predictor().definition().clone(),
             currency: comparison.currency().to_owned(),
             limits,
+            prices: (0..comparison.predictor().arms().len()).find_map(|arm| match comparison.pricing(arm) {
+                Pricing::Sheet { sheet, .. } => Some(sheet.clone()),
+                Pricing::Machines(_) | Pricing::Unknown => None,
+            }),
             recommended,
             spark_submit,
             fastest: at(fastest),
