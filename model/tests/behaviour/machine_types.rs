@@ -383,6 +383,5 @@ fn intervals_of_a_machine_type_with_one_to_three_runs_hold() {
         }
     }
     let (share, mape) = (f64::from(held) / f64::from(asked), 100.0 * error / f64::from(asked));
-    println!("{held} of {asked} intervals hold, MAPE {mape:.1} %");
     assert!((0.85..=0.97).contains(&share) && mape < 10.0, "{share} {mape}");
 }

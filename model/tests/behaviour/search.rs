@@ -73,6 +73,5 @@ fn the_search_by_saving_finds_a_nearly_optimal_configuration_and_then_stops() {
         random.push(by_chance.regret.unwrap_or(1.0));
     }
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    println!("regret {regrets:?}, by chance {random:?}");
     assert!(mean(&regrets) < 0.05 && mean(&regrets) < mean(&random), "{regrets:?} {random:?}");
 }

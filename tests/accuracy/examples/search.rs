@@ -2,6 +2,8 @@
 //! times are all known. Foreglow's search runs beside CherryPick's and a random one, from the same
 //! first runs.
 
+#![allow(clippy::print_stdout, reason = "the table is its output")]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
