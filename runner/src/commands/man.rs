@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::CommandFactory as _;
 use clap_mangen::Man;
+use foreglow_exit::unusable;
 
 use crate::cli::Cli;
-use crate::exit::unusable;
 use crate::output;
 
 /// Print a manual page, or write all of them into a folder
