@@ -9,7 +9,8 @@ use burn::nn::{
 use burn::tensor::{Device, Tensor};
 
 use super::Trace;
-use super::convolution::{Activation, convolve_and_normalise};
+use super::activation::Activation;
+use super::convolution::convolve_and_normalise;
 
 /// Returns a convolution without bias, padded so that stride 1 keeps the side of the image.
 pub fn conv(channels: [usize; 2], kernel: [usize; 2], stride: usize) -> Conv2dConfig {

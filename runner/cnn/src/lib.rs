@@ -1,6 +1,7 @@
 //! The CNNs and text classifiers that `foreglow-architectures` describes, on the CPU and on GPUs.
 //! Each has one file here and one line in `BUILDERS`.
 
+mod activation;
 mod convolution;
 mod dropout;
 mod layers;

@@ -10,7 +10,7 @@ use burn::backend::{Autodiff, Flex};
 use burn::nn::BatchNorm;
 use burn::tensor::{DType, Tensor, TensorData};
 
-use super::convolution::{Activation, limit};
+use super::activation::{Activation, limit};
 use super::vectorised::vectorised;
 
 type Differentiating = Autodiff<Flex, NoCheckpointing>;

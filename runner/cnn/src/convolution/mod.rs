@@ -24,11 +24,12 @@ use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
 use burn::backend::flex::FlexTensor;
 use burn::backend::{Autodiff, Flex};
 use burn::nn::{BatchNorm, conv::Conv2d};
-use burn::tensor::{DType, Tensor, TensorData, activation};
+use burn::tensor::{DType, Tensor, TensorData};
 
 use self::compute::After;
 use self::geometry::Geometry;
 pub use self::max_pool::max_pool;
+use super::activation::Activation;
 use super::normalisation::normalise;
 
 /// Convolves `[n, channels, height, width]` to `[n, out, height, width]`.
@@ -50,44 +51,6 @@ pub fn convolve(conv: &Conv2d, images: Tensor<4>) -> Tensor<4> {
     after
         .and_then(|after| work.plain(conv, &images, after.as_ref(), None, Activation::None))
         .unwrap_or_else(|| conv.forward(images))
-}
-
-/// Activation after a convolution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Activation {
-    /// Identity.
-    None,
-    /// max(x, 0).
-    Relu,
-    /// min(max(x, 0), 6).
-    Relu6,
-}
-
-impl Activation {
-    /// Returns the lower and upper bound of the result.
-    pub fn range(self) -> [f32; 2] {
-        match self {
-            Self::None => [f32::NEG_INFINITY, f32::INFINITY],
-            Self::Relu => [0.0, f32::INFINITY],
-            Self::Relu6 => [0.0, 6.0],
-        }
-    }
-
-    /// Applies the activation to a tensor.
-    pub fn forward(self, x: Tensor<4>) -> Tensor<4> {
-        match self {
-            Self::None => x,
-            Self::Relu => activation::relu(x),
-            Self::Relu6 => activation::relu6(x),
-        }
-    }
-}
-
-/// Clamps a number to the range; NaN stays NaN.
-#[inline(always)]
-pub fn limit(number: f32, [least, most]: [f32; 2]) -> f32 {
-    let number = if number < least { least } else { number };
-    if number > most { most } else { number }
 }
 
 /// Convolves without bias, applies batch normalisation, adds `beside` if given, and applies the
