@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::Setting;
 use crate::ensemble::outliers::median;
 
-/// Runs that the bound itself counts for: a single run is mostly its own noise.
+/// Number of runs that the bound itself counts for: a single run is mostly noise.
 const PRIOR_RUNS: f64 = 1.0;
 
 /// Measured times of oversubscribed configurations, relative to the bound.
