@@ -2,7 +2,7 @@
 //!
 //! A configuration with more task threads than processors is no faster than the fastest one that
 //! fits ([`Capacity`](crate::capacity::Capacity)), and often slower, because its threads compete
-//! for caches and memory. The runs of such a configuration, if it was measured, tell by how much.
+//! for caches and memory. If such a configuration was measured, its runs show by how much.
 
 use foreglow_shared::{Observation, sort_by};
 use serde::{Deserialize, Serialize};
