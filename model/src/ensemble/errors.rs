@@ -36,7 +36,7 @@ const USUAL_ROWS: f64 = 5.0;
 /// Degrees of freedom of Student's t: it has heavy tails because the error level differs between
 /// tables.
 const DEGREES_OF_FREEDOM: f64 = 2.0;
-/// Limit on the rows of a forward fold that count: they share one bias.
+/// Limit on the rows of a fold that count if they share one bias.
 const ROWS_OF_FOLD: f64 = 12.0;
 /// Distance beyond the fitted ranges, in units of these, at which an error has grown by √2.
 const REACH: f64 = 0.35;

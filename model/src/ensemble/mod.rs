@@ -212,8 +212,8 @@ impl Ensemble {
     }
 }
 
-/// Returns the rows to fit: medians of completed runs, and expected times above the bounds of
-/// stopped ones. `None` if no run completed.
+/// Returns the rows to fit: the median of each group whose middle run completed, and the expected
+/// time above the lower bound of each other group. `None` if no group has a median.
 fn complete(schema: &Schema, groups: &[Group], meanings: &[Option<Meaning>]) -> Option<Table> {
     let (known, stopped): (Vec<&Group>, Vec<&Group>) = groups.iter().partition(|group| group.log_median().is_some());
     if known.is_empty() {
