@@ -67,8 +67,8 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Prints one row per class, in which each group of a source has the same weight, with one column
-/// per source.
+/// Prints the coverage by class: of each source, and the mean over the sources. Within a source,
+/// each group has the same weight.
 pub fn print(findings: &[Finding]) {
     println!("| 90 % intervals | groups | asked | held, mean over groups by source | mean |\n|---|---|---|---|---|");
     for is_beyond in [false, true] {
