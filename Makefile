@@ -40,13 +40,13 @@ help:
 	@echo 'make test   lints and every test, the browser tests included'
 	@echo 'make bench  every benchmark; each writes target/bench/NAME.json'
 	@echo 'make bench-gpu  the CNNs on the GPU, in at most 10 minutes; bench-gpu-archive packs it for a bare machine'
-	@echo 'make accuracy  every predictor on own, simulated and public runs (DATA), clean and with slow runs; writes target/accuracy.json and docs/accuracy.md'
-	@echo 'make accuracy-check  a quick run beside the committed figures; fails where one is worse by over a twentieth'
-	@echo 'make development  the questions on which the constants of the intervals were chosen, and contexts with few runs'
+	@echo 'make accuracy  accuracy of every predictor on own, simulated and public runs (DATA), with and without outliers; writes target/accuracy.json and docs/accuracy.md'
+	@echo 'make accuracy-check  compares a quick run with the committed figures; fails if one is more than 5 % worse'
+	@echo 'make development  measures how the interval constants were chosen, and what contexts with few runs gain from others'
 	@echo 'make sweep  two CNNs, inference and training, on 1 %, 10 % and all of the images: the built-in example, half an hour'
-	@echo 'make parity the CNNs against PyTorch with the same weights; CNNS="vgg16 xception" for some of them'
+	@echo 'make parity compares the CNNs with PyTorch on the same weights; CNNS="vgg16 xception" selects some'
 	@echo 'make screenshots  the pictures of the planner in docs/'
-	@echo 'make fuzz   everything that reads links and files'
+	@echo 'make fuzz   fuzzes the readers of links and files'
 	@echo 'GPU=1 or GPU=0 after any of them: with or without GPU support, which doubles the time of the first build'
 
 run: setup-run build

@@ -31,12 +31,12 @@ may_install() { have apt-get && { [ "$(id -u)" = 0 ] || { have sudo && sudo -n t
 # install WHY PACKAGE…
 install() {
   local why=$1; shift
-  may_install || fail "$why is missing, and packages may not be installed from here." \
+  may_install || fail "$why is missing, and this user cannot install packages." \
     "Install it, then run the same command again. On Debian:  sudo apt-get install -y --no-install-recommends $*"
   say "$why is missing; installing the Debian packages $*"
   if [ -z "${APT_UPDATED:-}" ]; then as_root apt-get update -qq >&2; APT_UPDATED=1; fi
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >&2 ||
-    fail "apt-get could not install $*. Read its message above, mend it, and run the same command again."
+    fail "apt-get could not install $*. See its message above. Fix the problem and run the same command again."
 }
 
 # --- Rust -----------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ debian_wasm_target() {
   sysroot=$("$DEBIAN_RUSTC" --print sysroot)
   lib=$sysroot/lib/rustlib/$WASM/lib
   [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null ||
-    fail "the standard library for $WASM has to be laid into $lib, and that may not be done from here." "Run ./setup.sh run once as root."
+    fail "the standard library for $WASM must be installed in $lib, which needs root." "Run ./setup.sh run once as root."
   say "the standard library for $WASM is missing; building it once from Debian's source (about 50 s of processor time)"
   # RUSTFLAGS override those of .cargo/config.toml, which are for the planner only.
   RUSTC=$DEBIAN_RUSTC RUSTC_BOOTSTRAP=1 __CARGO_DEFAULT_LIB_METADATA=deb \
