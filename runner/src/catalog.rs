@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use foreglow_exit::{unreadable, unusable};
 use foreglow_shared::{Catalog, CatalogError, OWN};
 
-use crate::ask::{name, read_bytes, unreadable};
-use crate::exit::unusable;
+use crate::ask::{name, read_bytes};
 
 /// SkyPilot's name of its catalog files.
 const SKYPILOT_FILE: &str = "vms.csv";
@@ -73,18 +73,32 @@ fn provider(file: &Path) -> String {
 /// Returns the catalogs of a folder: its CSV files, and the `vms.csv` of each provider below it. Of
 /// several versions of a provider's file, the last by name.
 fn files_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    std::fs::read_dir(folder).map_err(|error| unreadable(folder, &error))?;
     let mut files: Vec<PathBuf> = Vec::new();
-    let entries = walkdir::WalkDir::new(folder).max_depth(MOST_FOLDERS).sort_by_file_name();
-    for entry in entries.into_iter().filter_map(Result::ok).filter(|entry| entry.file_type().is_file()) {
-        let path = entry.path();
+    let mut found = Vec::new();
+    collect(folder, 0, &mut found)?;
+    for (depth, path) in found {
         if path.file_name().is_some_and(|name| name == SKYPILOT_FILE) {
-            let provider = provider(path);
-            files.retain(|known| self::provider(known) != provider || known.file_name() != path.file_name());
-            files.push(path.to_owned());
-        } else if entry.depth() == 1 && path.extension().is_some_and(|extension| extension == "csv") {
-            files.push(path.to_owned());
+            let own = provider(&path);
+            files.retain(|known| provider(known) != own || known.file_name() != path.file_name());
+            files.push(path);
+        } else if depth == 0 {
+            files.push(path);
         }
     }
     Ok(files)
+}
+
+/// Collects the CSV files of a folder and of those below it, sorted by name.
+fn collect(folder: &Path, depth: usize, found: &mut Vec<(usize, PathBuf)>) -> anyhow::Result<()> {
+    let entries = std::fs::read_dir(folder).map_err(|error| unreadable(folder, &error))?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() && depth + 1 < MOST_FOLDERS {
+            collect(&path, depth + 1, found)?;
+        } else if path.extension().is_some_and(|extension| extension == "csv") {
+            found.push((depth, path));
+        }
+    }
+    Ok(())
 }

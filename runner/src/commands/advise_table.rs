@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use foreglow_exit::unusable;
 use foreglow_model::{Column, Features, Meaning, Probe, Proposal, SearchTable, Strategy};
 use foreglow_shared::{format_duration, format_percent};
 use serde_json::json;
 
 use crate::answer::SCHEMA;
 use crate::ask::{name, read_bytes};
-use crate::exit::unusable;
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 

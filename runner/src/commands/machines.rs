@@ -1,11 +1,11 @@
 //! `foreglow machines`: lists machine types with prices.
 
+use foreglow_exit::unusable;
 use foreglow_shared::{Catalog, MachineType, OWN, format_money};
 use serde_json::json;
 
 use crate::answer::SCHEMA;
 use crate::catalog::CatalogArgs;
-use crate::exit::unusable;
 use crate::grammar::{count, mib, money};
 use crate::output::{self, Format};
 use crate::table::{Align, csv, number, table};

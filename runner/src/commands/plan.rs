@@ -1,13 +1,13 @@
 //! `foreglow plan`: the cheapest configuration that meets the deadline, over all machine types that
 //! were measured.
 
+use foreglow_exit::unusable;
 use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
 use foreglow_shared::{DEFAULT_PROBABILITY, Job, JobGroup, Observation, PriceSheet};
 
 use crate::answer::{DecisionAnswer, MachineAnswer, Startup, fit};
 use crate::ask::{Selection, Source};
 use crate::catalog::CatalogArgs;
-use crate::exit::unusable;
 use crate::grammar::{Counts, count, counts, large_count, money};
 use crate::output::{self, Format};
 use crate::question::{QuestionArgs, read_prices};

@@ -2,6 +2,7 @@
 
 mod forms;
 
+use foreglow_exit::unusable;
 use foreglow_model::{
     Arm, Basis, Comparison, Interval, MachineCandidate, MachineDecision, MachineLimits, Omission, Pricing, Warning,
 };
@@ -11,7 +12,6 @@ use foreglow_shared::{
 use serde::Serialize;
 
 use super::{SCHEMA, Startup};
-use crate::exit::unusable;
 
 /// Answer to a question about a job on several machine types.
 #[derive(Clone, Debug, PartialEq, Serialize)]
