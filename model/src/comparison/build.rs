@@ -127,11 +127,13 @@ fn pricing(arm: &Arm, offer: &Offer) -> Pricing {
 /// Returns the executors and cores to compare on an arm.
 fn configurations(predictor: &JointPredictor, index: usize, offer: &Offer) -> Vec<(u32, u32)> {
     let arm = &predictor.arms()[index];
-    // Other batch sizes of a machine type tell its range too.
+    // Other batch sizes of a machine type tell its range too, and the other machine types that of one
+    // that borrows from them.
     let alike: Vec<usize> = (0..predictor.arms().len())
         .filter(|other| {
             let other = &predictor.arms()[*other];
-            (&other.machine, other.engine, &other.accelerator) == (&arm.machine, arm.engine, &arm.accelerator)
+            arm.basis == Basis::Borrowed
+                || (&other.machine, other.engine, &other.accelerator) == (&arm.machine, arm.engine, &arm.accelerator)
         })
         .collect();
     let runs = || alike.iter().flat_map(|other| &predictor.fitted(*other).job.observations);
@@ -191,6 +193,13 @@ fn timed(
             let packing = pack(machine, executors, size).map_err(|error| error.to_string())?;
             placement.machines = packing.machines;
             placement.executors_per_machine = packing.executors_per_machine;
+            if packing.machines > 1 && arm.engine == Engine::Local && offer.executors.is_empty() {
+                return Err(
+                    "the samples ran on one machine at a time, so executors on several are compared only with \
+                            --executors"
+                        .to_owned(),
+                );
+            }
         }
         None => {
             let slots = executors.saturating_mul(cores);

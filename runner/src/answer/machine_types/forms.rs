@@ -19,14 +19,17 @@ impl MachineAnswer {
     }
 
     fn table(&self) -> String {
-        let mut text = format!("{}\n\n{}\n", self.job.title(), self.headline());
-        text.push_str("Best of each machine type:\n");
-        text.push_str(&self.rows(&self.best_per_machine));
+        let mut text = format!("{}\n\n{}", self.job.title(), self.headline());
+        if !self.best_per_machine.is_empty() {
+            text.push_str("\nBest of each machine type:\n");
+            text.push_str(&self.rows(&self.best_per_machine));
+        }
         if self.pareto.len() > 1 {
             text.push_str("\nNo other configuration is both as fast and as cheap:\n");
             text.push_str(&self.rows(&self.pareto));
         }
-        text.push_str(&format!("\n{} configurations were compared.", self.weighed));
+        let were = if self.weighed == 1 { "configuration was" } else { "configurations were" };
+        text.push_str(&format!("\n{} {were} compared.", self.weighed));
         text.push_str(&self.prices());
         if let Some(startup) = &self.startup {
             text.push_str(&format!(
@@ -69,7 +72,8 @@ impl MachineAnswer {
             lines.push(vec![name.to_owned(), row.describe(), row.time(), self.money(row)]);
         }
         let columns = [("", Align::Left), ("machines", Align::Left), ("time", Align::Right), ("cost", Align::Right)];
-        format!("{verdict}\n\n{}", table(&columns, lines))
+        let table = if lines.is_empty() { String::new() } else { format!("\n{}", table(&columns, lines)) };
+        format!("{verdict}\n{table}")
     }
 
     fn rows(&self, rows: &[MachineRow]) -> String {
