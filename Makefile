@@ -140,7 +140,7 @@ bench-decision: $(WASM_RUNNER)
 	  --manifest-path bench/decision/Cargo.toml --target-dir target/decision-web --test browser -- --nocapture | tee target/bench/decision.log
 	cargo run --release --locked --manifest-path bench/decision/Cargo.toml --target-dir target/decision -- target/bench/decision.log
 
-# The search for a configuration, replayed on the public table of TrimTuner; DATA=FOLDER as for `make accuracy`.
+# Replays the search for a configuration on the public table of TrimTuner (DATA=FOLDER).
 .PHONY: bench-search
 bench-search:
 	cargo run $(CARGO_FLAGS) -p foreglow-accuracy --example search -- $(DATA)

@@ -127,8 +127,8 @@ fn pricing(arm: &Arm, offer: &Offer) -> Pricing {
 /// Returns the executors and cores to compare on an arm.
 fn configurations(predictor: &JointPredictor, index: usize, offer: &Offer) -> Vec<(u32, u32)> {
     let arm = &predictor.arms()[index];
-    // Other batch sizes of a machine type tell its range too, and the other machine types that of one
-    // that borrows from them.
+    // Other batch sizes of a machine type tell its range too, and the other machine types tell
+    // that of one that borrows from them.
     let alike: Vec<usize> = (0..predictor.arms().len())
         .filter(|other| {
             let other = &predictor.arms()[*other];

@@ -1,33 +1,12 @@
 //! Applies prices and limits to predicted configurations.
 
-use foreglow_shared::Question;
 use serde::{Deserialize, Serialize};
 
 use super::billing::Rate;
+use super::limits::{MachineLimits, meets};
+use super::notable::{Notable, SAME_MONEY, cheapest, front, thinned};
 use super::{Comparison, Placement, Timed};
 use crate::{DecideError, Prediction, Spread};
-
-/// Relative difference below which costs are considered equal; then the faster configuration wins.
-const SAME_MONEY: f64 = 2e-3;
-/// Limit on the listed points of the front.
-const MAX_FRONT: usize = 64;
-
-/// What a configuration has to meet, and which prices apply.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MachineLimits {
-    /// Deadline, seconds.
-    pub deadline_secs: Option<f64>,
-    /// Largest cost of the job.
-    pub budget: Option<f64>,
-    /// Largest price of all machines per hour.
-    pub max_hourly_cost: Option<f64>,
-    /// Probability with which the deadline and the budget must be met, in (0, 1).
-    pub probability: f64,
-    /// Whether machines are rented at spot prices.
-    pub spot: bool,
-    /// Time that the machines are billed for before the completion time starts, seconds.
-    pub startup_secs: f64,
-}
 
 /// A configuration with its predicted time and its cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,41 +50,6 @@ pub struct MachineDecision {
     /// The best of each machine type: the cheapest that meets all limits, or else the cheapest, or
     /// else, without a price, the fastest. Ascending by cost, the unknown last.
     pub best_per_machine: Vec<usize>,
-}
-
-impl MachineLimits {
-    /// Returns the limits of a question.
-    pub fn of(question: &Question) -> Self {
-        Self {
-            deadline_secs: question.deadline_secs,
-            budget: question.budget,
-            max_hourly_cost: None,
-            probability: question.probability,
-            spot: false,
-            startup_secs: 0.0,
-        }
-    }
-
-    fn check(&self) -> Result<(), DecideError> {
-        let is_none = |limit: &f64| !(limit.is_finite() && *limit > 0.0);
-        if let Some(deadline) = self.deadline_secs.filter(is_none) {
-            return Err(DecideError::Deadline(deadline));
-        }
-        if let Some(budget) = self.budget.filter(is_none) {
-            return Err(DecideError::Budget(budget));
-        }
-        if let Some(cost) = self.max_hourly_cost.filter(is_none) {
-            return Err(DecideError::HourlyCost(cost));
-        }
-        if !(self.probability > 0.0 && self.probability < 1.0) {
-            return Err(DecideError::Probability(self.probability));
-        }
-        Ok(())
-    }
-
-    fn wants_speed(&self) -> bool {
-        self.budget.is_some() && self.deadline_secs.is_none()
-    }
 }
 
 /// Factors of late times, by the degrees of freedom of a spread: a comparison has few of them, and
@@ -212,8 +156,8 @@ impl Comparison {
             if candidate.at_least_secs >= limit { 0.0 } else { spread.probability_below(limit / candidate.secs) }
         };
         let deadline = limits.deadline_secs.map(within);
-        // The cost rises with the time, so a budget is a time limit too: found by bisection, because
-        // the charged time is rounded.
+        // The cost rises with the time, so a budget is a time limit too. Bisection finds it,
+        // because the charged time is rounded.
         let budget = limits.budget.map(|budget| {
             let Some(rate) = self.rate(candidate.placement, limits) else { return 0.0 };
             let (mut low, mut high) = (0.0, candidate.secs * 1e3);
@@ -282,67 +226,4 @@ impl Comparison {
             best_per_machine: all(&notable.best_per_machine),
         }
     }
-}
-
-/// Places of the notable configurations.
-struct Notable {
-    recommended: Option<usize>,
-    fastest: Option<usize>,
-    cheapest: Option<usize>,
-    likeliest: Option<usize>,
-    pareto: Vec<usize>,
-    best_per_machine: Vec<usize>,
-}
-
-impl Notable {
-    /// Returns all places, ascending.
-    fn places(&self) -> Vec<usize> {
-        let single = [self.recommended, self.fastest, self.cheapest, self.likeliest];
-        let lists = self.pareto.iter().chain(&self.best_per_machine).copied();
-        let mut places: Vec<usize> = single.into_iter().flatten().chain(lists).collect();
-        places.sort_unstable();
-        places.dedup();
-        places
-    }
-}
-
-/// Whether a configuration meets all limits; `late` is the time that it exceeds too rarely to
-/// matter.
-fn meets(rate: Option<Rate>, secs: f64, late: f64, limits: &MachineLimits) -> bool {
-    let in_time = limits.deadline_secs.is_none_or(|deadline| late <= deadline * (1.0 + 1e-9));
-    let Some(rate) = rate else {
-        // Without a price, a configuration may be the fastest, but never the cheapest.
-        return false;
-    };
-    let late_cost = if late.is_finite() { rate.cost(late) } else { f64::INFINITY };
-    in_time
-        && secs.is_finite()
-        && limits.budget.is_none_or(|budget| late_cost <= budget * (1.0 + 1e-9))
-        && limits.max_hourly_cost.is_none_or(|most| rate.hourly() <= most * (1.0 + 1e-9))
-}
-
-/// Returns the cheapest of some places in ascending order of time; of costs that are practically
-/// equal the fastest. `None` if no price is known.
-fn cheapest(costs: &[f64], places: impl Iterator<Item = usize> + Clone) -> Option<usize> {
-    let least = places.clone().map(|place| costs[place]).fold(f64::INFINITY, f64::min);
-    let bound = least * (1.0 + SAME_MONEY);
-    places.into_iter().find(|place| least.is_finite() && costs[*place] <= bound)
-}
-
-/// Returns the Pareto front of configurations in ascending order of time.
-fn front(costs: &[f64]) -> Vec<usize> {
-    let mut least = f64::INFINITY;
-    let is_better = |place: &usize| {
-        let better = costs[*place] < least;
-        least = least.min(costs[*place]);
-        better
-    };
-    (0..costs.len()).filter(is_better).collect()
-}
-
-/// Returns at most `MAX_FRONT` places, evenly spaced, including both ends.
-fn thinned(front: &[usize]) -> Vec<usize> {
-    let last = front.len().saturating_sub(1);
-    let count = front.len().min(MAX_FRONT);
-    (0..count).map(|index| front[last * index / count.saturating_sub(1).max(1)]).collect()
 }

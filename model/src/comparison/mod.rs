@@ -8,13 +8,16 @@
 mod billing;
 mod build;
 mod decide;
+mod limits;
+mod notable;
 
 use foreglow_shared::{Catalog, MachineType, Resources};
 use serde::{Deserialize, Serialize};
 
 pub use self::billing::Pricing;
 pub use self::build::Offer;
-pub use self::decide::{MachineCandidate, MachineDecision, MachineLimits};
+pub use self::decide::{MachineCandidate, MachineDecision};
+pub use self::limits::MachineLimits;
 use crate::{JointPredictor, Prediction, Spread};
 
 /// Most configurations of one comparison.

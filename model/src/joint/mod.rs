@@ -30,18 +30,23 @@ const ENOUGH_SETTINGS: usize = 6;
 ///
 /// ```
 /// # use foreglow_model::JointPredictor;
-/// # use foreglow_shared::{group_by_definition, parse_line};
-/// # let line = |machine: &str, e: u32, rate: f64, secs: f64| parse_line(&format!(r#"{{"schema":1,
-/// # "id":"019ab000-0000-7000-8000-{:012}","workload":{{"model":"lenet5","mode":"inference","image_px":28,"images":1000,
-/// # "epochs":1,"batch_size":8}},"configuration":{{"executors":{e},"cores_per_executor":1,"memory_per_executor_mib":512,
-/// # "partition_size":8}},"sampling_rate":{rate},"outcome":"completed","completion_time_secs":{secs},"engine":"local",
-/// # "runner_version":"1","host":{{"machine":"{machine}"}},"started_at":"2026-01-31T10:00:00Z"}}"#,
-/// # (secs * 1000.0) as u64).replace('\n', "")).unwrap();
-/// let slow = [(1, 0.1, 11.0), (1, 0.2, 21.0), (2, 0.1, 5.6), (2, 0.2, 10.6), (4, 0.1, 2.9), (4, 0.2, 5.4)];
-/// let mut samples: Vec<_> = slow.iter().map(|(e, rate, secs)| line("slow", *e, *rate, *secs)).collect();
+/// # use foreglow_shared::{Context, Job, JobDefinition, JobGroup};
+/// # let job = |machine: &str, rows: &str| {
+/// #     let mut context: Context = serde_json::from_str(r#"{"workload":{"model":"lenet5",
+/// #     "mode":"inference","image_px":28,"images":1000,"epochs":1,"batch_size":8},
+/// #     "engine":"local","host":{}}"#).unwrap();
+/// #     context.host.machine = Some(machine.into());
+/// #     let observations = serde_json::from_str(rows).unwrap();
+/// #     Job { context, observations, incomplete: Vec::new(), peaks: Vec::new() }
+/// # };
+/// // Rows of a link: E, C, memory in MiB, P, SR, seconds, start-up seconds.
+/// let slow = job("slow", "[[1,1,512,8,0.1,11.0,null],[1,1,512,8,0.2,21.0,null],
+///     [2,1,512,8,0.1,5.6,null],[2,1,512,8,0.2,10.6,null],[4,1,512,8,0.1,2.9,null],
+///     [4,1,512,8,0.2,5.4,null]]");
 /// // The new machine type has two runs, both with one executor.
-/// samples.extend([line("fast", 1, 0.1, 5.51), line("fast", 1, 0.2, 10.52)]);
-/// let group = group_by_definition(&samples).remove(0);
+/// let fast = job("fast", "[[1,1,512,8,0.1,5.51,null],[1,1,512,8,0.2,10.52,null]]");
+/// let definition = JobDefinition::of(&slow.context);
+/// let group = JobGroup { definition, jobs: vec![slow, fast], lenders: Vec::new() };
 /// let joint = JointPredictor::fit(&group).unwrap();
 /// let fast = joint.arms().iter().position(|arm| arm.machine == "fast").unwrap();
 /// let secs = joint.predict(fast, 4, 1).completion_time_secs.unwrap();

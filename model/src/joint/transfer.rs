@@ -1,11 +1,11 @@
 //! Predicts a machine type with few runs from those that were fully measured.
 //!
 //! ln t on the new machine type is a regression on what K fully measured ones, the peers, take for
-//! the same job: M(x), the mean of their logarithms, a shift, a slope, and how far each peer is from
-//! the mean. All coefficients but the shift are shrunk towards 0, so that one run gives the shift
-//! alone. How much they are shrunk, and how far off the prediction is, follows from treating each
-//! peer in turn as the new machine type, with as many runs at the settings nearest to those of the
-//! new one.
+//! the same job: M(x), the mean of their logarithms, a shift, a slope, and how far each peer is
+//! from the mean. All coefficients but the shift are shrunk towards 0, so that one run gives the
+//! shift alone. How much they are shrunk, and how far off the prediction is, follows from treating
+//! each peer in turn as the new machine type, with as many runs at the settings nearest to those of
+//! the new one.
 //!
 //! PARIS (Yadwadkar et al., SoCC 2017) and Scout (Hsu et al., 2018) predict a job on all machine
 //! types from its runs on few reference types in the same way; there the reference types are chosen

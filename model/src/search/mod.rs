@@ -1,11 +1,11 @@
-//! Searches a table of candidate configurations for the cheapest that meets a deadline: which one to
-//! run next, and when to stop.
+//! Searches a table of candidate configurations for the cheapest that meets a deadline: which one
+//! to run next, and when to stop.
 //!
-//! | strategy | next run | stops when |
-//! |---|---|---|
-//! | [`Strategy::Saving`] | most expected saving per money that the run costs | no run is expected to save 2 % of the best cost |
-//! | [`Strategy::ExpectedImprovement`] | most expected improvement of a Gaussian process | it is below 10 % of the best cost, after six runs |
-//! | [`Strategy::Random`] | a random one | never |
+//! - [`Strategy::Saving`] runs the configuration with the most expected saving per money that the
+//!   run costs, and stops when no run is expected to save 2 % of the best cost.
+//! - [`Strategy::ExpectedImprovement`] runs the one with the most expected improvement of a
+//!   Gaussian process, and stops when that is below 10 % of the best cost, after six runs.
+//! - [`Strategy::Random`] runs a random one and never stops.
 //!
 //! All start with the same three runs, which are spread over the table. The second is CherryPick
 //! (Alipourfard et al., NSDI 2017, §3.3–3.5).
@@ -214,8 +214,8 @@ impl SearchTable {
 const ONE_DEVIATION: f64 = 0.841_344_746_068_542_9;
 
 /// Expected saving over `best` of a run that counts only if it meets the deadline: E[(best − C)⁺;
-/// T ≤ deadline], where the cost C is proportional to the lognormal time T. Both conditions bound T,
-/// so the tighter one counts.
+/// T ≤ deadline], where the cost C is proportional to the lognormal time T. Both conditions bound
+/// T, so the tighter one counts.
 fn saving(best: f64, cost: f64, one: &Expected, deadline: f64) -> f64 {
     let price = cost / one.secs;
     let bound = (best / price).min(deadline);

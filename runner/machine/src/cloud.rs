@@ -5,8 +5,8 @@ use std::path::Path;
 /// Folder of the identification of a machine (DMI).
 const DMI: &str = "/sys/class/dmi/id";
 
-/// Returns the machine type of this machine, such as `c5.xlarge`; `None` if it is not a machine of a
-/// cloud that names the type.
+/// Returns the machine type of this machine, such as `c5.xlarge`; `None` if it is not rented, or
+/// the cloud does not name the type.
 pub fn machine_type() -> Option<String> {
     let read = |field: &str| std::fs::read_to_string(Path::new(DMI).join(field)).unwrap_or_default();
     identified(&read("sys_vendor"), &read("product_name"))
