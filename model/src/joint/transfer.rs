@@ -70,9 +70,9 @@ impl Transfer {
         }
         let (_, strengths, errors) = best?;
         let mut fitted = Self::weighed(own, rows, all, strengths, noise);
-        // The new machine type differs from the peers as these do from each other, of which there
-        // are few.
-        let few = (1.0 + 1.0 / rows.len() as f64).sqrt();
+        // The new machine type differs from the peers as these do from each other, which few peers
+        // tell with little certainty.
+        let few = 1.0 + 1.0 / rows.len() as f64;
         fitted.half_width = few * quantile(errors, 2.0 * UPPER - 1.0).max(noise);
         Some(fitted)
     }

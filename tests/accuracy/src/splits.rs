@@ -98,8 +98,12 @@ impl TablePart {
                     }
                     Splits::NewValue { column, own, draws } => {
                         let left_out = Split::leave_out(settings.medians().features(), &[*column]);
-                        let drawn = left_out.iter().enumerate();
-                        drawn.flat_map(|(value, split)| with_own(split, *own, *draws, value)).collect()
+                        // A quick run takes the first trials, which are of all values.
+                        let of_draw = |draw: usize| {
+                            let values = left_out.iter().enumerate();
+                            values.map(move |(value, split)| with_own(split, *own, draw, value))
+                        };
+                        (0..*draws).flat_map(of_draw).collect()
                     }
                     Splits::Conditions { .. } => Vec::new(),
                 };
@@ -201,14 +205,11 @@ fn fitted_runs(settings: &Settings, split: &Split, own: Option<(usize, usize)>) 
     settings.runs(&split.fit).select(&kept)
 }
 
-/// Moves some tested settings to the fitted ones, once for each draw.
-fn with_own(split: &Split, own: usize, draws: usize, value: usize) -> Vec<Split> {
-    let draw = |number: usize| {
-        let mut chance = Chance::new(&[7, value as u64, number as u64]);
-        let places = chance.places(split.test.len(), own);
-        let moved: Vec<usize> = places.iter().map(|place| split.test[*place]).collect();
-        let test = split.test.iter().copied().filter(|setting| !moved.contains(setting)).collect();
-        Split { fit: [split.fit.clone(), moved].concat(), test }
-    };
-    (0..draws).map(draw).collect()
+/// Moves some tested settings to the fitted ones.
+fn with_own(split: &Split, own: usize, draw: usize, value: usize) -> Split {
+    let mut chance = Chance::new(&[7, value as u64, draw as u64]);
+    let places = chance.places(split.test.len(), own);
+    let moved: Vec<usize> = places.iter().map(|place| split.test[*place]).collect();
+    let test = split.test.iter().copied().filter(|setting| !moved.contains(setting)).collect();
+    Split { fit: [split.fit.clone(), moved].concat(), test }
 }

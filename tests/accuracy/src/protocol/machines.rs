@@ -14,7 +14,7 @@ const OWN: usize = 3;
 /// Returns every protocol on new machine types.
 pub fn protocols() -> Vec<Protocol> {
     // The draws of a machine type; a fit of PROFET takes longest.
-    let parts = [("PROFET", 5, profet()), ("C3O sort", 10, sort()), ("TrimTuner RNN", 10, trimtuner())];
+    let parts = [("PROFET", 2, profet()), ("C3O sort", 10, sort()), ("TrimTuner RNN", 3, trimtuner())];
     let protocol = |(name, draws, (column, part)): (&str, usize, (&'static str, TablePart))| {
         let part = TablePart { splits: Splits::NewValue { column, own: OWN, draws }, ..part };
         Protocol {
@@ -22,7 +22,7 @@ pub fn protocols() -> Vec<Protocol> {
             name: format!("{name}, 3 own runs"),
             parts: Box::new(move |places| Ok(vec![part.read(&places.data)?])),
             slowed_trials: 0,
-            quick_trials: 4,
+            quick_trials: 3,
             limit_secs: None,
         }
     };
