@@ -194,3 +194,44 @@ fn one_context_is_answered_as_before() {
     let both = home.run(&["plan", &file, "--context", "1", "--spot"]);
     assert_eq!(both.code, 2);
 }
+
+#[test]
+fn the_next_run_of_any_table_of_candidates_is_proposed_until_none_is_worth_it() {
+    let home = Foreglow::new();
+    let machines = [("small", 1.0, 1.0), ("fast", 2.6, 2.0)];
+    let mut candidates = "type,machines,price_per_hour\n".to_owned();
+    for (name, _, price) in machines {
+        for count in [1, 2, 4, 8] {
+            candidates += &format!("{name},{count},{}\n", price * f64::from(count));
+        }
+    }
+    let candidates = home.write("candidates.csv", &candidates);
+    let ask = |runs: &str, format: &str| {
+        let runs = home.write("runs.csv", &format!("type,machines,secs\n{runs}"));
+        let arguments = ["advise", "--candidates", &candidates, "--input", &runs, "--workers", "machines"];
+        home.run(&[&arguments[..], &["--deadline", "30m", "--format", format]].concat())
+    };
+    let mut runs = "small,1,2000\n".to_owned();
+    let mut made = 1;
+    let last = loop {
+        let answer = json(&ask(&runs, "json"));
+        assert_eq!(answer["runs"], made);
+        let next = &answer["next"];
+        if answer["is_enough"] == true || next.is_null() {
+            break answer;
+        }
+        let (name, count) = (next["type"].as_str().unwrap(), next["machines"].as_str().unwrap());
+        let speed = machines.iter().find(|(machine, ..)| *machine == name).unwrap().1;
+        let machines: f64 = count.parse().unwrap();
+        runs += &format!("{name},{count},{}\n", 2000.0 / speed * (0.05 + 0.95 / machines));
+        made += 1;
+        assert!(made <= 8, "a configuration was proposed twice");
+    };
+    assert_eq!(last["best"]["type"], "fast", "{last}");
+    let table = ask(&runs, "table").stdout;
+    assert!(table.starts_with("Stop: ") && table.contains("best"), "{table}");
+    let none = home.run(&["advise", "--candidates", &candidates, "--price", "cost"]);
+    assert_eq!((none.code, none.stderr.contains("there is no column cost")), (2, true), "{}", none.stderr);
+    let unknown = ask("huge,1,100\n", "json");
+    assert!(unknown.stderr.contains("line 2 is no configuration of"), "{}", unknown.stderr);
+}

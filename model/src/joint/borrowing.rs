@@ -177,13 +177,8 @@ fn combine(prediction: &mut Prediction, transfer: &Transfer, on_peers: &OnPeers,
     let own = transfer.half_width();
     let half_width = (own * own + beyond).sqrt();
     let log = transfer.log(on_peers);
-    let (log, half_width) = match (prediction.completion_time_secs, &prediction.spread) {
-        (Some(secs), Some(spread)) => {
-            (f64::midpoint(log, libm::log(secs)), f64::midpoint(half_width, half_width_of(spread)))
-        }
-        (Some(secs), None) => (f64::midpoint(log, libm::log(secs)), half_width),
-        (None, _) => (log, half_width),
-    };
+    // The interval is that of the regression, whose errors were measured between machine types.
+    let log = prediction.completion_time_secs.map_or(log, |secs| f64::midpoint(log, libm::log(secs)));
     let secs = libm::exp(log);
     let Some(spread) = spread_of(half_width).filter(|_| secs.is_finite() && secs > 0.0) else { return };
     let ends = [0.5 - PROBABILITY / 2.0, 0.5 + PROBABILITY / 2.0].map(|share| secs * spread.quantile(share));
