@@ -22,7 +22,7 @@ pub fn protocols() -> Vec<Protocol> {
             name: format!("{name}, 3 own runs"),
             parts: Box::new(move |places| Ok(vec![part.read(&places.data)?])),
             slowed_trials: 0,
-            quick_trials: 3,
+            quick_trials: 4,
             limit_secs: None,
         }
     };
