@@ -383,5 +383,6 @@ fn intervals_of_a_machine_type_with_one_to_three_runs_hold() {
         }
     }
     let (share, mape) = (f64::from(held) / f64::from(asked), 100.0 * error / f64::from(asked));
-    assert!((0.85..=0.97).contains(&share) && mape < 10.0, "{share} {mape}");
+    // `make accuracy` measures on real runs that they are not too wide either.
+    assert!(share >= 0.87 && mape < 8.0, "{share} {mape}");
 }
