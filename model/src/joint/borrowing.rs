@@ -26,6 +26,9 @@ pub struct Borrowing {
     category: String,
     /// Rows of each name.
     rows: BTreeMap<String, Vec<usize>>,
+    /// Numeric columns with one value for each name, such as the processors of a machine type: the
+    /// fit of a single name cannot vary them.
+    determined: Vec<String>,
     peers: OnceLock<Vec<Peer>>,
     /// The regressions of names with few rows; `None` where the ensemble answers alone.
     transfers: Mutex<BTreeMap<String, Option<Arc<Transfer>>>>,
@@ -50,6 +53,7 @@ impl Clone for Borrowing {
             known: self.known.clone(),
             category: self.category.clone(),
             rows: self.rows.clone(),
+            determined: self.determined.clone(),
             peers: OnceLock::new(),
             transfers: Mutex::default(),
         }
@@ -69,6 +73,7 @@ impl Borrowing {
             dataset: dataset.clone(),
             known: known.iter().map(|(name, meaning)| ((*name).to_owned(), *meaning)).collect(),
             category: category.to_owned(),
+            determined: determined(dataset.features(), &rows),
             rows,
             peers: OnceLock::new(),
             transfers: Mutex::default(),
@@ -83,7 +88,7 @@ impl Borrowing {
         let mut predictions = self.all.predict(questions)?;
         for (name, places) in rows_of(questions, &self.category)? {
             let Some(transfer) = self.transfer(&name) else { continue };
-            let asked = without(&questions.select(&places), &self.category)?;
+            let asked = self.for_peers(&questions.select(&places))?;
             let answers = self.on_peers(&asked)?;
             for (place, answer) in places.into_iter().zip(answers) {
                 if let Some((on_peers, beyond)) = answer {
@@ -92,6 +97,31 @@ impl Borrowing {
             }
         }
         Ok(predictions)
+    }
+
+    /// Returns features without the category and what it determines. Determined numbers of workers,
+    /// such as the processors of a machine type, multiply the other number of workers, so that
+    /// names are compared at equal numbers of workers in total.
+    fn for_peers(&self, features: &Features) -> Result<Features, DatasetError> {
+        let is_workers =
+            |name: &str| self.known.iter().any(|(known, meaning)| known == name && *meaning == Meaning::Workers);
+        let is_determined = |name: &str| self.determined.iter().any(|column| column == name);
+        let mut factors = vec![1.0; features.rows()];
+        for column in features.columns().iter().filter(|column| is_determined(&column.name) && is_workers(&column.name))
+        {
+            if let Values::Numeric { values, .. } = &column.values {
+                factors.iter_mut().zip(values).for_each(|(factor, value)| *factor *= value);
+            }
+        }
+        let kept =
+            features.columns().iter().filter(|column| column.name != self.category && !is_determined(&column.name));
+        let mut kept: Vec<Column> = kept.cloned().collect();
+        if let Some(Column { values: Values::Numeric { values, .. }, .. }) =
+            kept.iter_mut().find(|column| is_workers(&column.name))
+        {
+            values.iter_mut().zip(&factors).for_each(|(value, factor)| *value *= factor);
+        }
+        Features::new(kept)
     }
 
     /// Returns the regression of a name with few rows.
@@ -107,7 +137,7 @@ impl Borrowing {
 
     fn fit_transfer(&self, rows: &[usize]) -> Option<Transfer> {
         let completed: Vec<usize> = rows.iter().copied().filter(|row| !self.dataset.censored()[*row]).collect();
-        let features = without(&self.dataset.features().select(&completed), &self.category).ok()?;
+        let features = self.for_peers(&self.dataset.features().select(&completed)).ok()?;
         let logs: Vec<f64> = completed.iter().map(|row| libm::log(self.dataset.secs()[*row])).collect();
         let own = self.transfer_rows(&features, &logs)?;
         let peers: Option<Vec<Vec<TransferRow>>> =
@@ -154,7 +184,7 @@ impl Borrowing {
 
     fn peer(&self, rows: &[usize]) -> Option<Peer> {
         let own = self.dataset.select(rows);
-        let features = without(own.features(), &self.category).ok()?;
+        let features = self.for_peers(own.features()).ok()?;
         let table = Dataset::new(features, own.secs().to_vec(), own.censored().to_vec()).ok()?;
         let known: Vec<(&str, Meaning)> = self.known.iter().map(|(name, meaning)| (name.as_str(), *meaning)).collect();
         let ensemble = Ensemble::fit_known(&table, &known).ok()?;
@@ -202,9 +232,15 @@ fn rows_of(features: &Features, category: &str) -> Result<BTreeMap<String, Vec<u
     Ok(rows)
 }
 
-fn without(features: &Features, category: &str) -> Result<Features, DatasetError> {
-    let kept: Vec<Column> = features.columns().iter().filter(|column| column.name != category).cloned().collect();
-    Features::new(kept)
+/// Returns the numeric columns with one value for each name of the category.
+fn determined(features: &Features, rows: &BTreeMap<String, Vec<usize>>) -> Vec<String> {
+    let is_determined = |column: &&Column| match &column.values {
+        Values::Numeric { values, .. } => {
+            rows.values().all(|rows| rows.iter().all(|row| values[*row] == values[rows[0]]))
+        }
+        Values::Category { .. } => false,
+    };
+    features.columns().iter().filter(is_determined).map(|column| column.name.clone()).collect()
 }
 
 /// Returns the number of distinct settings among some rows.
