@@ -171,6 +171,13 @@ impl Predictor {
         })
     }
 
+    /// Returns the configurations, E and C, of which the surface of a grid does not know how certain
+    /// they are.
+    pub(crate) fn configurations_with_own_spread(&self) -> impl Iterator<Item = (u32, u32)> {
+        let settings = self.ensemble.rows_with_own_spread().filter_map(|numeric| self.items.setting(numeric));
+        settings.map(|setting| (setting.executors, setting.cores_per_executor))
+    }
+
     /// Those of some numbers of executors, and of some numbers of cores, that can be predicted:
     /// all, but of a count that the runs never varied the measured one alone.
     pub(crate) fn answerable(&self, executors: &[u32], cores: &[u32]) -> (Vec<u32>, Vec<u32>) {
