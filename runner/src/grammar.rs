@@ -1,6 +1,7 @@
 //! How users write numbers, lists, times, sizes and addresses: one grammar for all flags.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 
 use foreglow_shared::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB};
 
@@ -160,6 +161,16 @@ fn hours(text: &str) -> Option<f64> {
     text.parse::<jiff::SignedDuration>().ok().map(|duration| duration.as_secs_f64()).filter(|secs| *secs >= 0.0)
 }
 
+/// Parses a number, whose range the command checks.
+pub fn number(text: &str) -> Result<f64, String> {
+    text.trim().parse::<f64>().map_err(|_| "write a number, such as 0.1".to_owned())
+}
+
+/// Parses a size, 1 or more.
+pub fn size(text: &str) -> Result<NonZeroUsize, String> {
+    count(text).and_then(|count| NonZeroUsize::new(count as usize).ok_or_else(wrong_count))
+}
+
 /// Parses an amount of money: `5`, `0.25`.
 pub fn money(text: &str) -> Result<f64, String> {
     let money = text.trim().parse::<f64>().ok().filter(|money| money.is_finite() && *money > 0.0);
@@ -206,7 +217,7 @@ fn list<T: PartialEq>(text: &str, parse: fn(&str) -> Result<T, String>) -> Resul
 /// Parses the address of a collector or planner, without its path; `http://` is the default scheme:
 /// `localhost:8787`.
 pub fn url(text: &str) -> Result<String, String> {
-    let wrong = || format!("{text:?} is not the address of a collector; give one such as http://127.0.0.1:8787");
+    let wrong = || format!("{text:?} is not an address; give one such as http://127.0.0.1:8787");
     let text = text.trim().split(['#', '?']).next().unwrap_or_default();
     let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
     let rest = rest.trim_end_matches('/');
