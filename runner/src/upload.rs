@@ -177,7 +177,7 @@ mod tests {
         }
         for url in ["", "nonsense", "http://", "ftp://a", "http://a b"] {
             let error = Target::new(url, None).unwrap_err().to_string();
-            assert!(error.contains("is not the address of a collector"), "{url}: {error}");
+            assert!(error.contains("is not an address"), "{url}: {error}");
         }
     }
 

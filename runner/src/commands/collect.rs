@@ -1,7 +1,7 @@
 //! `foreglow collect`: measures a grid of configurations.
 
 use foreglow_model::Repetitions;
-use foreglow_shared::{Context, Outcome, Sample, Uuid, write_csv, write_jsonl};
+use foreglow_shared::{Context, Outcome, Sample, Uuid, format_count, write_csv, write_jsonl};
 
 use super::dry_run::list;
 use super::engine_args::EngineArgs;
@@ -51,11 +51,11 @@ pub struct Args {
     redo_outliers: bool,
 
     /// List the runs with their expected time and cost, and exit
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     dry_run: bool,
 
     /// Output format of the samples, or of the runs with --dry-run
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     format: Format,
 }
 
@@ -145,9 +145,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let disturbed = of_grid.iter().filter(|sample| sample.is_disturbed()).count();
     if disturbed > 0 {
         note(&format!(
-            "{disturbed} of the {} samples were measured while something else slowed the machine; they weigh less in predictions. \
-             Measure them again with --redo-outliers",
-            of_grid.len()
+            "something else slowed the machine in {} of {}; predictions give less weight to such samples. Measure them \
+             again with --redo-outliers",
+            disturbed,
+            format_count(of_grid.len(), "run")
         ));
     }
     output::print(&match args.format {

@@ -18,7 +18,7 @@ use crate::grammar::{self, duration_secs};
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::machine::warnings_of;
 use crate::output::{self, Format};
-use crate::progress::{Progress, result};
+use crate::progress::{Progress, note, result};
 use crate::question::Bill;
 use crate::store::{Filter, Store};
 use crate::sweep::{self, Forecast, Limits, Run};
@@ -50,30 +50,30 @@ pub struct Args {
     workload: WorkloadArgs,
 
     /// Images per task, P
-    #[arg(long, value_name = "P", default_value_t = 8, value_parser = grammar::count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "P", default_value_t = 8, help_heading = "Job", value_parser = grammar::count, allow_negative_numbers = true)]
     partition_size: u32,
 
     /// Deadline: 90s, 5m, 1h30m [default: half-way between the fastest configuration and one core]
-    #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", help_heading = "Question", value_parser = duration_secs, allow_negative_numbers = true)]
     deadline: Option<f64>,
 
     #[command(flatten)]
     bill: Bill,
 
     /// Exit after the answer instead of serving the planner
-    #[arg(long)]
+    #[arg(long, help_heading = "Planner")]
     once: bool,
 
     /// Address of the planner [default: 127.0.0.1:8787, or a free port if that is in use]
-    #[arg(long, value_name = "ADDRESS", value_parser = serve::address)]
+    #[arg(long, value_name = "ADDRESS", help_heading = "Planner", value_parser = serve::address)]
     listen: Option<SocketAddr>,
 
-    /// Store for the samples [default: a file in the user's data folder]
-    #[arg(long, value_name = "FILE")]
+    /// Store for the samples [default: the user's store]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     store: Option<PathBuf>,
 
     /// Output format
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     format: Format,
 }
 
@@ -113,18 +113,24 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     // The full grid of `evaluate` would take longer than the rest of the demo.
     let scenarios = ScenarioTableAnswer::new(&known, Grid::Linear, &|_, _| {})?;
     let link = link(known, question, &planner);
-    let answer = DemoAnswer::new(samples, scenarios, decision, Check::new(&predicted, &checked), link);
+    let answer = DemoAnswer::new(
+        samples,
+        scenarios,
+        decision,
+        Check::new(&predicted, &checked, predictor.predict(whole).completion_time_secs),
+        link,
+    );
     let store = bench.finish();
     output::print(&answer.render(args.format))?;
 
     match collector {
         None => Ok(()),
         Some(collector) => {
-            eprintln!(
+            note(&format!(
                 "\nThe planner is at {} (Ctrl-C ends it); samples are kept in {}",
                 collector.url(),
                 store.path().display()
-            );
+            ));
             collector.run(store)
         }
     }

@@ -13,7 +13,7 @@ use crate::grammar;
 use crate::interrupt::Interrupt;
 use crate::machine::warnings_of;
 use crate::output::{self, Format};
-use crate::progress::{Progress, result};
+use crate::progress::{Progress, note, result};
 use crate::sample_table;
 use crate::samples_file::SamplesFile;
 
@@ -47,11 +47,11 @@ pub struct Args {
     sampling_rate: f64,
 
     /// File to append the sample to, JSON Lines
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
 
     /// Output format
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     format: Format,
 }
 
@@ -89,7 +89,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     match sample.outcome {
         Outcome::Completed => {
             if let Some(broken) = broken {
-                eprintln!("warning: {broken}");
+                note(&format!("warning: {broken}"));
             }
             Ok(())
         }

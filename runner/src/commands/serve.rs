@@ -19,7 +19,7 @@ pub struct Args {
     #[arg(long, value_name = "ADDRESS", default_value = DEFAULT_LISTEN, value_parser = address)]
     listen: SocketAddr,
 
-    /// Store for the samples [default: the store of `foreglow demo`]
+    /// Store for the samples [default: the user's store]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
 

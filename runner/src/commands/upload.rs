@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use foreglow_shared::format_count;
 use serde_json::json;
 
 use crate::answer::SCHEMA;
@@ -10,6 +11,7 @@ use crate::collector::Receipt;
 use crate::exit::unusable;
 use crate::grammar;
 use crate::output::{self, Format};
+use crate::progress::note;
 use crate::store::{Filter, Store};
 use crate::table::{Align, csv, table};
 use crate::upload::{Target, all_accepted, summary};
@@ -41,8 +43,7 @@ pub struct Args {
     #[arg(long, value_name = "URL", conflicts_with_all = ["files", "to"])]
     discard: Option<String>,
 
-    /// Store that keeps unsent samples [default: the store of `foreglow demo` and
-    /// `foreglow collect`]
+    /// Store that keeps unsent samples [default: the user's store]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
 
@@ -61,7 +62,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     if let Some(address) = &args.discard {
         let address = known(&store, address)?;
         let count = store.discard(&address)?;
-        eprintln!("{count} samples that waited for {address} are discarded");
+        note(&format!("discarded {} that waited for {address}", format_count(count, "sample")));
         return Ok(());
     }
     // Clap asks for --to unless one of the other two is given.
@@ -72,6 +73,9 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         store.redirect(&address, target.url())?;
     }
     let samples = if args.all { store.samples(&Filter::default())? } else { read_files(&args.files)? };
+    if args.all && samples.is_empty() {
+        return Err(unusable(format!("the store {} holds no samples to send", store.path().display())));
+    }
     let receipt = target.send(&mut store, &samples)?;
     output::print(&render(&receipt, target.url(), args.format))?;
     all_accepted(&receipt)

@@ -14,6 +14,7 @@ use foreglow_shared::{Engine, Mode, Outcome, Sample, Timestamp, Uuid, Workload, 
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
 
 use crate::exit::unusable;
+use crate::progress::note;
 use failure::sentence;
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -329,13 +330,13 @@ impl Store {
             }
         }
         if let Some((id, error)) = unusable.first() {
-            eprintln!(
+            note(&format!(
                 "note: {} of the samples in {} cannot be used and are left out: {} ({error}); remove it with `foreglow samples remove {}`",
                 unusable.len(),
                 self.path.display(),
                 if unusable.len() == 1 { "its reason" } else { "the reason of the first" },
                 id.map_or_else(|| "ID".to_owned(), |id| id.to_string()),
-            );
+            ));
         }
         samples
     }
