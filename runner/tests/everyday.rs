@@ -69,7 +69,7 @@ fn samples_for_a_mistyped_address_are_listed_sent_elsewhere_or_discarded() {
     let mistyped = format!("http://{nobody}");
     assert_eq!(home.run(&["upload", SAMPLES, "--to", &mistyped]).code, 1);
     let waiting = home.run(&["upload", "--waiting", "--format", "csv"]).stdout;
-    assert_eq!(waiting, format!("collector,samples\n{mistyped},21\n"));
+    assert_eq!(waiting, format!("collector,samples,rejected\n{mistyped},21,0\n"));
 
     let collector = Foreglow::new();
     let server = Serving::start(&collector);

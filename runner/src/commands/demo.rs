@@ -9,6 +9,7 @@ use foreglow_shared::{Context, Job, LeftOut, Observation, Outcome, Question, Sam
 
 use super::run::DEFAULT_MEMORY_MIB;
 use super::serve;
+use super::upload_args::{Upload, UploadArgs};
 use super::workload_args::{WorkloadArgs, check_sizes, prepare, warn};
 use crate::answer::{Check, DecisionAnswer, DemoAnswer, ScenarioTableAnswer, fit};
 use crate::collector::{Access, Collector};
@@ -72,6 +73,9 @@ pub struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     store: Option<PathBuf>,
 
+    #[command(flatten)]
+    upload: UploadArgs,
+
     /// Output format
     #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     format: Format,
@@ -90,6 +94,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         plan,
         partition_size: args.partition_size,
         store,
+        upload: args.upload.start()?,
         progress: Progress::new(),
         interrupt: Interrupt::on_signals(),
     };
@@ -142,6 +147,7 @@ struct Bench<'a> {
     plan: Plan,
     partition_size: u32,
     store: Store,
+    upload: Upload,
     progress: Progress,
     interrupt: Interrupt,
 }
@@ -182,10 +188,11 @@ impl Bench<'_> {
     fn measure(&mut self, what: &str, runs: &[Run]) -> anyhow::Result<Sample> {
         self.progress.line(&format!("\n{what}: {} runs", runs.len()));
         let mut first = None;
-        let Self { job, store, progress, interrupt, .. } = self;
+        let Self { job, store, upload, progress, interrupt, .. } = self;
         let plan = (Forecast::of(&Engine::Local, job, &[]), Limits::none());
         let mut keep = |number: usize, run: &Run, sample: Sample| {
             store.insert(std::slice::from_ref(&sample))?;
+            upload.send(&sample, progress);
             progress.finished(number + 1, runs.len(), run, &sample);
             warnings_of(&sample).into_iter().for_each(|warning| progress.warn(warning));
             anyhow::ensure!(sample.outcome == Outcome::Completed, "a run did not complete: {}", result(&sample));
@@ -226,6 +233,8 @@ impl Bench<'_> {
     }
 
     fn finish(self) -> Store {
+        drop(self.progress);
+        self.upload.finish();
         self.store
     }
 }
