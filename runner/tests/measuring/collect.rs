@@ -267,6 +267,24 @@ fn the_command_that_advise_prints_runs_from_any_folder_on_the_same_data() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_closed_terminal_ends_a_sweep_in_order() {
+    use std::io::Read as _;
+
+    let folder = images(40);
+    let file = folder.path().join("samples.jsonl");
+    let mut collect = long_sweep(&folder, &file, &[]).spawn().unwrap();
+    let mut errors = after_the_first_run(&mut collect);
+    let pid = rustix::process::Pid::from_child(&collect);
+    rustix::process::kill_process(pid, rustix::process::Signal::HUP).unwrap();
+    let mut rest = String::new();
+    errors.read_to_string(&mut rest).unwrap();
+    assert_eq!(collect.wait().unwrap().code(), Some(129), "{rest}");
+    assert!(rest.contains("interrupted: 1 of 2 runs are saved in"), "{rest}");
+    assert_eq!(kept(&file).len(), 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_killed_executor_fails_its_run_and_the_sweep_continues() {
     let folder = images(40);
     let file = folder.path().join("samples.jsonl");
