@@ -1,5 +1,9 @@
 //! `foreglow collect`: measures a grid of configurations.
 
+use foreglow_engine::sweep::{self, Forecast, Grid, Limits, Run, Tally};
+use foreglow_engine::{self as engine, Engine, Job};
+use foreglow_exit::{Interrupt, Interrupted};
+use foreglow_machine::{Warning, warnings_of};
 use foreglow_model::Repetitions;
 use foreglow_shared::{Context, Outcome, Sample, Uuid, format_count, write_csv, write_jsonl};
 
@@ -10,14 +14,10 @@ use super::samples::outliers;
 use super::training_args::TrainingArgs;
 use super::upload_args::UploadArgs;
 use super::workload_args::{WorkloadArgs, prepare, warn};
-use crate::engine::{self, Engine, Job};
-use crate::interrupt::{Interrupt, Interrupted};
-use crate::machine::{Warning, warnings_of};
 use crate::output::{self, Format};
 use crate::place::PlaceArgs;
 use crate::progress::{Progress, note};
 use crate::sample_table;
-use crate::sweep::{self, Forecast, Grid, Limits, Run, Tally};
 
 /// Measure a CNN job on a grid of configurations and save the timing samples
 ///

@@ -3,11 +3,11 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use foreglow_collector::store::Store;
+use foreglow_collector::{Access, Collector};
 use foreglow_shared::format_count;
 
-use crate::collector::{Access, Collector};
 use crate::output;
-use crate::store::Store;
 
 /// Default port of the collector, on the loopback address.
 pub const DEFAULT_PORT: u16 = 8787;
@@ -77,7 +77,7 @@ fn check(path: Option<&Path>) -> anyhow::Result<()> {
 /// Parses the address of a planner, with a slash at its end.
 pub fn planner(text: &str) -> Result<String, String> {
     let is_page = text.split(['#', '?']).next().unwrap_or_default().ends_with(".html");
-    crate::grammar::url(text).map(|url| if is_page { url } else { url + "/" })
+    foreglow_collector::address::url(text).map(|url| if is_page { url } else { url + "/" })
 }
 
 /// Parses an address to listen on.

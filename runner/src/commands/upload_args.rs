@@ -1,16 +1,16 @@
 //! `--upload` of the commands that measure.
 
+use foreglow_collector::address::url;
+use foreglow_collector::upload::Background;
 use foreglow_shared::Sample;
 
-use crate::grammar;
 use crate::progress::Progress;
-use crate::upload::Background;
 
 /// Argument for the collector to send samples to.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct UploadArgs {
     /// Collector to send each sample to as well, such as 127.0.0.1:8787
-    #[arg(long, value_name = "URL", value_parser = grammar::url, help_heading = "Output")]
+    #[arg(long, value_name = "URL", value_parser = url, help_heading = "Output")]
     upload: Option<String>,
 }
 
