@@ -29,7 +29,7 @@ pub(super) struct BodyMemory(Arc<Semaphore>);
 /// A body, with its share of the memory.
 pub(super) struct Body {
     pub(super) bytes: Vec<u8>,
-    _memory: Vec<OwnedSemaphorePermit>,
+    memory: Vec<OwnedSemaphorePermit>,
 }
 
 impl BodyMemory {
@@ -51,7 +51,7 @@ impl BodyMemory {
         }
         let end = Instant::now() + BODY_TIMEOUT;
         let mut parts = request.into_body().into_data_stream();
-        let mut body = Body { bytes: Vec::new(), _memory: Vec::new() };
+        let mut body = Body { bytes: Vec::new(), memory: Vec::new() };
         loop {
             let Ok(Ok(part)) = timeout_at(end, timeout(PART_TIMEOUT, parts.next())).await else {
                 return Err(too_slow());
@@ -66,9 +66,9 @@ impl BodyMemory {
             if body.bytes.len() + part.len() > MAX_BODY_BYTES {
                 return Err(too_large());
             }
-            while body._memory.len() * UNIT_BYTES < body.bytes.len() + part.len() {
+            while body.memory.len() * UNIT_BYTES < body.bytes.len() + part.len() {
                 let Ok(unit) = Arc::clone(&self.0).try_acquire_owned() else { return Err(busy()) };
-                body._memory.push(unit);
+                body.memory.push(unit);
             }
             body.bytes.extend_from_slice(&part);
         }

@@ -9,13 +9,13 @@ use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
+use foreglow_exit::UnusableInput;
 use foreglow_shared::{Uuid, parse_line};
 use futures_util::stream;
 use serde::Deserialize;
 use tokio::sync::watch;
 
 use super::{Shared, refusal};
-use foreglow_exit::UnusableInput;
 
 /// Poll interval for samples that other processes write into the store. Posted samples are sent at
 /// once.

@@ -8,6 +8,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use foreglow_exit::UnusableInput;
 use foreglow_shared::{Engine, Mode, Outcome, Sample, Timestamp, Uuid, parse_line, write_csv};
 use futures_util::stream;
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,6 @@ use serde::{Deserialize, Serialize};
 use super::body::busy;
 use super::{Shared, refusal};
 use crate::store::{Filter, Page, Store};
-use foreglow_exit::UnusableInput;
 
 /// Default and maximum number of samples in an answer.
 const DEFAULT_LIMIT: usize = 10_000;

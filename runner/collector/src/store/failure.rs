@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use rusqlite::ErrorCode;
-
 use foreglow_exit::unusable;
+use rusqlite::ErrorCode;
 
 /// Returns the message for a damaged store.
 pub(super) fn damaged(path: &Path, what: &str) -> anyhow::Error {

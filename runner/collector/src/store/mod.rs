@@ -15,13 +15,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use foreglow_exit::{note, unusable};
 use foreglow_shared::{Engine, Mode, Outcome, Sample, Timestamp, Uuid, Workload, parse_line};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
 
 use checksum::checksum;
 use failure::sentence;
-use foreglow_exit::note;
-use foreglow_exit::unusable;
 pub use queue::{Rejected, Waiting};
 pub use read::Page;
 

@@ -1,12 +1,12 @@
 //! Reading of samples, each against its checksum.
 
+use foreglow_exit::note;
 use foreglow_shared::{Engine, Mode, Outcome, Sample, Uuid, format_count};
 use rusqlite::OptionalExtension as _;
 use rusqlite::types::Value;
 
 use super::failure::{damaged, sentence};
 use super::{Filter, Store, check};
-use foreglow_exit::note;
 
 /// Part of the samples that match a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

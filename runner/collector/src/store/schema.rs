@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use foreglow_exit::unusable;
 use rusqlite::{Connection, Transaction, params};
 
 use super::checksum::checksum;
 use super::failure::sentence;
-use foreglow_exit::unusable;
 
 /// `FGLW`, which marks an SQLite file as a Foreglow store.
 const APPLICATION_ID: i64 = 0x4647_4c57;

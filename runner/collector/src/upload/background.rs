@@ -4,12 +4,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use foreglow_exit::note;
 use foreglow_shared::Sample;
 
 use super::{Target, all_accepted, summary};
 use crate::Receipt;
 use crate::store::Store;
-use foreglow_exit::note;
 
 /// Delay after the first failure; each further one is twice as long.
 const FIRST_DELAY: Duration = Duration::from_secs(1);

@@ -6,6 +6,7 @@ mod post;
 mod receipt;
 
 use anyhow::Context as _;
+use foreglow_exit::unusable;
 use foreglow_shared::{Sample, format_count, write_jsonl};
 
 pub use self::background::Background;
@@ -13,7 +14,6 @@ use self::post::Policy;
 use crate::address;
 use crate::store::Store;
 use crate::{MAX_BODY_BYTES, Receipt};
-use foreglow_exit::unusable;
 
 /// A sample has about half a KiB, so this stays far below the size limit of a request.
 const SAMPLES_PER_REQUEST: usize = 500;
