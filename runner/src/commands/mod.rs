@@ -24,4 +24,5 @@ pub mod serve;
 pub mod simulate;
 mod training_args;
 pub mod upload;
+mod upload_args;
 mod workload_args;

@@ -16,7 +16,7 @@ pub struct Args {
     question: QuestionArgs,
 
     /// Output format
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     format: Format,
 }
 
