@@ -31,9 +31,7 @@ pub enum FitError {
         setting: Setting,
     },
     /// All runs were stopped at a time limit.
-    #[error(
-        "none of the {runs} runs completed, and lower bounds alone cannot be fitted; let some of them run to the end"
-    )]
+    #[error("no run completed (of {runs}), and lower bounds alone cannot be fitted; let some of them run to the end")]
     AllStopped {
         /// Number of runs.
         runs: usize,

@@ -2,8 +2,11 @@
 
 #[cfg(test)]
 mod documents;
+mod refusal;
 
 use clap::{Parser, Subcommand};
+
+pub use self::refusal::sentence;
 
 use crate::commands::{
     advise, collect, completions, demo, devices, evaluate, executor, import, link, machines, man, models, pack, plan,

@@ -42,7 +42,9 @@ pub use crate::csv::write_csv;
 pub use crate::data::DataSet;
 pub use crate::fingerprint::Fingerprint;
 pub use crate::foreign::{Extent, Field, FieldSource, ForeignTable, Mapping, TableError, TimeUnit};
-pub use crate::format::{format_duration, format_money, format_percent, format_probability, format_rate, printable};
+pub use crate::format::{
+    format_count, format_duration, format_money, format_percent, format_probability, format_rate, printable,
+};
 pub use crate::job::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMemory, group_by_context};
 pub use crate::job_group::{JobDefinition, JobGroup, group_by_definition};
 pub use crate::jsonl::{parse_line, write_jsonl};

@@ -23,11 +23,11 @@ pub struct Args {
 
     /// File that the printed command collects into [default: the source of the samples, or
     /// samples.jsonl for several files and for CSV]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
 
     /// Output format
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     format: Format,
 }
 

@@ -26,4 +26,5 @@ pub mod serve;
 pub mod simulate;
 mod training_args;
 pub mod upload;
+mod upload_args;
 mod workload_args;

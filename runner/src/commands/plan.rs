@@ -27,7 +27,7 @@ pub struct Args {
     machines: MachineArgs,
 
     /// Output format
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     format: Format,
 }
 

@@ -55,7 +55,7 @@ pub struct WorkloadArgs {
     pub vocabulary: Option<u32>,
 
     /// Broken images or texts that a run skips before it fails [default: 1 in 100]
-    #[arg(long, value_name = "N", value_parser = grammar::whole_number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = grammar::whole_number, allow_negative_numbers = true, help_heading = "Measurement")]
     pub max_broken: Option<u64>,
 
     /// Kind of data to generate without --data [default: photographs, or texts for a text
@@ -64,7 +64,7 @@ pub struct WorkloadArgs {
     pub draw: Option<Drawing>,
 
     /// Cache directory for generated data [default: the user's cache directory, or FOREGLOW_CACHE]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Measurement")]
     pub cache_dir: Option<PathBuf>,
 
     /// Side of the CNN's square input, pixels; `foreglow collect` takes several [default: that of
@@ -82,21 +82,21 @@ pub struct WorkloadArgs {
     pub batch_size: Option<Counts>,
 
     /// Device: auto, cpu, gpu, or the number or name of an entry of `foreglow devices`
-    #[arg(long, value_name = "DEVICE", default_value_t = Wish::Auto)]
+    #[arg(long, value_name = "DEVICE", default_value_t = Wish::Auto, help_heading = "Measurement")]
     pub device: Wish,
 
     /// Let several executors share a GPU; without it each executor holds one. Runs with and without
     /// it are not comparable
-    #[arg(long)]
+    #[arg(long, help_heading = "Measurement")]
     pub share_gpu: bool,
 
     /// Seed of the sample of images and of the CNN's weights
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = grammar::whole_number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = grammar::whole_number, allow_negative_numbers = true, help_heading = "Measurement")]
     pub seed: u64,
 
     /// Append to this file once a second what a run uses (GPU, processors, memory, images per
     /// second), JSON Lines
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Measurement")]
     pub monitor: Option<PathBuf>,
 
     /// Machine type of the machines that run the executors, as in `foreglow machines`: c5.xlarge
@@ -106,7 +106,7 @@ pub struct WorkloadArgs {
 
     /// Limit on the completion time of a run: 90s, 5m, 1h30m; a longer run is stopped and gives a
     /// lower bound
-    #[arg(long, value_name = "TIME", value_parser = grammar::duration_secs, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = grammar::duration_secs, allow_negative_numbers = true, help_heading = "Measurement")]
     pub timeout: Option<f64>,
 }
 
