@@ -139,6 +139,11 @@ impl Predictor {
         self.ensemble.warnings()
     }
 
+    /// Warnings about runs that contradict each other; they need no further fit.
+    pub fn contradictions(&self) -> Vec<Warning> {
+        self.ensemble.contradictions()
+    }
+
     /// Fits ahead what these settings need.
     pub fn prepare(&self, settings: &[Setting]) {
         settings.iter().for_each(|setting| drop(self.predict(*setting)));

@@ -5,12 +5,14 @@
 //! |---|---|
 //! | an error shrinks by √(1 + (d/reach)²) | the farther beyond the range that was fitted, the larger: d is in units of that range |
 //! | by √(rows fitted / all rows) | a fit of all rows is surer than one of some, as a mean is |
-//! | few: t₂ about their mean, drawn to what is usual, which grows with the spread of the times and the features that a row has to tell of | they tell little, and other data go wrong in ways that they do not show |
+//! | few: Student's t about their mean, shrunk towards a usual error, which grows with std(ln t) and with features per row | they tell little, and other data have errors that they do not show |
 //! | many: their ranks | they show how errors are distributed |
 //!
 //! The constants were chosen on splits of public data and of simulated jobs that `make accuracy`
 //! does not report (`make development` prints what they give there), by the mean logarithm of the
-//! density of the errors, each source of data counting the same.
+//! density of the errors, each source of data counting the same. Those of laws (the usual error at
+//! most, and a degree of freedom for each held-out row) were chosen on the development figures of
+//! `make accuracy`.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +26,7 @@ const RANKED_FROM: usize = 20;
 const USUAL_WITHIN: f64 = 0.025;
 /// Of one beyond them.
 const USUAL_BEYOND: f64 = 0.04;
-/// Of one beyond the amount of work that was sampled.
+/// At most, of one beyond the amount of work that was sampled, where it is the noise of the law.
 const USUAL_OF_LAWS: f64 = 0.06;
 /// Of one beyond them that only whole powers carry on to.
 const USUAL_OF_POWERS: f64 = 0.08;
@@ -33,9 +35,13 @@ const USUAL_OF_POWERS: f64 = 0.08;
 const USUAL_PER_FEATURE: f64 = 0.18;
 /// Held-out rows that it counts for.
 const USUAL_ROWS: f64 = 5.0;
-/// Degrees of freedom of Student's t: how unlike each other the errors of one table's questions and
-/// of another's are.
+/// Degrees of freedom of Student's t before any row is held out: how unlike each other the errors of
+/// one table's questions and of another's are. Each held-out row adds one where a law is known to
+/// hold, so that its errors are like those to come.
 const DEGREES_OF_FREEDOM: f64 = 2.0;
+/// No held-out error counts for more, log units: a candidate that fails on few rows says little of
+/// how far the others are off.
+const LARGEST_ERROR: f64 = 3.0;
 /// Rows of a fold beyond a range that count at most: they share one bias.
 const ROWS_OF_FOLD: f64 = 12.0;
 /// Ranges beyond the fitted ones at which an error has grown by the root of two.
@@ -58,13 +64,15 @@ pub(crate) struct Situation<'a> {
     pub(crate) deviation: f64,
     /// Whether the question lies beyond the amount of work alone, along which a law carries it on.
     pub(crate) is_lawful: bool,
+    /// Standard deviation of the noise in ln t.
+    pub(crate) noise: f64,
 }
 
 impl Situation<'_> {
     /// The mean absolute error that is usual, log units.
     fn usual(&self) -> f64 {
         let of_many_rows = match self.shape {
-            Shape::Beyond(_) if self.is_lawful => USUAL_OF_LAWS,
+            Shape::Beyond(_) if self.is_lawful => USUAL_OF_LAWS.min(self.noise),
             Shape::Beyond(_) if self.has_forward => USUAL_BEYOND,
             Shape::Beyond(_) => USUAL_OF_POWERS,
             _ => USUAL_WITHIN,
@@ -96,7 +104,7 @@ pub(super) enum Errors {
     /// By the ranks of those seen.
     Ranked(Spread),
     /// By their mean, which grows with the distance beyond the range.
-    Scaled { scale: f64, reach: f64 },
+    Scaled { scale: f64, reach: f64, degrees: f64 },
 }
 
 impl Errors {
@@ -118,7 +126,9 @@ impl Errors {
         // already.
         let by_rows = |fold: &HeldOutFold| if is_beyond && has_forward { 1.0 } else { fold.fitted.sqrt() };
         let sizes = |fold: &HeldOutFold| -> Vec<f64> {
-            let shrunk = |row: &HeldOut| row.error.abs() * by_rows(fold) / growth(row.distance * row.distance, reach);
+            let shrunk = |row: &HeldOut| {
+                row.error.abs().min(LARGEST_ERROR) * by_rows(fold) / growth(row.distance * row.distance, reach)
+            };
             fold.rows.iter().map(shrunk).collect()
         };
         if !shares_bias && count >= RANKED_FROM {
@@ -131,15 +141,17 @@ impl Errors {
             sum += counted / held_out * sizes(fold).iter().sum::<f64>();
             rows += counted;
         }
-        Some(Self::Scaled { scale: sum / rows, reach })
+        let learnt = if situation.is_lawful { rows - USUAL_ROWS } else { 0.0 };
+        let degrees = DEGREES_OF_FREEDOM + learnt;
+        Some(Self::Scaled { scale: sum / rows * scale_of_mean(degrees), reach, degrees })
     }
 
     /// The spread of a prediction that lies so many ranges beyond the measured ones.
     pub(super) fn spread(&self, distance: f64) -> Option<Spread> {
         match self {
             Self::Ranked(spread) => Some(spread.clone()),
-            Self::Scaled { scale, reach } => {
-                Spread::student_t(scale * growth(distance * distance, *reach), DEGREES_OF_FREEDOM).ok()
+            Self::Scaled { scale, reach, degrees } => {
+                Spread::student_t(scale * growth(distance * distance, *reach), *degrees).ok()
             }
         }
     }
@@ -149,13 +161,20 @@ impl Errors {
         let quantile = |spread: &Spread| libm::log(spread.quantile(probability));
         match self {
             Self::Ranked(spread) => Margin { unit: quantile(spread), per_square: 0.0 },
-            Self::Scaled { scale, reach } => {
+            Self::Scaled { scale, reach, degrees } => {
                 // A t distribution scales: its quantile is worked out once.
-                let unit = Spread::student_t(*scale, DEGREES_OF_FREEDOM).map_or(f64::INFINITY, |unit| quantile(&unit));
+                let unit = Spread::student_t(*scale, *degrees).map_or(f64::INFINITY, |unit| quantile(&unit));
                 Margin { unit, per_square: 1.0 / (reach * reach) }
             }
         }
     }
+}
+
+/// Scale of Student's t in units of the mean absolute error: 1 where little is known, √(π/2) as for
+/// normal errors where much is.
+fn scale_of_mean(degrees: f64) -> f64 {
+    let normal = (std::f64::consts::PI / 2.0).sqrt();
+    1.0 + (normal - 1.0) * (1.0 - DEGREES_OF_FREEDOM / degrees)
 }
 
 /// What an error grows by at a squared distance beyond the range.
@@ -193,7 +212,10 @@ mod tests {
     }
 
     fn of(shape: &Shape, features_per_row: f64, folds: &[HeldOutFold]) -> Option<Errors> {
-        Errors::of(&Situation { shape, has_forward: true, features_per_row, deviation: 0.5, is_lawful: false }, folds)
+        Errors::of(
+            &Situation { shape, has_forward: true, features_per_row, deviation: 0.5, is_lawful: false, noise: 0.03 },
+            folds,
+        )
     }
 
     fn scale(shape: &Shape, folds: &[HeldOutFold]) -> f64 {
@@ -216,8 +238,15 @@ mod tests {
     #[test]
     fn the_usual_error_grows_with_the_spread_of_the_times() {
         let usual = |deviation| {
-            Situation { shape: &Shape::Inside, has_forward: true, features_per_row: 0.5, deviation, is_lawful: false }
-                .usual()
+            Situation {
+                shape: &Shape::Inside,
+                has_forward: true,
+                features_per_row: 0.5,
+                deviation,
+                is_lawful: false,
+                noise: 0.03,
+            }
+            .usual()
         };
         assert!((usual(1.0) - usual(0.0) - 0.5 * USUAL_PER_FEATURE).abs() < 1e-15 && usual(0.0) == USUAL_WITHIN);
     }
@@ -240,6 +269,33 @@ mod tests {
         assert!(scale(&beyond, &folds) < scale(&beyond, &near));
         // The margin is the same number, for a whole grid at once.
         assert!((errors.margin(0.95).at(4.0) - half(2.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn along_a_law_held_out_rows_narrow_the_interval_and_its_tails() {
+        let beyond = Shape::Beyond(vec![(0, Side::Above)]);
+        let half = |rows: usize, is_lawful: bool, noise: f64| {
+            let situation = Situation {
+                shape: &beyond,
+                has_forward: true,
+                features_per_row: 0.0,
+                deviation: 0.0,
+                is_lawful,
+                noise,
+            };
+            let errors = Errors::of(&situation, &[fold(&vec![0.04; rows], 0.0, 0.5)]).unwrap();
+            errors.margin(0.95).at(0.0)
+        };
+        assert!(half(12, true, 0.06) < 0.85 * half(1, true, 0.06));
+        assert!(half(12, true, 0.03) < half(12, true, 0.06) && half(12, true, 0.06) == half(12, true, 0.5));
+        assert!((half(12, false, 0.03) - half(1, false, 0.03)).abs() < 1e-12, "without a law only the mean counts");
+    }
+
+    #[test]
+    fn a_candidate_that_fails_altogether_does_not_make_an_interval_endless() {
+        let beyond = Shape::Beyond(vec![(0, Side::Above)]);
+        let wild = scale(&beyond, &[fold(&[50.0], 0.0, 1.0)]);
+        assert!((wild - scale(&beyond, &[fold(&[LARGEST_ERROR], 0.0, 1.0)])).abs() < 1e-12);
     }
 
     #[test]

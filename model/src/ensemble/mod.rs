@@ -17,6 +17,7 @@ mod candidate;
 mod canonical;
 mod caution;
 mod censored;
+mod contradiction;
 mod errors;
 mod explain;
 mod fitted;
@@ -35,6 +36,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::dataset::{Dataset, DatasetError, Features, Points};
 use crate::ensemble::canonical::{Group, MAX_ROWS, Table, groups, subsample};
 use crate::ensemble::caution::Disagreement;
+use crate::ensemble::contradiction::Contradiction;
 pub(crate) use crate::ensemble::errors::Margin;
 pub(crate) use crate::ensemble::explain::HeldOutRow;
 pub use crate::ensemble::explain::{Explanation, Part};
@@ -89,6 +91,8 @@ struct State {
     together: Vec<(usize, usize)>,
     /// Runs that do not belong to their repeats.
     disagreeing: Vec<Disagreement>,
+    /// Runs that contradict each other.
+    contradicting: Vec<Contradiction>,
     /// Distinct runs, where not all of them were fitted.
     subsampled_of: Option<usize>,
 }
@@ -129,9 +133,11 @@ impl Ensemble {
         table.training.weights = groups.iter().map(|group| group.weight).collect();
         let Reliability { weights, noise } = robust::reliability(&table.training, &meanings, tuning);
         table.training.weights = weights;
+        let contradicting = contradiction::contradictions(&schema, &groups, &meanings, noise);
         let extent = Extent::of(&table);
         let together = caution::together(&extent, &table);
-        let state = State { table, extent, meanings, noise, tuning, together, disagreeing, subsampled_of };
+        let state =
+            State { table, extent, meanings, noise, tuning, together, disagreeing, contradicting, subsampled_of };
         Ok(Self { state, fitted: Mutex::default(), kept: Mutex::default() })
     }
 
@@ -159,8 +165,15 @@ impl Ensemble {
         self.predict(questions).map(drop)
     }
 
+    /// Warnings about runs of one setting that contradict each other, and about more work that took
+    /// less time. They need no fit beyond [`Ensemble::fit`].
+    pub fn contradictions(&self) -> Vec<Warning> {
+        let disagreeing = self.state.disagreeing.iter().cloned().map(Warning::from);
+        disagreeing.chain(self.state.contradicting.iter().cloned().map(Warning::from)).collect()
+    }
+
     /// Warnings that hold for every prediction: samples that disagree with their repeats or with
-    /// all the other rows, and rows that were not fitted.
+    /// all the other rows, samples that contradict each other, and rows that were not fitted.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings: Vec<Warning> = self.state.disagreeing.iter().cloned().map(Warning::from).collect();
         let subsampled = |distinct| Warning::Subsampled { distinct, fitted: MAX_ROWS };
@@ -172,6 +185,13 @@ impl Ensemble {
             drop(fitted);
             warnings.extend(caution::disagreeing_rows(table, &residuals));
         }
+        // A run that all the others disagree with is named once.
+        let is_named = |found: &&Contradiction| {
+            let names = |warning: &Warning| matches!(warning, Warning::SamplesDisagree { at, .. } if found.names(at));
+            warnings.iter().any(names)
+        };
+        let new: Vec<&Contradiction> = self.state.contradicting.iter().filter(|found| !is_named(found)).collect();
+        warnings.extend(new.into_iter().cloned().map(Warning::from));
         warnings
     }
 
