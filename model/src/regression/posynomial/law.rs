@@ -67,8 +67,8 @@ const SERIAL: Normal = Normal { centre: -2.5, deviation: 1.5 };
 const PARTLY_SHARED: Normal = Normal { centre: -3.0, deviation: 1.5 };
 const START_UP: Normal = Normal { centre: -1.7, deviation: 1.5 };
 const TALK: Normal = Normal { centre: -4.0, deviation: 1.5 };
-/// Share of the effect of another column, or of a name, on the whole time that start-up has, and its
-/// standard deviation: few of them affect it.
+/// Share of the effect of another column, or of a name, on the whole time that start-up has, and
+/// its standard deviation: few of them affect it.
 const START_UP_SHARE: (f64, f64) = (0.3, 0.5);
 /// Prior standard deviation of the noise, and the number of rows that it counts for.
 const NOISE: (f64, f64) = (0.05, 4.0);
@@ -80,7 +80,7 @@ const TAILS: (f64, f64) = (2.0, 6.0);
 /// Rounds of reweighting, and steps of the search in each.
 const ROUNDS: usize = 12;
 const STEPS: u32 = 30;
-/// Rows up to which a disturbed run can bend the law so far that it fits: one start leaves out each.
+/// Rows up to which a disturbed run can bend the law until it fits: one start leaves out each row.
 const FEW_ROWS: usize = 12;
 /// Weight of a row that a start leaves out.
 const LEFT_OUT: f64 = 0.01;
