@@ -46,6 +46,9 @@ impl<'a> Contestant<'a> {
     }
 }
 
+/// The change in a quick run of a costly protocol.
+const COSTLY: [Slowed; 1] = [Slowed::Runs(10)];
+
 /// A trial with the change to its runs.
 struct Slot {
     slowed: Slowed,
@@ -130,11 +133,12 @@ pub fn answer(protocol: &Protocol, parts: &[Part], options: &Options, bout: &Bou
 /// Returns the trials of a protocol, clean and with slow runs.
 fn slots(protocol: &Protocol, parts: &[Part], options: &Options) -> Vec<Slot> {
     let mut slots = Vec::new();
+    let changes: &[Slowed] = if options.is_quick && protocol.is_costly { &COSTLY } else { &SLOWED };
     let most = if options.is_quick { protocol.quick_trials } else { usize::MAX };
     for (part, Part { trials, .. }) in parts.iter().enumerate() {
         for (number, trial) in trials.iter().enumerate().take(most) {
             slots.push(Slot { slowed: Slowed::None, part, number, trial: trial.clone() });
-            for slowed in SLOWED.into_iter().filter(|_| !options.is_clean && number < protocol.slowed_trials) {
+            for slowed in changes.iter().copied().filter(|_| !options.is_clean && number < protocol.slowed_trials) {
                 let differs = match slowed {
                     Slowed::Settings(_) => trial.has_repeats(),
                     Slowed::Largest => trial.has_largest(),
