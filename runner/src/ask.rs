@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use foreglow_collector::store::{Filter, Store};
 use foreglow_exit::{unreadable, unusable};
-use foreglow_shared::{Job, ReadError, Sample, format_count, group_by_context, read_samples};
+use foreglow_shared::{
+    Job, JobGroup, ReadError, Sample, format_count, group_by_context, group_by_definition, read_samples,
+};
 
 use crate::grammar::place;
 use crate::progress::note;
@@ -51,6 +53,28 @@ impl Source {
         read_files(&self.files)
     }
 
+    /// Reads the samples and selects what they are of: one context, or one job on several machine
+    /// types or with several batch sizes. `compares` asks for the second even if there is one
+    /// context.
+    ///
+    /// # Errors
+    /// As [`Source::job`].
+    pub fn selection(&self, compares: bool) -> anyhow::Result<Selection> {
+        let samples = self.samples()?;
+        if self.context.is_some() {
+            return self.pick(&samples).map(Selection::Context);
+        }
+        let mut groups = group_by_definition(&samples);
+        groups.iter_mut().for_each(|group| group.jobs.retain(|job| !job.observations.is_empty()));
+        groups.retain(|group| {
+            !group.jobs.is_empty() && self.model.as_ref().is_none_or(|model| *model == group.definition.model)
+        });
+        match (groups.pop(), groups.is_empty()) {
+            (Some(group), true) if compares || group.jobs.len() > 1 => Ok(Selection::Group(Box::new(group))),
+            _ => self.pick(&samples).map(Selection::Context),
+        }
+    }
+
     fn pick(&self, samples: &[Sample]) -> anyhow::Result<Job> {
         let jobs: Vec<(usize, Job)> = group_by_context(samples)
             .into_iter()
@@ -82,6 +106,15 @@ impl Source {
             ))),
         }
     }
+}
+
+/// What the samples are of.
+#[derive(Debug)]
+pub enum Selection {
+    /// One context.
+    Context(Job),
+    /// One job on several configurations.
+    Group(Box<JobGroup>),
 }
 
 fn list(jobs: &[(usize, Job)]) -> String {

@@ -36,6 +36,13 @@ pub fn whole_number(text: &str) -> Result<u64, String> {
     whole(text).ok_or_else(|| "write a whole number, 0 or more".to_owned())
 }
 
+/// Parses the name of a machine type.
+pub fn machine_type(text: &str) -> Result<String, String> {
+    let name = text.trim();
+    let is_name = !name.is_empty() && name.len() <= 100 && name.chars().all(|letter| letter.is_ascii_graphic());
+    if is_name { Ok(name.to_owned()) } else { Err("write the name of a machine type, such as c5.xlarge".to_owned()) }
+}
+
 /// Parses an index into a list, counted from 1.
 pub fn place(text: &str) -> Result<usize, String> {
     count(text).map(|place| place as usize)

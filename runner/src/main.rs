@@ -6,6 +6,7 @@
 
 mod answer;
 mod ask;
+mod catalog;
 mod cli;
 mod commands;
 mod evaluation;

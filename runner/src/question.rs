@@ -87,7 +87,10 @@ impl QuestionArgs {
     }
 
     /// Returns the deadline for the completion time alone.
-    fn deadline_secs(&self, observations: &[Observation]) -> anyhow::Result<Option<f64>> {
+    ///
+    /// # Errors
+    /// The start-up is longer than the deadline, or unknown.
+    pub fn deadline_secs(&self, observations: &[Observation]) -> anyhow::Result<Option<f64>> {
         let Some(deadline) = self.deadline.filter(|_| self.with_startup) else { return Ok(self.deadline) };
         let Some(startup) = Startup::of(observations).map(|startup| startup.longest_secs()) else {
             return Err(unusable("the samples do not say how long a start-up takes; leave --with-startup out"));

@@ -99,6 +99,11 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "FILE", help_heading = "Measurement")]
     pub monitor: Option<PathBuf>,
 
+    /// Machine type of the machines that run the executors, as in `foreglow machines`: c5.xlarge
+    /// [default: what the cloud says of this machine; unknown on a cluster]
+    #[arg(long, value_name = "NAME", value_parser = grammar::machine_type)]
+    pub machine: Option<String>,
+
     /// Limit on the completion time of a run: 90s, 5m, 1h30m; a longer run is stopped and gives a
     /// lower bound
     #[arg(long, value_name = "TIME", value_parser = grammar::duration_secs, allow_negative_numbers = true, help_heading = "Measurement")]
@@ -132,10 +137,12 @@ impl WorkloadArgs {
     /// # Errors
     /// As for [`Self::job`].
     pub fn job_and_workloads(&self) -> anyhow::Result<(Job, Vec<Workload>)> {
-        self.job_on(|| {
+        let (job, workloads) = self.job_on(|| {
             let chosen = device::choose(&self.device).context("the device could not be chosen")?;
             chosen.shared(self.share_gpu)
-        })
+        })?;
+        let machine_type = job.machine_type.clone().or_else(foreglow_machine::machine_type);
+        Ok((Job { machine_type, ..job }, workloads))
     }
 
     /// Does the same for executors on a cluster, which must have the images at the same path as
@@ -193,7 +200,10 @@ impl WorkloadArgs {
         if let Some(path) = &monitor {
             engine::open_monitor(path).map_err(|error| unusable(format!("{error:#}")))?;
         }
-        Ok((Job { workload: first, source, device, seed, timeout, broken_limit, monitor, training: None }, workloads))
+        let machine_type = self.machine.clone();
+        let job =
+            Job { workload: first, source, device, seed, timeout, broken_limit, monitor, machine_type, training: None };
+        Ok((job, workloads))
     }
 
     /// Rejects image options for a CNN that takes texts, and vice versa.

@@ -165,6 +165,7 @@ impl Args {
             share_gpu: false,
             seed: self.seed,
             monitor: None,
+            machine: None,
             timeout: None,
         };
         let architecture = workload.architecture()?;
