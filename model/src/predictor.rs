@@ -138,6 +138,11 @@ impl Predictor {
         self.ensemble.warnings()
     }
 
+    /// Returns the warnings about runs that contradict each other; they need no further fit.
+    pub fn contradictions(&self) -> Vec<Warning> {
+        self.ensemble.contradictions()
+    }
+
     /// Fits in advance what these settings need.
     pub fn prepare(&self, settings: &[Setting]) {
         settings.iter().for_each(|setting| drop(self.predict(*setting)));

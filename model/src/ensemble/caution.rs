@@ -137,7 +137,7 @@ fn observed_code(table: &Table, column: usize) -> u32 {
     rows.filter(|(_, observed)| **observed).map(|(row, _)| row[column]).next().unwrap_or(UNSEEN)
 }
 
-fn describe(schema: &Schema, numeric: &[f64], category: &[u32]) -> String {
+pub(super) fn describe(schema: &Schema, numeric: &[f64], category: &[u32]) -> String {
     let numbers = schema.numeric().zip(numeric).map(|(name, x)| format!("{name} {}", show(name, *x)));
     let names = schema.category().zip(category).map(|((name, levels), code)| match levels.get(*code as usize) {
         Some(level) => format!("{name} {level}"),

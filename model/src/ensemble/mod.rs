@@ -17,6 +17,7 @@ mod candidate;
 mod canonical;
 mod caution;
 mod censored;
+mod contradiction;
 mod errors;
 mod explain;
 mod fitted;
@@ -36,6 +37,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::dataset::{Dataset, DatasetError, Features, Points};
 use crate::ensemble::canonical::{Group, MAX_ROWS, Table, groups, subsample};
 use crate::ensemble::caution::Disagreement;
+use crate::ensemble::contradiction::Contradiction;
 use crate::ensemble::errors::Errors;
 pub(crate) use crate::ensemble::errors::Margin;
 pub(crate) use crate::ensemble::explain::HeldOutRow;
@@ -91,6 +93,8 @@ struct State {
     together: Vec<(usize, usize)>,
     /// Runs that disagree with their repeats.
     disagreeing: Vec<Disagreement>,
+    /// Runs that contradict each other.
+    contradicting: Vec<Contradiction>,
     /// Number of distinct runs, if not all of them were fitted.
     subsampled_of: Option<usize>,
     /// Errors of runs about the median of their setting, where there are too few settings to hold
@@ -134,9 +138,21 @@ impl Ensemble {
         table.training.weights = groups.iter().map(|group| group.weight).collect();
         let Reliability { weights, noise } = robust::reliability(&table.training, &meanings, tuning);
         table.training.weights = weights;
+        let contradicting = contradiction::contradictions(&schema, &groups, &meanings, noise);
         let extent = Extent::of(&table);
         let together = caution::together(&extent, &table);
-        let state = State { table, extent, meanings, noise, tuning, together, disagreeing, subsampled_of, repeats };
+        let state = State {
+            table,
+            extent,
+            meanings,
+            noise,
+            tuning,
+            together,
+            disagreeing,
+            contradicting,
+            subsampled_of,
+            repeats,
+        };
         Ok(Self { state, fitted: Mutex::default(), kept: Mutex::default() })
     }
 
@@ -164,8 +180,16 @@ impl Ensemble {
         self.predict(questions).map(drop)
     }
 
+    /// Returns the warnings about runs that contradict each other: repeats of one setting, and more
+    /// work that took less time. They need no fit beyond [`Ensemble::fit`].
+    pub fn contradictions(&self) -> Vec<Warning> {
+        let disagreeing = self.state.disagreeing.iter().cloned().map(Warning::from);
+        disagreeing.chain(self.state.contradicting.iter().cloned().map(Warning::from)).collect()
+    }
+
     /// Returns the warnings that apply to every prediction: samples that disagree with their
-    /// repeats or with all other rows, and rows that were not fitted.
+    /// repeats or with all other rows, samples that contradict each other, and rows that were not
+    /// fitted.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings: Vec<Warning> = self.state.disagreeing.iter().cloned().map(Warning::from).collect();
         let subsampled = |distinct| Warning::Subsampled { distinct, fitted: MAX_ROWS };
@@ -177,6 +201,13 @@ impl Ensemble {
             drop(fitted);
             warnings.extend(caution::disagreeing_rows(table, &residuals));
         }
+        // A run that all the others disagree with is named once.
+        let is_named = |found: &&Contradiction| {
+            let names = |warning: &Warning| matches!(warning, Warning::SamplesDisagree { at, .. } if found.names(at));
+            warnings.iter().any(names)
+        };
+        let new: Vec<&Contradiction> = self.state.contradicting.iter().filter(|found| !is_named(found)).collect();
+        warnings.extend(new.into_iter().cloned().map(Warning::from));
         warnings
     }
 

@@ -49,6 +49,7 @@ pub fn protocols() -> Vec<Protocol> {
         parts: Box::new(move |places| FAMILIES.iter().map(|family| left_out(places, file, family)).collect()),
         slowed_trials: 1,
         quick_trials: 1,
+        is_costly: true,
         limit_secs: None,
     };
     let large = Protocol {
@@ -57,6 +58,7 @@ pub fn protocols() -> Vec<Protocol> {
         parts: Box::new(|places| Ok(vec![large(places)?])),
         slowed_trials: 0,
         quick_trials: 1,
+        is_costly: false,
         limit_secs: Some(LIMIT_SECS),
     };
     [(GPU, "RTX 3090"), (CPU, "i9-10940X")].into_iter().map(family).chain([large]).collect()
