@@ -219,7 +219,7 @@ const ONE_DEVIATION: f64 = 0.841_344_746_068_542_9;
 fn saving(best: f64, cost: f64, one: &Expected, deadline: f64) -> f64 {
     let price = cost / one.secs;
     let bound = (best / price).min(deadline);
-    if !(bound > 0.0) {
+    if bound.is_nan() || bound <= 0.0 {
         return 0.0;
     }
     let limit = libm::log(bound / one.secs) / one.deviation;
