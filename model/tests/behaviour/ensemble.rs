@@ -1,6 +1,6 @@
 //! The default predictor on arbitrary tables of runs.
 
-use foreglow_model::{Column, Dataset, DatasetError, Ensemble, Features, FitError, Prediction, Warning};
+use foreglow_model::{Column, Dataset, DatasetError, Ensemble, Features, FitError, Meaning, Prediction, Warning};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 

@@ -73,7 +73,12 @@ fn tables(options: &Options, places: &Places, wanted: &[Protocol]) -> anyhow::Re
     let default = if options.is_full() { "target/accuracy.json" } else { "target/accuracy-part.json" };
     let file = options.json.clone().unwrap_or_else(|| places.project.join(default));
     if let Some(file) = &options.from {
-        return show(options, places, wanted, &saved::read(file, wanted)?);
+        let mut rows = saved::read(file, wanted)?;
+        if options.adds_left_out {
+            left_out::measure(&mut rows, wanted, places, options)?;
+            write_json(file, &rows)?;
+        }
+        return show(options, places, wanted, &rows);
     }
     // Written after each protocol, so that an interrupted run keeps its figures.
     let mut all = measure(options, places, wanted, |rows| write_json(&file, rows))?;

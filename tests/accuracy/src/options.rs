@@ -22,6 +22,8 @@ pub struct Options {
     pub is_clean: bool,
     /// Figures of an earlier run to show instead of new ones.
     pub from: Option<PathBuf>,
+    /// Adds errors with constants chosen without the data set to the figures of the earlier run.
+    pub adds_left_out: bool,
     /// The page whose tables are replaced.
     pub page: Option<PathBuf>,
     /// The file of the figures.
@@ -68,6 +70,7 @@ accuracy [DATA] [options]
   --clean               no slow runs
   --json FILE           where the figures go [default: target/accuracy.json, of a part target/accuracy-part.json]
   --from FILE           shows the figures of an earlier run and measures none
+  --left-out            with --from: adds the errors with constants chosen without the data set, and writes the file anew
   --page FILE           page whose tables are replaced
   --check               compares a quick run with tests/accuracy/reference.csv; fails where a figure is worse by over a twentieth
   --refresh             writes that reference
@@ -100,6 +103,7 @@ impl Options {
                 "--quick" => options.is_quick = true,
                 "--check" => options.gate(Task::Check),
                 "--refresh" => options.gate(Task::Refresh),
+                "--left-out" => options.adds_left_out = true,
                 "--clean" => options.is_clean = true,
                 "--json" => options.json = Some(value()?.into()),
                 "--from" => options.from = Some(value()?.into()),
