@@ -62,7 +62,7 @@ impl Source {
     pub fn selection(&self, compares: bool) -> anyhow::Result<Selection> {
         let samples = self.samples()?;
         if self.context.is_some() {
-            return self.pick(&samples).map(Selection::Context);
+            return self.pick(&samples).map(|job| Selection::Context(Box::new(job)));
         }
         let mut groups = group_by_definition(&samples);
         groups.iter_mut().for_each(|group| group.jobs.retain(|job| !job.observations.is_empty()));
@@ -71,7 +71,7 @@ impl Source {
         });
         match (groups.pop(), groups.is_empty()) {
             (Some(group), true) if compares || group.jobs.len() > 1 => Ok(Selection::Group(Box::new(group))),
-            _ => self.pick(&samples).map(Selection::Context),
+            _ => self.pick(&samples).map(|job| Selection::Context(Box::new(job))),
         }
     }
 
@@ -112,7 +112,7 @@ impl Source {
 #[derive(Debug)]
 pub enum Selection {
     /// One context.
-    Context(Job),
+    Context(Box<Job>),
     /// One job on several configurations.
     Group(Box<JobGroup>),
 }

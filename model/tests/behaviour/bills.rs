@@ -5,6 +5,7 @@ use foreglow_shared::{Catalog, MachineType};
 
 /// One job on one machine type: executors, cores, memory in MiB, on GPUs or not; seconds of run and
 /// start-up; spot or not.
+#[derive(Clone, Copy)]
 struct Case {
     machine: &'static str,
     executors: (u32, u32, u32, bool),

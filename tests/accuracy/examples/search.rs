@@ -31,6 +31,9 @@ struct Row {
     secs: f64,
 }
 
+/// A strategy by name, made from a seed.
+type Named = (&'static str, fn(u64) -> Strategy);
+
 fn main() -> anyhow::Result<()> {
     let data = std::env::args().nth(1).map(PathBuf::from);
     let places = Places::new(data.as_deref());
@@ -40,7 +43,7 @@ fn main() -> anyhow::Result<()> {
         places.data.display()
     );
     let tables = tables(&places.data)?;
-    let strategies: [(&str, fn(u64) -> Strategy); 3] = [
+    let strategies: [Named; 3] = [
         ("foreglow", |_| Strategy::Saving),
         ("CherryPick's expected improvement", |_| Strategy::ExpectedImprovement),
         ("random", Strategy::Random),
