@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Fuzzes every target for SECS seconds each (300 by default), starting from the committed corpus:
+# Fuzzes every target for SECS seconds each (300 by default), starting from the named seeds in
+# corpus/ and the inputs of earlier rounds in corpus.tar.xz:
 #     fuzz/run.sh [SECS]
-# Adds to the corpus what increased coverage:
+# Adds to the archive what increased coverage:
 #     fuzz/run.sh keep
 # The same binaries run under `cargo fuzz run TARGET` with cargo-fuzz and a nightly compiler. This
 # script enables libFuzzer's counters with the stable compiler, without a sanitizer: in safe Rust,
@@ -16,15 +17,20 @@ flags+=" -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1"
 host=$(rustc -vV | sed -n 's/^host: //p')
 # With an explicit target, build scripts and macros are compiled without the counters.
 RUSTFLAGS="$flags" cargo build --locked --release --target "$host" --target-dir "$target"
-mkdir -p "$target/found"
+mkdir -p "$target/found" "$target/earlier"
+tar -xJf corpus.tar.xz -C "$target/earlier"
 for name in link samples event_log table; do
   binary=$target/$host/release/$name
-  # New inputs go to the first folder; the committed corpus is only read.
-  mkdir -p "$target/corpus/$name"
+  # New inputs go to the first folder; the others are only read.
+  mkdir -p "$target/corpus/$name" "$target/earlier/$name"
   if [ "$secs" = keep ]; then
-    "$binary" -merge=1 -max_len=8192 "corpus/$name" "$target/corpus/$name"
+    "$binary" -merge=1 -max_len=8192 "$target/earlier/$name" "corpus/$name" "$target/corpus/$name"
   else
     "$binary" -max_total_time="$secs" -max_len=8192 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-      -artifact_prefix="$target/found/$name-" "$target/corpus/$name" "corpus/$name"
+      -artifact_prefix="$target/found/$name-" "$target/corpus/$name" "$target/earlier/$name" "corpus/$name"
   fi
 done
+if [ "$secs" = keep ]; then
+  # The same inputs give the same archive.
+  tar -cJf corpus.tar.xz --sort=name --owner=0 --group=0 --numeric-owner --mode=a+rX,u+w,go-w --mtime=@0 -C "$target/earlier" .
+fi

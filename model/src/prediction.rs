@@ -1,4 +1,4 @@
-//! What the predictor answers.
+//! Predictions with intervals and warnings.
 
 use std::fmt;
 
@@ -10,81 +10,80 @@ use crate::{Feature, Spread};
 /// A predicted completion time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
-    /// Seconds; `None` where the samples cannot say (the warnings tell why).
+    /// Predicted time, seconds; `None` if the samples do not determine it (the warnings say why).
     pub completion_time_secs: Option<f64>,
-    /// Where the completion time is expected to lie; `None` where the samples cannot say.
+    /// Prediction interval; `None` if there are too few samples to estimate it.
     pub interval: Option<Interval>,
-    /// How the completion time is distributed about the predicted one; `None` where the samples
-    /// cannot say.
+    /// Distribution of the true time about the predicted one; `None` if there are too few samples
+    /// to estimate it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Spread>,
-    /// What a person should know before trusting it.
+    /// Reasons to trust the prediction less.
     pub warnings: Vec<Warning>,
 }
 
-/// A range of completion times, with the share of jobs that it is meant to hold. `docs/accuracy.md`
-/// has the share that it held where that was measured.
+/// Prediction interval with its nominal probability. `docs/accuracy.md` has the measured coverage.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Seconds, 0 or more.
+    /// Lower end, seconds, 0 or more.
     pub lower_secs: f64,
-    /// Seconds.
+    /// Upper end, seconds.
     pub upper_secs: f64,
     /// Nominal probability.
     pub probability: f64,
 }
 
-/// Why a prediction deserves less trust. Displays as one sentence that says what to do.
+/// Why a prediction deserves less trust. `Display` gives one sentence that says what to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Warning {
-    /// The question lies beyond the values that were measured.
+    /// The question is beyond the measured values.
     OutsideSampledRange {
-        /// The feature that leaves its range.
+        /// The feature that is beyond its range.
         feature: String,
-        /// What was asked.
+        /// Its value in the question.
         asked: f64,
-        /// The smallest that was measured.
+        /// The smallest measured value.
         smallest: f64,
-        /// The largest that was measured.
+        /// The largest measured value.
         largest: f64,
     },
-    /// Each feature lies within its range, but nothing was measured near this combination of them.
+    /// Each feature is within its range, but nothing was measured near this combination.
     EmptyCell,
-    /// A name that no sample has.
+    /// No sample has this name.
     UnseenCategory {
         /// The category.
         feature: String,
         /// The name.
         asked: String,
     },
-    /// Every sample has one value of a feature, and the question another: the time is unknown.
+    /// A feature is constant in the samples, and has another value in the question: the time is
+    /// unknown.
     EffectUnknown {
         /// The feature.
         feature: String,
-        /// What was asked.
+        /// Its value in the question.
         asked: String,
-        /// What every sample has.
+        /// Its value in the samples.
         sampled: String,
     },
-    /// Two features vary only together in the samples, and apart in the question.
+    /// Two features vary only together in the samples, and independently in the question.
     VaryTogether {
-        /// One of them.
+        /// One of the two features.
         first: String,
         /// The other.
         second: String,
     },
-    /// A number of 0 or less of a feature that is above 0 in every sample: the time is unknown.
+    /// A value is 0 or less of a feature that is above 0 in every sample: the time is unknown.
     NotAboveZero {
         /// The feature.
         feature: String,
-        /// What was asked.
+        /// Its value in the question.
         asked: f64,
     },
-    /// A sample that does not belong to the others: its modified z-score is above 3.5 (Iglewicz and
-    /// Hoaglin, "How to detect and handle outliers", 1993), among its repeats or among what the
-    /// other samples predict.
+    /// A sample is an outlier, with a modified z-score above 3.5 (Iglewicz and Hoaglin, "How to
+    /// detect and handle outliers", 1993) among its repeats or among the residuals of all samples.
     SamplesDisagree {
         /// Its features.
         at: String,
@@ -93,38 +92,38 @@ pub enum Warning {
         /// The time that the other samples predict, seconds.
         expected_secs: f64,
     },
-    /// There are more distinct samples than a fit takes.
+    /// There are more distinct samples than can be fitted.
     Subsampled {
-        /// Distinct samples.
+        /// Number of distinct samples.
         distinct: usize,
-        /// How many were fitted.
+        /// Number of fitted samples.
         fitted: usize,
     },
-    /// More task threads than the host has processors: the time is that of the fastest
-    /// configuration within the measured ones that fits, of a job that trains with as many
-    /// executors as fit, where there is one.
+    /// There are more task threads than the host has processors. The time is that of the fastest
+    /// fitting configuration in the measured range, if there is one; for training, with the largest
+    /// number of executors that fits.
     Oversubscribed {
         /// Task threads, E·C.
         slots: u32,
         /// Hardware threads of the host.
         processors: u32,
     },
-    /// More executors than the host has accelerators, of which each executor holds one. The time is
-    /// that of the fastest configuration that fits, as for [`Warning::Oversubscribed`].
+    /// There are more executors than accelerators of the host, and each executor holds one. The
+    /// time is that of the fastest fitting configuration, as for [`Warning::Oversubscribed`].
     TooFewAccelerators {
         /// Executor processes, E.
         executors: u32,
         /// Accelerators of the host.
         accelerators: u32,
     },
-    /// The prediction is no number of seconds above zero, so that the time is unknown.
+    /// The prediction is not a number of seconds above 0: the time is unknown.
     NotPositive,
-    /// No job can run so.
+    /// The configuration is invalid.
     Impossible,
 }
 
 impl Prediction {
-    /// A time so many times as long, with an interval as wide in log time.
+    /// Multiplies the time and its interval by a factor.
     pub(crate) fn scale(&mut self, factor: f64) {
         self.completion_time_secs = self.completion_time_secs.map(|secs| secs * factor);
         if let Some(interval) = &mut self.interval {
@@ -202,7 +201,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// A value as people write it.
+/// Formats a value for users.
 pub(crate) fn show(feature: &str, value: f64) -> String {
     if feature == Feature::SamplingRate.noun() { format_rate(value) } else { value.to_string() }
 }

@@ -1,4 +1,4 @@
-//! The predictor: from runs of one job to the time at any setting.
+//! The default predictor: from runs of one job to the completion time at any setting.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use crate::rates::Rates;
 use crate::runs::{Items, Run, runs};
 use crate::{Feature, FitError, Meaning, Prediction, Setting, Tuning, Warning};
 
-/// Distinct settings that must be left for runs with more task threads than processors to be passed
-/// over.
+/// Minimum number of distinct settings that fit the processors for oversubscribed runs to be left
+/// out.
 const ENOUGH_SETTINGS: usize = 3;
 
-/// Foreglow's own predictor: an [`Ensemble`] of the runs of one job, with what is known of jobs. It
-/// travels as JSON with what it has fitted so far.
+/// Foreglow's default predictor: an [`Ensemble`] fitted to the runs of one job, with the meaning of
+/// its features. Its JSON includes the cached fits.
 ///
 /// ```
 /// # use foreglow_model::{Predictor, Setting};
@@ -46,15 +46,14 @@ pub struct Predictor {
 }
 
 impl Predictor {
-    /// What it is called where predictors are compared.
+    /// Name in comparisons.
     pub const NAME: &str = "foreglow";
 
-    /// Fits the completed runs of one context, those over samples of the images and those over all
-    /// of them. The order of the runs changes nothing, and all times k times as long make
-    /// predictions k times as long.
+    /// Fits the completed runs of one context, samples and whole jobs. The order of the runs
+    /// changes nothing, and times k times as long give predictions k times as long.
     ///
     /// # Errors
-    /// [`FitError`] says what is wrong or missing, and what to collect.
+    /// [`FitError`]: says what is wrong or missing, and what to collect.
     pub fn fit(context: &Context, observations: &[Observation]) -> Result<Self, FitError> {
         Self::fit_job(&Job {
             context: context.clone(),
@@ -64,21 +63,21 @@ impl Predictor {
         })
     }
 
-    /// Fits what was measured of one job; runs that were stopped at a limit are lower bounds.
+    /// Fits the measurements of one job; stopped runs are lower bounds.
     ///
-    /// On one machine, runs with more task threads than processors are left out wherever the others
-    /// vary in all that these do: then they answer for their own configurations alone.
+    /// On one machine, oversubscribed runs are left out of the fit if the other runs vary in the
+    /// same features. They then only correct the predictions of their own configurations.
     ///
     /// # Errors
-    /// [`FitError`] says what is wrong or missing, and what to collect.
+    /// [`FitError`]: says what is wrong or missing, and what to collect.
     pub fn fit_job(job: &Job) -> Result<Self, FitError> {
         Self::fit_tuned(job, Tuning::default())
     }
 
-    /// As [`Predictor::fit_job`], with other constants than the chosen ones.
+    /// Fits like [`Predictor::fit_job`], with other constants.
     ///
     /// # Errors
-    /// [`FitError`] says what is wrong or missing, and what to collect.
+    /// [`FitError`]: says what is wrong or missing, and what to collect.
     pub fn fit_tuned(job: &Job, tuning: Tuning) -> Result<Self, FitError> {
         let all = runs(job)?;
         match job.observations.as_slice() {
@@ -103,8 +102,8 @@ impl Predictor {
         let range = Range::of(kept.iter().map(|run| run.setting)).ok_or(FitError::NoObservations)?;
         let measured_ratios = MeasuredRatios::default();
         let bound = Self { ensemble, items, rates, range, capacity, measured_ratios };
-        // Without runs that fit there is no bound, and the ensemble has learned from the others
-        // itself.
+        // If no oversubscribed run was left out, the ensemble has learned from them and there is no
+        // bound to correct.
         let has_bound = |run: &Observation| {
             let setting = Setting::of(run);
             kept.len() < all.len() && capacity.is_some_and(|capacity| capacity.is_exceeded_by(setting))
@@ -116,14 +115,14 @@ impl Predictor {
 
     /// Predicts the completion time of a setting. More images never take less time.
     ///
-    /// Never panics: where the samples cannot say, the time is `None` and a warning tells why.
+    /// Never panics: if the samples do not determine a time, it is `None` and a warning says why.
     pub fn predict(&self, setting: Setting) -> Prediction {
         let Setting { executors, cores_per_executor, sampling_rate } = setting;
         self.at_rate(sampling_rate).predict(executors, cores_per_executor)
     }
 
-    /// What [`Predictor::predict`] says of the whole job (sampling rate 1) on each configuration, E
-    /// and C, and sooner where a machine has too few processors for many of them.
+    /// Returns [`Predictor::predict`] for the whole job (sampling rate 1) on each configuration, E
+    /// and C. Faster if many of them are oversubscribed, because they share their bounds.
     pub fn predict_whole_job(&self, configurations: &[(u32, u32)]) -> Vec<Prediction> {
         let mut whole_job = self.at_rate(1.0);
         configurations.iter().map(|(executors, cores)| whole_job.predict(*executors, *cores)).collect()
@@ -133,26 +132,26 @@ impl Predictor {
         AtRate::new(self, sampling_rate)
     }
 
-    /// Warnings that hold for every prediction: samples that disagree, and samples that were not
-    /// fitted.
+    /// Returns the warnings that apply to every prediction: samples that disagree, and samples that
+    /// were not fitted.
     pub fn warnings(&self) -> Vec<Warning> {
         self.ensemble.warnings()
     }
 
-    /// Fits ahead what these settings need.
+    /// Fits in advance what these settings need.
     pub fn prepare(&self, settings: &[Setting]) {
         settings.iter().for_each(|setting| drop(self.predict(*setting)));
     }
 
-    /// What [`Predictor::predict`] gives for the whole job (sampling rate 1) on every pair of
-    /// numbers of executors and of cores, each ascending, that is predicted by itself
-    /// ([`Predictor::predicted_alone`]). `None` where whole parts of such a grid cannot be
-    /// predicted at once: then each setting has to be asked for by itself.
+    /// Returns [`Predictor::predict`] for the whole job (sampling rate 1) on a grid of numbers of
+    /// executors and of cores, both ascending, for the settings that are not oversubscribed
+    /// ([`Predictor::predicted_alone`]). `None` if such a grid cannot be predicted at once; each
+    /// setting must then be predicted separately.
     pub(crate) fn surface(&self, executors: &[u32], cores: &[u32]) -> Option<Surface> {
         self.ensemble.surface(&self.grid(executors, cores)?)
     }
 
-    /// As [`Predictor::surface`], kept for the next time.
+    /// Returns [`Predictor::surface`] and caches the last one.
     pub(crate) fn kept_surface(&self, executors: &[u32], cores: &[u32]) -> Option<Arc<Surface>> {
         self.ensemble.kept_surface(self.grid(executors, cores)?)
     }
@@ -171,8 +170,8 @@ impl Predictor {
         })
     }
 
-    /// Those of some numbers of executors, and of some numbers of cores, that can be predicted:
-    /// all, but of a count that the runs never varied the measured one alone.
+    /// Returns the numbers of executors and of cores that can be predicted: all, or only the
+    /// measured one if the runs never varied it.
     pub(crate) fn answerable(&self, executors: &[u32], cores: &[u32]) -> (Vec<u32>, Vec<u32>) {
         let of = |counts: &[u32], (fewest, most): (u32, u32)| {
             counts.iter().copied().filter(|count| fewest < most || *count == most).collect()
@@ -180,9 +179,9 @@ impl Predictor {
         (of(executors, self.range.executors), of(cores, self.range.cores))
     }
 
-    /// Of some numbers of cores, ascending, how many a number of executors is predicted with by
-    /// itself; with more cores a machine has too few processors, and something smaller is predicted
-    /// in its place.
+    /// Returns how many of the numbers of cores, ascending, are predicted by themselves with this
+    /// number of executors. With more cores the machine is oversubscribed, and a smaller
+    /// configuration is predicted instead.
     pub(crate) fn predicted_alone(&self, executors: u32, cores: &[u32]) -> usize {
         let Some(capacity) = self.capacity else { return cores.len() };
         cores.partition_point(|cores_per_executor| {
@@ -191,7 +190,7 @@ impl Predictor {
         })
     }
 
-    /// The prediction as if a machine had processors for all.
+    /// Predicts as if the machine had enough processors.
     pub(crate) fn unlimited(&self, setting: Setting) -> Prediction {
         let places = self.rates.places(setting.sampling_rate);
         let at = |sampling_rate: f64| Setting { sampling_rate, ..setting };
@@ -199,8 +198,7 @@ impl Predictor {
         let answers = self.items.questions(&asked).and_then(|questions| self.ensemble.predict(&questions));
         let mut answers = answers.unwrap_or_default().into_iter();
         let Some(mut prediction) = answers.next() else { return Prediction::unknown(vec![Warning::NotPositive]) };
-        // A larger sampling rate than the sampled ones is what samples are collected for, and no
-        // cause for a warning.
+        // Samples are collected to predict larger sampling rates, so this needs no warning.
         prediction.warnings.retain(|warning| match warning {
             Warning::OutsideSampledRange { feature, asked, largest, .. } => {
                 !(feature == Feature::SamplingRate.noun() && asked > largest)
@@ -215,8 +213,8 @@ impl Predictor {
     }
 }
 
-/// The runs that a machine has the processors for, where these still vary in all that the whole
-/// does.
+/// Returns the runs that fit the machine's processors, or all runs if those do not suffice or do
+/// not vary in the same features.
 fn within(capacity: Option<Capacity>, runs: &[Run]) -> Vec<Run> {
     let Some(capacity) = capacity else { return runs.to_vec() };
     let kept: Vec<Run> = runs.iter().filter(|run| !capacity.is_exceeded_by(run.setting)).copied().collect();

@@ -1,13 +1,13 @@
-//! What repeated runs of one setting say: their median, how surely, how far they spread, and which do not belong.
+//! Statistics of repeated runs of one setting: median, confidence interval, spread and outliers.
 
 use crate::ensemble::outliers::{median, outliers};
 
-/// Of a normal sample, the standard deviation is so many times the median absolute deviation.
+/// Ratio of the standard deviation to the median absolute deviation of a normal distribution.
 const NORMAL: f64 = 1.4826;
-/// Up to so many runs the ranks of the interval are exact.
+/// Number of runs up to which the ranks of the interval are exact.
 const EXACT: usize = 70;
 
-/// A summary of the times of equal runs.
+/// Summary of the times of equal runs.
 ///
 /// ```
 /// # use foreglow_model::Repetitions;
@@ -17,23 +17,25 @@ const EXACT: usize = 70;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repetitions {
-    /// Their median, seconds.
+    /// Median, seconds.
     pub median: f64,
-    /// The median of all runs that could be made lies in it with a probability of at least 95 %, seconds; `None` of fewer
-    /// than 6 runs, whose smallest and largest do not bound it so surely.
+    /// Confidence interval of the median with a coverage of at least 95 %, seconds. `None` for
+    /// fewer than 6 runs, whose extremes do not reach this coverage.
     ///
-    /// The bounds are runs: the j-th and the (n + 1 − j)-th, where the number of runs below the median is binomial with
-    /// 1/2 (Le Boudec, "Performance Evaluation of Computer and Communication Systems", EPFL Press 2010, theorem 2.1 and
-    /// table A.1). No distribution of the times is presumed.
+    /// The bounds are the j-th and the (n + 1 − j)-th run, because the number of runs below the
+    /// median is binomial with probability 1/2 (Le Boudec, "Performance Evaluation of Computer and
+    /// Communication Systems", EPFL Press 2010, theorem 2.1 and table A.1). No distribution of the
+    /// times is assumed.
     pub interval: Option<(f64, f64)>,
-    /// 1.4826 · the median absolute deviation ÷ the median: the relative standard deviation, were they normal.
+    /// 1.4826 · the median absolute deviation ÷ the median: the relative standard deviation if
+    /// times are normal.
     pub spread: f64,
-    /// Indices of those that lie far from the others, by the modified z-score of the logarithms of the times.
+    /// Indices of outliers, by the modified z-score of the logarithms of the times.
     pub outliers: Vec<usize>,
 }
 
 impl Repetitions {
-    /// Summarises times, seconds, each above 0; `None` of none, or where one is no time.
+    /// Summarises times, seconds; `None` if there are none or one is not finite and above 0.
     pub fn of(secs: &[f64]) -> Option<Self> {
         if secs.is_empty() || secs.iter().any(|secs| !(secs.is_finite() && *secs > 0.0)) {
             return None;
@@ -51,24 +53,26 @@ impl Repetitions {
         })
     }
 
-    /// The larger distance of the interval's ends from the median, as a share of the median; `None` without an interval.
+    /// Returns the larger distance of the interval's ends from the median, as a share of the
+    /// median; `None` without an interval.
     pub fn half_width(&self) -> Option<f64> {
         let (lower, upper) = self.interval?;
         Some((self.median - lower).max(upper - self.median) / self.median)
     }
 }
 
-/// The largest rank j of n runs with P(B < j) ≤ 2.5 %, B binomial with n and 1/2; `None` where there is none.
+/// Returns the largest rank j of n runs with P(B < j) ≤ 2.5 %, where B is binomial with n and 1/2;
+/// `None` for too few runs.
 fn lower_rank(runs: usize) -> Option<usize> {
     if runs > EXACT {
-        // The normal approximation that table A.1 ends with.
+        // The normal approximation at the end of table A.1.
         return Some((0.5 * runs as f64 - 0.98 * (runs as f64).sqrt()).floor() as usize);
     }
     let (mut below, mut term, mut rank) = (0.0, 0.5_f64.powi(runs as i32), 0);
     while below + term <= 0.025 {
         below += term;
         rank += 1;
-        // From C(n, k) to C(n, k + 1), and k + 1 is the rank.
+        // The step from C(n, k) to C(n, k + 1), where k + 1 is the rank.
         term *= (runs - rank + 1) as f64 / rank as f64;
     }
     (rank > 0).then_some(rank)

@@ -2,15 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Constants of the default predictor that were chosen on data. Only the test bed of the predictor
-/// sets others, to choose them without one data set and to test them on it.
+/// Constants of the default predictor that were chosen on data. Only the predictor's test bed sets
+/// others, to choose them without one data set and test them on it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tuning {
-    /// Weight of a flexible form before anything is held out, beside 1 of the scaling laws; above 0.
+    /// Prior weight of a flexible form relative to 1 for the scaling laws; above 0.
     pub flexible_prior: f64,
-    /// Held-out rows at which a candidate's error counts half as much as with many; above 0.
+    /// Number of held-out rows at which a candidate's error counts half as much as with many; above
+    /// 0.
     pub held_out_rows: f64,
-    /// Standard deviation of the exponent with which parallel work falls, about −1; above 0.
+    /// Standard deviation of the exponent of parallel work, whose mean is −1; above 0.
     pub efficiency: f64,
 }
 

@@ -1,5 +1,5 @@
-//! Tables of runs with any features, numeric or categorical: what every predictor but the published
-//! one learns from.
+//! Tables of runs with any features, numeric or categorical: the input of every predictor except
+//! the published one.
 
 mod points;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use crate::dataset::points::{OUTLIER, Points, Training, UNSEEN};
 
-/// Weight of a run that was disturbed.
+/// Weight of a disturbed run.
 const DISTURBED: f64 = 0.25;
 
 /// Rows of features, column by column.
@@ -17,12 +17,12 @@ pub struct Features {
     rows: usize,
 }
 
-/// One feature of every row.
+/// One feature of all rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Column {
-    /// What a person calls it.
+    /// Name of the feature.
     pub name: String,
-    /// One value a row.
+    /// One value per row.
     pub values: Values,
 }
 
@@ -32,21 +32,21 @@ pub struct Column {
 pub enum Values {
     /// Numbers, all finite.
     Numeric {
-        /// One a row.
+        /// One per row.
         values: Vec<f64>,
-        /// How a learner should see them; `None` leaves the choice to the predictor.
+        /// Transform before learning; `None` leaves the choice to the predictor.
         transform: Option<Transform>,
     },
-    /// Names without an order, such as a machine type.
+    /// Unordered names, such as machine types.
     Category {
-        /// Every name once.
+        /// Distinct names.
         levels: Vec<String>,
-        /// One index into `levels` a row.
+        /// One index into `levels` per row.
         codes: Vec<u32>,
     },
 }
 
-/// How a learner sees a number x.
+/// Transform of a numeric feature x.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Transform {
@@ -58,7 +58,7 @@ pub enum Transform {
     Linear,
 }
 
-/// Runs: their features and how long each took.
+/// Runs with their features and completion times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Dataset {
     features: Features,
@@ -68,37 +68,37 @@ pub struct Dataset {
     weights: Vec<f64>,
 }
 
-/// Why columns make no table.
+/// Why columns are not a valid table.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatasetError {
-    /// No row.
+    /// The table has no row.
     #[error("there is no row to learn from; give at least one")]
     Empty,
-    /// No feature.
+    /// The table has no feature.
     #[error("there is no feature to predict from; name at least one column")]
     NoFeature,
-    /// Columns of different lengths.
+    /// Columns have different lengths.
     #[error("the column {name} has {rows} rows and the table has {expected}; give each row a value")]
     Length {
         /// The column.
         name: String,
-        /// Its values.
+        /// Its number of values.
         rows: usize,
-        /// Rows of the table.
+        /// Number of rows of the table.
         expected: usize,
     },
-    /// A feature that is not finite.
+    /// A feature is not finite.
     #[error("row {row} of the column {name} is {value}; give a finite number, or declare the column a category")]
     NotFinite {
         /// The column.
         name: String,
         /// The row, counted from 1.
         row: usize,
-        /// What it holds.
+        /// Its value.
         value: f64,
     },
-    /// A code without a name.
+    /// A code has no name.
     #[error("row {row} of the column {name} has no name; give it one")]
     NoLevel {
         /// The column.
@@ -106,33 +106,33 @@ pub enum DatasetError {
         /// The row, counted from 1.
         row: usize,
     },
-    /// A question without one of the columns that were learnt from.
+    /// A question lacks a column of the training data.
     #[error("there is no column {name}, which the runs had; give each question a value of it")]
     NoColumn {
         /// The column.
         name: String,
     },
-    /// A column of numbers that was one of names, or the other way round.
+    /// A column has numbers here and names there, or the other way round.
     #[error("the column {name} has {} in the runs and {} here; give both the same kind",
         if *.numeric { "numbers" } else { "names" }, if *.numeric { "names" } else { "numbers" })]
     Kind {
         /// The column.
         name: String,
-        /// Whether it had numbers in the runs.
+        /// Whether it has numbers in the training data.
         numeric: bool,
     },
-    /// A time that is none.
+    /// A time is invalid.
     #[error("row {row} has the time {secs} s; it must be a number of seconds above 0")]
     Time {
         /// The row, counted from 1.
         row: usize,
-        /// What it holds.
+        /// Its value, seconds.
         secs: f64,
     },
 }
 
 impl Column {
-    /// A column of names.
+    /// Creates a column of names.
     pub fn category(name: impl Into<String>, values: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         let mut levels: Vec<String> = Vec::new();
         let mut index = std::collections::BTreeMap::new();
@@ -146,7 +146,7 @@ impl Column {
         Self { name: name.into(), values: Values::Category { levels, codes } }
     }
 
-    /// A column of numbers.
+    /// Creates a column of numbers.
     pub fn numeric(name: impl Into<String>, values: Vec<f64>, transform: Option<Transform>) -> Self {
         Self { name: name.into(), values: Values::Numeric { values, transform } }
     }
@@ -189,27 +189,27 @@ impl Column {
 }
 
 impl Features {
-    /// A table of columns that have as many rows each.
+    /// Creates a table from columns of equal length.
     ///
     /// # Errors
-    /// No column, columns of different lengths, or a number that is not finite.
+    /// There is no column, columns have different lengths, or a number is not finite.
     pub fn new(columns: Vec<Column>) -> Result<Self, DatasetError> {
         let rows = columns.first().ok_or(DatasetError::NoFeature)?.rows();
         columns.iter().try_for_each(|column| column.check(rows))?;
         Ok(Self { columns, rows })
     }
 
-    /// Rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// The columns, in the order in which they were given.
+    /// Returns the columns, in the order in which they were given.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
 
-    /// Some of the rows, in the order of the indices.
+    /// Returns some of the rows, in the order of the indices.
     ///
     /// # Panics
     /// An index is not below [`Features::rows`].
@@ -219,10 +219,11 @@ impl Features {
 }
 
 impl Dataset {
-    /// Runs with their times in seconds; where `censored` is true the time is a lower bound.
+    /// Creates a table of runs with their times in seconds; where `censored` is true, the time is a
+    /// lower bound.
     ///
     /// # Errors
-    /// No row, or a time that is not finite and above 0.
+    /// There is no row, or a time is not finite and above 0.
     pub fn new(features: Features, secs: Vec<f64>, censored: Vec<bool>) -> Result<Self, DatasetError> {
         let expected = features.rows();
         if expected == 0 {
@@ -239,11 +240,11 @@ impl Dataset {
         }
     }
 
-    /// The same runs, of which some are known to have been disturbed: they count only where no
-    /// other run has their setting, and less.
+    /// Marks disturbed runs: they get a lower weight, and count only if no other run has their
+    /// setting.
     ///
     /// # Errors
-    /// There is not one value for each run.
+    /// The number of values differs from the number of runs.
     pub fn with_disturbed(mut self, disturbed: &[bool]) -> Result<Self, DatasetError> {
         if disturbed.len() != self.secs.len() {
             let name = "of disturbances".into();
@@ -253,33 +254,33 @@ impl Dataset {
         Ok(self)
     }
 
-    /// What each run was.
+    /// Returns the features of the runs.
     pub fn features(&self) -> &Features {
         &self.features
     }
 
-    /// Weight of each run, in (0, 1].
+    /// Returns the weight of each run, in (0, 1].
     pub(crate) fn weights(&self) -> &[f64] {
         &self.weights
     }
 
-    /// How long each run took, seconds.
+    /// Returns the completion time of each run, seconds.
     pub fn secs(&self) -> &[f64] {
         &self.secs
     }
 
-    /// Whether the time of each run is only a lower bound.
+    /// Returns whether the time of each run is only a lower bound.
     pub fn censored(&self) -> &[bool] {
         &self.censored
     }
 
-    /// The runs whose times are no lower bounds; `None` where there is none.
+    /// Returns the completed runs; `None` if all times are lower bounds.
     pub fn completed(&self) -> Option<Self> {
         let rows: Vec<usize> = (0..self.secs.len()).filter(|row| !self.censored[*row]).collect();
         (!rows.is_empty()).then(|| self.select(&rows))
     }
 
-    /// Some of the runs, in the order of the indices.
+    /// Returns some of the runs, in the order of the indices.
     ///
     /// # Panics
     /// An index is not below the number of rows.

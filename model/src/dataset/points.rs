@@ -1,12 +1,12 @@
-//! Rows as the numerical methods see them.
+//! Rows in the form that numerical methods use.
 
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Features, Values};
 
-/// A row of a smaller weight is an outlier.
+/// Weight below which a row counts as an outlier.
 pub(crate) const OUTLIER: f64 = 0.25;
-/// The code of a name that no training row has.
+/// Code of a name that no training row has.
 pub(crate) const UNSEEN: u32 = u32::MAX;
 
 /// Feature values, row by row.
@@ -18,18 +18,18 @@ pub(crate) struct Points {
     pub(crate) category: Vec<Vec<u32>>,
 }
 
-/// Rows to learn from.
+/// Training rows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Training {
     pub(crate) points: Points,
-    /// Natural logarithm of each time in seconds, less a constant that the caller keeps.
+    /// Natural logarithm of each time in seconds, less a constant that the caller stores.
     pub(crate) logs: Vec<f64>,
-    /// Weight of each row: the variance of its noise is that of an ordinary row divided by it.
+    /// Weight of each row, by which the variance of its noise is divided.
     pub(crate) weights: Vec<f64>,
 }
 
 impl Points {
-    /// The rows of a table, names by their codes in that table.
+    /// Converts the rows of a table; names keep their codes in that table.
     pub(crate) fn of(features: &Features) -> Self {
         let mut points =
             Self { numeric: vec![Vec::new(); features.rows()], category: vec![Vec::new(); features.rows()] };
@@ -42,12 +42,12 @@ impl Points {
         points
     }
 
-    /// n.
+    /// Returns the number of rows, n.
     pub(crate) fn rows(&self) -> usize {
         self.numeric.len()
     }
 
-    /// Some of the rows, in the order of the indices.
+    /// Returns some of the rows, in the order of the indices.
     pub(crate) fn select(&self, rows: &[usize]) -> Self {
         Self {
             numeric: rows.iter().map(|row| self.numeric[*row].clone()).collect(),
@@ -57,13 +57,13 @@ impl Points {
 }
 
 impl Training {
-    /// Rows of equal weight.
+    /// Creates rows of equal weight.
     pub(crate) fn new(points: Points, logs: Vec<f64>) -> Self {
         let weights = vec![1.0; logs.len()];
         Self { points, logs, weights }
     }
 
-    /// The rows that are no outliers, or all where fewer than half are left.
+    /// Returns the rows that are not outliers, or all if fewer than half would be left.
     pub(crate) fn reliable(&self) -> Self {
         let rows: Vec<usize> = (0..self.logs.len()).filter(|row| self.weights[*row] >= OUTLIER).collect();
         if rows.len() == self.logs.len() || 2 * rows.len() < self.logs.len() {
@@ -73,7 +73,7 @@ impl Training {
         }
     }
 
-    /// Some of the rows, in the order of the indices.
+    /// Returns some of the rows, in the order of the indices.
     pub(crate) fn select(&self, rows: &[usize]) -> Self {
         Self {
             points: self.points.select(rows),

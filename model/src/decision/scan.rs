@@ -26,7 +26,7 @@ const FIRST_LOOK: usize = 16;
 pub(super) struct Scanned {
     /// The Pareto front of time and cost, by ascending time.
     pub(super) front: Vec<Point>,
-    /// The best configuration that meets all limits; `None` if there is none.
+    /// The best configuration that meets all limits; `None` if no configuration does.
     pub(super) best: Option<(u32, u32)>,
     /// Configurations to evaluate individually: those with an incomplete run, and the
     /// oversubscribed ones that no smaller one dominates.

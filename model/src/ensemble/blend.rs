@@ -1,5 +1,4 @@
-//! The candidates weighed for one shape of question, and how far they were off where they could be
-//! checked.
+//! The weighted candidates for one shape of question, and their errors on held-out rows.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,13 +6,13 @@ use crate::Spread;
 use crate::ensemble::candidate::Kind;
 use crate::ensemble::errors::{Errors, HeldOut, HeldOutFold, Margin, Situation};
 
-/// Added to a loss before its power is taken, log units: below a hundredth, better is luck.
+/// Added to a loss (log units) before its power is taken: smaller differences are chance.
 const SAME_LOSS: f64 = 0.01;
-/// Power of the weights where many rows were held out.
+/// Power of the inverse loss in the weights if many rows were held out.
 const POWER: f64 = 6.0;
-/// Rows of one fold that count at most.
+/// Limit on the rows of one fold that count.
 const ROWS_OF_FOLD: f64 = 20.0;
-/// Held-out rows that the error on the fitted rows counts for.
+/// Number of held-out rows that the error on the fitted rows counts for.
 const FITTED_ROWS: f64 = 3.0;
 /// Weights of the candidates for one shape of question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,13 +20,13 @@ pub(crate) struct Blend {
     pub(crate) members: Vec<(Kind, f64)>,
     /// Numeric features whose exponents are tied to whole numbers in the posynomials.
     pub(crate) ties: Vec<usize>,
-    /// `None` where nothing could be held out.
+    /// `None` if nothing could be held out.
     errors: Option<Errors>,
     /// Held-out rows and their log errors, measured less predicted.
     pub(crate) residuals: Vec<(usize, f64)>,
 }
 
-/// What a candidate said of held-out rows.
+/// Predictions of the candidates for one fold.
 pub(crate) struct Trial {
     /// Held-out rows, by index.
     pub(crate) rows: Vec<usize>,
@@ -35,17 +34,17 @@ pub(crate) struct Trial {
     pub(crate) logs: Vec<f64>,
     /// Their weights.
     pub(crate) weights: Vec<f64>,
-    /// What each candidate predicted of each.
+    /// Prediction of each candidate for each row.
     pub(crate) predicted: Vec<Vec<f64>>,
-    /// How far each lies beyond the rows that were fitted, in units of their ranges.
+    /// Distance of each row beyond the ranges of the fitted rows, in units of these ranges.
     pub(crate) distances: Vec<f64>,
-    /// Share of all rows that was fitted.
+    /// Share of all rows that were fitted.
     pub(crate) fitted: f64,
 }
 
 impl Blend {
-    /// Weighs candidates by their mean absolute log errors, `fitted` of each on the rows that it
-    /// was fitted on.
+    /// Weighs candidates by their mean absolute log errors on held-out rows; `fitted` holds those
+    /// on the rows that each was fitted on.
     pub(crate) fn weigh(
         situation: &Situation,
         (kinds, priors): (&[Kind], &[f64]),
@@ -74,25 +73,27 @@ impl Blend {
         }
     }
 
-    /// The spread of a prediction that lies so many ranges beyond the measured ones.
+    /// Returns the spread of a prediction at a distance beyond the measured ranges, in units of
+    /// these.
     pub(crate) fn spread(&self, distance: f64) -> Option<Spread> {
         self.errors.as_ref()?.spread(distance)
     }
 
-    /// The logarithm of the quantile of [`Blend::spread`] at a probability of at least 1/2.
+    /// Returns the logarithm of the quantile of [`Blend::spread`] for a probability of at least
+    /// 1/2.
     pub(crate) fn margin(&self, probability: f64) -> Margin {
         self.errors.as_ref().map_or(Margin::UNKNOWN, |errors| errors.margin(probability))
     }
 }
 
 impl Trial {
-    /// Rows that count: those of full weight, and of many held out together only some, since they
+    /// Returns the effective number of rows: the sum of the weights, with a limit because the rows
     /// share one fit.
     fn effective_rows(&self) -> f64 {
         self.weights.iter().sum::<f64>().min(ROWS_OF_FOLD)
     }
 
-    /// How far candidates of these weights were off together.
+    /// Returns the errors of the blend with these weights.
     fn held_out(&self, weights: &[f64]) -> HeldOutFold {
         let error = |row: usize| {
             let predicted: f64 = weights.iter().zip(&self.predicted).map(|(w, logs)| w * logs[row]).sum();
@@ -102,8 +103,8 @@ impl Trial {
     }
 }
 
-/// The weighted mean absolute error over folds, shrunk towards the error on the fitted rows where
-/// few were held out.
+/// Returns the weighted mean absolute error over folds, shrunk towards the error on the fitted rows
+/// if few rows were held out.
 fn loss(trials: &[Trial], place: usize, fitted: f64) -> f64 {
     let (mut sum, mut rows) = (FITTED_ROWS * fitted, FITTED_ROWS);
     for trial in trials {

@@ -1,4 +1,5 @@
-//! The candidates that an ensemble blends, and which of them compete for a shape of question.
+//! The candidates that an ensemble blends, and the choice of those that compete for a shape of
+//! question.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,23 +16,23 @@ use crate::regression::posynomial::law::{self, Costs};
 use crate::regression::posynomial::{Posynomial, Prior, Problem};
 use crate::{Meaning, Tuning};
 
-/// A way to learn the logarithm of the time.
+/// A kind of model of ln t.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Kind {
-    /// A smooth function that bends within one standard deviation of a feature.
+    /// A Gaussian process with a length scale of one standard deviation of a feature.
     Near,
-    /// A smooth function that bends within two.
+    /// A Gaussian process with a length scale of two standard deviations.
     Far,
-    /// A posynomial of two terms and a smooth function of what it leaves.
+    /// A posynomial of two terms, with a Gaussian process on its residuals.
     TwoTerms,
-    /// A posynomial of three terms and a smooth function of what it leaves.
+    /// A posynomial of three terms, with a Gaussian process on its residuals.
     ThreeTerms,
     /// A log-additive line.
     LogAdditive,
-    /// The scaling laws of columns with a meaning, and a smooth function of what they leave.
+    /// The scaling laws of columns with a meaning, with a Gaussian process on their residuals.
     Law,
-    /// Time in proportion to the work, and a smooth function of the configuration.
+    /// Time in proportion to the work, with a Gaussian process over the configuration.
     Proportional,
 }
 
@@ -45,37 +46,37 @@ pub(super) enum Member {
     LogAdditive(LogAdditive),
 }
 
-/// What is to be fitted.
+/// What to fit, and with which priors.
 pub(super) struct Request<'a> {
     pub(super) kinds: &'a [Kind],
     /// Numeric features whose exponents are tied to whole numbers.
     pub(super) ties: &'a [usize],
-    /// One a numeric feature.
+    /// One per numeric feature.
     pub(super) meanings: &'a [Option<Meaning>],
     /// Standard deviation of the noise in ln t.
     pub(super) noise: f64,
     pub(super) tuning: Tuning,
-    /// Whether some rows are held out: a fold that is left with two values of a feature does not
-    /// tie it.
+    /// Whether some rows are held out. A fold with only two values of a feature then does not tie
+    /// its exponent.
     pub(super) validates: bool,
 }
 
-/// Weights of the laws before anything is held out where the amount of work never varies: of how
-/// work is split among several kinds of workers, and of one number of workers, which says little
-/// about a job that is no CNN.
+/// Prior weights of the laws if the amount of work never varies: with several kinds of workers that
+/// vary, and with one, which says little about a job that is not a CNN.
 const LAW_OF_SPLITS: f64 = 0.1;
 const LAW_OF_WORKERS: f64 = 0.02;
 
-/// What a table tells before anything is held out.
+/// What is known of a table before anything is held out.
 #[derive(Clone, Copy)]
 pub(super) struct Known {
     /// Whether the amount of work varies.
     pub(super) work: bool,
-    /// Kinds of workers whose number varies.
+    /// Number of kinds of workers whose number varies.
     pub(super) workers: usize,
-    /// Features that vary, and a constant, for each row.
+    /// Features that vary, plus a constant, per row.
     pub(super) features_per_row: f64,
-    /// Whether the meaning of every feature that varies is known, the amount of work among them.
+    /// Whether the meaning of every feature that varies is known, and one of them is the amount of
+    /// work.
     pub(super) is_complete: bool,
 }
 
@@ -96,8 +97,8 @@ impl Known {
 }
 
 impl Kind {
-    /// Its weight before anything is held out: what is known of jobs comes first, and a form with
-    /// many coefficients for each row last.
+    /// Returns the prior weight: largest for the laws, smallest for a form with many coefficients
+    /// per row.
     pub(super) fn prior(self, known: Known, tuning: Tuning) -> f64 {
         let coefficients = match self {
             Self::Law if known.work => return 1.0,
@@ -111,15 +112,15 @@ impl Kind {
         tuning.flexible_prior / (share * share)
     }
 
-    /// Whether it depends on which exponents are tied.
+    /// Whether the fit depends on which exponents are tied.
     pub(super) fn is_tied(self) -> bool {
         matches!(self, Self::TwoTerms | Self::ThreeTerms)
     }
 }
 
-/// What competes. Beyond a range a process that returns to the mean and a line that cannot bend are
-/// left out; where a feature has too few values to hold one out beyond the others, only what
-/// extrapolates by whole powers is trusted.
+/// Returns the candidates for a shape. Beyond a range, a process that returns to the mean and a
+/// line that cannot bend are left out. If a feature has too few values for a forward hold-out, only
+/// the forms with whole-number exponents are used.
 pub(super) fn kinds(extent: &Extent, shape: &Shape, known: Known) -> Vec<Kind> {
     let mut kinds = flexible(extent, shape);
     if known.work || known.workers > 0 {
@@ -131,7 +132,7 @@ pub(super) fn kinds(extent: &Extent, shape: &Shape, known: Known) -> Vec<Kind> {
     kinds
 }
 
-/// Names in all categories together beyond which a line with a coefficient for each would take
+/// Number of names in all categories above which a line with one coefficient per name would take
 /// minutes.
 const MANY_NAMES: usize = 100;
 
@@ -144,7 +145,7 @@ fn flexible(extent: &Extent, shape: &Shape) -> Vec<Kind> {
     }
 }
 
-/// The features whose exponents few values must extrapolate.
+/// Returns the features whose exponents must be extrapolated from few values.
 pub(super) fn ties(extent: &Extent, shape: &Shape) -> Vec<usize> {
     match shape {
         Shape::Beyond(sides) => {
@@ -156,10 +157,10 @@ pub(super) fn ties(extent: &Extent, shape: &Shape) -> Vec<usize> {
     }
 }
 
-/// Up to so many values leave the power open by which a feature goes on.
+/// Number of distinct values up to which an exponent is uncertain and is therefore tied.
 const FEW_LEVELS: usize = 3;
 
-/// Fits candidates, one a kind, in their order.
+/// Fits one candidate per kind, in their order.
 pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
     let prior = Prior {
         beyond: request.ties.to_vec(),
@@ -170,8 +171,8 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
     let noise = request.noise;
     let reliable = training.reliable();
     let problem = Problem::new(training, &prior);
-    // What a law leaves depends on the configuration alone, so that its growth with the work is not
-    // bent.
+    // The process on the residuals of a law depends on the configuration alone, so that it does not
+    // bend the growth with the work.
     let configurations = || {
         let mut points = training.points.clone();
         for row in &mut points.numeric {
@@ -211,7 +212,7 @@ pub(super) fn fit(training: &Training, request: &Request) -> Vec<Member> {
     request.kinds.iter().map(&mut member).collect()
 }
 
-/// Candidates for a first guess, without ties.
+/// Fits candidates for a first guess, without ties.
 pub(super) fn rough(training: &Training, meanings: &[Option<Meaning>]) -> Vec<Member> {
     let prior = Prior { meanings: meanings.to_vec(), ..Prior::default() };
     let terms = Problem::new(training, &prior).fit();

@@ -1,5 +1,5 @@
-//! Rows in one canonical form, so that neither their order, nor copies of them, nor the unit of the
-//! times changes a digit.
+//! Canonical form of the rows, so that their order, exact copies and the unit of the times change
+//! no digit.
 
 use std::cmp::Ordering;
 
@@ -10,20 +10,20 @@ use crate::dataset::{Dataset, Points, Training};
 use crate::ensemble::permutation::hash;
 use crate::ensemble::schema::Schema;
 
-/// Most distinct rows that a fit sees: the Gaussian processes take time as their cube.
+/// Limit on the distinct rows of a fit: the time of a Gaussian process is cubic in them.
 pub(crate) const MAX_ROWS: usize = 1_500;
-/// Logarithms of times are whole multiples of 2⁻²⁴ (a relative 6e-8, far below any clock's noise)
-/// about their mean, so that times k times as long give the same bits.
+/// Rounding of the logarithms of times: multiples of 2⁻²⁴ (a relative 6e-8, far below the noise of
+/// any clock) about their mean, so that times k times as long give the same bits.
 const STEPS_PER_UNIT: f64 = 16_777_216.0;
 
-/// Distinct rows in an order of their own, with the median time of each.
+/// Distinct rows in canonical order, with the median time of each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Table {
     pub(crate) schema: Schema,
     /// Features, and logarithms of seconds less `mean_log`.
     pub(crate) training: Training,
     pub(crate) mean_log: f64,
-    /// Whether the time of each row was measured; the others stand for lower bounds.
+    /// Whether the time of each row was measured; false for lower bounds.
     pub(crate) observed: Vec<bool>,
 }
 
@@ -37,13 +37,13 @@ pub(crate) struct Group {
     pub(crate) stopped: usize,
     /// The largest weight of the runs.
     pub(crate) weight: f64,
-    /// The largest of their lower bounds, seconds; 0 where there is none.
+    /// The largest lower bound, seconds; 0 without one.
     pub(crate) bound_secs: f64,
 }
 
 impl Group {
-    /// Logarithm of the median of the runs, where those that were stopped count as longer than any
-    /// that completed; `None` where the median is one of these.
+    /// Returns the logarithm of the median. Stopped runs count as longer than any completed one;
+    /// `None` if the median is a stopped run.
     pub(crate) fn log_median(&self) -> Option<f64> {
         let runs = self.secs.len() + self.stopped;
         let middle = runs / 2;
@@ -51,20 +51,20 @@ impl Group {
         Some(libm::log(if runs % 2 == 1 { *upper } else { self.secs[middle - 1] / 2.0 + upper / 2.0 }))
     }
 
-    /// Logarithm of the lower bound.
+    /// Returns the logarithm of the lower bound.
     pub(crate) fn log_bound(&self) -> f64 {
         libm::log(self.bound_secs)
     }
 }
 
-/// Groups of equal rows, by numbers and then names.
+/// Groups equal rows, sorted by numbers and then names.
 pub(crate) fn groups(schema: &Schema, dataset: &Dataset) -> Vec<Group> {
     let Points { numeric, category } = schema.points(dataset.features());
     let mut order: Vec<usize> = (0..numeric.len()).collect();
     let features = |a: usize, b: usize| compare(&numeric[a], &numeric[b]).then_with(|| category[a].cmp(&category[b]));
     sort_by(&mut order, |a, b| features(*a, *b));
     let group = |all: &[usize]| {
-        // A run that was disturbed says nothing where another of the same setting was not.
+        // Disturbed runs do not count if another run of the same setting was not disturbed.
         let weight = all.iter().map(|row| dataset.weights()[*row]).fold(0.0, f64::max);
         let rows: Vec<usize> = all.iter().copied().filter(|row| dataset.weights()[*row] >= weight).collect();
         let times = |censored: bool| {
@@ -85,8 +85,8 @@ pub(crate) fn groups(schema: &Schema, dataset: &Dataset) -> Vec<Group> {
     order.chunk_by(|a, b| features(*a, *b) == Ordering::Equal).map(group).collect()
 }
 
-/// Keeps at most [`MAX_ROWS`] groups: those at the ends of each numeric feature's range first (a
-/// question beyond the range leans on them), then a pseudo-random choice. Their order stays.
+/// Keeps at most [`MAX_ROWS`] groups, in their order: first those at the ends of each numeric
+/// feature's range, because extrapolation depends on them, then a pseudo-random choice.
 pub(crate) fn subsample(groups: Vec<Group>) -> Vec<Group> {
     if groups.len() <= MAX_ROWS {
         return groups;
@@ -100,7 +100,7 @@ pub(crate) fn subsample(groups: Vec<Group>) -> Vec<Group> {
     let mut ranked: Vec<(bool, u64, usize)> =
         groups.iter().enumerate().map(|(row, group)| (!at_end(group), hash(row), row)).collect();
     sort(&mut ranked);
-    // No more than half from the ends, so that the inside is seen too.
+    // At most half from the ends, so that the inside is represented too.
     let ends = ranked.iter().take_while(|(inside, ..)| !inside).count().min(MAX_ROWS / 2);
     let inside = ranked.partition_point(|(inside, ..)| !inside);
     let mut kept = vec![false; groups.len()];
@@ -110,25 +110,25 @@ pub(crate) fn subsample(groups: Vec<Group>) -> Vec<Group> {
 }
 
 impl Table {
-    /// Rows of features with the logarithms of their seconds.
+    /// Creates a table of features and the logarithms of their seconds.
     pub(crate) fn new(schema: Schema, points: Points, logs: &[f64], observed: Vec<bool>) -> Self {
         let mean_log = logs.iter().sum::<f64>() / logs.len() as f64;
         let logs = logs.iter().map(|log| libm::round((log - mean_log) * STEPS_PER_UNIT) / STEPS_PER_UNIT).collect();
         Self { schema, training: Training::new(points, logs), mean_log, observed }
     }
 
-    /// Distinct rows.
+    /// Returns the number of distinct rows.
     pub(crate) fn rows(&self) -> usize {
         self.training.logs.len()
     }
 
-    /// Standard deviation of the logarithms of the times.
+    /// Returns the standard deviation of ln t.
     pub(crate) fn deviation(&self) -> f64 {
         let squares: f64 = self.training.logs.iter().map(|log| log * log).sum();
         (squares / self.rows() as f64).sqrt()
     }
 
-    /// Distinct measured values of a numeric feature in some rows, ascending.
+    /// Returns the distinct measured values of a numeric feature in some rows, ascending.
     pub(crate) fn levels(&self, column: usize, rows: &[usize]) -> Vec<f64> {
         let observed = rows.iter().filter(|row| self.observed[**row]);
         let mut levels: Vec<f64> = observed.map(|row| self.training.points.numeric[*row][column]).collect();
@@ -138,7 +138,7 @@ impl Table {
     }
 }
 
-/// Lexicographic order of finite numbers.
+/// Compares finite numbers lexicographically.
 fn compare(a: &[f64], b: &[f64]) -> Ordering {
     a.iter().zip(b).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
 }

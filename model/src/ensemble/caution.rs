@@ -1,4 +1,4 @@
-//! What a person should know before trusting a prediction.
+//! Warnings about predictions that the runs support badly.
 
 use std::ops::RangeInclusive;
 
@@ -13,13 +13,13 @@ use crate::ensemble::schema::Schema;
 use crate::ensemble::shape::{Axis, Extent};
 use crate::prediction::show;
 
-/// Share of a range that is near, in each feature: a measured row that near makes a question's neighbourhood a measured
-/// one.
+/// Share of a feature's range within which a measured row counts as near a question.
 const NEAR: f64 = 0.25;
-/// Two features whose correlation is at least this vary together.
+/// Correlation from which two features count as varying together.
 const TOGETHER: f64 = 0.9999;
 
-/// Why nothing can be said of a question: it changes what never varied, or its number has no logarithm.
+/// Returns the reason if a question has no prediction: it changes a feature that never varied, or a
+/// value has no logarithm.
 pub(super) fn unknown(
     schema: &Schema,
     extent: &Extent,
@@ -48,7 +48,7 @@ pub(super) fn unknown(
     warnings
 }
 
-/// What makes a known prediction less sure.
+/// Returns the warnings about a prediction.
 pub(super) fn cautions(
     State { table, extent, together, .. }: &State,
     numeric: &[f64],
@@ -80,8 +80,9 @@ pub(super) fn cautions(
     warnings
 }
 
-/// A run that does not belong to its repeats. It is kept as this and not as the warning that it becomes, whose name stands
-/// among its fields: a format without names, as the planner's wire has, could not read that again.
+/// A run that disagrees with its repeats. It is stored in this form because [`Warning`] is
+/// serialised with a tag among its fields, which the planner's wire format, without field names,
+/// cannot read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Disagreement {
     at: String,
@@ -95,7 +96,7 @@ impl From<Disagreement> for Warning {
     }
 }
 
-/// Repeats of which one does not belong to the others.
+/// Returns the runs that disagree with their repeats.
 pub(super) fn disagreeing_repeats(schema: &Schema, groups: &[Group]) -> Vec<Disagreement> {
     let mut disagreeing = Vec::new();
     for group in groups {
@@ -109,7 +110,7 @@ pub(super) fn disagreeing_repeats(schema: &Schema, groups: &[Group]) -> Vec<Disa
     disagreeing
 }
 
-/// Rows that the others, by all candidates, would not have.
+/// Returns warnings about rows that all candidates together predict badly when fitted without them.
 pub(super) fn disagreeing_rows(table: &Table, residuals: &[(usize, f64)]) -> Vec<Warning> {
     let errors: Vec<f64> = residuals.iter().map(|(_, error)| *error).collect();
     let warning = |place: usize| {
@@ -122,7 +123,7 @@ pub(super) fn disagreeing_rows(table: &Table, residuals: &[(usize, f64)]) -> Vec
     outliers(&errors).into_iter().map(warning).collect()
 }
 
-/// The name of a question's level, as it was asked.
+/// Returns the name of a question's level, as given in the question.
 pub(super) fn name(questions: &Features, row: usize, category: usize) -> String {
     let mut names = questions.columns().iter().filter_map(|column| match &column.values {
         Values::Category { levels, codes } => Some(levels[codes[row] as usize].clone()),
@@ -145,8 +146,8 @@ fn describe(schema: &Schema, numeric: &[f64], category: &[u32]) -> String {
     numbers.chain(names).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether a measured row has these names and lies, in every feature, between the question's neighbours among the
-/// measured values or within a quarter of the range.
+/// Whether a measured row has the same names and is near in every feature: between the question's
+/// neighbours among the measured values, or within a quarter of the range.
 fn is_near(extent: &Extent, table: &Table, numeric: &[f64], category: &[u32]) -> bool {
     let windows: Vec<RangeInclusive<f64>> =
         extent.numeric.iter().zip(numeric).map(|(axis, x)| window(axis, *x)).collect();
@@ -156,7 +157,7 @@ fn is_near(extent: &Extent, table: &Table, numeric: &[f64], category: &[u32]) ->
         .any(|row| points.numeric[row].iter().zip(&windows).all(|(x, window)| window.contains(x)))
 }
 
-/// The measured values, from the least to the greatest, that are near one within their range.
+/// Returns the interval of measured values near x, for an x inside the range.
 fn window(axis: &Axis, x: f64) -> RangeInclusive<f64> {
     let levels = &axis.levels;
     let place = levels.partition_point(|level| *level < x);
@@ -169,17 +170,17 @@ fn window(axis: &Axis, x: f64) -> RangeInclusive<f64> {
     least.unwrap_or(below)..=greatest.unwrap_or(above)
 }
 
-/// Every two features that the measured rows never vary apart, by their columns.
+/// Returns the pairs of features (by column) that never vary independently in the measured rows.
 pub(super) fn together(extent: &Extent, table: &Table) -> Vec<(usize, usize)> {
     let varying: Vec<usize> = (0..extent.numeric.len()).filter(|column| extent.numeric[*column].varies()).collect();
     let pairs = varying.iter().enumerate().flat_map(|(i, b)| varying[..i].iter().map(move |a| (*a, *b)));
     pairs.filter(|pair| Line::of(extent, table, *pair).correlation.abs() >= TOGETHER).collect()
 }
 
-/// How two features go along with each other, each in standard deviations from its mean.
+/// Linear relation of two features, each in standard deviations from its mean.
 struct Line {
     correlation: f64,
-    /// Mean and standard deviation of each, as candidates see it.
+    /// Mean and standard deviation of each, on the scale that candidates use.
     moments: [(f64, f64); 2],
 }
 
@@ -200,7 +201,7 @@ impl Line {
     }
 }
 
-/// Whether a question varies two features apart that the measured rows do not.
+/// Whether a question breaks the relation of two features that vary together in the measured rows.
 fn is_apart(extent: &Extent, table: &Table, numeric: &[f64], (a, b): (usize, usize)) -> bool {
     let Line { correlation, moments } = Line::of(extent, table, (a, b));
     let asked =

@@ -1,17 +1,19 @@
-//! Lower bounds: runs that had not ended when they were stopped.
+//! Lower bounds: runs that were stopped before they completed.
 
 use std::f64::consts::{PI, SQRT_2};
 
 /// Rounds of imputation.
 pub(crate) const ROUNDS: usize = 2;
-/// Least scale of the times about their prediction, log units.
+/// Lower bound on the scale of the residuals, log units.
 const LEAST_SCALE: f64 = 0.1;
-/// Beyond so many scales the tail is an exponential to four digits, and its ratio would be rounding.
+/// Number of scales beyond which the tail is exponential to four digits, and its ratio would be
+/// rounding error.
 const TAIL: f64 = 6.0;
 
-/// The expected logarithm of a time above a bound, where logarithms are normal about `mean`: mean + σ·φ(a)/(1 − Φ(a)),
-/// a = (bound − mean)/σ (Tobin, "Estimation of relationships for limited dependent variables", Econometrica 26(1),
-/// 1958; the E step of Dempster, Laird and Rubin, JRSS B 39(1), 1977, §4.3).
+/// Returns the expected logarithm of a time above a bound, if logarithms are normal about `mean`:
+/// mean + σ·φ(a)/(1 − Φ(a)), a = (bound − mean)/σ (Tobin, "Estimation of relationships for limited
+/// dependent variables", Econometrica 26(1), 1958; the E step of Dempster, Laird and Rubin, JRSS B
+/// 39(1), 1977, §4.3).
 pub(crate) fn expected_above(bound: f64, mean: f64, scale: f64) -> f64 {
     let a = (bound - mean) / scale;
     if a > TAIL {
@@ -21,7 +23,7 @@ pub(crate) fn expected_above(bound: f64, mean: f64, scale: f64) -> f64 {
     mean + scale * density / (0.5 * libm::erfc(a / SQRT_2))
 }
 
-/// The scale of residuals, no less than [`LEAST_SCALE`].
+/// Returns the standard deviation of residuals, at least [`LEAST_SCALE`].
 pub(crate) fn scale(residuals: &[f64]) -> f64 {
     let count = residuals.len().max(1) as f64;
     let mean = residuals.iter().sum::<f64>() / count;

@@ -1,67 +1,68 @@
-//! The error to expect of a prediction, from the errors on held-out rows that are as far from the
+//! Estimates the error of a prediction from the errors on held-out rows that are as far from the
 //! fitted rows as the question is from the runs.
 //!
-//! | what | why |
-//! |---|---|
-//! | an error shrinks by √(1 + (d/reach)²) | the farther beyond the range that was fitted, the larger: d is in units of that range |
-//! | by √(rows fitted / all rows) | a fit of all rows is surer than one of some, as a mean is |
-//! | few: t₂ about their mean, drawn to what is usual, which grows with the spread of the times and the features that a row has to tell of | they tell little, and other data go wrong in ways that they do not show |
-//! | many: their ranks | they show how errors are distributed |
+//! - Each held-out error is divided by √(1 + (d/reach)²), because errors grow with the distance d
+//!   beyond the fitted range, in units of that range.
+//! - It is multiplied by √(rows fitted / all rows), because the final fit uses all rows and is more
+//!   accurate.
+//! - With few held-out errors, the distribution is a scaled t₂, shrunk towards a prior that grows
+//!   with std(ln t) and with features per row: few errors say little, and other data fail in ways
+//!   that they do not show.
+//! - With many, it is that of their ranks (split conformal prediction).
 //!
 //! The constants were chosen on splits of public data and of simulated jobs that `make accuracy`
-//! does not report (`make development` prints what they give there), by the mean logarithm of the
-//! density of the errors, each source of data counting the same.
+//! does not report (`make development` prints the figures), by the mean log density of the errors,
+//! with equal weight for each source of data.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Spread;
 use crate::ensemble::shape::Shape;
 
-/// Held-out rows from which their ranks alone say how wide an interval is.
+/// Number of held-out rows from which the interval is based on ranks alone.
 const RANKED_FROM: usize = 20;
-/// The mean absolute error of a fit of many rows, log units, before any is seen: of a question
-/// within the ranges.
+/// Prior mean absolute error of a fit of many rows, log units, for a question within the ranges.
 const USUAL_WITHIN: f64 = 0.025;
-/// Of one beyond them.
+/// The same for a question beyond the ranges.
 const USUAL_BEYOND: f64 = 0.04;
-/// Of one beyond the amount of work that was sampled.
+/// The same beyond the sampled amount of work alone.
 const USUAL_OF_LAWS: f64 = 0.06;
-/// Of one beyond them that only whole powers carry on to.
+/// The same beyond ranges where only whole-number exponents extrapolate.
 const USUAL_OF_POWERS: f64 = 0.08;
-/// How much larger it is for each feature that a row has to tell of, as a share of the standard
-/// deviation of ln t.
+/// Increase of the prior mean per feature per row, as a share of the standard deviation of ln t.
 const USUAL_PER_FEATURE: f64 = 0.18;
-/// Held-out rows that it counts for.
+/// Number of held-out rows that the prior counts for.
 const USUAL_ROWS: f64 = 5.0;
-/// Degrees of freedom of Student's t: how unlike each other the errors of one table's questions and
-/// of another's are.
+/// Degrees of freedom of Student's t: it has heavy tails because the error level differs between
+/// tables.
 const DEGREES_OF_FREEDOM: f64 = 2.0;
-/// Rows of a fold beyond a range that count at most: they share one bias.
+/// Limit on the rows of a fold that count if they share one bias.
 const ROWS_OF_FOLD: f64 = 12.0;
-/// Ranges beyond the fitted ones at which an error has grown by the root of two.
+/// Distance beyond the fitted ranges, in units of these, at which an error has grown by √2.
 const REACH: f64 = 0.35;
-/// The same where only whole powers carry a prediction on, for want of values to try others on.
+/// The same if only whole-number exponents extrapolate, because there are too few values to fit
+/// others.
 const REACH_OF_POWERS: f64 = 0.9;
 /// The same along the amount of work, whose law is known.
 const REACH_OF_LAWS: f64 = 1.5;
-/// No question counts as lying farther beyond, ranges.
+/// Limit on the distance of a question, in ranges.
 const FARTHEST: f64 = 3.0;
 
-/// How a question lies to the rows.
+/// Position of a question relative to the rows.
 pub(crate) struct Situation<'a> {
     pub(crate) shape: &'a Shape,
-    /// Whether rows could be held out beyond the others as the shape asks.
+    /// Whether a forward hold-out was possible for the shape.
     pub(crate) has_forward: bool,
-    /// Features that vary, for each row.
+    /// Features that vary, per row.
     pub(crate) features_per_row: f64,
-    /// Standard deviation of ln t of the rows, as far as no law explains it.
+    /// Standard deviation of ln t that no law explains.
     pub(crate) deviation: f64,
-    /// Whether the question lies beyond the amount of work alone, along which a law carries it on.
+    /// Whether the question is beyond the ranges in the amount of work alone, which follows a law.
     pub(crate) is_lawful: bool,
 }
 
 impl Situation<'_> {
-    /// The mean absolute error that is usual, log units.
+    /// Returns the prior mean absolute error, log units.
     fn usual(&self) -> f64 {
         let of_many_rows = match self.shape {
             Shape::Beyond(_) if self.is_lawful => USUAL_OF_LAWS,
@@ -78,29 +79,29 @@ impl Situation<'_> {
 pub(super) struct HeldOut {
     /// ln(measured / predicted).
     pub(super) error: f64,
-    /// How far it lies beyond the rows that were fitted, in units of their ranges.
+    /// Distance beyond the ranges of the fitted rows, in units of these ranges.
     pub(super) distance: f64,
 }
 
-/// The rows that were held out together.
+/// The rows of one fold.
 pub(super) struct HeldOutFold {
     pub(super) rows: Vec<HeldOut>,
-    /// Share of all rows that was fitted.
+    /// Share of all rows that were fitted.
     pub(super) fitted: f64,
 }
 
-/// What errors are to be expected.
+/// Distribution of the errors of predictions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Errors {
-    /// By the ranks of those seen.
+    /// By the ranks of the held-out errors.
     Ranked(Spread),
     /// By their mean, which grows with the distance beyond the range.
     Scaled { scale: f64, reach: f64 },
 }
 
 impl Errors {
-    /// `None` where nothing was held out.
+    /// Estimates the distribution; `None` if nothing was held out.
     pub(super) fn of(situation: &Situation, folds: &[HeldOutFold]) -> Option<Self> {
         let Situation { shape, has_forward, .. } = *situation;
         let count: usize = folds.iter().map(|fold| fold.rows.len()).sum();
@@ -114,8 +115,8 @@ impl Errors {
         };
         let is_beyond = matches!(shape, Shape::Beyond(_));
         let shares_bias = is_beyond || matches!(shape, Shape::FewOfContext(_));
-        // Those beyond a range were fitted without the end that matters: their distance says so
-        // already.
+        // The growth with distance already corrects the errors of forward folds for the missing
+        // rows.
         let by_rows = |fold: &HeldOutFold| if is_beyond && has_forward { 1.0 } else { fold.fitted.sqrt() };
         let sizes = |fold: &HeldOutFold| -> Vec<f64> {
             let shrunk = |row: &HeldOut| row.error.abs() * by_rows(fold) / growth(row.distance * row.distance, reach);
@@ -134,7 +135,8 @@ impl Errors {
         Some(Self::Scaled { scale: sum / rows, reach })
     }
 
-    /// The spread of a prediction that lies so many ranges beyond the measured ones.
+    /// Returns the spread of a prediction at a distance beyond the measured ranges, in units of
+    /// these.
     pub(super) fn spread(&self, distance: f64) -> Option<Spread> {
         match self {
             Self::Ranked(spread) => Some(spread.clone()),
@@ -144,13 +146,14 @@ impl Errors {
         }
     }
 
-    /// The logarithm of the quantile of [`Errors::spread`] at a probability of at least 1/2.
+    /// Returns the logarithm of the quantile of [`Errors::spread`] for a probability of at least
+    /// 1/2.
     pub(super) fn margin(&self, probability: f64) -> Margin {
         let quantile = |spread: &Spread| libm::log(spread.quantile(probability));
         match self {
             Self::Ranked(spread) => Margin { unit: quantile(spread), per_square: 0.0 },
             Self::Scaled { scale, reach } => {
-                // A t distribution scales: its quantile is worked out once.
+                // A t distribution scales, so one quantile is enough.
                 let unit = Spread::student_t(*scale, DEGREES_OF_FREEDOM).map_or(f64::INFINITY, |unit| quantile(&unit));
                 Margin { unit, per_square: 1.0 / (reach * reach) }
             }
@@ -158,12 +161,12 @@ impl Errors {
     }
 }
 
-/// What an error grows by at a squared distance beyond the range.
+/// Returns the growth factor of an error at a squared distance beyond the range.
 fn growth(distance_squared: f64, reach: f64) -> f64 {
     Margin { unit: 1.0, per_square: 1.0 / (reach * reach) }.at(distance_squared)
 }
 
-/// How far above a prediction, in ln t, a quantile of its spread lies.
+/// Distance in ln t from a prediction to a quantile of its spread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Margin {
     unit: f64,
@@ -171,10 +174,10 @@ pub(crate) struct Margin {
 }
 
 impl Margin {
-    /// Where nothing could be held out.
+    /// Margin if nothing could be held out.
     pub(super) const UNKNOWN: Self = Self { unit: f64::INFINITY, per_square: 0.0 };
 
-    /// Of a question whose squared distance beyond the measured ranges is given.
+    /// Returns the margin at a squared distance beyond the measured ranges.
     #[inline]
     pub(crate) fn at(self, distance_squared: f64) -> f64 {
         const MOST: f64 = FARTHEST * FARTHEST;
@@ -238,7 +241,7 @@ mod tests {
         assert!(half(0.2) < half(1.0) && half(1.0) < half(2.0) && half(3.0) == half(30.0));
         let near = [fold(&[0.5], 0.1, 0.5)];
         assert!(scale(&beyond, &folds) < scale(&beyond, &near));
-        // The margin is the same number, for a whole grid at once.
+        // A grid uses the margin and must get the same number.
         assert!((errors.margin(0.95).at(4.0) - half(2.0)).abs() < 1e-12);
     }
 

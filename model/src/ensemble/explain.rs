@@ -1,5 +1,4 @@
-//! How a prediction came about: what the candidates say by themselves, their weights, and how they
-//! did on held-out rows.
+//! Explains a prediction: each candidate's own prediction, weight and errors on held-out rows.
 
 use foreglow_shared::sort_by;
 use serde::{Deserialize, Serialize};
@@ -11,35 +10,33 @@ use crate::ensemble::outliers::median;
 use crate::ensemble::shape::Shape;
 use crate::regression::Regression;
 
-/// How a prediction came about.
+/// Explanation of a prediction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
-    /// What was blended, the heaviest first.
+    /// The candidates, by descending weight.
     pub parts: Vec<Part>,
-    /// Features in which the question lies beyond what was measured; none where it lies inside.
+    /// Features in which the question is beyond the measured range.
     pub beyond: Vec<String>,
-    /// Distinct rows that were fitted, repeats taken together.
+    /// Number of distinct rows that were fitted; repeats count once.
     pub fitted: usize,
-    /// Rows that were predicted by a fit without them, as the question lies to the rest.
+    /// Number of held-out rows of the question's shape.
     pub held_out: usize,
-    /// Median of how far those predictions were off, percent; `None` where nothing could be held
-    /// out.
+    /// Median absolute error on the held-out rows, percent; `None` if nothing could be held out.
     pub median_error_percent: Option<f64>,
 }
 
 /// One candidate of a blend.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Part {
-    /// What it is, for a person.
+    /// Description for users.
     pub name: String,
     /// Its weight; all weights sum to 1.
     pub weight: f64,
-    /// The time that it predicts alone, seconds. The weighted mean of the logarithms is that of the
-    /// blend.
+    /// Its own prediction, seconds. The blend is the weighted mean of the logarithms.
     pub secs: f64,
 }
 
-/// A row that was predicted by a fit without it.
+/// A held-out row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct HeldOutRow {
     /// The numeric features, in the order of the table.
@@ -49,11 +46,10 @@ pub(crate) struct HeldOutRow {
 }
 
 impl Ensemble {
-    /// How the prediction of the first row of questions came about; `None` where the runs cannot
-    /// say.
+    /// Explains the prediction for the first row of questions; `None` if there is no prediction.
     ///
     /// # Errors
-    /// As [`Ensemble::predict`].
+    /// The errors of [`Ensemble::predict`].
     pub fn explain(&self, questions: &Features) -> Result<Option<Explanation>, DatasetError> {
         let table = &self.state.table;
         let extent = &self.state.extent;
@@ -98,8 +94,8 @@ impl Ensemble {
         }))
     }
 
-    /// Every row that was held out to judge predictions inside what was measured, beside its
-    /// prediction by a fit without it.
+    /// Returns the rows that were held out to judge predictions inside the measured ranges, with
+    /// their predictions.
     pub(crate) fn held_out(&self) -> Vec<HeldOutRow> {
         let table = &self.state.table;
         if self.state.extent.is_one_point() {
@@ -119,7 +115,7 @@ impl Ensemble {
 }
 
 impl Kind {
-    /// What it is, for a person.
+    /// Returns the description for users.
     fn name(self) -> &'static str {
         match self {
             Self::Near => "a smooth surface that bends soon",

@@ -1,4 +1,4 @@
-//! What has been fitted so far: candidates on all rows, and their blend for each shape of question.
+//! Cache of fits: candidates on all rows, and their blend for each shape of question.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,10 +17,11 @@ use crate::ensemble::shape::{Shape, Side};
 use crate::ensemble::{State, candidate};
 use crate::regression::Regression;
 
-/// What a law leaves unexplained at most, in standard deviations of the noise.
+/// Limit on the variation of ln t that a law leaves unexplained, in standard deviations of the
+/// noise.
 const UNEXPLAINED: f64 = 6.0;
 
-/// Grows with the questions; an entry never changes.
+/// Cache of fits; entries are added and never changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Entries", into = "Entries")]
 pub(super) struct Fitted {
@@ -28,10 +29,10 @@ pub(super) struct Fitted {
     members: BTreeMap<Key, Arc<Member>>,
 }
 
-/// A candidate that was fitted on all rows, with the features whose exponents are tied.
+/// Key of a candidate that was fitted on all rows: its kind and the features with tied exponents.
 type Key = (Kind, Vec<usize>);
 
-/// As JSON has it, whose maps have no keys but text.
+/// Serialised form, because keys of a JSON map must be strings.
 #[derive(Clone, Serialize, Deserialize)]
 struct Entries {
     blends: Vec<(Shape, Blend)>,
@@ -39,7 +40,7 @@ struct Entries {
 }
 
 impl Fitted {
-    /// The blend for a shape, fitted where it is the first of its shape.
+    /// Returns the blend for a shape; fits it at the first use.
     pub(super) fn blend(&mut self, state: &State, shape: &Shape) -> Arc<Blend> {
         if let Some(blend) = self.blends.get(shape) {
             return Arc::clone(blend);
@@ -49,7 +50,7 @@ impl Fitted {
         blend
     }
 
-    /// The candidates of a blend with their weights.
+    /// Returns the candidates of a blend with their weights.
     pub(super) fn members(&self, blend: &Blend) -> Vec<(Arc<Member>, f64)> {
         let member = |kind: Kind| self.members.get(&key(kind, &blend.ties)).map(Arc::clone);
         blend.members.iter().filter_map(|(kind, weight)| Some((member(*kind)?, *weight))).collect()
@@ -103,13 +104,12 @@ impl Fitted {
     }
 }
 
-/// Ties are the posynomials' alone.
+/// Only posynomials depend on ties.
 fn key(kind: Kind, ties: &[usize]) -> Key {
     (kind, if kind.is_tied() { ties.to_vec() } else { Vec::new() })
 }
 
-/// What the candidates say, on average and without validation, of points: enough to place lower
-/// bounds.
+/// Returns the mean prediction of the candidates without validation, to impute lower bounds.
 pub(super) fn first_guess(table: &Table, meanings: &[Option<Meaning>], points: &Points) -> Vec<f64> {
     let members = candidate::rough(&table.training, meanings);
     let mut means = vec![table.mean_log; points.rows()];

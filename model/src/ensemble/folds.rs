@@ -1,4 +1,5 @@
-//! What is held out to judge the candidates for a shape of question: rows that lie to the others as the question does.
+//! Chooses hold-out folds for a shape of question: held-out rows have the same relation to the
+//! fitted rows as the question has to all rows.
 
 use foreglow_shared::sort;
 
@@ -6,13 +7,13 @@ use crate::ensemble::canonical::Table;
 use crate::ensemble::permutation::{deal, hash};
 use crate::ensemble::shape::{Extent, Shape, Side};
 
-/// From so many rows on, fewer folds are tried.
+/// Number of rows from which fewer folds are fitted.
 const MANY_ROWS: usize = 300;
-/// Up to so many rows each is held out alone.
+/// Number of rows up to which leave-one-out is used.
 const FEW_ROWS: usize = 12;
-/// Folds of a cross-validation.
+/// Number of folds of a cross-validation.
 const FOLDS: usize = 5;
-/// Folds of many rows, of which only some are tried: each leaves nearly as much to fit as there is.
+/// Number of folds with many rows; only some are fitted, because each trains on nearly all rows.
 const FOLDS_OF_MANY: usize = 10;
 const TRIED_OF_MANY: usize = 2;
 
@@ -23,8 +24,8 @@ pub(crate) struct Fold {
     pub(crate) test: Vec<usize>,
 }
 
-/// Whether rows can be held out as the shape asks: beyond a range only where each of its features has three values, one to
-/// hold out and two to tell how it goes on.
+/// Whether a forward hold-out is possible for the shape: each feature beyond its range needs three
+/// values, one to hold out and two to fit the trend.
 pub(super) fn has_forward(extent: &Extent, shape: &Shape) -> bool {
     match shape {
         Shape::Beyond(sides) => sides.iter().all(|(column, _)| extent.numeric[*column].levels.len() > 2),
@@ -32,7 +33,8 @@ pub(super) fn has_forward(extent: &Extent, shape: &Shape) -> bool {
     }
 }
 
-/// Folds for a shape; none where fewer than three rows are there. Lower bounds are never predicted, only fitted.
+/// Returns the folds for a shape; empty for fewer than three rows. Lower bounds are fitted but
+/// never held out.
 pub(crate) fn folds(table: &Table, extent: &Extent, shape: &Shape) -> Vec<Fold> {
     if table.rows() < 3 {
         return Vec::new();
@@ -58,7 +60,7 @@ fn count(table: &Table) -> usize {
     if table.rows() < MANY_ROWS { FOLDS } else { FOLDS_OF_MANY }
 }
 
-/// Holds out the outermost values of the features that a question leaves.
+/// Holds out the outermost values of the features in which a question is beyond the range.
 fn forward(table: &Table, extent: &Extent, sides: &[(usize, Side)]) -> Vec<Fold> {
     let cuts: Vec<Vec<Cut>> = sides.iter().map(|side| cuts(extent, *side)).filter(|cuts| !cuts.is_empty()).collect();
     let most = cuts.iter().map(Vec::len).max().unwrap_or(0);
@@ -79,7 +81,7 @@ fn forward(table: &Table, extent: &Extent, sides: &[(usize, Side)]) -> Vec<Fold>
     (0..most).map(fold).filter(enough).collect()
 }
 
-/// A value of a feature beyond which rows are held out.
+/// Cut of a feature's range; rows beyond it are held out.
 #[derive(Clone, Copy)]
 struct Cut {
     column: usize,
@@ -96,8 +98,8 @@ impl Cut {
     }
 }
 
-/// The last value to fit, nearest to the end first: with few values the last one or two are held out, with many the
-/// outermost 15 % and 35 %.
+/// Returns the cuts by the last value to fit, nearest to the end first. With few values the last
+/// one or two are held out, with many the outermost 15 % and 35 %.
 fn cuts(extent: &Extent, (column, side): (usize, Side)) -> Vec<Cut> {
     let levels = &extent.numeric[column].levels;
     let last = levels.len() - 1;
@@ -129,13 +131,13 @@ fn by_group<K: Ord + Clone>(table: &Table, key: impl Fn(usize) -> K) -> Vec<Fold
     (0..folds).map(|fold| split(table, |row| fold_of_row(row) == fold)).collect()
 }
 
-/// Leaves so few rows of some combinations of names that have many, and holds out the others.
+/// Keeps `few` rows of some contexts that have many, and holds out the others.
 fn few_of_context(table: &Table, extent: &Extent, few: usize) -> Vec<Fold> {
     let rich: Vec<&[u32]> = extent.rich(few).collect();
     let folds = count(table);
     let of = deal(rich.len(), folds);
     let fold = |fold: usize| {
-        // Of fewer combinations than folds each is tried more than once, with other rows left.
+        // With fewer contexts than folds, each is used more than once, with other rows kept.
         let is_tried = |place: usize| if rich.len() < folds { place == fold % rich.len() } else { of[place] == fold };
         let mut is_out = vec![false; table.rows()];
         for (_, names) in rich.iter().enumerate().filter(|(place, _)| is_tried(*place)) {
@@ -150,7 +152,8 @@ fn few_of_context(table: &Table, extent: &Extent, few: usize) -> Vec<Fold> {
     (0..folds).map(fold).filter(|fold| !fold.test.is_empty()).collect()
 }
 
-/// Holds out rows at random, and scores those that lie within the range of the rest: a question inside does.
+/// Holds out rows at random, and scores those within the range of the rest, like a question inside
+/// it.
 fn random(table: &Table) -> Vec<Fold> {
     let rows = table.rows();
     let folds = if rows <= FEW_ROWS { rows } else { count(table) };

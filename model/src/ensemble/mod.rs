@@ -4,13 +4,13 @@
 //! | step | where |
 //! |---|---|
 //! | distinct rows in one order, medians of repeats | [`canonical`] |
-//! | how a question lies to the rows | [`shape`] |
-//! | what is held out for that | [`folds`] |
-//! | what competes | [`candidate`] |
+//! | shape of a question: inside the measured ranges or beyond which end | [`shape`] |
+//! | hold-out folds for a shape | [`folds`] |
+//! | competing models | [`candidate`] |
 //! | weights | [`blend`] |
-//! | how far off to expect a prediction | [`errors`] |
-//! | runs that were stopped | [`censored`] |
-//! | what a person should know | [`caution`] |
+//! | expected error | [`errors`] |
+//! | stopped runs (lower bounds) | [`censored`] |
+//! | warnings | [`caution`] |
 
 mod blend;
 mod candidate;
@@ -52,10 +52,10 @@ const PROBABILITY: f64 = 0.9;
 
 /// A fitted predictor of a table of runs.
 ///
-/// What a question needs is fitted when a question of its shape (inside the measured ranges, beyond
-/// this end of that one) is first asked, and kept. A prediction depends on the runs and its own
-/// question alone. The order of the runs and exact copies of all of them change no digit, and all
-/// times k times as long make predictions k times as long.
+/// Fits are made lazily, when a question of their shape (inside the measured ranges, or beyond one
+/// of their ends) is first asked, and cached. A prediction depends only on the runs and its own
+/// question. The order of the runs and exact copies of all of them change no digit, and times k
+/// times as long give predictions k times as long.
 ///
 /// ```
 /// # use foreglow_model::{Column, Dataset, Ensemble, Features};
@@ -71,30 +71,30 @@ const PROBABILITY: f64 = 0.9;
 pub struct Ensemble {
     state: State,
     fitted: Mutex<Fitted>,
-    /// The grid that was asked for last.
+    /// The last grid that was asked for.
     kept: Mutex<Option<Kept>>,
 }
 
-/// What does not change with the questions.
+/// State that does not depend on the questions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct State {
     table: Table,
     extent: Extent,
-    /// One a numeric feature.
+    /// One per numeric feature.
     meanings: Vec<Option<Meaning>>,
     /// Standard deviation of the noise in ln t.
     noise: f64,
     tuning: Tuning,
-    /// Numeric features that never vary apart.
+    /// Pairs of numeric features that never vary independently.
     together: Vec<(usize, usize)>,
-    /// Runs that do not belong to their repeats.
+    /// Runs that disagree with their repeats.
     disagreeing: Vec<Disagreement>,
-    /// Distinct runs, where not all of them were fitted.
+    /// Number of distinct runs, if not all of them were fitted.
     subsampled_of: Option<usize>,
 }
 
 impl Ensemble {
-    /// Learns from runs.
+    /// Fits the runs.
     ///
     /// # Errors
     /// Every run is a lower bound.
@@ -102,8 +102,7 @@ impl Ensemble {
         Self::fit_known(dataset, &[])
     }
 
-    /// Learns from runs where the meaning of some numeric features is known, by the name of the
-    /// column.
+    /// Fits the runs, with the meaning of some numeric features by column name.
     ///
     /// # Errors
     /// Every run is a lower bound.
@@ -111,7 +110,7 @@ impl Ensemble {
         Self::fit_tuned(dataset, known, Tuning::default())
     }
 
-    /// As [`Ensemble::fit_known`], with other constants than the chosen ones.
+    /// Fits like [`Ensemble::fit_known`], with other constants.
     ///
     /// # Errors
     /// Every run is a lower bound.
@@ -135,12 +134,12 @@ impl Ensemble {
         Ok(Self { state, fitted: Mutex::default(), kept: Mutex::default() })
     }
 
-    /// Predicts the completion time of each row of questions. Their columns are found by name; a
-    /// category may have names that no run had. Where the runs cannot say, the time is `None` and a
-    /// warning tells why.
+    /// Predicts the completion time of each row of questions. Columns are found by name; a category
+    /// may have names that no run had. If there is no prediction, the time is `None` and a warning
+    /// says why.
     ///
     /// # Errors
-    /// A column is missing, or is a category on one side alone.
+    /// A column is missing, or is a category only here or only in the runs.
     pub fn predict(&self, questions: &Features) -> Result<Vec<Prediction>, DatasetError> {
         let aligned = self.state.table.schema.align(questions)?;
         let points = self.state.table.schema.points(&aligned);
@@ -151,16 +150,16 @@ impl Ensemble {
         Ok((0..points.rows()).map(answer).collect())
     }
 
-    /// Fits ahead what these questions will need.
+    /// Fits in advance what these questions need.
     ///
     /// # Errors
-    /// As [`Ensemble::predict`].
+    /// The errors of [`Ensemble::predict`].
     pub fn prepare(&self, questions: &Features) -> Result<(), DatasetError> {
         self.predict(questions).map(drop)
     }
 
-    /// Warnings that hold for every prediction: samples that disagree with their repeats or with
-    /// all the other rows, and rows that were not fitted.
+    /// Returns the warnings that apply to every prediction: samples that disagree with their
+    /// repeats or with all other rows, and rows that were not fitted.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings: Vec<Warning> = self.state.disagreeing.iter().cloned().map(Warning::from).collect();
         let subsampled = |distinct| Warning::Subsampled { distinct, fitted: MAX_ROWS };
@@ -175,12 +174,12 @@ impl Ensemble {
         warnings
     }
 
-    /// A fit that panicked leaves nothing half done behind: every entry is made before it is kept.
+    /// A panic leaves no partial entry, because each is inserted when it is complete.
     fn lock(&self) -> MutexGuard<'_, Fitted> {
         self.fitted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `name` tells what a person calls the asked level of a category.
+    /// Predicts one row. `name` returns the name of a category's level as asked.
     fn answer(&self, numeric: &[f64], category: &[u32], name: &dyn Fn(usize) -> String) -> Prediction {
         let State { table, extent, .. } = &self.state;
         let warnings = caution::unknown(&table.schema, extent, table, numeric, category, name);
@@ -213,8 +212,8 @@ impl Ensemble {
     }
 }
 
-/// The rows to fit: medians where the middle run completed, and expected times above their bounds
-/// for the others. `None` where nothing completed.
+/// Returns the rows to fit: the median of each group whose middle run completed, and the expected
+/// time above the lower bound of each other group. `None` if no group has a median.
 fn complete(schema: &Schema, groups: &[Group], meanings: &[Option<Meaning>]) -> Option<Table> {
     let (known, stopped): (Vec<&Group>, Vec<&Group>) = groups.iter().partition(|group| group.log_median().is_some());
     if known.is_empty() {
@@ -255,14 +254,14 @@ impl Clone for Ensemble {
     }
 }
 
-/// Equal where every prediction is: what has been fitted so far follows from the runs.
+/// Equal if all predictions are equal; the cache follows from the runs.
 impl PartialEq for Ensemble {
     fn eq(&self, other: &Self) -> bool {
         self.state == other.state
     }
 }
 
-/// What was fitted so far travels along.
+/// Includes the cached fits.
 impl Serialize for Ensemble {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         (&self.state, &*self.lock()).serialize(serializer)

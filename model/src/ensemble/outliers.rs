@@ -1,14 +1,15 @@
-//! Values that do not belong to the others.
+//! Outlier detection by the modified z-score.
 
-/// Beyond this a modified z-score marks an outlier (Iglewicz and Hoaglin, "How to detect and handle outliers", ASQC
-/// Quality Press, 1993).
+/// Modified z-score above which a value is an outlier (Iglewicz and Hoaglin, "How to detect and
+/// handle outliers", ASQC Quality Press, 1993).
 const OUTLIER: f64 = 3.5;
-/// No value nearer to the median than this is an outlier, log units: where the others agree to a thousandth, half a
-/// per cent is no cause for alarm.
+/// Distance from the median, log units, below which no value is an outlier: if the others agree to
+/// 0.1 %, a deviation of 0.5 % should not warn.
 const NEAR: f64 = 0.05;
 
-/// Indices of the outliers among logarithms of times: the modified z-score 0.6745·(x − median)/MAD is above 3.5, with
-/// MAD the median absolute deviation, or (x − median)/(1.2533·mean absolute deviation) where MAD is 0.
+/// Returns the indices of outliers among logarithms of times: the modified z-score 0.6745·(x −
+/// median)/MAD is above 3.5, where MAD is the median absolute deviation. If MAD is 0, the score is
+/// (x − median)/(1.2533·mean absolute deviation).
 pub(crate) fn outliers(logs: &[f64]) -> Vec<usize> {
     if logs.len() < 3 {
         return Vec::new();
@@ -21,7 +22,7 @@ pub(crate) fn outliers(logs: &[f64]) -> Vec<usize> {
     (0..logs.len()).filter(is_outlier).collect()
 }
 
-/// The median of one number or more.
+/// Returns the median; `values` is not empty.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,9 +1,9 @@
-//! A fixed pseudo-random order, the same everywhere and for ever.
+//! A fixed pseudo-random order, equal on every machine.
 
 use foreglow_shared::sort_by;
 
-/// A pseudo-random number of an index (SplitMix64: Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators", OOPSLA 2014, figure 13).
+/// Returns a pseudo-random number for an index (SplitMix64: Steele, Lea and Flood, "Fast splittable
+/// pseudorandom number generators", OOPSLA 2014, figure 13).
 pub(crate) fn hash(index: usize) -> u64 {
     let mut z = (index as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -11,7 +11,7 @@ pub(crate) fn hash(index: usize) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The fold of each of `count` things, dealt out in a pseudo-random order: folds differ by one thing at most.
+/// Assigns `count` items to folds in a pseudo-random order; fold sizes differ by at most one.
 pub(crate) fn deal(count: usize, folds: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     sort_by(&mut order, |a, b| (hash(*a), a).cmp(&(hash(*b), b)));

@@ -1,4 +1,4 @@
-//! Weights of rows: runs that were disturbed lose their influence on every candidate.
+//! Weights of rows: disturbed runs get less influence on every candidate.
 
 use crate::dataset::{OUTLIER, Training};
 use crate::ensemble::outliers::median;
@@ -7,20 +7,20 @@ use crate::regression::posynomial::law::{self, Costs};
 use crate::regression::posynomial::{self, Prior, Problem};
 use crate::{Meaning, Tuning};
 
-/// Exponent of the amount of work in the weight of a row: the nearer a run is to the whole job, the
-/// more it says of it.
+/// Exponent of the amount of work in the weight of a row: runs close to the whole job say more
+/// about it.
 const CLOSENESS: f64 = 0.15;
-/// Rows at least from which a process tells outliers, and at most, because it takes time as their
-/// cube.
+/// Minimum number of rows for which a process detects outliers, and limit, because its time is
+/// cubic.
 const ROWS_OF_PROCESS: (usize, usize) = (10, 1_000);
 /// Rounds of reweighting by a process.
 const ROUNDS: usize = 3;
 /// Degrees of freedom of the noise of slow and of fast rows about a process.
 const TAILS: (f64, f64) = (2.0, 6.0);
-/// For normal deviations, the standard deviation is this many times the median absolute deviation.
+/// Ratio of the standard deviation to the median absolute deviation of a normal distribution.
 const NORMAL: f64 = 1.4826;
 
-/// What is known of the noise of a table.
+/// Weights and noise of the rows of a table.
 pub(super) struct Reliability {
     /// One per row, in (0, 1].
     pub(super) weights: Vec<f64>,
@@ -28,8 +28,8 @@ pub(super) struct Reliability {
     pub(super) noise: f64,
 }
 
-/// Judges rows by the scaling laws of the columns that have a meaning; without one, by a smooth
-/// function of all columns.
+/// Judges rows by the scaling laws of columns with a meaning; without such columns, by a Gaussian
+/// process over all columns.
 pub(super) fn reliability(training: &Training, meanings: &[Option<Meaning>], tuning: Tuning) -> Reliability {
     let mut training = training.clone();
     training.weights = closeness(&training, meanings);
@@ -47,7 +47,7 @@ pub(super) fn reliability(training: &Training, meanings: &[Option<Meaning>], tun
     Reliability { weights: weights.iter().map(outlying).zip(&training.weights).map(|(a, b)| a * b).collect(), noise }
 }
 
-/// Weights by the amount of work, 1 for the largest.
+/// Returns weights by the amount of work, 1 for the largest.
 fn closeness(training: &Training, meanings: &[Option<Meaning>]) -> Vec<f64> {
     let rows = &training.points.numeric;
     let mut weights = training.weights.clone();
@@ -60,7 +60,7 @@ fn closeness(training: &Training, meanings: &[Option<Meaning>]) -> Vec<f64> {
     weights
 }
 
-/// Weights of Student's t about a Gaussian process that is fitted without each row in turn.
+/// Returns Student's t weights of leave-one-out residuals of a Gaussian process.
 fn by_process(training: &Training) -> Vec<f64> {
     let mut weights = vec![1.0; training.logs.len()];
     if weights.len() < ROWS_OF_PROCESS.0 || weights.len() > ROWS_OF_PROCESS.1 {
@@ -69,7 +69,8 @@ fn by_process(training: &Training) -> Vec<f64> {
     let mut training = training.clone();
     for _ in 0..ROUNDS {
         training.weights.clone_from(&weights);
-        // A row's own noise is that of an ordinary row: its weight must not excuse it.
+        // Residuals are scaled to the noise of an ordinary row, so that a small weight does not
+        // excuse a row.
         let residuals: Vec<f64> =
             left_out(&training, 1.0).iter().zip(&weights).map(|(z, weight)| z / weight.sqrt()).collect();
         let sizes: Vec<f64> = residuals.iter().map(|z| z.abs()).collect();

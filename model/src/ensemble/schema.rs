@@ -1,11 +1,11 @@
-//! The columns that an ensemble was fitted on, and questions brought into their form.
+//! The columns that an ensemble was fitted on, and the alignment of questions to them.
 
 use foreglow_shared::sort;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Column, DatasetError, Features, Points, UNSEEN, Values};
 
-/// Names and kinds of the columns; the names of a category in alphabetical order.
+/// Names and kinds of the columns; levels of a category are sorted alphabetically.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Schema {
     /// In the order of the table.
@@ -34,7 +34,7 @@ impl Schema {
         Self { columns: features.columns().iter().map(kind).collect() }
     }
 
-    /// Names of the numeric columns, in the order of a point's numbers.
+    /// Returns the names of the numeric columns, in the order of a point's numbers.
     pub(crate) fn numeric(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().filter_map(|column| match column {
             Kind::Numeric { name } => Some(name.as_str()),
@@ -42,7 +42,7 @@ impl Schema {
         })
     }
 
-    /// Names and levels of the categories, in the order of a point's codes.
+    /// Returns the names and levels of the categories, in the order of a point's codes.
     pub(crate) fn category(&self) -> impl Iterator<Item = (&str, &[String])> {
         self.columns.iter().filter_map(|column| match column {
             Kind::Numeric { .. } => None,
@@ -50,10 +50,10 @@ impl Schema {
         })
     }
 
-    /// Questions with the columns of this schema, found by name.
+    /// Returns questions with the columns of this schema, found by name.
     ///
     /// # Errors
-    /// A column is missing, or is of the other kind.
+    /// A column is missing or is of the other kind.
     pub(crate) fn align(&self, features: &Features) -> Result<Features, DatasetError> {
         let find = |kind: &Kind| {
             let (name, numeric) = match kind {
@@ -71,7 +71,8 @@ impl Schema {
         Features::new(self.columns.iter().map(find).collect::<Result<_, _>>()?)
     }
 
-    /// Rows with this schema's codes; a name that it lacks is [`UNSEEN`]. Zero has one sign.
+    /// Returns rows with this schema's codes; an unknown name is [`UNSEEN`]. Negative zero becomes
+    /// zero.
     pub(crate) fn points(&self, features: &Features) -> Points {
         let mut points = Points::of(features);
         points.numeric.iter_mut().flatten().for_each(|x| *x += 0.0);

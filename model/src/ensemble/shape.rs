@@ -1,5 +1,5 @@
-//! The shape of a question: in which ranges of the measured rows it is inside, and which it leaves.
-//! Candidates are judged on held-out rows of the same shape.
+//! The shape of a question: the ranges of the measured rows that it is inside and those that it is
+//! beyond. Candidates are judged on held-out rows of the same shape.
 
 use foreglow_shared::{sort, sort_by};
 use serde::{Deserialize, Serialize};
@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 use crate::dataset::UNSEEN;
 use crate::ensemble::canonical::Table;
 
-/// The way in which a question leaves what was measured.
+/// Relation of a question to the measured rows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Shape {
-    /// Within every range, with a combination of names that was measured.
+    /// Within every range, with a measured context (combination of names).
     Inside,
-    /// The same, where so few rows have that combination, while others have many.
+    /// The same, where the context has only this number of rows while others have many.
     FewOfContext(usize),
-    /// Within every range; each name was measured, but not together.
+    /// Within every range; each name was measured, but not this combination.
     UnseenContext,
     /// Within every range; these categories (by index) have a name that was never measured.
     UnseenLevel(Vec<usize>),
@@ -23,7 +23,7 @@ pub(crate) enum Shape {
     Beyond(Vec<(usize, Side)>),
 }
 
-/// Which end of a range.
+/// End of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Side {
@@ -31,21 +31,21 @@ pub(crate) enum Side {
     Above,
 }
 
-/// What the shapes of questions are told by.
+/// What determines the shape of a question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Extent {
     pub(crate) numeric: Vec<Axis>,
     /// Which categories vary.
     pub(crate) varying: Vec<bool>,
-    /// Measured combinations of names, ascending, with their rows.
+    /// Measured contexts, ascending, with their number of rows.
     contexts: Vec<(Vec<u32>, usize)>,
 }
 
-/// Rows up to which a combination of names can have few.
+/// Number of rows up to which a context can have few.
 const MOST_FEW: usize = 5;
-/// So many times the rows are many, beside few.
+/// Ratio to these few rows from which another context has many.
 const MANY_TIMES: usize = 2;
-/// Combinations at least that must have many, for some of them to be held out.
+/// Minimum number of contexts with many rows, so that some of them can be held out.
 const LEAST_RICH: usize = 2;
 
 /// The measured values of a numeric feature.
@@ -53,7 +53,7 @@ const LEAST_RICH: usize = 2;
 pub(crate) struct Axis {
     /// Distinct, ascending.
     pub(crate) levels: Vec<f64>,
-    /// Whether the feature is seen by its logarithm: all values are above 0.
+    /// Whether candidates use the logarithm: all values are above 0.
     pub(crate) log: bool,
 }
 
@@ -70,12 +70,12 @@ impl Axis {
         self.levels.len() > 1
     }
 
-    /// A value as candidates see it.
+    /// Returns a value on the scale that candidates use.
     pub(crate) fn see(&self, x: f64) -> f64 {
         if self.log { libm::log(x) } else { x }
     }
 
-    /// How far a value lies beyond the range, in units of the range; 0 within it.
+    /// Returns the distance of a value beyond the range, in units of the range; 0 within it.
     pub(crate) fn distance(&self, x: f64) -> f64 {
         let (low, high) = (self.see(self.smallest()), self.see(self.largest()));
         let x = self.see(x);
@@ -103,19 +103,18 @@ impl Extent {
         Self { numeric, varying, contexts }
     }
 
-    /// How far each of some rows lies beyond others, in units of the ranges of these.
+    /// Returns the distance of each of `rows` beyond the ranges of other rows, in units of these
+    /// ranges.
     pub(crate) fn distances(&self, table: &Table, beyond: &[usize], rows: &[usize]) -> Vec<f64> {
         let axis = |(column, axis): (usize, &Axis)| Axis { levels: table.levels(column, beyond), log: axis.log };
         let axes: Vec<Axis> = self.numeric.iter().enumerate().map(axis).collect();
         rows.iter().map(|row| distance(&axes, &table.training.points.numeric[*row])).collect()
     }
 
-    /// The shape of a question, whose numbers are above 0 where its features are seen by their
-    /// logarithm.
+    /// Returns the shape of a question. Features on a logarithmic scale must be above 0.
     ///
-    /// With many features only the ones that lie farthest beyond their range count, so that the
-    /// number of shapes, each of which is fitted by itself, does not grow as 3 to the number of
-    /// features.
+    /// With many features only the ones farthest beyond their range count, because each shape is
+    /// fitted separately and their number would grow as 3 to the number of features.
     pub(crate) fn shape(&self, numeric: &[f64], category: &[u32]) -> Shape {
         let mut beyond: Vec<(f64, usize, Side)> = Vec::new();
         for (column, (axis, x)) in self.numeric.iter().zip(numeric).enumerate() {
@@ -144,29 +143,29 @@ impl Extent {
         }
     }
 
-    /// Whether a question leaves more ranges than count for its shape.
+    /// Whether the question is beyond more ranges than its shape considers.
     pub(crate) fn leaves_out(&self, numeric: &[f64]) -> bool {
         let beyond = self.numeric.iter().zip(numeric).filter(|(axis, x)| axis.distance(**x) > 0.0);
         beyond.count() > self.most_beyond()
     }
 
-    /// The combinations of names that have many rows beside one that has `few`.
+    /// Returns the contexts that have many rows compared with one that has `few`.
     pub(crate) fn rich(&self, few: usize) -> impl Iterator<Item = &[u32]> {
         self.contexts.iter().filter(move |(_, rows)| *rows >= MANY_TIMES * few).map(|(names, _)| names.as_slice())
     }
 
-    /// How far a question lies beyond the ranges, in units of each.
+    /// Returns the distance of a question beyond the ranges, in units of each.
     pub(crate) fn distance(&self, numeric: &[f64]) -> f64 {
         distance(&self.numeric, numeric)
     }
 
-    /// Features that vary.
+    /// Returns the number of features that vary.
     pub(crate) fn varying(&self) -> usize {
         let numeric = self.numeric.iter().filter(|axis| axis.varies()).count();
         numeric + self.varying.iter().filter(|varies| **varies).count()
     }
 
-    /// Distinct names of all categories together.
+    /// Returns the number of distinct names in all categories.
     pub(crate) fn names(&self) -> usize {
         let distinct = |column: usize| {
             let mut codes: Vec<u32> = self.contexts.iter().map(|(names, _)| names[column]).collect();
@@ -177,14 +176,13 @@ impl Extent {
         (0..self.varying.len()).map(distinct).sum()
     }
 
-    /// Measured rows of this combination of names.
+    /// Returns the number of measured rows of a context.
     fn rows_of(&self, category: &[u32]) -> usize {
         let place = self.contexts.binary_search_by(|(names, _)| names.as_slice().cmp(category));
         place.map_or(0, |place| self.contexts[place].1)
     }
 
-    /// Whether every measured row is of one point, so that there is nothing to learn beside its
-    /// time.
+    /// Whether all measured rows are at one point, so that only their time can be learnt.
     pub(crate) fn is_one_point(&self) -> bool {
         !self.numeric.iter().any(Axis::varies) && !self.varying.contains(&true)
     }

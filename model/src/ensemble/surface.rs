@@ -1,4 +1,4 @@
-//! Predictions on a whole grid of two features, at a few products a point.
+//! Predictions on a grid of two features, at the cost of a few products per point.
 
 use std::fmt;
 use std::ops::Range;
@@ -12,48 +12,50 @@ use crate::ensemble::shape::{Axis, Extent, Shape};
 use crate::regression::Regression;
 use crate::regression::plane::{Factored, Line, Plane};
 
-/// Points whose logarithms are kept for the next time: 2 MiB of them.
+/// Limit on the points of a cached grid: 2 MiB.
 const MOST_KEPT: usize = 1 << 18;
 
-/// The logarithms of the times, seconds, at every point of a grid.
+/// Predicted ln t (seconds) at every point of a grid.
 pub(crate) struct Surface {
-    /// Parts of the grid whose questions are of one shape.
+    /// Parts of the grid, each with questions of one shape.
     pub(crate) regions: Vec<Region>,
 }
 
 /// A part of a grid.
 pub(crate) struct Region {
-    /// The rectangle in which it lies.
+    /// The bounding rectangle.
     pub(crate) rows: Range<usize>,
     pub(crate) columns: Range<usize>,
-    /// Which columns of each row belong to it, counted within the rectangle; none of some rows.
+    /// The columns of each row that belong to the region, counted within the rectangle; empty for
+    /// some rows.
     pub(crate) spans: Vec<Range<usize>>,
     factored: Factored,
     blend: Arc<Blend>,
-    /// Squared distance beyond the measured ranges of each row, by itself and by what does not vary, and of each column.
+    /// Squared distance beyond the measured ranges: of each row, including the features that do not
+    /// vary, and of each column.
     distances: (Vec<f64>, Vec<f64>),
-    /// ln t of all rows, one after another, where they are kept.
+    /// ln t of all rows, one after another, if cached.
     kept: Option<Vec<f64>>,
 }
 
-/// A question in which two features take pairs of values.
+/// A question in which two features take all pairs of values.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Grid {
     pub(crate) question: Features,
     pub(crate) down: Along,
     pub(crate) across: Along,
-    /// Of each value down, how many of the first values across are asked for.
+    /// For each value of `down`, the number of leading values of `across` that are asked for.
     pub(crate) widths: Vec<usize>,
 }
 
-/// One feature of a grid: its name and its values, ascending.
+/// One axis of a grid: a feature and its values, ascending.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Along {
     pub(crate) name: &'static str,
     pub(crate) values: Vec<f64>,
 }
 
-/// The surface that was asked for last, and what was asked.
+/// The last grid that was asked for, with its surface.
 pub(super) struct Kept {
     grid: Grid,
     surface: Arc<Surface>,
@@ -66,7 +68,7 @@ impl fmt::Debug for Kept {
 }
 
 impl Ensemble {
-    /// As [`Ensemble::surface`]; one of up to 262,144 points is kept, so that the same question again is only looked up.
+    /// Returns [`Ensemble::surface`]; caches the last grid of up to 262,144 points.
     pub(crate) fn kept_surface(&self, grid: Grid) -> Option<Arc<Surface>> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = kept.as_ref().filter(|kept| kept.grid == grid) {
@@ -82,7 +84,8 @@ impl Ensemble {
         Some(surface)
     }
 
-    /// What [`Ensemble::predict`] gives on a grid. `None` where the runs cannot say, or where a feature is not there.
+    /// Returns what [`Ensemble::predict`] gives on a grid. `None` if there is no prediction or a
+    /// feature is missing.
     pub(crate) fn surface(&self, grid: &Grid) -> Option<Surface> {
         let Grid { question, down, across, widths } = grid;
         let table = &self.state.table;
@@ -130,7 +133,7 @@ impl Ensemble {
         Some(Surface { regions })
     }
 
-    /// The blend for questions of a shape, and what it predicts on a grid.
+    /// Returns the blend for questions of a shape, and its predictions on a grid.
     fn region(&self, plane: &Plane, shape: &Shape) -> (Arc<Blend>, Factored) {
         let mut fitted = self.lock();
         let blend = fitted.blend(&self.state, shape);
@@ -143,8 +146,8 @@ impl Ensemble {
     }
 }
 
-/// The shapes of the questions of a plane on which two features keep to their sides of the measured ranges, and which columns
-/// of each row are of each shape, as far as they are asked for.
+/// Returns the shapes of the questions of a plane on which each of two features stays on one side
+/// of its measured range, and the columns of each row that have each shape, up to `widths`.
 fn parts(extent: &Extent, plane: &Plane, widths: &[usize]) -> Vec<(Shape, Vec<Range<usize>>)> {
     let (down, across) = (plane.down.values, plane.across.values);
     let point = |row: usize, column: usize| plane.at(down[row], across[column]);
@@ -157,7 +160,8 @@ fn parts(extent: &Extent, plane: &Plane, widths: &[usize]) -> Vec<(Shape, Vec<Ra
     for (row, width) in widths.iter().enumerate() {
         let mut start = 0;
         while start < *width {
-            // Along a row one distance alone grows or falls: it counts from one column on, or up to one.
+            // Along a row only one distance changes, monotonically: it counts from one column on,
+            // or up to one, so binary search finds the boundary.
             let shape = extent.shape(&point(row, start), plane.category);
             let is_same = |column: usize| extent.shape(&point(row, column), plane.category) == shape;
             let (mut same, mut end) = (start, *width);
@@ -177,7 +181,8 @@ fn parts(extent: &Extent, plane: &Plane, widths: &[usize]) -> Vec<(Shape, Vec<Ra
 }
 
 impl Region {
-    /// ln t of one row of the region, counted within it, into `logs`, one a column; `scratch` is as long.
+    /// Writes ln t of one row of the region, counted within it, to `logs`, one per column.
+    /// `scratch` has the same length.
     pub(crate) fn logs(&self, row: usize, logs: &mut [f64], scratch: &mut [f64]) {
         match &self.kept {
             Some(kept) => logs.copy_from_slice(&kept[row * logs.len()..][..logs.len()]),
@@ -194,7 +199,8 @@ impl Region {
         self.kept = Some(kept);
     }
 
-    /// How far above a prediction the time lies, in ln t, that is not exceeded with this probability, of at least 1/2.
+    /// Returns the margin in ln t above a prediction that the time does not exceed with this
+    /// probability, at least 1/2.
     pub(crate) fn margin(&self, probability: f64) -> Margin {
         self.blend.margin(probability)
     }
@@ -206,7 +212,8 @@ impl Region {
     }
 }
 
-/// The values, ascending, below a measured range, within it and above it, where there are any.
+/// Splits the values, ascending, into those below, within and above a measured range; empty
+/// segments are left out.
 fn segments(axis: &Axis, values: &[f64]) -> impl Iterator<Item = Range<usize>> {
     let low = values.partition_point(|x| *x < axis.smallest());
     let high = values.partition_point(|x| *x <= axis.largest());
@@ -225,7 +232,7 @@ mod tests {
         across: f64,
         share: f64,
         machine: &'static str,
-        /// Further features.
+        /// Other features.
         others: [f64; 2],
     }
 
@@ -252,7 +259,7 @@ mod tests {
         Ensemble::fit(&Dataset::new(features(rows), secs, vec![false; rows.len()]).unwrap()).unwrap()
     }
 
-    /// Holds every point of a grid against what is predicted of it alone; how many regions the grid has.
+    /// Compares every point of a grid with its own prediction; returns the number of regions.
     fn check(ensemble: &Ensemble, question: Row, (down, across): (&[f64], &[f64]), widths: &[usize]) -> usize {
         let along = |name: &'static str, values: &[f64]| Along { name, values: values.to_vec() };
         let (question_features, widths_of) = (features(&[question]), widths.to_vec());

@@ -1,4 +1,4 @@
-//! A posynomial and what it leaves.
+//! A posynomial with a Gaussian process on its residuals.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,13 +9,13 @@ use crate::regression::plane::{Factored, Plane};
 use crate::regression::posynomial::{Posynomial, Problem};
 use crate::regression::{Regression, weighted_mean};
 
-/// Reach of the kernels of one feature, standard deviations of it.
+/// Length scale of the kernels, in standard deviations of a feature.
 const LENGTH_SCALE: f64 = 1.0;
-/// Rows at most for which the trend is fitted again; with more the first fit is as good.
+/// Number of rows up to which the trend is refitted; with more, the first fit is as good.
 const REFITTED: usize = 500;
 
-/// ln t = ln P(x) + a process with the mean 0: "universal kriging" (Rasmussen and Williams,
-/// "Gaussian processes for machine learning", 2006, §2.7), whose trend is a posynomial.
+/// ln t = ln P(x) + a process with mean 0: "universal kriging" (Rasmussen and Williams, "Gaussian
+/// processes for machine learning", 2006, §2.7) with a posynomial trend.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Detrended {
     trend: Posynomial,
@@ -23,9 +23,9 @@ pub(crate) struct Detrended {
 }
 
 impl Detrended {
-    /// Learns the covariance of what `trend` leaves, then fits the trend again by generalised least
-    /// squares, since what is left of neighbours is alike. `problem` is that of which the trend is
-    /// a fit.
+    /// Learns the covariance of the residuals of `trend`, then refits the trend by generalised
+    /// least squares, because residuals of neighbours are correlated. `problem` is the one that the
+    /// trend was fitted to.
     pub(crate) fn fit(training: &Training, problem: &Problem, trend: &Posynomial, noise: f64) -> Self {
         let residuals = |trend: &Posynomial| -> Vec<f64> {
             trend.logs(&training.points).iter().zip(&training.logs).map(|(trend, log)| log - trend).collect()
@@ -44,8 +44,8 @@ impl Detrended {
         Self { trend, process }
     }
 
-    /// Keeps the trend, and learns a process of what it leaves at `points`: those of the rows,
-    /// perhaps without some columns.
+    /// Keeps the trend, and learns a process of its residuals at `points`: those of the rows,
+    /// possibly without some columns.
     pub(crate) fn over(training: &Training, points: &Points, trend: Posynomial, beliefs: &Beliefs) -> Self {
         let logs: Vec<f64> =
             trend.logs(&training.points).iter().zip(&training.logs).map(|(trend, log)| log - trend).collect();

@@ -1,19 +1,20 @@
 //! Exponentials and logarithms of many numbers at once.
 //!
-//! Made of additions, multiplications, one division and shifts, without a branch, so that the compiler uses vector
-//! instructions of any width and every machine gives the same bytes. `libm` takes one number at a time, five times as long.
+//! They use additions, multiplications, one division and shifts, without branches, so that the
+//! compiler can vectorise them to any width and every machine gives the same bytes. `libm`
+//! processes one number at a time and takes five times as long.
 
 use std::f64::consts::{LN_2, LOG2_E, SQRT_2};
 
-/// 1.5·2⁵²: a number added to it loses its fraction, to the nearest whole, and leaves the whole in the lowest bits.
+/// 1.5·2⁵²: adding it rounds a number to the nearest integer, which is then in the lowest bits.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
-/// 2⁵², whose lowest bits count whole numbers.
+/// 2⁵², whose lowest bits are an integer.
 const COUNTER: f64 = 4_503_599_627_370_496.0;
-/// ln 2 in two parts, the first with so few bits that its product with an exponent is exact (Cody and Waite, "Software
-/// manual for the elementary functions", 1980).
+/// ln 2 in two parts, the first with so few bits that its product with an exponent is exact (Cody
+/// and Waite, "Software manual for the elementary functions", 1980).
 const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-/// Beyond these the exponential is no longer a normal number.
+/// Range in which the exponential is a normal number.
 const LEAST: f64 = -708.0;
 const MOST: f64 = 709.0;
 /// Coefficients 1/k! of the exponential series, k = 13 … 0: enough for |r| ≤ ln 2 / 2.
@@ -33,16 +34,18 @@ const EXPONENTIAL: [f64; 14] = [
     1.0,
     1.0,
 ];
-/// Coefficients 1/(2k + 1) of the series of artanh(s)/s in s², k = 9 … 0: enough for a mantissa in [√½, √2).
+/// Coefficients 1/(2k + 1) of the series of artanh(s)/s in s², k = 9 … 0: enough for a mantissa in
+/// [√½, √2).
 const LOGARITHM: [f64; 10] =
     [1.0 / 19.0, 1.0 / 17.0, 1.0 / 15.0, 1.0 / 13.0, 1.0 / 11.0, 1.0 / 9.0, 1.0 / 7.0, 1.0 / 5.0, 1.0 / 3.0, 1.0];
 
-/// Replaces each x by eˣ, to 2e-16 relative or so; x is held within [−708, 709].
+/// Replaces each x by eˣ, with a relative error of about 2e-16; x is clamped to [−708, 709].
 pub(crate) fn exponentials(values: &mut [f64]) {
     values.iter_mut().for_each(|value| *value = exponential(*value));
 }
 
-/// Replaces each x by ln x, to 2e-16 relative or so (absolute near 1); x must be a normal number above 0.
+/// Replaces each x by ln x, with a relative error of about 2e-16 (absolute near 1); x must be a
+/// normal number above 0.
 pub(crate) fn logarithms(values: &mut [f64]) {
     values.iter_mut().for_each(|value| *value = logarithm(*value));
 }
@@ -60,7 +63,7 @@ fn exponential(x: f64) -> f64 {
 fn logarithm(x: f64) -> f64 {
     const ONE: u64 = 1.0f64.to_bits();
     const HALF_ROOT: u64 = (SQRT_2 / 2.0).to_bits();
-    // The exponent is raised where the mantissa is above √2, which leaves a mantissa in [√½, √2).
+    // The exponent is increased for mantissas above √2, which leaves a mantissa in [√½, √2).
     let shifted = x.to_bits().wrapping_add(ONE - HALF_ROOT) >> 52;
     let mantissa = f64::from_bits(x.to_bits().wrapping_add(ONE).wrapping_sub(shifted << 52));
     let exponent = f64::from_bits(shifted | COUNTER.to_bits()) - (COUNTER + 1023.0);
@@ -69,9 +72,10 @@ fn logarithm(x: f64) -> f64 {
     exponent * LN_2 + 2.0 * ratio * polynomial(&LOGARITHM, square)
 }
 
-/// The polynomial with these coefficients, an even number of them, the highest first: its odd and its even powers side by
-/// side, so that half as many steps wait for each other (Estrin, "Organization of computer systems: the fixed plus variable
-/// structure computer", Western Joint IRE-AIEE-ACM Computer Conference, 1960).
+/// Evaluates the polynomial with an even number of coefficients, highest first. Odd and even powers
+/// are evaluated side by side, which halves the chain of dependent operations (Estrin,
+/// "Organization of computer systems: the fixed plus variable structure computer", Western Joint
+/// IRE-AIEE-ACM Computer Conference, 1960).
 #[inline(always)]
 fn polynomial(coefficients: &[f64], x: f64) -> f64 {
     let square = x * x;

@@ -1,4 +1,4 @@
-//! Features as a fit sees them: numbers of a common scale, and names that vary.
+//! Encodes features for a fit: standardised numbers, and names that vary.
 
 use foreglow_shared::sort;
 use serde::{Deserialize, Serialize};
@@ -6,21 +6,22 @@ use serde::{Deserialize, Serialize};
 use crate::dataset::Points;
 use crate::regression::{mean, spread};
 
-/// Farthest that a number may lie from the mean of the rows, in units of the column: what lies beyond is no longer
-/// told apart, and stays finite in every product that follows.
+/// Limit on the distance of a number from the mean of the rows, in units of the column. It keeps
+/// all products finite.
 const FARTHEST: f64 = 1e9;
 
-/// The columns that vary in the rows of a fit.
+/// The columns that vary in the fitted rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Encoding {
     pub(crate) numeric: Vec<Numeric>,
     pub(crate) category: Vec<Category>,
 }
 
-/// A column of numbers: (g − mean) / unit, where g is ln x for a column that is positive throughout and x for another.
+/// A column of numbers: (g − mean) / unit, where g is ln x if all values of the column are
+/// positive, otherwise x.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Numeric {
-    /// Its place among the numbers of a point.
+    /// Index among the numbers of a point.
     pub(crate) column: usize,
     pub(crate) logarithmic: bool,
     mean: f64,
@@ -30,23 +31,23 @@ pub(crate) struct Numeric {
 /// A column of names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Category {
-    /// Its place among the codes of a point.
+    /// Index among the codes of a point.
     column: usize,
-    /// The codes of the rows, ascending.
+    /// Codes that occur in the rows, ascending.
     pub(crate) levels: Vec<u32>,
 }
 
-/// In what a column of logarithms is counted.
+/// Unit of a logarithmic column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
-    /// Standard deviations of the rows, as the other columns.
+    /// The standard deviation of the rows, as for other columns.
     Spread,
-    /// The logarithm itself, so that a slope is an exponent.
+    /// 1, so that a slope is an exponent.
     Log,
 }
 
 impl Encoding {
-    /// The columns of `points` that vary, in their order.
+    /// Selects the columns of `points` that vary, in their order.
     pub(crate) fn of(points: &Points, unit: Unit) -> Self {
         let numbers = points.numeric.first().map_or(0, Vec::len);
         let names = points.category.first().map_or(0, Vec::len);
@@ -56,22 +57,23 @@ impl Encoding {
         }
     }
 
-    /// Names in all columns together.
+    /// Returns the number of names in all columns.
     pub(crate) fn names(&self) -> usize {
         self.category.iter().map(|column| column.levels.len()).sum()
     }
 
-    /// The place of a numeric column among those that vary.
+    /// Returns the index of a numeric column among those that vary.
     pub(crate) fn place(&self, column: usize) -> Option<usize> {
         self.numeric.iter().position(|numeric| numeric.column == column)
     }
 
-    /// The numbers of a point, one a numeric column that varies, all finite.
+    /// Returns the encoded numbers of a point, one per numeric column that varies, all finite.
     pub(crate) fn numbers(&self, numeric: &[f64]) -> impl Iterator<Item = f64> {
         self.numeric.iter().map(|column| column.encode(numeric[column.column]))
     }
 
-    /// The level of each name of a point, counted from 0 in its column; `None` for a name that no row has.
+    /// Returns the level of each name of a point, counted from 0 in its column; `None` for an
+    /// unknown name.
     pub(crate) fn levels(&self, category: &[u32]) -> impl Iterator<Item = Option<usize>> {
         self.category.iter().map(|column| column.levels.binary_search(&category[column.column]).ok())
     }
@@ -83,7 +85,8 @@ impl Numeric {
         let logarithmic = raw().all(|x| x > 0.0);
         let seen: Vec<f64> = if logarithmic { raw().map(libm::log).collect() } else { raw().collect() };
         let deviation = spread(&seen);
-        // The mean of equal numbers need not equal them to the last digit, so a constant column is told by its values.
+        // The mean of equal numbers may differ from them by rounding, so constant columns are
+        // detected by value.
         let varies = seen.iter().any(|value| *value != seen[0]) && deviation > 0.0 && deviation.is_finite();
         let unit = if logarithmic && unit == Unit::Log { 1.0 } else { deviation };
         varies.then(|| Self { column, logarithmic, mean: mean(&seen), unit })

@@ -1,23 +1,23 @@
-//! How much of the variance lies in each component of a kernel.
+//! Learns the variance of each component of a kernel from the marginal likelihood.
 
 use crate::regression::kernel::{Kernel, Kind, Place};
 use crate::regression::lbfgs;
 use crate::regression::linalg::{Factor, Matrix, add_scaled, dot};
 
-/// Standard deviation of the belief about the logarithm of each variance.
+/// Prior standard deviation of the logarithm of each variance.
 const BELIEF: f64 = 2.5;
-/// Logarithms that a variance may have, in the unit of the values.
+/// Bounds of the logarithm of a variance, in the unit of the values.
 const VARIANCES: (f64, f64) = (-14.0, 5.0);
-/// The least standard deviation of the noise in ln t.
+/// Lower bound on the standard deviation of the noise in ln t.
 const LEAST_NOISE: f64 = 0.003;
-/// The greatest logarithm of the noise's variance, in the unit of the values.
+/// Upper bound on the logarithm of the noise variance, in the unit of the values.
 const MOST_NOISE: f64 = 2.0;
-/// Added to the noise's variance so that equal rows do no harm.
+/// Added to the noise variance so that equal rows do not make the matrix singular.
 pub(crate) const JITTER: f64 = 1e-8;
-/// Steps of the search.
+/// Limit on the steps of the search.
 const STEPS: u32 = 40;
 
-/// What is believed of the variances before the fit, in the unit of the values.
+/// Prior of the variances, in the unit of the values.
 pub(crate) struct Beliefs {
     /// Logarithm of the variance of a component of each kind.
     pub(crate) linear: f64,
@@ -30,23 +30,22 @@ pub(crate) struct Beliefs {
     pub(crate) noise: f64,
 }
 
-/// The posterior of the variances of components, given values at some places.
+/// Posterior of the variances of components, given values at some places.
 pub(crate) struct Evidence<'a> {
     /// y, n.
     values: &'a [f64],
-    /// Weight of each row's noise.
+    /// Weight of each row; its noise variance is divided by it.
     weights: &'a [f64],
-    /// Each component between each two places, that of the row and one not after it: n(n+1)/2 lists
-    /// of m.
+    /// Each component between each row and those up to it: n(n+1)/2 lists of m.
     gram: Vec<f64>,
-    /// Where each logarithm is believed to be, m of the components and that of the noise.
+    /// Prior means of the logarithms: m of the components, then that of the noise.
     centres: Vec<f64>,
     bounds: Vec<(f64, f64)>,
     constant: f64,
 }
 
 impl<'a> Evidence<'a> {
-    /// `unit` is what the values are counted in, as a number of ln t.
+    /// `unit` is the unit of the values in ln t.
     pub(crate) fn of(
         kernel: &Kernel,
         places: &[&Place],
@@ -74,15 +73,15 @@ impl<'a> Evidence<'a> {
         Self { values, weights, gram, centres, bounds, constant: beliefs.constant }
     }
 
-    /// The most probable variances, those of the components and that of the noise: type II maximum
-    /// a posteriori.
+    /// Returns the maximum a posteriori variances (type II), those of the components and that of
+    /// the noise.
     pub(crate) fn maximise(&self) -> Vec<f64> {
         let logs = lbfgs::minimise(self.centres.clone(), &self.bounds, STEPS, |logs, slope| self.loss(logs, slope));
         logs.into_iter().map(libm::exp).collect()
     }
 
-    /// −ln p(y | θ) − ln p(θ) but for constants, and its slope, with θ the logarithms of the
-    /// variances (Rasmussen and Williams, "Gaussian processes for machine learning", 2006,
+    /// Computes −ln p(y | θ) − ln p(θ) up to a constant, and its gradient; θ are the logarithms of
+    /// the variances (Rasmussen and Williams, "Gaussian processes for machine learning", 2006,
     /// equations 5.8 and 5.9).
     pub(crate) fn loss(&self, logs: &[f64], slope: &mut [f64]) -> f64 {
         let variances: Vec<f64> = logs.iter().map(|log| libm::exp(*log)).collect();
@@ -113,7 +112,7 @@ impl<'a> Evidence<'a> {
         loss
     }
 
-    /// The lower triangle.
+    /// Returns the lower triangle of the covariance.
     fn covariance(&self, variances: &[f64], noise: f64) -> Matrix {
         let rows = self.values.len();
         let mut covariance = Matrix::zeros(rows, rows);
@@ -127,7 +126,7 @@ impl<'a> Evidence<'a> {
         covariance
     }
 
-    /// The components between each two places.
+    /// Returns the components of each pair of places.
     fn pairs(&self) -> impl Iterator<Item = &[f64]> {
         self.gram.chunks_exact((self.centres.len() - 1).max(1))
     }

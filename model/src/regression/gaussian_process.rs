@@ -1,4 +1,4 @@
-//! Gaussian processes: smooth functions, a sum over few features each.
+//! Gaussian processes: sums of smooth functions of a few features each.
 
 use foreglow_shared::{sort, sort_by};
 use serde::{Deserialize, Serialize};
@@ -10,20 +10,20 @@ use crate::regression::linalg::{Factor, Matrix, dot};
 use crate::regression::plane::{Factored, Plane};
 use crate::regression::{Regression, process_plane, spread, weighted_mean};
 
-/// Rows at most from which variances are learnt; more would cost their cube.
+/// Limit on the rows from which variances are learnt, because the time is cubic in them.
 const LEARNT_FROM: usize = 250;
-/// The least unit in which values are counted, ln t: a hundredth.
+/// Lower bound on the unit of the values, in ln t.
 const LEAST_UNIT: f64 = 0.01;
 
-/// A process that is the whole of ln t: mostly a line, at a level of which nothing is known.
+/// Prior of a process that models ln t itself: mostly linear, at an unknown level.
 pub(crate) const WHOLE: Beliefs =
     Beliefs { linear: 0.0, smooth: -2.0, name: -1.0, interaction: -3.0, constant: 100.0, noise: 0.03 };
-/// A process that is what another function leaves: no line, and about 0.
+/// Prior of a process that models residuals: not linear, and close to 0.
 pub(crate) const RESIDUAL: Beliefs =
     Beliefs { linear: -4.0, smooth: -1.0, name: -3.0, interaction: -3.0, constant: 0.1, noise: 0.03 };
 
-/// The mean of a Gaussian process given the rows: mean + Σᵢ weightᵢ · k(x, xᵢ) (Rasmussen and
-/// Williams, "Gaussian processes for machine learning", 2006, algorithm 2.1).
+/// Posterior mean of a Gaussian process: mean + Σᵢ weightᵢ · k(x, xᵢ) (Rasmussen and Williams,
+/// "Gaussian processes for machine learning", 2006, algorithm 2.1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct GaussianProcess {
     covariance: Covariance,
@@ -31,11 +31,11 @@ pub(crate) struct GaussianProcess {
     weights: Vec<f64>,
 }
 
-/// k between points and rows, with the noise of the rows, (ln t)².
+/// Covariance between points and rows, with the noise of the rows, (ln t)².
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Covariance {
     kernel: Kernel,
-    /// One a component.
+    /// One per component.
     variances: Vec<f64>,
     constant: f64,
     noise: f64,
@@ -43,7 +43,7 @@ pub(crate) struct Covariance {
 }
 
 impl GaussianProcess {
-    /// The process of ln t whose kernels of one feature reach so many standard deviations of it.
+    /// Fits a process to ln t; `length_scale` is in standard deviations of each feature.
     pub(crate) fn fit(training: &Training, length_scale: f64) -> Self {
         let mean = weighted_mean(&training.logs, &training.weights);
         let values: Vec<f64> = training.logs.iter().map(|log| log - mean).collect();
@@ -52,14 +52,15 @@ impl GaussianProcess {
         Self::given(covariance, &factor, mean, &values)
     }
 
-    /// The process given values at its rows, which lie about `mean`; `factor` is of its covariance.
+    /// Conditions the process on values at its rows, which are distributed about `mean`; `factor`
+    /// is that of its covariance.
     pub(crate) fn given(covariance: Covariance, factor: &Factor, mean: f64, values: &[f64]) -> Self {
         Self { covariance, mean, weights: factor.solve(values) }
     }
 }
 
-/// Standardised residuals of rows, each predicted by the process from all the others: (y − μ)/σ
-/// (Rasmussen and Williams, §5.4.2).
+/// Returns the standardised leave-one-out residuals (y − μ)/σ of the rows (Rasmussen and Williams,
+/// §5.4.2).
 pub(crate) fn left_out(training: &Training, length_scale: f64) -> Vec<f64> {
     let mean = weighted_mean(&training.logs, &training.weights);
     let values: Vec<f64> = training.logs.iter().map(|log| log - mean).collect();
@@ -87,7 +88,8 @@ impl Regression for GaussianProcess {
 }
 
 impl Covariance {
-    /// The covariance that explains values at points best, all values about 0.
+    /// Learns the covariance that best explains values at points; the values are distributed about
+    /// 0.
     pub(crate) fn learn(
         points: &Points,
         values: &[f64],
@@ -109,7 +111,7 @@ impl Covariance {
         Self { kernel, variances, constant: beliefs.constant * unit * unit, noise, rows: rows.into() }
     }
 
-    /// The factor of the covariance of the rows, n × n, whose noise has these weights.
+    /// Returns the factor of the covariance of the rows, n × n, with these noise weights.
     pub(crate) fn factor(&self, weights: &[f64]) -> Factor {
         let count = self.rows.places.len();
         let mut matrix = Matrix::zeros(count, count);
@@ -122,7 +124,7 @@ impl Covariance {
             for i in 0..count {
                 noisy[i][i] += noise / weights[i];
             }
-            // Rounding can hide a small noise among great variances; more of it does no harm.
+            // Rounding can hide a small noise beside large variances; increasing it does no harm.
             match Factor::of(noisy) {
                 Some(factor) => break factor,
                 None => noise *= 100.0,
@@ -130,7 +132,7 @@ impl Covariance {
         }
     }
 
-    /// k between a place and the first of the rows.
+    /// Computes the covariance between a place and each of the first rows.
     fn row(&self, place: &Place, entries: &mut [f64]) {
         let along = self.kernel.along(place, &self.rows);
         let mut scratch = self.kernel.scratch();
@@ -141,8 +143,8 @@ impl Covariance {
     }
 }
 
-/// Rows from which variances are learnt, ascending: all, or as many as may be, spread evenly by the
-/// finaliser of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// Returns the rows from which variances are learnt, ascending: all, or a subset spread evenly by
+/// the finaliser of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
 /// generators", OOPSLA 2014).
 fn sample(rows: usize) -> Vec<usize> {
     let mixed = |row: usize| {

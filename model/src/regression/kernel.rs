@@ -1,4 +1,4 @@
-//! How alike two points are, counted over few features at a time.
+//! ANOVA kernels: similarity of two points, over a few features at a time.
 
 use foreglow_shared::sort_by;
 use serde::{Deserialize, Serialize};
@@ -6,32 +6,33 @@ use serde::{Deserialize, Serialize};
 use crate::dataset::Points;
 use crate::regression::encoding::{Encoding, Unit};
 
-/// Features at most of which every pair is a component: their number grows with the square.
+/// Number of features up to which every pair is a component; the number of pairs is quadratic.
 const PAIRED: usize = 12;
 
-/// A sum of products of kernels of one feature each: an ANOVA kernel (Plate, "Accuracy versus interpretability in flexible
-/// modeling: implementing a tradeoff using Gaussian process models", Behaviormetrika 26(1), 1999; Duvenaud, Nickisch and
-/// Rasmussen, "Additive Gaussian processes", NeurIPS 2011). For the number z of a feature the kernels are L = zz′ and
-/// S = exp(−(z − z′)²/2ℓ²); for a name δ = 1 where it is the same and 0 elsewhere.
+/// A sum of products of kernels of one feature each: an ANOVA kernel (Plate, "Accuracy versus
+/// interpretability in flexible modeling: implementing a tradeoff using Gaussian process models",
+/// Behaviormetrika 26(1), 1999; Duvenaud, Nickisch and Rasmussen, "Additive Gaussian processes",
+/// NeurIPS 2011). For a numeric feature z the kernels are L = zz′ and S = exp(−(z − z′)²/2ℓ²); for
+/// a name, δ = 1 if it is the same and 0 otherwise.
 ///
-/// The components: every L, S and δ; for each pair of features (L+S)(L+S), δδ, δL and δS; of all features together ΠS,
-/// ΠδL, ΠδS, ΠδΠS and δΠS, where these are not among the others.
+/// The components are: every L, S and δ; for each pair of features (L+S)(L+S), δδ, δL and δS; for
+/// all features together ΠS, ΠδL, ΠδS, ΠδΠS and δΠS, if not among the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Kernel {
     encoding: Encoding,
-    /// ℓ, standard deviations of the training rows.
+    /// ℓ, in standard deviations of the training rows.
     length_scale: f64,
     components: Vec<Component>,
 }
 
-/// A product of factors, by their places in [`Kernel::factors`].
+/// A product of factors, by their indices in [`Kernel::factors`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Component {
     pub(crate) kind: Kind,
     pub(crate) factors: Vec<usize>,
 }
 
-/// What a component is of.
+/// Kind of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Kind {
     Linear,
@@ -40,25 +41,25 @@ pub(crate) enum Kind {
     Interaction,
 }
 
-/// A point as a kernel sees it.
+/// An encoded point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Place {
     pub(crate) numbers: Vec<f64>,
     levels: Vec<Option<usize>>,
 }
 
-/// The rows of a fit. What the kernels of a number give is worked out once for each value that the rows have of it.
+/// The rows of a fit. Kernels of a number are computed once for each distinct value of the rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Vec<Place>", into = "Vec<Place>")]
 pub(crate) struct Rows {
     pub(crate) places: Vec<Place>,
-    /// Distinct values of each number, ascending, one number after the other.
+    /// Distinct values of each number, ascending, one number after another.
     values: Vec<(usize, f64)>,
-    /// Which of them each row has, one a number.
+    /// Index of each row's value, one per number.
     of_rows: Vec<Vec<usize>>,
 }
 
-/// L, S and L + S between one point and every value that the rows have of each number.
+/// L, S and L + S between one point and every distinct value of each number.
 pub(crate) struct Along(Vec<[f64; 3]>);
 
 impl Kernel {
@@ -84,12 +85,12 @@ impl Kernel {
         self.length_scale
     }
 
-    /// Room for [`Kernel::between`].
+    /// Allocates the buffer for [`Kernel::between`].
     pub(crate) fn scratch(&self) -> Vec<f64> {
         vec![0.0; 3 * self.encoding.numeric.len() + self.encoding.category.len()]
     }
 
-    /// Each component between two points, one after the other.
+    /// Returns each component between two points, in order.
     pub(crate) fn between<'a>(
         &'a self,
         a: &Place,
@@ -100,12 +101,12 @@ impl Kernel {
         self.products(scratch)
     }
 
-    /// What the kernels of numbers need of a point, for [`Kernel::to_row`].
+    /// Computes the kernels of numbers between a point and the rows, for [`Kernel::to_row`].
     pub(crate) fn along(&self, point: &Place, rows: &Rows) -> Along {
         Along(rows.values.iter().map(|(number, value)| self.of_number(point.numbers[*number], *value)).collect())
     }
 
-    /// As [`Kernel::between`] a point and a row.
+    /// Returns [`Kernel::between`] for a point and a row.
     pub(crate) fn to_row<'a>(
         &'a self,
         (point, along): (&Place, &Along),
@@ -125,7 +126,8 @@ impl Kernel {
         self.components.iter().map(|component| component.factors.iter().map(|factor| factors[*factor]).product())
     }
 
-    /// L, S and L + S of each number, then δ of each name. A name that no row has is unlike every other.
+    /// Computes L, S and L + S of each number, then δ of each name. An unknown name differs from
+    /// every other.
     pub(crate) fn factors(&self, a: &Place, b: &Place, factors: &mut [f64]) {
         let (numeric, names) = factors.split_at_mut(3 * a.numbers.len());
         for ((a, b), factors) in a.numbers.iter().zip(&b.numbers).zip(numeric.chunks_exact_mut(3)) {

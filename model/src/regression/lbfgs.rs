@@ -1,30 +1,32 @@
-//! The minimum of a smooth function in a box.
+//! Bounded minimisation of a smooth function.
 
 use crate::regression::linalg::{add_scaled, dot};
 
-/// Steps whose change of slope is remembered.
+/// Number of steps whose gradient change is stored.
 const MEMORY: usize = 10;
-/// Share of the decrease that the slope promises which a step must bring (Armijo).
+/// Share of the decrease predicted by the slope that a step must achieve (Armijo condition).
 const SUFFICIENT: f64 = 1e-4;
-/// Shortenings of one step at most.
+/// Limit on backtracking within one step.
 const SHORTENINGS: u32 = 20;
-/// A step that lowers the value by a smaller share is the last.
+/// Relative decrease below which the search ends.
 const CONVERGED: f64 = 1e-6;
 
-/// One step and the change of slope along it.
+/// A step and the change of the gradient along it.
 struct Pair {
     step: Vec<f64>,
     turn: Vec<f64>,
 }
 
-/// Goes from `point` to lower values of a function within bounds, and stops where no step helps or after so many steps.
+/// Minimises a function within bounds from `point`, until no step improves it or the step limit is
+/// reached.
 ///
-/// The function writes its slope and returns its value; one that is not finite counts as too high.
+/// The function writes its gradient and returns its value; values that are not finite count as too
+/// high.
 ///
-/// The limited-memory quasi-Newton method of Liu and Nocedal, "On the limited memory BFGS method for large scale
-/// optimization", Math. Program. 45, 1989, within bounds by projection: a coordinate that its slope pushes out of the box
-/// stays (Bertsekas, "Projected Newton methods for optimization problems with simple constraints", SIAM J. Control Optim.
-/// 20(2), 1982).
+/// L-BFGS (Liu and Nocedal, "On the limited memory BFGS method for large scale optimization", Math.
+/// Program. 45, 1989) with projection: a coordinate at a bound stays if its gradient points
+/// outwards (Bertsekas, "Projected Newton methods for optimization problems with simple
+/// constraints", SIAM J. Control Optim. 20(2), 1982).
 pub(crate) fn minimise(
     mut point: Vec<f64>,
     bounds: &[(f64, f64)],
@@ -79,19 +81,20 @@ fn is_free(x: f64, (least, most): (f64, f64), slope: f64) -> bool {
     !(x <= least && slope > 0.0 || x >= most && slope < 0.0)
 }
 
-/// A first step changes the coordinates by 1 in all.
+/// Returns the length of a first step, which changes the coordinates by 1 in total.
 fn first_length(direction: &[f64]) -> f64 {
     (1.0 / direction.iter().map(|d| d.abs()).sum::<f64>()).min(1.0)
 }
 
-/// By how much to shorten a step: to the minimum of the parabola through both values and the slope, within reason.
+/// Returns the factor to shorten a step by: to the minimum of the parabola through both values and
+/// the slope, within limits.
 fn shorter(promise: f64, rise: f64) -> f64 {
     let share = -promise / (2.0 * (rise - promise));
     if share.is_finite() { share.clamp(0.1, 0.5) } else { 0.1 }
 }
 
-/// −Hs by the two-loop recursion (Nocedal and Wright, "Numerical Optimization", 2nd ed., algorithm 7.4) among the free
-/// coordinates; a pair that is not curved upward among these is passed over.
+/// Returns −Hs by the two-loop recursion (Nocedal and Wright, "Numerical Optimization", 2nd ed.,
+/// algorithm 7.4) over the free coordinates; pairs without positive curvature there are skipped.
 fn direction(slope: &[f64], free: &[bool], memory: &[Pair]) -> Vec<f64> {
     let masked = |vector: &[f64]| -> Vec<f64> {
         vector.iter().zip(free).map(|(x, free)| if *free { *x } else { 0.0 }).collect()
@@ -127,7 +130,8 @@ fn direction(slope: &[f64], free: &[bool], memory: &[Pair]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Rosenbrock, "An automatic method for finding the greatest or least value of a function", Comput. J. 3(3), 1960.
+    /// The test function of Rosenbrock, "An automatic method for finding the greatest or least
+    /// value of a function", Comput. J. 3(3), 1960.
     fn valley(x: &[f64], slope: &mut [f64]) -> f64 {
         let (a, b) = (1.0 - x[0], x[1] - x[0] * x[0]);
         slope[0] = -2.0 * a - 400.0 * x[0] * b;

@@ -1,13 +1,13 @@
-//! Dense symmetric positive systems.
+//! Dense symmetric positive definite systems.
 //!
-//! Sums are written lane by lane: the compiler may use vector instructions of any width, and every machine gives the same
-//! bytes.
+//! Sums have a fixed number of lanes, so that the compiler can vectorise them to any width and
+//! every machine gives the same bytes.
 
 use std::ops::{Index, IndexMut, Range};
 
-/// Partial sums of a dot product.
+/// Number of partial sums of a dot product.
 const LANES: usize = 4;
-/// Rows that share the loads of one dot product.
+/// Number of rows that share the loads of one dot product.
 const BLOCK: usize = 4;
 
 /// Σ aᵢbᵢ.
@@ -16,7 +16,7 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     sum
 }
 
-/// Σ aᵢbᵢ with each b, all as long as a, in four interleaved partial sums.
+/// Returns Σ aᵢbᵢ for each b, all as long as a, in four interleaved partial sums.
 fn dots<const N: usize>(a: &[f64], bs: [&[f64]; N]) -> [f64; N] {
     let (chunks, rest) = a.as_chunks::<LANES>();
     let bs = bs.map(|b| b[..a.len()].as_chunks::<LANES>());
@@ -35,14 +35,14 @@ fn dots<const N: usize>(a: &[f64], bs: [&[f64]; N]) -> [f64; N] {
     })
 }
 
-/// a += factor · b.
+/// Computes a += factor · b.
 pub(crate) fn add_scaled(a: &mut [f64], factor: f64, b: &[f64]) {
     for (a, b) in a.iter_mut().zip(b) {
         *a += factor * b;
     }
 }
 
-/// A matrix, row after row.
+/// A matrix in row-major order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Matrix {
     columns: usize,
@@ -73,11 +73,12 @@ impl IndexMut<usize> for Matrix {
     }
 }
 
-/// The lower triangle L of A = LLᵀ (Golub and Van Loan, "Matrix Computations", 4th ed., §4.2.5).
+/// Lower triangle L of A = LLᵀ (Golub and Van Loan, "Matrix Computations", 4th ed., §4.2.5).
 pub(crate) struct Factor(Matrix);
 
 impl Factor {
-    /// The factor of a square matrix, of which the lower triangle is read; `None` where it is not positive definite.
+    /// Factorises a square matrix, whose lower triangle is read; `None` if it is not positive
+    /// definite.
     pub(crate) fn of(mut matrix: Matrix) -> Option<Self> {
         let size = matrix.columns;
         for first in (0..size).step_by(BLOCK) {
@@ -106,12 +107,12 @@ impl Factor {
         Some(Self(matrix))
     }
 
-    /// ln |A|.
+    /// Returns ln |A|.
     pub(crate) fn log_determinant(&self) -> f64 {
         (0..self.0.columns).map(|i| 2.0 * libm::log(self.0[i][i])).sum()
     }
 
-    /// A⁻¹b.
+    /// Returns A⁻¹b.
     pub(crate) fn solve(&self, rhs: &[f64]) -> Vec<f64> {
         let lower = &self.0;
         let mut solved = rhs.to_vec();
@@ -126,7 +127,7 @@ impl Factor {
         solved
     }
 
-    /// A⁻¹ = L⁻ᵀL⁻¹, both triangles.
+    /// Returns A⁻¹ = L⁻ᵀL⁻¹, both triangles.
     pub(crate) fn inverse(&self) -> Matrix {
         let size = self.0.columns;
         let columns = self.columns_of_inverse();
@@ -143,7 +144,7 @@ impl Factor {
         inverse
     }
 
-    /// L⁻ᵀ: row j holds column j of L⁻¹, so that every sum runs along two rows.
+    /// Returns L⁻ᵀ: row j holds column j of L⁻¹, so that every sum runs along two rows.
     fn columns_of_inverse(&self) -> Matrix {
         let (lower, size) = (&self.0, self.0.columns);
         let mut columns = Matrix::zeros(size, size);
@@ -160,7 +161,7 @@ impl Factor {
     }
 }
 
-/// Part of each of the first rows, the last of them again where there are fewer.
+/// Returns part of each of the first rows; if there are fewer, the last one is repeated.
 fn rows(values: &[f64], size: usize, part: Range<usize>) -> [&[f64]; BLOCK] {
     let last = values.len() / size - 1;
     std::array::from_fn(|row| &values[row.min(last) * size..][part.clone()])
@@ -170,7 +171,7 @@ fn rows(values: &[f64], size: usize, part: Range<usize>) -> [&[f64]; BLOCK] {
 mod tests {
     use super::*;
 
-    /// B·Bᵀ + I, of numbers without a pattern.
+    /// Returns B·Bᵀ + I for a pseudo-random B.
     fn positive(size: usize) -> Matrix {
         let mut matrix = Matrix::zeros(size, size);
         let entry = |i: usize, j: usize| ((i * 7 + j * 13) % 11) as f64 - 5.0;

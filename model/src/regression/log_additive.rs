@@ -1,4 +1,4 @@
-//! A line in logarithms: a power of each number times a factor of each name.
+//! Log-additive regression: a power of each number times a factor for each name.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,11 +8,11 @@ use crate::regression::Regression;
 use crate::regression::encoding::{Encoding, Unit};
 use crate::regression::plane::{Factored, Plane};
 
-/// Decimal exponents of the penalties that compete, in halves: 10⁻⁴, 10⁻³·⁵, … 10².
+/// Penalties for selection, as decimal exponents in steps of one half: 10⁻⁴, 10⁻³·⁵, … 10².
 const HALF_DECADES: std::ops::RangeInclusive<i32> = -8..=4;
 
-/// ln t = b + Σ w·z + Σ u\[level\]: ridge on standardised numbers and one indicator a name. Its penalty is the one that
-/// predicts left-out rows best, by the closed form of `learner::ridge`.
+/// ln t = b + Σ w·z + Σ u\[level\]: ridge regression on standardised numbers and one indicator per
+/// name. The penalty has the smallest leave-one-out error, by the closed form of `learner::ridge`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LogAdditive {
     encoding: Encoding,
@@ -35,7 +35,7 @@ impl Regression for LogAdditive {
         self.line.at(&features(&self.encoding, numeric, category))
     }
 
-    /// A sum of one function of each number.
+    /// The function is a sum of one function of each number.
     fn add_to(&self, grid: &mut Factored, plane: &Plane, weight: f64) {
         let (first_down, first_across) = (plane.down.values[0], plane.across.values[0]);
         let at = |down: f64, across: f64| self.log(&plane.at(down, across), plane.category);

@@ -1,15 +1,17 @@
-//! A fitted function on a whole grid of two numbers, in a form in which a point of the grid costs a few products.
+//! A fitted function on a grid of two numbers, in a factored form that costs a few products per
+//! point.
 //!
-//! On a grid that varies two numbers alone, a process with a product kernel is a sum of few products of a function of the
-//! one and a function of the other: as many as the rows have values of the one number, since the kernels of rows that
-//! share it are the same function of it. A posynomial is such a sum under a logarithm. This is exact, not an
-//! approximation: only the order of the sums differs from [`Regression::log`].
+//! If only two numbers vary, a process with a product kernel is a sum of products of a function of
+//! one number and a function of the other. There are at most as many products as distinct values of
+//! one number in the rows, because rows with the same value have the same kernel. A posynomial is
+//! such a sum under a logarithm. The form is exact: only the order of the sums differs from
+//! [`Regression::log`].
 //!
 //! [`Regression::log`]: crate::regression::Regression::log
 
 use crate::regression::elementary::logarithms;
 
-/// Points that equal one in all but two of their numbers.
+/// Points that differ in only two numbers.
 pub(crate) struct Plane<'a> {
     /// The point, D numbers.
     pub(crate) numeric: &'a [f64],
@@ -24,13 +26,13 @@ pub(crate) struct Plane<'a> {
 /// The values that one number of a point takes.
 #[derive(Clone, Copy)]
 pub(crate) struct Line<'a> {
-    /// Its place among the numbers of a point.
+    /// Index among the numbers of a point.
     pub(crate) column: usize,
     pub(crate) values: &'a [f64],
 }
 
-/// A function f on a grid, i from row to row and j within a row:
-/// fᵢⱼ = downᵢ + acrossⱼ + Σ products + Σₛ weightₛ · ln Σ products.
+/// A function f on a grid with rows i and columns j: fᵢⱼ = downᵢ + acrossⱼ + Σ products + Σₛ
+/// weightₛ · ln Σ products.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Factored {
     pub(crate) down: Vec<f64>,
@@ -39,7 +41,7 @@ pub(crate) struct Factored {
     sums: Vec<(f64, Vec<Product>)>,
 }
 
-/// leftᵢ · rightⱼ.
+/// The product leftᵢ · rightⱼ.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Product {
     pub(crate) left: Vec<f64>,
@@ -47,7 +49,7 @@ pub(crate) struct Product {
 }
 
 impl Plane<'_> {
-    /// The point at a place of the first line, and at one of the second.
+    /// Returns the point with these values of the two numbers.
     pub(crate) fn at(&self, down: f64, across: f64) -> Vec<f64> {
         let mut numeric = self.numeric.to_vec();
         numeric[self.down.column] = down;
@@ -57,12 +59,12 @@ impl Plane<'_> {
 }
 
 impl Factored {
-    /// The function that is 0 on a grid.
+    /// Creates the zero function.
     pub(crate) fn zero(rows: usize, columns: usize) -> Self {
         Self { down: vec![0.0; rows], across: vec![0.0; columns], products: Vec::new(), sums: Vec::new() }
     }
 
-    /// Adds a product; one whose left is there already costs nothing more.
+    /// Adds a product. If its left factor is already present, evaluation costs nothing more.
     pub(crate) fn add_product(&mut self, product: Product) {
         match self.products.iter_mut().find(|other| other.left == product.left) {
             Some(other) => other.right.iter_mut().zip(&product.right).for_each(|(sum, right)| *sum += right),
@@ -70,12 +72,12 @@ impl Factored {
         }
     }
 
-    /// Adds weight · ln of a sum of products, all above 0.
+    /// Adds weight · ln of a sum of positive products.
     pub(crate) fn add_log_sum(&mut self, weight: f64, products: Vec<Product>) {
         self.sums.push((weight, products));
     }
 
-    /// fᵢⱼ of one row into `values`, as many as there are columns; `scratch` is as long.
+    /// Writes fᵢⱼ of one row to `values`, one per column; `scratch` has the same length.
     pub(crate) fn row(&self, row: usize, values: &mut [f64], scratch: &mut [f64]) {
         let down = self.down[row];
         values.iter_mut().zip(&self.across).for_each(|(value, across)| *value = down + across);
@@ -89,7 +91,7 @@ impl Factored {
     }
 }
 
-/// Adds products, two at a time so that the sum is loaded and stored half as often.
+/// Adds products two at a time, which halves the loads and stores of the sum.
 fn add(products: &[Product], row: usize, values: &mut [f64]) {
     let (pairs, rest) = products.as_chunks::<2>();
     for [a, b] in pairs {

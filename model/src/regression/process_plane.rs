@@ -5,12 +5,13 @@ use crate::regression::kernel::{Kernel, Place};
 use crate::regression::linalg::Matrix;
 use crate::regression::plane::{Factored, Line, Plane, Product};
 
-/// What every kernel of one number is a sum of along a line: 1, z, and S(z, level) of each value that the rows have.
+/// Functions along a line whose linear combinations are all kernels of one number: 1, z, and S(z,
+/// level) for each value that the rows have.
 struct Basis {
-    /// One function a row: its value at each point of the line. The first is 1 everywhere.
+    /// Values of each function at the points of the line; the first function is 1 everywhere.
     functions: Vec<Vec<f64>>,
-    /// Place of the number among the factors of a kernel, and the value of each row with its place among the levels;
-    /// `None` where the number never varied.
+    /// Place of the number among the factors of a kernel, and each row's value with its index among
+    /// the levels; `None` if the number never varied.
     number: Option<Number>,
 }
 
@@ -19,7 +20,7 @@ struct Number {
     rows: Vec<(f64, usize)>,
 }
 
-/// Adds Σᵢ weightᵢ · k(x, xᵢ) of every point x of a grid.
+/// Adds Σᵢ weightᵢ · k(x, xᵢ) at every point x of a grid.
 pub(super) fn add_to(
     grid: &mut Factored,
     plane: &Plane,
@@ -46,7 +47,7 @@ pub(super) fn add_to(
     }
 }
 
-/// The coefficient of each product of a function down and a function across.
+/// Returns the coefficient of each product of a function down and a function across.
 fn core(
     kernel: &Kernel,
     variances: &[f64],
@@ -105,7 +106,8 @@ impl Basis {
         self.number.as_ref().is_some_and(|number| (number.factor..number.factor + 3).contains(&factor))
     }
 
-    /// Functions, with their coefficients, whose sum is what a component has of this number for one row.
+    /// Returns the functions and coefficients whose sum is this number's part of a component for
+    /// one row.
     fn parts(&self, factors: &[usize], row: usize) -> impl Iterator<Item = (usize, f64)> {
         let own = factors.iter().find(|factor| self.has(**factor));
         let [first, second] = match (&self.number, own) {

@@ -1,4 +1,4 @@
-//! The same assertions over every member.
+//! Tests that apply to every form of regression.
 
 use super::*;
 use crate::dataset::{Training, UNSEEN};
@@ -22,7 +22,7 @@ fn members(training: &Training) -> Vec<(&'static str, Box<dyn Regression>)> {
     ]
 }
 
-/// Rows of numbers and codes with the times that a law gives them.
+/// Returns rows of numbers and codes with the times of a law.
 pub(super) fn table(rows: &[(&[f64], &[u32])], law: impl Fn(&[f64], &[u32]) -> f64) -> Training {
     let points = Points {
         numeric: rows.iter().map(|(numeric, _)| numeric.to_vec()).collect(),
@@ -32,7 +32,7 @@ pub(super) fn table(rows: &[(&[f64], &[u32])], law: impl Fn(&[f64], &[u32]) -> f
     Training::new(points, logs)
 }
 
-/// Every pair of a number of executors and a size, without names.
+/// Returns every combination of numbers of executors and sizes, without names.
 pub(super) fn grid(law: impl Fn(&[f64], &[u32]) -> f64) -> Training {
     let rows: Vec<[f64; 2]> =
         [1.0, 2.0, 4.0, 8.0].iter().flat_map(|e| [10.0, 30.0, 100.0].map(|size| [*e, size])).collect();

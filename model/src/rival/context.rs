@@ -1,27 +1,27 @@
-//! Runs that have in common what a rival does not model.
+//! Contexts: runs that agree in every feature that a rival does not model.
 
 use std::collections::BTreeMap;
 
 use crate::{Features, Values};
 
-/// The value of a feature in one row, as something to compare by equality.
+/// A feature's value in one row, for comparison by equality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Value<'a> {
     Number(u64),
     Name(&'a str),
 }
 
-/// Rows of two tables that share a context.
+/// Rows of two tables with the same context.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Context {
-    /// Rows to learn from.
+    /// Rows to fit.
     pub(crate) fit: Vec<usize>,
-    /// Rows to answer.
+    /// Rows to predict.
     pub(crate) asked: Vec<usize>,
 }
 
-/// The contexts of two tables with the same columns: rows are of one context if they are equal in every column but
-/// those `apart_from` which a rival models.
+/// Groups the rows of two tables with the same columns into contexts: rows that agree in every
+/// column except those of `apart_from`, which the rival models.
 pub(crate) fn contexts(fit: &Features, asked: &Features, apart_from: &[&str]) -> Vec<Context> {
     let mut contexts: BTreeMap<Vec<Value<'_>>, Context> = BTreeMap::new();
     for row in 0..fit.rows() {
@@ -36,7 +36,7 @@ pub(crate) fn contexts(fit: &Features, asked: &Features, apart_from: &[&str]) ->
 fn key<'a>(features: &'a Features, row: usize, apart_from: &[&str]) -> Vec<Value<'a>> {
     let columns = features.columns().iter().filter(|column| !apart_from.contains(&column.name.as_str()));
     let value = |values: &'a Values| match values {
-        // Zero has two signs and is one number.
+        // Both zeros are one number.
         Values::Numeric { values, .. } => Value::Number((values[row] + 0.0).to_bits()),
         Values::Category { levels, codes } => Value::Name(&levels[codes[row] as usize]),
     };

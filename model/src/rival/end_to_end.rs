@@ -1,17 +1,18 @@
 //! The end-to-end linear regression.
 //!
-//! Source: "Performance Prediction of GPU-based Deep Learning Applications", §3: a linear regression of the execution
-//! time of the whole network on batch size and number of iterations, "specialized for the particular CNN and
-//! deployment", with one model for training and one for inference.
+//! Source: "Performance Prediction of GPU-based Deep Learning Applications", §3: a linear
+//! regression of the execution time of the whole network on batch size and number of iterations,
+//! "specialized for the particular CNN and deployment", with one model for training and one for
+//! inference.
 
 use crate::learner::Cholesky;
 use crate::rival::context::contexts;
 use crate::rival::{Rival, RivalError, Roles, Term};
 use crate::{Dataset, Features};
 
-/// t = β₀ + β₁·batch + β₂·iterations by least squares, for each deployment: runs equal in every other feature, so that
-/// training and inference are apart wherever they are told apart by one. Where only one of the two is
-/// named, the other is the same in every run.
+/// t = β₀ + β₁·batch + β₂·iterations by least squares, for each deployment: runs that agree in
+/// every other feature, so that training and inference are separate if a feature distinguishes
+/// them. If only one of the two roles is named, the other is assumed constant within a deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EndToEnd;
 
@@ -41,7 +42,7 @@ impl Rival for EndToEnd {
     }
 }
 
-/// y = mean + Σ slopeⱼ·(xⱼ − centreⱼ); a column that never varies has no slope.
+/// The line y = mean + Σ slopeⱼ·(xⱼ − centreⱼ); a constant column has slope 0.
 struct Line {
     centres: Vec<f64>,
     slopes: Vec<f64>,

@@ -1,20 +1,21 @@
-//! Ernest: time as a non-negative sum of what a parallel job is made of.
+//! Ernest: time as a non-negative sum of the costs of a parallel job.
 //!
-//! Source: Venkataraman, Yang, Franklin, Recht and Stoica, "Ernest: Efficient Performance Prediction for Large-Scale
-//! Advanced Analytics", NSDI 2016, §3.2: t = θ₀ + θ₁·n/m + θ₂·log m + θ₃·m with θ ≥ 0, for a data size n on m machines.
+//! Source: Venkataraman, Yang, Franklin, Recht and Stoica, "Ernest: Efficient Performance
+//! Prediction for Large-Scale Advanced Analytics", NSDI 2016, §3.2: t = θ₀ + θ₁·n/m + θ₂·log m +
+//! θ₃·m with θ ≥ 0, for a data size n on m machines.
 
 use crate::rival::context::{Context, contexts};
 use crate::rival::nnls::nnls;
 use crate::rival::{Rival, RivalError, Roles, Term};
 use crate::{Dataset, Features};
 
-/// Ernest in its variants.
+/// Ernest and its variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ernest {
-    /// A fit for each context: runs equal in every feature but the machines and the data size. The published one is
-    /// one fit of one application.
+    /// Whether each context (runs that agree in every feature except machines and data size) has
+    /// its own fit. The published method is one fit of one application.
     pub(crate) per_context: bool,
-    /// Minimises relative errors; the published one minimises absolute errors.
+    /// Whether relative errors are minimised; the published method minimises absolute errors.
     pub(crate) relative: bool,
 }
 
@@ -49,14 +50,14 @@ impl Rival for Ernest {
     }
 }
 
-/// [1, n/m, ln m, m] of every row; n is 1 where no data size is named.
+/// Returns [1, n/m, ln m, m] for every row; n is 1 if no data size is named.
 fn rows(features: &Features, machines: &Term, data_size: Option<&Term>) -> Result<Vec<Vec<f64>>, RivalError> {
     let machines = machines.values(features)?;
     let data = data_size.map_or_else(|| Ok(vec![1.0; machines.len()]), |term| term.values(features))?;
     Ok(machines.iter().zip(data).map(|(m, n)| vec![1.0, n / m, libm::log(*m), *m]).collect())
 }
 
-/// A non-negative fit for each context; `None` for rows of a context that no run has.
+/// Predicts by a non-negative fit for each context; `None` for rows of a context without runs.
 pub(crate) fn answer_by_context(
     contexts: &[Context],
     fit: &[Vec<f64>],

@@ -1,11 +1,11 @@
-//! Linear scaling of the sampling rate: what a person would do on the back of an envelope.
+//! Linear scaling of the sampling rate: the back-of-the-envelope estimate.
 
 use crate::rival::context::contexts;
 use crate::rival::{Rival, RivalError, Roles, Term};
 use crate::{Dataset, Features};
 
-/// t(n) = t(n₁)·n/n₁, from the largest data size n₁ that was run on the same configuration (equal in every feature but
-/// the data size).
+/// t(n) = t(n₁)·n/n₁, from the largest data size n₁ that was run on the same configuration (equal
+/// in every feature except the data size).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LinearScaling;
 

@@ -1,4 +1,4 @@
-//! A line in logarithms: a power of each number times a factor of each name.
+//! Log-additive regression: a power of each number times a factor for each name.
 
 use crate::dataset::Training;
 use crate::ensemble::Schema;
@@ -7,7 +7,7 @@ use crate::regression::log_additive::LogAdditive;
 use crate::rival::{Rival, RivalError, Roles};
 use crate::{Dataset, Features};
 
-/// ln t = b + Σ w·ln x + Σ u\[name\] by ridge regression, the penalty chosen by leave-one-out.
+/// ln t = b + Σ w·ln x + Σ u\[name\] by ridge regression; the penalty is chosen by leave-one-out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LogAdditiveRival;
 

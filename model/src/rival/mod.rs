@@ -1,6 +1,6 @@
-//! What else predicts completion times: the rivals beside which Foreglow's predictor is shown.
+//! Rivals: other methods to predict completion times, for comparison with Foreglow's predictor.
 //!
-//! To add one: a file with its [`Rival`], and a place in [`RIVALS`].
+//! To add one, write a file with its [`Rival`] and add it to [`RIVALS`].
 
 mod context;
 mod end_to_end;
@@ -42,39 +42,39 @@ pub const RIVALS: &[&dyn Rival] = &[
     &GradientBoosting,
 ];
 
-/// A way to predict completion times from a table of runs.
+/// A method to predict completion times from a table of runs.
 pub trait Rival: Sync {
-    /// Its name in tables and in JSON.
+    /// Returns its name in tables and in JSON.
     fn name(&self) -> &'static str;
 
-    /// Learns from runs and predicts the time of each asked row, seconds: `None` where the runs
-    /// cannot say, as for a row of a context that no run has.
+    /// Fits runs and predicts the time of each asked row, seconds; `None` if there is no
+    /// prediction, for example for a context without runs.
     ///
-    /// The times are those of completed runs, and both tables have the same columns.
+    /// All runs are completed, and both tables have the same columns.
     ///
     /// # Errors
-    /// The rival cannot work with such a table at all.
+    /// The rival cannot use such a table at all.
     fn answer(&self, fit: &Dataset, asked: &Features, roles: &Roles) -> Result<Vec<Option<f64>>, RivalError>;
 }
 
-/// What columns mean, for rivals whose formula names them.
+/// Meaning of columns, for rivals whose formula needs it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Roles {
     /// Number of machines that share the work.
     pub machines: Option<Term>,
     /// Size of the data, or the share of it that was processed (the sampling rate).
     pub data_size: Option<Term>,
-    /// Images of one step.
+    /// Images per step.
     pub batch_size: Option<Term>,
-    /// Steps.
+    /// Number of steps.
     pub iterations: Option<Term>,
-    /// What a non-negative regression should use.
+    /// Terms of a non-negative regression.
     pub terms: Vec<Term>,
 }
 
 impl Roles {
-    /// The meaning of each column that is named as work or as workers; the first role of a column
-    /// counts.
+    /// Returns the meaning of each column that is named as work or as workers. If a column has
+    /// several roles, the first counts.
     pub fn meanings(&self) -> Vec<(&str, Meaning)> {
         let work = self.data_size.iter().chain(&self.iterations).flat_map(Term::columns);
         let workers = self.machines.iter().flat_map(Term::columns);
@@ -86,29 +86,29 @@ impl Roles {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RivalError {
-    /// A column that its formula needs is not named.
+    /// A column that the formula needs is not named.
     #[error("no column of the {role} is named ({option})")]
     Role {
-        /// What the column would hold.
+        /// What the column would contain.
         role: &'static str,
-        /// The option that names it.
+        /// The option that specifies it.
         option: &'static str,
     },
-    /// A named column is no number.
+    /// A named column is not numeric.
     #[error("the column {0} is not a numeric feature")]
     NotNumeric(String),
-    /// A formula divides by the column or takes its logarithm.
+    /// A value is not above 0, but the formula divides by it or takes its logarithm.
     #[error("{term} is {value} in a row and must be above 0")]
     NotPositive {
         /// The product of columns.
         term: String,
-        /// What it holds.
+        /// Its value.
         value: f64,
     },
-    /// Nothing tells contexts apart.
+    /// No column distinguishes contexts.
     #[error("all rows are of one context, so that it is the same as {0}")]
     OneContext(&'static str),
-    /// No row to learn from.
+    /// There is no run to fit.
     #[error("no completed run is left to learn from")]
     NoRun,
 }

@@ -2,18 +2,19 @@
 
 use crate::learner::Cholesky;
 
-/// A gradient below this share of its scale is rounding: the optimum is reached.
+/// Share of its scale below which a gradient is rounding error, so that the optimum is reached.
 const TOLERANCE: f64 = 1e-11;
-/// Exchanges for each unknown at most; a bound against cycling that rounding could cause, never reached otherwise.
+/// Limit on exchanges per unknown, against cycling caused by rounding; never reached otherwise.
 const EXCHANGES: usize = 30;
 
-/// The x ≥ 0 that minimises ‖Ax − b‖².
+/// Returns the x ≥ 0 that minimises ‖Ax − b‖².
 ///
-/// `rows` is A, n × p, row by row, and `target` is b, n numbers. Source: Lawson and Hanson, "Solving Least Squares
-/// Problems", 1974, chapter 23, algorithm NNLS, on the normal equations of columns brought to length 1 (as in Bro and
-/// De Jong, "A fast non-negativity-constrained least squares algorithm", Journal of Chemometrics 11, 1997). The gradient
-/// comes from the residuals, so that squaring A costs no digits at the test for the optimum. A column of zeros, and one
-/// that depends on others, gets 0.
+/// `rows` is A, n × p, row by row, and `target` is b, n numbers. Source: Lawson and Hanson,
+/// "Solving Least Squares Problems", 1974, chapter 23, algorithm NNLS, on the normal equations of
+/// columns scaled to length 1 (as in Bro and De Jong, "A fast non-negativity-constrained least
+/// squares algorithm", Journal of Chemometrics 11, 1997). The gradient is computed from the
+/// residuals, so that squaring A costs no precision in the optimality test. A column of zeros, and
+/// one that depends on others, gets 0.
 pub(crate) fn nnls(rows: &[Vec<f64>], target: &[f64]) -> Vec<f64> {
     let columns = rows.first().map_or(0, Vec::len);
     let lengths: Vec<f64> = (0..columns).map(|j| length(rows.iter().map(|row| row[j]))).collect();
@@ -33,7 +34,8 @@ pub(crate) fn nnls(rows: &[Vec<f64>], target: &[f64]) -> Vec<f64> {
         let Some(entering) = steepest else { break };
         passive.push(entering);
         let mut ideal = unconstrained(&rows, target, &passive);
-        // Rounding can let a column in that would only go down again (Lawson and Hanson, chapter 23, step 6).
+        // Rounding can admit a column whose weight would be negative (Lawson and Hanson, chapter
+        // 23, step 6).
         if ideal.last().is_none_or(|value| *value <= 0.0) {
             passive.pop();
             refused.push(entering);
@@ -52,7 +54,8 @@ pub(crate) fn nnls(rows: &[Vec<f64>], target: &[f64]) -> Vec<f64> {
     solution.iter().zip(&lengths).map(|(value, length)| value * unit(*length)).collect()
 }
 
-/// Goes from the solution towards the ideal one until the first unknown reaches 0, and takes that one out.
+/// Moves the solution towards the unconstrained one until the first unknown reaches 0, and removes
+/// that unknown.
 fn step_to_the_bound(solution: &mut [f64], passive: &mut Vec<usize>, ideal: &[f64]) {
     let falling = passive.iter().zip(ideal).filter(|(_, ideal)| **ideal <= 0.0);
     let shares = falling.map(|(j, ideal)| (*j, solution[*j] / (solution[*j] - ideal)));
@@ -64,7 +67,7 @@ fn step_to_the_bound(solution: &mut [f64], passive: &mut Vec<usize>, ideal: &[f6
     passive.retain(|j| solution[*j] > 0.0);
 }
 
-/// Least squares over some of the columns, in their order.
+/// Returns the least-squares solution for some of the columns, in their order.
 fn unconstrained(rows: &[Vec<f64>], target: &[f64], columns: &[usize]) -> Vec<f64> {
     let dot = |f: &dyn Fn(usize) -> f64| (0..rows.len()).map(f).sum::<f64>();
     let product = |a: usize, b: usize| dot(&|row| rows[row][a] * rows[row][b]);
@@ -72,7 +75,7 @@ fn unconstrained(rows: &[Vec<f64>], target: &[f64], columns: &[usize]) -> Vec<f6
     let rhs: Vec<f64> = columns.iter().map(|a| dot(&|row| rows[row][*a] * target[row])).collect();
     let system = Cholesky::of(&matrix);
     let mut solved = system.solve(&rhs);
-    // One step of iterative refinement gives back the digits that the normal equations lost.
+    // One step of iterative refinement restores the precision that the normal equations lost.
     let residual: Vec<f64> = (0..rows.len())
         .map(|row| target[row] - columns.iter().zip(&solved).map(|(j, value)| rows[row][*j] * value).sum::<f64>())
         .collect();
@@ -83,7 +86,7 @@ fn unconstrained(rows: &[Vec<f64>], target: &[f64], columns: &[usize]) -> Vec<f6
     solved
 }
 
-/// Aᵀ(b − Ax), the direction in which the squared error falls.
+/// Returns Aᵀ(b − Ax), the negative gradient of the squared error.
 fn gradient(rows: &[Vec<f64>], target: &[f64], solution: &[f64]) -> Vec<f64> {
     let mut gradient = vec![0.0; solution.len()];
     for (row, target) in rows.iter().zip(target) {

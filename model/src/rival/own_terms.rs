@@ -1,11 +1,13 @@
-//! A non-negative regression on terms that a person names: Ernest's idea for any other job, fitted for each context.
+//! Non-negative regression on terms that the user names: Ernest for any job, fitted for each
+//! context.
 
 use crate::rival::context::contexts;
 use crate::rival::ernest::answer_by_context;
 use crate::rival::{Rival, RivalError, Roles, Term};
 use crate::{Dataset, Features};
 
-/// t = θ₀ + Σ θᵢ·termᵢ with θ ≥ 0, a fit for each context: runs equal in every feature that no term names.
+/// t = θ₀ + Σ θᵢ·termᵢ with θ ≥ 0, fitted for each context: runs that agree in every feature that
+/// no term contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OwnTerms;
 

@@ -1,4 +1,4 @@
-//! Products of columns, such as batch·pixels²: what a person names where a rival needs to know what a number means.
+//! Products of columns, such as batch·pixels², with which the user tells a rival what columns mean.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,8 @@ use std::str::FromStr;
 use crate::rival::RivalError;
 use crate::{Features, Values};
 
-/// A product of numeric columns, each one or more times. Reads from and displays as `batch*pixels*pixels`.
+/// A product of numeric columns, with repetitions. Parsed from and displayed as
+/// `batch*pixels*pixels`.
 ///
 /// ```
 /// let term: foreglow_model::Term = "batch * pixels*pixels".parse().unwrap();
@@ -18,26 +19,26 @@ pub struct Term {
     columns: Vec<String>,
 }
 
-/// A product that lacks a factor.
+/// Error for a product that lacks a factor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} names no column; write COLUMN, or a product such as COLUMN*COLUMN")]
 pub struct TermError(String);
 
 impl Term {
-    /// The product of these columns; at least one.
+    /// Creates a product of one column.
     pub fn new(column: impl Into<String>) -> Self {
         Self { columns: vec![column.into()] }
     }
 
-    /// The columns, in the order in which they were named.
+    /// Returns the columns, in the order in which they were named.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().map(String::as_str)
     }
 
-    /// The product in every row.
+    /// Returns the product in every row.
     ///
     /// # Errors
-    /// A column is no numeric feature, or the product is not above 0 in every row.
+    /// A column is not a numeric feature, or the product is not above 0 in every row.
     pub(crate) fn values(&self, features: &Features) -> Result<Vec<f64>, RivalError> {
         let mut product = vec![1.0; features.rows()];
         for name in self.columns() {

@@ -1,12 +1,12 @@
-//! The optimality of the non-negative fit, on any input.
+//! Optimality of the non-negative fit for any input.
 
 use proptest::prelude::*;
 
 use crate::rival::nnls::nnls;
 
 proptest! {
-    /// Karush, Kuhn and Tucker: no weight below 0, no direction in which the error falls that is not barred, and none at
-    /// all along a weight above 0.
+    /// Karush–Kuhn–Tucker conditions: no weight is negative, the gradient is zero for positive
+    /// weights, and the error does not fall if a zero weight increases.
     #[test]
     fn a_non_negative_fit_is_optimal(
         (columns, values) in (1..6_usize, 1..20_usize).prop_flat_map(|(columns, rows)| {

@@ -1,4 +1,4 @@
-//! Forests and boosted trees: what machine learning reaches for first.
+//! Random forests and gradient-boosted trees.
 
 use crate::dataset::Points;
 use crate::ensemble::Schema;
@@ -6,22 +6,24 @@ use crate::learner::{Draws, Forest, Ground, Table, Tree};
 use crate::rival::{Rival, RivalError, Roles};
 use crate::{Dataset, Features};
 
-/// Trees of either.
+/// Number of trees of either.
 const TREES: u32 = 100;
-/// Of the random draws.
+/// Seed of the random draws.
 const SEED: u32 = 0;
-/// Splits from the root to a leaf of a boosted tree.
+/// Depth limit of a boosted tree.
 const DEPTH: u32 = 3;
-/// Share of each boosted tree's step that is taken.
+/// Learning rate of boosting.
 const RATE: f64 = 0.1;
 
-/// The mean of 100 trees grown on bootstrap samples, as scikit-learn's `RandomForestRegressor` is by default.
+/// The mean of 100 trees grown on bootstrap samples, like the defaults of scikit-learn's
+/// `RandomForestRegressor`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RandomForest;
 
-/// 100 trees of three splits, each fitted to what the ones before it leave, at a rate of 0.1, as scikit-learn's
-/// `GradientBoostingRegressor` is by default (Friedman, "Greedy function approximation: a gradient boosting machine",
-/// Annals of Statistics 29(5), 2001, algorithm 2).
+/// 100 trees of depth three, each fitted to the residuals of the previous ones, with a learning
+/// rate of 0.1, like the defaults of scikit-learn's `GradientBoostingRegressor` (Friedman, "Greedy
+/// function approximation: a gradient boosting machine", Annals of Statistics 29(5), 2001,
+/// algorithm 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GradientBoosting;
 
@@ -62,7 +64,7 @@ impl Rival for GradientBoosting {
     }
 }
 
-/// Rows in the order of each feature.
+/// Returns the rows sorted by each feature.
 fn sorted(features: &[Vec<f64>]) -> Vec<Vec<usize>> {
     let by = |feature: usize| {
         let mut rows: Vec<usize> = (0..features.len()).collect();
@@ -72,7 +74,7 @@ fn sorted(features: &[Vec<f64>]) -> Vec<Vec<usize>> {
     (0..features[0].len()).map(by).collect()
 }
 
-/// Numbers as they are, and one column for each name that a run has: 1 where a row has it.
+/// Encodes both tables: numbers unchanged, and one 0/1 column for each name of the fitted runs.
 fn rows(fit: &Features, asked: &Features) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
     let schema = Schema::of(fit);
     let levels: Vec<u32> = schema.category().map(|(_, levels)| levels.len() as u32).collect();

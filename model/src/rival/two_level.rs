@@ -1,4 +1,4 @@
-//! The published two-level hierarchy on any table.
+//! The published two-level hierarchy, for any table.
 
 use std::ops::ControlFlow;
 
@@ -8,9 +8,9 @@ use crate::rival::context::contexts;
 use crate::rival::{Rival, RivalError, Roles, Term};
 use crate::{Dataset, Features, Transform, Values};
 
-/// Level 1 of each number alone, level 2-2 of their product (the paper, §4.3), with Lasso and Ridge; a fit for each
-/// combination of names. The number of machines is seen as its inverse, as the paper sees executors and cores; other numbers
-/// as their columns say, else as they are.
+/// Level 1 for each number alone and level 2-2 for their product (the paper, §4.3), with Lasso and
+/// Ridge, fitted for each combination of names. The number of machines is inverted, as the paper
+/// inverts executors and cores; other numbers have the transform of their column, if any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TwoLevel;
 
@@ -45,7 +45,7 @@ impl Rival for TwoLevel {
     }
 }
 
-/// The numbers of each row as the learners see them.
+/// Returns the transformed numbers of each row.
 fn numbers(features: &Features, machines: &[&str]) -> Vec<Vec<f64>> {
     let mut rows = vec![Vec::new(); features.rows()];
     for column in features.columns() {

@@ -233,8 +233,8 @@ impl Followed {
         followed
     }
 
-    /// Whether it is right about as often as random order, of 100 within what 2 standard deviations of a share of 0.75 are,
-    /// in less time.
+    /// Whether the advice is right about as often as random order, and faster. The tolerance for
+    /// 100 laws is 2 standard deviations of a share of 0.75.
     fn is_better_than_chance(&self) -> bool {
         let luck = self.right_at_random / 12;
         self.right + luck >= self.right_at_random && self.secs < self.secs_at_random
@@ -248,7 +248,7 @@ fn the_advice_reaches_the_right_decision_in_a_fraction_of_the_grid() {
     for deadline_secs in DEADLINES {
         let followed = Followed::of(&laws(), &Question { deadline_secs, ..question() });
         assert!(followed.right >= 18 && followed.secs < 0.5 * followed.secs_of_grid, "{followed:?}");
-        // Where random order is as often right, three runs nearly suffice and neither can save much.
+        // If random order is right as often, three runs nearly suffice and neither can save much.
         let is_cheaper = followed.secs < followed.secs_at_random * 1.05;
         assert!(is_cheaper && followed.right >= followed.right_at_random, "{followed:?}");
     }

@@ -75,7 +75,8 @@ fn the_explanation_of_an_oversubscribed_setting_names_its_substitute() {
     let instead = instead.unwrap();
     assert!(instead.slots() <= 4);
     let secs = |setting: Setting| predictor.predict(setting).completion_time_secs;
-    // The bound is for configurations that were not measured; the runs of a measured one say how it differs from it.
+    // The bound applies to configurations without runs; a measured one is corrected by its own
+    // runs.
     assert_eq!(predictor.explain(whole(5, 4)).unwrap().1, Some(instead));
     assert_eq!(secs(instead), secs(whole(5, 4)));
     assert_eq!(predictor.explain(whole(2, 2)).unwrap().1, None);

@@ -100,7 +100,8 @@ fn split(line: &str) -> Vec<Vec<String>> {
                 match c {
                     '#' => break,
                     ' ' => {}
-                    // What follows a redirection is a file: it begins a command that is not ours.
+                    // The word after a redirection is a file name: it starts a list that is not a
+                    // command.
                     _ => commands.push(Vec::new()),
                 }
             }

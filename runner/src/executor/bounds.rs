@@ -1,7 +1,7 @@
 //! Operating system limits on an executor.
 
 /// Asks the system to kill this process when the thread that started it ends. The end of the input
-/// says the same, but only once it is read.
+/// has the same effect, but only once it is read.
 ///
 /// # Errors
 /// The engine, given by its process ID, has already ended.

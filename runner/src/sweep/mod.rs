@@ -98,8 +98,8 @@ pub fn combinations<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Vec<(R
 }
 
 /// Makes the runs one after the other within the limits: in their order or, with a precision on
-/// this machine, always the run whose combination is known least. Each sample, whatever its
-/// outcome, is passed to `on_sample` at once, with the index of its run.
+/// this machine, always the run whose combination has the widest interval. Each sample, whatever
+/// its outcome, is passed to `on_sample` at once, with the index of its run.
 ///
 /// # Errors
 /// The sweep was interrupted, or `on_sample` failed.

@@ -1,4 +1,4 @@
-//! What the exponent of each term is linear in.
+//! Design matrix: the features in which the exponent of each term is linear.
 
 use foreglow_shared::sort;
 use serde::{Deserialize, Serialize};
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use crate::dataset::Points;
 use crate::regression::encoding::{Encoding, Unit};
 
-/// φ = [1, numbers, one indicator a name, one indicator a combination of names].
+/// φ = [1, numbers, one indicator per name, one indicator per combination of names].
 ///
-/// Combinations count where two columns of names or more vary: what two names do together is more
-/// than the product of what each does.
+/// Combinations are included if at least two columns of names vary, because the joint effect of two
+/// names differs from the product of their effects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Design {
     pub(crate) encoding: Encoding,
@@ -17,7 +17,7 @@ pub(crate) struct Design {
     combinations: Vec<Vec<Option<usize>>>,
 }
 
-/// φ of a point without its zeros: at most one entry that is not 0 in each group of indicators.
+/// φ of a point without its zeros: at most one non-zero entry in each group of indicators.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Row {
     /// Ascending.
@@ -25,24 +25,25 @@ pub(crate) struct Row {
     pub(crate) values: Vec<f64>,
 }
 
-/// What a coefficient of a term is of.
+/// What a coefficient of a term multiplies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Coefficient {
     Offset,
-    /// The exponent of the numeric column of this place among those that vary.
+    /// The exponent of a numeric column, by its index among those that vary.
     Exponent(usize),
     Name,
     Combination,
 }
 
-/// Most names of a category, and most combinations of names, that have a coefficient each.
+/// Limit on the names of a category, and on the combinations of names, that have one coefficient
+/// each.
 const MOST_LEVELS: usize = 100;
 
 impl Design {
     pub(crate) fn of(points: &Points) -> Self {
         let mut encoding = Encoding::of(points, Unit::Log);
-        // A process tells many names apart at no cost; here each would be a coefficient of every
-        // term.
+        // A Gaussian process handles many names at no cost; here each would be a coefficient of
+        // every term.
         encoding.category.retain(|column| column.levels.len() <= MOST_LEVELS);
         let mut combinations = Vec::new();
         if encoding.category.len() > 1 {
@@ -56,7 +57,7 @@ impl Design {
         Self { encoding, combinations }
     }
 
-    /// What each entry of φ multiplies, p of them.
+    /// Returns what each of the p entries of φ multiplies.
     pub(crate) fn coefficients(&self) -> Vec<Coefficient> {
         let mut coefficients = vec![Coefficient::Offset];
         coefficients.extend((0..self.encoding.numeric.len()).map(Coefficient::Exponent));
@@ -65,7 +66,7 @@ impl Design {
         coefficients
     }
 
-    /// p.
+    /// Returns p.
     pub(crate) fn width(&self) -> usize {
         1 + self.encoding.numeric.len() + self.encoding.names() + self.combinations.len()
     }
@@ -88,7 +89,7 @@ impl Design {
 }
 
 impl Row {
-    /// φ·θ of one term.
+    /// Returns φ·θ of one term.
     pub(crate) fn dot(&self, term: &[f64]) -> f64 {
         self.columns.iter().zip(&self.values).map(|(column, value)| value * term[*column]).sum()
     }
@@ -99,7 +100,7 @@ impl Row {
     }
 }
 
-/// ln Σ exp of the exponents, which become the share of each term in the sum.
+/// Returns ln Σ exp of the exponents, and replaces them by each term's share of the sum.
 pub(crate) fn log_sum(exponents: &mut [f64]) -> f64 {
     let greatest = exponents.iter().fold(f64::NEG_INFINITY, |most: f64, exponent| most.max(*exponent));
     let mut sum = 0.0;

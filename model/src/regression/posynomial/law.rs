@@ -1,15 +1,15 @@
-//! Scaling laws: sums of costs whose exponents are known from what the columns mean.
+//! Scaling laws: sums of costs whose exponents follow from the meaning of the columns.
 //!
-//! For the amount of work n and workers w₁, w₂, … (executors, cores) the time is
+//! For an amount of work n and workers w₁, w₂, … (executors, cores) the time is
 //!
 //! t = a + n·(b/(w₁w₂…) + Σⱼ cⱼ/wⱼ + d + e·Πⱼ wⱼ^γⱼ), all costs ≥ 0:
 //!
-//! start-up, work that all workers share, work that only one kind of worker shares, serial work
+//! start-up, work shared by all workers, work shared by only one kind of worker, serial work
 //! (Amdahl, "Validity of the single processor approach to achieving large scale computing
 //! capabilities", AFIPS 1967), and communication, which grows with the workers (Venkataraman et
-//! al., "Ernest", NSDI 2016, §3.2). The prior of each cost is log-normal, so that no cost is
-//! excluded and none is added without evidence. Columns without a meaning scale every cost by a
-//! power, names by a factor.
+//! al., "Ernest", NSDI 2016, §3.2). Each cost has a log-normal prior, so that no cost is excluded
+//! and none is added without evidence. Columns without a meaning scale every cost by a power, names
+//! by a factor.
 
 use crate::regression::posynomial::marquardt::Noise;
 use crate::regression::posynomial::penalty::Penalty;
@@ -26,39 +26,40 @@ pub(crate) struct Normal {
 /// Prior of one cost.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Term {
-    /// Logarithm of the cost's share of the time, where every column is at its geometric mean.
+    /// Logarithm of the cost's share of the time, if every column is at its geometric mean.
     pub(crate) offset: Normal,
     /// Exponents of the columns with a meaning.
     pub(crate) exponents: Vec<Option<Normal>>,
-    /// How much of the effect of the other columns and of names on the time this cost has.
+    /// Share of the effects of other columns and of names on the whole time that this cost has.
     pub(crate) shares: f64,
-    /// Standard deviation about that.
+    /// Standard deviation about that share.
     pub(crate) shared_deviation: f64,
 }
 
-/// Which costs a law has.
+/// The costs of a law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Costs {
-    /// All of them.
+    /// All costs.
     All,
-    /// Work alone, whose split among workers is left to another function: t ∝ n.
+    /// Only work, t ∝ n; another function models its split among workers.
     Proportional,
 }
 
-/// A law that was fitted robustly.
+/// A robust fit of a law.
 pub(crate) struct Fit {
     pub(crate) law: Posynomial,
-    /// Weight of each row, at most 1: that of a row far from the law is small.
+    /// Weight of each row, at most 1 and small far from the law.
     pub(crate) weights: Vec<f64>,
     /// Standard deviation of the noise in ln t.
     pub(crate) scale: f64,
 }
 
-/// Standard deviation of an exponent that the meaning fixes.
+/// Standard deviation of an exponent that is fixed by the meaning.
 const FIXED: f64 = 1e-4;
-/// Of how communication grows with the workers.
+/// Prior of the exponent with which communication grows with the workers.
 const COMMUNICATION: Normal = Normal { centre: 0.5, deviation: 0.3 };
-/// Shares of the time: work that is shared by all workers; the others, each as a logarithm.
+/// Priors of the shares of the time, as logarithms: work shared by all workers, and the other
+/// costs.
 const SHARED: Normal = Normal { centre: -0.2, deviation: 1.0 };
 const SERIAL: Normal = Normal { centre: -2.5, deviation: 1.5 };
 const PARTLY_SHARED: Normal = Normal { centre: -3.0, deviation: 1.5 };
@@ -67,27 +68,27 @@ const TALK: Normal = Normal { centre: -4.0, deviation: 1.5 };
 /// Standard deviation of the effect of another column, or of a name, about its effect on the whole
 /// time.
 const LIKE_THE_WHOLE: f64 = 0.3;
-/// The same for start-up, which few of them change.
+/// The same for start-up, which few of them affect.
 const START_UP_SHARE: (f64, f64) = (0.3, 0.5);
-/// Standard deviation of the noise before any residual is seen, and the rows that it counts for.
+/// Prior standard deviation of the noise, and the number of rows that it counts for.
 const NOISE: (f64, f64) = (0.05, 4.0);
-/// The smallest standard deviation of the noise: no clock and no machine repeats better.
+/// Lower bound on the standard deviation of the noise: no machine repeats better.
 const LEAST_NOISE: f64 = 0.003;
-/// Degrees of freedom of the noise, of runs that took longer than the law says and of those that
-/// were faster: disturbance only slows a run down.
+/// Degrees of freedom of the noise for runs slower and faster than the law: disturbances only slow
+/// a run down.
 const TAILS: (f64, f64) = (2.0, 6.0);
 /// Rounds of reweighting, and steps of the search in each.
 const ROUNDS: usize = 12;
 const STEPS: u32 = 30;
 
-/// The costs of a law, by the meaning of each numeric column; `None` where no column has a meaning
-/// that the costs need.
+/// Returns the costs of a law by the meaning of each numeric column; `None` if no column has a
+/// meaning that the costs need.
 pub(crate) fn terms(meanings: &[Option<Meaning>], costs: Costs, tuning: Tuning) -> Option<Vec<Term>> {
     let workers: Vec<usize> =
         (0..meanings.len()).filter(|column| meanings[*column] == Some(Meaning::Workers)).collect();
     let has_work = meanings.contains(&Some(Meaning::Work));
     let fixed = |centre: f64| Normal { centre, deviation: FIXED };
-    // A cost with this exponent of the work, and these of the workers.
+    // Creates a cost with these exponents of the work and of the workers.
     let term = |offset: Normal, (shares, shared_deviation): (f64, f64), work: f64, of: &dyn Fn(usize) -> Normal| {
         let exponent = |(column, meaning): (usize, &Option<Meaning>)| match meaning {
             Some(Meaning::Work) => Some(fixed(work)),
@@ -121,9 +122,9 @@ pub(crate) fn terms(meanings: &[Option<Meaning>], costs: Costs, tuning: Tuning) 
 }
 
 impl Problem {
-    /// Fits a law whose noise is Student's t, wider above than below, by iteratively reweighted
-    /// least squares (Lange, Little and Taylor, "Robust statistical modeling using the t
-    /// distribution", JASA 84(408), 1989).
+    /// Fits a law with Student's t noise, wider above than below, by iteratively reweighted least
+    /// squares (Lange, Little and Taylor, "Robust statistical modeling using the t distribution",
+    /// JASA 84(408), 1989).
     pub(crate) fn fit_law(&self, terms: &[Term]) -> Fit {
         let penalty = Penalty::of_law(&self.design, terms, &self.single);
         let mut coefficients: Vec<f64> = (0..terms.len())
@@ -157,7 +158,7 @@ impl Problem {
         Fit { law: self.posynomial(coefficients), weights: weights.into_iter().map(|w| w.min(1.0)).collect(), scale }
     }
 
-    /// ln t less the law, one per row.
+    /// Returns ln t less the law, one per row.
     fn residuals(&self, law: &Posynomial) -> Vec<f64> {
         self.rows.iter().zip(&self.logs).map(|(row, log)| log - law.at(row)).collect()
     }

@@ -4,28 +4,29 @@ use crate::regression::linalg::{Factor, Matrix, add_scaled, dot};
 use crate::regression::posynomial::design::{Row, log_sum};
 use crate::regression::posynomial::penalty::Penalty;
 
-/// Damping at the start, and the least.
+/// Initial and smallest damping.
 const DAMPING: (f64, f64) = (1e-2, 1e-9);
-/// Factor by which the damping falls after a step that helps and rises after one that does not.
+/// Factor by which the damping decreases after a successful step and increases after a failed one.
 const DAMPING_FACTOR: f64 = 5.0;
-/// Steps in a row that may fail.
+/// Limit on consecutive failed steps.
 const FAILURES: u32 = 6;
-/// A step that lowers the objective by a smaller share is the last.
+/// Relative decrease of the objective below which the search ends.
 const CONVERGED: f64 = 1e-6;
 
-/// How the residuals are believed to be distributed.
+/// Distribution of the residuals.
 #[derive(Clone, Copy)]
 pub(crate) enum Noise<'a> {
-    /// Independently, with the precision of each row, 1/variance.
+    /// Independent, with the precision of each row, 1/variance.
     Independent(&'a [f64]),
-    /// With this inverse of their covariance, n × n (Aitken, "On least squares and linear
-    /// combinations of observations", Proc. R. Soc. Edinburgh 55, 1936).
+    /// Correlated, with this inverse of their covariance, n × n (Aitken, "On least squares and
+    /// linear combinations of observations", Proc. R. Soc. Edinburgh 55, 1936).
     Correlated(&'a Matrix),
 }
 
-/// rᵀPr + Σ pulls, with r = y − ln Σₖ exp(φ·θₖ) and P the inverse of the noise's covariance.
+/// Objective rᵀPr + Σ pulls, with r = y − ln Σₖ exp(φ·θₖ) and P the inverse covariance of the
+/// noise.
 ///
-/// The coefficients are K terms of p numbers each, one after the other.
+/// The coefficients are K terms of p numbers each, one after another.
 pub(crate) struct LeastSquares<'a> {
     pub(crate) rows: &'a [Row],
     /// y, n.
@@ -34,7 +35,7 @@ pub(crate) struct LeastSquares<'a> {
     pub(crate) noise: Noise<'a>,
 }
 
-/// The objective somewhere, and what its slope is made of.
+/// Objective at a point, with the quantities from which its gradient is computed.
 struct State {
     objective: f64,
     /// Pr, n.
@@ -43,25 +44,27 @@ struct State {
     shares: Vec<f64>,
 }
 
-/// Half the slope and half the curvature of the objective, of which the lower triangle is filled.
+/// Half the negative gradient and half the Hessian of the objective; only the lower triangle is
+/// filled.
 struct Normal {
     descent: Vec<f64>,
     curvature: Matrix,
 }
 
 impl LeastSquares<'_> {
-    /// The minimum for a single term, where the problem is linear: ridge in closed form.
+    /// Returns the minimum for a single term, where the problem is linear: ridge regression in
+    /// closed form.
     pub(crate) fn single(&self) -> Vec<f64> {
         let zeros = vec![0.0; self.penalty.coefficients()];
         let normal = self.normal(&zeros, &self.state(&zeros));
         Factor::of(normal.curvature).map_or(zeros, |factor| factor.solve(&normal.descent))
     }
 
-    /// Goes down from `terms` for so many steps at most; the objective and the coefficients there.
+    /// Minimises from `terms` in at most `steps` steps; returns the objective and the coefficients.
     ///
-    /// Levenberg, Q. Appl. Math. 2(2), 1944, and Marquardt, "An algorithm for least-squares
-    /// estimation of nonlinear parameters", J. SIAM 11(2), 1963, with its damping in proportion to
-    /// the curvature.
+    /// Levenberg–Marquardt (Levenberg, Q. Appl. Math. 2(2), 1944; Marquardt, "An algorithm for
+    /// least-squares estimation of nonlinear parameters", J. SIAM 11(2), 1963) with damping
+    /// proportional to the curvature.
     pub(crate) fn descend(&self, mut terms: Vec<f64>, steps: u32) -> (f64, Vec<f64>) {
         let mut state = self.state(&terms);
         let mut damping = DAMPING.0;
@@ -78,7 +81,7 @@ impl LeastSquares<'_> {
         (state.objective, terms)
     }
 
-    /// The first step that helps as the damping rises.
+    /// Returns the first step that lowers the objective, with increasing damping.
     fn step(&self, terms: &[f64], state: &State, normal: &Normal, damping: &mut f64) -> Option<(Vec<f64>, State)> {
         for _ in 0..FAILURES {
             let mut damped = normal.curvature.clone();
@@ -118,7 +121,7 @@ impl LeastSquares<'_> {
         State { objective, weighted, shares }
     }
 
-    /// Gauss–Newton: the curvature of the residuals themselves is left out.
+    /// Computes the Gauss–Newton approximation, without the second derivatives of the residuals.
     fn normal(&self, terms: &[f64], state: &State) -> Normal {
         let jacobian = Jacobian::of(self.rows, &state.shares, self.penalty.coefficients());
         let mut descent = vec![0.0; terms.len()];
@@ -139,8 +142,8 @@ impl LeastSquares<'_> {
         Normal { descent, curvature }
     }
 
-    /// Calls with the place of a coefficient, the precision of a pull and how far the coefficient
-    /// is from its centre.
+    /// Calls `each` with the index of a coefficient, the precision of a pull, and the coefficient's
+    /// distance from its centre.
     fn each_pull(&self, terms: &[f64], mut each: impl FnMut(usize, f64, f64)) {
         let width = self.penalty.coefficients();
         for (i, value) in terms.iter().enumerate() {
@@ -151,8 +154,8 @@ impl LeastSquares<'_> {
     }
 }
 
-/// Slope of each row's ln Σ exp in each coefficient: shareₖ · φ, without its zeros. Training rows
-/// know all their names, so that each has as many entries.
+/// Derivatives of each row's ln Σ exp by each coefficient: shareₖ · φ, without zeros. All names of
+/// training rows are known, so each row has the same number of entries.
 struct Jacobian {
     entries: usize,
     columns: Vec<usize>,

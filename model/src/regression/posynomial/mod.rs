@@ -1,11 +1,10 @@
 //! Posynomials: sums of a few products of powers.
 //!
 //! A completion time is a sum of costs (reading, computing, synchronising, starting), each of which
-//! grows as a power of what it depends on: t = Σₖ aₖ·Πⱼ xⱼ^wₖⱼ · Π (a factor of each name) · (a
-//! factor of the combination of names). In logarithms such a sum is ln Σ exp of linear functions,
-//! and its fit is least squares (Boyd, Kim, Vandenberghe and Hassibi, "A tutorial on geometric
-//! programming", Optim. Eng. 8, 2007, §8; Magnani and Boyd, "Convex piecewise-linear fitting",
-//! Optim. Eng. 10, 2009).
+//! is a power law: t = Σₖ aₖ·Πⱼ xⱼ^wₖⱼ · Π (a factor for each name) · (a factor for the combination
+//! of names). In logarithms this is ln Σ exp of linear functions, which is fitted by least squares
+//! (Boyd, Kim, Vandenberghe and Hassibi, "A tutorial on geometric programming", Optim. Eng. 8,
+//! 2007, §8; Magnani and Boyd, "Convex piecewise-linear fitting", Optim. Eng. 10, 2009).
 
 mod design;
 pub(crate) mod law;
@@ -26,26 +25,26 @@ use crate::regression::posynomial::marquardt::{LeastSquares, Noise};
 use crate::regression::posynomial::penalty::Penalty;
 use crate::regression::{Regression, mean};
 
-/// Terms at most.
+/// Limit on the number of terms.
 pub(crate) const MOST_TERMS: usize = 3;
-/// Standard deviation of the noise in ln t that every fit assumes: how far a repeated run is off.
+/// Assumed standard deviation of the noise in ln t between repeated runs.
 pub(crate) const NOISE: f64 = 0.03;
-/// Exponents on a grid are held within this: no time is e³⁰⁰ seconds, and products of two such
-/// powers stay numbers.
+/// Limit on exponents on a grid: no time is e³⁰⁰ seconds, and products of two such powers stay
+/// finite.
 const FARTHEST: f64 = 300.0;
-/// Steps of the search from each start, and from the best of what they reach.
+/// Steps of the search from each start, and then from the best result.
 const STEPS: (u32, u32) = (12, 40);
 
-/// What is known before the fit. Columns are counted among the numbers of a point.
+/// Prior knowledge. Columns are indices into the numbers of a point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Prior {
-    /// The columns beyond whose range the question lies: their exponents should be whole numbers
-    /// where few levels say otherwise.
+    /// Columns in which the question is beyond the range: their exponents are pulled to whole
+    /// numbers if there are few levels.
     pub(crate) beyond: Vec<usize>,
     /// Whether two levels of such a column fix its exponents to whole numbers. A fit that validates
-    /// another with fewer levels leaves them free.
+    /// another one with fewer levels leaves them free.
     pub(crate) tie_two_levels: bool,
-    /// What each column means; a column that has none here means nothing.
+    /// Meaning of each column; missing entries count as `None`.
     pub(crate) meanings: Vec<Option<Meaning>>,
     /// Standard deviation of the noise in ln t.
     pub(crate) noise: Option<f64>,
@@ -60,7 +59,7 @@ pub(crate) struct Posynomial {
     terms: Vec<f64>,
 }
 
-/// Rows and beliefs, of which fits are made.
+/// Rows and priors of a fit.
 pub(crate) struct Problem {
     design: Design,
     rows: Vec<Row>,
@@ -72,7 +71,7 @@ pub(crate) struct Problem {
     /// Precision of each row, 1/variance.
     precisions: Vec<f64>,
     penalty: Penalty,
-    /// The best single term, by beliefs about size alone.
+    /// The best single term, with priors of size only.
     single: Vec<f64>,
 }
 
@@ -92,8 +91,8 @@ impl Problem {
         Self { design, rows, centre, logs, own: training.weights.clone(), precisions, penalty, single }
     }
 
-    /// The best posynomial of one term, of two and of three. Each begins at the one before and the
-    /// new term at several places, of which the best is kept.
+    /// Returns the best posynomials of one, two and three terms. Each fit starts from the previous
+    /// one, with several starts for the new term, and keeps the best.
     pub(crate) fn fit(&self) -> Vec<Posynomial> {
         let search = self.least_squares(Noise::Independent(&self.precisions));
         let mut terms = self.single.clone();
@@ -107,8 +106,8 @@ impl Problem {
         found
     }
 
-    /// The best posynomial near `fitted` where the residuals have a covariance, whose inverse is
-    /// given, n × n: generalised least squares.
+    /// Refits near `fitted` by generalised least squares, for residuals with a covariance whose
+    /// inverse is given, n × n.
     pub(crate) fn refit(&self, fitted: &Posynomial, inverse: &Matrix) -> Posynomial {
         let (_, terms) = self.least_squares(Noise::Correlated(inverse)).descend(fitted.terms.clone(), STEPS.1);
         self.posynomial(terms)
@@ -118,8 +117,8 @@ impl Problem {
         LeastSquares { rows: &self.rows, logs: &self.logs, penalty: &self.penalty, noise }
     }
 
-    /// Where a new term begins: constant, or growing or falling with one number, and below nearly
-    /// all of the times.
+    /// Returns the starts of a new term: constant, or increasing or decreasing in one number, and
+    /// below nearly all times.
     fn starts(&self) -> impl Iterator<Item = Vec<f64>> {
         let flat = vec![0.0; self.single.len()];
         let numbers = 1..=self.design.encoding.numeric.len();
@@ -140,13 +139,13 @@ impl Problem {
 }
 
 impl Posynomial {
-    /// ln t of a row, less the centre.
+    /// Returns ln t of a row, less the centre.
     fn at(&self, row: &Row) -> f64 {
         let mut exponents: Vec<f64> = self.terms().map(|term| row.dot(term)).collect();
         log_sum(&mut exponents)
     }
 
-    /// K terms of p coefficients.
+    /// Returns the K terms of p coefficients.
     fn terms(&self) -> impl Iterator<Item = &[f64]> {
         self.terms.chunks_exact(self.design.width())
     }
@@ -157,13 +156,12 @@ impl Regression for Posynomial {
         self.centre + self.at(&self.design.row(numeric, category))
     }
 
-    /// The logarithm of a sum of products of powers.
+    /// The function is the logarithm of a sum of products of powers.
     fn add_to(&self, grid: &mut Factored, plane: &Plane, weight: f64) {
         grid.down.iter_mut().for_each(|sum| *sum += weight * self.centre);
         let encoding = &self.design.encoding;
         let corner = self.design.row(&plane.at(plane.down.values[0], plane.across.values[0]), plane.category);
-        // Powers of a number along a line: the exponents grow by as much as they do from its first
-        // value.
+        // Along a line the exponent grows linearly from its value at the first point.
         let powers = |line: Line, term: &[f64], start: f64| {
             let place = encoding.place(line.column);
             let slope = place.map_or(0.0, |place| term[1 + place]);
@@ -182,7 +180,7 @@ impl Regression for Posynomial {
     }
 }
 
-/// The tenth percentile of one number or more, interpolated between neighbours.
+/// Returns the tenth percentile, interpolated between neighbours; `values` is not empty.
 fn low(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let place = 0.1 * (values.len() - 1) as f64;

@@ -1,4 +1,4 @@
-//! What is believed of a posynomial before any run: Gaussian beliefs, each a pull toward a centre.
+//! Gaussian priors of the coefficients of a posynomial, each a pull towards a centre.
 
 use crate::Meaning;
 use crate::dataset::Points;
@@ -7,29 +7,30 @@ use crate::regression::posynomial::Prior;
 use crate::regression::posynomial::design::{Coefficient, Design};
 use crate::regression::posynomial::law::{Normal, Term};
 
-/// Standard deviation of a belief about an offset: a factor of e³ ≈ 20 on the time.
+/// Standard deviation of the prior of an offset: a factor of e³ ≈ 20 in time.
 const OFFSET: f64 = 3.0;
-/// About an exponent: few costs grow faster than a square.
+/// Prior of an exponent, mean and standard deviation: few costs grow faster than quadratically.
 const EXPONENT: (f64, f64) = (0.0, 1.0);
-/// About the exponent of work, and of workers, in a single term: mean and standard deviation.
+/// The same for the exponents of work and of workers in a single term.
 const WORK: (f64, f64) = (0.9, 0.3);
 const WORKERS: (f64, f64) = (-0.6, 0.4);
-/// About the exponent of a column without a meaning in a single term.
+/// The same for a column without a meaning in a single term.
 const OTHER: (f64, f64) = (0.0, 0.5);
-/// About the effect of a name.
+/// Standard deviation of the effect of a name.
 const NAME: f64 = 1.0;
-/// About what a combination of names adds to theirs.
+/// Standard deviation of the effect of a combination of names beyond that of each name.
 const COMBINATION: f64 = 0.3;
-/// Offset at which a term beyond the first is believed: it begins as the smaller part of the time.
+/// Prior mean of the offset of terms after the first, which start as the smaller part of the time.
 const LATER_OFFSET: f64 = -1.0;
-/// About an exponent of the wrong sign, about 0: time does not turn round without strong evidence.
+/// Standard deviation about 0 of an exponent of the wrong sign: a trend reverses only on strong
+/// evidence.
 const WRONG_SIGN: f64 = 0.05;
-/// About an exponent that two levels must extrapolate, about a whole number.
+/// Standard deviation about a whole number of an exponent that is extrapolated from two levels.
 const TIE_OF_TWO: f64 = 0.02;
-/// About an exponent that three levels must extrapolate, about a whole number.
+/// The same for three levels.
 const TIE_OF_THREE: f64 = 0.3;
 
-/// (value − centre)² · precision.
+/// Penalty (value − centre)² · precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pull {
     pub(crate) precision: f64,
@@ -39,21 +40,21 @@ pub(crate) struct Pull {
 /// Standard deviation about the largest exponent that a meaning allows.
 const MOST_EXPONENT: f64 = 0.03;
 
-/// The beliefs about every coefficient.
+/// The priors of all coefficients.
 pub(crate) struct Penalty {
     coefficients: Vec<Coefficient>,
     exponents: Vec<Belief>,
-    /// One pull per coefficient of each term of a law; empty for a posynomial whose terms are
-    /// alike.
+    /// One pull per coefficient of each term of a law; empty for a posynomial whose terms have the
+    /// same prior.
     law: Vec<Vec<Pull>>,
 }
 
-/// What is believed of one exponent beyond its size.
+/// Prior of one exponent in addition to its size.
 #[derive(Clone, Default)]
 struct Belief {
-    /// Below 0, 0 or above: the sign that the exponent should have, if any.
+    /// Expected sign of the exponent: negative, 0 for either, or positive.
     sign: f64,
-    /// Standard deviation about the nearest whole number, and the greatest of these.
+    /// Standard deviation about the nearest whole number, and the largest such number.
     whole: Option<(f64, f64)>,
     /// The largest exponent that the meaning of the column allows.
     most: Option<f64>,
@@ -62,7 +63,7 @@ struct Belief {
 }
 
 impl Penalty {
-    /// Beliefs about the size of the coefficients alone.
+    /// Returns priors of the size of the coefficients only.
     pub(crate) fn of_size(design: &Design, meanings: &[Option<Meaning>]) -> Self {
         let size = |column: usize| match meanings.get(column).copied().flatten() {
             Some(Meaning::Work) => WORK,
@@ -75,7 +76,8 @@ impl Penalty {
         Self { coefficients: design.coefficients(), exponents, law: Vec::new() }
     }
 
-    /// Prior of the terms of a law; `single` holds the coefficients of the best single term.
+    /// Returns the priors of the terms of a law; `single` holds the coefficients of the best single
+    /// term.
     pub(crate) fn of_law(design: &Design, terms: &[Term], single: &[f64]) -> Self {
         let pull =
             |normal: Normal| Pull { precision: 1.0 / (normal.deviation * normal.deviation), centre: normal.centre };
@@ -96,7 +98,8 @@ impl Penalty {
         Self { law: terms.iter().map(of_term).collect(), ..Self::of_size(design, &[]) }
     }
 
-    /// Beliefs about size, sign and wholeness; `slopes` are the exponents of the best single term.
+    /// Returns priors of size, sign and wholeness; `slopes` are the exponents of the best single
+    /// term.
     pub(crate) fn of(design: &Design, points: &Points, prior: &Prior, slopes: &[f64]) -> Self {
         let belief = |(numeric, slope): (&Numeric, &f64)| {
             let column = numeric.column;
@@ -116,12 +119,12 @@ impl Penalty {
         Self { exponents, ..Self::of_size(design, &[]) }
     }
 
-    /// p.
+    /// Returns the number of coefficients, p.
     pub(crate) fn coefficients(&self) -> usize {
         self.coefficients.len()
     }
 
-    /// The pulls on a coefficient of a term that has this value. A pull of precision 0 is none.
+    /// Returns the pulls on a coefficient with this value. A pull of precision 0 has no effect.
     pub(crate) fn pulls(&self, term: usize, coefficient: usize, value: f64) -> [Pull; 3] {
         let toward = |deviation: f64, centre: f64| Pull { precision: 1.0 / (deviation * deviation), centre };
         let none = || Pull { precision: 0.0, centre: 0.0 };
@@ -150,7 +153,7 @@ impl Penalty {
     }
 }
 
-/// Distinct values of a column.
+/// Returns the number of distinct values of a column.
 fn levels(points: &Points, column: usize) -> usize {
     let mut values: Vec<f64> = points.numeric.iter().map(|row| row[column]).collect();
     values.sort_by(f64::total_cmp);

@@ -5,9 +5,9 @@ use crate::regression::tests::{grid, table};
 /// Executors, cores and sampling rate of a run of the whole data set.
 const FULL_RUN: [f64; 3] = [2.0, 4.0, 1.0];
 
-/// Executors, cores and sampling rates with the times of a job that starts, shares work and
-/// synchronises, and noise of three per cent from a small generator (Marsaglia, "Xorshift RNGs", J.
-/// Stat. Softw. 8(14), 2003).
+/// Returns executors, cores and sampling rates with the times of a job with start-up, parallel work
+/// and synchronisation, and 3 % noise from a small generator (Marsaglia, "Xorshift RNGs", J. Stat.
+/// Softw. 8(14), 2003).
 fn sampled(rates: &[f64], seed: u64) -> Training {
     let mut state = seed;
     let mut uniform = || {
@@ -34,7 +34,7 @@ fn job(x: &[f64]) -> f64 {
     5.0 + x[0] + 500.0 * x[2] / (libm::pow(x[0], 0.9) * libm::pow(x[1], 0.8))
 }
 
-/// The greatest relative error at the whole data set.
+/// Returns the largest relative error at sampling rate 1.
 fn worst(fit: &Posynomial) -> f64 {
     let error = |point: Vec<f64>| (fit.log(&point, &[]) - libm::log(job(&point))).abs();
     let points = [1.0, 2.0, 3.0].iter().flat_map(|e| [2.0, 4.0, 6.0, 8.0].map(|c| vec![*e, c, 1.0]));

@@ -88,7 +88,8 @@ impl Results {
         Ok(())
     }
 
-    /// Returns the name of the assigned GPUs, all names if they differ; `None` if there is none.
+    /// Returns the name of the assigned GPUs, all names if they differ; `None` without assigned
+    /// GPUs.
     pub fn accelerator(&self) -> Option<String> {
         let names: Vec<&str> = self.accelerators.iter().map(String::as_str).collect();
         (!names.is_empty()).then(|| names.join(" and "))
