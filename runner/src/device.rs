@@ -5,17 +5,19 @@ use std::process::{Command, Stdio};
 use std::str::FromStr;
 
 use burn::tensor::{Device, ExecutionError};
-use foreglow_shared::Accelerator;
+use foreglow_shared::{Accelerator, NumberFormat};
 use serde::{Deserialize, Serialize};
 
 use crate::exit::unusable;
 
+mod capability;
 #[cfg(feature = "gpu")]
 mod graphics;
 #[cfg(not(feature = "gpu"))]
 #[path = "device/no_graphics.rs"]
 mod graphics;
 
+pub use self::capability::with_number_format;
 pub use graphics::UNSUPPORTED;
 
 /// Name of a GPU on a cluster before its executors have reported its real name.
@@ -56,6 +58,8 @@ pub struct Adapter {
     pub pci_bus_id: Option<String>,
     /// Limits that decide whether a CNN fits; `None` for the CPU.
     pub limits: Option<Limits>,
+    /// Number formats in which it computes.
+    pub number_formats: Vec<NumberFormat>,
     /// Device for the executor's assignment.
     pub place: Place,
 }
@@ -136,6 +140,15 @@ impl Chosen {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Checks that the executors can compute in a number format. On a cluster they check it
+    /// themselves.
+    ///
+    /// # Errors
+    /// The device does not support it.
+    pub fn check_number_format(&self, format: NumberFormat) -> anyhow::Result<()> {
+        if self.is_assigned { Ok(()) } else { self.adapter.check_number_format(format) }
     }
 
     /// Returns the GPUs that the executors are spread over, in the driver's order; empty on the
@@ -360,12 +373,18 @@ pub fn pick(wish: &Wish, adapters: &[Adapter]) -> anyhow::Result<Chosen> {
             Place::VirtualGpu(_) => 1,
             _ => 2,
         };
-        adapters.iter().filter(|adapter| adapter.place.is_gpu()).min_by_key(rank)
+        let is_fit = |adapter: &&Adapter| adapter.place.is_gpu() && adapter.shortcoming().is_none();
+        adapters.iter().filter(is_fit).min_by_key(rank)
     };
     let adapter = match wish {
         Wish::Cpu => None,
         Wish::Auto => best_gpu(),
         Wish::Gpu => Some(best_gpu().ok_or_else(|| {
+            if let Some(reason) =
+                adapters.iter().filter(|adapter| adapter.place.is_gpu()).find_map(Adapter::shortcoming)
+            {
+                return unusable(reason);
+            }
             unusable(UNSUPPORTED.map_or_else(
                 || "the graphics driver finds no GPU; use --device cpu, or install the GPU's Vulkan driver".to_owned(),
                 |reason| format!("{reason}; or use --device cpu"),
@@ -379,6 +398,9 @@ pub fn pick(wish: &Wish, adapters: &[Adapter]) -> anyhow::Result<Chosen> {
         })?),
     };
     let adapter = adapter.cloned().unwrap_or_else(processor);
+    if let Some(reason) = adapter.shortcoming() {
+        return Err(unusable(reason));
+    }
     if !adapter.place.is_gpu() {
         return Ok(Chosen::one(adapter));
     }
@@ -422,6 +444,7 @@ fn processor() -> Adapter {
         driver: None,
         pci_bus_id: None,
         limits: None,
+        number_formats: vec![NumberFormat::F32],
         place,
     }
 }
@@ -506,6 +529,33 @@ mod tests {
             assert_eq!(chosen.place(0), Place::Software);
             assert_eq!((chosen.accelerator(), chosen.adapter_name()), (None, Some("Adapter Software")));
         }
+    }
+
+    #[test]
+    fn a_gpu_with_too_small_limits_is_refused_and_left_out_by_default() {
+        let mut one = list(&[Place::DiscreteGpu(0)]);
+        let limits =
+            Limits { buffer_mib: 2048, binding_mib: 128, workgroup_invocations: 128, workgroup_memory_kib: 32 };
+        one[1].limits = Some(limits);
+        let sentence = "Adapter DiscreteGpu(0) allows 128 invocations per workgroup, and the kernels of the CNNs need 256; use --device cpu";
+        for wish in [Wish::Gpu, Wish::Entry("1".into())] {
+            assert_eq!(pick(&wish, &one).unwrap_err().to_string(), sentence);
+        }
+        assert_eq!(pick(&Wish::Auto, &one).unwrap().place(0), Place::Cpu);
+    }
+
+    #[test]
+    fn a_number_format_must_be_one_of_the_devices() {
+        let mut one = list(&[Place::DiscreteGpu(0)]);
+        one[1].number_formats.push(NumberFormat::F16);
+        let gpu = pick(&Wish::Gpu, &one).unwrap();
+        assert!(gpu.check_number_format(NumberFormat::F16).is_ok());
+        let refused = gpu.check_number_format(NumberFormat::Bf16).unwrap_err().to_string();
+        assert_eq!(refused, "--dtype bf16 is not supported by Adapter DiscreteGpu(0); choose f32 or f16");
+        let refused = pick(&Wish::Cpu, &one).unwrap().check_number_format(NumberFormat::F16).unwrap_err().to_string();
+        assert!(refused.ends_with("; choose f32"), "{refused}");
+        let device = Place::Cpu.open().unwrap();
+        assert!(with_number_format(device, NumberFormat::F32).is_ok());
     }
 
     #[test]

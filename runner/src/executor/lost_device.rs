@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use burn::tensor::Device;
 use burn_wgpu::{WgpuSetup, wgpu};
+use foreglow_shared::NumberFormat;
 
 use super::Reports;
 use super::data::Data;
@@ -72,6 +73,7 @@ fn a_lost_device_fails_every_later_partition_with_the_reason() {
         source,
         images: 8,
         sampling_rate: 1.0,
+        number_format: NumberFormat::F32,
         seed: 0,
         assigned: None,
         training: None,

@@ -4,6 +4,7 @@
 mod bare_loop;
 mod bounds;
 mod data;
+mod loader;
 #[cfg(test)]
 #[cfg(feature = "gpu")]
 mod lost_device;
@@ -66,7 +67,7 @@ fn start(job: &Assignment, input: impl BufRead + Send + 'static, reports: &Repor
     if let Some(training) = &job.training {
         return training::serve(job, training, architecture, &data, input, reports);
     }
-    let device = job.place.open()?;
+    let device = device::with_number_format(job.place.open()?, job.number_format)?;
     let cnn = architecture.build(job.seed, data.shape(), &device);
 
     let (orders, queue) = mpsc::channel();

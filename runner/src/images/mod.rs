@@ -15,7 +15,7 @@ mod speed;
 mod tests;
 pub mod tfrecord;
 
-pub use self::decode::Decoder;
+pub use self::decode::{Decoder, Scale, scales};
 pub use self::detect::Format;
 pub use self::pack::{Packing, Split, pack};
 pub use self::speed::{Shape, Speed, read_speed};

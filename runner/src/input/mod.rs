@@ -10,7 +10,7 @@ mod sample;
 mod set;
 mod source;
 
-pub use self::decoder::Decoder;
+pub use self::decoder::{Decoded, Decoder};
 pub use self::drawn::{Drawing, Progress};
 #[cfg(test)]
 pub use self::drawn::{Drawn, generate};
