@@ -1,4 +1,5 @@
-# The commands for people: run, test, bench, accuracy. Each sets up what it needs first (setup.sh), and only what is absent.
+# Commands for users and developers. Each first installs what it needs and the machine lacks
+# (setup.sh).
 
 # GPU=1 builds with GPU support, GPU=0 without; the default depends on the machine.
 ifeq ($(origin GPU),undefined)
@@ -7,14 +8,16 @@ ifeq ($(origin GPU),undefined)
 endif
 export GPU
 
-# Always the whole workspace: a part of it has other features of the same dependencies, and would compile them again.
+# Always the whole workspace: a single package selects other features of the shared dependencies,
+# which would be compiled again.
 CARGO_FLAGS := --release --locked --workspace $(if $(filter 0,$(GPU)),--no-default-features --features foreglow-web/page)
 WASM        := wasm32-unknown-unknown
 WASM_CARGO   = env $(shell ./setup.sh wasm-env) cargo
-# A target directory of its own: another compiler may build it, and cargo would rebuild everything at each change of compiler.
+# A separate target directory, because another compiler may build it, and cargo rebuilds everything
+# when the compiler changes.
 WEB_TARGET  := target/web
 WEB_WASM    := $(WEB_TARGET)/$(WASM)/planner/foreglow-web.wasm
-# Fetched on demand: what reads files and advises.
+# Fetched on demand: the module that reads files and advises.
 READER      := $(WEB_TARGET)/$(WASM)/planner/foreglow-reader.wasm
 COMPARISON  := $(WEB_TARGET)/$(WASM)/planner/foreglow_comparison.wasm
 # The comparison of all learners takes two thirds of the page's compile time: `make run` embeds it
@@ -25,7 +28,8 @@ WASM_RUNNER := target/bundle/release/foreglow-wasm-runner
 FOREGLOW    := target/release/foreglow
 SKLEARN     := target/sklearn/bin/python
 
-# Gradients and weight files, compiled by themselves; PyTorch for the processor and the graphics card is some 6 GB.
+# Comparison of the CNNs with PyTorch, compiled separately. PyTorch for processor and GPU takes
+# about 6 GB.
 PARITY := target/parity
 
 .PHONY: run test bench bench-page screenshots fuzz parity accuracy development bench-decision build planner spark lint unit wasm-unit help FORCE
@@ -36,13 +40,13 @@ help:
 	@echo 'make test   lints and every test, the browser tests included'
 	@echo 'make bench  every benchmark; each writes target/bench/NAME.json'
 	@echo 'make bench-gpu  the CNNs on the GPU, in at most 10 minutes; bench-gpu-archive packs it for a bare machine'
-	@echo 'make accuracy  every predictor on own, simulated and public runs (DATA), clean and with slow runs; writes target/accuracy.json and docs/accuracy.md'
-	@echo 'make accuracy-check  a quick run beside the committed figures; fails where one is worse by over a twentieth'
-	@echo 'make development  the questions on which the constants of the intervals were chosen, and contexts with few runs'
+	@echo 'make accuracy  accuracy of every predictor on own, simulated and public runs (DATA), with and without outliers; writes target/accuracy.json and docs/accuracy.md'
+	@echo 'make accuracy-check  compares a quick run with the committed figures; fails if one is more than 5 % worse'
+	@echo 'make development  measures how the interval constants were chosen, and what contexts with few runs gain from others'
 	@echo 'make sweep  two CNNs, inference and training, on 1 %, 10 % and all of the images: the built-in example, half an hour'
-	@echo 'make parity the CNNs against PyTorch with the same weights; CNNS="vgg16 xception" for some of them'
+	@echo 'make parity compares the CNNs with PyTorch on the same weights; CNNS="vgg16 xception" selects some'
 	@echo 'make screenshots  the pictures of the planner in docs/'
-	@echo 'make fuzz   everything that reads links and files'
+	@echo 'make fuzz   fuzzes the readers of links and files'
 	@echo 'GPU=1 or GPU=0 after any of them: with or without GPU support, which doubles the time of the first build'
 
 run: setup-run build
@@ -60,30 +64,30 @@ setup-run setup-test: setup-%:
 	@$(if $(GPU_NOTE),echo '$(GPU_NOTE)' >&2)
 	@./setup.sh $*
 
-# The planner and the driver of the Spark engine are embedded in the binary, so they come first.
-# `--bin` leaves out what only the tests need, and `--workspace` gives its dependencies the features
-# that the tests will ask for.
+# Builds only the binary. `--bin` leaves out what only the tests need, and `--workspace` selects the
+# features that the tests will need. The planner and the driver of the Spark engine come first
+# because the binary embeds them.
 build: planner spark
 	$(call announce,$(FOREGLOW),the binary$(if $(filter 0,$(GPU)), without GPU support,),$(if $(filter 0,$(GPU)),12,22))
 	cargo build $(CARGO_FLAGS) --bin foreglow
 
-# Changes nothing where it is up to date, or where no JDK and no Spark are: the binary is built without it then.
+# Does nothing if the driver is up to date. Without a JDK or Spark the binary has no driver.
 spark:
 	@runner/spark/build.sh
 
 planner: $(PLANNER)/index.html
 
-# Bundled anew only when something of it changed: the binary embeds these files, and would be linked again each time.
+# Bundled again only after a change: the binary embeds these files and would be linked again.
 $(PLANNER)/index.html: $(WEB_WASM) $(READER) $(COMPARED) index.html $(wildcard web/assets/* web/bundle/src/* web/bundle/Cargo.*)
 	cargo run --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- --wasm $(WEB_WASM) \
 	  --reader $(READER) $(if $(COMPARED),--comparison $(COMPARISON)) --out $(PLANNER)
 
-# Cargo knows what the page is made of, and leaves the file alone when nothing changed.
+# Cargo tracks the sources of the page, and does not touch the file if nothing changed.
 $(WEB_WASM): FORCE | setup-run
 	$(call announce,$@,the planner,2)
 	$(WASM_CARGO) build --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-web --bins
 
-# Both are made by one command.
+# The rule above makes both.
 $(READER): $(WEB_WASM) ;
 
 # The comparison of all learners with Burn, which most visits never fetch.
@@ -93,10 +97,11 @@ $(COMPARISON): FORCE | setup-run
 
 FORCE:
 
-# $(call announce,FILE,WHAT,MINUTES): says what is built, and how long that takes the first time.
+# $(call announce,FILE,WHAT,MINUTES): before the first build of FILE, prints what is built and how
+# long it takes.
 announce = @[ -e $(1) ] || echo "building $(2): about $(3) minutes on 2 cores, once" >&2
 
-# The page is linted with the profile that it is built with: what runs while it compiles is compiled once.
+# Clippy uses the profile that builds the page, so that build scripts and macros are compiled once.
 lint: | setup-test
 	tests/prose.sh
 	cargo fmt --all --check
@@ -110,64 +115,66 @@ lint: | setup-test
 	cargo clippy --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- -D warnings
 	$(WASM_CARGO) clippy --locked --profile planner --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-shared -p foreglow-model -p foreglow-web -- -D warnings
 
-# cargo-nextest runs the tests side by side where it is installed; it does not run the examples in the documentation. What is to
-# be measured by hand (tests/examples) is linted and not built here.
+# Runs the tests in parallel with cargo-nextest if it is installed; nextest does not run doc tests.
+# The programs of tests/examples are linted but not built here.
 TESTS := --lib --bins --tests
 unit: build | setup-test
 	@if cargo nextest --version >/dev/null 2>&1; then cargo nextest run $(CARGO_FLAGS) $(TESTS); else cargo test $(CARGO_FLAGS) $(TESTS); fi
 	cargo test $(CARGO_FLAGS) --doc
 
-# All tests of a file run before the browser answers again. The runner would wait for 20 s, and the browser's driver for 30.
+# A whole test file runs before the browser responds. The default time limits are 20 s (test runner)
+# and 30 s (browser driver).
 IN_BROWSER := WASM_BINDGEN_TEST_TIMEOUT=1200 WASM_BINDGEN_TEST_WEBDRIVER_JSON=$(abspath tests/wasm-runner/webdriver.json) \
   CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER=$(abspath $(WASM_RUNNER))
-# The laws of the mathematics hold in the browser too: the same tests, compiled for wasm32, in headless Chromium.
+# Runs the model's tests in headless Chromium, compiled for wasm32.
 wasm-unit: $(WASM_RUNNER) | setup-test
 	$(IN_BROWSER) $(WASM_CARGO) test --release --locked --target $(WASM) --target-dir $(WEB_TARGET) -p foreglow-model
 
 $(WASM_RUNNER): $(wildcard tests/wasm-runner/src/* tests/wasm-runner/Cargo.*) | setup-run
 	cargo build --locked --release --manifest-path tests/wasm-runner/Cargo.toml --target-dir target/bundle
 
-# In the browser first; the native half then writes the figures of both.
+# The browser runs first; the native benchmark then writes both results.
 bench-decision: $(WASM_RUNNER)
 	mkdir -p target/bench
 	$(IN_BROWSER) $(WASM_CARGO) test --release --locked --target $(WASM) \
 	  --manifest-path bench/decision/Cargo.toml --target-dir target/decision-web --test browser -- --nocapture | tee target/bench/decision.log
 	cargo run --release --locked --manifest-path bench/decision/Cargo.toml --target-dir target/decision -- target/bench/decision.log
 
-# The published grid in the planner as people get it, in a real browser, beside the binary on one core and on two.
+# Measures the published grid in the planner in a real browser, and natively on one core and on two.
 .PHONY: bench-grid-page
 bench-grid-page: build | setup-test
 	cargo build $(CARGO_FLAGS) --example grid_in_page
 	target/release/examples/grid_in_page
 
-# The planner's slider, its fit and its heap in a real browser.
+# Measures the planner's sliders, fit and heap in a real browser.
 .PHONY: bench-planner
 bench-planner: build | setup-test
 	cargo build $(CARGO_FLAGS) --example bench_planner
 	target/release/examples/bench_planner
 
-# A decision and a prediction, natively, on a machine with few processors and on a cluster.
+# Measures native decisions and predictions, for a machine with few processors and for a cluster.
 .PHONY: bench-decide
 bench-decide: build
 	cargo build $(CARGO_FLAGS) --example bench_decide
 	target/release/examples/bench_decide
 
-# The longest task while a link is opened and fitted, by the time that the page's thread works.
+# Measures the thread time of the longest task while a link is opened and fitted.
 .PHONY: bench-opening
 bench-opening: build | setup-test
 	python3 bench/opening/run.py
 
-# What a first visit transfers and how long it takes, in headless Chromium; writes target/bench/page-load.json.
+# Measures the transfer and the time of a first visit in headless Chromium; writes
+# target/bench/page-load.json.
 bench-page: build | setup-test
 	cargo build $(CARGO_FLAGS) --example page_load
 	target/release/examples/page_load
 
-# The pictures of docs/: light, dark and a phone's.
+# Takes the screenshots of docs/: light, dark, and on a phone.
 screenshots: build | setup-test
 	cargo build $(CARGO_FLAGS) --example screenshots
 	target/release/examples/screenshots docs/screenshots
 
-# Fuzzes what reads links and files, SECS seconds a target.
+# Fuzzes the readers of links and files, for SECS seconds per target.
 SECS := 1200
 fuzz:
 	fuzz/run.sh $(SECS)
@@ -176,22 +183,23 @@ bench: setup-run bench-decision bench-grid-page bench-decide bench-planner bench
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 
-# The peer of the benchmark: three minutes on two cores.
+# scikit-learn, which the benchmark compares with: three minutes on two cores.
 $(SKLEARN):
 	python3 -m venv target/sklearn
 	target/sklearn/bin/pip install --quiet scikit-learn==1.9.1
 
-# The folder of the public data sets, which are no part of the project (docs/accuracy.md says what they are).
+# Folder of the public data sets, which are not part of the project; docs/accuracy.md describes
+# them.
 DATA := ../shared/data
 
-# By itself: it needs neither Burn nor the page. ARGS are options of the program (--only TEXT,
-# --quick, --predictor TEXT; --help), without which every figure is measured and written into the
-# page.
+# Built separately, because it needs neither Burn nor the page. ARGS are options of the program
+# (--only TEXT, --quick, --predictor TEXT; --help). Without them, every figure is measured and
+# written to docs/accuracy.md.
 ACCURACY := cargo build --release --locked -p foreglow-accuracy && target/release/accuracy
 accuracy:
 	$(ACCURACY) $(DATA) $(or $(ARGS),--page docs/accuracy.md)
 
-# A quick run beside tests/accuracy/reference.csv, which accuracy-reference writes anew.
+# Compares a quick run with tests/accuracy/reference.csv, which accuracy-reference rewrites.
 .PHONY: accuracy-check accuracy-reference
 accuracy-check:
 	$(ACCURACY) $(DATA) --check
@@ -199,12 +207,13 @@ accuracy-check:
 accuracy-reference:
 	$(ACCURACY) $(DATA) --refresh
 
-# What the constants of the intervals were chosen on, and what a context with few runs gains from others.
+# Measures the questions on which the constants of the intervals were chosen, and the gain of a
+# context with few runs from other contexts.
 development:
 	cargo build --release --locked -p foreglow-accuracy --example development
 	target/release/examples/development $(DATA)
 
-# Our CNNs and the reference implementations with the same weights; not in CI.
+# Compares the CNNs with the reference implementations on the same weights; not part of CI.
 parity: $(PARITY)/venv/installed
 	rm -rf $(PARITY)/cnns
 	cargo run --release --locked --manifest-path runner/parity/Cargo.toml --target-dir $(PARITY)/build -- $(PARITY)/cnns $(CNNS)
@@ -215,7 +224,7 @@ $(PARITY)/venv/installed: runner/parity/requirements.txt
 	$(PARITY)/venv/bin/pip install --quiet -r $<
 	touch $@
 
-# PyTorch's data loader, of the environment in which the CNNs are compared, or of any Python that has it (PYTORCH=python3).
+# A Python with PyTorch: the environment of the CNN comparison, or any other (PYTORCH=python3).
 PYTORCH ?= $(PARITY)/venv/bin/python
 
 .PHONY: bench-spark setup-spark
@@ -225,12 +234,12 @@ setup-spark:
 bench-spark: setup-spark build
 	python3 bench/spark/run.py
 
-# How near `foreglow simulate` is on other configurations than the log's own.
+# Measures the error of `foreglow simulate` on configurations other than the log's own.
 .PHONY: bench-simulation
 bench-simulation: setup-spark build
 	python3 bench/spark/simulation.py
 
-# A whole sweep on a Spark cluster of this machine, from the runs to the scenario table.
+# Runs a sweep on a Spark cluster on this machine, from the runs to the scenario table.
 .PHONY: sweep-spark
 sweep-spark: setup-spark build
 	cargo build $(CARGO_FLAGS) --example spark_sweep
@@ -240,17 +249,18 @@ sweep-spark: setup-spark build
 bench-input: build $(if $(filter $(PARITY)/%,$(PYTORCH)),$(PARITY)/venv/installed)
 	$(PYTORCH) bench/input/run.py
 
-# Needs 1 GB of disk for a while.
+# Needs 1 GB of disk temporarily.
 .PHONY: bench-event-log
 bench-event-log: build
 	python3 bench/event-log/run.py
 
-# What the engine costs over the CNN alone.
+# Measures the engine's overhead over the bare CNN.
 .PHONY: bench-overhead
 bench-overhead: build
 	python3 bench/overhead/run.py
 
-# ResNet-18 training, ResNet-50 and MobileNet-v2 inference on the processor, against PyTorch.
+# Measures ResNet-18 training, and ResNet-50 and MobileNet-v2 inference, on the processor against
+# PyTorch.
 .PHONY: bench-cnns
 bench-cnns: build $(if $(filter $(PARITY)/%,$(PYTORCH)),$(PARITY)/venv/installed)
 	$(PYTORCH) bench/cnns/run.py
@@ -260,18 +270,18 @@ bench-cnns: build $(if $(filter $(PARITY)/%,$(PYTORCH)),$(PARITY)/venv/installed
 sweep: build
 	bench/sweep/run.sh target/sweep
 
-# What distribution costs in accuracy.
+# Measures the accuracy lost by distributed training.
 .PHONY: bench-training
 bench-training: build
 	python3 bench/training/run.py
 
-# The CNNs on this machine's GPU, against PyTorch if PYTORCH names a Python that has it: at most 10
-# minutes.
+# Measures the CNNs on this machine's GPU, and PyTorch if PYTORCH names a Python that has it: at
+# most 10 minutes.
 .PHONY: bench-gpu bench-gpu-archive
 bench-gpu: build
 	$(GPU_PYTHON) bench/gpu/run.py $(BENCH_GPU)
 
-# Everything that a bare machine with a GPU needs, without a network: unpack it there and run
+# Packs everything that a bare machine with a GPU needs, without a network. Unpack it there and run
 # foreglow-bench-gpu/run.py.
 GPU_ARCHIVE := target/foreglow-bench-gpu.tar.xz
 bench-gpu-archive: build

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Installs what `make run` or `make test` needs and this machine lacks: each only when absent, each announced.
+# Installs what `make run` or `make test` needs and this machine lacks, and announces each step.
 #
-#   ./setup.sh run        what the main job needs
-#   ./setup.sh test       what the tests need besides
-#   ./setup.sh spark      what the Spark engine is built with and tested on; part of test
-#   ./setup.sh gpu        prints 1 where this machine has a GPU that a build should support, else 0
+#   ./setup.sh run        installs what the main job needs
+#   ./setup.sh test       installs what the tests need in addition
+#   ./setup.sh spark      installs what the Spark engine is built with and tested on; part of test
+#   ./setup.sh gpu        prints 1 if this machine has a GPU that a build should support, else 0
 #   ./setup.sh wasm-env   prints the environment in which cargo compiles for wasm32-unknown-unknown
 #
 # GPU=0 in the environment: the build has no GPU support, and no Vulkan driver is needed.
 #
-# Exit code 2: something is missing and may not be installed from here; the last lines say what to install.
+# Exit code 2: something is missing and cannot be installed from here; the last lines say what to
+# install.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -22,7 +23,7 @@ say() { printf 'setup: %s\n' "$*" >&2; }
 fail() { printf 'setup: %s\n' "$@" >&2; exit 2; }
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# --- Debian packages -------------------------------------------------------------------------------------------------
+# --- Debian packages ------------------------------------------------------------------------------
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
 may_install() { have apt-get && { [ "$(id -u)" = 0 ] || { have sudo && sudo -n true 2>/dev/null; }; }; }
@@ -30,15 +31,15 @@ may_install() { have apt-get && { [ "$(id -u)" = 0 ] || { have sudo && sudo -n t
 # install WHY PACKAGE…
 install() {
   local why=$1; shift
-  may_install || fail "$why is missing, and packages may not be installed from here." \
+  may_install || fail "$why is missing, and this user cannot install packages." \
     "Install it, then run the same command again. On Debian:  sudo apt-get install -y --no-install-recommends $*"
   say "$why is missing; installing the Debian packages $*"
   if [ -z "${APT_UPDATED:-}" ]; then as_root apt-get update -qq >&2; APT_UPDATED=1; fi
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >&2 ||
-    fail "apt-get could not install $*. Read its message above, mend it, and run the same command again."
+    fail "apt-get could not install $*. See its message above. Fix the problem and run the same command again."
 }
 
-# --- Rust ------------------------------------------------------------------------------------------------------------
+# --- Rust -----------------------------------------------------------------------------------------
 
 check_rust() {
   have cargo && have rustc ||
@@ -49,8 +50,9 @@ check_rust() {
     fail "Rust $version is too old; Foreglow needs $MIN_RUST or newer. Update it (rustup update stable)."
 }
 
-# Whether this compiler has a standard library for wasm32 that it can use (another version's is there, but unusable).
-# The output needs a folder of its own: the compiler replaces its output file, and root's /dev/null would be gone.
+# Returns whether a compiler has a standard library for wasm32 that it can use; one of another
+# version may be installed. The output needs a separate folder, because the compiler replaces its
+# output file: as root it would replace /dev/null.
 compiles_wasm() {
   local out works=1
   out=$(mktemp -d)
@@ -71,22 +73,23 @@ wasm_target() {
   fi
 }
 
-# Debian ships the compiler and the source of its standard library, and leaves out the library for wasm32: it is built here
-# once, and laid where an installed target lies.
+# Debian ships the compiler and the source of its standard library, but not the library for wasm32.
+# This builds the library once and installs it where rustup would.
 debian_wasm_target() {
   [ -x "$DEBIAN_RUSTC" ] && [ -e /usr/lib/rustlib/src/rust/library/Cargo.toml ] && [ -x /usr/bin/cargo ] &&
     { have rust-lld || [ -L /usr/bin/rust-lld ]; } ||
     install "a Rust compiler that can build for $WASM (rustup may not download here)" rustc-web cargo-web rust-web-src rust-web-llvm
-  # It is a link to LLVM's linker, whose package has the same name and which no other package asks for.
+  # rust-lld is a link to LLVM's linker. Its package has the same name as the target, and no other
+  # package depends on it.
   have rust-lld || install "the linker for $WASM" "$(basename "$(readlink /usr/bin/rust-lld)")"
   compiles_wasm "$DEBIAN_RUSTC" && return
   local sysroot lib build=target/wasm-std
   sysroot=$("$DEBIAN_RUSTC" --print sysroot)
   lib=$sysroot/lib/rustlib/$WASM/lib
   [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null ||
-    fail "the standard library for $WASM has to be laid into $lib, and that may not be done from here." "Run ./setup.sh run once as root."
+    fail "the standard library for $WASM must be installed in $lib, which needs root." "Run ./setup.sh run once as root."
   say "the standard library for $WASM is missing; building it once from Debian's source (about 50 s of processor time)"
-  # RUSTFLAGS stand in place of the planner's, which are no part of a standard library for everybody.
+  # RUSTFLAGS override those of .cargo/config.toml, which are for the planner only.
   RUSTC=$DEBIAN_RUSTC RUSTC_BOOTSTRAP=1 __CARGO_DEFAULT_LIB_METADATA=deb \
     RUSTFLAGS="-Zforce-unstable-if-unmarked -Cembed-bitcode=yes" \
     /usr/bin/cargo build --quiet --release --locked -p sysroot --features panic-unwind,backtrace \
@@ -99,16 +102,17 @@ debian_wasm_target() {
   compiles_wasm "$DEBIAN_RUSTC" || fail "the standard library for $WASM was built, and $DEBIAN_RUSTC cannot use it."
 }
 
-# cargo, rustc and clippy of the same toolchain: the one on the PATH, or Debian's. The flags stand in .cargo/config.toml.
+# Prints the environment of a matching cargo, rustc and clippy: nothing for those on the PATH, or
+# Debian's. The flags are in .cargo/config.toml.
 wasm_env() { compiles_wasm rustc || echo "PATH=/usr/bin:$PATH RUSTC=$DEBIAN_RUSTC"; }
 
-# --- Tools of the system ---------------------------------------------------------------------------------------------
+# --- Tools of the system --------------------------------------------------------------------------
 
 has_vulkan() { ldconfig -p 2>/dev/null | grep -q 'libvulkan\.so\.1' && compgen -G '/usr/share/vulkan/icd.d/*.json' >/dev/null; }
 has_vulkan_driver_elsewhere() { compgen -G '/etc/vulkan/icd.d/*.json' >/dev/null || [ -n "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ]; }
 
-# Mesa installs drivers for GPUs that are not there, so this looks for the kernel's device nodes:
-# DRM render nodes, NVIDIA's, WSL's.
+# Looks for the device nodes of the kernel (DRM render nodes, NVIDIA's, WSL's), because Mesa
+# installs drivers even without a GPU.
 has_gpu() { [ "$(uname)" = Darwin ] || compgen -G '/dev/dri/renderD*' >/dev/null || [ -e /dev/nvidia0 ] || [ -e /dev/dxg ]; }
 
 for_run() {
@@ -118,7 +122,7 @@ for_run() {
   [ "${GPU:-1}" = 0 ] || has_vulkan || has_vulkan_driver_elsewhere || install "the Vulkan loader with a software driver" libvulkan1 mesa-vulkan-drivers
 }
 
-# axe-core checks the page's accessibility inside the browser's tests.
+# axe-core checks the accessibility of the page in the browser tests.
 axe() {
   [ -e target/axe/package/axe.min.js ] && return
   have npm || install "npm (for axe-core, which checks the page's accessibility)" npm
@@ -128,9 +132,9 @@ axe() {
     fail "npm could not fetch $AXE. Read its message above and run the same command again."
 }
 
-# --- Apache Spark ----------------------------------------------------------------------------------------------------
+# --- Apache Spark ---------------------------------------------------------------------------------
 
-# Spark 3.5: its driver, compiled for Java 8, runs on every later version too.
+# Spark 3.5: a driver that is compiled for it and Java 8 runs on every later version too.
 readonly PYSPARK=3.5.9
 
 for_spark() {
@@ -149,7 +153,8 @@ for_test() {
   for_spark
   have chromium || have google-chrome || install "a browser (for the page's tests)" chromium
   have chromedriver || install "the browser's driver (for the page's tests)" chromium-driver
-  # One short test, which is left out where Firefox is not: not every Linux has it as a package.
+  # Needed by one short test, which is skipped without Firefox, because some Linux distributions do
+  # not package it.
   if ! have firefox-esr && ! have firefox && may_install && grep -qs '^ID=debian$' /etc/os-release; then
     install "Firefox (for the page's main path)" firefox-esr
   fi
@@ -157,11 +162,11 @@ for_test() {
     if rustup_may_download; then say "clippy is missing; adding it with rustup"; rustup component add clippy rustfmt >&2
     else fail "clippy is missing. Install it (rustup component add clippy), then run the same command again."; fi
   fi
-  # A Vulkan layer makes the software driver look like GPUs for some tests, which are left out
+  # A Vulkan layer makes the software driver look like GPUs. Tests that need the layer are skipped
   # without the headers.
   [ -e /usr/include/vulkan/vk_layer.h ] || ! may_install || install "the Vulkan headers (for the tests of GPUs)" libvulkan-dev
   axe
-  # The page is linted with the toolchain that compiles it.
+  # Clippy for the page must be of the toolchain that compiles the page.
   if ! compiles_wasm rustc && [ ! -x /usr/bin/clippy-driver ]; then install "clippy for $WASM" rust-web-clippy; fi
 }
 

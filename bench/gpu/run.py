@@ -173,7 +173,7 @@ class Bench:
     def roofline(self, mode, model, px, rate):
         known = self.macs.get(model, {})
         macs, peak = known.get("multiply_accumulates"), self.peak()
-        # The list counts for the CNN's usual size.
+        # `foreglow models` lists the operations at the CNN's default size only.
         if not macs or not peak or px != known.get("image_px"):
             return None
         return rate * macs * 2 * (3 if mode == "training" else 1) / (peak * 1e12)
@@ -250,7 +250,7 @@ class Peer:
                 name = f"{self.version}, {'compiled' if compiled else 'eager'} {kind}"
                 try:
                     rates[name] = self.rate(mode, model, px, batch, count, compiled, kind)
-                except Exception as error:  # A peer that fails is left out; Foreglow's own figure stays.
+                except Exception as error:  # Without this peer, Foreglow's own figure is still valid.
                     print(f"{name}: {error}", file=sys.stderr)
         return rates
 
@@ -266,7 +266,7 @@ class Peer:
         optimizer = torch.optim.SGD(cnn.parameters(), lr=0.01, momentum=0.9)
 
         def step():
-            # As ours: the mini-batch is copied to the device each time.
+            # Copies the mini-batch to the device in each step, as Foreglow does.
             there = images.cuda(non_blocking=True).to(memory_format=torch.channels_last)
             with torch.autocast("cuda", torch.float16 if kind == "fp16" else torch.bfloat16, enabled=kind in ("fp16", "bf16")):
                 if not learns:

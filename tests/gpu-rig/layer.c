@@ -1,18 +1,18 @@
-/* A Vulkan layer that lets a machine without a GPU stand in for one that has some.
+/* A Vulkan layer that emulates GPUs on a machine without them.
  *
- * It makes every device that the driver reports (Mesa's software rasterizer, in the tests) look like one or several
- * discrete GPUs with a chosen name, PCI address and memory, so that Foreglow's code for GPUs runs unchanged. The
- * arithmetic stays the driver's.
+ * It makes every device that the driver reports (Mesa's software rasterizer in the tests) look like
+ * one or several discrete GPUs with a chosen name, PCI address and memory, so that Foreglow's code
+ * for GPUs runs unchanged. The driver still does the arithmetic.
  *
- *   FOREGLOW_RIG_GPUS        how many GPUs each device becomes; 1 by default
+ *   FOREGLOW_RIG_GPUS        number of GPUs per device; 1 by default
  *   FOREGLOW_RIG_NAME        their name; "Rig GPU" by default
- *   FOREGLOW_RIG_MEMORY_MIB  memory of each: an allocation beyond it fails; unlimited by default
- *   FOREGLOW_RIG_INVOCATIONS most invocations of a workgroup; the driver's own by default
- *   FOREGLOW_RIG_WITHOUT     features that the GPUs lack: f16, spirv (what Burn's SPIR-V kernels need) or both
- *   FOREGLOW_RIG_LOST        a file: while it exists, the device of every GPU is lost at its next submission
- *   FOREGLOW_RIG_LOST_GPU    the one GPU that is lost, counted from 0; all of them by default
+ *   FOREGLOW_RIG_MEMORY_MIB  memory of each; an allocation beyond it fails; unlimited by default
+ *   FOREGLOW_RIG_INVOCATIONS largest workgroup, invocations; that of the driver by default
+ *   FOREGLOW_RIG_WITHOUT     missing features: f16, spirv (what Burn's SPIR-V kernels need) or both
+ *   FOREGLOW_RIG_LOST        a file; while it exists, a GPU is lost at its next submission
+ *   FOREGLOW_RIG_LOST_GPU    index of the only GPU that is lost, from 0; all by default
  *
- * Each process bounds its own memory only: the tests give each executor a GPU of its own.
+ * The memory limit holds per process, because in the tests each executor has its own GPU.
  */
 
 #define _GNU_SOURCE
@@ -31,7 +31,8 @@
 #define MOST_GPUS 16
 #define MOST_HANDLES 4096
 
-/* A Vulkan handle that can be dispatched starts with a pointer to a table that all handles of its instance or device share. */
+/* A dispatchable Vulkan handle starts with a pointer to a table that all handles of its instance or
+ * device share. */
 static void *table_of(void *handle) { return *(void **)handle; }
 
 typedef struct {
@@ -71,7 +72,7 @@ typedef struct {
     uint64_t size;
 } Allocation;
 
-/* The tests start and end a few instances and devices in a process: nothing here is ever many. */
+/* Linear searches suffice: the tests create only a few instances and devices per process. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Instance instances[MOST_HANDLES];
 static Gpu gpus[MOST_HANDLES];
@@ -79,7 +80,7 @@ static Device devices[MOST_HANDLES];
 static Allocation *allocations;
 static size_t allocation_count, allocation_room;
 
-/* --- What is asked for ------------------------------------------------------------------------------------------------ */
+/* --- Settings --------------------------------------------------------------------------------- */
 
 static uint64_t number_of(const char *name, uint64_t otherwise) {
     const char *text = getenv(name);
@@ -108,7 +109,7 @@ static bool is_lost(uint32_t number) {
     return file && *file && access(file, F_OK) == 0 && number_of("FOREGLOW_RIG_LOST_GPU", number) == number;
 }
 
-/* --- Tables ----------------------------------------------------------------------------------------------------------- */
+/* --- Tables ----------------------------------------------------------------------------------- */
 
 static Instance *instance_of(void *handle) {
     void *table = table_of(handle);
@@ -130,8 +131,8 @@ static uint32_t number_of_gpu(VkPhysicalDevice handle) {
     return 0;
 }
 
-/* The handle of a device as the GPU of that number. The loader's handle is a small record that everything below this layer
- * only reads, so that a copy of it is as good and can be told from it. */
+/* Returns a handle of the device that represents the GPU with this number. The layers below only
+ * read the loader's record, so that a copy of it is a valid handle with a different address. */
 static VkPhysicalDevice as_gpu(VkPhysicalDevice original, uint32_t number) {
     size_t free_place = MOST_HANDLES;
     for (size_t i = 0; i < MOST_HANDLES; i++) {
@@ -152,7 +153,7 @@ static VkPhysicalDevice as_gpu(VkPhysicalDevice original, uint32_t number) {
     return copy;
 }
 
-/* --- Instances -------------------------------------------------------------------------------------------------------- */
+/* --- Instances -------------------------------------------------------------------------------- */
 
 static VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info, const VkAllocationCallbacks *allocator,
                                                       VkInstance *instance) {
@@ -286,7 +287,7 @@ static VKAPI_ATTR void VKAPI_CALL gpu_memory2(VkPhysicalDevice handle, VkPhysica
     bound_heaps(&memory->memoryProperties);
 }
 
-/* The driver's extensions, and the one that tells addresses on the PCI bus. */
+/* Lists the driver's extensions, and the one that reports PCI addresses. */
 static VKAPI_ATTR VkResult VKAPI_CALL gpu_extensions(VkPhysicalDevice handle, const char *layer, uint32_t *count,
                                                      VkExtensionProperties *properties) {
     Instance *known = instance_of(handle);
@@ -310,7 +311,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL gpu_extensions(VkPhysicalDevice handle, co
     return VK_SUCCESS;
 }
 
-/* --- Devices ---------------------------------------------------------------------------------------------------------- */
+/* --- Devices ---------------------------------------------------------------------------------- */
 
 static VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice gpu, const VkDeviceCreateInfo *info,
                                                     const VkAllocationCallbacks *allocator, VkDevice *device) {
@@ -413,7 +414,7 @@ static VKAPI_ATTR void VKAPI_CALL free_memory(VkDevice device, VkDeviceMemory me
     known->free(device, memory, allocator);
 }
 
-/* --- What the loader asks for ------------------------------------------------------------------------------------------ */
+/* --- Entry points for the loader -------------------------------------------------------------- */
 
 static PFN_vkVoidFunction device_function(const char *name) {
 #define IS(function, ours) if (strcmp(name, #function) == 0) return (PFN_vkVoidFunction)ours
@@ -431,7 +432,7 @@ EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL rig_GetDeviceProcAddr(VkDevice d
     Device *known = device_of(device);
     PFN_vkVoidFunction below = known ? known->next(device, name) : NULL;
     PFN_vkVoidFunction ours = device_function(name);
-    /* What the driver lacks stays away: wgpu asks for what it may use. */
+    /* Returns NULL for a function that the driver lacks, even if this layer has it. */
     return below && ours ? ours : below;
 }
 

@@ -1,4 +1,4 @@
-// Stands in for comparison-worker.js in a build without the comparison of all learners.
+// Replaces comparison-worker.js in a build without the comparison of all learners.
 self.postMessage(
   JSON.stringify({
     Broken: "this build of the planner has no comparison of all learners; `make build` makes one that has",

@@ -38,7 +38,7 @@ fn end_opening() {
 /// Marks when the page answers input, for the benchmarks of opening a link.
 fn mark_interactive() {
     if let Some(performance) = window().performance() {
-        // A browser without the User Timing API shows the page all the same.
+        // A browser without the User Timing API still shows the page.
         let _ = performance.mark("foreglow-interactive");
     }
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Writes the event logs of this folder with real Spark versions: make.sh PYSPARK35 PYSPARK4, where the
-# arguments are virtual environments with pyspark 3.5.9 and 4.1.4. Applications run on two executors of
-# two cores, each in its own process (local-cluster).
+# Writes the event logs of this folder with real Spark versions: make.sh PYSPARK35 PYSPARK4, where
+# the arguments are virtual environments with pyspark 3.5.9 and 4.1.4. Applications run on two
+# executors of two cores, each in its own process (local-cluster).
 #
 # One edit: "Classpath Entries" of the plain log, the names of 300 jars, is emptied.
 set -eu

@@ -1,4 +1,5 @@
-//! The default predictor, asked as `foreglow evaluate` asks it. The seam for a change of its interface.
+//! The default predictor, called as `foreglow evaluate` calls it. Only this file changes with its
+//! interface.
 
 use foreglow_model::{
     Answer, Dataset, Ensemble, Features, Outcome, Prediction, Predictor, Roles, Setting, Tuning, Warning,
@@ -8,10 +9,10 @@ use foreglow_shared::{Job, Observation};
 /// The name of the default predictor.
 pub const FOREGLOW: &str = Predictor::NAME;
 
-/// The constants of the predictor that are chosen on data.
+/// The predictor's constants that are chosen on data.
 pub type Constants = Tuning;
 
-/// The constants to choose from where a data set is left out, the model's own first.
+/// Returns the constants to choose from when a data set is left out, the model's own first.
 pub fn candidates() -> Vec<Constants> {
     let own = Constants::default();
     vec![
@@ -22,10 +23,10 @@ pub fn candidates() -> Vec<Constants> {
     ]
 }
 
-/// What the predictor answers for rows of a table.
+/// Returns the predictor's answers for rows of a table.
 ///
 /// # Errors
-/// It cannot be fitted.
+/// The predictor cannot be fitted.
 pub fn answer_table(
     fit: &Dataset,
     asked: &Features,
@@ -40,15 +41,15 @@ pub fn answer_table(
     Ok(predictions.iter().map(|prediction| answer(prediction, is_beyond(prediction))).collect())
 }
 
-/// What the predictor answers for runs of a job.
+/// Returns the predictor's answers for runs of a job.
 ///
 /// # Errors
-/// It cannot be fitted.
+/// The predictor cannot be fitted.
 pub fn answer_job(job: &Job, asked: &[Observation], constants: &Constants) -> Result<Vec<Outcome>, String> {
     let predictor = Predictor::fit_tuned(job, *constants).map_err(|error| error.to_string())?;
     let outcome = |run: &Observation| {
         let prediction = predictor.predict(Setting::of(run));
-        // A whole job beside samples of its images lies beyond them, and is no cause for a warning.
+        // A whole job is always beyond samples of its images, so this alone gives no warning.
         let most = job.observations.iter().map(|run| run.sampling_rate).fold(0.0, f64::max);
         let is_beyond = run.sampling_rate > most
             || prediction.warnings.iter().any(|warning| matches!(warning, Warning::OutsideSampledRange { .. }));

@@ -1,5 +1,5 @@
-//! A context with few runs of its own beside many of others: what the default predictor makes of both, of its own runs
-//! alone, and what the rivals make of both.
+//! Accuracy in a context with few runs of its own and many of other contexts: the default predictor
+//! on all runs and on its own runs alone, and the rivals on all runs.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use crate::intervals::holds;
 use crate::public::{Named, Public};
 use crate::table::Table;
 
-/// Own runs that are fitted.
+/// Numbers of own runs that are fitted.
 const OWN: [usize; 4] = [1, 2, 3, 5];
-/// Runs of other contexts at most, drawn at random.
+/// Maximum number of runs of other contexts, drawn at random.
 const MOST_OTHERS: usize = 240;
-/// Contexts of a table that are tried at most, and asked runs of each.
+/// Maximum number of contexts of a table, and of tested runs of each context.
 const MOST_CONTEXTS: usize = 8;
 const MOST_ASKED: usize = 60;
-/// Rivals that are shown.
+/// Rivals in the printed table.
 const SHOWN: [&str; 4] = ["ernest", "ernest-relative", "log-additive", "gradient-boosting"];
 
-/// A table whose contexts are told apart by names.
+/// A table with the columns whose values name a context.
 pub struct Case {
     name: String,
     table: Table,
@@ -27,7 +27,7 @@ pub struct Case {
     roles: Roles,
 }
 
-/// One context with so many of its runs.
+/// One context with a given number of its own runs.
 pub struct Trial<'a> {
     pub case: &'a Case,
     own: Table,
@@ -36,26 +36,27 @@ pub struct Trial<'a> {
     runs: usize,
 }
 
-/// What one predictor made of a trial.
+/// Result of one predictor on one trial.
 pub struct Finding {
     case: String,
     predictor: String,
     runs: usize,
-    /// Mean absolute percentage error; `None` where a run cannot be predicted.
+    /// Mean absolute percentage error; `None` if a run cannot be predicted.
     mape_percent: Option<f64>,
-    /// Asked runs inside their interval, and with one.
+    /// Numbers of tested runs inside their interval, and of tested runs with an interval.
     held: Option<(usize, usize)>,
 }
 
-/// Every table.
+/// Returns every table.
 ///
 /// # Errors
-/// A table cannot be put together.
+/// A table cannot be built.
 pub fn cases(public: &Public) -> anyhow::Result<Vec<Case>> {
     let machines = |name: &str| Roles { machines: Some(Term::new(name)), ..Roles::default() };
     let sized = |name: &str, size: &str| Roles { data_size: Some(Term::new(size)), ..machines(name) };
     let mut cases = Vec::new();
-    // The parameters of a C3O job are known by a name alone, as those of a job of one's own mostly are.
+    // Each combination of a C3O job's parameters becomes one name, because a user's own jobs mostly
+    // have only a name.
     for Named { name, table } in &public.c3o {
         let table = table.with_context("instance_count", "data and parameters")?;
         let contexts = vec!["data and parameters"];
@@ -75,14 +76,14 @@ pub fn cases(public: &Public) -> anyhow::Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// The trials of a table.
+/// Returns the trials of a table.
 pub fn trials(case: &Case) -> Vec<Trial<'_>> {
     let contexts = case.table.contexts(&case.contexts);
     let mut trials = Vec::new();
     for place in draw(contexts.len(), MOST_CONTEXTS, 1) {
         let rows = &contexts[place].1;
         let order: Vec<usize> = draw(rows.len(), rows.len(), 2).into_iter().map(|at| rows[at]).collect();
-        // The same runs are asked however many others are fitted.
+        // The tested runs do not depend on the number of fitted runs.
         let most = OWN.iter().rev().find(|own| **own + 2 <= order.len()).copied().unwrap_or(0);
         let asked: Vec<usize> = order[most..].iter().take(MOST_ASKED).copied().collect();
         let outside: Vec<usize> = (0..case.table.len()).filter(|row| !rows.contains(row)).collect();
@@ -98,7 +99,7 @@ pub fn trials(case: &Case) -> Vec<Trial<'_>> {
 }
 
 impl Trial<'_> {
-    /// Every predictor.
+    /// Measures every predictor.
     ///
     /// # Errors
     /// The default predictor cannot be fitted.
@@ -142,8 +143,8 @@ impl Trial<'_> {
     }
 }
 
-/// MAPE by table, predictor and own runs: the mean over contexts, `–` where one of them cannot be predicted. Behind it how
-/// often the 90 % interval held.
+/// Prints the MAPE by table, predictor and number of own runs: the mean over contexts, `–` if one
+/// of them cannot be predicted. Next to it: the coverage of the 90 % intervals.
 pub fn print(findings: &[Finding]) {
     let mut cells = BTreeMap::<(&str, &str), BTreeMap<usize, Vec<&Finding>>>::new();
     for finding in findings {

@@ -1,5 +1,5 @@
-//! The development groups: questions on which the constants of the intervals were chosen. None is a protocol of
-//! `make accuracy`.
+//! The development groups: the questions on which the constants of the intervals were chosen. No
+//! protocol of `make accuracy` uses them.
 
 use foreglow_model::{Setting, draw};
 
@@ -9,29 +9,30 @@ use crate::table::Table;
 
 /// Runs to fit and other runs to predict.
 pub struct Group {
-    /// Where the runs come from; each counts the same.
+    /// Source of the runs; all sources have the same weight.
     pub source: &'static str,
     pub fit: Table,
     pub asked: Table,
 }
 
-/// Runs that are asked of one group at most.
+/// Maximum number of tested runs of a group.
 const MOST_ASKED: usize = 60;
-/// Simulated jobs.
+/// Number of simulated jobs.
 const JOBS: u64 = 150;
 const NODES: &str = "instance_count";
 
-/// A cut of a table: the rows up to a value (or from it) are fitted, some beyond it are asked.
+/// A split of a table by a column: the condition on the fitted rows, and the condition on the
+/// tested rows.
 type Cut = (&'static str, fn(f64) -> bool, fn(f64) -> bool);
 
-/// Cuts of C3O: more nodes, fewer nodes.
+/// Splits of C3O: more nodes, fewer nodes.
 const C3O_CUTS: [Cut; 4] = [
     (NODES, |n| n <= 6.0, |n| n == 8.0),
     (NODES, |n| n <= 8.0, |n| n == 10.0),
     (NODES, |n| n >= 8.0, |n| n <= 6.0),
     (NODES, |n| n >= 6.0, |n| n < 6.0),
 ];
-/// Of a virtual machine type of TrimTuner: more samples or machines, fewer samples.
+/// Splits of a virtual machine type of TrimTuner: more samples or machines, fewer samples.
 const TRIMTUNER_CUTS: [Cut; 5] = [
     ("train_samples", |x| x <= 6e3, |x| x == 15e3),
     ("train_samples", |x| x <= 6e3, |x| x == 30e3),
@@ -39,7 +40,7 @@ const TRIMTUNER_CUTS: [Cut; 5] = [
     ("train_samples", |x| x >= 15e3, |x| x <= 6e3),
     ("n_vms", |x| x <= 12.0, |x| (16.0..=32.0).contains(&x)),
 ];
-/// Of a GPU of PROFET, all CNNs together.
+/// Splits of a GPU of PROFET, all CNNs together.
 const GPU_CUTS: [Cut; 5] = [
     ("batchsize", |x| x <= 32.0, |x| x == 128.0),
     ("batchsize", |x| x <= 128.0, |x| x == 256.0),
@@ -47,14 +48,14 @@ const GPU_CUTS: [Cut; 5] = [
     ("pixels", |x| x <= 224.0, |x| x == 256.0),
     ("pixels", |x| x >= 64.0, |x| x == 32.0),
 ];
-/// Of one CNN on one GPU.
+/// Splits of one CNN on one GPU.
 const PAIR_CUTS: [Cut; 4] = [
     ("batchsize", |x| x <= 32.0, |x| x >= 64.0),
     ("batchsize", |x| x <= 64.0, |x| x >= 128.0),
     ("batchsize", |x| x <= 128.0, |x| x == 256.0),
     ("pixels", |x| x <= 128.0, |x| x >= 224.0),
 ];
-/// Node counts of Bell that are fitted; up to twice the largest is asked.
+/// Fitted node counts of Bell; counts up to twice the largest are tested.
 const BELL_FITTED: [&[f64]; 7] = [
     &[4.0, 8.0, 16.0],
     &[8.0, 12.0, 16.0],
@@ -65,7 +66,7 @@ const BELL_FITTED: [&[f64]; 7] = [
     &[4.0, 8.0, 12.0, 16.0, 20.0, 24.0, 28.0, 32.0, 36.0, 40.0, 44.0],
 ];
 
-/// Every group, in an order that never changes.
+/// Returns every group, in a fixed order.
 pub fn groups(public: &Public) -> Vec<Group> {
     let mut groups = Groups(Vec::new());
     for Named { table, .. } in &public.c3o {
@@ -102,7 +103,7 @@ pub fn groups(public: &Public) -> Vec<Group> {
     }
     for (number, (_, rows)) in profet.contexts(&["instance_name", "model"]).into_iter().enumerate() {
         let Some(pair) = profet.select(&rows) else { continue };
-        // Two sizes of each pair, so that all pairs together have every size.
+        // Two sizes for each pair, so that all pairs together cover every size.
         let sizes = [4, 5, 6, 8, 10, 12, 15, 20];
         [0, 3].iter().for_each(|step| groups.random("PROFET", &pair, sizes[(number + step) % sizes.len()], 1));
         if number % 2 == 0 {
@@ -116,13 +117,13 @@ pub fn groups(public: &Public) -> Vec<Group> {
 struct Groups(Vec<Group>);
 
 impl Groups {
-    /// Rows drawn at random, and other rows asked.
+    /// Adds groups of randomly drawn rows that are tested on other random rows.
     fn random(&mut self, source: &'static str, table: &Table, rows: usize, times: u64) {
         if table.len() < rows + 3 {
             return;
         }
         for time in 0..times {
-            // Another draw for each group.
+            // A different seed for each group.
             let order = draw(table.len(), rows + MOST_ASKED, 1_000 * self.0.len() as u64 + time);
             self.push(source, table.select(&order[..rows]), table.select(&order[rows..]));
         }
@@ -152,7 +153,7 @@ impl Groups {
     }
 
     fn simulated(&mut self, number: u64) {
-        // Not the numbers of the model's own test of simulated jobs.
+        // A different seed than in the model's own test of simulated jobs.
         let mut random = Random((number << 32) | 5);
         let job = SimulatedJob::draw(number % 4, &mut random);
         let Plan { samples, asked } = Plan::draw(&mut random);

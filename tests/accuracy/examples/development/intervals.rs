@@ -1,4 +1,4 @@
-//! How often the 90 % intervals hold on the development groups.
+//! Coverage of the 90 % intervals on the development groups.
 
 use std::collections::BTreeMap;
 
@@ -6,27 +6,27 @@ use foreglow_model::{Prediction, Spread, Warning};
 
 use crate::groups::Group;
 
-/// Half the step of a density, ln t.
+/// Half the step of the numeric derivative that gives a density, in ln t.
 const STEP: f64 = 1e-4;
-/// Numbers of fitted rows that are told apart, by the largest.
+/// Classes of the number of fitted rows: largest number and name.
 const ROWS: [(usize, &str); 4] = [(5, "3 to 5"), (15, "6 to 15"), (60, "16 to 60"), (usize::MAX, "more")];
 
-/// What a group says of its questions within the fitted ranges, or beyond them.
+/// Result of a group on its questions within the fitted ranges, or on those beyond them.
 pub struct Finding {
     source: &'static str,
     is_beyond: bool,
     rows: usize,
-    /// Share of the asked runs inside their interval.
+    /// Share of the tested runs inside their interval.
     held: f64,
     asked: usize,
-    /// Mean of ln of the density of ln(measured ÷ predicted), of Student's t alone.
+    /// Mean log density of ln(measured ÷ predicted) under the Student's t distribution alone.
     log_density: Option<f64>,
 }
 
-/// Fits a group and asks it.
+/// Fits a group and predicts its tested runs.
 ///
 /// # Errors
-/// It cannot be fitted, or asked.
+/// The group cannot be fitted or predicted.
 pub fn find(group: &Group) -> anyhow::Result<Vec<Finding>> {
     let predictions = group.fit.fit()?.predict(group.asked.0.features())?;
     let asked: Vec<(&Prediction, f64)> = predictions.iter().zip(group.asked.0.secs().iter().copied()).collect();
@@ -50,7 +50,8 @@ fn leaves(prediction: &Prediction) -> bool {
     prediction.warnings.iter().any(|warning| matches!(warning, Warning::OutsideSampledRange { .. }))
 }
 
-/// Whether a measured time lies in the interval of its prediction; `None` without one.
+/// Returns whether a measured time is inside the interval of its prediction; `None` without an
+/// interval.
 pub fn holds(prediction: &Prediction, secs: f64) -> Option<bool> {
     prediction.interval.map(|interval| (interval.lower_secs..=interval.upper_secs).contains(&secs))
 }
@@ -66,7 +67,8 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The table, each group of a source counting the same, and each source.
+/// Prints the coverage by class: of each source, and the mean over the sources. Within a source,
+/// each group has the same weight.
 pub fn print(findings: &[Finding]) {
     println!("| 90 % intervals | groups | asked | held, mean over groups by source | mean |\n|---|---|---|---|---|");
     for is_beyond in [false, true] {

@@ -1,8 +1,9 @@
-//! What the constants of the default predictor's intervals were chosen on, and what a context with few runs gains from
-//! others: `make development`, or `cargo run --release --workspace --example development -- DATA [intervals|few-runs]`.
+//! Prints the figures on which the constants of the default predictor's intervals were chosen, and
+//! the gain of a context with few runs from other contexts: `make development`, or `cargo run
+//! --release --workspace --example development -- DATA [intervals|few-runs]`.
 //!
-//! To choose again: change a constant of `model/src/ensemble/errors.rs` and compare the last line, the larger the better.
-//! Exit code 2 where the data is not there.
+//! To tune a constant of `model/src/ensemble/errors.rs`, change it and compare the last line:
+//! larger is better. Exit code 2: the data is missing.
 
 #![allow(clippy::panic, reason = "a column that the program itself names is there")]
 #![allow(clippy::print_stdout, reason = "the tables are its output")]
@@ -54,7 +55,8 @@ fn measure(data: &std::path::Path, intervals: bool, few_runs: bool) -> anyhow::R
     Ok(())
 }
 
-/// What `find` says of each thing, in their order, on all processors.
+/// Applies `find` to each item, on all processors, and returns the results in the order of the
+/// items.
 fn each<T: Sync, F: Send>(things: &[T], find: impl Fn(&T) -> anyhow::Result<Vec<F>> + Sync) -> anyhow::Result<Vec<F>> {
     let next = AtomicUsize::new(0);
     let found: Mutex<Vec<Option<Vec<F>>>> = Mutex::new(things.iter().map(|_| None).collect());

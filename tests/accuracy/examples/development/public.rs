@@ -1,16 +1,17 @@
-//! The public tables (docs/accuracy.md says what they are).
+//! The public tables that docs/accuracy.md describes.
 
 use std::path::Path;
 
 use crate::table::{Columns, Table};
 
-/// A table and what it is called.
+/// A table with its name.
 pub struct Named {
     pub name: String,
     pub table: Table,
 }
 
-/// A job of C3O: its file, its machine types and its features beside the machines and the size of the data.
+/// A job of C3O: its file, its machine types, and its features other than the machines and the size
+/// of the data.
 const C3O: [(&str, &[&str], &[&str]); 5] = [
     ("grep", &["m4.2xlarge"], &["p_occurrence"]),
     ("kmeans", &["r4.2xlarge"], &["features", "observations", "k"]),
@@ -23,11 +24,11 @@ const BELL: [&str; 6] =
 
 /// The public data sets.
 pub struct Public {
-    /// One a job and machine type, runs at more than two nodes.
+    /// One table for each job and machine type; runs on more than two nodes.
     pub c3o: Vec<Named>,
     /// `sort` on its three machine types together.
     pub c3o_sort: Table,
-    /// One a job.
+    /// One table for each job.
     pub bell: Vec<Named>,
     /// Runs that were not stopped.
     pub trimtuner: Table,
@@ -35,7 +36,7 @@ pub struct Public {
 }
 
 impl Public {
-    /// Reads them all.
+    /// Reads all tables.
     ///
     /// # Errors
     /// A file cannot be read.

@@ -1,31 +1,32 @@
-//! A published table of runs, one row a setting.
+//! A published table of runs, one row for each setting.
 
 use std::path::Path;
 
 use anyhow::Context as _;
 use foreglow_model::{Column, Dataset, Ensemble, Features, FitError, Meaning, Setting, Settings, Values};
 
-/// The share of the images that a simulated job processes: with more it never takes less time.
+/// The share of the images that a simulated job processes: the time never decreases with it.
 const SAMPLING_RATE: &str = "sampling rate";
 
-/// Runs, repeats of a setting taken together by their median.
+/// Runs; the repeats of a setting are merged into their median.
 #[derive(Clone)]
 pub struct Table(pub Dataset);
 
-/// What a file means.
+/// The meaning of a file's columns.
 pub struct Columns<'a> {
     pub secs: &'a str,
-    /// 1 where the time is a lower bound: such rows are left out.
+    /// Column that is 1 if the time is a lower bound; such rows are left out.
     pub stopped: Option<&'a str>,
     pub numeric: &'a [&'a str],
     pub category: &'a [&'a str],
 }
 
 impl Table {
-    /// Reads a file of comma or tab separated values; `keep` is asked of a row by the name of a column.
+    /// Reads a file of comma- or tab-separated values. `keep` gets a function that returns a row's
+    /// value in a named column.
     ///
     /// # Errors
-    /// The file cannot be read, lacks a column, or a value is no number.
+    /// The file cannot be read, lacks a column, or has a value that is not a number.
     pub fn read(
         path: &Path,
         columns: &Columns,
@@ -65,7 +66,7 @@ impl Table {
         Ok(Self(Settings::of(&runs).medians().clone()))
     }
 
-    /// Runs of one job; `None` of none.
+    /// Builds the table of one job's runs; `None` without runs.
     pub fn of_settings(settings: &[Setting], secs: Vec<f64>) -> Option<Self> {
         let column =
             |name: &str, value: fn(&Setting) -> f64| Column::numeric(name, settings.iter().map(value).collect(), None);
@@ -78,23 +79,23 @@ impl Table {
         features.and_then(|features| Dataset::new(features, secs, stopped)).ok().map(Self)
     }
 
-    /// Rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.0.secs().len()
     }
 
-    /// The default predictor of these runs.
+    /// Fits the default predictor.
     ///
     /// # Errors
-    /// It cannot be fitted.
+    /// The predictor cannot be fitted.
     pub fn fit(&self) -> Result<Ensemble, FitError> {
         Ensemble::fit_known(&self.0, &[(SAMPLING_RATE, Meaning::Work)])
     }
 
-    /// A column of numbers.
+    /// Returns a numeric column.
     ///
     /// # Panics
-    /// There is none of this name.
+    /// The table has no numeric column with this name.
     pub fn numbers(&self, name: &str) -> &[f64] {
         let column = self.0.features().columns().iter().find(|column| column.name == name);
         match column.map(|column| &column.values) {
@@ -103,10 +104,10 @@ impl Table {
         }
     }
 
-    /// A column of names.
+    /// Returns a categorical column.
     ///
     /// # Panics
-    /// There is none of this name.
+    /// The table has no categorical column with this name.
     pub fn names(&self, name: &str) -> Vec<&str> {
         let column = self.0.features().columns().iter().find(|column| column.name == name);
         match column.map(|column| &column.values) {
@@ -117,7 +118,7 @@ impl Table {
         }
     }
 
-    /// Distinct numbers of a column, ascending.
+    /// Returns the distinct numbers of a column, ascending.
     pub fn levels(&self, name: &str) -> Vec<f64> {
         let mut levels = self.numbers(name).to_vec();
         levels.sort_by(f64::total_cmp);
@@ -125,18 +126,18 @@ impl Table {
         levels
     }
 
-    /// The rows that `keep` is true of; `None` where there is none.
+    /// Returns the rows for which `keep` is true; `None` if no row is left.
     pub fn keep(&self, keep: impl Fn(usize) -> bool) -> Option<Self> {
         let rows: Vec<usize> = (0..self.len()).filter(|row| keep(*row)).collect();
         self.select(&rows)
     }
 
-    /// Some rows; `None` of none.
+    /// Returns the given rows; `None` without rows.
     pub fn select(&self, rows: &[usize]) -> Option<Self> {
         (!rows.is_empty()).then(|| Self(self.0.select(rows)))
     }
 
-    /// These rows and others of the same columns.
+    /// Appends the rows of a table with the same columns.
     ///
     /// # Errors
     /// The columns differ.
@@ -159,10 +160,10 @@ impl Table {
         Ok(Self(Dataset::new(features, [self.0.secs(), others.0.secs()].concat(), vec![false; rows])?))
     }
 
-    /// One column of numbers, and all others together as one of names.
+    /// Keeps one numeric column, and merges all others into one categorical column.
     ///
     /// # Errors
-    /// They make no table.
+    /// The columns do not form a valid table.
     pub fn with_context(&self, number: &str, context: &str) -> anyhow::Result<Self> {
         let others: Vec<&[f64]> = self
             .0
@@ -179,10 +180,10 @@ impl Table {
         Ok(Self(Dataset::new(features, self.0.secs().to_vec(), vec![false; self.len()])?))
     }
 
-    /// Tables of the same columns under one another, told apart by a name.
+    /// Concatenates tables with the same columns; a new column holds each table's name.
     ///
     /// # Errors
-    /// They make no table.
+    /// The tables do not form a valid table.
     pub fn joined(column: &str, tables: &[(&str, &Self)]) -> anyhow::Result<Self> {
         let named = |(name, table): &(&str, &Self)| {
             let names = Column::category(column, vec![*name; table.len()]);
@@ -194,7 +195,8 @@ impl Table {
         tables.try_fold(first, |sum, table| sum.and(&table?))
     }
 
-    /// Every combination of names of some columns, with its rows, alphabetically.
+    /// Returns every combination of values of some categorical columns, with its rows, in
+    /// alphabetical order.
     pub fn contexts(&self, columns: &[&str]) -> Vec<(String, Vec<usize>)> {
         let names: Vec<Vec<&str>> = columns.iter().map(|column| self.names(column)).collect();
         let mut contexts = std::collections::BTreeMap::<String, Vec<usize>>::new();
