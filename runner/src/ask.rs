@@ -4,11 +4,11 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use foreglow_collector::store::{Filter, Store};
+use foreglow_exit::{unreadable, unusable};
 use foreglow_shared::{Job, ReadError, Sample, group_by_context, read_samples};
 
-use crate::exit::unusable;
 use crate::grammar::place;
-use crate::store::{Filter, Store};
 
 /// Source of the samples, and the job to select.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -144,15 +144,6 @@ pub fn read_bytes(file: &Path) -> anyhow::Result<Vec<u8>> {
         return Ok(bytes);
     }
     std::fs::read(file).map_err(|error| unreadable(file, &error))
-}
-
-/// Returns the error for a file that cannot be read.
-pub fn unreadable(file: &Path, error: &std::io::Error) -> anyhow::Error {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => unusable(format!("there is no file {}; check its name", file.display())),
-        std::io::ErrorKind::IsADirectory => unusable(format!("{} is a folder; give a file", file.display())),
-        _ => unusable(format!("the file {} cannot be read: {error}", file.display())),
-    }
 }
 
 /// Returns the name of a file for messages.

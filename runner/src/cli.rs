@@ -81,8 +81,8 @@ impl Command {
             Self::Serve(args) => serve::run(args),
             Self::Upload(args) => upload::run(args),
             Self::Link(args) => link::run(&args),
-            Self::Completions(args) => completions::run(&args),
-            Self::Man(args) => man::run(&args),
+            Self::Completions(args) => completions::run::<Cli>(&args),
+            Self::Man(args) => man::run::<Cli>(&args),
             Self::Executor(args) => executor::run(&args),
         }
     }

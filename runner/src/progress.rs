@@ -7,12 +7,11 @@ use std::mem::discriminant;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use foreglow_engine as engine;
+use foreglow_engine::sweep::{Run, Step};
+use foreglow_machine::{AcceleratorUse, Use, Warning};
 use foreglow_shared::{Outcome, Sample, format_duration, format_rate, printable};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-
-use crate::engine;
-use crate::machine::{AcceleratorUse, Use, Warning};
-use crate::sweep::{Run, Step};
 
 /// Whether the user wants only the answer.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);

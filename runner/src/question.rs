@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use foreglow_exit::unusable;
 use foreglow_shared::{Job, Observation, PriceSheet, Question, format_duration};
 
 use crate::answer::Startup;
 use crate::ask::{name, read_bytes};
-use crate::exit::unusable;
 use crate::grammar::{Counts, cores, duration_secs, executors, mib, money, probability};
 use crate::progress::note;
 

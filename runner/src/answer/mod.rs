@@ -8,6 +8,7 @@ mod prediction;
 mod scenario_table;
 mod simulation;
 
+use foreglow_exit::unusable;
 use foreglow_model::{FitError, Interval, Predictor, Warning};
 use foreglow_shared::{Job, PriceSheet, format_duration};
 
@@ -18,8 +19,6 @@ pub use self::evaluation::EvaluationAnswer;
 pub use self::prediction::PredictionAnswer;
 pub use self::scenario_table::ScenarioTableAnswer;
 pub use self::simulation::{Asked, SimulationAnswer};
-
-use crate::exit::unusable;
 
 /// Version of the JSON of every answer.
 pub const SCHEMA: u32 = 1;

@@ -1,5 +1,10 @@
 //! `foreglow collect`: measures a grid of configurations.
 
+use foreglow_collector::upload::{Target, send_or_keep};
+use foreglow_engine::sweep::{self, Forecast, Grid, Limits, Run, Tally};
+use foreglow_engine::{self as engine, Engine, Job};
+use foreglow_exit::{Interrupt, Interrupted};
+use foreglow_machine::{Warning, warnings_of};
 use foreglow_model::Repetitions;
 use foreglow_shared::{Context, Outcome, Sample, Uuid, write_csv, write_jsonl};
 
@@ -9,15 +14,10 @@ use super::grid_args::{BudgetArgs, GridArgs};
 use super::samples::outliers;
 use super::training_args::TrainingArgs;
 use super::workload_args::{WorkloadArgs, prepare, warn};
-use crate::engine::{self, Engine, Job};
-use crate::interrupt::{Interrupt, Interrupted};
-use crate::machine::{Warning, warnings_of};
 use crate::output::{self, Format};
 use crate::place::PlaceArgs;
 use crate::progress::{Progress, note};
 use crate::sample_table;
-use crate::sweep::{self, Forecast, Grid, Limits, Run, Tally};
-use crate::upload::{Target, send_or_keep};
 
 /// Measure a CNN job on a grid of configurations and save the timing samples
 ///
@@ -43,7 +43,7 @@ pub struct Args {
     place: PlaceArgs,
 
     /// Collector to send each sample to as well, such as 127.0.0.1:8787
-    #[arg(long, value_name = "URL", value_parser = crate::grammar::url, help_heading = "Samples")]
+    #[arg(long, value_name = "URL", value_parser = foreglow_collector::address::url, help_heading = "Samples")]
     upload: Option<String>,
 
     /// Measure outliers and disturbed runs again, and replace their samples

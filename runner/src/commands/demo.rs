@@ -4,6 +4,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use foreglow_collector::store::{Filter, Store};
+use foreglow_collector::{Access, Collector};
+use foreglow_engine::sweep::{self, Forecast, Limits, Run};
+use foreglow_engine::{self as engine, Engine};
+use foreglow_exit::{Interrupt, Interrupted};
+use foreglow_machine::{processors, warnings_of};
 use foreglow_model::{Grid, Prediction, Predictor, Setting};
 use foreglow_shared::{Context, Job, LeftOut, Observation, Outcome, Question, Sample, View, group_by_context};
 
@@ -11,17 +17,10 @@ use super::run::DEFAULT_MEMORY_MIB;
 use super::serve;
 use super::workload_args::{WorkloadArgs, check_sizes, prepare, warn};
 use crate::answer::{Check, DecisionAnswer, DemoAnswer, ScenarioTableAnswer, fit};
-use crate::collector::{Access, Collector};
-use crate::device;
-use crate::engine::{self, Engine};
 use crate::grammar::{self, duration_secs};
-use crate::interrupt::{Interrupt, Interrupted};
-use crate::machine::warnings_of;
 use crate::output::{self, Format};
 use crate::progress::{Progress, result};
 use crate::question::Bill;
-use crate::store::{Filter, Store};
-use crate::sweep::{self, Forecast, Limits, Run};
 
 /// Configurations of the demo, as executors and cores per executor.
 #[derive(Clone, Copy)]
@@ -144,7 +143,7 @@ impl Bench<'_> {
     fn prepare(&self) -> anyhow::Result<()> {
         let (name, workload) = (self.job.device.name(), &self.job.workload);
         self.progress.line(&format!("{} on {name}, {} {}", workload.model, workload.images, workload.noun()));
-        warn(self.job, device::processors(), 1, false, &self.progress);
+        warn(self.job, processors(), 1, false, &self.progress);
         prepare(self.job, &self.progress)
     }
 

@@ -1,6 +1,7 @@
 //! `foreglow devices`: lists the devices of this machine.
 
-use crate::device::{self, Adapter, Wish};
+use foreglow_machine::device::{self, Adapter, Wish};
+
 use crate::output::{self, Format};
 use crate::table::{Align, csv, table};
 

@@ -1,10 +1,10 @@
 //! The dry run of a sweep: its runs with their expected time and cost.
 
+use foreglow_data::images_in_sample;
+use foreglow_engine::sweep::{Forecast, Run, cost};
 use foreglow_shared::{PriceSheet, format_duration, format_rate};
 
-use crate::input::images_in_sample;
 use crate::output::Format;
-use crate::sweep::{Forecast, Run, cost};
 use crate::table::{Align, csv, table};
 
 /// Columns of the CSV.

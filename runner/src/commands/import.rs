@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use foreglow_event_log::{LogFiles, begins_as_log, find, read};
+use foreglow_exit::{UnusableInput, unusable};
 use foreglow_shared::event_log::Labels;
 use foreglow_shared::{Context, Sample, Uuid, read_samples, write_csv, write_jsonl};
 
 use crate::ask::read_bytes;
-use crate::event_log::{LogFiles, begins_as_log, find, read};
-use crate::exit::{UnusableInput, unusable};
 use crate::grammar;
 use crate::output::{self, Format};
 use crate::place::PlaceArgs;

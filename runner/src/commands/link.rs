@@ -1,13 +1,13 @@
 //! `foreglow link`: creates and opens share links.
 
+use foreglow_collector::address::is_loopback;
+use foreglow_exit::unusable;
 use foreglow_shared::{LeftOut, View};
 use serde_json::json;
 
 use super::serve;
 use crate::answer::{DecisionAnswer, SCHEMA, fit};
 use crate::ask::Source;
-use crate::exit::unusable;
-use crate::grammar::is_loopback;
 use crate::output::{self, Format};
 use crate::progress::note;
 use crate::question::QuestionArgs;

@@ -2,16 +2,14 @@
 
 use std::path::PathBuf;
 
+use foreglow_engine::{self as engine, Engine};
+use foreglow_exit::{Interrupt, unusable};
+use foreglow_machine::{processors, warnings_of};
 use foreglow_shared::{Outcome, write_csv, write_jsonl};
 
 use super::training_args::TrainingArgs;
 use super::workload_args::{WorkloadArgs, check_sizes, default_partition_size, prepare, warn};
-use crate::device;
-use crate::engine::{self, Engine};
-use crate::exit::unusable;
 use crate::grammar;
-use crate::interrupt::Interrupt;
-use crate::machine::warnings_of;
 use crate::output::{self, Format};
 use crate::progress::{Progress, result};
 use crate::sample_table;
@@ -68,7 +66,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
     let progress = Progress::new();
     let slots = args.executors.saturating_mul(args.cores);
-    warn(&job, device::processors(), slots, args.memory.is_some(), &progress);
+    warn(&job, processors(), slots, args.memory.is_some(), &progress);
     prepare(&job, &progress)?;
     let configuration = job.configuration(args.executors, args.cores, memory_mib, partition_size);
     let interrupt = Interrupt::on_signals();

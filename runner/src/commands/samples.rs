@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use foreglow_collector::store::Store;
+use foreglow_engine::sweep::Run;
+use foreglow_exit::unusable;
+use foreglow_machine::warnings_of;
 use foreglow_model::Repetitions;
 use foreglow_shared::{Outcome, Sample, Uuid, format_rate, write_csv, write_jsonl};
 
 use crate::ask::Source;
-use crate::exit::unusable;
-use crate::machine::warnings_of;
 use crate::output::{self, Format};
 use crate::sample_table;
 use crate::samples_file::SamplesFile;
-use crate::store::Store;
-use crate::sweep::Run;
 use crate::table::{Align, table};
 
 /// Trailing characters of an id in a list: enough to distinguish a few thousand random ids.

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use crate::collector::{Access, Collector};
-use crate::store::Store;
+use foreglow_collector::store::Store;
+use foreglow_collector::{Access, Collector};
 
 /// Default port of the collector, on the loopback address.
 pub const DEFAULT_PORT: u16 = 8787;
@@ -44,7 +44,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
 /// Parses the address of a planner, with a slash at its end.
 pub fn planner(text: &str) -> Result<String, String> {
     let is_page = text.split(['#', '?']).next().unwrap_or_default().ends_with(".html");
-    crate::grammar::url(text).map(|url| if is_page { url } else { url + "/" })
+    foreglow_collector::address::url(text).map(|url| if is_page { url } else { url + "/" })
 }
 
 /// Parses an address to listen on.

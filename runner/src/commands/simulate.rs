@@ -1,13 +1,13 @@
 //! `foreglow simulate`: simulates an application on other configurations from its event log.
 
 use anyhow::Context as _;
+use foreglow_event_log::{find, read};
+use foreglow_exit::unusable;
 use foreglow_model::Simulation;
 use foreglow_shared::event_log::Run;
 
 use crate::answer::{Asked, SimulationAnswer, fit};
 use crate::ask::Source;
-use crate::event_log::{find, read};
-use crate::exit::unusable;
 use crate::grammar::{self, Counts, duration_secs};
 use crate::output::{self, Format};
 

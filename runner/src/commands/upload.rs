@@ -2,17 +2,17 @@
 
 use std::path::PathBuf;
 
+use foreglow_collector::Receipt;
+use foreglow_collector::address::url;
+use foreglow_collector::store::{Filter, Store};
+use foreglow_collector::upload::{Target, all_accepted, summary};
+use foreglow_exit::unusable;
 use serde_json::json;
 
 use crate::answer::SCHEMA;
 use crate::ask::read_files;
-use crate::collector::Receipt;
-use crate::exit::unusable;
-use crate::grammar;
 use crate::output::{self, Format};
-use crate::store::{Filter, Store};
 use crate::table::{Align, csv, table};
-use crate::upload::{Target, all_accepted, summary};
 
 /// Send samples to a collector. Samples that cannot be sent are kept for the next upload.
 #[derive(Debug, clap::Args)]
@@ -84,7 +84,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
 fn known(store: &Store, address: &str) -> anyhow::Result<String> {
     let waiting = store.waiting()?;
     // Addresses from earlier versions are stored as they were written.
-    let written = [address.trim().to_owned(), grammar::url(address).unwrap_or_default()];
+    let written = [address.trim().to_owned(), url(address).unwrap_or_default()];
     waiting.into_iter().map(|(url, _)| url).find(|url| written.contains(url)).ok_or_else(|| {
         unusable(format!("no samples wait for {address}; `foreglow upload --waiting` lists the collectors"))
     })

@@ -4,18 +4,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use foreglow_architectures::{Architecture, Input, USUAL_VECTOR_DIMS};
+use foreglow_data::texts::{self, Words};
+use foreglow_data::{Drawing, Format, Kind, Source, identity};
+use foreglow_engine::{self as engine, Job};
+use foreglow_exit::unusable;
+use foreglow_machine::Warning;
+use foreglow_machine::device::{self, Chosen, Wish};
 use foreglow_shared::{DataSet, NumberFormat, TextInput, Workload};
 
-use crate::cnn::{Architecture, Input, USUAL_VECTOR_DIMS};
-use crate::device::{self, Chosen, Wish};
-use crate::engine::{self, Job};
-use crate::exit::unusable;
 use crate::grammar::{self, Counts};
-use crate::images::Format;
-use crate::input::{Drawing, Kind, Source, identity};
-use crate::machine::Warning;
 use crate::progress::Progress;
-use crate::texts::{self, Words};
 
 /// Default mini-batch size for inference.
 const DEFAULT_BATCH_SIZE: u32 = 8;

@@ -7,18 +7,17 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use foreglow_architectures::{Architecture, Colour, Input};
+use foreglow_data::speed::{Shape, read_speed};
+use foreglow_data::{DataSet, Drawing, Format, Kind, Packing, Source, Split, draw, forget, images_in_sample, pack};
+use foreglow_engine::{Engine, Job};
+use foreglow_exit::{Interrupt, Interrupted, unusable};
+use foreglow_machine::device::Wish;
 
 use self::report::{CnnSpeed, Report, Test};
 use super::run::DEFAULT_MEMORY_MIB;
 use super::workload_args::WorkloadArgs;
-use crate::cnn::{Architecture, Colour, Input};
-use crate::device::Wish;
-use crate::engine::{Engine, Job};
-use crate::exit::unusable;
 use crate::grammar::{self, Counts};
-use crate::images::{Format, Packing, Shape, Split, pack, read_speed};
-use crate::input::{DataSet, Drawing, Kind, Source, draw, forget, images_in_sample};
-use crate::interrupt::{Interrupt, Interrupted};
 use crate::output;
 use crate::progress::Progress;
 
