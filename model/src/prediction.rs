@@ -92,6 +92,29 @@ pub enum Warning {
         /// The time that the other samples predict, seconds.
         expected_secs: f64,
     },
+    /// Samples of one setting that differ by far more than the noise of the others, so that their
+    /// median says little.
+    RepeatsContradict {
+        /// Their features.
+        at: String,
+        /// Number of samples.
+        runs: usize,
+        /// The shortest time, seconds.
+        fastest_secs: f64,
+        /// The longest time, seconds.
+        slowest_secs: f64,
+    },
+    /// More work that took less time on the same configuration, by far more than the noise.
+    WorkContradicts {
+        /// The features of the sample with more work.
+        at: String,
+        /// Its time, seconds.
+        secs: f64,
+        /// The features of the sample with less work.
+        less_work_at: String,
+        /// Its time, seconds.
+        less_work_secs: f64,
+    },
     /// There are more distinct samples than can be fitted.
     Subsampled {
         /// Number of distinct samples.
@@ -173,6 +196,22 @@ impl fmt::Display for Warning {
                 write!(
                     f,
                     "the sample with {at} took {secs}, and the other samples predict {expected}; measure it again, or remove it"
+                )
+            }
+            Self::RepeatsContradict { at, runs, fastest_secs, slowest_secs } => {
+                let (fastest, slowest) = (format_duration(*fastest_secs), format_duration(*slowest_secs));
+                write!(
+                    f,
+                    "{runs} samples with {at} contradict each other: they took {fastest} to {slowest}; measure it again, \
+                     and remove the wrong ones"
+                )
+            }
+            Self::WorkContradicts { at, secs, less_work_at, less_work_secs } => {
+                let (secs, less_work) = (format_duration(*secs), format_duration(*less_work_secs));
+                write!(
+                    f,
+                    "the sample with {at} took {secs}, and one with less work, {less_work_at}, took {less_work}; measure \
+                     both again, and remove the wrong one"
                 )
             }
             Self::Subsampled { distinct, fitted } => write!(

@@ -138,6 +138,11 @@ impl Predictor {
         self.ensemble.warnings()
     }
 
+    /// Returns the warnings about runs that contradict each other; they need no further fit.
+    pub fn contradictions(&self) -> Vec<Warning> {
+        self.ensemble.contradictions()
+    }
+
     /// Fits in advance what these settings need.
     pub fn prepare(&self, settings: &[Setting]) {
         settings.iter().for_each(|setting| drop(self.predict(*setting)));
@@ -168,6 +173,13 @@ impl Predictor {
             across: along(Feature::InverseCores, cores),
             widths: executors.iter().map(|executors| self.predicted_alone(*executors, cores)).collect(),
         })
+    }
+
+    /// Returns the configurations, E and C, of which the surface of a grid does not know how certain
+    /// they are.
+    pub(crate) fn configurations_with_own_spread(&self) -> impl Iterator<Item = (u32, u32)> {
+        let settings = self.ensemble.rows_with_own_spread().filter_map(|numeric| self.items.setting(numeric));
+        settings.map(|setting| (setting.executors, setting.cores_per_executor))
     }
 
     /// Returns the numbers of executors and of cores that can be predicted: all, or only the

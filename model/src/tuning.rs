@@ -13,10 +13,13 @@ pub struct Tuning {
     pub held_out_rows: f64,
     /// Standard deviation of the exponent of parallel work, whose mean is −1; above 0.
     pub efficiency: f64,
+    /// Standard deviation of the effect that a column without a meaning, or a name, has on one cost
+    /// of a law, about its effect on the whole time; above 0.
+    pub likeness: f64,
 }
 
 impl Default for Tuning {
     fn default() -> Self {
-        Self { flexible_prior: 0.1, held_out_rows: 4.0, efficiency: 0.2 }
+        Self { flexible_prior: 0.1, held_out_rows: 12.0, efficiency: 0.2, likeness: 0.2 }
     }
 }

@@ -1,6 +1,7 @@
 //! How users write numbers, lists, times, sizes and addresses: one grammar for all flags.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 
 use foreglow_shared::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB};
 
@@ -33,6 +34,13 @@ pub fn large_count(text: &str) -> Result<u64, String> {
 /// Parses a number that may be 0, such as a seed.
 pub fn whole_number(text: &str) -> Result<u64, String> {
     whole(text).ok_or_else(|| "write a whole number, 0 or more".to_owned())
+}
+
+/// Parses the name of a machine type.
+pub fn machine_type(text: &str) -> Result<String, String> {
+    let name = text.trim();
+    let is_name = !name.is_empty() && name.len() <= 100 && name.chars().all(|letter| letter.is_ascii_graphic());
+    if is_name { Ok(name.to_owned()) } else { Err("write the name of a machine type, such as c5.xlarge".to_owned()) }
 }
 
 /// Parses an index into a list, counted from 1.
@@ -158,6 +166,16 @@ fn secs(text: &str) -> Option<f64> {
 
 fn hours(text: &str) -> Option<f64> {
     text.parse::<jiff::SignedDuration>().ok().map(|duration| duration.as_secs_f64()).filter(|secs| *secs >= 0.0)
+}
+
+/// Parses a number, whose range the command checks.
+pub fn number(text: &str) -> Result<f64, String> {
+    text.trim().parse::<f64>().map_err(|_| "write a number, such as 0.1".to_owned())
+}
+
+/// Parses a size, 1 or more.
+pub fn size(text: &str) -> Result<NonZeroUsize, String> {
+    count(text).and_then(|count| NonZeroUsize::new(count as usize).ok_or_else(wrong_count))
 }
 
 /// Parses an amount of money: `5`, `0.25`.

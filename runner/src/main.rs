@@ -6,6 +6,7 @@
 
 mod answer;
 mod ask;
+mod catalog;
 mod cli;
 mod commands;
 mod evaluation;
@@ -26,13 +27,11 @@ use foreglow_exit::{report, unusable};
 fn main() -> ExitCode {
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
-        // One sentence, as every other unusable value is answered with.
-        Err(error) if error.kind() == clap::error::ErrorKind::ValueValidation => {
-            let text = error.to_string();
-            let sentence = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-            return report(Err(unusable(sentence)));
-        }
-        Err(error) => error.exit(),
+        Err(error) => match cli::sentence(&error) {
+            Some(sentence) => return report(Err(unusable(sentence))),
+            // Help and version.
+            None => error.exit(),
+        },
     };
     progress::be_quiet(cli.quiet);
     report(cli.command.run())

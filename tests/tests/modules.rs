@@ -139,5 +139,5 @@ fn a_cycle_through_braces_and_through_super_is_found() {
     };
     assert_eq!(cycle(&imports("use crate::{c::{D, a}, b::E};", "use super::a;")), ["a", "b"]);
     assert!(cycle(&imports("use crate::b::E;", "use other_crate::a; use super::super::a;")).is_empty());
-    assert_eq!(code("use crate::b; // use crate::c\n#[cfg(test)]\nmod tests {\nuse crate::d;"), "use crate::b; \n");
+    assert_eq!(code("use crate::b; // use crate::c\n#[cfg(test)]\nmod tests {\nuse crate::d;"), "use crate::b; ");
 }

@@ -61,9 +61,8 @@ pub(super) struct Request<'a> {
     pub(super) validates: bool,
 }
 
-/// Prior weights of the laws if the amount of work never varies: with several kinds of workers that
-/// vary, and with one, which says little about a job that is not a CNN.
-const LAW_OF_SPLITS: f64 = 0.1;
+/// Prior weight of the laws if a number of machines is all that has a meaning, which says little
+/// about a job that is not a CNN.
 const LAW_OF_WORKERS: f64 = 0.02;
 
 /// What is known of a table before anything is held out.
@@ -101,12 +100,13 @@ impl Kind {
     /// per row.
     pub(super) fn prior(self, known: Known, tuning: Tuning) -> f64 {
         let coefficients = match self {
-            Self::Law if known.work => return 1.0,
+            Self::Law if known.work || known.workers > 1 => return 1.0,
             Self::Proportional => return 1.0 / ((1.0 + known.features_per_row) * (1.0 + known.features_per_row)),
-            Self::Law => return if known.workers > 1 { LAW_OF_SPLITS } else { LAW_OF_WORKERS },
+            Self::Law => return LAW_OF_WORKERS,
             Self::Near | Self::Far | Self::LogAdditive => 1.0,
-            Self::TwoTerms => 2.0,
-            Self::ThreeTerms => 3.0,
+            // The terms, and the smooth function of what they leave.
+            Self::TwoTerms => 3.0,
+            Self::ThreeTerms => 4.0,
         };
         let share = 1.0 + coefficients * known.features_per_row;
         tuning.flexible_prior / (share * share)

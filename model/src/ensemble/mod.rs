@@ -17,12 +17,14 @@ mod candidate;
 mod canonical;
 mod caution;
 mod censored;
+mod contradiction;
 mod errors;
 mod explain;
 mod fitted;
 mod folds;
 pub(crate) mod outliers;
 mod permutation;
+mod repeats;
 mod robust;
 mod schema;
 mod shape;
@@ -35,6 +37,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::dataset::{Dataset, DatasetError, Features, Points};
 use crate::ensemble::canonical::{Group, MAX_ROWS, Table, groups, subsample};
 use crate::ensemble::caution::Disagreement;
+use crate::ensemble::contradiction::Contradiction;
+use crate::ensemble::errors::Errors;
 pub(crate) use crate::ensemble::errors::Margin;
 pub(crate) use crate::ensemble::explain::HeldOutRow;
 pub use crate::ensemble::explain::{Explanation, Part};
@@ -45,7 +49,7 @@ use crate::ensemble::shape::{Extent, Shape};
 use crate::ensemble::surface::Kept;
 pub(crate) use crate::ensemble::surface::{Along, Grid, Region, Surface};
 use crate::regression::Regression;
-use crate::{FitError, Interval, Meaning, Prediction, Tuning, Warning};
+use crate::{FitError, Interval, Meaning, Prediction, Spread, Tuning, Warning};
 
 /// Nominal probability of an interval.
 const PROBABILITY: f64 = 0.9;
@@ -89,8 +93,13 @@ struct State {
     together: Vec<(usize, usize)>,
     /// Runs that disagree with their repeats.
     disagreeing: Vec<Disagreement>,
+    /// Runs that contradict each other.
+    contradicting: Vec<Contradiction>,
     /// Number of distinct runs, if not all of them were fitted.
     subsampled_of: Option<usize>,
+    /// Errors of runs about the median of their setting, where there are too few settings to hold
+    /// one out; `None` with more settings, and without repeated runs.
+    repeats: Option<Errors>,
 }
 
 impl Ensemble {
@@ -118,6 +127,7 @@ impl Ensemble {
         let schema = Schema::of(dataset.features());
         let all = groups(&schema, dataset);
         let disagreeing = caution::disagreeing_repeats(&schema, &all);
+        let repeats = repeats::errors(&all);
         let distinct = all.len();
         let groups = subsample(all);
         let subsampled_of = (groups.len() < distinct).then_some(distinct);
@@ -128,9 +138,21 @@ impl Ensemble {
         table.training.weights = groups.iter().map(|group| group.weight).collect();
         let Reliability { weights, noise } = robust::reliability(&table.training, &meanings, tuning);
         table.training.weights = weights;
+        let contradicting = contradiction::contradictions(&schema, &groups, &meanings, noise);
         let extent = Extent::of(&table);
         let together = caution::together(&extent, &table);
-        let state = State { table, extent, meanings, noise, tuning, together, disagreeing, subsampled_of };
+        let state = State {
+            table,
+            extent,
+            meanings,
+            noise,
+            tuning,
+            together,
+            disagreeing,
+            contradicting,
+            subsampled_of,
+            repeats,
+        };
         Ok(Self { state, fitted: Mutex::default(), kept: Mutex::default() })
     }
 
@@ -158,8 +180,16 @@ impl Ensemble {
         self.predict(questions).map(drop)
     }
 
+    /// Returns the warnings about runs that contradict each other: repeats of one setting, and more
+    /// work that took less time. They need no fit beyond [`Ensemble::fit`].
+    pub fn contradictions(&self) -> Vec<Warning> {
+        let disagreeing = self.state.disagreeing.iter().cloned().map(Warning::from);
+        disagreeing.chain(self.state.contradicting.iter().cloned().map(Warning::from)).collect()
+    }
+
     /// Returns the warnings that apply to every prediction: samples that disagree with their
-    /// repeats or with all other rows, and rows that were not fitted.
+    /// repeats or with all other rows, samples that contradict each other, and rows that were not
+    /// fitted.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings: Vec<Warning> = self.state.disagreeing.iter().cloned().map(Warning::from).collect();
         let subsampled = |distinct| Warning::Subsampled { distinct, fitted: MAX_ROWS };
@@ -171,7 +201,21 @@ impl Ensemble {
             drop(fitted);
             warnings.extend(caution::disagreeing_rows(table, &residuals));
         }
+        // A run that all the others disagree with is named once.
+        let is_named = |found: &&Contradiction| {
+            let names = |warning: &Warning| matches!(warning, Warning::SamplesDisagree { at, .. } if found.names(at));
+            warnings.iter().any(names)
+        };
+        let new: Vec<&Contradiction> = self.state.contradicting.iter().filter(|found| !is_named(found)).collect();
+        warnings.extend(new.into_iter().cloned().map(Warning::from));
         warnings
+    }
+
+    /// Returns the numbers of the measured rows whose spread is that of their own repeats, so that a
+    /// whole grid cannot tell it.
+    pub(crate) fn rows_with_own_spread(&self) -> impl Iterator<Item = &[f64]> {
+        let has_own = self.state.repeats.is_some();
+        self.state.table.training.points.numeric.iter().filter(move |_| has_own).map(Vec::as_slice)
     }
 
     /// A panic leaves no partial entry, because each is inserted when it is complete.
@@ -193,7 +237,8 @@ impl Ensemble {
             let shape = extent.shape(numeric, category);
             let mut fitted = self.lock();
             let blend = fitted.blend(&self.state, &shape);
-            let spread = blend.spread(extent.distance(numeric));
+            let held_out = blend.spread(extent.distance(numeric));
+            let spread = held_out.or_else(|| self.state.spread_of_repeats(numeric, category));
             let members = fitted.members(&blend);
             drop(fitted);
             (members.iter().map(|(member, weight)| weight * member.log(numeric, category)).sum(), spread)
@@ -209,6 +254,16 @@ impl Ensemble {
             upper_secs.is_finite().then_some(Interval { lower_secs, upper_secs, probability: PROBABILITY })
         });
         Prediction { completion_time_secs: Some(secs), interval, spread, warnings }
+    }
+}
+
+impl State {
+    /// Returns the spread of a setting that was measured, where no other can be held out.
+    fn spread_of_repeats(&self, numeric: &[f64], category: &[u32]) -> Option<Spread> {
+        let points = &self.table.training.points;
+        let is_asked = |row: &usize| points.numeric[*row] == numeric && points.category[*row] == category;
+        let observed = (0..self.table.rows()).filter(|row| self.table.observed[*row]);
+        observed.filter(is_asked).find_map(|_| self.repeats.as_ref()?.spread(0.0))
     }
 }
 

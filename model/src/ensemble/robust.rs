@@ -38,7 +38,7 @@ pub(super) fn reliability(training: &Training, meanings: &[Option<Meaning>], tun
     let (weights, noise) = match terms {
         Some(terms) => {
             let prior = Prior { meanings: meanings.to_vec(), ..Prior::default() };
-            let fit = Problem::new(&training, &prior).fit_law(&terms);
+            let fit = Problem::new(&training, &prior).fit_law_of_few(&terms);
             (fit.weights, fit.scale.max(posynomial::NOISE))
         }
         None => (by_process(&training), posynomial::NOISE),

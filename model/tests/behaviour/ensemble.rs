@@ -199,6 +199,48 @@ fn outliers_and_contradictory_repeats_are_named() {
 }
 
 #[test]
+fn two_repeats_that_differ_by_far_more_than_the_noise_contradict_each_other() {
+    let settings: Vec<(f64, f64)> = [1.0, 2.0, 4.0, 8.0].iter().flat_map(|n| [(*n, 1.0), (*n, 1.0)]).collect();
+    let secs = |slow: f64| -> Vec<f64> {
+        let time =
+            |(row, (n, s)): (usize, &(f64, f64))| law(*n, *s) * if row == 5 { slow } else { 1.0 + 0.01 * row as f64 };
+        settings.iter().enumerate().map(time).collect()
+    };
+    let warnings = |slow: f64| fit((features(&settings), secs(slow))).contradictions();
+    assert_eq!(warnings(1.02), []);
+    assert_eq!(warnings(1.4), [], "a factor below 1.5 is noise");
+    let [Warning::RepeatsContradict { at, runs, fastest_secs, slowest_secs }] = &warnings(3.0)[..] else {
+        panic!("{:?}", warnings(3.0))
+    };
+    assert_eq!((at.as_str(), *runs), ("nodes 4, size 1", 2));
+    assert!((slowest_secs / fastest_secs - 3.0 / 1.04).abs() < 1e-12);
+    let told = fit((features(&settings), secs(3.0))).warnings();
+    assert!(told.iter().any(|warning| warning.to_string().contains("contradict each other")), "{told:?}");
+}
+
+#[test]
+fn noisy_repeats_do_not_contradict_each_other() {
+    let settings: Vec<(f64, f64)> = [1.0, 2.0, 4.0, 8.0].iter().flat_map(|n| [(*n, 1.0), (*n, 1.0)]).collect();
+    let secs: Vec<f64> =
+        settings.iter().enumerate().map(|(row, (n, s))| law(*n, *s) * if row % 2 == 0 { 1.0 } else { 1.7 }).collect();
+    assert_eq!(fit((features(&settings), secs)).contradictions(), []);
+}
+
+#[test]
+fn more_work_in_less_time_is_a_contradiction() {
+    let (features, mut secs) = grid(&[1.0, 2.0, 4.0], &[10.0, 20.0, 40.0], law);
+    let contradictions = |secs: &[f64]| {
+        let dataset = Dataset::new(features.clone(), secs.to_vec(), vec![false; secs.len()]).unwrap();
+        Ensemble::fit_known(&dataset, &[("size", Meaning::Work)]).unwrap().contradictions()
+    };
+    assert_eq!(contradictions(&secs), []);
+    secs[3] *= 6.0;
+    let warnings = contradictions(&secs);
+    assert!(matches!(&warnings[..], [Warning::WorkContradicts { .. }, ..]), "{warnings:?}");
+    assert!(warnings[0].to_string().contains("with less work"), "{}", warnings[0]);
+}
+
+#[test]
 fn large_tables_are_subsampled_deterministically_with_a_warning() {
     let sizes: Vec<f64> = (1..=1000).map(f64::from).collect();
     let ensemble = fit(grid(&[1.0, 2.0, 4.0], &sizes, law));

@@ -3,7 +3,7 @@
 /// Parses the address of a collector or planner, without its path; `http://` is the default scheme:
 /// `localhost:8787`.
 pub fn url(text: &str) -> Result<String, String> {
-    let wrong = || format!("{text:?} is not the address of a collector; give one such as http://127.0.0.1:8787");
+    let wrong = || format!("{text:?} is not an address; give one such as http://127.0.0.1:8787");
     let text = text.trim().split(['#', '?']).next().unwrap_or_default();
     let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
     let rest = rest.trim_end_matches('/');
@@ -36,7 +36,7 @@ mod tests {
         assert_eq!(url("localhost:8787"), Ok("http://localhost:8787".into()));
         assert_eq!(url("https://planner.example.org/a/"), Ok("https://planner.example.org/a".into()));
         for text in ["", "nonsense", "http://", "ftp://a", "http://a b", "://a"] {
-            assert!(url(text).unwrap_err().contains("is not the address of a collector"), "{text}");
+            assert!(url(text).unwrap_err().contains("is not an address"), "{text}");
         }
     }
 }

@@ -21,7 +21,7 @@ use super::{Shared, refusal};
 /// once.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Samples per query of the store.
-const BATCH: usize = 1_000;
+const BATCH: usize = 100;
 /// Reconnect delay for clients that lose the connection.
 const RETRY: Duration = Duration::from_secs(2);
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -57,8 +57,8 @@ pub(super) async fn events(
     let reconnecting = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()?.parse().ok());
     let news = shared.news.subscribe();
     let start = match reconnecting.or(after) {
-        Some(id) => shared.with_store(move |store| store.position(id)).await,
-        None => shared.with_store(|store| store.end()).await,
+        Some(id) => shared.storage.read(move |store| store.position(id)).await,
+        None => shared.storage.read(|store| store.end()).await,
     };
     let after = match start {
         Ok(position) => position,
@@ -104,7 +104,7 @@ impl Reader {
                 return None;
             }
             let after = self.after;
-            let (lines, end) = self.shared.with_store(move |store| store.lines_after(after, BATCH)).await.ok()?;
+            let (lines, end) = self.shared.storage.read(move |store| store.lines_after(after, BATCH)).await.ok()?;
             if lines.is_empty() {
                 // The store is polled again in either case.
                 let _ = tokio::time::timeout(LOOK_AGAIN, self.news.changed()).await;

@@ -3,38 +3,54 @@
 
 mod access;
 pub mod address;
+mod body;
+mod connections;
 mod events;
 mod planner;
 mod samples;
+mod stalled;
+mod storage;
 pub mod store;
 pub mod upload;
 
 use std::net::{SocketAddr, TcpListener};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use axum::Router;
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use foreglow_exit::{Signals, unusable};
-use tokio::sync::watch;
+use foreglow_shared::format_count;
+use tokio::sync::{Semaphore, watch};
 
 pub use self::access::Access;
+use self::body::BodyMemory;
 use self::events::News;
 pub use self::samples::{Receipt, Rejection};
+use self::storage::Storage;
 use crate::store::Store;
 
 /// Maximum size of a request body.
 pub const MAX_BODY_BYTES: usize = 16 << 20;
 /// Grace period for requests in progress when the collector stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+/// Bodies that are parsed at the same time, each on a thread of its own.
+const PARSERS: usize = 2;
+/// Stores up to this size are checked completely before they are served; larger ones are checked
+/// for their structure, and each sample when it is read.
+const CHECKED_BYTES: u64 = 256 << 20;
 
 /// State shared by all requests.
 #[derive(Clone)]
 struct Shared {
-    store: Arc<Mutex<Store>>,
+    storage: Storage,
+    bodies: BodyMemory,
+    /// Bodies that are parsed at the same time.
+    parsers: Arc<Semaphore>,
     access: Arc<Access>,
     is_local: bool,
     news: watch::Sender<News>,
@@ -84,42 +100,72 @@ impl Collector {
     /// requests in progress.
     ///
     /// # Errors
-    /// The worker threads cannot be started, or the socket fails.
+    /// The structure of the store is damaged, the worker threads cannot be started, or the socket
+    /// fails.
     pub fn run(self, store: Store) -> anyhow::Result<()> {
+        let is_damaged = check(&store)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
             .build()
             .context("the threads that answer requests cannot be started")?;
-        let outcome = runtime.block_on(self.answer(store));
+        let (storage, closed) = Storage::start(store, is_damaged)?;
+        let outcome = runtime.block_on(self.answer(storage));
         runtime.shutdown_timeout(STOP_TIMEOUT);
+        // An error says that it is closed.
+        let _ = closed.recv_timeout(STOP_TIMEOUT);
         outcome
     }
 
-    async fn answer(self, store: Store) -> anyhow::Result<()> {
+    async fn answer(self, storage: Storage) -> anyhow::Result<()> {
         let told_to_stop = told_to_stop()?;
         let listener =
             tokio::net::TcpListener::from_std(self.listener).context("the listening socket cannot be used")?;
         let is_local = self.access.is_local(self.address);
         let news = watch::Sender::new(News::default());
-        let shared =
-            Shared { store: Arc::new(Mutex::new(store)), access: Arc::new(self.access), is_local, news: news.clone() };
-        let (stopping, stopped) = tokio::sync::oneshot::channel();
-        let server = axum::serve(listener, router(shared)).with_graceful_shutdown(async move {
-            told_to_stop.await;
-            // Event streams would otherwise never end.
-            news.send_modify(|news| news.stopping = true);
-            // The receiver is gone if the server has ended by itself.
-            let _ = stopping.send(());
-        });
+        let shared = Shared {
+            storage,
+            bodies: BodyMemory::new(),
+            parsers: Arc::new(Semaphore::new(PARSERS)),
+            access: Arc::new(self.access),
+            is_local,
+            news: news.clone(),
+        };
+        let (stop, stopping) = watch::channel(false);
+        let server = connections::serve(listener, router(shared), stopping);
+        let mut server = std::pin::pin!(server);
         tokio::select! {
-            ended = async { server.await } => ended.context("the collector's socket failed"),
-            () = async {
-                let _ = stopped.await;
-                tokio::time::sleep(STOP_TIMEOUT).await;
-            } => Ok(()),
+            () = server.as_mut() => return Ok(()),
+            () = told_to_stop => {}
         }
+        // Event streams would otherwise never end.
+        news.send_modify(|news| news.stopping = true);
+        stop.send_replace(true);
+        // Requests in progress have until then.
+        let _ = tokio::time::timeout(STOP_TIMEOUT, server).await;
+        Ok(())
     }
+}
+
+/// Checks a store before it is served; returns whether samples are damaged.
+///
+/// # Errors
+/// The structure is damaged.
+fn check(store: &Store) -> anyhow::Result<bool> {
+    store.check_structure()?;
+    let bytes = std::fs::metadata(store.path()).map_or(0, |file| file.len());
+    if bytes > CHECKED_BYTES {
+        return Ok(false);
+    }
+    let damaged = store.check()?.damaged.len();
+    if damaged > 0 {
+        eprintln!(
+            "foreglow: warning: {} in {} differ from what was stored, and are not served; `foreglow serve --check` lists them",
+            format_count(damaged, "sample"),
+            store.path().display()
+        );
+    }
+    Ok(damaged > 0)
 }
 
 fn host(listen: SocketAddr) -> String {
@@ -132,27 +178,20 @@ fn router(shared: Shared) -> Router {
         .route("/api/v1/samples/{id}", get(samples::one).delete(samples::remove))
         .route("/api/v1/events", get(events::events))
         .route("/api/v1/workloads", get(samples::workloads))
-        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/healthz", get(health))
         .fallback(planner::file)
-        .layer(axum::extract::DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(axum::middleware::from_fn_with_state(shared.clone(), access::guard))
         .with_state(shared)
 }
 
-impl Shared {
-    /// Runs `work` with the store on a thread that may block.
-    async fn with_store<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut Store) -> anyhow::Result<T> + Send + 'static,
-    ) -> anyhow::Result<T> {
-        let store = Arc::clone(&self.store);
-        tokio::task::spawn_blocking(move || {
-            // A request that panicked has rolled its transaction back, so the store is consistent.
-            let mut store: MutexGuard<'_, Store> = store.lock().unwrap_or_else(PoisonError::into_inner);
-            work(&mut store)
-        })
-        .await
-        .context("the store's thread ended early")?
+/// `GET /healthz`: whether the collector answers, and its samples are as they were stored.
+async fn health(State(shared): State<Shared>) -> Response {
+    match shared.storage.is_damaged() {
+        false => "ok\n".into_response(),
+        true => {
+            let sentence = "samples in the store are damaged; `foreglow serve --check` lists them\n";
+            (StatusCode::SERVICE_UNAVAILABLE, sentence).into_response()
+        }
     }
 }
 

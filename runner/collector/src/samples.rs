@@ -1,31 +1,46 @@
 //! Routes for samples.
 
+use std::sync::Arc;
+
 use axum::Json;
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{FromRequest as _, Path, Query, Request, State};
+use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use foreglow_exit::UnusableInput;
 use foreglow_shared::{Engine, Mode, Outcome, Sample, Timestamp, Uuid, parse_line, write_csv};
+use futures_util::stream;
 use serde::{Deserialize, Serialize};
 
+use super::body::busy;
 use super::{Shared, refusal};
-use crate::store::{Filter, Store, id_of};
+use crate::store::{Filter, Page, Store};
 
 /// Default and maximum number of samples in an answer.
 const DEFAULT_LIMIT: usize = 10_000;
 const MAX_LIMIT: usize = 100_000;
 /// Invalid lines that are reported individually; further ones are only counted.
 const MAX_NAMED_REJECTIONS: usize = 1_000;
+/// Maximum number of lines in a request, blank ones not counted.
+const MAX_LINES: usize = 20_000;
+/// Maximum size of a line, and so of each of its fields. A sample has about half a KiB.
+const MAX_LINE_BYTES: usize = 64 << 10;
+/// Samples that are read from the store at a time while an answer is sent.
+const STREAMED_SAMPLES: usize = 64;
+/// Size of the samples in a page of CSV, whose columns depend on all of them.
+const MAX_CSV_BYTES: u64 = 8 << 20;
 
 /// Result of posting samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Receipt {
     /// Samples that the collector did not have.
     pub new: usize,
-    /// Samples that it already had. Posting a sample twice has no effect.
+    /// Samples that it already had with the same content. Posting a sample twice has no effect.
     pub known: usize,
+    /// Samples whose id the collector has with other content; it keeps what it has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<Rejection>,
     /// Invalid lines.
     pub rejected: Vec<Rejection>,
     /// Number of further invalid lines.
@@ -33,7 +48,14 @@ pub struct Receipt {
     pub rejected_more: usize,
 }
 
-/// An invalid line.
+impl Receipt {
+    /// Returns the number of lines that were not stored.
+    pub fn not_stored(&self) -> usize {
+        self.rejected.len() + self.rejected_more + self.conflicts.len()
+    }
+}
+
+/// A line that was not stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rejection {
     /// Line number, from 1.
@@ -49,37 +71,42 @@ fn is_zero(count: &usize) -> bool {
 
 /// `POST /api/v1/samples`: stores a JSON Lines body, and answers once the samples are on disk.
 pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Response {
-    let too_large = || {
-        let limit = super::MAX_BODY_BYTES >> 20;
-        refusal(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            format!(
-                "a request may have at most {limit} MiB; send the samples in \
-                several requests"
-            ),
-        )
-    };
-    // If the client sends the length, a large request is rejected before its body.
-    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-    if length.is_some_and(|length: usize| length > super::MAX_BODY_BYTES) {
-        return too_large();
-    }
-    let body = match Bytes::from_request(request, &()).await {
+    let body = match shared.bodies.read(request).await {
         Ok(body) => body,
-        Err(error) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => return too_large(),
-        Err(error) => return refusal(error.status(), format!("the samples did not arrive: {error}")),
+        Err(refused) => return *refused,
     };
-    let (samples, mut receipt) = sort_out(&body);
+    // Parsing takes a second for a large body, and would hold up all other requests.
+    let Ok(parser) = Arc::clone(&shared.parsers).acquire_owned().await else { return *busy() };
+    let parsed = tokio::task::spawn_blocking(move || {
+        let _parser = parser;
+        sort_out(&body.bytes)
+    });
+    let (samples, mut receipt) = match parsed.await {
+        Ok(Ok(sorted)) => sorted,
+        Ok(Err(TooManyLines)) => {
+            let sentence =
+                format!("a request may have at most {MAX_LINES} lines; send the samples in several requests");
+            return refusal(StatusCode::PAYLOAD_TOO_LARGE, sentence);
+        }
+        Err(_) => return refusal(StatusCode::INTERNAL_SERVER_ERROR, "the samples could not be read"),
+    };
     if samples.is_empty() {
         return match receipt.rejected.is_empty() {
             true => refusal(StatusCode::BAD_REQUEST, "the request has no samples; send one JSON object per line"),
             false => (StatusCode::BAD_REQUEST, Json(receipt)).into_response(),
         };
     }
-    match shared.with_store(move |store| store.insert(&samples)).await {
+    let (lines, samples): (Vec<usize>, Vec<Sample>) = samples.into_iter().unzip();
+    let ids: Vec<Uuid> = samples.iter().map(|sample| sample.id).collect();
+    match shared.storage.insert(samples).await {
         Ok(inserted) => {
             receipt.new = inserted.new;
             receipt.known = inserted.known;
+            let conflict = |index: usize| Rejection {
+                line: lines[index],
+                error: format!("another sample with the id {} is stored, and was kept", ids[index]),
+            };
+            receipt.conflicts = inserted.conflicts.into_iter().map(conflict).collect();
             if inserted.new > 0 {
                 shared.news.send_modify(|news| news.posted += 1);
             }
@@ -92,22 +119,34 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
     }
 }
 
-/// Parses the lines into samples and rejections, ignoring blank lines.
-fn sort_out(body: &[u8]) -> (Vec<Sample>, Receipt) {
+/// A request has more than [`MAX_LINES`] lines.
+struct TooManyLines;
+
+/// Parses the lines into samples with their line numbers, and rejections. Blank lines are ignored.
+fn sort_out(body: &[u8]) -> Result<(Vec<(usize, Sample)>, Receipt), TooManyLines> {
     let mut samples = Vec::new();
     let mut receipt = Receipt::default();
     let lines = body.split(|byte| *byte == b'\n').enumerate();
-    for (index, bytes) in lines.filter(|(_, bytes)| !bytes.trim_ascii().is_empty()) {
-        let parsed = std::str::from_utf8(bytes)
-            .map_err(|_| "it is not UTF-8 text".to_owned())
-            .and_then(|text| parse_line(text).map_err(|error| error.to_string()));
-        match parsed {
-            Ok(sample) => samples.push(sample),
+    for (count, (index, bytes)) in lines.filter(|(_, bytes)| !bytes.trim_ascii().is_empty()).enumerate() {
+        if count == MAX_LINES {
+            return Err(TooManyLines);
+        }
+        match parse(bytes) {
+            Ok(sample) => samples.push((index + 1, sample)),
             Err(_) if receipt.rejected.len() == MAX_NAMED_REJECTIONS => receipt.rejected_more += 1,
             Err(error) => receipt.rejected.push(Rejection { line: index + 1, error }),
         }
     }
-    (samples, receipt)
+    Ok((samples, receipt))
+}
+
+fn parse(line: &[u8]) -> Result<Sample, String> {
+    if line.len() > MAX_LINE_BYTES {
+        let (length, limit) = (line.len(), MAX_LINE_BYTES >> 10);
+        return Err(format!("it has {length} bytes; a sample may have at most {limit} KiB"));
+    }
+    let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8 text".to_owned())?;
+    parse_line(text).map_err(|error| error.to_string())
 }
 
 /// Query of `GET /api/v1/samples`.
@@ -155,20 +194,74 @@ pub(super) async fn list(
         outcome: query.outcome,
         since: query.since,
         after: query.after,
-        // One extra sample tells whether there is a next page.
-        limit: Some(limit + 1),
+        limit: Some(limit),
     };
-    match shared.with_store(move |store| page(store, &filter, limit, format)).await {
-        Ok(page) => page.into_response(&uri),
-        Err(error) if error.is::<UnusableInput>() => refusal(StatusCode::BAD_REQUEST, error),
-        Err(error) => refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")),
+    let most_bytes = match format {
+        ListFormat::Jsonl => u64::MAX,
+        ListFormat::Csv => MAX_CSV_BYTES,
+    };
+    let wanted = filter.clone();
+    let found = shared.storage.read(move |store| Ok((store.start(&wanted)?, store.page(&wanted, most_bytes)?))).await;
+    let (start, page) = match found {
+        Ok(found) => found,
+        Err(error) => return failure(&error),
+    };
+    let body = match format {
+        ListFormat::Jsonl => stream_of(shared, filter, start, page),
+        ListFormat::Csv => {
+            let read = move |store: &Store| store.page_lines(&filter, start, page);
+            match shared.storage.read(read).await {
+                Ok((lines, _)) => Body::from(as_csv(&lines)),
+                Err(error) => return failure(&error),
+            }
+        }
+    };
+    let content_type = match format {
+        ListFormat::Jsonl => "application/jsonl",
+        ListFormat::Csv => "text/csv; charset=utf-8; header=present",
+    };
+    let headers = [(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, "no-store")];
+    let mut response = (headers, body).into_response();
+    if let Some(next) = page.next.and_then(|id| HeaderValue::from_str(&next_page(&uri, id)).ok()) {
+        response.headers_mut().insert(header::LINK, next);
     }
+    response
+}
+
+/// Returns the lines of a page as a body that is read from the store as the client takes it.
+fn stream_of(shared: Shared, filter: Filter, start: i64, page: Page) -> Body {
+    let part = Filter { limit: Some(STREAMED_SAMPLES), ..filter };
+    Body::from_stream(stream::try_unfold(start, move |after| {
+        let (shared, part) = (shared.clone(), part.clone());
+        async move {
+            if after >= page.end {
+                return Ok::<_, anyhow::Error>(None);
+            }
+            let (lines, end) = shared.storage.read(move |store| store.page_lines(&part, after, page)).await?;
+            let usable = lines.iter().filter(|line| parse_line(line).is_ok());
+            let text: String = usable.flat_map(|line| [line.as_str(), "\n"]).collect();
+            // Without further samples, such as after a removal, the position does not advance.
+            Ok(Some((Bytes::from(text), if end > after { end } else { page.end })))
+        }
+    }))
+}
+
+/// A sample outside the limits, from an earlier version, would break every reader.
+fn as_csv(lines: &[String]) -> String {
+    let samples: Vec<Sample> = lines.iter().filter_map(|line| parse_line(line).ok()).collect();
+    write_csv(&samples)
+}
+
+/// Returns the answer to a request that the store could not serve.
+fn failure(error: &anyhow::Error) -> Response {
+    let status = if error.is::<UnusableInput>() { StatusCode::BAD_REQUEST } else { StatusCode::INTERNAL_SERVER_ERROR };
+    refusal(status, format!("{error:#}"))
 }
 
 /// `GET /api/v1/samples/ID`: one sample as JSON.
 pub(super) async fn one(State(shared): State<Shared>, Path(id): Path<String>) -> Response {
     let Ok(id) = id.parse::<Uuid>() else { return no_id(&id) };
-    match shared.with_store(move |store| store.sample_line(id)).await {
+    match shared.storage.read(move |store| store.sample_line(id)).await {
         Ok(Some(line)) => ([(header::CONTENT_TYPE, "application/json")], line + "\n").into_response(),
         Ok(None) => not_there(id),
         Err(error) => refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")),
@@ -178,7 +271,7 @@ pub(super) async fn one(State(shared): State<Shared>, Path(id): Path<String>) ->
 /// `DELETE /api/v1/samples/ID`: removes one sample. Open planners keep it until they are reloaded.
 pub(super) async fn remove(State(shared): State<Shared>, Path(id): Path<String>) -> Response {
     let Ok(id) = id.parse::<Uuid>() else { return no_id(&id) };
-    match shared.with_store(move |store| store.remove(&[id])).await {
+    match shared.storage.write(move |store| store.remove(&[id])).await {
         Ok(0) => not_there(id),
         Ok(removed) => Json(serde_json::json!({ "removed": removed })).into_response(),
         Err(error) => refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")),
@@ -191,46 +284,6 @@ fn no_id(text: &str) -> Response {
 
 fn not_there(id: Uuid) -> Response {
     refusal(StatusCode::NOT_FOUND, format!("there is no sample with the id {id}"))
-}
-
-struct Page {
-    text: String,
-    format: ListFormat,
-    /// Last sample of the page, if others follow.
-    last: Option<Uuid>,
-}
-
-fn page(store: &Store, filter: &Filter, limit: usize, format: ListFormat) -> anyhow::Result<Page> {
-    let mut lines = store.sample_lines(filter)?;
-    let more = lines.len() > limit;
-    lines.truncate(limit);
-    let last = if more { lines.last().and_then(|line| id_of(line)) } else { None };
-    // A sample outside the limits would break every reader of the page.
-    lines.retain(|line| parse_line(line).is_ok());
-    let text = match format {
-        ListFormat::Jsonl => lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect(),
-        ListFormat::Csv => {
-            let samples: Vec<Sample> = lines.iter().map(|line| parse_line(line)).collect::<Result<_, _>>()?;
-            write_csv(&samples)
-        }
-    };
-    Ok(Page { text, format, last })
-}
-
-impl Page {
-    fn into_response(self, uri: &axum::http::Uri) -> Response {
-        let content_type = match self.format {
-            ListFormat::Jsonl => "application/jsonl",
-            ListFormat::Csv => "text/csv; charset=utf-8; header=present",
-        };
-        let headers = [(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, "no-store")];
-        let next = self.last.and_then(|id| HeaderValue::from_str(&next_page(uri, id)).ok());
-        let mut response = (headers, self.text).into_response();
-        if let Some(next) = next {
-            response.headers_mut().insert(header::LINK, next);
-        }
-        response
-    }
 }
 
 fn next_page(uri: &axum::http::Uri, last: Uuid) -> String {
@@ -247,7 +300,7 @@ fn accepted_format(headers: &HeaderMap) -> ListFormat {
 
 /// `GET /api/v1/workloads`: all workloads with samples.
 pub(super) async fn workloads(State(shared): State<Shared>) -> Response {
-    match shared.with_store(|store| store.workloads()).await {
+    match shared.storage.read(|store| store.workloads()).await {
         Ok(counts) => {
             let workloads: Vec<_> = counts
                 .into_iter()

@@ -50,6 +50,8 @@ pub struct Job {
     pub broken_limit: Option<u64>,
     /// File to which each run appends its resource use once a second.
     pub monitor: Option<PathBuf>,
+    /// Machine type on which the executors run; `None` if unknown.
+    pub machine_type: Option<String>,
     /// Training settings and held-out images; `None` for inference.
     pub training: Option<TrainingJob>,
 }
@@ -107,7 +109,7 @@ impl Engine {
         sample.engine == self.word()
             && match self {
                 Self::Local => sample.host == job.host(),
-                Self::Spark(spark) => spark.may_be(&sample.host),
+                Self::Spark(spark) => spark.may_be(&sample.host, job),
             }
     }
 
@@ -187,6 +189,7 @@ impl Job {
     pub fn host(&self) -> Host {
         Host {
             cpu: processor_name(),
+            machine: self.machine_type.clone(),
             processors: processors(),
             adapter: self.device.adapter_name().map(str::to_owned),
             accelerators: self.device.accelerators(),

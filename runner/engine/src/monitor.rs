@@ -89,7 +89,7 @@ impl Monitor {
         }
         // A full disk ends the series, not the run.
         if let Err(error) = writeln!(file, "{line}") {
-            eprintln!("warning: the monitor's file cannot be written: {error}");
+            foreglow_exit::note(&format!("warning: the monitor's file cannot be written: {error}"));
             self.file = None;
         }
     }

@@ -76,7 +76,10 @@ fn damage(application: &Application) -> Vec<String> {
     let damage = &application.damage;
     let mut notes = Vec::new();
     if let Some(first) = damage.first {
-        notes.push(format!("{} lines are not events, the first is line {first}; the others are used", damage.lines));
+        notes.push(format!(
+            "lines that are not events: {}, the first is line {first}; the others are used",
+            damage.lines
+        ));
     }
     if damage.cut_short {
         notes.push("its last line is cut short: the application is still running, or was killed".to_owned());

@@ -1,12 +1,14 @@
 //! How a command ends: exit codes, errors in the user's input, and signals.
 
 mod interrupt;
+mod notes;
 
 use std::process::ExitCode;
 
 use foreglow_shared::printable;
 
 pub use self::interrupt::{Interrupt, Interrupted, Signals};
+pub use self::notes::{be_quiet, is_quiet, note, plain};
 
 /// Error in the user's input. All other errors are failures of the job.
 #[derive(Debug, Clone)]

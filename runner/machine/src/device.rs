@@ -283,7 +283,7 @@ pub fn choose(wish: &Wish) -> anyhow::Result<Chosen> {
         Wish::Cpu => Ok(Chosen::one(processor())),
         _ => {
             if let (Wish::Auto, Some(reason)) = (wish, UNSUPPORTED.filter(|_| is_gpu_out_of_reach())) {
-                eprintln!("note: {reason}; the CNN runs on the CPU");
+                foreglow_exit::note(&format!("note: {reason}; the CNN runs on the CPU"));
             }
             pick(wish, &adapters())
         }

@@ -8,6 +8,7 @@ mod accelerator;
 pub mod bounds;
 mod capability;
 mod clock_rate;
+mod cloud;
 pub mod device;
 mod gpu_support;
 mod load;
@@ -17,6 +18,7 @@ mod warning;
 use serde_json::{Value, json};
 
 pub use self::accelerator::{Accelerator, AcceleratorUse, accelerator_memory_mib};
+pub use self::cloud::machine_type;
 pub use self::load::{Load, SharedLoad};
 pub use self::processor::{processor_name, processors};
 pub use self::warning::{Warning, warnings_of};

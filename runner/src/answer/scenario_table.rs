@@ -2,12 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use foreglow_model::{Grid, ScenarioRow, scenario_table};
+use foreglow_model::{Grid, ScenarioRow, Warning, scenario_table};
 use foreglow_shared::{Context, Job, format_duration, format_percent};
 use serde::Serialize;
 
 use super::evaluation::standings;
-use super::{SCHEMA, json};
+use super::{SCHEMA, json, notes};
 use crate::evaluation::Standing;
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
@@ -21,6 +21,9 @@ pub struct ScenarioTableAnswer {
     /// The default predictor and its rivals, if requested and a whole job was measured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     predictors: Vec<Standing>,
+    /// Samples that contradict each other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<Warning>,
 }
 
 impl ScenarioTableAnswer {
@@ -37,12 +40,23 @@ impl ScenarioTableAnswer {
             ControlFlow::Continue(())
         };
         let scenarios = scenario_table(&job.context, &job.observations, grid, &mut clock, &mut watch)?;
-        Ok(Self { schema: SCHEMA, context: job.context.clone(), scenarios, predictors: Vec::new() })
+        Ok(Self {
+            schema: SCHEMA,
+            context: job.context.clone(),
+            scenarios,
+            predictors: Vec::new(),
+            warnings: Vec::new(),
+        })
     }
 
     /// Adds the default predictor and its rivals.
     pub fn beside(self, predictors: Vec<Standing>) -> Self {
         Self { predictors, ..self }
+    }
+
+    /// Adds warnings about the samples.
+    pub fn warned(self, warnings: Vec<Warning>) -> Self {
+        Self { warnings, ..self }
     }
 
     /// Fails with the reason if no scenario has an accuracy.
@@ -74,7 +88,7 @@ impl ScenarioTableAnswer {
             text.push_str("\nFitted on samples of the images, tested on whole jobs:\n\n");
             text.push_str(&standings(&self.predictors));
         }
-        text
+        text + &notes(&self.warnings)
     }
 
     /// Renders the table without the job's title.

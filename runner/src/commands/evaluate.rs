@@ -1,7 +1,7 @@
 //! `foreglow evaluate`: accuracy of the scenarios on samples, or of all predictors on any other
 //! table.
 
-use foreglow_model::Grid;
+use foreglow_model::{Grid, Predictor};
 
 use crate::answer::{EvaluationAnswer, ScenarioTableAnswer};
 use crate::ask::Source;
@@ -33,7 +33,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let progress = Progress::new();
     let answer = ScenarioTableAnswer::new(&job, Grid::Published, &|done, total| progress.tuning(done, total))?;
     drop(progress);
-    let answer = answer.beside(on_samples(&job));
+    let warnings = Predictor::fit_job(&job).map(|predictor| predictor.contradictions()).unwrap_or_default();
+    let answer = answer.beside(on_samples(&job)).warned(warnings);
     output::print(&answer.render(args.format))?;
     answer.check()
 }

@@ -23,15 +23,15 @@ pub struct Args {
     question: QuestionArgs,
 
     /// Address of the planner that the link opens
-    #[arg(long, value_name = "URL", default_value = serve::DEFAULT_PLANNER, env = "FOREGLOW_PLANNER", value_parser = serve::planner)]
+    #[arg(long, value_name = "URL", help_heading = "Link", default_value = serve::DEFAULT_PLANNER, env = "FOREGLOW_PLANNER", value_parser = serve::planner)]
     planner: String,
 
     /// Open this link and answer its question here; --deadline, --budget, … change the question
-    #[arg(long, value_name = "LINK", conflicts_with_all = ["files", "store", "model", "context"])]
+    #[arg(long, value_name = "LINK", help_heading = "Link", conflicts_with_all = ["files", "store", "model", "context"])]
     open: Option<String>,
 
     /// Output format
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     format: Format,
 }
 

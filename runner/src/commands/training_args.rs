@@ -44,11 +44,11 @@ pub struct TrainingArgs {
     optimizer: Option<OptimizerArg>,
 
     /// Initial learning rate [default: 0.01 with sgd, 0.001 with adam]
-    #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "RATE", value_parser = grammar::number, allow_negative_numbers = true)]
     learning_rate: Option<f64>,
 
     /// Momentum of sgd [default: 0.9]
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", value_parser = grammar::number, allow_negative_numbers = true)]
     momentum: Option<f64>,
 
     /// Learning rate schedule [default: constant]
@@ -60,7 +60,7 @@ pub struct TrainingArgs {
     step_epochs: Option<u32>,
 
     /// Factor of each change, with --schedule step [default: 0.1]
-    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
+    #[arg(long, value_name = "FACTOR", value_parser = grammar::number, allow_negative_numbers = true)]
     step_factor: Option<f64>,
 
     /// Mini-batches of an executor between two averages, K: with 1 the executors average gradients,

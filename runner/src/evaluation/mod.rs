@@ -11,6 +11,8 @@ mod records;
 mod roles;
 mod samples;
 
+use foreglow_model::{Dataset, Ensemble, Roles, Warning};
+
 pub use self::contest::{Standing, hold};
 pub use self::samples::on_samples;
 
@@ -41,6 +43,14 @@ pub struct TableArgs {
     roles: roles::RoleArgs,
 }
 
+/// Returns a sentence for each contradiction among the runs; empty if the table cannot be fitted,
+/// which the predictors report.
+fn contradictions(runs: &Dataset, roles: &Roles) -> Vec<String> {
+    let ensemble = Ensemble::fit_known(runs, &roles.meanings());
+    let warnings = ensemble.map(|ensemble| ensemble.contradictions()).unwrap_or_default();
+    warnings.iter().map(Warning::to_string).collect()
+}
+
 impl TableArgs {
     /// Evaluates every predictor on the table; `None` if no table is given.
     ///
@@ -50,7 +60,8 @@ impl TableArgs {
         let Some(input) = self.input.read(self.split.sides())? else { return Ok(None) };
         let roles = self.roles.roles(input.runs.features(), &input.inverse)?;
         let rows = input.runs.secs().len();
-        let plan = self.split.plan(&input)?;
+        let mut plan = self.split.plan(&input)?;
+        plan.notes.extend(contradictions(&input.runs, &roles));
         drop(input);
         let progress = Progress::new();
         let standings = hold(&plan.trials, &roles, |met, of| progress.trials(met, of));

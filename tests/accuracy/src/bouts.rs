@@ -46,6 +46,9 @@ impl<'a> Contestant<'a> {
     }
 }
 
+/// The change in a quick or limited run of a costly protocol.
+const COSTLY: [Slowed; 1] = [Slowed::Runs(10)];
+
 /// A trial with the change to its runs.
 struct Slot {
     slowed: Slowed,
@@ -130,11 +133,15 @@ pub fn answer(protocol: &Protocol, parts: &[Part], options: &Options, bout: &Bou
 /// Returns the trials of a protocol, clean and with slow runs.
 fn slots(protocol: &Protocol, parts: &[Part], options: &Options) -> Vec<Slot> {
     let mut slots = Vec::new();
+    let limit = options.trials.filter(|_| protocol.set.is_public);
+    let is_limited = options.is_quick || limit.is_some();
+    let changes: &[Slowed] = if is_limited && protocol.is_costly { &COSTLY } else { &SLOWED };
     let most = if options.is_quick { protocol.quick_trials } else { usize::MAX };
     for (part, Part { trials, .. }) in parts.iter().enumerate() {
-        for (number, trial) in trials.iter().enumerate().take(most) {
+        for (number, place) in spread(trials.len(), limit).into_iter().enumerate().take(most) {
+            let trial = &trials[place];
             slots.push(Slot { slowed: Slowed::None, part, number, trial: trial.clone() });
-            for slowed in SLOWED.into_iter().filter(|_| !options.is_clean && number < protocol.slowed_trials) {
+            for slowed in changes.iter().copied().filter(|_| !options.is_clean && number < protocol.slowed_trials) {
                 let differs = match slowed {
                     Slowed::Settings(_) => trial.has_repeats(),
                     Slowed::Largest => trial.has_largest(),
@@ -148,6 +155,12 @@ fn slots(protocol: &Protocol, parts: &[Part], options: &Options) -> Vec<Slot> {
         }
     }
     slots
+}
+
+/// Returns `most` indices below `count`, evenly spread, or all of them.
+fn spread(count: usize, most: Option<usize>) -> Vec<usize> {
+    let most = most.unwrap_or(count).min(count);
+    (0..most).map(|number| number * count / most).collect()
 }
 
 fn part_outcomes<'a>(slots: &[Slot], slowed: Slowed, part: usize, of: &impl Fn(usize) -> &'a Answered) -> PartOutcomes {
@@ -187,4 +200,16 @@ fn each<F: Send>(count: usize, most: usize, find: impl Fn(usize) -> F + Sync) ->
     let mut found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     found.sort_by_key(|(item, _)| *item);
     found.into_iter().map(|(_, finding)| finding).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_trials_are_spread_over_all() {
+        assert_eq!(spread(10, Some(4)), [0, 2, 5, 7]);
+        assert_eq!(spread(3, Some(20)), [0, 1, 2]);
+        assert_eq!(spread(2, None), [0, 1]);
+    }
 }

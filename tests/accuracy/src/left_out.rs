@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::bouts::own_rows;
-use crate::contestant::{Constants, FOREGLOW, candidates};
+use crate::contestant::{FOREGLOW, candidates};
 use crate::figures::Row;
 use crate::options::Options;
 use crate::protocol::{Places, Protocol};
@@ -43,8 +43,8 @@ pub fn chosen_without(set: &str, errors: &[Vec<SetError>]) -> usize {
     (0..losses.len()).min_by(|a, b| losses[*a].total_cmp(&losses[*b])).unwrap_or(0)
 }
 
-/// Adds to each row of the default predictor its error with constants chosen without the row's data
-/// set.
+/// Adds to each row of the default predictor without slow runs its error with constants chosen
+/// without the row's data set.
 ///
 /// # Errors
 /// A data set cannot be read.
@@ -53,7 +53,8 @@ pub fn measure(rows: &mut [Row], protocols: &[Protocol], places: &Places, option
     if candidates.len() < 2 {
         return Ok(());
     }
-    let few = Options { is_quick: true, ..options.clone() };
+    let few = Options { is_quick: true, is_clean: true, trials: None, ..options.clone() };
+    let clean = Options { is_clean: true, ..options.clone() };
     let mut errors = Vec::new();
     for constants in &candidates {
         let mut own = Vec::new();
@@ -67,17 +68,18 @@ pub fn measure(rows: &mut [Row], protocols: &[Protocol], places: &Places, option
         errors.push(own);
     }
     for protocol in protocols.iter().filter(|protocol| protocol.limit_secs.is_none()) {
-        let chosen: &Constants = &candidates[chosen_without(protocol.set.name, &errors)];
-        let measured = own_rows(protocol, &(protocol.parts)(places)?, options, chosen);
-        let is_same = |row: &Row, other: &Row| {
-            let key = |row: &Row| -> (&'static str, String, Slowed) { (row.set, row.protocol.clone(), row.slowed) };
-            row.predictor == FOREGLOW && key(row) == key(other)
+        let chosen = chosen_without(protocol.set.name, &errors);
+        eprintln!("{}: constants {} chosen without the set", protocol.title(), chosen + 1);
+        let is_own =
+            |row: &Row| row.predictor == FOREGLOW && (row.set, &row.protocol) == (protocol.set.name, &protocol.name);
+        let Some(row) = rows.iter_mut().find(|row| is_own(row) && row.slowed == Slowed::None) else { continue };
+        // The first candidate is the model's own constants, which were measured already.
+        row.left_out_mape_percent = match chosen {
+            0 => row.mape_percent,
+            _ => own_rows(protocol, &(protocol.parts)(places)?, &clean, &candidates[chosen])
+                .first()
+                .and_then(|row| row.mape_percent),
         };
-        for row in rows.iter_mut() {
-            if let Some(other) = measured.iter().find(|other| is_same(row, other)) {
-                row.left_out_mape_percent = other.mape_percent;
-            }
-        }
     }
     Ok(())
 }

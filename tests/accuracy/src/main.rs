@@ -91,7 +91,7 @@ fn show(options: &Options, places: &Places, wanted: &[Protocol], rows: &[Row]) -
             Ok((protocol.parts)(places)?.into_iter().map(|part| part.command).collect())
         };
         let commands = wanted.iter().map(commands).collect::<anyhow::Result<Vec<_>>>()?;
-        page::replace(page, &page::section(wanted, &commands, rows))?;
+        page::replace(page, &page::section(wanted, &commands, rows, options.trials))?;
     }
     let text = summary(rows);
     std::io::stdout().write_all(text.as_bytes()).context("the table could not be written to standard output")?;

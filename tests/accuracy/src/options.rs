@@ -14,6 +14,8 @@ pub struct Options {
     pub only: Vec<String>,
     /// Substrings of predictor names.
     pub predictors: Vec<String>,
+    /// Maximum number of trials of each part of a public set, spread evenly over all.
+    pub trials: Option<usize>,
     /// Few trials of each protocol.
     pub is_quick: bool,
     /// No slow runs.
@@ -61,6 +63,7 @@ accuracy [DATA] [options]
   DATA                  folder of the public data sets [default: ../shared/data]
   --only TEXT           protocols with TEXT in `set: protocol`; again for more
   --predictor TEXT      predictors with TEXT in their name; again for more
+  --trials N            at most N splits of each public table, spread over all; costly protocols have slow runs of one kind
   --quick               few trials of each protocol
   --clean               no slow runs
   --json FILE           where the figures go [default: target/accuracy.json, of a part target/accuracy-part.json]
@@ -89,6 +92,11 @@ impl Options {
                     let slot = slot.parse().map_err(|_| format!("{slot:?} is not the number of a trial"))?;
                     options.task = Task::Bout(Bout { protocol, slot, predictor });
                 }
+                "--trials" => {
+                    let text = value()?;
+                    let trials = text.parse().ok().filter(|trials: &usize| *trials > 0);
+                    options.trials = Some(trials.ok_or_else(|| format!("{text:?} is not a number of trials"))?);
+                }
                 "--quick" => options.is_quick = true,
                 "--check" => options.gate(Task::Check),
                 "--refresh" => options.gate(Task::Refresh),
@@ -114,6 +122,9 @@ impl Options {
     /// Returns the arguments for a child process that runs one bout.
     pub fn arguments_of(&self, bout: &Bout) -> Vec<std::ffi::OsString> {
         let mut words: Vec<std::ffi::OsString> = self.data.iter().map(|data| data.clone().into()).collect();
+        if let Some(trials) = self.trials {
+            words.extend(["--trials".into(), trials.to_string().into()]);
+        }
         let flags = [("--quick", self.is_quick), ("--clean", self.is_clean)];
         words.extend(flags.iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| flag.into()));
         let Bout { protocol, slot, predictor } = bout;

@@ -17,9 +17,12 @@ const END: &str = "<!-- end of what `make accuracy` makes -->";
 
 /// Renders two tables for each data set: all predictors, and the default predictor's intervals and
 /// errors with slow runs. Development data comes first.
-pub fn section(protocols: &[Protocol], commands: &[Vec<Vec<String>>], rows: &[Row]) -> String {
+pub fn section(protocols: &[Protocol], commands: &[Vec<Vec<String>>], rows: &[Row], trials: Option<usize>) -> String {
     let date = Timestamp::now().to_string();
-    let mut text = format!("Made on {} on {} by `make accuracy`.\n", &date[..10], machine());
+    let limit = trials.map_or_else(String::new, |trials| {
+        format!(", with at most {trials} splits of each public table (`--trials {trials}`) where its protocol has more")
+    });
+    let mut text = format!("Made on {} on {} by `make accuracy`{limit}.\n", &date[..10], machine());
     for is_development in [true, false] {
         text.push_str(if is_development {
             "\n## Development figures\n\nStructure and constants of the default predictor were chosen while these figures were looked at.\n"

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Tuning;
 use crate::dataset::{Points, UNSEEN};
 use crate::regression::tests::{grid, table};
 
@@ -142,4 +143,25 @@ fn the_tenth_percentile_is_interpolated() {
     assert_eq!(low(vec![3.0]), 3.0);
     assert_eq!(low(vec![10.0, 0.0]), 1.0);
     assert!((low((0..=20).rev().map(f64::from).collect()) - 2.0).abs() < 1e-12);
+}
+
+#[test]
+fn one_slow_run_of_seven_is_found_wherever_it_is() {
+    let settings = [(1.0, 1.0), (1.0, 2.0), (1.0, 4.0), (2.0, 1.0), (2.0, 4.0), (4.0, 2.0), (4.0, 4.0)];
+    let time = |x: &[f64], _: &[u32]| 5.0 + 100.0 * (0.05 + 0.95 / (x[0] * x[1]));
+    let points: Vec<[f64; 2]> = settings.iter().map(|(e, c)| [*e, *c]).collect();
+    let rows: Vec<(&[f64], &[u32])> = points.iter().map(|x| (x.as_slice(), [].as_slice())).collect();
+    let meanings = vec![Some(Meaning::Workers); 2];
+    let terms = law::terms(&meanings, law::Costs::All, Tuning::default()).unwrap();
+    let prior = Prior { meanings, ..Prior::default() };
+    let fits = |slow: usize| {
+        let mut training = table(&rows, time);
+        training.logs[slow] += libm::log(2.0);
+        let problem = Problem::new(&training, &prior);
+        let (few, one) = (problem.fit_law_of_few(&terms), problem.fit_law(&terms));
+        (few.weights[slow], one.weights[slow])
+    };
+    let found = (0..rows.len()).filter(|slow| fits(*slow).0 < 0.25).count();
+    let found_from_one_start = (0..rows.len()).filter(|slow| fits(*slow).1 < 0.25).count();
+    assert!(found >= found_from_one_start && found >= 6, "{found} of 7, {found_from_one_start} from one start");
 }

@@ -5,6 +5,14 @@ use std::path::Path;
 use foreglow_exit::unusable;
 use rusqlite::ErrorCode;
 
+/// Returns the message for a damaged store.
+pub(super) fn damaged(path: &Path, what: &str) -> anyhow::Error {
+    let store = path.display();
+    unusable(format!(
+        "the store {store} is damaged ({what}); `foreglow serve --check` says what is, restore it from a copy"
+    ))
+}
+
 /// Returns the message for a failure of the store at `path`.
 pub(super) fn sentence(path: &Path, error: &rusqlite::Error) -> anyhow::Error {
     let store = path.display();

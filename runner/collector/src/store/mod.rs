@@ -3,18 +3,26 @@
 //! One SQLite file in WAL mode with `synchronous=FULL`: samples that [`Store::insert`] has
 //! acknowledged are on disk.
 
+mod check;
+mod checksum;
 mod failure;
+mod queue;
+mod read;
 mod schema;
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use foreglow_exit::unusable;
+use foreglow_exit::{note, unusable};
 use foreglow_shared::{Engine, Mode, Outcome, Sample, Timestamp, Uuid, Workload, parse_line};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
 
+use checksum::checksum;
 use failure::sentence;
+pub use queue::{Rejected, Waiting};
+pub use read::Page;
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 const FILE_NAME: &str = "samples.sqlite";
@@ -24,15 +32,18 @@ const FILE_NAME: &str = "samples.sqlite";
 pub struct Store {
     connection: Connection,
     path: PathBuf,
+    has_seen_damage: Cell<bool>,
 }
 
 /// Result of inserting samples.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inserted {
     /// Samples that were not in the store.
     pub new: usize,
-    /// Samples whose ID was already in the store; these are unchanged.
+    /// Samples that were already in the store.
     pub known: usize,
+    /// Indices of samples that are not stored because the store has another sample with their id.
+    pub conflicts: Vec<usize>,
 }
 
 /// Selection of samples in order of arrival. The default selects all samples.
@@ -99,11 +110,23 @@ impl Store {
         Self::connect(path, OpenFlags::empty())
     }
 
+    /// Opens another connection to the same store, which only reads and waits for no writer.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub fn reader(&self) -> anyhow::Result<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let failed = |error: rusqlite::Error| sentence(&self.path, &error);
+        let connection = Connection::open_with_flags(&self.path, flags).map_err(failed)?;
+        connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
+        Ok(Self { connection, path: self.path.clone(), has_seen_damage: Cell::new(false) })
+    }
+
     fn connect(path: PathBuf, create: OpenFlags) -> anyhow::Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
         let opened = Connection::open_with_flags(&path, flags).map_err(|error| sentence(&path, &error))?;
         opened.busy_timeout(BUSY_TIMEOUT).map_err(|error| sentence(&path, &error))?;
-        let mut store = Self { connection: opened, path };
+        let mut store = Self { connection: opened, path, has_seen_damage: Cell::new(false) };
         schema::prepare(&mut store.connection, &store.path)?;
         Ok(store)
     }
@@ -121,68 +144,13 @@ impl Store {
         self.write(|transaction| insert(transaction, samples))
     }
 
-    /// Keeps samples for the collector at `url`, separately from the store's own samples, so that a
-    /// collector that uses the same store still sees them as new.
+    /// Stores the samples of several senders with one write to the disk, or none of them on an
+    /// error.
     ///
     /// # Errors
     /// As for [`Store::insert`].
-    pub fn keep_for(&mut self, url: &str, samples: &[Sample]) -> anyhow::Result<()> {
-        self.write(|transaction| {
-            let mut keep =
-                transaction.prepare("INSERT OR IGNORE INTO pending (collector, id, line) VALUES (?1, ?2, ?3)")?;
-            samples
-                .iter()
-                .try_for_each(|sample| keep.execute(params![url, sample.id.to_string(), line(sample)?]).map(drop))
-        })
-    }
-
-    /// Returns the samples that wait for the collector at `url`, in order of arrival.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn waiting_for(&self, url: &str) -> anyhow::Result<Vec<Sample>> {
-        let lines = self.lines("SELECT line FROM pending WHERE collector = ?1 ORDER BY seq", params![url])?;
-        Ok(self.parse(&lines))
-    }
-
-    /// Returns the collectors that samples wait for with the number of samples, in the order of
-    /// their addresses.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn waiting(&self) -> anyhow::Result<Vec<(String, u64)>> {
-        self.connection
-            .prepare("SELECT collector, count(*) FROM pending GROUP BY collector ORDER BY collector")
-            .and_then(|mut statement| {
-                let count = |row: &rusqlite::Row<'_>| row.get::<_, i64>(1).map(i64::unsigned_abs);
-                statement.query_map([], |row| Ok((row.get(0)?, count(row)?)))?.collect()
-            })
-            .map_err(|error| sentence(&self.path, &error))
-    }
-
-    /// Reassigns the samples that wait for the collector at `from` to the one at `to`; returns
-    /// their number.
-    ///
-    /// # Errors
-    /// As [`Store::insert`].
-    pub fn redirect(&mut self, from: &str, to: &str) -> anyhow::Result<usize> {
-        self.write(|transaction| {
-            transaction.execute(
-                "INSERT OR IGNORE INTO pending (collector, id, line)
-                 SELECT ?2, id, line FROM pending WHERE collector = ?1 ORDER BY seq",
-                params![from, to],
-            )?;
-            transaction.execute("DELETE FROM pending WHERE collector = ?1", params![from])
-        })
-    }
-
-    /// Discards the samples that wait for the collector at `url` and returns their number. The
-    /// store keeps its own samples.
-    ///
-    /// # Errors
-    /// As [`Store::insert`].
-    pub fn discard(&mut self, url: &str) -> anyhow::Result<usize> {
-        self.write(|transaction| transaction.execute("DELETE FROM pending WHERE collector = ?1", params![url]))
+    pub fn insert_all(&mut self, requests: &[&[Sample]]) -> anyhow::Result<Vec<Inserted>> {
+        self.write(|transaction| requests.iter().map(|samples| insert(transaction, samples)).collect())
     }
 
     /// Removes the samples with these ids and returns how many existed.
@@ -205,68 +173,21 @@ impl Store {
         Ok(ids.iter().filter_map(|id| id.parse().ok()).collect())
     }
 
-    /// Returns the sample with this id.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn sample_line(&self, id: Uuid) -> anyhow::Result<Option<String>> {
-        Ok(self.lines("SELECT line FROM samples WHERE id = ?1", params![id.to_string()])?.pop())
-    }
-
-    /// Records that the collector at `url` has these samples.
-    ///
-    /// # Errors
-    /// As for [`Store::insert`].
-    pub fn sent_to(&mut self, url: &str, samples: &[Sample]) -> anyhow::Result<()> {
-        self.write(|transaction| {
-            let mut sent = transaction.prepare("DELETE FROM pending WHERE collector = ?1 AND id = ?2")?;
-            samples.iter().try_for_each(|sample| sent.execute(params![url, sample.id.to_string()]).map(drop))
-        })
-    }
-
-    /// Returns the samples that match the filter.
-    ///
-    /// # Errors
-    /// The store cannot be read, or [`Filter::after`] is unknown.
-    pub fn samples(&self, filter: &Filter) -> anyhow::Result<Vec<Sample>> {
-        Ok(self.parse(&self.sample_lines(filter)?))
-    }
-
-    /// Returns the samples that match the filter as lines of JSON, as they were stored.
-    ///
-    /// # Errors
-    /// As for [`Store::samples`].
-    pub fn sample_lines(&self, filter: &Filter) -> anyhow::Result<Vec<String>> {
-        let after = filter.after.map(|id| self.position(id)).transpose()?.unwrap_or(0);
-        self.lines(
-            "SELECT line FROM samples
-             WHERE seq > ?1
-               AND (?2 IS NULL OR model = ?2) AND (?3 IS NULL OR mode = ?3) AND (?4 IS NULL OR engine = ?4)
-               AND (?5 IS NULL OR outcome = ?5) AND (?6 IS NULL OR started_at_us >= ?6)
-             ORDER BY seq LIMIT ?7",
-            params![
-                after,
-                filter.model,
-                filter.mode.map(Mode::as_str),
-                filter.engine.map(Engine::as_str),
-                filter.outcome.map(Outcome::as_str),
-                filter.since.map(Timestamp::as_microsecond),
-                filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX)),
-            ],
-        )
-    }
-
     /// Returns all workloads with their number of samples, sorted by their JSON.
     ///
     /// # Errors
     /// The store cannot be read.
     pub fn workloads(&self) -> anyhow::Result<Vec<(Workload, u64)>> {
-        let mut counts = std::collections::BTreeMap::<String, (Workload, u64)>::new();
-        for sample in self.samples(&Filter::default())? {
-            let key = serde_json::to_string(&sample.workload).context("a workload could not be written as JSON")?;
-            counts.entry(key).or_insert((sample.workload, 0)).1 += 1;
-        }
-        Ok(counts.into_values().collect())
+        let counts: Vec<(String, i64)> = self
+            .connection
+            .prepare("SELECT workload, samples FROM workloads ORDER BY workload")
+            .and_then(|mut statement| statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect())
+            .map_err(|error| sentence(&self.path, &error))?;
+        // The workload of a sample from before the limits may not be one.
+        let workload = |(text, samples): (String, i64)| {
+            serde_json::from_str(&text).ok().map(|workload| (workload, samples.unsigned_abs()))
+        };
+        Ok(counts.into_iter().filter_map(workload).collect())
     }
 
     /// Returns the samples after a position as JSON lines, and the position of the last one.
@@ -274,18 +195,10 @@ impl Store {
     /// # Errors
     /// The store cannot be read.
     pub fn lines_after(&self, position: i64, most: usize) -> anyhow::Result<(Vec<String>, i64)> {
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let rows: Vec<(i64, String)> = self
-            .connection
-            .prepare("SELECT seq, line FROM samples WHERE seq > ?1 ORDER BY seq LIMIT ?2")
-            .and_then(|mut statement| {
-                statement.query_map(params![position, most], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
-            })
-            .map_err(|error| sentence(&self.path, &error))?;
-        let end = rows.last().map_or(position, |(seq, _)| *seq);
+        let filter = Filter { limit: Some(most), ..Filter::default() };
+        let (lines, end) = self.page_lines(&filter, position, Page::ALL)?;
         // A sample outside the limits would break every reader.
-        let lines = rows.into_iter().map(|(_, line)| line).filter(|line| parse_line(line).is_ok()).collect();
-        Ok((lines, end))
+        Ok((lines.into_iter().filter(|line| parse_line(line).is_ok()).collect(), end))
     }
 
     /// Returns the position of the latest sample, or 0 if the store is empty.
@@ -329,13 +242,13 @@ impl Store {
             }
         }
         if let Some((id, error)) = unusable.first() {
-            eprintln!(
+            note(&format!(
                 "note: {} of the samples in {} cannot be used and are left out: {} ({error}); remove it with `foreglow samples remove {}`",
                 unusable.len(),
                 self.path.display(),
                 if unusable.len() == 1 { "its reason" } else { "the reason of the first" },
                 id.map_or_else(|| "ID".to_owned(), |id| id.to_string()),
-            );
+            ));
         }
         samples
     }
@@ -357,25 +270,40 @@ impl Store {
 }
 
 fn insert(transaction: &rusqlite::Transaction<'_>, samples: &[Sample]) -> rusqlite::Result<Inserted> {
-    let mut statement = transaction.prepare(
-        "INSERT OR IGNORE INTO samples (id, model, mode, engine, outcome, started_at_us, line)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    let mut add = transaction.prepare_cached(
+        "INSERT OR IGNORE INTO samples (id, model, mode, engine, outcome, started_at_us, line, checksum)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?;
     let mut inserted = Inserted::default();
-    for sample in samples {
-        let new = statement.execute(params![
-            sample.id.to_string(),
+    for (index, sample) in samples.iter().enumerate() {
+        let (id, line) = (sample.id.to_string(), line(sample)?);
+        let new = add.execute(params![
+            id,
             sample.workload.model,
             sample.workload.mode.as_str(),
             sample.engine.as_str(),
             sample.outcome.as_str(),
             sample.started_at.as_microsecond(),
-            line(sample)?,
+            line,
+            checksum(id.as_bytes(), line.as_bytes()),
         ])?;
-        inserted.new += new;
-        inserted.known += 1 - new;
+        if new == 1 {
+            inserted.new += 1;
+        } else if is_stored(transaction, &id, &line)? {
+            inserted.known += 1;
+        } else {
+            inserted.conflicts.push(index);
+        }
     }
     Ok(inserted)
+}
+
+/// Returns whether the stored sample with this id has the same content, in any order of fields.
+fn is_stored(transaction: &rusqlite::Transaction<'_>, id: &str, line: &str) -> rusqlite::Result<bool> {
+    let mut find = transaction.prepare_cached("SELECT line FROM samples WHERE id = ?1")?;
+    let stored: String = find.query_row([id], |row| row.get(0))?;
+    let value = |line: &str| serde_json::from_str::<serde_json::Value>(line).ok();
+    Ok(stored == line || value(&stored).is_some_and(|stored| Some(stored) == value(line)))
 }
 
 /// Returns the id in a stored line, whether or not the sample is valid.

@@ -3,17 +3,18 @@
 use std::path::Path;
 
 use foreglow_exit::unusable;
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction, params};
 
+use super::checksum::checksum;
 use super::failure::sentence;
 
 /// `FGLW`, which marks an SQLite file as a Foreglow store.
 const APPLICATION_ID: i64 = 0x4647_4c57;
 /// Version of the tables below. A change of the tables increments it and adds a step to
 /// [`migrate`].
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
-const TABLES: &str = "
+pub(super) const TABLES: &str = "
     CREATE TABLE samples (
         seq INTEGER PRIMARY KEY AUTOINCREMENT,
         id TEXT NOT NULL UNIQUE,
@@ -31,6 +32,26 @@ const TABLES: &str = "
         line TEXT NOT NULL,
         UNIQUE (collector, id)
     );";
+
+/// Adds the checksums of the samples, the workloads with their number of samples, and the reasons of
+/// rejected samples. Triggers count, so that every way to write a sample is counted.
+const VERSION_2: &str = "
+    ALTER TABLE samples ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE pending ADD COLUMN rejection TEXT;
+    CREATE TABLE workloads (
+        workload TEXT PRIMARY KEY,
+        samples INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    INSERT INTO workloads
+        SELECT coalesce(json_extract(line, '$.workload'), '{}') AS workload, count(*) FROM samples GROUP BY workload;
+    CREATE TRIGGER sample_added AFTER INSERT ON samples BEGIN
+        INSERT INTO workloads VALUES (coalesce(json_extract(NEW.line, '$.workload'), '{}'), 1)
+            ON CONFLICT DO UPDATE SET samples = samples + 1;
+    END;
+    CREATE TRIGGER sample_removed AFTER DELETE ON samples WHEN json_valid(OLD.line) BEGIN
+        UPDATE workloads SET samples = samples - 1 WHERE workload = json_extract(OLD.line, '$.workload');
+        DELETE FROM workloads WHERE samples < 1;
+    END;";
 
 /// Checks that the file is a store of this version, or initialises it, and sets the write mode.
 pub(super) fn prepare(connection: &mut Connection, path: &Path) -> anyhow::Result<()> {
@@ -77,7 +98,30 @@ fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     if version(&transaction)? < 1 {
         transaction.execute_batch(TABLES)?;
     }
+    if version(&transaction)? < 2 {
+        transaction.execute_batch(VERSION_2)?;
+        add_checksums(&transaction)?;
+    }
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.commit()
+}
+
+/// Samples whose checksums are added at a time.
+const BATCH: i64 = 1_000;
+
+fn add_checksums(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    let mut read = transaction.prepare("SELECT seq, id, line FROM samples WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;
+    let mut write = transaction.prepare("UPDATE samples SET checksum = ?2 WHERE seq = ?1")?;
+    let mut after = 0_i64;
+    loop {
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+        let rows: Vec<(i64, String, String)> =
+            read.query_map(params![after, BATCH], row)?.collect::<rusqlite::Result<_>>()?;
+        let Some((last, ..)) = rows.last() else { return Ok(()) };
+        after = *last;
+        for (seq, id, line) in &rows {
+            write.execute(params![seq, checksum(id.as_bytes(), line.as_bytes())])?;
+        }
+    }
 }

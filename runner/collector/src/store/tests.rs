@@ -12,6 +12,14 @@ fn sample(number: u128) -> Sample {
     sample
 }
 
+fn inserted(new: usize, known: usize) -> Inserted {
+    Inserted { new, known, conflicts: Vec::new() }
+}
+
+fn waiting(collector: &str, waiting: u64) -> Waiting {
+    Waiting { collector: collector.to_owned(), waiting, rejected: 0 }
+}
+
 fn open(folder: &tempfile::TempDir) -> Store {
     Store::open(Some(&folder.path().join("inner").join("samples.sqlite"))).unwrap()
 }
@@ -20,8 +28,8 @@ fn open(folder: &tempfile::TempDir) -> Store {
 fn a_sample_is_stored_once_and_read_back_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = open(&folder);
-    assert_eq!(store.insert(&[sample(1), sample(2), sample(1)]).unwrap(), Inserted { new: 2, known: 1 });
-    assert_eq!(store.insert(&[sample(2)]).unwrap(), Inserted { new: 0, known: 1 });
+    assert_eq!(store.insert(&[sample(1), sample(2), sample(1)]).unwrap(), inserted(2, 1));
+    assert_eq!(store.insert(&[sample(2)]).unwrap(), inserted(0, 1));
     drop(store);
     assert_eq!(open(&folder).samples(&Filter::default()).unwrap(), [sample(1), sample(2)]);
 }
@@ -53,7 +61,7 @@ fn a_sample_waits_until_its_collector_has_it() {
     let mut store = open(&folder);
     store.keep_for("http://a", &[sample(1), sample(2)]).unwrap();
     store.keep_for("http://b", &[sample(1)]).unwrap();
-    store.sent_to("http://a", &[sample(1)]).unwrap();
+    store.settle("http://a", &[sample(1).id], &[]).unwrap();
     assert_eq!(store.waiting_for("http://a").unwrap(), [sample(2)]);
     assert_eq!(store.waiting_for("http://b").unwrap(), [sample(1)]);
     assert_eq!(store.samples(&Filter::default()).unwrap(), [], "waiting samples are not samples of this store");
@@ -140,10 +148,111 @@ fn samples_that_wait_are_listed_sent_elsewhere_or_discarded() {
     let mut store = open(&folder);
     store.keep_for("http://a", &[sample(1), sample(2)]).unwrap();
     store.keep_for("http://b", &[sample(2), sample(3)]).unwrap();
-    assert_eq!(store.waiting().unwrap(), [("http://a".to_owned(), 2), ("http://b".to_owned(), 2)]);
+    assert_eq!(store.waiting().unwrap(), [waiting("http://a", 2), waiting("http://b", 2)]);
     assert_eq!(store.redirect("http://a", "http://b").unwrap(), 2);
-    assert_eq!(store.waiting().unwrap(), [("http://b".to_owned(), 3)], "one of them waited there already");
-    assert_eq!(store.discard("http://nobody").unwrap(), 0);
-    assert_eq!(store.discard("http://b").unwrap(), 3);
+    assert_eq!(store.waiting().unwrap(), [waiting("http://b", 3)], "one of them waited there already");
+    assert_eq!(store.discard("http://nobody", false).unwrap(), 0);
+    assert_eq!(store.discard("http://b", false).unwrap(), 3);
     assert_eq!(store.waiting().unwrap(), []);
+}
+
+#[test]
+fn a_rejected_sample_is_kept_with_the_reason_until_it_is_sent_again_or_discarded() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    store.keep_for("http://a", &[sample(1), sample(2)]).unwrap();
+    store.settle("http://a", &[sample(1).id], &[(sample(2).id, "a newer schema".into())]).unwrap();
+    assert_eq!(store.waiting_for("http://a").unwrap(), []);
+    assert_eq!(store.waiting().unwrap(), [Waiting { collector: "http://a".into(), waiting: 0, rejected: 1 }]);
+    let rejected = store.rejected().unwrap();
+    assert_eq!((rejected[0].id.as_str(), rejected[0].reason.as_str()), (&*sample(2).id.to_string(), "a newer schema"));
+    store.keep_for("http://a", &[sample(2)]).unwrap();
+    assert_eq!(store.waiting_for("http://a").unwrap(), [], "it is not sent again by itself");
+    assert_eq!(store.send_again("http://a").unwrap(), 1);
+    assert_eq!(store.waiting_for("http://a").unwrap(), [sample(2)]);
+    store.settle("http://a", &[], &[(sample(2).id, "again".into())]).unwrap();
+    assert_eq!(store.discard("http://a", true).unwrap(), 1);
+    assert_eq!(store.waiting().unwrap(), []);
+}
+
+#[test]
+fn another_sample_with_a_known_id_is_a_conflict_and_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    let mut other = sample(1);
+    other.completion_time_secs = Some(9.0);
+    store.insert(&[sample(1)]).unwrap();
+    let outcome = store.insert(&[sample(1), other, sample(2)]).unwrap();
+    assert_eq!(outcome, Inserted { new: 1, known: 1, conflicts: vec![1] });
+    assert_eq!(store.samples(&Filter::default()).unwrap(), [sample(1), sample(2)]);
+}
+
+#[test]
+fn a_sample_that_was_altered_in_the_file_is_found_and_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    store.insert(&[sample(1), sample(2)]).unwrap();
+    assert!(store.check().unwrap().is_sound());
+    let alter = "UPDATE samples SET line = replace(line, '2.5', '2.4') WHERE seq = 1";
+    store.connection.execute(alter, []).unwrap();
+    let findings = store.check().unwrap();
+    assert_eq!((findings.samples, findings.damaged), (2, vec![(1, sample(1).id.to_string())]));
+    assert!(!store.has_seen_damage());
+    assert_eq!(store.samples(&Filter::default()).unwrap(), [sample(2)]);
+    assert!(store.has_seen_damage() && store.sample_line(sample(1).id).is_err());
+    assert_eq!(store.remove(&[sample(1).id]).unwrap(), 1);
+    assert!(store.check().unwrap().is_sound());
+}
+
+#[test]
+fn a_store_of_the_first_version_gets_checksums_and_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("old.sqlite");
+    let old = Connection::open(&path).unwrap();
+    old.execute_batch(schema::TABLES).unwrap();
+    old.pragma_update(None, "application_id", 0x4647_4c57).unwrap();
+    old.pragma_update(None, "user_version", 1).unwrap();
+    let add = "INSERT INTO samples (id, model, mode, engine, outcome, started_at_us, line)
+        VALUES (?1, 'lenet5', 'inference', 'local', 'completed', 0, ?2)";
+    for number in 1..=1_500 {
+        old.execute(add, params![sample(number).id.to_string(), line(&sample(number)).unwrap()]).unwrap();
+    }
+    let keep = "INSERT INTO pending (collector, id, line) VALUES ('http://a', ?1, ?2)";
+    old.execute(keep, params![sample(7).id.to_string(), line(&sample(7)).unwrap()]).unwrap();
+    drop(old);
+    let mut store = Store::open(Some(&path)).unwrap();
+    let findings = store.check().unwrap();
+    assert!(findings.is_sound() && findings.samples == 1_500, "{findings:?}");
+    assert_eq!(store.workloads().unwrap(), [(sample(1).workload, 1_500)]);
+    assert_eq!(store.waiting_for("http://a").unwrap(), [sample(7)]);
+    assert_eq!(store.insert(&[sample(1), sample(2_000)]).unwrap(), inserted(1, 1));
+    store.remove(&[sample(2).id]).unwrap();
+    assert_eq!(store.workloads().unwrap(), [(sample(1).workload, 1_500)]);
+}
+
+#[test]
+fn a_page_ends_after_its_limit_and_names_where_the_next_one_begins() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    store.insert(&[sample(1), sample(2), sample(3)]).unwrap();
+    let page = |limit: usize, bytes: u64| {
+        let page = store.page(&Filter { limit: Some(limit), ..Filter::default() }, bytes).unwrap();
+        (page.end, page.next)
+    };
+    assert_eq!(page(3, u64::MAX), (3, None));
+    assert_eq!(page(2, u64::MAX), (2, Some(sample(2).id)));
+    assert_eq!(page(3, 10), (1, Some(sample(1).id)), "one sample at least");
+}
+
+#[test]
+fn a_reader_sees_what_was_committed_and_waits_for_no_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    store.insert(&[sample(1)]).unwrap();
+    let reader = store.reader().unwrap();
+    let writing = store.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).unwrap();
+    insert(&writing, &[sample(2)]).unwrap();
+    assert_eq!(reader.ids().unwrap(), [sample(1).id]);
+    writing.commit().unwrap();
+    assert_eq!(reader.ids().unwrap(), [sample(1).id, sample(2).id]);
 }

@@ -136,19 +136,19 @@ impl Spark {
     }
 
     /// Returns the machine as described by the user's settings.
-    fn host(&self) -> Host {
+    fn host(&self, job: &Job) -> Host {
         let said = OF_MACHINES.map(|label| {
             let property = self.settings.properties.iter().rfind(|(key, _)| key == label);
             property.map(|(_, value)| value.clone())
         });
         let [cpu, adapter] = said;
-        Host { cpu, adapter, ..Host::default() }
+        Host { cpu, adapter, machine: job.machine_type.clone(), ..Host::default() }
     }
 
     /// Returns whether a sample may have been measured on this cluster, according to the user's
     /// settings. The CPU model may become known only when executors run.
-    pub fn may_be(&self, host: &Host) -> bool {
-        let mut said = self.host();
+    pub fn may_be(&self, host: &Host, job: &Job) -> bool {
+        let mut said = self.host(job);
         said.cpu = said.cpu.or_else(|| host.cpu.clone());
         said.adapter = said.adapter.or_else(|| host.adapter.clone());
         said == *host
@@ -163,7 +163,7 @@ impl Spark {
         interrupt: &Interrupt,
         progress: &mut dyn FnMut(Progress),
     ) -> anyhow::Result<Sample> {
-        let mut run = Run::new(job, configuration, sampling_rate, self.host(), (interrupt, progress));
+        let mut run = Run::new(job, configuration, sampling_rate, self.host(job), (interrupt, progress));
         match run.execute(self) {
             Ok(secs) => Ok(run.sample(Outcome::Completed, Some(secs), None)),
             Err(stop) => {

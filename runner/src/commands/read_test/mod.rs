@@ -40,11 +40,11 @@ pub struct Args {
     data_format: Format,
 
     /// Images per batch
-    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "2,4,8,16")]
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "2,4,8,16", value_parser = grammar::size, allow_negative_numbers = true)]
     batch_size: Vec<NonZeroUsize>,
 
     /// Batches per test
-    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "2,4,8")]
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "2,4,8", value_parser = grammar::size, allow_negative_numbers = true)]
     batches: Vec<NonZeroUsize>,
 
     /// Repetitions of each test
@@ -56,7 +56,7 @@ pub struct Args {
     cache: Cache,
 
     /// Threads that read and decode
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = grammar::size, allow_negative_numbers = true)]
     threads: NonZeroUsize,
 
     /// CNN to compare with; `foreglow models` lists them
@@ -166,6 +166,7 @@ impl Args {
             share_gpu: false,
             seed: self.seed,
             monitor: None,
+            machine: None,
             timeout: None,
         };
         let architecture = workload.architecture()?;

@@ -64,6 +64,7 @@ fn protocol(set: Set, name: &str, parts: Vec<TablePart>) -> Protocol {
         parts: Box::new(move |places| parts.iter().map(|part| part.read(&places.data)).collect()),
         slowed_trials: 6,
         quick_trials: 2,
+        is_costly: false,
         limit_secs: None,
     }
 }

@@ -4,6 +4,7 @@
 //! its protocols, a [`Set`], and a line in [`protocols`].
 
 mod jobs;
+mod machines;
 mod own_runs;
 mod profet;
 mod simulated;
@@ -37,6 +38,8 @@ pub struct Protocol {
     pub slowed_trials: usize,
     /// Maximum number of trials of a part in a quick run.
     pub quick_trials: usize,
+    /// Whether a fit takes seconds, so that a quick run has slow runs of one kind alone.
+    pub is_costly: bool,
     /// Time limit of a predictor, seconds; each then runs alone in its own process.
     pub limit_secs: Option<f64>,
 }
@@ -86,6 +89,7 @@ impl Places {
 pub fn protocols() -> Vec<Protocol> {
     let sets = [
         own_runs::protocols(),
+        machines::protocols(),
         simulated::protocols(),
         jobs::protocols(),
         trimtuner::protocols(),

@@ -26,6 +26,7 @@ pub fn protocols() -> Vec<Protocol> {
         parts: Box::new(move |places| Ok(vec![part(places, model, mode)?])),
         slowed_trials: DRAWS as usize,
         quick_trials: 12,
+        is_costly: false,
         limit_secs: None,
     };
     JOBS.into_iter().map(protocol).collect()

@@ -22,6 +22,7 @@ pub fn protocols() -> Vec<Protocol> {
         parts: Box::new(move |places| Ok(vec![part(splits.clone()).read(&places.data)?])),
         slowed_trials: 6,
         quick_trials: 2,
+        is_costly: false,
         limit_secs: None,
     };
     questions.into_iter().map(protocol).collect()

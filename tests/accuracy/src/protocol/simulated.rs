@@ -56,6 +56,7 @@ pub fn protocols() -> Vec<Protocol> {
             }),
             slowed_trials: DRAWS as usize,
             quick_trials: 10,
+            is_costly: false,
             limit_secs: None,
         };
         protocols.push(question(format!("{name}: 1, 3 and 10 % → whole job"), from_samples));
@@ -68,6 +69,7 @@ pub fn protocols() -> Vec<Protocol> {
             parts: Box::new(move |_| Ok(vec![Part { command: Vec::new(), trials: vec![line(factor)?] }])),
             slowed_trials: 0,
             quick_trials: 1,
+            is_costly: false,
             limit_secs: None,
         });
     }
@@ -196,5 +198,5 @@ fn line(factor: f64) -> anyhow::Result<Trial> {
     };
     let roles = Roles { machines: Some(Term::new("E")), data_size: Some(Term::new("SR")), ..Roles::default() };
     let test = table(&test.collect::<Vec<_>>())?;
-    Ok(Trial::Table(TableTrial { fit: table(&fit)?, test, repeats: Repeats::Median, roles }))
+    Ok(Trial::Table(TableTrial { fit: table(&fit)?, test, repeats: Repeats::Median, roles, borrows: None }))
 }

@@ -49,6 +49,7 @@ pub fn protocols() -> Vec<Protocol> {
         parts: Box::new(move |places| FAMILIES.iter().map(|family| left_out(places, file, family)).collect()),
         slowed_trials: 1,
         quick_trials: 1,
+        is_costly: true,
         limit_secs: None,
     };
     let large = Protocol {
@@ -57,6 +58,7 @@ pub fn protocols() -> Vec<Protocol> {
         parts: Box::new(|places| Ok(vec![large(places)?])),
         slowed_trials: 0,
         quick_trials: 1,
+        is_costly: false,
         limit_secs: Some(LIMIT_SECS),
     };
     [(GPU, "RTX 3090"), (CPU, "i9-10940X")].into_iter().map(family).chain([large]).collect()
@@ -101,7 +103,7 @@ fn left_out(places: &Places, file: &str, family: &str) -> anyhow::Result<Part> {
     };
     let (fit, test) = (some(&fit, FITTED)?, some(&test, TESTED)?);
     let roles = Roles { batch_size: Some(Term::new("infer_batch_size")), ..Roles::default() };
-    let trial = Trial::Table(TableTrial { fit, test, repeats: Repeats::Median, roles });
+    let trial = Trial::Table(TableTrial { fit, test, repeats: Repeats::Median, roles, borrows: None });
     Ok(Part { command: Vec::new(), trials: vec![trial] })
 }
 
@@ -152,6 +154,12 @@ fn large(places: &Places) -> anyhow::Result<Part> {
         ];
         dataset(&side, columns)
     };
-    let trial = TableTrial { fit: side(false)?, test: side(true)?, repeats: Repeats::Median, roles: Roles::default() };
+    let trial = TableTrial {
+        fit: side(false)?,
+        test: side(true)?,
+        repeats: Repeats::Median,
+        roles: Roles::default(),
+        borrows: None,
+    };
     Ok(Part { command: Vec::new(), trials: vec![Trial::Table(trial)] })
 }
