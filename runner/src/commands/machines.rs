@@ -37,7 +37,7 @@ pub struct Args {
     max_hourly_cost: Option<f64>,
 
     /// Output format
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     format: Format,
 }
 

@@ -23,6 +23,7 @@ pub fn protocols() -> Vec<Protocol> {
             parts: Box::new(move |places| Ok(vec![part.read(&places.data)?])),
             slowed_trials: 0,
             quick_trials: 4,
+            is_costly: true,
             limit_secs: None,
         }
     };
