@@ -32,7 +32,7 @@ async fn without_a_price_for_the_gpu_the_page_shows_times_and_says_that_the_cost
     assert!(browser.secs("recommended-time").await?.parse::<f64>()? > 0.0);
     assert_eq!(browser.text("recommended-cost").await?, "unknown");
     let why = browser.text("recommended-prices").await?;
-    assert!(why.contains("Rig GPU") && why.contains("price"), "{why}");
+    assert!(why.contains("Rig GPU") && why.contains("price") && !why.ends_with(".."), "{why}");
     picture(&browser, "gpu-unpriced.png").await?;
     let errors = browser.console_errors().await?;
     assert!(errors.is_empty(), "{errors:?}");
@@ -49,7 +49,7 @@ async fn a_gpu_with_a_published_price_has_a_cost_on_the_page() -> anyhow::Result
     open_file(&browser, Path::new(&file)).await?;
     browser.answered().await?;
     let cost = browser.text("recommended-cost").await?;
-    assert!(cost.contains('$'), "{cost}");
+    assert!(cost.starts_with("USD "), "{cost}");
     let prices = browser.text("recommended-prices").await?;
     assert!(prices.contains("A10G"), "{prices}");
     browser.close().await
