@@ -8,6 +8,7 @@ use foreglow_tests::{Answer, Browser, FileHost, GpuRig};
 use serde_json::Value;
 
 use crate::on;
+use crate::page::no_errors;
 
 const DEMO: &str = "demo --once --format json --model lenet5 --images 400";
 
@@ -32,8 +33,7 @@ async fn the_demo_on_one_gpu_takes_the_price_of_its_machine_and_its_link_shows_i
     assert!(browser.secs("recommended-time").await?.parse::<f64>()? > 0.0);
     assert!(browser.text("recommended-cost").await?.starts_with("USD "));
     assert!(browser.text("recommended-prices").await?.contains("g5.xlarge (one A10G)"));
-    let errors = browser.console_errors().await?;
-    assert!(errors.is_empty(), "{errors:?}");
+    no_errors(&browser).await?;
     browser.close().await
 }
 
