@@ -11,6 +11,9 @@ mod graphics;
 #[path = "device/no_graphics.rs"]
 mod graphics;
 
+/// Burn's words for a buffer that it could not allocate, which it notices when a kernel needs it.
+const NOT_ALLOCATED: &str = "Memory location was never initialized";
+
 /// Opens the device.
 ///
 /// # Errors
@@ -44,7 +47,13 @@ pub fn failure(error: ExecutionError) -> anyhow::Error {
         ExecutionError::DevicePoisoned { reason } => {
             anyhow::anyhow!("the device was lost ({reason}); `foreglow devices` lists the available devices")
         }
-        error => anyhow::anyhow!("the device failed: {error:?}"),
+        error => {
+            let words = format!("{error:?}");
+            match words.contains(NOT_ALLOCATED) {
+                true => anyhow::anyhow!("out of memory: the device could not allocate a buffer"),
+                false => anyhow::anyhow!("the device failed: {words}"),
+            }
+        }
     }
 }
 
