@@ -8,7 +8,7 @@
  *   FOREGLOW_RIG_NAME        their name; "Rig GPU" by default
  *   FOREGLOW_RIG_MEMORY_MIB  memory of each; an allocation beyond it fails; unlimited by default
  *   FOREGLOW_RIG_INVOCATIONS largest workgroup, invocations; that of the driver by default
- *   FOREGLOW_RIG_WITHOUT     missing features: f16, spirv (what Burn's SPIR-V kernels need) or both
+ *   FOREGLOW_RIG_WITHOUT     f16: the GPUs have no 16-bit floats
  *   FOREGLOW_RIG_LOST        a file; while it exists, a GPU is lost at its next submission
  *   FOREGLOW_RIG_LOST_GPU    index of the only GPU that is lost, from 0; all by default
  *
@@ -235,16 +235,13 @@ static void disguise(VkPhysicalDevice handle, VkPhysicalDeviceProperties *proper
 
 static VKAPI_ATTR void VKAPI_CALL gpu_features2(VkPhysicalDevice handle, VkPhysicalDeviceFeatures2 *features) {
     instance_of(handle)->features2(handle, features);
-    bool lacks_f16 = is_without("f16"), lacks_addresses = is_without("spirv");
+    bool lacks_f16 = is_without("f16");
     for (VkBaseOutStructure *part = features->pNext; part; part = part->pNext) {
         if (part->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES) {
             if (lacks_f16) ((VkPhysicalDeviceShaderFloat16Int8Features *)part)->shaderFloat16 = VK_FALSE;
-        } else if (part->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES) {
-            if (lacks_addresses) ((VkPhysicalDeviceBufferDeviceAddressFeatures *)part)->bufferDeviceAddress = VK_FALSE;
         } else if (part->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES) {
             VkPhysicalDeviceVulkan12Features *all = (VkPhysicalDeviceVulkan12Features *)part;
             if (lacks_f16) all->shaderFloat16 = VK_FALSE;
-            if (lacks_addresses) all->bufferDeviceAddress = VK_FALSE;
         }
     }
 }
