@@ -140,6 +140,11 @@ bench-decision: $(WASM_RUNNER)
 	  --manifest-path bench/decision/Cargo.toml --target-dir target/decision-web --test browser -- --nocapture | tee target/bench/decision.log
 	cargo run --release --locked --manifest-path bench/decision/Cargo.toml --target-dir target/decision -- target/bench/decision.log
 
+# Replays the search for a configuration on the public table of TrimTuner (DATA=FOLDER).
+.PHONY: bench-search
+bench-search:
+	cargo run $(CARGO_FLAGS) -p foreglow-accuracy --example search -- $(DATA)
+
 # Measures the published grid in the planner in a real browser, and natively on one core and on two.
 .PHONY: bench-grid-page
 bench-grid-page: build | setup-test

@@ -19,7 +19,7 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 RUSTFLAGS="$flags" cargo build --locked --release --target "$host" --target-dir "$target"
 mkdir -p "$target/found" "$target/earlier"
 tar -xJf corpus.tar.xz -C "$target/earlier"
-for name in link samples event_log table; do
+for name in link samples event_log table catalog; do
   binary=$target/$host/release/$name
   # New inputs go to the first folder; the others are only read.
   mkdir -p "$target/corpus/$name" "$target/earlier/$name"

@@ -1,28 +1,38 @@
-//! Rebuilds the runner when an embedded part (the planner or the Spark driver) has changed, and
-//! records the text of `foreglow --version`.
+//! Records the text of `foreglow --version`.
 
 use std::env;
-use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::UNIX_EPOCH;
 
-/// Parts that the build embeds: name, folder, and the file without which the part is missing.
+/// Parts that the collector and the engine embed: name, folder, and the file without which the part
+/// is missing.
 const EMBEDDED: [(&str, &str, &str); 2] =
     [("planner", "../target/planner", "index.html"), ("spark", "../target/spark", "foreglow-spark.jar")];
 /// Sources of the binary. A change of anything else leaves the recorded commit as it is.
-const SOURCES: [&str; 6] = ["build.rs", "src", "../model/src", "../shared/src", "../Cargo.lock", "Cargo.toml"];
+const SOURCES: [&str; 16] = [
+    "build.rs",
+    "src",
+    "Cargo.toml",
+    "architectures",
+    "cnn",
+    "collector",
+    "data",
+    "engine",
+    "event-log",
+    "executor",
+    "exit",
+    "machine",
+    "protocol",
+    "../model/src",
+    "../shared/src",
+    "../Cargo.lock",
+];
 const ROOT: &str = "..";
 
 fn main() {
     let mut parts: Vec<&str> = Vec::new();
     for (name, folder, file) in EMBEDDED {
-        // Cargo treats a missing watched path as changed and would rebuild every time. If the
-        // folder cannot be created, it does so.
-        let _ = fs::create_dir_all(folder);
         println!("cargo::rerun-if-changed={folder}");
-        // The stamp changes when files appear or disappear, and with it the code that embeds them.
-        println!("cargo::rustc-env=FOREGLOW_{}_STAMP={}", name.to_uppercase(), stamp(Path::new(folder)));
         parts.extend(Path::new(folder).join(file).is_file().then_some(name));
     }
     for source in SOURCES {
@@ -65,22 +75,4 @@ fn features() -> Vec<String> {
 fn listed<T: AsRef<str>>(names: &[T]) -> String {
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
-}
-
-/// Returns a hash of the names, sizes and modification times of the files in a folder.
-fn stamp(folder: &Path) -> u64 {
-    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-    let mut hasher = DefaultHasher::new();
-    let mut entries: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().collect();
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        entry.file_name().hash(&mut hasher);
-        let Ok(metadata) = entry.metadata() else { continue };
-        if metadata.is_dir() {
-            stamp(&entry.path()).hash(&mut hasher);
-        }
-        let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        (metadata.len(), modified).hash(&mut hasher);
-    }
-    hasher.finish()
 }

@@ -19,7 +19,7 @@ tests/prose.sh "$base"
 cargo fmt --all --check
 
 members=$(cargo metadata --format-version 1 --no-deps --offline | grep -o '"manifest_path":"[^"]*"' | cut -d'"' -f4)
-light=() heavy=
+light=() heavy=()
 for crate in $(for file in "${changed[@]}"; do crate_of "$file"; done | sort -u); do
   if ! grep -qx "$PWD/$crate/Cargo.toml" <<<"$members"; then
     cargo fmt --check --manifest-path "$crate/Cargo.toml"
@@ -28,7 +28,7 @@ for crate in $(for file in "${changed[@]}"; do crate_of "$file"; done | sort -u)
   fi
   name=$(sed -n 's/^name = "\(foreglow-[^"]*\)"$/\1/p' "$crate/Cargo.toml" | head -n 1)
   if grep -q '^burn v' <<<"$(cargo tree --locked --offline --prefix none -e normal -p "$name")"; then
-    heavy="$heavy $name"
+    heavy+=("$PWD/$crate")
   else
     light+=(-p "$name")
   fi
@@ -41,8 +41,14 @@ if [ ${#light[@]} -gt 0 ]; then
   cargo test --quiet --locked --profile quick "${light[@]}" --lib
 fi
 # What needs Burn shares the dependencies of the release build; compiling them again takes minutes.
-if [ -n "$heavy" ]; then
-  echo "check:$heavy, optimised because of Burn" >&2
+if [ ${#heavy[@]} -gt 0 ]; then
+  echo "check: ${heavy[*]#"$PWD"/}, optimised because of Burn" >&2
   cargo clippy --quiet $CARGO_FLAGS --all-targets -- -D warnings
-  cargo test --quiet $CARGO_FLAGS --bins
+  # Built for the whole workspace, because a part of it would compile dependencies again, and run
+  # for the changed crates alone.
+  cargo test --quiet $CARGO_FLAGS --lib --bins --no-run --message-format json |
+    sed -n 's/.*"manifest_path":"\([^"]*\)\/Cargo.toml".*"test":true.*"executable":"\([^"]*\)".*/\1 \2/p' |
+    while read -r crate tests; do
+      if printf '%s\n' "${heavy[@]}" | grep -qx "$crate"; then (cd "$crate" && "$tests" --quiet); fi
+    done
 fi

@@ -1,6 +1,6 @@
 //! Errors of requests; every message says what to do.
 
-use foreglow_shared::PriceError;
+use foreglow_shared::{CatalogError, PriceError};
 
 use crate::Setting;
 
@@ -31,9 +31,7 @@ pub enum FitError {
         setting: Setting,
     },
     /// All runs were stopped at a time limit.
-    #[error(
-        "none of the {runs} runs completed, and lower bounds alone cannot be fitted; let some of them run to the end"
-    )]
+    #[error("no run completed (of {runs}), and lower bounds alone cannot be fitted; let some of them run to the end")]
     AllStopped {
         /// Number of runs.
         runs: usize,
@@ -117,6 +115,12 @@ pub enum DecideError {
     /// The price sheet is invalid or lacks a price.
     #[error("the price sheet cannot be used: {0}")]
     Prices(#[from] PriceError),
+    /// The catalog of machine types cannot be used together with the price sheet.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    /// The largest hourly cost is not finite and above 0.
+    #[error("the largest hourly cost is {0}; it must be an amount of money above 0")]
+    HourlyCost(f64),
 }
 
 /// Why an error measure is undefined.

@@ -18,14 +18,17 @@
 mod advise;
 mod at_rate;
 mod capacity;
+mod comparison;
 mod dataset;
 mod decision;
 mod ensemble;
 mod error;
 mod evaluation;
 mod explain;
+mod joint;
 mod learner;
 mod line;
+mod machines;
 mod meaning;
 mod measured_ratios;
 mod metric;
@@ -38,6 +41,7 @@ mod regression;
 mod repetitions;
 mod rival;
 mod runs;
+mod search;
 mod setting;
 mod simulation;
 mod spread;
@@ -45,6 +49,9 @@ mod student_t;
 mod tuning;
 
 pub use crate::advise::{Advice, Suggestion, Verdict, advise};
+pub use crate::comparison::{
+    Comparison, MachineCandidate, MachineDecision, MachineLimits, Offer, Omission, Placement, Pricing,
+};
 pub use crate::dataset::{Column, Dataset, DatasetError, Features, Transform, Values};
 pub use crate::decision::{Candidate, Decision, Exclusion, decide, decide_again, pareto_front};
 pub use crate::ensemble::{Ensemble, Explanation, Part};
@@ -53,8 +60,10 @@ pub use crate::evaluation::{
     Answer, Coverage, Held, Outcome, Repeats, Score, Settings, Split, Trial, draw, sample_trial, score,
 };
 pub use crate::explain::{Factors, HeldOut, shared_processors};
+pub use crate::joint::{Arm, Basis, Borrowing, JointPredictor};
 pub use crate::learner::{Activation, Cancelled, Grid, MaxFeatures, Solver, Technique};
 pub use crate::line::{Line, line_through};
+pub use crate::machines::{Bill, ExecutorSize, Packing, PackingError, Rental, SYSTEM_MIB, pack};
 pub use crate::meaning::Meaning;
 pub use crate::metric::mape;
 pub use crate::prediction::{Interval, Prediction, Warning};
@@ -62,6 +71,7 @@ pub use crate::predictor::Predictor;
 pub use crate::published::{Choice, Effect, Effects, Place, Scenario, ScenarioRow, scenario_row, scenario_table};
 pub use crate::repetitions::Repetitions;
 pub use crate::rival::{RIVALS, Rival, RivalError, Roles, Term, TermError};
+pub use crate::search::{Probe, Proposal, Replay, SearchTable, Strategy, replay};
 pub use crate::setting::{Feature, Setting};
 pub use crate::simulation::{SimulatedTime, Simulation, SimulationError};
 pub use crate::spread::{HeldOutErrors, Spread, SpreadError};

@@ -175,6 +175,13 @@ impl Predictor {
         })
     }
 
+    /// Returns the configurations, E and C, of which the surface of a grid does not know how certain
+    /// they are.
+    pub(crate) fn configurations_with_own_spread(&self) -> impl Iterator<Item = (u32, u32)> {
+        let settings = self.ensemble.rows_with_own_spread().filter_map(|numeric| self.items.setting(numeric));
+        settings.map(|setting| (setting.executors, setting.cores_per_executor))
+    }
+
     /// Returns the numbers of executors and of cores that can be predicted: all, or only the
     /// measured one if the runs never varied it.
     pub(crate) fn answerable(&self, executors: &[u32], cores: &[u32]) -> (Vec<u32>, Vec<u32>) {

@@ -67,7 +67,7 @@ impl Feature {
     }
 
     /// Returns the name of the resource, as shown to users.
-    pub fn noun(self) -> &'static str {
+    pub const fn noun(self) -> &'static str {
         match self {
             Self::InverseExecutors => "executors",
             Self::InverseCores => "cores per executor",

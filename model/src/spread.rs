@@ -14,10 +14,10 @@ const ROUNDING: f64 = 1e-9;
 /// ```
 /// # use foreglow_model::Spread;
 /// let spread = Spread::conformal([0.1, 0.02, 0.05, 0.03]).unwrap();
-/// // With four errors, probabilities up to 1/2 + 4/(2·5) = 0.9 are available.
+/// // Four errors reach up to the probability 1/2 + 4/(2·5) = 0.9; beyond it, the assumed tail says.
 /// assert!((spread.quantile(0.9) - 1.1052).abs() < 1e-4);
-/// assert!(spread.quantile(0.95).is_infinite());
-/// assert!((spread.probability_below(1.5) - 0.9).abs() < 1e-12);
+/// assert!((spread.quantile(0.975) - libm::exp(0.2)).abs() < 1e-9);
+/// assert!((spread.probability_below(libm::exp(0.2)) - 0.975).abs() < 1e-12);
 /// assert_eq!(spread.probability_below(1.0), 0.5);
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,8 +29,13 @@ pub enum Spread {
     /// probability k/(n + 1) (Vovk, Gammerman and Shafer, Algorithmic Learning in a Random World,
     /// 2005, §2.2; Lei et al., "Distribution-free predictive inference for regression", JASA
     /// 113(523), 2018, §2.1). Between ranks the distribution is interpolated linearly in log time.
-    /// Beyond the largest error the distribution is unknown: no probability above 1/2 + n/(2(n +
-    /// 1)) is available, and the quantile is infinite.
+    ///
+    /// Beyond the largest error, at the probability 1/2 + n/(2(n + 1)), ranks say nothing, and a
+    /// tail is assumed: the probability of a larger error falls with its square, as in the tail of
+    /// Student's t with two degrees of freedom, which has no finite variance. A limit that is far
+    /// beyond every error is then met with a probability near 1, however few errors there are.
+    /// Where the largest error is infinite, and without errors, nothing is assumed: the quantile is
+    /// infinite.
     Conformal {
         /// Absolute log errors of held-out runs.
         errors: HeldOutErrors,
@@ -101,7 +106,7 @@ impl Spread {
             return f64::NAN;
         }
         let log = match self {
-            Self::Conformal { errors } => errors.at_rank((2.0 * probability - 1.0) * (errors.0.len() as f64 + 1.0)),
+            Self::Conformal { errors } => errors.exceeded_with(1.0 - probability),
             Self::StudentT { scale, .. } if *scale == 0.0 && probability < 1.0 => 0.0,
             Self::StudentT { scale, degrees_of_freedom } => {
                 scale * student_t::exceeded_with(1.0 - probability, *degrees_of_freedom)
@@ -119,7 +124,7 @@ impl Spread {
         let log = libm::log(ratio);
         match self {
             Self::Conformal { errors } => {
-                let half = 0.5 * errors.rank_of(log.abs()) / (errors.0.len() as f64 + 1.0);
+                let half = 0.5 - errors.upper_tail(log.abs());
                 if log < 0.0 { 0.5 - half } else { 0.5 + half }
             }
             Self::StudentT { scale, degrees_of_freedom } => {
@@ -151,6 +156,35 @@ impl HeldOutErrors {
     /// Returns the errors, ascending.
     pub fn as_slice(&self) -> &[f64] {
         &self.0
+    }
+
+    /// Returns the probability that the log ratio is above an absolute error: half of that of a
+    /// larger absolute error.
+    fn upper_tail(&self, error: f64) -> f64 {
+        let beyond_all = 0.5 / (self.0.len() as f64 + 1.0);
+        match self.0.last() {
+            Some(largest) if largest.is_finite() && error > *largest => {
+                let ratio = largest / error;
+                beyond_all * ratio * ratio
+            }
+            _ => 0.5 - self.rank_of(error) * beyond_all,
+        }
+    }
+
+    /// Returns the log ratio that is exceeded with a probability of at most 1/2: the inverse of
+    /// `upper_tail`.
+    fn exceeded_with(&self, probability: f64) -> f64 {
+        let beyond_all = 0.5 / (self.0.len() as f64 + 1.0);
+        match self.0.last() {
+            Some(largest) if largest.is_finite() && probability < beyond_all => {
+                if *largest == 0.0 {
+                    0.0
+                } else {
+                    largest * (beyond_all / probability).sqrt()
+                }
+            }
+            _ => self.at_rank((0.5 - probability) / beyond_all),
+        }
     }
 
     /// Returns the error at a rank from 0 to n, interpolated linearly; infinite beyond n.

@@ -4,11 +4,14 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use foreglow_shared::{Job, ReadError, Sample, group_by_context, read_samples};
+use foreglow_collector::store::{Filter, Store};
+use foreglow_exit::{unreadable, unusable};
+use foreglow_shared::{
+    Job, JobGroup, ReadError, Sample, format_count, group_by_context, group_by_definition, read_samples,
+};
 
-use crate::exit::unusable;
 use crate::grammar::place;
-use crate::store::{Filter, Store};
+use crate::progress::note;
 
 /// Source of the samples, and the job to select.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -17,16 +20,16 @@ pub struct Source {
     #[arg(value_name = "FILE", conflicts_with = "store")]
     pub files: Vec<PathBuf>,
 
-    /// Store to read from [default: the store of `foreglow demo`]
-    #[arg(long, value_name = "FILE")]
+    /// Store to read from [default: the user's store]
+    #[arg(long, value_name = "FILE", help_heading = "Samples")]
     pub store: Option<PathBuf>,
 
     /// Use only the samples of this CNN
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Samples")]
     pub model: Option<String>,
 
     /// Number of the job, from the list printed if the samples contain several jobs
-    #[arg(long, value_name = "N", value_parser = place, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", help_heading = "Samples", value_parser = place, allow_negative_numbers = true)]
     pub context: Option<usize>,
 }
 
@@ -50,6 +53,28 @@ impl Source {
         read_files(&self.files)
     }
 
+    /// Reads the samples and selects what they are of: one context, or one job on several machine
+    /// types or with several batch sizes. `compares` asks for the second even if there is one
+    /// context.
+    ///
+    /// # Errors
+    /// As [`Source::job`].
+    pub fn selection(&self, compares: bool) -> anyhow::Result<Selection> {
+        let samples = self.samples()?;
+        if self.context.is_some() {
+            return self.pick(&samples).map(|job| Selection::Context(Box::new(job)));
+        }
+        let mut groups = group_by_definition(&samples);
+        groups.iter_mut().for_each(|group| group.jobs.retain(|job| !job.observations.is_empty()));
+        groups.retain(|group| {
+            !group.jobs.is_empty() && self.model.as_ref().is_none_or(|model| *model == group.definition.model)
+        });
+        match (groups.pop(), groups.is_empty()) {
+            (Some(group), true) if compares || group.jobs.len() > 1 => Ok(Selection::Group(Box::new(group))),
+            _ => self.pick(&samples).map(|job| Selection::Context(Box::new(job))),
+        }
+    }
+
     fn pick(&self, samples: &[Sample]) -> anyhow::Result<Job> {
         let jobs: Vec<(usize, Job)> = group_by_context(samples)
             .into_iter()
@@ -58,9 +83,9 @@ impl Source {
             .map(|(index, job)| (index + 1, job))
             .collect();
         if jobs.is_empty() {
-            let runs = samples.len();
+            let runs = format_count(samples.len(), "sample");
             return Err(unusable(format!(
-                "none of the {runs} samples completed, so there are no times to fit; see their `reason`, and collect \
+                "no run completed ({runs}), so there are no times to fit; see their `reason`, and collect \
                 again"
             )));
         }
@@ -83,9 +108,19 @@ impl Source {
     }
 }
 
+/// What the samples are of.
+#[derive(Debug)]
+pub enum Selection {
+    /// One context.
+    Context(Box<Job>),
+    /// One job on several configurations.
+    Group(Box<JobGroup>),
+}
+
 fn list(jobs: &[(usize, Job)]) -> String {
     let line = |(number, job): &(usize, Job)| {
-        format!("  {number}  {} ({} completed runs)", job.context.title(), job.observations.len())
+        let runs = format_count(job.observations.len(), "completed run");
+        format!("  {number}  {} ({runs})", job.context.title())
     };
     jobs.iter().map(line).collect::<Vec<_>>().join("\n")
 }
@@ -101,7 +136,7 @@ pub fn read_files(files: &[PathBuf]) -> anyhow::Result<Vec<Sample>> {
         let bytes = read_bytes(file)?;
         let read = match read_samples(&bytes) {
             Err(ReadError::Line { line, .. }) if let Some(whole) = before_cut_line(&bytes, line) => {
-                eprintln!("note: line {line} of {} was cut short, as by a crash, and is left out", name(file));
+                note(&format!("note: line {line} of {} was cut short, as by a crash, and is left out", name(file)));
                 read_samples(whole)
             }
             other => other,
@@ -144,15 +179,6 @@ pub fn read_bytes(file: &Path) -> anyhow::Result<Vec<u8>> {
         return Ok(bytes);
     }
     std::fs::read(file).map_err(|error| unreadable(file, &error))
-}
-
-/// Returns the error for a file that cannot be read.
-pub fn unreadable(file: &Path, error: &std::io::Error) -> anyhow::Error {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => unusable(format!("there is no file {}; check its name", file.display())),
-        std::io::ErrorKind::IsADirectory => unusable(format!("{} is a folder; give a file", file.display())),
-        _ => unusable(format!("the file {} cannot be read: {error}", file.display())),
-    }
 }
 
 /// Returns the name of a file for messages.

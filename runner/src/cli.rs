@@ -2,12 +2,15 @@
 
 #[cfg(test)]
 mod documents;
+mod refusal;
 
 use clap::{Parser, Subcommand};
 
+pub use self::refusal::sentence;
+
 use crate::commands::{
-    advise, collect, completions, demo, devices, evaluate, executor, import, link, man, models, pack, plan, predict,
-    read_test, run, samples, serve, simulate, upload,
+    advise, collect, completions, demo, devices, evaluate, executor, import, link, machines, man, models, pack, plan,
+    predict, read_test, run, samples, serve, simulate, upload,
 };
 
 /// Version and commit. The build script finds the commit and the rest of what `--version` prints.
@@ -40,6 +43,7 @@ pub enum Command {
     Demo(demo::Args),
     Devices(devices::Args),
     Models(models::Args),
+    Machines(machines::Args),
     Pack(pack::Args),
     ReadTest(read_test::Args),
     Run(Box<run::Args>),
@@ -67,6 +71,7 @@ impl Command {
             Self::Demo(args) => demo::run(&args),
             Self::Devices(args) => devices::run(&args),
             Self::Models(args) => models::run(&args),
+            Self::Machines(args) => machines::run(&args),
             Self::Pack(args) => pack::run(&args),
             Self::ReadTest(args) => read_test::run(&args),
             Self::Run(args) => run::run(&args),
@@ -81,8 +86,8 @@ impl Command {
             Self::Serve(args) => serve::run(args),
             Self::Upload(args) => upload::run(args),
             Self::Link(args) => link::run(&args),
-            Self::Completions(args) => completions::run(&args),
-            Self::Man(args) => man::run(&args),
+            Self::Completions(args) => completions::run::<Cli>(&args),
+            Self::Man(args) => man::run::<Cli>(&args),
             Self::Executor(args) => executor::run(&args),
         }
     }

@@ -1,6 +1,7 @@
 //! How users write numbers, lists, times, sizes and addresses: one grammar for all flags.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 
 use foreglow_shared::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB};
 
@@ -33,6 +34,13 @@ pub fn large_count(text: &str) -> Result<u64, String> {
 /// Parses a number that may be 0, such as a seed.
 pub fn whole_number(text: &str) -> Result<u64, String> {
     whole(text).ok_or_else(|| "write a whole number, 0 or more".to_owned())
+}
+
+/// Parses the name of a machine type.
+pub fn machine_type(text: &str) -> Result<String, String> {
+    let name = text.trim();
+    let is_name = !name.is_empty() && name.len() <= 100 && name.chars().all(|letter| letter.is_ascii_graphic());
+    if is_name { Ok(name.to_owned()) } else { Err("write the name of a machine type, such as c5.xlarge".to_owned()) }
 }
 
 /// Parses an index into a list, counted from 1.
@@ -160,6 +168,16 @@ fn hours(text: &str) -> Option<f64> {
     text.parse::<jiff::SignedDuration>().ok().map(|duration| duration.as_secs_f64()).filter(|secs| *secs >= 0.0)
 }
 
+/// Parses a number, whose range the command checks.
+pub fn number(text: &str) -> Result<f64, String> {
+    text.trim().parse::<f64>().map_err(|_| "write a number, such as 0.1".to_owned())
+}
+
+/// Parses a size, 1 or more.
+pub fn size(text: &str) -> Result<NonZeroUsize, String> {
+    count(text).and_then(|count| NonZeroUsize::new(count as usize).ok_or_else(wrong_count))
+}
+
 /// Parses an amount of money: `5`, `0.25`.
 pub fn money(text: &str) -> Result<f64, String> {
     let money = text.trim().parse::<f64>().ok().filter(|money| money.is_finite() && *money > 0.0);
@@ -201,30 +219,6 @@ fn list<T: PartialEq>(text: &str, parse: fn(&str) -> Result<T, String>) -> Resul
         }
     }
     Ok(values)
-}
-
-/// Parses the address of a collector or planner, without its path; `http://` is the default scheme:
-/// `localhost:8787`.
-pub fn url(text: &str) -> Result<String, String> {
-    let wrong = || format!("{text:?} is not the address of a collector; give one such as http://127.0.0.1:8787");
-    let text = text.trim().split(['#', '?']).next().unwrap_or_default();
-    let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
-    let rest = rest.trim_end_matches('/');
-    let url = format!("{scheme}://{rest}");
-    let host = rest.split('/').next().unwrap_or_default();
-    // A single word is more likely a typing error than a host.
-    let is_host = text.contains("://") || host == "localhost" || host.contains([':', '.']);
-    let is_uri = url.parse::<ureq::http::Uri>().is_ok_and(|uri| uri.host().is_some_and(|host| !host.is_empty()));
-    if matches!(scheme, "http" | "https") && is_host && is_uri { Ok(url) } else { Err(wrong()) }
-}
-
-/// Returns whether an address is the machine of whoever opens it.
-pub fn is_loopback(url: &str) -> bool {
-    let host = url.parse::<ureq::http::Uri>().ok().and_then(|uri| uri.host().map(str::to_owned));
-    host.is_some_and(|host| {
-        let address = host.trim_start_matches('[').trim_end_matches(']');
-        address == "localhost" || address.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
-    })
 }
 
 #[cfg(test)]
@@ -305,17 +299,5 @@ mod tests {
             assert!(mib(text).is_err(), "{text}");
         }
         assert_eq!(mibs("1g,2048,2g"), Ok(Mibs(vec![1024, 2048])));
-    }
-
-    #[test]
-    fn an_address_needs_no_scheme_and_a_mere_word_is_none() {
-        for text in ["http://127.0.0.1:8787", "127.0.0.1:8787/", " http://127.0.0.1:8787/#v1.abc", "127.0.0.1:8787?x"] {
-            assert_eq!(url(text), Ok("http://127.0.0.1:8787".into()), "{text}");
-        }
-        assert_eq!(url("localhost:8787"), Ok("http://localhost:8787".into()));
-        assert_eq!(url("https://planner.example.org/a/"), Ok("https://planner.example.org/a".into()));
-        for text in ["", "nonsense", "http://", "ftp://a", "http://a b", "://a"] {
-            assert!(url(text).unwrap_err().contains("is not the address of a collector"), "{text}");
-        }
     }
 }

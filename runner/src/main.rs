@@ -6,48 +6,33 @@
 
 mod answer;
 mod ask;
+mod catalog;
 mod cli;
-mod cnn;
-mod collector;
 mod commands;
-mod device;
-mod engine;
 mod evaluation;
-mod event_log;
-mod executor;
-mod exit;
 mod grammar;
-mod images;
-mod input;
-mod interrupt;
-mod machine;
 mod output;
 mod place;
 mod progress;
 mod question;
 mod sample_table;
 mod samples_file;
-mod store;
-mod sweep;
 mod table;
-mod texts;
-mod upload;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use foreglow_exit::{report, unusable};
 
 fn main() -> ExitCode {
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
-        // One sentence, as every other unusable value is answered with.
-        Err(error) if error.kind() == clap::error::ErrorKind::ValueValidation => {
-            let text = error.to_string();
-            let sentence = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-            return exit::report(Err(exit::unusable(sentence)));
-        }
-        Err(error) => error.exit(),
+        Err(error) => match cli::sentence(&error) {
+            Some(sentence) => return report(Err(unusable(sentence))),
+            // Help and version.
+            None => error.exit(),
+        },
     };
     progress::be_quiet(cli.quiet);
-    exit::report(cli.command.run())
+    report(cli.command.run())
 }

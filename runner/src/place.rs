@@ -4,11 +4,11 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use foreglow_collector::store::{Filter, Store, default_path};
 use foreglow_model::Predictor;
 use foreglow_shared::{Context, Sample, Uuid, group_by_context};
 
 use crate::samples_file::{SamplesFile, in_use};
-use crate::store::{Filter, Store, default_path};
 
 /// Arguments for the destination of samples.
 #[derive(Clone, Debug, Default, clap::Args)]

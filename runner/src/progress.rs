@@ -4,35 +4,15 @@
 use std::cell::{Cell, RefCell};
 use std::io::IsTerminal as _;
 use std::mem::discriminant;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use foreglow_shared::{Outcome, Sample, format_duration, format_rate, printable};
+use foreglow_engine as engine;
+use foreglow_engine::sweep::{Run, Step};
+pub use foreglow_exit::{be_quiet, note};
+use foreglow_exit::{is_quiet, plain};
+use foreglow_machine::{AcceleratorUse, Use, Warning};
+use foreglow_shared::{Outcome, Sample, format_duration, format_rate};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-
-use crate::engine;
-use crate::machine::{AcceleratorUse, Use, Warning};
-use crate::sweep::{Run, Step};
-
-/// Whether the user wants only the answer.
-static IS_QUIET: AtomicBool = AtomicBool::new(false);
-
-/// Sets whether progress, notes and warnings are suppressed.
-pub fn be_quiet(is_quiet: bool) {
-    IS_QUIET.store(is_quiet, Ordering::Relaxed);
-}
-
-/// Prints a line for the user on standard error.
-pub fn note(text: &str) {
-    if !IS_QUIET.load(Ordering::Relaxed) {
-        eprintln!("{}", plain(text));
-    }
-}
-
-/// Escapes terminal control characters, except line breaks.
-fn plain(text: &str) -> String {
-    text.split('\n').map(printable).collect::<Vec<String>>().join("\n")
-}
 
 /// A progress bar on standard error.
 pub struct Progress {
@@ -56,8 +36,7 @@ struct Going {
 impl Progress {
     /// Creates an empty bar.
     pub fn new() -> Self {
-        let is_quiet = IS_QUIET.load(Ordering::Relaxed);
-        let target = if is_quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let target = if is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(None, target);
         let style = ProgressStyle::with_template("{spinner} {prefix} {bar:24} {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));

@@ -2,18 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
+use foreglow_exit::unusable;
 use foreglow_shared::{Job, Observation, PriceSheet, Question, format_duration};
 
 use crate::answer::Startup;
 use crate::ask::{name, read_bytes};
-use crate::exit::unusable;
 use crate::grammar::{Counts, cores, duration_secs, executors, mib, money, probability};
 use crate::progress::note;
 
 /// Question to the predictor.
 #[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Question")]
 pub struct QuestionArgs {
-    /// Deadline: 90s, 5m, 1h30m
+    /// Deadline of the job: 90s, 5m, 1h30m
     #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
     pub deadline: Option<f64>,
 
@@ -21,11 +22,12 @@ pub struct QuestionArgs {
     #[arg(long, requires = "deadline")]
     pub with_startup: bool,
 
-    /// Budget, in the currency of the prices: 5, 0.25
+    /// Most that the job may cost, in the currency of the prices: 5, 0.25
     #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
     pub budget: Option<f64>,
 
-    /// Required probability of meeting the deadline and the budget: 0.9 or 90% [default: 90%]
+    /// Probability with which the job must meet the deadline and the budget: 0.9 or 90%
+    /// [default: 90%]
     #[arg(long, value_name = "P", value_parser = probability, allow_negative_numbers = true)]
     pub probability: Option<f64>,
 
@@ -43,6 +45,7 @@ pub struct QuestionArgs {
 
 /// What a configuration is charged for.
 #[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Question")]
 pub struct Bill {
     /// Memory per executor, for the price: 2048 (MiB), 512m, 2g [default: the largest measured]
     #[arg(long, value_name = "SIZE", value_parser = mib, allow_negative_numbers = true)]
@@ -84,7 +87,10 @@ impl QuestionArgs {
     }
 
     /// Returns the deadline for the completion time alone.
-    fn deadline_secs(&self, observations: &[Observation]) -> anyhow::Result<Option<f64>> {
+    ///
+    /// # Errors
+    /// The start-up is longer than the deadline, or unknown.
+    pub fn deadline_secs(&self, observations: &[Observation]) -> anyhow::Result<Option<f64>> {
         let Some(deadline) = self.deadline.filter(|_| self.with_startup) else { return Ok(self.deadline) };
         let Some(startup) = Startup::of(observations).map(|startup| startup.longest_secs()) else {
             return Err(unusable("the samples do not say how long a start-up takes; leave --with-startup out"));

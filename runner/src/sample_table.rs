@@ -1,9 +1,9 @@
 //! Timing samples as human-readable tables.
 
+use foreglow_engine::sweep::Run;
 use foreglow_model::Repetitions;
 use foreglow_shared::{Outcome, Sample, format_duration, format_rate};
 
-use crate::sweep::Run;
 use crate::table::{Align, table};
 
 /// Renders one sample with a line per field.

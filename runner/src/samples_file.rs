@@ -5,9 +5,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use foreglow_exit::unusable;
 use foreglow_shared::{Sample, Uuid, parse_line, write_jsonl};
-
-use crate::exit::unusable;
 
 /// An open sample file in JSON Lines.
 #[derive(Debug)]

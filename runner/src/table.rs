@@ -11,6 +11,9 @@ const NARROWEST: u16 = 40;
 /// Terminals narrower than this get narrower gaps between columns.
 const WIDE: u16 = 80;
 
+/// Space at which no line is broken.
+const NO_BREAK: &str = "\u{a0}";
+
 /// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
@@ -21,7 +24,8 @@ pub enum Align {
 }
 
 /// Renders rows under a header, with a newline after each line. Each row needs one cell per column.
-/// On a narrow terminal, cells are wrapped; a file or another program gets whole lines.
+/// On a narrow terminal, cells are wrapped, or each row becomes several lines; a file or another
+/// program gets whole lines.
 pub fn table(columns: &[(&str, Align)], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     table_in(terminal_width(), columns, rows)
 }
@@ -32,22 +36,42 @@ pub fn terminal_width() -> Option<u16> {
 }
 
 fn table_in(width: Option<u16>, columns: &[(&str, Align)], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    // Names in samples come from other users and may contain anything.
+    let cells = |row: Vec<String>| row.iter().map(|cell| printable(cell)).collect::<Vec<String>>();
+    let rows: Vec<Vec<String>> = rows.into_iter().map(cells).collect();
+    let header: Vec<String> = columns.iter().map(|(name, _)| printable(name)).collect();
+    let aligns: Vec<Align> = columns.iter().map(|(_, align)| *align).collect();
+    let Some(width) = width.map(|width| width.max(NARROWEST)) else { return lines(None, &header, &aligns, &rows) };
+    // Numbers keep their units on the line, if there is room.
+    let joined = |cells: &Vec<String>| cells.iter().map(|cell| with_units(cell)).collect::<Vec<String>>();
+    let (joined_header, joined_rows) = (joined(&header), rows.iter().map(joined).collect::<Vec<_>>());
+    let hyphenated: Vec<String> = joined_header.iter().map(|name| name.replace("executors", "execu- tors")).collect();
+    for header in [joined_header, hyphenated] {
+        if fits(width, &header, &joined_rows) {
+            return lines(Some(width), &header, &aligns, &joined_rows).replace(NO_BREAK, " ");
+        }
+    }
+    match fits(width, &header, &rows) {
+        true => lines(Some(width), &header, &aligns, &rows),
+        false => records(&header, &rows),
+    }
+}
+
+/// Renders a table, with cells wrapped between words to fit the width.
+fn lines(width: Option<u16>, header: &[String], aligns: &[Align], rows: &[Vec<String>]) -> String {
     let mut table = Table::new();
     table.load_style(UNDER_THE_HEADER);
     if let Some(width) = width {
-        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width.max(NARROWEST));
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
     }
-    table.set_header(columns.iter().map(|(name, _)| printable(name)));
-    // Names in samples come from other users and may contain anything.
-    let rows: Vec<Vec<String>> = rows.into_iter().map(|row| row.iter().map(|cell| printable(cell)).collect()).collect();
-    let gap = if width.is_some_and(|width| width < WIDE) { 0 } else { 2 };
-    let longest_words: Vec<u16> =
-        (0..columns.len()).map(|column| longest_word(columns[column].0, &rows, column)).collect();
+    table.set_header(header);
     table.add_rows(rows);
-    for ((column, (_, align)), word) in table.column_iter_mut().zip(columns).zip(longest_words) {
+    let gap = if width.is_some_and(|width| width < WIDE) { 0 } else { 2 };
+    for (index, (column, align)) in table.column_iter_mut().zip(aligns).enumerate() {
         column.set_padding((0, gap));
         if width.is_some() {
             // Cells are wrapped between words, not within them.
+            let word = longest_word(&header[index], rows, index);
             column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(word + gap)));
         }
         column.set_cell_alignment(match align {
@@ -58,10 +82,43 @@ fn table_in(width: Option<u16>, columns: &[(&str, Align)], rows: impl IntoIterat
     table.lines().flat_map(|line| [line.trim_end().to_owned(), "\n".to_owned()]).collect()
 }
 
+/// Renders each row as lines of a name and a value, for a table that is too wide for the terminal.
+fn records(header: &[String], rows: &[Vec<String>]) -> String {
+    let widest = header.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let record = |row: &Vec<String>| {
+        let cells = header.iter().zip(row).filter(|(_, cell)| !cell.is_empty());
+        cells.map(|(name, cell)| format!("{name:<widest$}  {cell}\n")).collect::<String>()
+    };
+    rows.iter().map(record).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns whether the longest words of all columns fit side by side.
+fn fits(width: u16, header: &[String], rows: &[Vec<String>]) -> bool {
+    let words = header.iter().enumerate().map(|(column, name)| u32::from(longest_word(name, rows, column)) + 1);
+    words.sum::<u32>() <= u32::from(width)
+}
+
+/// Replaces the spaces that join a number with its unit or its comparison: `12.35 s`, `> 99 %`.
+fn with_units(cell: &str) -> String {
+    const UNITS: [&str; 8] = ["s", "min", "h", "%", "MiB", "px", "words", "images"];
+    let ends_in_digit = |word: &str| word.ends_with(|letter: char| letter.is_ascii_digit());
+    let mut text = String::new();
+    let mut last = "";
+    for word in cell.split(' ') {
+        let joins = ends_in_digit(last) && UNITS.contains(&word) || matches!(last, "<" | ">" | "≤" | "≥");
+        if !text.is_empty() {
+            text.push_str(if joins { NO_BREAK } else { " " });
+        }
+        text.push_str(word);
+        last = word;
+    }
+    text
+}
+
 /// Returns the length of the longest word in a column.
 fn longest_word(header: &str, rows: &[Vec<String>], column: usize) -> u16 {
     let cells = rows.iter().filter_map(|row| row.get(column)).map(String::as_str);
-    let words = cells.chain([header]).flat_map(str::split_whitespace);
+    let words = cells.chain([header]).flat_map(|cell| cell.split(' '));
     words.map(|word| u16::try_from(word.chars().count()).unwrap_or(u16::MAX)).max().unwrap_or(1).min(NARROWEST)
 }
 
@@ -112,11 +169,27 @@ mod tests {
         let rows = || [row.map(str::to_owned).to_vec()];
         let narrow = table_in(Some(60), &columns, rows());
         assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
-        for word in ["executors", "recommended", "0.001234"] {
+        for word in ["executors", "recommended", "0.001234", "04.5 s", "97 %"] {
             assert!(narrow.contains(word), "{word} is cut:\n{narrow}");
         }
         assert_eq!(table_in(None, &columns, rows()).lines().count(), 3, "a file gets whole lines");
         assert_eq!(table_in(Some(200), &columns, rows()), table_in(None, &columns, rows()));
+    }
+
+    #[test]
+    fn a_table_that_cannot_fit_becomes_records() {
+        let columns = [("name", Align::Left), ("multiply-accumulates", Align::Right), ("source", Align::Left)];
+        let row = ["inception_v4", "12,253,974,624", "Szegedy et al. 2017"];
+        let rows = || [row, row].map(|row| row.map(str::to_owned).to_vec());
+        insta::assert_snapshot!(table_in(Some(40), &columns, rows()), @r"
+        name                  inception_v4
+        multiply-accumulates  12,253,974,624
+        source                Szegedy et al. 2017
+
+        name                  inception_v4
+        multiply-accumulates  12,253,974,624
+        source                Szegedy et al. 2017
+        ");
     }
 
     #[test]

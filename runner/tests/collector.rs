@@ -2,7 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+#[path = "collector/damage.rs"]
+mod damage;
 mod foreglow;
+#[path = "collector/hostile.rs"]
+mod hostile;
+#[path = "collector/sender.rs"]
+mod sender;
 
 use std::io::{BufRead as _, Write as _};
 use std::net::{TcpListener, TcpStream};

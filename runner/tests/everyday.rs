@@ -2,7 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+#[path = "everyday/deadlines.rs"]
+mod deadlines;
 mod foreglow;
+#[path = "everyday/quiet.rs"]
+mod quiet;
+#[path = "everyday/refusals.rs"]
+mod refusals;
 
 use std::net::TcpListener;
 
@@ -63,7 +69,7 @@ fn samples_for_a_mistyped_address_are_listed_sent_elsewhere_or_discarded() {
     let mistyped = format!("http://{nobody}");
     assert_eq!(home.run(&["upload", SAMPLES, "--to", &mistyped]).code, 1);
     let waiting = home.run(&["upload", "--waiting", "--format", "csv"]).stdout;
-    assert_eq!(waiting, format!("collector,samples\n{mistyped},21\n"));
+    assert_eq!(waiting, format!("collector,samples,rejected\n{mistyped},21,0\n"));
 
     let collector = Foreglow::new();
     let server = Serving::start(&collector);
@@ -77,7 +83,11 @@ fn samples_for_a_mistyped_address_are_listed_sent_elsewhere_or_discarded() {
 
     assert_eq!(home.run(&["upload", SAMPLES, "--to", &mistyped]).code, 1);
     let discarded = home.run(&["upload", "--discard", &mistyped]);
-    assert!(discarded.code == 0 && discarded.stderr.starts_with("21 samples that waited"), "{}", discarded.stderr);
+    assert!(
+        discarded.code == 0 && discarded.stderr.starts_with("discarded 21 samples that waited"),
+        "{}",
+        discarded.stderr
+    );
     let again = home.run(&["upload", "--discard", &mistyped]);
     assert!(again.code == 2 && again.stderr.contains("`foreglow upload --waiting` lists"), "{}", again.stderr);
     assert_eq!(home.run(&["upload", SAMPLES]).code, 2, "an address is missing");

@@ -52,6 +52,9 @@ impl Context {
             title.push_str(&format!(", {epochs} epochs"));
         }
         title.push_str(&format!(", {}", self.engine.as_str()));
+        if let Some(machine) = &self.host.machine {
+            title.push_str(&format!(", {machine}"));
+        }
         for part in [&self.host.adapter, &self.accelerator, &self.host.cpu].into_iter().flatten().take(1) {
             title.push_str(&format!(", {part}"));
         }

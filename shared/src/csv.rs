@@ -16,6 +16,7 @@ const TEXT: &[&str] = &[
     "engine",
     "runner_version",
     "host.cpu",
+    "host.machine",
     "host.adapter",
     "started_at",
 ];

@@ -7,7 +7,7 @@
 /// ```
 /// # use foreglow_shared::format_duration;
 /// assert_eq!(format_duration(0.3471), "0.347 s");
-/// assert_eq!(format_duration(59.999), "1 min 00.0 s");
+/// assert_eq!((format_duration(59.999), format_duration(61.0)), ("1 min".into(), "1 min 01.0 s".into()));
 /// assert_eq!(format_duration(11052.0), "3 h 04 min 12 s");
 /// assert_eq!((format_duration(1800.0), format_duration(7200.0)), ("30 min".into(), "2 h".into()));
 /// ```
@@ -21,6 +21,9 @@ pub fn format_duration(secs: f64) -> String {
     if (secs * 100.0).round() < 6_000.0 {
         return format!("{secs:.2} s");
     }
+    // Whole minutes after rounding to what is shown.
+    let tenths = (secs * 10.0).round();
+    let secs = if tenths < 36_000.0 { tenths / 10.0 } else { secs.round() };
     if secs % 60.0 == 0.0 {
         let (hours, mins) = ((secs / 3600.0).floor(), secs / 60.0 % 60.0);
         return match (hours > 0.0, mins > 0.0) {
@@ -29,15 +32,24 @@ pub fn format_duration(secs: f64) -> String {
             (true, true) => format!("{hours} h {mins} min"),
         };
     }
-    let tenths = (secs * 10.0).round();
     if tenths < 36_000.0 {
         let mins = (tenths / 600.0).floor();
         return format!("{mins} min {:04.1} s", (tenths - mins * 600.0) / 10.0);
     }
-    let secs = secs.round();
     let hours = (secs / 3600.0).floor();
     let mins = ((secs - hours * 3600.0) / 60.0).floor();
     format!("{hours} h {mins:02} min {:02} s", secs - hours * 3600.0 - mins * 60.0)
+}
+
+/// Formats a count with its noun: `1 sample`, `2 samples`.
+///
+/// ```
+/// # use foreglow_shared::format_count;
+/// assert_eq!((format_count(1, "sample"), format_count(0, "run")), ("1 sample".into(), "0 runs".into()));
+/// ```
+pub fn format_count(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
 }
 
 /// Formats money: two decimals from 1 upwards, four significant digits below: `USD 12.40`,

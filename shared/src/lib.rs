@@ -18,9 +18,11 @@ mod fingerprint;
 mod foreign;
 mod format;
 mod job;
+mod job_group;
 mod jsonl;
 mod limits;
 mod link;
+mod machine;
 mod moment;
 mod numbers;
 mod preset;
@@ -40,11 +42,15 @@ pub use crate::csv::write_csv;
 pub use crate::data::DataSet;
 pub use crate::fingerprint::Fingerprint;
 pub use crate::foreign::{Extent, Field, FieldSource, ForeignTable, Mapping, TableError, TimeUnit};
-pub use crate::format::{format_duration, format_money, format_percent, format_probability, format_rate, printable};
+pub use crate::format::{
+    format_count, format_duration, format_money, format_percent, format_probability, format_rate, printable,
+};
 pub use crate::job::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMemory, group_by_context};
+pub use crate::job_group::{JobDefinition, JobGroup, group_by_definition};
 pub use crate::jsonl::{parse_line, write_jsonl};
 pub use crate::limits::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB};
 pub use crate::link::{FRAGMENT_PREFIX, LeftOut, LinkError, View};
+pub use crate::machine::{Accelerators, BillingTerms, Catalog, CatalogError, MachineType, OWN};
 pub use crate::moment::day;
 pub use crate::numbers::number;
 pub use crate::preset::{Preset, presets};

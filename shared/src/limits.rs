@@ -47,6 +47,7 @@ pub(crate) fn check(sample: &Sample) -> Result<(), SampleError> {
         ("workload.model", Some(&workload.model)),
         ("configuration.accelerator", configuration.accelerator.as_ref()),
         ("host.cpu", sample.host.cpu.as_ref()),
+        ("host.machine", sample.host.machine.as_ref()),
         ("host.adapter", sample.host.adapter.as_ref()),
     ];
     for (field, name) in names {

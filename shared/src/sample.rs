@@ -103,6 +103,9 @@ pub struct Host {
     /// Name of the processor.
     #[serde(default)]
     pub cpu: Option<String>,
+    /// Machine type, such as `c7i.large`; `None` if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// Hardware threads available to the runner; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<u32>,

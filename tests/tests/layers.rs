@@ -1,4 +1,5 @@
-//! The direction of dependencies: shared ← model ← web, runner; tests sees all.
+//! The direction of dependencies: shared ← model ← web, runner, and below it the crates of the
+//! runner; tests sees all.
 
 use std::process::Command;
 
@@ -7,10 +8,50 @@ use foreglow_tests::workspace_dir;
 use serde_json::Value;
 
 /// The workspace's packages that each package may depend on.
-const ALLOWED: [(&str, &[&str]); 7] = [
+const ALLOWED: [(&str, &[&str]); 17] = [
     ("foreglow-shared", &[]),
     ("foreglow-model", &["foreglow-shared"]),
-    ("foreglow-runner", &["foreglow-shared", "foreglow-model"]),
+    ("foreglow-exit", &["foreglow-shared"]),
+    ("foreglow-architectures", &[]),
+    ("foreglow-event-log", &["foreglow-shared", "foreglow-exit"]),
+    ("foreglow-collector", &["foreglow-shared", "foreglow-exit"]),
+    ("foreglow-machine", &["foreglow-shared", "foreglow-model", "foreglow-exit"]),
+    ("foreglow-data", &["foreglow-shared", "foreglow-exit", "foreglow-architectures"]),
+    ("foreglow-protocol", &["foreglow-data", "foreglow-machine"]),
+    ("foreglow-cnn", &["foreglow-exit", "foreglow-architectures", "foreglow-machine"]),
+    (
+        "foreglow-executor",
+        &["foreglow-architectures", "foreglow-machine", "foreglow-data", "foreglow-protocol", "foreglow-cnn"],
+    ),
+    (
+        "foreglow-engine",
+        &[
+            "foreglow-shared",
+            "foreglow-model",
+            "foreglow-exit",
+            "foreglow-architectures",
+            "foreglow-machine",
+            "foreglow-data",
+            "foreglow-protocol",
+        ],
+    ),
+    (
+        "foreglow-runner",
+        &[
+            "foreglow-shared",
+            "foreglow-model",
+            "foreglow-exit",
+            "foreglow-architectures",
+            "foreglow-event-log",
+            "foreglow-collector",
+            "foreglow-machine",
+            "foreglow-data",
+            "foreglow-protocol",
+            "foreglow-cnn",
+            "foreglow-executor",
+            "foreglow-engine",
+        ],
+    ),
     ("foreglow-web", &["foreglow-shared", "foreglow-model"]),
     ("foreglow-comparison", &["foreglow-web"]),
     ("foreglow-tests", &["foreglow-shared", "foreglow-model"]),
@@ -49,6 +90,21 @@ fn dependencies_between_the_crates_point_one_way() {
         let own = dependencies(package).into_iter().filter(|d| d.starts_with("foreglow-"));
         for dependency in own {
             assert!(allowed.contains(&dependency), "{name} must not depend on {dependency}");
+        }
+    }
+}
+
+/// The other crates compile without Burn, so that a change in them is tested in seconds.
+#[test]
+fn only_crates_about_networks_depend_on_burn() {
+    let about_networks =
+        ["foreglow-model", "foreglow-comparison", "foreglow-cnn", "foreglow-executor", "foreglow-runner"];
+    for package in &packages().unwrap() {
+        let name = package["name"].as_str().unwrap();
+        for dependency in dependencies(package) {
+            let brings_burn =
+                dependency.starts_with("burn") || ["foreglow-cnn", "foreglow-executor"].contains(&dependency);
+            assert!(!brings_burn || about_networks.contains(&name), "{name} must not depend on {dependency}");
         }
     }
 }

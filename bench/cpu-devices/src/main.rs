@@ -6,15 +6,13 @@
 //! It is a workspace of its own: a further device would compile the runner's dependencies twice.
 //! Burn's third CPU device, `cpu`, is excluded because it downloads LLVM at build time.
 
-#[path = "../../../runner/src/cnn/mod.rs"]
-#[allow(dead_code, unused_imports, reason = "the benchmark needs a part of what the runner needs")]
-mod cnn;
-
 use std::hint::black_box;
 use std::time::Instant;
 
 use anyhow::Context as _;
 use burn::tensor::{Device, Tensor, TensorData};
+use foreglow_architectures::{Architecture, Input, Shape};
+use foreglow_cnn::Build as _;
 
 const ROUNDS: usize = 9;
 const ROUND_SECS: f64 = 0.6;
@@ -27,8 +25,8 @@ fn main() -> anyhow::Result<()> {
     let devices = [("flex", Device::flex()), ("ndarray", Device::ndarray())];
     let mut entries = Vec::new();
     for (model, px, batch) in WORK {
-        let architecture = cnn::Architecture::named(model).context("the benchmark names a CNN that is not there")?;
-        let cnn::Input::Images { colour, .. } = architecture.input else {
+        let architecture = Architecture::named(model).context("the benchmark names a CNN that is not there")?;
+        let Input::Images { colour, .. } = architecture.input else {
             anyhow::bail!("{model} takes no images");
         };
         let shape = colour.shape(px);
@@ -64,7 +62,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn runner(architecture: &cnn::Architecture, shape: cnn::Shape, batch: usize, device: &Device) -> Box<dyn Fn()> {
+fn runner(architecture: &Architecture, shape: Shape, batch: usize, device: &Device) -> Box<dyn Fn()> {
     let [channels, height, width] = shape;
     let cnn = architecture.build(0, shape, device);
     let device = device.clone();

@@ -4,11 +4,15 @@
 //!
 //! `make bench` runs it natively and, compiled for wasm32, in a browser.
 
+mod machine_types;
+
 use std::hint::black_box;
 
 use foreglow_model::{Predictor, decide};
 use foreglow_shared::{Context, Job, Observation, Question};
 use serde::{Deserialize, Serialize};
+
+pub use crate::machine_types::{MachineFigures, machine_figures};
 
 /// Numbers of executors and of cores.
 const SIDE: u32 = 1000;
@@ -88,7 +92,7 @@ fn scalar_loop(question: &Question) -> usize {
 
 /// 27 simulated runs on a cluster: parallel work, synchronisation that grows with the number of
 /// executors, a constant start-up, and 3 % of deterministic noise.
-fn job() -> Job {
+pub(crate) fn job() -> Job {
     let context: Context = serde_json::from_str(
         r#"{"workload":{"model":"resnet50","mode":"inference","image_px":224,"images":200000,"epochs":1,"batch_size":32},
             "engine":"spark","host":{}}"#,
@@ -117,7 +121,7 @@ fn job() -> Job {
     Job { context, observations, incomplete: Vec::new(), peaks: Vec::new() }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }

@@ -4,16 +4,19 @@
 use std::path::Path;
 use std::time::Instant;
 
-use foreglow_bench_decision::{Figures, figures};
+use foreglow_bench_decision::{Figures, MachineFigures, figures, machine_figures};
 use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     let mut entries = entries("native", figures(|| start.elapsed().as_secs_f64() * 1000.0));
+    entries.extend(machine_entries("native", machine_figures(|| start.elapsed().as_secs_f64() * 1000.0), 16.0));
     if let Some(log) = std::env::args().nth(1) {
         let log = std::fs::read_to_string(log)?;
         let line = log.lines().find_map(|line| line.split_once("FIGURES ")).ok_or("the browser gave no figures")?;
         entries.extend(self::entries("browser", serde_json::from_str::<Figures>(line.1.trim())?));
+        let line = log.lines().find_map(|line| line.split_once("MACHINES ")).ok_or("the browser gave no figures")?;
+        entries.extend(machine_entries("browser", serde_json::from_str::<MachineFigures>(line.1.trim())?, 50.0));
     }
     let text = serde_json::to_string_pretty(&entries)?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/bench");
@@ -34,4 +37,23 @@ fn entries(place: &str, figures: Figures) -> Vec<Value> {
         "peer": loop_millis,
         "ratio": loop_millis / decision_millis,
     })]
+}
+
+/// The peer is the time that an interface may take to feel immediate.
+fn machine_entries(place: &str, figures: MachineFigures, limit_millis: f64) -> Vec<Value> {
+    let MachineFigures { candidates, deadline_millis, probability_millis, price_millis, prepare_millis } = figures;
+    eprintln!("{place}: {candidates} configurations on 80 machine types, prepared in {prepare_millis:.0} ms");
+    let changes = [("deadline", deadline_millis), ("probability", probability_millis), ("price", price_millis)];
+    let entry = |(change, millis): (&str, f64)| {
+        eprintln!("{place}: another {change}: {millis:.1} ms");
+        json!({
+            "name": format!("{candidates} configurations on 80 machine types, another {change}, {place}"),
+            "unit": "ms",
+            "ours": millis,
+            "peer_name": "limit",
+            "peer": limit_millis,
+            "ratio": limit_millis / millis,
+        })
+    };
+    changes.into_iter().map(entry).collect()
 }

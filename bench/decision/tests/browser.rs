@@ -14,4 +14,7 @@ fn figures() {
     let figures = foreglow_bench_decision::figures(|| clock.now());
     console_log!("FIGURES {}", serde_json::to_string(&figures).expect("figures are numbers"));
     assert!(figures.decision_millis > 0.0);
+    let machines = foreglow_bench_decision::machine_figures(|| clock.now());
+    console_log!("MACHINES {}", serde_json::to_string(&machines).expect("figures are numbers"));
+    assert!(machines.candidates == 100_000);
 }

@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 
 pub use self::candidate::{Candidate, Exclusion};
 pub use self::front::pareto_front;
+pub(crate) use self::memory::Footprint;
+pub(crate) use self::peak::expected_peak_mib;
 use self::scan::scan;
 use crate::{DecideError, Predictor};
 

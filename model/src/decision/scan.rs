@@ -93,7 +93,8 @@ pub(super) fn scan(
     let oversubscribed = oversubscribed(predictor, executors, cores, &stopped);
     let is_asked = |(e, c): &(u32, u32)| executors.binary_search(e).is_ok() && cores.binary_search(c).is_ok();
     let measured = predictor.measured_ratios.configurations().filter(is_asked).collect();
-    let passed_over = [stopped, oversubscribed, measured].concat();
+    let repeated = predictor.configurations_with_own_spread().filter(is_asked).collect();
+    let passed_over = [stopped, oversubscribed, measured, repeated].concat();
     Some(Scanned { front, best, passed_over })
 }
 

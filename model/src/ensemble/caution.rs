@@ -8,7 +8,7 @@ use crate::Warning;
 use crate::dataset::{Features, UNSEEN, Values};
 use crate::ensemble::State;
 use crate::ensemble::canonical::{Group, Table};
-use crate::ensemble::outliers::{median, outliers};
+use crate::ensemble::outliers::{median, outliers, outlying_errors};
 use crate::ensemble::schema::Schema;
 use crate::ensemble::shape::{Axis, Extent};
 use crate::prediction::show;
@@ -120,7 +120,7 @@ pub(super) fn disagreeing_rows(table: &Table, residuals: &[(usize, f64)]) -> Vec
         let log = table.mean_log + table.training.logs[row];
         Warning::SamplesDisagree { at, secs: libm::exp(log), expected_secs: libm::exp(log - error) }
     };
-    outliers(&errors).into_iter().map(warning).collect()
+    outlying_errors(&errors).into_iter().map(warning).collect()
 }
 
 /// Returns the name of a question's level, as given in the question.

@@ -101,13 +101,16 @@ fn of_repeats(schema: &Schema, groups: &[Group], noise: f64) -> Vec<Contradictio
     groups.iter().filter_map(contradiction).collect()
 }
 
+/// A setting without its amount of work.
+type RestOfSetting<'a> = (Vec<u64>, &'a [u32]);
+
 /// Settings that differ in the amount of work alone, of which the one with more work took less time
 /// than the slowest one with less.
 fn of_work(schema: &Schema, groups: &[Group], meanings: &[Option<Meaning>], noise: f64) -> Vec<Contradiction> {
     let is_work = |column: &usize| meanings[*column] == Some(Meaning::Work);
     let work: Vec<usize> = (0..meanings.len()).filter(is_work).collect();
     let [work] = work[..] else { return Vec::new() };
-    let mut others: BTreeMap<(Vec<u64>, &[u32]), Vec<(&Group, f64)>> = BTreeMap::new();
+    let mut others: BTreeMap<RestOfSetting<'_>, Vec<(&Group, f64)>> = BTreeMap::new();
     for group in groups {
         let Some(log) = group.log_median() else { continue };
         let numbers = group.numeric.iter().enumerate().filter(|(column, _)| *column != work);

@@ -24,6 +24,7 @@ mod fitted;
 mod folds;
 pub(crate) mod outliers;
 mod permutation;
+mod repeats;
 mod robust;
 mod schema;
 mod shape;
@@ -37,6 +38,7 @@ use crate::dataset::{Dataset, DatasetError, Features, Points};
 use crate::ensemble::canonical::{Group, MAX_ROWS, Table, groups, subsample};
 use crate::ensemble::caution::Disagreement;
 use crate::ensemble::contradiction::Contradiction;
+use crate::ensemble::errors::Errors;
 pub(crate) use crate::ensemble::errors::Margin;
 pub(crate) use crate::ensemble::explain::HeldOutRow;
 pub use crate::ensemble::explain::{Explanation, Part};
@@ -47,7 +49,7 @@ use crate::ensemble::shape::{Extent, Shape};
 use crate::ensemble::surface::Kept;
 pub(crate) use crate::ensemble::surface::{Along, Grid, Region, Surface};
 use crate::regression::Regression;
-use crate::{FitError, Interval, Meaning, Prediction, Tuning, Warning};
+use crate::{FitError, Interval, Meaning, Prediction, Spread, Tuning, Warning};
 
 /// Nominal probability of an interval.
 const PROBABILITY: f64 = 0.9;
@@ -95,6 +97,9 @@ struct State {
     contradicting: Vec<Contradiction>,
     /// Number of distinct runs, if not all of them were fitted.
     subsampled_of: Option<usize>,
+    /// Errors of runs about the median of their setting, where there are too few settings to hold
+    /// one out; `None` with more settings, and without repeated runs.
+    repeats: Option<Errors>,
 }
 
 impl Ensemble {
@@ -122,6 +127,7 @@ impl Ensemble {
         let schema = Schema::of(dataset.features());
         let all = groups(&schema, dataset);
         let disagreeing = caution::disagreeing_repeats(&schema, &all);
+        let repeats = repeats::errors(&all);
         let distinct = all.len();
         let groups = subsample(all);
         let subsampled_of = (groups.len() < distinct).then_some(distinct);
@@ -135,8 +141,18 @@ impl Ensemble {
         let contradicting = contradiction::contradictions(&schema, &groups, &meanings, noise);
         let extent = Extent::of(&table);
         let together = caution::together(&extent, &table);
-        let state =
-            State { table, extent, meanings, noise, tuning, together, disagreeing, contradicting, subsampled_of };
+        let state = State {
+            table,
+            extent,
+            meanings,
+            noise,
+            tuning,
+            together,
+            disagreeing,
+            contradicting,
+            subsampled_of,
+            repeats,
+        };
         Ok(Self { state, fitted: Mutex::default(), kept: Mutex::default() })
     }
 
@@ -195,6 +211,13 @@ impl Ensemble {
         warnings
     }
 
+    /// Returns the numbers of the measured rows whose spread is that of their own repeats, so that a
+    /// whole grid cannot tell it.
+    pub(crate) fn rows_with_own_spread(&self) -> impl Iterator<Item = &[f64]> {
+        let has_own = self.state.repeats.is_some();
+        self.state.table.training.points.numeric.iter().filter(move |_| has_own).map(Vec::as_slice)
+    }
+
     /// A panic leaves no partial entry, because each is inserted when it is complete.
     fn lock(&self) -> MutexGuard<'_, Fitted> {
         self.fitted.lock().unwrap_or_else(PoisonError::into_inner)
@@ -214,7 +237,8 @@ impl Ensemble {
             let shape = extent.shape(numeric, category);
             let mut fitted = self.lock();
             let blend = fitted.blend(&self.state, &shape);
-            let spread = blend.spread(extent.distance(numeric));
+            let held_out = blend.spread(extent.distance(numeric));
+            let spread = held_out.or_else(|| self.state.spread_of_repeats(numeric, category));
             let members = fitted.members(&blend);
             drop(fitted);
             (members.iter().map(|(member, weight)| weight * member.log(numeric, category)).sum(), spread)
@@ -230,6 +254,16 @@ impl Ensemble {
             upper_secs.is_finite().then_some(Interval { lower_secs, upper_secs, probability: PROBABILITY })
         });
         Prediction { completion_time_secs: Some(secs), interval, spread, warnings }
+    }
+}
+
+impl State {
+    /// Returns the spread of a setting that was measured, where no other can be held out.
+    fn spread_of_repeats(&self, numeric: &[f64], category: &[u32]) -> Option<Spread> {
+        let points = &self.table.training.points;
+        let is_asked = |row: &usize| points.numeric[*row] == numeric && points.category[*row] == category;
+        let observed = (0..self.table.rows()).filter(|row| self.table.observed[*row]);
+        observed.filter(is_asked).find_map(|_| self.repeats.as_ref()?.spread(0.0))
     }
 }
 

@@ -36,6 +36,12 @@ impl Cholesky {
         !self.dropped.contains(&true)
     }
 
+    /// Returns the logarithm of the determinant of A, without the columns that were dropped.
+    pub(crate) fn log_determinant(&self) -> f64 {
+        let kept = (0..self.lower.len()).filter(|j| !self.dropped[*j]);
+        2.0 * kept.map(|j| libm::log(self.lower[j][j])).sum::<f64>()
+    }
+
     /// Returns L⁻¹b.
     pub(crate) fn forward(&self, rhs: &[f64]) -> Vec<f64> {
         let mut solved = vec![0.0; rhs.len()];

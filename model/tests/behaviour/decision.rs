@@ -1,6 +1,6 @@
 //! Decisions: the cheapest configuration under a deadline, and the Pareto front of time and cost.
 
-use foreglow_model::{DecideError, Decision, Exclusion, Predictor, decide, pareto_front};
+use foreglow_model::{DecideError, Decision, Exclusion, Predictor, Setting, decide, pareto_front};
 use foreglow_shared::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMemory, PriceSheet, Question};
 use proptest::prelude::*;
 #[cfg(target_arch = "wasm32")]
@@ -198,13 +198,59 @@ fn a_probability_beyond_the_spread_recommends_nothing_and_names_the_likeliest() 
     // Whole jobs are measured, so that the spread is the empirical one.
     let runs = jitter(&full(&[1, 2, 3, 4], &[1, 2, 4], &[0.1, 0.3, 1.0], multiplicative), 0.2);
     let predictor = Predictor::fit(&context(None), &runs).unwrap();
-    let question = Question { deadline_secs: Some(1e6), probability: 0.999, ..Question::about(&runs) };
-    let decision = decide(&predictor, &job(&runs), &question).unwrap();
+    let ask = |deadline: f64| {
+        let question = Question { deadline_secs: Some(deadline), probability: 0.999, ..Question::about(&runs) };
+        decide(&predictor, &job(&runs), &question).unwrap()
+    };
+    let fastest = |decision: &Decision| decision.candidates[decision.fastest.unwrap()].prediction.clone();
+    let decision = ask(1e6);
+    assert_eq!(decision.recommended, decision.cheapest, "far beyond every error");
+    let near = fastest(&decision).completion_time_secs.unwrap() * 1.01;
+    let decision = ask(near);
     assert_eq!(decision.recommended, None);
     let likeliest = &decision.candidates[decision.likeliest.unwrap()];
-    let most = likeliest.prediction.spread.as_ref().unwrap().most_probability();
-    assert!(most < 0.999 && likeliest.success_probability == Some(most), "{likeliest:?}");
-    assert_eq!(Some(likeliest.cost), decision.cheapest.map(|index| decision.candidates[index].cost));
+    let most = decision.candidates.iter().filter_map(|candidate| candidate.success_probability).fold(0.0, f64::max);
+    assert!(most > 0.5 && most < 0.999 && likeliest.success_probability == Some(most), "{likeliest:?}");
+}
+
+/// Three runs of each of two configurations, all of the whole job.
+fn repeated() -> Vec<Observation> {
+    let times = [(1, 9.7), (1, 9.5), (1, 9.6), (2, 7.9), (2, 8.1), (2, 6.6)];
+    times.map(|(cores, secs)| run(1, cores, 1.0, secs)).to_vec()
+}
+
+#[test]
+fn repeats_tell_the_noise_of_measured_configurations_where_none_can_be_held_out() {
+    let runs = repeated();
+    let predictor = Predictor::fit(&context(None), &runs).unwrap();
+    let spread = |cores_per_executor: u32| {
+        predictor.predict(Setting { executors: 1, cores_per_executor, sampling_rate: 1.0 }).spread
+    };
+    let measured = spread(1).unwrap();
+    assert_eq!(Some(&measured), spread(2).as_ref(), "the noise is pooled");
+    assert!(measured.probability_below(600.0 / 9.6) > 0.99 && measured.probability_below(1.01) < 0.9);
+    assert_eq!(spread(4), None, "not measured");
+    let single = [runs[0], runs[3]];
+    let predictor = Predictor::fit(&context(None), &single).unwrap();
+    assert_eq!(predictor.predict(Setting { executors: 1, cores_per_executor: 1, sampling_rate: 1.0 }).spread, None);
+}
+
+#[test]
+fn a_large_grid_knows_the_noise_of_repeated_runs_too() {
+    let runs = repeated();
+    let predictor = Predictor::fit(&context(None), &runs).unwrap();
+    let ask = |counts: Vec<u32>| {
+        let question = Question {
+            deadline_secs: Some(600.0),
+            executors: counts.clone(),
+            cores_per_executor: counts,
+            ..Question::about(&runs)
+        };
+        let decision = decide(&predictor, &job(&runs), &question).unwrap();
+        decision.recommended.map(|index| decision.candidates[index].clone())
+    };
+    let small = ask(vec![1, 2]).unwrap();
+    assert_eq!(ask((1..=100).collect()), Some(small));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what serves tests may panic as tests do")]
 
 mod advise;
+mod bills;
 #[cfg(target_arch = "wasm32")]
 wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);
 
@@ -17,11 +18,13 @@ mod grid;
 mod interval;
 mod large_grid;
 mod laws;
+mod machine_types;
 mod metric;
 mod physical_laws;
 mod rivals;
 mod scenarios;
 mod scikit_learn;
+mod search;
 mod serialisation;
 mod simulated;
 mod simulation;

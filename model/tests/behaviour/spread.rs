@@ -51,15 +51,23 @@ fn the_quantiles_are_those_of_scipy() {
 #[test]
 fn the_empirical_spread_follows_the_ranks_of_its_errors() {
     let spread = Spread::conformal([0.3, 0.1, 0.2]).unwrap();
-    assert_eq!(spread.most_probability(), 0.875);
     for (probability, log) in [(0.625, 0.1), (0.75, 0.2), (0.875, 0.3), (0.6875, 0.15)] {
         assert!((libm::log(spread.quantile(probability)) - log).abs() < 1e-12, "{probability}");
         assert!((libm::log(spread.quantile(1.0 - probability)) + log).abs() < 1e-12, "{probability}");
     }
-    assert_eq!(spread.quantile(0.88), f64::INFINITY);
-    assert_eq!(spread.quantile(0.12), 0.0);
     let none = Spread::conformal([]).unwrap();
     assert_eq!((none.quantile(0.5), none.quantile(0.51), none.most_probability()), (1.0, f64::INFINITY, 0.5));
+}
+
+#[test]
+fn beyond_the_largest_error_the_probability_of_a_larger_one_falls_with_its_square() {
+    let spread = Spread::conformal([0.3, 0.1, 0.2]).unwrap();
+    for (log, beyond) in [(0.3, 0.125), (0.6, 0.125 / 4.0), (3.0, 0.125 / 100.0)] {
+        assert!((spread.probability_below(libm::exp(log)) - (1.0 - beyond)).abs() < 1e-12, "{log}");
+        assert!((spread.probability_below(libm::exp(-log)) - beyond).abs() < 1e-12, "{log}");
+        assert!((libm::log(spread.quantile(1.0 - beyond)) - log).abs() < 1e-6, "{log}");
+    }
+    assert_eq!(spread.most_probability(), 1.0);
 }
 
 #[test]

@@ -5,9 +5,6 @@
 //! `make parity` runs both. The crate is compiled separately, so that its features do not reach the
 //! other crates.
 
-#[path = "../../src/cnn/mod.rs"]
-#[allow(dead_code, unused_imports, reason = "this half needs a part of what the runner needs")]
-mod cnn;
 mod draw;
 mod gradients;
 
@@ -20,9 +17,11 @@ use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 use rand::{SeedableRng as _, rngs::ChaCha8Rng};
 use safetensors::{Dtype, tensor::TensorView};
 
-use cnn::text::{TextCnn, TextLstm};
-use cnn::{Input, Shape, resnet::ResNet, vgg::Vgg16, xception::Xception};
-use cnn::{cnn11::Cnn11, inception::InceptionV4, lenet5::LeNet5, mobilenet::MobileNetV2};
+use foreglow_architectures::{ALL, Input, Shape, USUAL_VECTOR_DIMS};
+use foreglow_cnn::text::{TextCnn, TextLstm};
+use foreglow_cnn::{cnn11::Cnn11, inception::InceptionV4, lenet5::LeNet5, mobilenet::MobileNetV2};
+use foreglow_cnn::{resnet::ResNet, vgg::Vgg16, xception::Xception};
+
 use draw::{As, Draw, WithoutDropout, numbers};
 use gradients::Gradients;
 
@@ -39,7 +38,7 @@ fn main() -> anyhow::Result<()> {
     let mut arguments = std::env::args().skip(1);
     let folder = PathBuf::from(arguments.next().context("the first argument is the folder to write to")?);
     let names: Vec<String> = arguments.collect();
-    for architecture in cnn::ALL {
+    for architecture in ALL {
         let name = architecture.name;
         if !names.is_empty() && !names.iter().any(|wanted| wanted == name) {
             continue;
@@ -49,7 +48,7 @@ fn main() -> anyhow::Result<()> {
         std::fs::create_dir_all(&folder)?;
         let shape = match &architecture.input {
             Input::Images { colour, default_px, .. } => colour.shape((*default_px).min(LARGEST_PX)),
-            Input::Texts { .. } => [1, WORDS, cnn::USUAL_VECTOR_DIMS],
+            Input::Texts { .. } => [1, WORDS, USUAL_VECTOR_DIMS],
         };
         let work = Work { folder, shape };
         match name {

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use foreglow_architectures::{Architecture, Input};
+use foreglow_exit::unusable;
 use foreglow_model::{Advice, Suggestion, Verdict, advise};
 use foreglow_shared::{
     Configuration, Context, Engine, Job, Question, collect_command, format_duration, format_money, format_percent,
@@ -10,8 +12,6 @@ use foreglow_shared::{
 use serde::Serialize;
 
 use super::{SCHEMA, cost_note, cost_unknown, json};
-use crate::cnn::{Architecture, Input};
-use crate::exit::unusable;
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 

@@ -31,13 +31,16 @@ pub struct Check {
     predicted_secs: Option<f64>,
     interval: Option<Interval>,
     measured_secs: Option<f64>,
+    /// Prediction of the table, which was fitted with this run as well.
+    predicted_with_it_secs: Option<f64>,
     /// |measured − predicted| ÷ measured.
     error_percent: Option<f64>,
 }
 
 impl Check {
-    /// Compares a prediction with the run that it was made for.
-    pub fn new(prediction: &Prediction, sample: &Sample) -> Self {
+    /// Compares a prediction with the run that it was made for. `predicted_with_it_secs` is the
+    /// prediction from all samples, that run included.
+    pub fn new(prediction: &Prediction, sample: &Sample, predicted_with_it_secs: Option<f64>) -> Self {
         let (predicted_secs, measured_secs) = (prediction.completion_time_secs, sample.completed_secs());
         Self {
             executors: sample.configuration.executors,
@@ -46,6 +49,7 @@ impl Check {
             predicted_secs,
             interval: prediction.interval,
             measured_secs,
+            predicted_with_it_secs,
             error_percent: predicted_secs
                 .zip(measured_secs)
                 .map(|(predicted, measured)| (measured - predicted).abs() / measured * 100.0),
@@ -56,11 +60,13 @@ impl Check {
         let time = |secs: Option<f64>| secs.map_or_else(|| "unknown".into(), format_duration);
         format!(
             "CHECK: the whole job on {}, predicted before any run of it\n  \
-             predicted {}, measured {}: {} off. The table above has learned from that run since.\n",
+             predicted {}, measured {}: {} off\n  \
+             The table above says {}, because it was fitted with that run as well.\n",
             configuration(self.executors, self.cores_per_executor),
             time(self.predicted_secs),
             time(self.measured_secs),
-            self.error_percent.map_or_else(|| "unknown".into(), format_percent)
+            self.error_percent.map_or_else(|| "unknown".into(), format_percent),
+            time(self.predicted_with_it_secs)
         )
     }
 }

@@ -5,7 +5,7 @@ use foreglow_shared::{format_duration, format_percent};
 use serde::Serialize;
 
 use super::{SCHEMA, json};
-use crate::evaluation::Standing;
+use crate::evaluation::{Evaluation, Standing};
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 
@@ -20,8 +20,9 @@ pub struct EvaluationAnswer {
 }
 
 impl EvaluationAnswer {
-    /// Creates the answer for the predictors on `rows` rows with this split.
-    pub fn new(rows: usize, split: String, notes: Vec<String>, predictors: Vec<Standing>) -> Self {
+    /// Creates the answer from an evaluation.
+    pub fn new(evaluation: Evaluation) -> Self {
+        let Evaluation { rows, split, notes, standings: predictors } = evaluation;
         Self { schema: SCHEMA, rows, split, notes, predictors }
     }
 

@@ -4,10 +4,12 @@ mod advice;
 mod decision;
 mod demo;
 mod evaluation;
+mod machine_types;
 mod prediction;
 mod scenario_table;
 mod simulation;
 
+use foreglow_exit::unusable;
 use foreglow_model::{FitError, Interval, Predictor, Warning};
 use foreglow_shared::{Job, PriceSheet, format_duration};
 
@@ -15,11 +17,10 @@ pub use self::advice::AdviceAnswer;
 pub use self::decision::{DecisionAnswer, Startup};
 pub use self::demo::{Check, DemoAnswer};
 pub use self::evaluation::EvaluationAnswer;
+pub use self::machine_types::MachineAnswer;
 pub use self::prediction::PredictionAnswer;
 pub use self::scenario_table::ScenarioTableAnswer;
 pub use self::simulation::{Asked, SimulationAnswer};
-
-use crate::exit::unusable;
 
 /// Version of the JSON of every answer.
 pub const SCHEMA: u32 = 1;

@@ -70,7 +70,7 @@ impl ScenarioTableAnswer {
         }
         let reason = self.scenarios.iter().find_map(|row| row.reason.as_deref());
         let reason = reason.unwrap_or("collect more samples");
-        Err(crate::exit::unusable(format!("the samples are too few to test any scenario: {reason}")))
+        Err(foreglow_exit::unusable(format!("the samples are too few to test any scenario: {reason}")))
     }
 
     /// Renders the answer in a format.

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use super::advise_table::TableArgs;
 use crate::answer::AdviceAnswer;
 use crate::ask::Source;
 use crate::output::{self, Format};
 use crate::question::QuestionArgs;
 
 /// Recommend which samples to collect next, by how much each narrows the decision for the time it
-/// takes, and when to stop.
+/// takes, and when to stop; or, with --candidates, which configuration of any table to run next.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -17,18 +18,24 @@ pub struct Args {
     #[command(flatten)]
     question: QuestionArgs,
 
+    #[command(flatten)]
+    table: TableArgs,
+
     /// File that the printed command collects into [default: the source of the samples, or
     /// samples.jsonl for several files and for CSV]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
 
     /// Output format
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     format: Format,
 }
 
 /// Prints the advice.
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    if let Some(answer) = args.table.advise(args.question.deadline, args.format)? {
+        return output::print(&answer);
+    }
     let job = args.source.job()?;
     let question = args.question.about(&job)?;
     let place = place(args);

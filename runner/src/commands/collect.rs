@@ -1,23 +1,23 @@
 //! `foreglow collect`: measures a grid of configurations.
 
+use foreglow_engine::sweep::{self, Forecast, Grid, Limits, Run, Tally};
+use foreglow_engine::{self as engine, Engine, Job};
+use foreglow_exit::{Interrupt, Interrupted};
+use foreglow_machine::{Warning, warnings_of};
 use foreglow_model::Repetitions;
-use foreglow_shared::{Context, Outcome, Sample, Uuid, write_csv, write_jsonl};
+use foreglow_shared::{Context, Outcome, Sample, Uuid, format_count, write_csv, write_jsonl};
 
 use super::dry_run::list;
 use super::engine_args::EngineArgs;
 use super::grid_args::{BudgetArgs, GridArgs};
 use super::samples::outliers;
 use super::training_args::TrainingArgs;
+use super::upload_args::UploadArgs;
 use super::workload_args::{WorkloadArgs, prepare, warn};
-use crate::engine::{self, Engine, Job};
-use crate::interrupt::{Interrupt, Interrupted};
-use crate::machine::{Warning, warnings_of};
 use crate::output::{self, Format};
 use crate::place::PlaceArgs;
 use crate::progress::{Progress, note};
 use crate::sample_table;
-use crate::sweep::{self, Forecast, Grid, Limits, Run, Tally};
-use crate::upload::{Target, send_or_keep};
 
 /// Measure a CNN job on a grid of configurations and save the timing samples
 ///
@@ -42,29 +42,25 @@ pub struct Args {
     #[command(flatten)]
     place: PlaceArgs,
 
-    /// Collector to send each sample to as well, such as 127.0.0.1:8787
-    #[arg(long, value_name = "URL", value_parser = crate::grammar::url, help_heading = "Samples")]
-    upload: Option<String>,
+    #[command(flatten)]
+    upload: UploadArgs,
 
     /// Measure outliers and disturbed runs again, and replace their samples
     #[arg(long, help_heading = "Samples")]
     redo_outliers: bool,
 
     /// List the runs with their expected time and cost, and exit
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     dry_run: bool,
 
     /// Output format of the samples, or of the runs with --dry-run
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     format: Format,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     args.engine.check()?;
-    if let Some(url) = &args.upload {
-        Target::new(url, None)?;
-    }
     let (job, workloads) = args.engine.job_and_workloads(&args.workload)?;
     let (job, workloads) = args.training.job_and_workloads(job, workloads, &args.workload)?;
     let grid = args.grid.grid(&job, workloads)?;
@@ -99,6 +95,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     prepare(&job, &progress)?;
 
+    let mut upload = args.upload.start()?;
     let mut samples: Vec<Sample> = Vec::new();
     let limits = Limits::new(args.grid.precision(), budget, &sweep::of_these_machines(&engine, &job, &known));
     let mut keep = |number: usize, run: &Run, sample: Sample| {
@@ -114,9 +111,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             progress.line(&format!("warning: {broken}"));
         }
         warnings_of(&sample).into_iter().for_each(|warning| progress.warn(warning));
-        if let Some(url) = &args.upload {
-            upload(url, &sample, &progress);
-        }
+        upload.send(&sample, &progress);
         samples.push(sample);
         Ok(())
     };
@@ -131,6 +126,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     combinations.iter().filter_map(noisy).for_each(|warning| progress.warn(warning));
     drop(progress);
     drop(engine);
+    upload.finish();
     let tally = match result {
         Err(error) if error.is::<Interrupted>() => {
             return Err(Interrupted::with(format!(
@@ -145,9 +141,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let disturbed = of_grid.iter().filter(|sample| sample.is_disturbed()).count();
     if disturbed > 0 {
         note(&format!(
-            "{disturbed} of the {} samples were measured while something else slowed the machine; they weigh less in predictions. \
-             Measure them again with --redo-outliers",
-            of_grid.len()
+            "something else slowed the machine in {} of {}; predictions give less weight to such samples. Measure them \
+             again with --redo-outliers",
+            disturbed,
+            format_count(of_grid.len(), "run")
         ));
     }
     output::print(&match args.format {
@@ -193,13 +190,5 @@ fn say(Tally { precise, over_budget }: Tally) {
     if over_budget > 0 {
         let (runs, them) = if over_budget == 1 { ("run exceeds", "it") } else { ("runs exceed", "them") };
         note(&format!("{over_budget} {runs} the remaining budget; the same command makes {them} with a new budget"));
-    }
-}
-
-/// Sends a sample to the collector. A failure does not stop the sweep, because the sample is saved
-/// here.
-fn upload(url: &str, sample: &Sample, progress: &Progress) {
-    if let Err(error) = send_or_keep(url, std::slice::from_ref(sample)) {
-        progress.line(&format!("warning: {error:#}"));
     }
 }

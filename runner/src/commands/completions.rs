@@ -1,9 +1,8 @@
 //! `foreglow completions`: the completion script of a shell.
 
-use clap::CommandFactory as _;
+use clap::CommandFactory;
 use clap_complete::{Shell, generate};
 
-use crate::cli::Cli;
 use crate::output;
 
 /// Print the completion script of a shell
@@ -16,14 +15,14 @@ pub struct Args {
     shell: Shell,
 }
 
-/// Prints the script.
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    output::print(&script(args.shell))
+/// Prints the script for a command line.
+pub fn run<C: CommandFactory>(args: &Args) -> anyhow::Result<()> {
+    output::print(&script::<C>(args.shell))
 }
 
-fn script(shell: Shell) -> String {
+fn script<C: CommandFactory>(shell: Shell) -> String {
     let mut script = Vec::new();
-    generate(shell, &mut Cli::command(), "foreglow", &mut script);
+    generate(shell, &mut C::command(), "foreglow", &mut script);
     String::from_utf8(script).expect("the help texts are UTF-8, and so is what is generated from them")
 }
 
@@ -32,6 +31,7 @@ mod tests {
     use clap::ValueEnum as _;
 
     use super::*;
+    use crate::cli::Cli;
 
     #[test]
     fn every_shell_completes_every_visible_command() {
@@ -40,7 +40,7 @@ mod tests {
             command.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name).collect();
         assert!(names.len() > 15);
         for shell in Shell::value_variants() {
-            let script = script(*shell);
+            let script = script::<Cli>(*shell);
             let missing: Vec<_> = names.iter().filter(|name| !script.contains(**name)).collect();
             assert!(missing.is_empty(), "{shell}: {missing:?}");
         }

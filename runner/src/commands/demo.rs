@@ -4,24 +4,24 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use foreglow_collector::store::{Filter, Store};
+use foreglow_collector::{Access, Collector};
+use foreglow_engine::sweep::{self, Forecast, Limits, Run};
+use foreglow_engine::{self as engine, Engine};
+use foreglow_exit::{Interrupt, Interrupted};
+use foreglow_machine::{processors, warnings_of};
 use foreglow_model::{Grid, Prediction, Predictor, Setting};
 use foreglow_shared::{Context, Job, LeftOut, Observation, Outcome, Question, Sample, View, group_by_context};
 
 use super::run::DEFAULT_MEMORY_MIB;
 use super::serve;
+use super::upload_args::{Upload, UploadArgs};
 use super::workload_args::{WorkloadArgs, check_sizes, prepare, warn};
 use crate::answer::{Check, DecisionAnswer, DemoAnswer, ScenarioTableAnswer, fit};
-use crate::collector::{Access, Collector};
-use crate::device;
-use crate::engine::{self, Engine};
 use crate::grammar::{self, duration_secs};
-use crate::interrupt::{Interrupt, Interrupted};
-use crate::machine::warnings_of;
 use crate::output::{self, Format};
-use crate::progress::{Progress, result};
+use crate::progress::{Progress, note, result};
 use crate::question::Bill;
-use crate::store::{Filter, Store};
-use crate::sweep::{self, Forecast, Limits, Run};
 
 /// Configurations of the demo, as executors and cores per executor.
 #[derive(Clone, Copy)]
@@ -50,30 +50,33 @@ pub struct Args {
     workload: WorkloadArgs,
 
     /// Images per task, P
-    #[arg(long, value_name = "P", default_value_t = 8, value_parser = grammar::count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "P", default_value_t = 8, help_heading = "Job", value_parser = grammar::count, allow_negative_numbers = true)]
     partition_size: u32,
 
     /// Deadline: 90s, 5m, 1h30m [default: half-way between the fastest configuration and one core]
-    #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", help_heading = "Question", value_parser = duration_secs, allow_negative_numbers = true)]
     deadline: Option<f64>,
 
     #[command(flatten)]
     bill: Bill,
 
     /// Exit after the answer instead of serving the planner
-    #[arg(long)]
+    #[arg(long, help_heading = "Planner")]
     once: bool,
 
     /// Address of the planner [default: 127.0.0.1:8787, or a free port if that is in use]
-    #[arg(long, value_name = "ADDRESS", value_parser = serve::address)]
+    #[arg(long, value_name = "ADDRESS", help_heading = "Planner", value_parser = serve::address)]
     listen: Option<SocketAddr>,
 
-    /// Store for the samples [default: a file in the user's data folder]
-    #[arg(long, value_name = "FILE")]
+    /// Store for the samples [default: the user's store]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     store: Option<PathBuf>,
 
+    #[command(flatten)]
+    upload: UploadArgs,
+
     /// Output format
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     format: Format,
 }
 
@@ -90,6 +93,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         plan,
         partition_size: args.partition_size,
         store,
+        upload: args.upload.start()?,
         progress: Progress::new(),
         interrupt: Interrupt::on_signals(),
     };
@@ -113,18 +117,24 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     // The full grid of `evaluate` would take longer than the rest of the demo.
     let scenarios = ScenarioTableAnswer::new(&known, Grid::Linear, &|_, _| {})?;
     let link = link(known, question, &planner);
-    let answer = DemoAnswer::new(samples, scenarios, decision, Check::new(&predicted, &checked), link);
+    let answer = DemoAnswer::new(
+        samples,
+        scenarios,
+        decision,
+        Check::new(&predicted, &checked, predictor.predict(whole).completion_time_secs),
+        link,
+    );
     let store = bench.finish();
     output::print(&answer.render(args.format))?;
 
     match collector {
         None => Ok(()),
         Some(collector) => {
-            eprintln!(
+            note(&format!(
                 "\nThe planner is at {} (Ctrl-C ends it); samples are kept in {}",
                 collector.url(),
                 store.path().display()
-            );
+            ));
             collector.run(store)
         }
     }
@@ -136,6 +146,7 @@ struct Bench<'a> {
     plan: Plan,
     partition_size: u32,
     store: Store,
+    upload: Upload,
     progress: Progress,
     interrupt: Interrupt,
 }
@@ -144,7 +155,7 @@ impl Bench<'_> {
     fn prepare(&self) -> anyhow::Result<()> {
         let (name, workload) = (self.job.device.name(), &self.job.workload);
         self.progress.line(&format!("{} on {name}, {} {}", workload.model, workload.images, workload.noun()));
-        warn(self.job, device::processors(), 1, false, &self.progress);
+        warn(self.job, processors(), 1, false, &self.progress);
         prepare(self.job, &self.progress)
     }
 
@@ -176,10 +187,11 @@ impl Bench<'_> {
     fn measure(&mut self, what: &str, runs: &[Run]) -> anyhow::Result<Sample> {
         self.progress.line(&format!("\n{what}: {} runs", runs.len()));
         let mut first = None;
-        let Self { job, store, progress, interrupt, .. } = self;
+        let Self { job, store, upload, progress, interrupt, .. } = self;
         let plan = (Forecast::of(&Engine::Local, job, &[]), Limits::none());
         let mut keep = |number: usize, run: &Run, sample: Sample| {
             store.insert(std::slice::from_ref(&sample))?;
+            upload.send(&sample, progress);
             progress.finished(number + 1, runs.len(), run, &sample);
             warnings_of(&sample).into_iter().for_each(|warning| progress.warn(warning));
             anyhow::ensure!(sample.outcome == Outcome::Completed, "a run did not complete: {}", result(&sample));
@@ -220,6 +232,8 @@ impl Bench<'_> {
     }
 
     fn finish(self) -> Store {
+        drop(self.progress);
+        self.upload.finish();
         self.store
     }
 }

@@ -1,7 +1,9 @@
 //! `foreglow devices`: lists the devices of this machine.
 
-use crate::device::{self, Adapter, Wish};
+use foreglow_machine::device::{self, Adapter, Wish};
+
 use crate::output::{self, Format};
+use crate::progress::note;
 use crate::table::{Align, csv, table};
 
 /// List the devices that can run a CNN, with their limits and the default
@@ -25,7 +27,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Format::Csv => write_csv(&adapters),
     })?;
     if let Some(reason) = device::UNSUPPORTED {
-        eprintln!("note: {reason}");
+        note(&format!("note: {reason}"));
     }
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! The dry run of a sweep: its runs with their expected time and cost.
 
-use foreglow_shared::{PriceSheet, format_duration, format_rate};
+use foreglow_data::images_in_sample;
+use foreglow_engine::sweep::{Forecast, Run, cost};
+use foreglow_shared::{PriceSheet, format_count, format_duration, format_rate};
 
-use crate::input::images_in_sample;
 use crate::output::Format;
-use crate::sweep::{Forecast, Run, cost};
 use crate::table::{Align, csv, table};
 
 /// Columns of the CSV.
@@ -121,7 +121,7 @@ fn sum(planned: &[Planned], prices: &PriceSheet) -> String {
     let secs: Vec<f64> = planned.iter().filter_map(|planned| planned.secs).collect();
     let costs: Vec<f64> = planned.iter().filter_map(|planned| planned.cost).collect();
     let unknown = planned.len() - secs.len();
-    let mut text = format!("{} runs", planned.len());
+    let mut text = format_count(planned.len(), "run");
     if !secs.is_empty() {
         let money = match costs.iter().sum::<f64>() {
             _ if costs.is_empty() => "money unknown: the prices do not cover the hardware".to_owned(),
@@ -131,7 +131,7 @@ fn sum(planned: &[Planned], prices: &PriceSheet) -> String {
     }
     if unknown > 0 {
         text.push_str(&format!(
-            "; {unknown} of them have no forecast yet: one finished run of this job is enough for a first one"
+            "; without a forecast: {unknown}. One finished run of this job is enough for a first one"
         ));
     }
     text.push_str(".\n");

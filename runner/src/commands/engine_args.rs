@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
+use foreglow_engine::spark::{Master, Settings, Spark};
+use foreglow_engine::sweep::{Run, by_configuration};
+use foreglow_engine::{Engine, Job};
+use foreglow_exit::unusable;
 use foreglow_shared::Workload;
 
 use super::workload_args::WorkloadArgs;
-use crate::engine::spark::{Master, Settings, Spark};
-use crate::engine::{Engine, Job};
-use crate::exit::unusable;
-use crate::sweep::{Run, by_configuration};
 
 /// The engine.
 #[derive(Debug, clap::Args)]

@@ -3,7 +3,7 @@
 
 use foreglow_model::{Grid, Predictor};
 
-use crate::answer::ScenarioTableAnswer;
+use crate::answer::{EvaluationAnswer, ScenarioTableAnswer};
 use crate::ask::Source;
 use crate::evaluation::{TableArgs, on_samples};
 use crate::output::{self, Format};
@@ -26,8 +26,8 @@ pub struct Args {
 
 /// Prints the scenario table, or the comparison of predictors.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    if let Some(answer) = args.table.evaluate()? {
-        return output::print(&answer.render(args.format));
+    if let Some(evaluation) = args.table.evaluate()? {
+        return output::print(&EvaluationAnswer::new(evaluation).render(args.format));
     }
     let job = args.source.job()?;
     let progress = Progress::new();

@@ -27,15 +27,15 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.adapters {
-        return crate::output::print(&serde_json::to_string(&crate::device::probe())?);
+        return crate::output::print(&serde_json::to_string(&foreglow_cnn::device::probe())?);
     }
-    crate::executor::keep_memory();
+    foreglow_machine::bounds::keep_memory();
     if let Some(passes) = args.forward_passes {
         let job = serde_json::from_reader(stdin()).context("standard input does not hold a job")?;
-        return crate::output::print(&format!("{}\n", crate::executor::forward_passes_secs(&job, passes)?));
+        return crate::output::print(&format!("{}\n", foreglow_executor::forward_passes_secs(&job, passes)?));
     }
     if let Some(engine) = args.engine {
-        crate::executor::die_with(engine)?;
+        foreglow_machine::bounds::die_with(engine)?;
     }
-    crate::executor::serve(BufReader::new(stdin()), stdout(), args.accelerator.as_deref())
+    foreglow_executor::serve(BufReader::new(stdin()), stdout(), args.accelerator.as_deref())
 }

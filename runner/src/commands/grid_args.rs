@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use foreglow_engine::Job;
+use foreglow_engine::sweep::{Budget, Grid};
+use foreglow_exit::unusable;
 use foreglow_shared::{PriceSheet, Workload};
 
 use super::run::DEFAULT_MEMORY_MIB;
 use super::workload_args::{check_sizes, default_partition_size};
-use crate::engine::Job;
-use crate::exit::unusable;
 use crate::grammar::{self, Counts, Mibs, Rates, duration_secs, mibs, money, rates, share};
 use crate::question::read_prices;
-use crate::sweep::{Budget, Grid};
 
 /// Default of `--repeat` with `--precision`.
 const MOST_REPEATS: u32 = 20;

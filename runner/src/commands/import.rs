@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use foreglow_event_log::{LogFiles, begins_as_log, find, read};
+use foreglow_exit::{UnusableInput, unusable};
 use foreglow_shared::event_log::Labels;
-use foreglow_shared::{Context, Sample, Uuid, read_samples, write_csv, write_jsonl};
+use foreglow_shared::{Context, Sample, Uuid, format_count, read_samples, write_csv, write_jsonl};
 
 use crate::ask::read_bytes;
-use crate::event_log::{LogFiles, begins_as_log, find, read};
-use crate::exit::{UnusableInput, unusable};
 use crate::grammar;
 use crate::output::{self, Format};
 use crate::place::PlaceArgs;
@@ -156,7 +156,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             }
         }
     }
-    note(&format!("{}, {new} new in {}", count(samples.len()), output.display()));
+    note(&format!("{}, {new} new in {}", format_count(samples.len(), "sample"), output.display()));
     if let Some(sample) = samples.last() {
         let kept: Vec<Sample> = known.iter().chain(&samples).cloned().collect();
         note(&format!("Next: {}", args.place.next_command(&Context::of(sample), &kept)));
@@ -183,10 +183,6 @@ fn is_output(log: &LogFiles, output: &Path) -> bool {
     output.canonicalize().is_ok_and(|output| is_it(&output))
 }
 
-fn count(samples: usize) -> String {
-    if samples == 1 { "1 sample".to_owned() } else { format!("{samples} samples") }
-}
-
 /// Passes the samples of a log, or of a sample file, to `take`.
 fn take_samples(
     log: &LogFiles,
@@ -200,15 +196,15 @@ fn take_samples(
         return samples_in(file, name)?.into_iter().try_for_each(take);
     }
     let read = read(log)?;
-    read.notes.iter().for_each(|note| eprintln!("{name}: {note}"));
+    read.notes.iter().for_each(|of_log| note(&format!("{name}: {of_log}")));
     let runs = read.application.runs().map_err(|error| unusable(format!("{name}: {error}")))?;
     for (number, run) in (1..).zip(&runs) {
         let which = if runs.len() == 1 { String::new() } else { format!(", run {number}") };
         let sample = run.sample(labels, env!("CARGO_PKG_VERSION"));
         let (sample, notes) = sample.map_err(|error| unusable(format!("{name}{which}: {error}")))?;
-        notes.iter().for_each(|note| eprintln!("{name}{which}: {note}"));
+        notes.iter().for_each(|of_run| note(&format!("{name}{which}: {of_run}")));
         if let Some(reason) = &sample.reason {
-            eprintln!("{name}{which}: {}: {reason}", sample.outcome.as_str());
+            note(&format!("{name}{which}: {}: {reason}", sample.outcome.as_str()));
         }
         take(sample)?;
     }

@@ -1,13 +1,13 @@
 //! `foreglow link`: creates and opens share links.
 
+use foreglow_collector::address::is_loopback;
+use foreglow_exit::unusable;
 use foreglow_shared::{LeftOut, View};
 use serde_json::json;
 
 use super::serve;
 use crate::answer::{DecisionAnswer, SCHEMA, fit};
 use crate::ask::Source;
-use crate::exit::unusable;
-use crate::grammar::is_loopback;
 use crate::output::{self, Format};
 use crate::progress::note;
 use crate::question::QuestionArgs;
@@ -23,15 +23,15 @@ pub struct Args {
     question: QuestionArgs,
 
     /// Address of the planner that the link opens
-    #[arg(long, value_name = "URL", default_value = serve::DEFAULT_PLANNER, env = "FOREGLOW_PLANNER", value_parser = serve::planner)]
+    #[arg(long, value_name = "URL", help_heading = "Link", default_value = serve::DEFAULT_PLANNER, env = "FOREGLOW_PLANNER", value_parser = serve::planner)]
     planner: String,
 
     /// Open this link and answer its question here; --deadline, --budget, … change the question
-    #[arg(long, value_name = "LINK", conflicts_with_all = ["files", "store", "model", "context"])]
+    #[arg(long, value_name = "LINK", help_heading = "Link", conflicts_with_all = ["files", "store", "model", "context"])]
     open: Option<String>,
 
     /// Output format
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     format: Format,
 }
 

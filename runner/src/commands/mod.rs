@@ -1,6 +1,7 @@
 //! Commands: each file has the arguments and the implementation of one.
 
 pub mod advise;
+mod advise_table;
 pub mod collect;
 pub mod completions;
 pub mod demo;
@@ -12,6 +13,7 @@ pub mod executor;
 mod grid_args;
 pub mod import;
 pub mod link;
+pub mod machines;
 pub mod man;
 pub mod models;
 pub mod pack;
@@ -24,4 +26,5 @@ pub mod serve;
 pub mod simulate;
 mod training_args;
 pub mod upload;
+mod upload_args;
 mod workload_args;

@@ -1,9 +1,9 @@
 //! `foreglow models`: lists the CNNs with their sizes.
 
-use burn::tensor::Device;
+use foreglow_architectures::{ALL, Architecture, Input, USUAL_VECTOR_DIMS};
+use foreglow_cnn::Build as _;
 use serde::Serialize;
 
-use crate::cnn::{ALL, Architecture, Input, USUAL_VECTOR_DIMS};
 use crate::output::{self, Format};
 use crate::table::{Align, csv, table};
 
@@ -37,8 +37,8 @@ struct Model {
 }
 
 impl Model {
-    fn of(architecture: &Architecture, device: &Device) -> Self {
-        let size = architecture.size(architecture.input.usual(), device);
+    fn of(architecture: &Architecture) -> Self {
+        let size = architecture.size(architecture.input.usual());
         let model = Self {
             name: architecture.name,
             source: architecture.source,
@@ -75,8 +75,7 @@ impl Model {
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let device = Device::flex();
-    let models: Vec<Model> = ALL.iter().map(|architecture| Model::of(architecture, &device)).collect();
+    let models: Vec<Model> = ALL.iter().map(|architecture| Model::of(architecture)).collect();
     output::print(&match args.format {
         Format::Table => show(&models),
         Format::Json => {

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::exit::unusable;
+use foreglow_data::{Format, Packing, Split, pack};
+use foreglow_exit::unusable;
+
 use crate::grammar;
-use crate::images::{Format, Packing, Split, pack};
 use crate::output;
 use crate::progress::Progress;
 use crate::table::{Align, csv, table};

@@ -1,12 +1,20 @@
-//! `foreglow plan`: the cheapest configuration that meets the deadline.
+//! `foreglow plan`: the cheapest configuration that meets the deadline, over all machine types that
+//! were measured.
 
-use crate::answer::{DecisionAnswer, fit};
-use crate::ask::Source;
+use foreglow_exit::unusable;
+use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
+use foreglow_shared::{DEFAULT_PROBABILITY, Job, JobGroup, Observation, PriceSheet};
+
+use crate::answer::{DecisionAnswer, MachineAnswer, Startup, fit};
+use crate::ask::{Selection, Source};
+use crate::catalog::CatalogArgs;
+use crate::grammar::{Counts, count, counts, large_count, money};
 use crate::output::{self, Format};
-use crate::question::QuestionArgs;
+use crate::question::{QuestionArgs, read_prices};
 
 /// Find the cheapest configuration that meets a deadline, or the fastest within a budget, and
-/// compare all others.
+/// compare all others: executors and cores, and machine types and batch sizes if the samples have
+/// several.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -15,16 +23,123 @@ pub struct Args {
     #[command(flatten)]
     question: QuestionArgs,
 
+    #[command(flatten)]
+    machines: MachineArgs,
+
     /// Output format
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     format: Format,
+}
+
+/// What to compare besides executors and cores.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Machine types")]
+struct MachineArgs {
+    /// Machine types to choose from: c5.xlarge,c5.4xlarge [default: all that were measured]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    machines: Vec<String>,
+
+    #[command(flatten)]
+    catalog: CatalogArgs,
+
+    /// Spot prices: cheaper, but the provider may take the machines back at any time
+    #[arg(long)]
+    spot: bool,
+
+    /// Largest price of all machines together per hour
+    #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
+    max_hourly_cost: Option<f64>,
+
+    /// Batch sizes to choose from: 8,32 [default: all that were measured]
+    #[arg(long, value_name = "LIST", value_parser = counts, allow_negative_numbers = true)]
+    batch_size: Option<Counts>,
+
+    /// Images of the job [default: those of the samples' jobs]
+    #[arg(long, value_name = "N", value_parser = large_count, allow_negative_numbers = true)]
+    images: Option<u64>,
+
+    /// Passes over the images [default: those of the samples' jobs]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    epochs: Option<u32>,
+}
+
+impl MachineArgs {
+    /// Returns whether the user asks for something that only a comparison of machine types
+    /// answers.
+    fn is_given(&self) -> bool {
+        !self.machines.is_empty()
+            || self.catalog.is_given()
+            || self.spot
+            || self.max_hourly_cost.is_some()
+            || self.batch_size.is_some()
+            || self.images.is_some()
+            || self.epochs.is_some()
+    }
 }
 
 /// Prints the decision; fails if no configuration meets the deadline.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let job = args.source.job()?;
-    let question = args.question.about(&job)?;
-    let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
+    let group = match args.source.selection(args.machines.is_given())? {
+        Selection::Group(group) => *group,
+        Selection::Context(_) if args.machines.is_given() => {
+            return Err(unusable(
+                "--context selects one configuration of a job, and the other options compare several; leave one out",
+            ));
+        }
+        Selection::Context(job) => {
+            let question = args.question.about(&job)?;
+            let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
+            output::print(&answer.render(args.format))?;
+            return answer.check();
+        }
+    };
+    let answer = compare(args, group)?;
     output::print(&answer.render(args.format))?;
     answer.check()
+}
+
+fn compare(args: &Args, mut group: JobGroup) -> anyhow::Result<MachineAnswer> {
+    let MachineArgs { machines, catalog, spot, max_hourly_cost, batch_size, images, epochs } = &args.machines;
+    let catalog = catalog.read()?;
+    group.definition.images = images.unwrap_or(group.definition.images);
+    group.definition.epochs = epochs.unwrap_or(group.definition.epochs);
+    for name in machines {
+        let is_measured = group.jobs.iter().any(|job| job.context.machine_name() == *name);
+        if !is_measured {
+            catalog.find(name).map_err(|error| unusable(error.to_string()))?;
+        }
+    }
+    let given = args.question.bill.prices.as_deref().map(read_prices).transpose()?;
+    // Machine types that are in no catalog are priced by their cores and memory, if all are.
+    let is_in_catalog = |job: &Job| catalog.find(&job.context.machine_name()).is_ok();
+    let usual = || {
+        let accelerator = group.jobs.first().and_then(|job| job.context.accelerator.as_deref());
+        Some(PriceSheet::usual_for(accelerator)).filter(|sheet| sheet.currency == catalog.currency)
+    };
+    let sheet = given.or_else(|| if group.jobs.iter().any(is_in_catalog) { None } else { usual() });
+    let list = |counts: &Option<Counts>| counts.as_ref().map_or_else(Vec::new, |Counts(counts)| counts.clone());
+    let question = &args.question;
+    let offer = Offer {
+        catalog: Some(catalog),
+        sheet,
+        machines: machines.clone(),
+        executors: list(&question.executors),
+        cores_per_executor: list(&question.cores),
+        memory_per_executor_mib: question.bill.memory,
+        batch_sizes: list(batch_size),
+    };
+    let runs: Vec<Observation> = group.jobs.iter().flat_map(|job| job.observations.iter().copied()).collect();
+    let startup = Startup::of(&runs);
+    let limits = MachineLimits {
+        deadline_secs: question.deadline_secs(&runs)?,
+        budget: question.budget,
+        max_hourly_cost: *max_hourly_cost,
+        probability: question.probability.unwrap_or(DEFAULT_PROBABILITY),
+        spot: *spot,
+        // Whole machines are billed while executors start.
+        startup_secs: startup.as_ref().map_or(0.0, Startup::median_secs),
+    };
+    let predictor = JointPredictor::fit(&group).map_err(|error| unusable(error.to_string()))?;
+    let comparison = Comparison::of(predictor, &offer).map_err(|error| unusable(error.to_string()))?;
+    MachineAnswer::new(&comparison, limits, startup)
 }

@@ -15,22 +15,22 @@ pub struct Args {
     source: Source,
 
     /// Number of executors
-    #[arg(long, short = 'E', value_name = "E", value_parser = grammar::one_executors, allow_negative_numbers = true)]
+    #[arg(long, short = 'E', value_name = "E", help_heading = "Question", value_parser = grammar::one_executors, allow_negative_numbers = true)]
     executors: u32,
 
     /// Cores per executor
-    #[arg(long, short = 'C', value_name = "C", value_parser = grammar::one_cores, allow_negative_numbers = true)]
+    #[arg(long, short = 'C', value_name = "C", help_heading = "Question", value_parser = grammar::one_cores, allow_negative_numbers = true)]
     cores: u32,
 
     /// Share of the images that the job processes, above 0 and at most 1
-    #[arg(long, value_name = "SR", default_value_t = 1.0, value_parser = grammar::rate, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SR", help_heading = "Question", default_value_t = 1.0, value_parser = grammar::rate, allow_negative_numbers = true)]
     sampling_rate: f64,
 
     #[command(flatten)]
     bill: Bill,
 
     /// Output format
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     format: Format,
 }
 

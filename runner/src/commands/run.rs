@@ -2,18 +2,17 @@
 
 use std::path::PathBuf;
 
+use foreglow_engine::{self as engine, Engine};
+use foreglow_exit::{Interrupt, unusable};
+use foreglow_machine::{processors, warnings_of};
 use foreglow_shared::{Outcome, write_csv, write_jsonl};
 
 use super::training_args::TrainingArgs;
+use super::upload_args::UploadArgs;
 use super::workload_args::{WorkloadArgs, check_sizes, default_partition_size, prepare, warn};
-use crate::device;
-use crate::engine::{self, Engine};
-use crate::exit::unusable;
 use crate::grammar;
-use crate::interrupt::Interrupt;
-use crate::machine::warnings_of;
 use crate::output::{self, Format};
-use crate::progress::{Progress, result};
+use crate::progress::{Progress, note, result};
 use crate::sample_table;
 use crate::samples_file::SamplesFile;
 
@@ -47,11 +46,14 @@ pub struct Args {
     sampling_rate: f64,
 
     /// File to append the sample to, JSON Lines
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
 
+    #[command(flatten)]
+    upload: UploadArgs,
+
     /// Output format
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     format: Format,
 }
 
@@ -66,30 +68,33 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     check_sizes(&job, &[args.executors], &[partition_size])?;
     let mut file = args.output.as_deref().map(SamplesFile::open).transpose()?.map(|(file, _)| file);
 
+    let mut upload = args.upload.start()?;
     let progress = Progress::new();
     let slots = args.executors.saturating_mul(args.cores);
-    warn(&job, device::processors(), slots, args.memory.is_some(), &progress);
+    warn(&job, processors(), slots, args.memory.is_some(), &progress);
     prepare(&job, &progress)?;
     let configuration = job.configuration(args.executors, args.cores, memory_mib, partition_size);
     let interrupt = Interrupt::on_signals();
     let mut say = |step| progress.run(step);
     let sample = Engine::Local.measure(&job, &configuration, args.sampling_rate, &interrupt, &mut say)?;
     warnings_of(&sample).into_iter().for_each(|warning| progress.warn(warning));
-    drop(progress);
-
     if let Some(file) = &mut file {
         file.append(&sample)?;
     }
+    upload.send(&sample, &progress);
+    drop(progress);
+
     output::print(&match args.format {
         Format::Table => sample_table::one(&sample),
         Format::Json => write_jsonl([&sample]),
         Format::Csv => write_csv(std::slice::from_ref(&sample)),
     })?;
+    upload.finish();
     let broken = engine::broken_images(&sample);
     match sample.outcome {
         Outcome::Completed => {
             if let Some(broken) = broken {
-                eprintln!("warning: {broken}");
+                note(&format!("warning: {broken}"));
             }
             Ok(())
         }

@@ -3,17 +3,18 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use foreglow_collector::store::Store;
+use foreglow_engine::sweep::Run;
+use foreglow_exit::unusable;
+use foreglow_machine::warnings_of;
 use foreglow_model::Repetitions;
-use foreglow_shared::{Outcome, Sample, Uuid, format_rate, write_csv, write_jsonl};
+use foreglow_shared::{Outcome, Sample, Uuid, format_count, format_rate, write_csv, write_jsonl};
 
 use crate::ask::Source;
-use crate::exit::unusable;
-use crate::machine::warnings_of;
 use crate::output::{self, Format};
+use crate::progress::note;
 use crate::sample_table;
 use crate::samples_file::SamplesFile;
-use crate::store::Store;
-use crate::sweep::Run;
 use crate::table::{Align, table};
 
 /// Trailing characters of an id in a list: enough to distinguish a few thousand random ids.
@@ -137,7 +138,7 @@ fn show(args: &ShowArgs) -> anyhow::Result<()> {
         Format::Json => write_jsonl([sample]),
         Format::Csv => write_csv(std::slice::from_ref(sample)),
     })?;
-    warnings_of(sample).iter().for_each(|warning| eprintln!("warning: {warning}"));
+    warnings_of(sample).iter().for_each(|warning| note(&format!("warning: {warning}")));
     Ok(())
 }
 
@@ -151,18 +152,14 @@ fn remove(args: &RemoveArgs) -> anyhow::Result<()> {
         let known: Vec<Uuid> = samples.iter().map(|sample| sample.id).collect();
         let ids = find_all(&args.ids, &known)?;
         file.remove(&ids)?;
-        eprintln!("{} removed from {}", count(ids.len()), path.display());
+        note(&format!("{} removed from {}", format_count(ids.len(), "sample"), path.display()));
         return Ok(());
     }
     let mut store = Store::open_existing(args.store.as_deref())?;
     let ids = find_all(&args.ids, &store.ids()?)?;
     let removed = store.remove(&ids)?;
-    eprintln!("{} removed from {}", count(removed), store.path().display());
+    note(&format!("{} removed from {}", format_count(removed, "sample"), store.path().display()));
     Ok(())
-}
-
-fn count(samples: usize) -> String {
-    if samples == 1 { "1 sample".to_owned() } else { format!("{samples} samples") }
 }
 
 fn find_all(wanted: &[String], known: &[Uuid]) -> anyhow::Result<Vec<Uuid>> {

@@ -1,15 +1,17 @@
 //! `foreglow simulate`: simulates an application on other configurations from its event log.
 
 use anyhow::Context as _;
+use foreglow_event_log::{find, read};
+use foreglow_exit::unusable;
 use foreglow_model::Simulation;
 use foreglow_shared::event_log::Run;
+use foreglow_shared::format_count;
 
 use crate::answer::{Asked, SimulationAnswer, fit};
 use crate::ask::Source;
-use crate::event_log::{find, read};
-use crate::exit::unusable;
 use crate::grammar::{self, Counts, duration_secs};
 use crate::output::{self, Format};
+use crate::progress::note;
 
 /// Simulate a Spark application on other numbers of executors and cores, from the event log of one
 /// run.
@@ -71,7 +73,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         return Err(unusable(format!("there are {} logs; name one of them:\n{}", logs.len(), names.join("\n"))));
     };
     let log = read(files)?;
-    log.notes.iter().for_each(|note| eprintln!("{}: {note}", log.name));
+    log.notes.iter().for_each(|of_log| note(&format!("{}: {of_log}", log.name)));
     let named = |sentence: String| unusable(format!("{}: {sentence}", log.name));
     let runs = log.application.runs().map_err(|error| named(error.to_string()))?;
     let (number, run) = choose(&runs, args.run)?;
@@ -118,5 +120,5 @@ fn choose<'r, 'a>(runs: &'r [Run<'a>], asked: Option<usize>) -> anyhow::Result<(
 fn line(number: usize, run: &Run<'_>) -> String {
     let rate = run.labels().get("sampling_rate").map_or_else(String::new, |rate| format!(", sampling rate {rate}"));
     let time = foreglow_shared::format_duration(run.completion_time_secs());
-    format!("  {number}  {} jobs, {time}{rate}", run.jobs.len())
+    format!("  {number}  {}, {time}{rate}", format_count(run.jobs.len(), "job"))
 }

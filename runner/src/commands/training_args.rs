@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
+use foreglow_architectures::{Architecture, Input};
+use foreglow_cnn::Build as _;
+use foreglow_engine::{Job, SHARE_SIZE, TrainingJob};
+use foreglow_exit::unusable;
+use foreglow_protocol::{Evaluation, Optimizer, Schedule, Training};
 use foreglow_shared::{Mode, Workload};
 
 use super::workload_args::WorkloadArgs;
-use crate::engine::{Job, SHARE_SIZE, TrainingJob};
-use crate::executor::protocol::Evaluation;
-use crate::executor::training::{Optimizer, Schedule, Training};
-use crate::exit::unusable;
 use crate::grammar;
 
 /// Usual learning rates, as defaults.
@@ -43,11 +44,11 @@ pub struct TrainingArgs {
     optimizer: Option<OptimizerArg>,
 
     /// Initial learning rate [default: 0.01 with sgd, 0.001 with adam]
-    #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "RATE", value_parser = grammar::number, allow_negative_numbers = true)]
     learning_rate: Option<f64>,
 
     /// Momentum of sgd [default: 0.9]
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", value_parser = grammar::number, allow_negative_numbers = true)]
     momentum: Option<f64>,
 
     /// Learning rate schedule [default: constant]
@@ -59,7 +60,7 @@ pub struct TrainingArgs {
     step_epochs: Option<u32>,
 
     /// Factor of each change, with --schedule step [default: 0.1]
-    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
+    #[arg(long, value_name = "FACTOR", value_parser = grammar::number, allow_negative_numbers = true)]
     step_factor: Option<f64>,
 
     /// Mini-batches of an executor between two averages, K: with 1 the executors average gradients,
@@ -150,7 +151,7 @@ impl TrainingArgs {
         extra.insert("average_every".into(), settings.average_every.into());
         extra.insert("average_optimizer_state".into(), settings.average_optimizer_state.into());
         extra.insert(SHARE_SIZE.into(), settings.share_size.into());
-        job.training = Some(TrainingJob { settings, held_out });
+        job.training = Some(TrainingJob { settings, held_out, parameters });
         Ok(job)
     }
 
@@ -281,4 +282,15 @@ fn share(option: &str, number: f64) -> anyhow::Result<f64> {
         return Ok(number);
     }
     Err(unusable(format!("{option} is {number}; give a number from 0 to below 1")))
+}
+
+/// Counts the learned parameters of a workload's CNN; `None` if Foreglow does not know it.
+fn parameters(workload: &Workload) -> Option<u64> {
+    let architecture = Architecture::named(&workload.model)?;
+    let shape = match (&architecture.input, workload.text()) {
+        (Input::Images { colour, .. }, _) => colour.shape(workload.image_px),
+        (Input::Texts { .. }, Some(text)) => [1, text.words as usize, text.vector_dims as usize],
+        (Input::Texts { .. }, None) => return None,
+    };
+    Some(architecture.size(shape).parameters as u64)
 }

@@ -2,17 +2,19 @@
 
 use std::path::PathBuf;
 
+use foreglow_collector::Receipt;
+use foreglow_collector::address::url;
+use foreglow_collector::store::{Filter, Rejected, Store, Waiting};
+use foreglow_collector::upload::{Target, all_accepted, summary};
+use foreglow_exit::unusable;
+use foreglow_shared::format_count;
 use serde_json::json;
 
 use crate::answer::SCHEMA;
 use crate::ask::read_files;
-use crate::collector::Receipt;
-use crate::exit::unusable;
-use crate::grammar;
 use crate::output::{self, Format};
-use crate::store::{Filter, Store};
+use crate::progress::note;
 use crate::table::{Align, csv, table};
-use crate::upload::{Target, all_accepted, summary};
 
 /// Send samples to a collector. Samples that cannot be sent are kept for the next upload.
 #[derive(Debug, clap::Args)]
@@ -22,7 +24,7 @@ pub struct Args {
     files: Vec<PathBuf>,
 
     /// Address of the collector, such as http://127.0.0.1:8787
-    #[arg(long, value_name = "URL", required_unless_present_any = ["waiting", "discard"])]
+    #[arg(long, value_name = "URL", required_unless_present_any = ["waiting", "rejected", "discard", "discard_rejected"])]
     to: Option<String>,
 
     /// Send every sample of the store
@@ -33,16 +35,27 @@ pub struct Args {
     #[arg(long, value_name = "URL", requires = "to")]
     instead_of: Option<String>,
 
-    /// List the collectors that samples wait for, and exit
-    #[arg(long, conflicts_with_all = ["files", "to", "discard"])]
+    /// Also send the samples that the collector rejected before, such as after its upgrade
+    #[arg(long, requires = "to")]
+    again: bool,
+
+    /// List the collectors that samples are kept for, and exit
+    #[arg(long, conflicts_with_all = ["files", "to", "rejected", "discard", "discard_rejected"])]
     waiting: bool,
 
-    /// Discard the samples that wait for the collector at this address, and exit
-    #[arg(long, value_name = "URL", conflicts_with_all = ["files", "to"])]
+    /// List the samples that collectors rejected, with the reasons, and exit
+    #[arg(long, conflicts_with_all = ["files", "to", "discard", "discard_rejected"])]
+    rejected: bool,
+
+    /// Discard the samples that are kept for the collector at this address, and exit
+    #[arg(long, value_name = "URL", conflicts_with_all = ["files", "to", "discard_rejected"])]
     discard: Option<String>,
 
-    /// Store that keeps unsent samples [default: the store of `foreglow demo` and
-    /// `foreglow collect`]
+    /// Discard the samples that the collector at this address rejected, and exit
+    #[arg(long, value_name = "URL", conflicts_with_all = ["files", "to"])]
+    discard_rejected: Option<String>,
+
+    /// Store that keeps unsent samples [default: the user's store]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
 
@@ -58,13 +71,18 @@ pub struct Args {
 /// Sends the samples of the files and those that wait, and prints the result.
 pub fn run(args: Args) -> anyhow::Result<()> {
     let mut store = Store::open(args.store.as_deref())?;
-    if let Some(address) = &args.discard {
+    if let Some(address) = args.discard.as_ref().or(args.discard_rejected.as_ref()) {
         let address = known(&store, address)?;
-        let count = store.discard(&address)?;
-        eprintln!("{count} samples that waited for {address} are discarded");
+        let only_rejected = args.discard.is_none();
+        let count = store.discard(&address, only_rejected)?;
+        let which = if only_rejected { "that it rejected" } else { "that waited" };
+        note(&format!("discarded {} {which} for {address}", format_count(count, "sample")));
         return Ok(());
     }
-    // Clap asks for --to unless one of the other two is given.
+    if args.rejected {
+        return output::print(&rejected(&store.rejected()?, args.format));
+    }
+    // Clap asks for --to unless one of the others is given.
     let Some(to) = &args.to else { return output::print(&waiting(&store.waiting()?, args.format)) };
     let target = Target::new(to, args.token)?;
     if let Some(address) = &args.instead_of {
@@ -72,9 +90,15 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         store.redirect(&address, target.url())?;
     }
     let samples = if args.all { store.samples(&Filter::default())? } else { read_files(&args.files)? };
+    if args.all && samples.is_empty() {
+        return Err(unusable(format!("the store {} holds no samples to send", store.path().display())));
+    }
+    if args.again {
+        store.send_again(target.url())?;
+    }
     let receipt = target.send(&mut store, &samples)?;
     output::print(&render(&receipt, target.url(), args.format))?;
-    all_accepted(&receipt)
+    all_accepted(&receipt, target.url())
 }
 
 /// Returns the address as stored.
@@ -84,40 +108,59 @@ pub fn run(args: Args) -> anyhow::Result<()> {
 fn known(store: &Store, address: &str) -> anyhow::Result<String> {
     let waiting = store.waiting()?;
     // Addresses from earlier versions are stored as they were written.
-    let written = [address.trim().to_owned(), grammar::url(address).unwrap_or_default()];
-    waiting.into_iter().map(|(url, _)| url).find(|url| written.contains(url)).ok_or_else(|| {
+    let written = [address.trim().to_owned(), url(address).unwrap_or_default()];
+    waiting.into_iter().map(|kept| kept.collector).find(|url| written.contains(url)).ok_or_else(|| {
         unusable(format!("no samples wait for {address}; `foreglow upload --waiting` lists the collectors"))
     })
 }
 
-fn waiting(collectors: &[(String, u64)], format: Format) -> String {
+fn waiting(collectors: &[Waiting], format: Format) -> String {
+    let cells = |kept: &Waiting| vec![kept.collector.clone(), kept.waiting.to_string(), kept.rejected.to_string()];
     match format {
         Format::Table if collectors.is_empty() => "no samples wait for a collector\n".to_owned(),
         Format::Table => {
-            let rows = collectors.iter().map(|(url, count)| vec![url.clone(), count.to_string()]);
-            table(&[("collector", Align::Left), ("samples that wait", Align::Right)], rows)
+            let columns = [("collector", Align::Left), ("samples that wait", Align::Right), ("rejected", Align::Right)];
+            table(&columns, collectors.iter().map(cells))
         }
         Format::Json => {
-            let waiting: Vec<_> =
-                collectors.iter().map(|(url, count)| json!({ "collector": url, "samples": count })).collect();
+            let row = |Waiting { collector, waiting, rejected }: &Waiting| json!({ "collector": collector, "samples": waiting, "rejected": rejected });
+            let waiting: Vec<_> = collectors.iter().map(row).collect();
             format!("{:#}\n", json!({ "schema": SCHEMA, "waiting": waiting }))
         }
-        Format::Csv => {
-            csv(&["collector", "samples"], collectors.iter().map(|(url, count)| vec![url.clone(), count.to_string()]))
+        Format::Csv => csv(&["collector", "samples", "rejected"], collectors.iter().map(cells)),
+    }
+}
+
+fn rejected(samples: &[Rejected], format: Format) -> String {
+    let cells = |sample: &Rejected| vec![sample.id.clone(), sample.collector.clone(), sample.reason.clone()];
+    match format {
+        Format::Table if samples.is_empty() => "no samples were rejected\n".to_owned(),
+        Format::Table => {
+            let columns = [("id", Align::Left), ("collector", Align::Left), ("reason", Align::Left)];
+            table(&columns, samples.iter().map(cells))
         }
+        Format::Json => {
+            let row = |Rejected { collector, id, reason }: &Rejected| json!({ "id": id, "collector": collector, "reason": reason });
+            let rejected: Vec<_> = samples.iter().map(row).collect();
+            format!("{:#}\n", json!({ "schema": SCHEMA, "rejected": rejected }))
+        }
+        Format::Csv => csv(&["id", "collector", "reason"], samples.iter().map(cells)),
     }
 }
 
 fn render(receipt: &Receipt, url: &str, format: Format) -> String {
-    let Receipt { new, known, rejected, rejected_more } = receipt;
+    let Receipt { new, known, rejected, conflicts, .. } = receipt;
     match format {
         Format::Table => summary(receipt, url) + "\n",
         Format::Json => {
-            let answer = json!({ "schema": SCHEMA, "new": new, "known": known, "rejected": rejected });
+            let mut answer = json!({ "schema": SCHEMA, "new": new, "known": known, "rejected": rejected });
+            if !conflicts.is_empty() {
+                answer["conflicts"] = json!(conflicts);
+            }
             format!("{answer:#}\n")
         }
         Format::Csv => {
-            let rejected = rejected.len() + rejected_more;
+            let rejected = receipt.not_stored();
             csv(&["new", "known", "rejected"], [vec![new.to_string(), known.to_string(), rejected.to_string()]])
         }
     }

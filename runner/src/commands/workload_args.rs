@@ -4,18 +4,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use foreglow_architectures::{Architecture, Input, USUAL_VECTOR_DIMS};
+use foreglow_data::texts::{self, Words};
+use foreglow_data::{Drawing, Format, Kind, Source, identity};
+use foreglow_engine::{self as engine, Job};
+use foreglow_exit::unusable;
+use foreglow_machine::Warning;
+use foreglow_machine::device::{self, Chosen, Wish};
 use foreglow_shared::{DataSet, TextInput, Workload};
 
-use crate::cnn::{Architecture, Input, USUAL_VECTOR_DIMS};
-use crate::device::{self, Chosen, Wish};
-use crate::engine::{self, Job};
-use crate::exit::unusable;
 use crate::grammar::{self, Counts};
-use crate::images::Format;
-use crate::input::{Drawing, Kind, Source, identity};
-use crate::machine::Warning;
 use crate::progress::Progress;
-use crate::texts::{self, Words};
 
 /// Default mini-batch size for inference.
 const DEFAULT_BATCH_SIZE: u32 = 8;
@@ -56,7 +55,7 @@ pub struct WorkloadArgs {
     pub vocabulary: Option<u32>,
 
     /// Broken images or texts that a run skips before it fails [default: 1 in 100]
-    #[arg(long, value_name = "N", value_parser = grammar::whole_number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = grammar::whole_number, allow_negative_numbers = true, help_heading = "Measurement")]
     pub max_broken: Option<u64>,
 
     /// Kind of data to generate without --data [default: photographs, or texts for a text
@@ -65,7 +64,7 @@ pub struct WorkloadArgs {
     pub draw: Option<Drawing>,
 
     /// Cache directory for generated data [default: the user's cache directory, or FOREGLOW_CACHE]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Measurement")]
     pub cache_dir: Option<PathBuf>,
 
     /// Side of the CNN's square input, pixels; `foreglow collect` takes several [default: that of
@@ -83,26 +82,31 @@ pub struct WorkloadArgs {
     pub batch_size: Option<Counts>,
 
     /// Device: auto, cpu, gpu, or the number or name of an entry of `foreglow devices`
-    #[arg(long, value_name = "DEVICE", default_value_t = Wish::Auto)]
+    #[arg(long, value_name = "DEVICE", default_value_t = Wish::Auto, help_heading = "Measurement")]
     pub device: Wish,
 
     /// Let several executors share a GPU; without it each executor holds one. Runs with and without
     /// it are not comparable
-    #[arg(long)]
+    #[arg(long, help_heading = "Measurement")]
     pub share_gpu: bool,
 
     /// Seed of the sample of images and of the CNN's weights
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = grammar::whole_number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = grammar::whole_number, allow_negative_numbers = true, help_heading = "Measurement")]
     pub seed: u64,
 
     /// Append to this file once a second what a run uses (GPU, processors, memory, images per
     /// second), JSON Lines
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Measurement")]
     pub monitor: Option<PathBuf>,
+
+    /// Machine type of the machines that run the executors, as in `foreglow machines`: c5.xlarge
+    /// [default: what the cloud says of this machine; unknown on a cluster]
+    #[arg(long, value_name = "NAME", value_parser = grammar::machine_type)]
+    pub machine: Option<String>,
 
     /// Limit on the completion time of a run: 90s, 5m, 1h30m; a longer run is stopped and gives a
     /// lower bound
-    #[arg(long, value_name = "TIME", value_parser = grammar::duration_secs, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = grammar::duration_secs, allow_negative_numbers = true, help_heading = "Measurement")]
     pub timeout: Option<f64>,
 }
 
@@ -133,10 +137,12 @@ impl WorkloadArgs {
     /// # Errors
     /// As for [`Self::job`].
     pub fn job_and_workloads(&self) -> anyhow::Result<(Job, Vec<Workload>)> {
-        self.job_on(|| {
+        let (job, workloads) = self.job_on(|| {
             let chosen = device::choose(&self.device).context("the device could not be chosen")?;
             chosen.shared(self.share_gpu)
-        })
+        })?;
+        let machine_type = job.machine_type.clone().or_else(foreglow_machine::machine_type);
+        Ok((Job { machine_type, ..job }, workloads))
     }
 
     /// Does the same for executors on a cluster, which must have the images at the same path as
@@ -194,7 +200,10 @@ impl WorkloadArgs {
         if let Some(path) = &monitor {
             engine::open_monitor(path).map_err(|error| unusable(format!("{error:#}")))?;
         }
-        Ok((Job { workload: first, source, device, seed, timeout, broken_limit, monitor, training: None }, workloads))
+        let machine_type = self.machine.clone();
+        let job =
+            Job { workload: first, source, device, seed, timeout, broken_limit, monitor, machine_type, training: None };
+        Ok((job, workloads))
     }
 
     /// Rejects image options for a CNN that takes texts, and vice versa.

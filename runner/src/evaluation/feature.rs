@@ -1,8 +1,7 @@
 //! Features as the user writes them, such as `machines:inverse`.
 
+use foreglow_exit::unusable;
 use foreglow_model::Transform;
-
-use crate::exit::unusable;
 
 /// Interpretation of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

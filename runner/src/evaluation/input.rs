@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use csv::StringRecord;
+use foreglow_exit::unusable;
 use foreglow_model::{Dataset, Features, Transform};
 
 use crate::evaluation::columns::Growing;
 use crate::evaluation::condition::{Condition, number};
 use crate::evaluation::feature::{Feature, Kind, no_column};
 use crate::evaluation::records::Records;
-use crate::exit::unusable;
 
 /// A user-supplied table
 #[derive(Clone, Debug, clap::Args)]

@@ -16,8 +16,19 @@ use foreglow_model::{Dataset, Ensemble, Roles, Warning};
 pub use self::contest::{Standing, hold};
 pub use self::samples::on_samples;
 
-use crate::answer::EvaluationAnswer;
 use crate::progress::Progress;
+
+/// Results of every predictor on a table.
+pub struct Evaluation {
+    /// Rows of the table.
+    pub rows: usize,
+    /// Split of the rows, in words.
+    pub split: String,
+    /// Notes on the split.
+    pub notes: Vec<String>,
+    /// Foreglow first, then its rivals by MAPE.
+    pub standings: Vec<Standing>,
+}
 
 /// A table and how to evaluate it.
 #[derive(Clone, Debug, clap::Args)]
@@ -45,7 +56,7 @@ impl TableArgs {
     ///
     /// # Errors
     /// The table cannot be used.
-    pub fn evaluate(&self) -> anyhow::Result<Option<EvaluationAnswer>> {
+    pub fn evaluate(&self) -> anyhow::Result<Option<Evaluation>> {
         let Some(input) = self.input.read(self.split.sides())? else { return Ok(None) };
         let roles = self.roles.roles(input.runs.features(), &input.inverse)?;
         let rows = input.runs.secs().len();
@@ -55,6 +66,6 @@ impl TableArgs {
         let progress = Progress::new();
         let standings = hold(&plan.trials, &roles, |met, of| progress.trials(met, of));
         drop(progress);
-        Ok(Some(EvaluationAnswer::new(rows, plan.split, plan.notes, standings)))
+        Ok(Some(Evaluation { rows, split: plan.split, notes: plan.notes, standings }))
     }
 }

@@ -1,10 +1,10 @@
 //! Splits of the rows into fitted and tested ones.
 
+use foreglow_exit::unusable;
 use foreglow_model::{Dataset, Features, Repeats, Settings, Split, Trial, draw};
 
 use crate::evaluation::condition::Condition;
 use crate::evaluation::input::{Input, Sides};
-use crate::exit::unusable;
 use crate::grammar;
 
 /// Most settings for leave-one-out; with more, folds are used.

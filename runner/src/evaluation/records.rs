@@ -5,10 +5,10 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use csv::StringRecord;
+use foreglow_exit::unusable;
 use serde_json::Value;
 
 use crate::ask::name;
-use crate::exit::unusable;
 
 /// Size of the buffer whose first line determines the format, bytes.
 const HEAD: usize = 64 * 1024;
@@ -136,7 +136,7 @@ fn open(file: &Path) -> anyhow::Result<Box<dyn Read>> {
     });
     match opened {
         Ok(opened) => Ok(Box::new(opened)),
-        Err(error) => Err(crate::ask::unreadable(file, &error)),
+        Err(error) => Err(foreglow_exit::unreadable(file, &error)),
     }
 }
 

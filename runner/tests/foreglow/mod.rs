@@ -88,6 +88,15 @@ impl Serving {
         Self::spawn(command)
     }
 
+    /// Starts with a limit on file descriptors.
+    pub fn start_with_few_descriptors(home: &Foreglow, descriptors: u32) -> Self {
+        let mut command = Command::new("sh");
+        home.prepare(&mut command);
+        let script = format!("ulimit -n {descriptors}; exec \"$0\" serve --listen 127.0.0.1:0");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_foreglow")]);
+        Self::spawn(command)
+    }
+
     fn spawn(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());

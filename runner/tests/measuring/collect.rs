@@ -104,7 +104,7 @@ fn a_dry_run_lists_the_runs_and_touches_nothing() {
     assert!(!file.exists());
     let arguments = [&GRID[..], &[text(&file), "--data", text(folder.path()), "--dry-run"]].concat();
     let (_, out, _) = answer(&arguments);
-    assert!(out.contains("4 runs; 4 of them have no forecast yet"), "{out}");
+    assert!(out.contains("4 runs; without a forecast: 4"), "{out}");
 }
 
 #[test]
@@ -235,6 +235,54 @@ fn a_killed_sweep_resumes_where_it_was() {
     assert_eq!(kept(&file).iter().map(|sample| sample.sampling_rate).collect::<Vec<_>>(), [0.025, 1.0]);
 }
 
+#[test]
+fn the_command_that_advise_prints_runs_from_any_folder_on_the_same_data() {
+    // Enough images for a partition at several sampling rates, or there is nothing to advise.
+    let folder = images(100);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let file = elsewhere.path().join("my samples.jsonl");
+    let grid = ["--executors", "1", "--cores", "1", "--sampling-rate", "0.1", "--model", "lenet5", "--device", "cpu"];
+    let first = [&["collect", "--output", text(&file), "--data", text(folder.path())][..], &grid].concat();
+    let (code, _, err) = answer(&first);
+    assert_eq!(code, 0, "{err}");
+    let before = kept(&file);
+    let (code, advice, err) = answer(&["advise", text(&file), "-E", "1-2", "-C", "1", "--format", "json"]);
+    assert_eq!(code, 0, "{err}");
+    let advice: serde_json::Value = serde_json::from_str(&advice).unwrap();
+    let commands: Vec<&str> =
+        advice["suggestions"].as_array().unwrap().iter().map(|row| row["command"].as_str().unwrap()).collect();
+    assert!(!commands.is_empty(), "{advice}");
+    for (command, samples) in commands.iter().zip(2..) {
+        // As a shell reads it, in another folder, with the built binary first on the path.
+        let binary = std::path::Path::new(env!("CARGO_BIN_EXE_foreglow")).parent().unwrap();
+        let path = format!("{}:{}", text(binary), std::env::var("PATH").unwrap());
+        let mut shell = std::process::Command::new("sh");
+        let ran = shell.args(["-c", command]).env("PATH", path).current_dir("/").output().unwrap();
+        assert!(ran.status.success(), "{command}: {}", String::from_utf8_lossy(&ran.stderr));
+        let after = kept(&file);
+        assert_eq!(after.len(), samples, "{command}");
+        assert_eq!(after.last().unwrap().workload, before[0].workload, "the same job: {command}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_closed_terminal_ends_a_sweep_in_order() {
+    use std::io::Read as _;
+
+    let folder = images(40);
+    let file = folder.path().join("samples.jsonl");
+    let mut collect = long_sweep(&folder, &file, &[]).spawn().unwrap();
+    let mut errors = after_the_first_run(&mut collect);
+    let pid = rustix::process::Pid::from_child(&collect);
+    rustix::process::kill_process(pid, rustix::process::Signal::HUP).unwrap();
+    let mut rest = String::new();
+    errors.read_to_string(&mut rest).unwrap();
+    assert_eq!(collect.wait().unwrap().code(), Some(129), "{rest}");
+    assert!(rest.contains("interrupted: 1 of 2 runs are saved in"), "{rest}");
+    assert_eq!(kept(&file).len(), 1);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_killed_executor_fails_its_run_and_the_sweep_continues() {
@@ -310,17 +358,13 @@ fn ctrl_c_keeps_and_uploads_finished_runs_and_says_how_to_resume() {
     let mut collect = long_sweep(&folder, &file, &["--upload", &url]);
     let mut collect = collect.env("FOREGLOW_DATA", folder.path().join("mine")).spawn().unwrap();
     let mut errors = after_the_first_run(&mut collect);
-    line.clear();
-    while !line.contains("has the samples") {
-        line.clear();
-        assert!(errors.read_line(&mut line).unwrap() > 0);
-    }
     let pid = rustix::process::Pid::from_child(&collect);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     let mut rest = String::new();
     errors.read_to_string(&mut rest).unwrap();
     assert_eq!(collect.wait().unwrap().code(), Some(130));
     assert!(rest.contains("interrupted: 1 of 2 runs are saved in"), "{rest}");
+    assert!(rest.contains("has the samples: 1 new, 0 known, 0 rejected"), "{rest}");
     let agent = ureq::Agent::config_builder().proxy(None).build().new_agent();
     let url = format!("{}/api/v1/samples", url.trim_end_matches('/'));
     let there = agent.get(url).call().unwrap().body_mut().read_to_string().unwrap();

@@ -15,7 +15,10 @@ fn durations_are_written_in_seconds_minutes_and_hours() {
         (60.0, "1 min"),
         (245.25, "4 min 05.3 s"),
         (3599.94, "59 min 59.9 s"),
-        (3599.96, "1 h 00 min 00 s"),
+        (59.999, "1 min"),
+        (1800.04, "30 min"),
+        (3599.96, "1 h"),
+        (3600.3, "1 h"),
         (360_000.0, "100 h"),
         (5400.0, "1 h 30 min"),
         (f64::NAN, "unknown"),
@@ -54,5 +57,6 @@ proptest! {
     fn no_duration_shows_sixty_seconds_or_minutes(secs in 0.0f64..1e6) {
         let shown = format_duration(secs);
         prop_assert!(!shown.contains("60.0 s") && !shown.contains("60 min") && !shown.contains(" 60 s"), "{}", shown);
+        prop_assert!(!shown.contains("00.0 s") && !shown.contains("00 min 00 s"), "{}", shown);
     }
 }

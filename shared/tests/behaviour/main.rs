@@ -7,6 +7,7 @@ mod event_logs;
 mod foreign;
 mod formats;
 mod links;
+mod machines;
 mod prices;
 mod samples;
 mod words;

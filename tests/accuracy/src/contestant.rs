@@ -2,7 +2,7 @@
 //! interface.
 
 use foreglow_model::{
-    Answer, Dataset, Ensemble, Features, Outcome, Prediction, Predictor, Roles, Setting, Tuning, Warning,
+    Answer, Borrowing, Dataset, Ensemble, Features, Outcome, Prediction, Predictor, Roles, Setting, Tuning, Warning,
 };
 use foreglow_shared::{Job, Observation};
 
@@ -24,7 +24,8 @@ pub fn candidates() -> Vec<Constants> {
     ]
 }
 
-/// Returns the predictor's answers for rows of a table.
+/// Returns the predictor's answers for rows of a table; `borrows` names a category with few rows of
+/// some names.
 ///
 /// # Errors
 /// The predictor cannot be fitted.
@@ -33,9 +34,17 @@ pub fn answer_table(
     asked: &Features,
     roles: &Roles,
     constants: &Constants,
+    borrows: Option<&str>,
 ) -> Result<Vec<Answer>, String> {
-    let predictor = Ensemble::fit_tuned(fit, &roles.meanings(), *constants).map_err(|error| error.to_string())?;
-    let predictions = predictor.predict(asked).map_err(|error| error.to_string())?;
+    let predictions = match borrows {
+        // As a plan over several machine types asks, which has no constants to choose.
+        Some(category) => Borrowing::fit(fit, &roles.meanings(), category)
+            .map_err(|error| error.to_string())
+            .and_then(|predictor| predictor.predict(asked).map_err(|error| error.to_string()))?,
+        None => Ensemble::fit_tuned(fit, &roles.meanings(), *constants)
+            .map_err(|error| error.to_string())
+            .and_then(|predictor| predictor.predict(asked).map_err(|error| error.to_string()))?,
+    };
     let is_beyond = |prediction: &Prediction| {
         prediction.warnings.iter().any(|warning| matches!(warning, Warning::OutsideSampledRange { .. }))
     };

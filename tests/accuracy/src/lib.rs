@@ -19,6 +19,7 @@ mod table;
 mod trial;
 
 pub use crate::bouts::{answer, rows};
+pub use crate::chance::Chance;
 pub use crate::figures::{Covered, Row};
 pub use crate::options::{HELP, Options, Task};
 pub use crate::protocol::{Part, Places, Protocol, Set, protocols};

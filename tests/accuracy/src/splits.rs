@@ -4,6 +4,7 @@ use std::path::Path;
 
 use foreglow_model::{Dataset, Repeats, Roles, Settings, Split, Term};
 
+use crate::chance::Chance;
 use crate::protocol::Part;
 use crate::table::{Spec, Table};
 use crate::trial::{TableTrial, Trial};
@@ -27,6 +28,16 @@ pub enum Splits {
     },
     /// Holds out each combination of values of some columns in turn.
     LeaveOut(Vec<&'static str>),
+    /// Holds out each value of a column in turn, but for one run of each of some random settings
+    /// that have it: a new machine type with few runs of its own beside others that were measured.
+    NewValue {
+        /// The column.
+        column: &'static str,
+        /// Runs of the new value that are fitted.
+        own: usize,
+        /// Draws of these for each value.
+        draws: usize,
+    },
 }
 
 /// A table, its split and the meaning of its columns.
@@ -85,10 +96,25 @@ impl TablePart {
                         let tested = fitted.map_or(((count + 5) / 10).max(1), |fitted| count.saturating_sub(fitted));
                         Split::random(count, tested, *splits, 0)
                     }
+                    Splits::NewValue { column, own, draws } => {
+                        let left_out = Split::leave_out(settings.medians().features(), &[*column]);
+                        // A quick run takes the first trials, which are of all values.
+                        let of_draw = |draw: usize| {
+                            let values = left_out.iter().enumerate();
+                            values.map(move |(value, split)| with_own(split, *own, draw, value))
+                        };
+                        (0..*draws).flat_map(of_draw).collect()
+                    }
                     Splits::Conditions { .. } => Vec::new(),
                 };
-                let trial = |split: &Split| self.trial(settings.runs(&split.fit), settings.runs(&split.test));
-                splits.iter().map(trial).collect::<anyhow::Result<_>>()?
+                let repeats = |number: usize| match drawn {
+                    Splits::NewValue { own, .. } => Some((*own, number)),
+                    _ => None,
+                };
+                let trial = |(number, split): (usize, &Split)| {
+                    self.trial(fitted_runs(&settings, split, repeats(number)), settings.runs(&split.test))
+                };
+                splits.iter().enumerate().map(trial).collect::<anyhow::Result<_>>()?
             }
         };
         let command = if self.stop.is_none() { self.command() } else { Vec::new() };
@@ -106,7 +132,21 @@ impl TablePart {
                 Dataset::new(fit.features().select(&rows), secs, censored)?
             }
         };
-        Ok(Trial::Table(TableTrial { fit, test, repeats: self.repeats, roles: self.roles.clone() }))
+        Ok(Trial::Table(TableTrial {
+            fit,
+            test,
+            repeats: self.repeats,
+            roles: self.roles.clone(),
+            borrows: self.borrows(),
+        }))
+    }
+
+    /// Returns the category of which a name has few runs.
+    fn borrows(&self) -> Option<&'static str> {
+        match self.splits {
+            Splits::NewValue { column, .. } => Some(column),
+            _ => None,
+        }
     }
 
     /// Returns the arguments of `foreglow evaluate`.
@@ -136,10 +176,40 @@ impl TablePart {
                 test_on.iter().for_each(|condition| push("--test-on", condition.clone()));
             }
             Splits::LeaveOut(columns) => columns.iter().for_each(|column| push("--leave-out", (*column).to_owned())),
+            // `foreglow evaluate` has no such split.
+            Splits::NewValue { .. } => return Vec::new(),
         }
         if self.repeats == Repeats::Each {
             push("--repeats", "each".into());
         }
         words
     }
+}
+
+/// Returns the fitted runs; of the last `own` settings of a draw with this number one run each.
+fn fitted_runs(settings: &Settings, split: &Split, own: Option<(usize, usize)>) -> Dataset {
+    let Some((own, number)) = own else { return settings.runs(&split.fit) };
+    let (others, moved) = split.fit.split_at(split.fit.len() - own.min(split.fit.len()));
+    let mut chance = Chance::new(&[8, number as u64]);
+    let (mut rows, mut kept): (usize, Vec<usize>) = (0, Vec::new());
+    for setting in others {
+        let repeats = settings.runs(&[*setting]).secs().len();
+        kept.extend(rows..rows + repeats);
+        rows += repeats;
+    }
+    for setting in moved {
+        let repeats = settings.runs(&[*setting]).secs().len();
+        kept.push(rows + chance.place(repeats));
+        rows += repeats;
+    }
+    settings.runs(&split.fit).select(&kept)
+}
+
+/// Moves some tested settings to the fitted ones.
+fn with_own(split: &Split, own: usize, draw: usize, value: usize) -> Split {
+    let mut chance = Chance::new(&[7, value as u64, draw as u64]);
+    let places = chance.places(split.test.len(), own);
+    let moved: Vec<usize> = places.iter().map(|place| split.test[*place]).collect();
+    let test = split.test.iter().copied().filter(|setting| !moved.contains(setting)).collect();
+    Split { fit: [split.fit.clone(), moved].concat(), test }
 }

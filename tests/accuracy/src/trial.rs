@@ -27,6 +27,8 @@ pub struct TableTrial {
     pub repeats: Repeats,
     /// Meanings of the columns.
     pub roles: Roles,
+    /// The category of which a name has few runs.
+    pub borrows: Option<&'static str>,
 }
 
 /// One split of the runs of a job.
@@ -93,7 +95,7 @@ impl Trial {
     pub fn foreglow(&self, constants: &Constants) -> Result<Vec<Outcome>, String> {
         match self {
             Self::Table(trial) => {
-                trial.trial().outcomes(|fit, asked| answer_table(fit, asked, &trial.roles, constants))
+                trial.trial().outcomes(|fit, asked| answer_table(fit, asked, &trial.roles, constants, trial.borrows))
             }
             Self::Job(trial) => answer_job(&trial.job, &trial.medians(), constants),
         }
@@ -188,7 +190,7 @@ impl JobTrial {
             ..Roles::default()
         };
         let (fit, test) = (dataset(&self.job.observations)?, dataset(&self.test)?);
-        Ok(TableTrial { fit, test, repeats: Repeats::Median, roles })
+        Ok(TableTrial { fit, test, repeats: Repeats::Median, roles, borrows: None })
     }
 }
 

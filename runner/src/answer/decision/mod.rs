@@ -5,6 +5,7 @@ mod forms;
 mod inversion;
 mod startup;
 
+use foreglow_exit::unusable;
 use foreglow_model::{Candidate, Decision, Exclusion, Interval, Predictor, Spread, Warning, decide};
 use foreglow_shared::{
     Context, Engine, Job, Question, Resources, WhatIf, format_duration, format_money, format_probability,
@@ -15,7 +16,6 @@ use serde::Serialize;
 use self::inversion::Inversion;
 pub use self::startup::Startup;
 use super::{SCHEMA, configuration, cost_unknown};
-use crate::exit::unusable;
 
 /// Answer to a question about a job.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -25,6 +25,11 @@ impl Startup {
         self.longest_secs
     }
 
+    /// Returns the median of the start-up times, seconds.
+    pub fn median_secs(&self) -> f64 {
+        self.median_secs
+    }
+
     /// Returns one line for users.
     pub fn describe(&self) -> String {
         let Self { shortest_secs, median_secs, longest_secs } = self;

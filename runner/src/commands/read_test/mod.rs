@@ -7,18 +7,17 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use foreglow_architectures::{Architecture, Colour, Input};
+use foreglow_data::speed::{Shape, read_speed};
+use foreglow_data::{DataSet, Drawing, Format, Kind, Packing, Source, Split, draw, forget, images_in_sample, pack};
+use foreglow_engine::{Engine, Job};
+use foreglow_exit::{Interrupt, Interrupted, unusable};
+use foreglow_machine::device::Wish;
 
 use self::report::{CnnSpeed, Report, Test};
 use super::run::DEFAULT_MEMORY_MIB;
 use super::workload_args::WorkloadArgs;
-use crate::cnn::{Architecture, Colour, Input};
-use crate::device::Wish;
-use crate::engine::{Engine, Job};
-use crate::exit::unusable;
 use crate::grammar::{self, Counts};
-use crate::images::{Format, Packing, Shape, Split, pack, read_speed};
-use crate::input::{DataSet, Drawing, Kind, Source, draw, forget, images_in_sample};
-use crate::interrupt::{Interrupt, Interrupted};
 use crate::output;
 use crate::progress::Progress;
 
@@ -41,11 +40,11 @@ pub struct Args {
     data_format: Format,
 
     /// Images per batch
-    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "2,4,8,16")]
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "2,4,8,16", value_parser = grammar::size, allow_negative_numbers = true)]
     batch_size: Vec<NonZeroUsize>,
 
     /// Batches per test
-    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "2,4,8")]
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "2,4,8", value_parser = grammar::size, allow_negative_numbers = true)]
     batches: Vec<NonZeroUsize>,
 
     /// Repetitions of each test
@@ -57,7 +56,7 @@ pub struct Args {
     cache: Cache,
 
     /// Threads that read and decode
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = grammar::size, allow_negative_numbers = true)]
     threads: NonZeroUsize,
 
     /// CNN to compare with; `foreglow models` lists them
@@ -166,6 +165,7 @@ impl Args {
             share_gpu: false,
             seed: self.seed,
             monitor: None,
+            machine: None,
             timeout: None,
         };
         let architecture = workload.architecture()?;

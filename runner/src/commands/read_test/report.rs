@@ -1,9 +1,9 @@
 //! Output of `foreglow read-test`.
 
+use foreglow_data::speed::Speed;
 use foreglow_model::line_through;
 use serde_json::{Value, json};
 
-use crate::images::Speed;
 use crate::output::Format;
 use crate::table::{Align, csv, number, table};
 

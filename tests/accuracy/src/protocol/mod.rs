@@ -4,6 +4,7 @@
 //! its protocols, a [`Set`], and a line in [`protocols`].
 
 mod jobs;
+mod machines;
 mod own_runs;
 mod profet;
 mod simulated;
@@ -88,6 +89,7 @@ impl Places {
 pub fn protocols() -> Vec<Protocol> {
     let sets = [
         own_runs::protocols(),
+        machines::protocols(),
         simulated::protocols(),
         jobs::protocols(),
         trimtuner::protocols(),

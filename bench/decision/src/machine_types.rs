@@ -1,0 +1,94 @@
+//! Benchmark of a decision over 80 machine types with 1,250 configurations each: what a page does
+//! again whenever a user moves a slider or edits a price.
+
+use std::hint::black_box;
+
+use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
+use foreglow_shared::{Catalog, JobDefinition, JobGroup};
+use serde::{Deserialize, Serialize};
+
+use crate::{job, median};
+
+const MACHINE_TYPES: usize = 80;
+/// Numbers of executors and of cores per executor.
+const EXECUTORS: u32 = 50;
+const CORES: u32 = 25;
+const ROUNDS: usize = 25;
+
+/// Median times, milliseconds.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct MachineFigures {
+    /// Configurations that are compared.
+    pub candidates: usize,
+    /// Time of a decision with another deadline each time.
+    pub deadline_millis: f64,
+    /// Time of a decision with another probability each time.
+    pub probability_millis: f64,
+    /// Time of a decision after a price was edited.
+    pub price_millis: f64,
+    /// Time of fitting, packing and predicting all configurations, which is done once.
+    pub prepare_millis: f64,
+}
+
+/// Runs the benchmark. `clock` returns milliseconds since an arbitrary epoch.
+///
+/// # Panics
+/// The benchmark's own runs cannot be fitted, which is a bug in the benchmark.
+pub fn machine_figures(clock: impl Fn() -> f64) -> MachineFigures {
+    let mut catalog = Catalog::built_in();
+    catalog.machines.truncate(MACHINE_TYPES);
+    for machine in &mut catalog.machines {
+        // Large enough for every configuration, so that all of them are compared.
+        (machine.processors, machine.memory_mib) = (64, 1 << 20);
+    }
+    let jobs = catalog.machines.iter().enumerate().map(|(place, machine)| {
+        let mut job = job();
+        job.context.host.machine = Some(machine.name.clone());
+        let speed = 1.0 + 0.03 * place as f64;
+        job.observations.iter_mut().for_each(|run| run.completion_time_secs /= speed);
+        job
+    });
+    let jobs: Vec<_> = jobs.collect();
+    let group = JobGroup { definition: JobDefinition::of(&jobs[0].context), jobs, lenders: Vec::new() };
+    let offer = Offer {
+        catalog: Some(catalog.clone()),
+        executors: (1..=EXECUTORS).collect(),
+        cores_per_executor: (1..=CORES).collect(),
+        memory_per_executor_mib: Some(4096),
+        ..Offer::default()
+    };
+    let start = clock();
+    let predictor = JointPredictor::fit(&group).expect("the runs of the benchmark can be fitted");
+    let mut comparison =
+        Comparison::of(predictor, &offer).expect("the configurations of the benchmark can be compared");
+    let prepare_millis = clock() - start;
+    let limits = MachineLimits {
+        deadline_secs: Some(600.0),
+        budget: None,
+        max_hourly_cost: None,
+        probability: 0.9,
+        spot: false,
+        startup_secs: 0.0,
+    };
+    let (mut deadlines, mut probabilities, mut prices) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..ROUNDS {
+        let step = round as f64;
+        let mut timed = |comparison: &Comparison, limits: &MachineLimits, times: &mut Vec<f64>| {
+            let start = clock();
+            black_box(comparison.decide(limits).is_ok());
+            times.push(clock() - start);
+        };
+        timed(&comparison, &MachineLimits { deadline_secs: Some(600.0 + step), ..limits }, &mut deadlines);
+        timed(&comparison, &MachineLimits { probability: 0.9 + 0.001 * step, ..limits }, &mut probabilities);
+        catalog.machines[0].hourly_price *= 1.01;
+        comparison.reprice(&catalog);
+        timed(&comparison, &limits, &mut prices);
+    }
+    MachineFigures {
+        candidates: comparison.len(),
+        deadline_millis: median(deadlines),
+        probability_millis: median(probabilities),
+        price_millis: median(prices),
+        prepare_millis,
+    }
+}

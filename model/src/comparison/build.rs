@@ -1,0 +1,238 @@
+//! Lists, packs and predicts the configurations of a comparison.
+
+use std::collections::BTreeMap;
+
+use foreglow_shared::{Catalog, CatalogError, Engine, IncompleteOutcome, PriceSheet, sort_by};
+
+use super::{Comparison, MOST_CANDIDATES, Omission, Placement, Pricing, Timed};
+use crate::decision::{Footprint, expected_peak_mib};
+use crate::{Arm, Basis, DecideError, ExecutorSize, JointPredictor, pack};
+
+/// Memory above the expected peak that an executor is given, and the unit that it is rounded up
+/// to, MiB.
+const SPARE_MEMORY: f64 = 1.2;
+const MEMORY_STEP_MIB: u32 = 256;
+
+/// The configurations and prices to choose from.
+#[derive(Clone, Debug, Default)]
+pub struct Offer {
+    /// Machine types with prices.
+    pub catalog: Option<Catalog>,
+    /// Prices per executor, core and GiB, for machines that the catalog lacks.
+    pub sheet: Option<PriceSheet>,
+    /// Names of the machine types to choose from; empty for all that were measured.
+    pub machines: Vec<String>,
+    /// Numbers of executors; empty for 1 to the largest measured one of each machine type.
+    pub executors: Vec<u32>,
+    /// Numbers of cores per executor; empty for 1 to the largest measured one of each machine type.
+    pub cores_per_executor: Vec<u32>,
+    /// Memory of each executor, MiB; `None` for what the measured peaks need, or else the largest
+    /// measured one.
+    pub memory_per_executor_mib: Option<u32>,
+    /// Batch sizes; empty for all that were measured.
+    pub batch_sizes: Vec<u32>,
+}
+
+impl Comparison {
+    /// Lists the configurations of an offer, packs them on machines and predicts their times.
+    ///
+    /// # Errors
+    /// [`DecideError`]: a count is zero, there are more than a million configurations, or the price
+    /// sheet is invalid or in another currency than the catalog.
+    pub fn of(predictor: JointPredictor, offer: &Offer) -> Result<Self, DecideError> {
+        check(offer)?;
+        let arms = predictor.arms();
+        let pricing: Vec<Pricing> = arms.iter().map(|arm| pricing(arm, offer)).collect();
+        let currency = match (&offer.catalog, &offer.sheet) {
+            (Some(catalog), _) => catalog.currency.clone(),
+            (None, Some(sheet)) => sheet.currency.clone(),
+            (None, None) => "USD".to_owned(),
+        };
+        let mut candidates = Vec::new();
+        let mut omissions = Omissions::default();
+        let mut count = 0;
+        for (index, arm) in arms.iter().enumerate() {
+            if !is_offered(arm, offer) {
+                continue;
+            }
+            let configurations = configurations(&predictor, index, offer);
+            count += configurations.len();
+            if count > MOST_CANDIDATES {
+                return Err(DecideError::TooMany(count));
+            }
+            if arm.basis == Basis::Unknown {
+                let reason =
+                    "too few runs completed to predict any time; collect two sampling rates of one configuration";
+                omissions.add(&arm.machine, 0, reason.to_owned());
+                continue;
+            }
+            if matches!(pricing[index], Pricing::Unknown) {
+                let reason = "neither the catalog nor a price sheet has its price, so its cost is unknown; name the \
+                              machine type with --machine when you measure, or give --catalog or --prices";
+                omissions.add(&arm.machine, 0, reason.to_owned());
+            }
+            for (executors, cores) in configurations {
+                match timed(&predictor, index, (executors, cores), &pricing[index], offer) {
+                    Ok(timed) => candidates.push(timed),
+                    Err(reason) => omissions.add(&arm.machine, 1, reason),
+                }
+            }
+        }
+        for name in &offer.machines {
+            if !arms.iter().any(|arm| arm.machine == *name) {
+                omissions.add(name, 0, "it was not measured; collect two or three runs on it".to_owned());
+            }
+        }
+        sort_by(&mut candidates, |a: &Timed, b: &Timed| a.secs.total_cmp(&b.secs));
+        Ok(Self { predictor, pricing, currency, candidates, omissions: omissions.list() })
+    }
+}
+
+fn check(offer: &Offer) -> Result<(), DecideError> {
+    let counts = offer.executors.iter().chain(&offer.cores_per_executor).chain(&offer.memory_per_executor_mib);
+    if counts.chain(&offer.batch_sizes).any(|count| *count == 0) {
+        return Err(DecideError::ZeroConfiguration);
+    }
+    if let Some(sheet) = &offer.sheet {
+        sheet.check()?;
+    }
+    match (&offer.catalog, &offer.sheet) {
+        (Some(catalog), Some(sheet)) if catalog.currency != sheet.currency => {
+            let (first, second) = (catalog.currency.clone(), sheet.currency.clone());
+            Err(DecideError::Catalog(CatalogError::TwoCurrencies { first, second }))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_offered(arm: &Arm, offer: &Offer) -> bool {
+    let among = |names: &[String]| names.is_empty() || names.contains(&arm.machine);
+    among(&offer.machines) && (offer.batch_sizes.is_empty() || offer.batch_sizes.contains(&arm.batch_size))
+}
+
+/// Returns the prices of an arm: those of the catalog, or else those of the sheet if it covers the
+/// hardware.
+fn pricing(arm: &Arm, offer: &Offer) -> Pricing {
+    let in_catalog = offer.catalog.as_ref().and_then(|catalog| catalog.find(&arm.machine).ok());
+    if let Some(machine) = in_catalog.filter(|_| arm.is_named) {
+        return Pricing::Machines(machine.clone());
+    }
+    let accelerated = arm.accelerator.is_some();
+    match &offer.sheet {
+        Some(sheet) if sheet.covers(accelerated) => Pricing::Sheet { sheet: sheet.clone(), accelerated },
+        _ => Pricing::Unknown,
+    }
+}
+
+/// Returns the executors and cores to compare on an arm.
+fn configurations(predictor: &JointPredictor, index: usize, offer: &Offer) -> Vec<(u32, u32)> {
+    let arm = &predictor.arms()[index];
+    // Other batch sizes of a machine type tell its range too, and the other machine types tell
+    // that of one that borrows from them.
+    let alike: Vec<usize> = (0..predictor.arms().len())
+        .filter(|other| {
+            let other = &predictor.arms()[*other];
+            arm.basis == Basis::Borrowed
+                || (&other.machine, other.engine, &other.accelerator) == (&arm.machine, arm.engine, &arm.accelerator)
+        })
+        .collect();
+    let runs = || alike.iter().flat_map(|other| &predictor.fitted(*other).job.observations);
+    let up_to = |most: Option<u32>| (1..=most.unwrap_or(1)).collect::<Vec<u32>>();
+    let distinct = |given: &[u32], most: Option<u32>| {
+        let mut counts = if given.is_empty() { up_to(most) } else { given.to_vec() };
+        sort_by(&mut counts, u32::cmp);
+        counts.dedup();
+        counts
+    };
+    let executors = distinct(&offer.executors, runs().map(|run| run.executors).max());
+    let cores = distinct(&offer.cores_per_executor, runs().map(|run| run.cores_per_executor).max());
+    executors.iter().flat_map(|executors| cores.iter().map(move |cores| (*executors, *cores))).collect()
+}
+
+/// Packs and predicts one configuration.
+///
+/// # Errors
+/// A sentence that says why it cannot be compared.
+fn timed(
+    predictor: &JointPredictor,
+    index: usize,
+    (executors, cores): (u32, u32),
+    pricing: &Pricing,
+    offer: &Offer,
+) -> Result<Timed, String> {
+    let (arm, fitted) = (&predictor.arms()[index], predictor.fitted(index));
+    let peak = expected_peak_mib(&fitted.memory.peaks, cores, fitted.partition_size);
+    let enough = peak.map(|mib| ((mib * SPARE_MEMORY) as u32).div_ceil(MEMORY_STEP_MIB) * MEMORY_STEP_MIB);
+    let memory = offer.memory_per_executor_mib.or(enough).unwrap_or(fitted.memory_per_executor_mib);
+    let footprint = Footprint {
+        cores_per_executor: cores,
+        memory_per_executor_mib: memory,
+        partition_size: fitted.partition_size,
+        sampling_rate: 1.0,
+    };
+    if footprint.goes_over_memory(&fitted.memory).is_some() {
+        return Err(format!(
+            "executors with {memory} MiB ran out of memory in a run that needed no more; give them more"
+        ));
+    }
+    if let Some(expected) = footprint.expected_over_memory(&fitted.memory) {
+        return Err(format!("each executor is expected to need {expected} MiB and has {memory}; give it more"));
+    }
+    let mut placement = Placement {
+        arm: index,
+        executors,
+        cores_per_executor: cores,
+        memory_per_executor_mib: memory,
+        machines: 0,
+        executors_per_machine: 0,
+    };
+    match pricing.machine_type() {
+        Some(machine) => {
+            let holds_accelerator = arm.accelerator.is_some() && !arm.shares_accelerators;
+            let size = ExecutorSize { cores, memory_mib: memory, holds_accelerator };
+            let packing = pack(machine, executors, size).map_err(|error| error.to_string())?;
+            placement.machines = packing.machines;
+            placement.executors_per_machine = packing.executors_per_machine;
+            if packing.machines > 1 && arm.engine == Engine::Local && offer.executors.is_empty() {
+                return Err(
+                    "the samples ran on one machine at a time, so executors on several are compared only with \
+                            --executors"
+                        .to_owned(),
+                );
+            }
+        }
+        None => {
+            let slots = executors.saturating_mul(cores);
+            if let Some(count) = arm.processors.filter(|count| arm.engine == Engine::Local && slots > *count) {
+                return Err(format!("it has {count} processors, and more task threads gain nothing"));
+            }
+        }
+    }
+    let prediction = predictor.predict(index, executors, cores);
+    let Some(secs) = prediction.completion_time_secs else {
+        let why = prediction.warnings.first().map_or_else(|| "its time is unknown".to_owned(), ToString::to_string);
+        return Err(why);
+    };
+    let stopped = fitted.job.incomplete.iter().filter(|run| {
+        run.outcome == IncompleteOutcome::TimedOut && (run.executors, run.cores_per_executor) == (executors, cores)
+    });
+    let at_least_secs = stopped.filter_map(|run| run.at_least_secs).fold(0.0, f64::max);
+    Ok(Timed { placement, secs, spread: prediction.spread, at_least_secs })
+}
+
+/// Reasons by machine type, each with the number of its configurations.
+#[derive(Default)]
+struct Omissions(BTreeMap<(String, String), usize>);
+
+impl Omissions {
+    fn add(&mut self, machine: &str, configurations: usize, reason: String) {
+        *self.0.entry((machine.to_owned(), reason)).or_default() += configurations;
+    }
+
+    fn list(self) -> Vec<Omission> {
+        self.0
+            .into_iter()
+            .map(|((machine, reason), configurations)| Omission { machine, configurations, reason })
+            .collect()
+    }
+}

@@ -1,0 +1,229 @@
+//! Applies prices and limits to predicted configurations.
+
+use serde::{Deserialize, Serialize};
+
+use super::billing::Rate;
+use super::limits::{MachineLimits, meets};
+use super::notable::{Notable, SAME_MONEY, cheapest, front, thinned};
+use super::{Comparison, Placement, Timed};
+use crate::{DecideError, Prediction, Spread};
+
+/// A configuration with its predicted time and its cost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MachineCandidate {
+    /// The configuration.
+    #[serde(flatten)]
+    pub placement: Placement,
+    /// Prediction for the whole job.
+    pub prediction: Prediction,
+    /// Cost of the predicted time; `None` if no price is known.
+    pub cost: Option<f64>,
+    /// Price of all machines per hour; `None` if no price is known.
+    pub hourly_cost: Option<f64>,
+    /// Probability of meeting the deadline and the budget; `None` without either, or if there are
+    /// too few samples to estimate it.
+    pub success_probability: Option<f64>,
+    /// Whether all limits are met with the requested probability.
+    pub is_feasible: bool,
+}
+
+/// The answer: the notable configurations, and which of them is what, as indices into
+/// `candidates`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MachineDecision {
+    /// Number of configurations that were compared.
+    pub weighed: usize,
+    /// The notable configurations, ascending by time.
+    pub candidates: Vec<MachineCandidate>,
+    /// The cheapest that meets all limits; the fastest if there is a budget and no deadline. Ties
+    /// are broken by time.
+    pub recommended: Option<usize>,
+    /// The fastest, whatever the limits.
+    pub fastest: Option<usize>,
+    /// The cheapest, whatever the limits.
+    pub cheapest: Option<usize>,
+    /// On the front, the one with the highest probability to meet the limits, if nothing meets
+    /// them.
+    pub likeliest: Option<usize>,
+    /// The Pareto front of time and cost, by ascending time; at most 64 points, evenly spaced.
+    pub pareto: Vec<usize>,
+    /// The best of each machine type: the cheapest that meets all limits, or else the cheapest, or
+    /// else, without a price, the fastest. Ascending by cost, the unknown last.
+    pub best_per_machine: Vec<usize>,
+}
+
+/// Factors of late times, by the degrees of freedom of a spread: a comparison has few of them, and
+/// the quantile of Student's t is slow.
+#[derive(Default)]
+struct Quantiles {
+    known: Vec<(f64, f64)>,
+}
+
+impl Quantiles {
+    /// Returns the logarithm of the quantile of a spread of scale 1.
+    fn unit(&mut self, degrees_of_freedom: f64, probability: f64) -> f64 {
+        if let Some((_, unit)) = self.known.iter().find(|(degrees, _)| *degrees == degrees_of_freedom) {
+            return *unit;
+        }
+        let spread = Spread::student_t(1.0, degrees_of_freedom);
+        let unit = spread.map_or(f64::INFINITY, |spread| libm::log(spread.quantile(probability)));
+        self.known.push((degrees_of_freedom, unit));
+        unit
+    }
+
+    /// Returns the time that is exceeded with a probability of at most 1 − `probability`, seconds.
+    fn late_secs(&mut self, candidate: &Timed, probability: f64) -> f64 {
+        let late = match &candidate.spread {
+            // The predicted time is the median.
+            _ if probability <= 0.5 => candidate.secs,
+            None => f64::INFINITY,
+            Some(Spread::StudentT { scale, degrees_of_freedom }) => {
+                candidate.secs * libm::exp(scale * self.unit(*degrees_of_freedom, probability))
+            }
+            Some(spread) => candidate.secs * spread.quantile(probability),
+        };
+        // A run that was stopped took longer than the prediction may say.
+        if candidate.at_least_secs > 0.0 { late.max(candidate.at_least_secs * (1.0 + 1e-9)) } else { late }
+    }
+}
+
+/// The cost of every configuration, and whether it meets the limits.
+struct Weighed {
+    /// Infinite if no price is known.
+    costs: Vec<f64>,
+    feasible: Vec<bool>,
+}
+
+impl Comparison {
+    /// Decides: O(n) in the number of configurations.
+    ///
+    /// Limits that nothing meets are not an error: `recommended` is then `None`.
+    ///
+    /// # Errors
+    /// [`DecideError`]: a limit or the probability is out of range.
+    pub fn decide(&self, limits: &MachineLimits) -> Result<MachineDecision, DecideError> {
+        limits.check()?;
+        let weighed = self.weigh(limits);
+        let Weighed { costs, feasible } = &weighed;
+        let all = || 0..self.candidates.len();
+        let is_feasible = |place: &usize| feasible[*place];
+        let recommended =
+            if limits.wants_speed() { all().find(is_feasible) } else { cheapest(costs, all().filter(is_feasible)) };
+        let front = front(costs);
+        let likeliest = recommended.is_none().then(|| self.likeliest(&front, costs, limits)).flatten();
+        let notable = Notable {
+            recommended,
+            fastest: all().next(),
+            cheapest: cheapest(costs, all()),
+            likeliest,
+            pareto: thinned(&front),
+            best_per_machine: self.best_per_machine(&weighed),
+        };
+        Ok(self.list(&notable, &weighed, limits))
+    }
+
+    fn weigh(&self, limits: &MachineLimits) -> Weighed {
+        let mut quantiles = Quantiles::default();
+        let mut weighed = Weighed {
+            costs: Vec::with_capacity(self.candidates.len()),
+            feasible: Vec::with_capacity(self.candidates.len()),
+        };
+        for candidate in &self.candidates {
+            let rate = self.rate(candidate.placement, limits);
+            weighed.costs.push(rate.map_or(f64::INFINITY, |rate| rate.cost(candidate.secs)));
+            let late = quantiles.late_secs(candidate, limits.probability);
+            weighed.feasible.push(meets(rate, candidate.secs, late, limits));
+        }
+        weighed
+    }
+
+    fn rate(&self, placement: Placement, limits: &MachineLimits) -> Option<Rate> {
+        self.pricing[placement.arm].rate(placement, limits.spot, limits.startup_secs)
+    }
+
+    /// Returns the point of the front with the highest probability, above 1/2, to meet the limits.
+    fn likeliest(&self, front: &[usize], costs: &[f64], limits: &MachineLimits) -> Option<usize> {
+        let probability = |place: usize| self.success_probability(&self.candidates[place], limits).unwrap_or(0.0);
+        let known: Vec<(usize, f64)> = front.iter().map(|place| (*place, probability(*place))).collect();
+        let most = known.iter().map(|(_, probability)| *probability).fold(0.5, f64::max);
+        let likeliest = known.iter().filter(|(_, probability)| most > 0.5 && *probability == most);
+        cheapest(costs, likeliest.map(|(place, _)| *place))
+    }
+
+    fn success_probability(&self, candidate: &Timed, limits: &MachineLimits) -> Option<f64> {
+        let spread = candidate.spread.as_ref()?;
+        let within = |limit: f64| {
+            if candidate.at_least_secs >= limit { 0.0 } else { spread.probability_below(limit / candidate.secs) }
+        };
+        let deadline = limits.deadline_secs.map(within);
+        // The cost rises with the time, so a budget is a time limit too. Bisection finds it,
+        // because the charged time is rounded.
+        let budget = limits.budget.map(|budget| {
+            let Some(rate) = self.rate(candidate.placement, limits) else { return 0.0 };
+            let (mut low, mut high) = (0.0, candidate.secs * 1e3);
+            for _ in 0..100 {
+                let middle = (low + high) / 2.0;
+                *if rate.cost(middle) <= budget { &mut low } else { &mut high } = middle;
+            }
+            within(low)
+        });
+        [deadline, budget].into_iter().flatten().min_by(f64::total_cmp)
+    }
+
+    fn best_per_machine(&self, weighed: &Weighed) -> Vec<usize> {
+        let arms = self.predictor.arms();
+        let mut names: Vec<&str> = Vec::new();
+        let machine_of: Vec<usize> = arms
+            .iter()
+            .map(|arm| {
+                names.iter().position(|name| *name == arm.machine).unwrap_or_else(|| {
+                    names.push(&arm.machine);
+                    names.len() - 1
+                })
+            })
+            .collect();
+        // For each machine type: whether the best so far is feasible, its cost and its place.
+        let mut best: Vec<Option<(bool, f64, usize)>> = vec![None; names.len()];
+        for (place, candidate) in self.candidates.iter().enumerate() {
+            let (feasible, cost) = (weighed.feasible[place], weighed.costs[place]);
+            let best = &mut best[machine_of[candidate.placement.arm]];
+            let is_better = best.is_none_or(|(was_feasible, least, _)| {
+                (feasible && !was_feasible) || (feasible == was_feasible && cost < least * (1.0 - SAME_MONEY))
+            });
+            if is_better {
+                *best = Some((feasible, cost, place));
+            }
+        }
+        let mut best: Vec<(bool, f64, usize)> = best.into_iter().flatten().collect();
+        best.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
+        best.into_iter().map(|(.., place)| place).collect()
+    }
+
+    /// Lists the notable configurations, and predicts them again with their intervals and warnings.
+    fn list(&self, notable: &Notable, weighed: &Weighed, limits: &MachineLimits) -> MachineDecision {
+        let places = notable.places();
+        let at = |place: Option<usize>| place.and_then(|place| places.binary_search(&place).ok());
+        let all = |list: &[usize]| list.iter().filter_map(|place| places.binary_search(place).ok()).collect();
+        let candidate = |place: &usize| {
+            let timed = &self.candidates[*place];
+            MachineCandidate {
+                placement: timed.placement,
+                prediction: self.predict(timed.placement),
+                cost: Some(weighed.costs[*place]).filter(|cost| cost.is_finite()),
+                hourly_cost: self.rate(timed.placement, limits).map(|rate| rate.hourly()),
+                success_probability: self.success_probability(timed, limits),
+                is_feasible: weighed.feasible[*place],
+            }
+        };
+        MachineDecision {
+            weighed: self.candidates.len(),
+            candidates: places.iter().map(candidate).collect(),
+            recommended: at(notable.recommended),
+            fastest: at(notable.fastest),
+            cheapest: at(notable.cheapest),
+            likeliest: at(notable.likeliest),
+            pareto: all(&notable.pareto),
+            best_per_machine: all(&notable.best_per_machine),
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What a configuration has to meet.
+
+use foreglow_shared::Question;
+use serde::{Deserialize, Serialize};
+
+use super::billing::Rate;
+use crate::DecideError;
+
+/// What a configuration has to meet, and which prices apply.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MachineLimits {
+    /// Deadline, seconds.
+    pub deadline_secs: Option<f64>,
+    /// Largest cost of the job.
+    pub budget: Option<f64>,
+    /// Largest price of all machines per hour.
+    pub max_hourly_cost: Option<f64>,
+    /// Probability with which the deadline and the budget must be met, in (0, 1).
+    pub probability: f64,
+    /// Whether machines are rented at spot prices.
+    pub spot: bool,
+    /// Time that the machines are billed for before the completion time starts, seconds.
+    pub startup_secs: f64,
+}
+
+impl MachineLimits {
+    /// Returns the limits of a question.
+    pub fn of(question: &Question) -> Self {
+        Self {
+            deadline_secs: question.deadline_secs,
+            budget: question.budget,
+            max_hourly_cost: None,
+            probability: question.probability,
+            spot: false,
+            startup_secs: 0.0,
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), DecideError> {
+        let is_none = |limit: &f64| !(limit.is_finite() && *limit > 0.0);
+        if let Some(deadline) = self.deadline_secs.filter(is_none) {
+            return Err(DecideError::Deadline(deadline));
+        }
+        if let Some(budget) = self.budget.filter(is_none) {
+            return Err(DecideError::Budget(budget));
+        }
+        if let Some(cost) = self.max_hourly_cost.filter(is_none) {
+            return Err(DecideError::HourlyCost(cost));
+        }
+        if !(self.probability > 0.0 && self.probability < 1.0) {
+            return Err(DecideError::Probability(self.probability));
+        }
+        Ok(())
+    }
+
+    pub(super) fn wants_speed(&self) -> bool {
+        self.budget.is_some() && self.deadline_secs.is_none()
+    }
+}
+
+/// Whether a configuration meets all limits; `late` is the time that it exceeds too rarely to
+/// matter.
+pub(super) fn meets(rate: Option<Rate>, secs: f64, late: f64, limits: &MachineLimits) -> bool {
+    let in_time = limits.deadline_secs.is_none_or(|deadline| late <= deadline * (1.0 + 1e-9));
+    let Some(rate) = rate else {
+        // Without a price, a configuration may be the fastest, but never the cheapest.
+        return false;
+    };
+    let late_cost = if late.is_finite() { rate.cost(late) } else { f64::INFINITY };
+    in_time
+        && secs.is_finite()
+        && limits.budget.is_none_or(|budget| late_cost <= budget * (1.0 + 1e-9))
+        && limits.max_hourly_cost.is_none_or(|most| rate.hourly() <= most * (1.0 + 1e-9))
+}

@@ -1,0 +1,133 @@
+//! Compares configurations over all machine types: the cheapest that meets the limits, the Pareto
+//! front of time and cost, and the best of each machine type.
+//!
+//! [`Comparison::of`] packs and predicts every configuration once. [`Comparison::decide`] applies
+//! prices and limits to these, in time linear in the number of configurations, because they are
+//! kept in the order of their times.
+
+mod billing;
+mod build;
+mod decide;
+mod limits;
+mod notable;
+
+use foreglow_shared::{Catalog, MachineType, Resources};
+use serde::{Deserialize, Serialize};
+
+pub use self::billing::Pricing;
+pub use self::build::Offer;
+pub use self::decide::{MachineCandidate, MachineDecision};
+pub use self::limits::MachineLimits;
+use crate::{JointPredictor, Prediction, Spread};
+
+/// Most configurations of one comparison.
+pub(crate) const MOST_CANDIDATES: usize = 1_000_000;
+
+/// A configuration on machines of one type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
+    /// Index of the [`Arm`](crate::Arm).
+    pub arm: usize,
+    /// Executor processes, E, on all machines together.
+    pub executors: u32,
+    /// Task threads of an executor, C.
+    pub cores_per_executor: u32,
+    /// Memory of each executor, MiB.
+    pub memory_per_executor_mib: u32,
+    /// Machines; 0 if the machine type is not in the catalog.
+    pub machines: u32,
+    /// Executors of a full machine; 0 if the machine type is not in the catalog.
+    pub executors_per_machine: u32,
+}
+
+/// All configurations of a job over all machine types, with their predicted times.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    predictor: JointPredictor,
+    /// Prices of each arm.
+    pricing: Vec<Pricing>,
+    currency: String,
+    /// Ascending by time.
+    candidates: Vec<Timed>,
+    /// Why configurations of an arm are not compared, one entry for each arm and reason.
+    omissions: Vec<Omission>,
+}
+
+/// A configuration with its predicted time.
+#[derive(Clone, Debug)]
+struct Timed {
+    placement: Placement,
+    secs: f64,
+    spread: Option<Spread>,
+    /// A run of the same configuration was stopped after this time, seconds; 0 if none was.
+    at_least_secs: f64,
+}
+
+/// Configurations that cannot be compared, and why.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Omission {
+    /// Name of the machine type.
+    pub machine: String,
+    /// Number of configurations; 0 if the whole machine type is meant.
+    pub configurations: usize,
+    /// One sentence that says why, and what to do.
+    pub reason: String,
+}
+
+impl Comparison {
+    /// Returns the number of configurations with a known time that run out of no resource.
+    pub fn len(&self) -> usize {
+        self.candidates.len()
+    }
+
+    /// Returns whether no configuration can be compared.
+    pub fn is_empty(&self) -> bool {
+        self.candidates.is_empty()
+    }
+
+    /// Returns the predictor.
+    pub fn predictor(&self) -> &JointPredictor {
+        &self.predictor
+    }
+
+    /// Returns the currency of all prices.
+    pub fn currency(&self) -> &str {
+        &self.currency
+    }
+
+    /// Returns the prices of an arm.
+    pub fn pricing(&self, arm: usize) -> &Pricing {
+        &self.pricing[arm]
+    }
+
+    /// Replaces the prices of every arm that the catalog or the sheet has, for example after a user
+    /// edited them. Nothing is predicted anew; the machines keep their sizes.
+    pub fn reprice(&mut self, catalog: &Catalog) {
+        for pricing in &mut self.pricing {
+            if let Pricing::Machines(machine) = pricing
+                && let Ok(MachineType { hourly_price, spot_price, .. }) = catalog.find(&machine.name)
+            {
+                (machine.hourly_price, machine.spot_price) = (*hourly_price, *spot_price);
+            }
+        }
+    }
+
+    /// Returns what was not compared.
+    pub fn omissions(&self) -> &[Omission] {
+        &self.omissions
+    }
+
+    /// Predicts the time of a configuration again, with its interval and warnings.
+    pub fn predict(&self, placement: Placement) -> Prediction {
+        self.predictor.predict(placement.arm, placement.executors, placement.cores_per_executor)
+    }
+}
+
+fn resources(placement: Placement, accelerated: bool) -> Resources {
+    Resources {
+        executors: placement.executors,
+        cores_per_executor: placement.cores_per_executor,
+        memory_per_executor_mib: placement.memory_per_executor_mib,
+        accelerated,
+    }
+}

@@ -1,0 +1,45 @@
+//! Errors of repeated runs, where there are too few settings to hold one out.
+//!
+//! With three settings or more, held-out settings tell how far off a prediction is. With one or
+//! two, only a measured setting can be judged: by its runs, each compared with the median of the
+//! others of its setting.
+
+use crate::ensemble::canonical::Group;
+use crate::ensemble::errors::{Errors, HeldOut, HeldOutFold, Situation};
+use crate::ensemble::outliers::median;
+use crate::ensemble::shape::Shape;
+
+/// Settings from which on one is held out instead.
+const ENOUGH_SETTINGS: usize = 3;
+
+/// Returns the errors of a run of a measured setting; `None` if settings can be held out, or if no
+/// setting has two runs.
+pub(super) fn errors(groups: &[Group]) -> Option<Errors> {
+    if groups.len() >= ENOUGH_SETTINGS {
+        return None;
+    }
+    let repeated = groups.iter().filter(|group| group.stopped == 0 && group.secs.len() > 1);
+    let folds: Vec<HeldOutFold> = repeated.map(|group| fold(&group.secs)).collect();
+    // The setting was measured, so that no feature has to be told from its runs.
+    // Nothing is extrapolated, so that the noise of a law does not count.
+    let situation = Situation {
+        shape: &Shape::Inside,
+        has_forward: true,
+        features_per_row: 0.0,
+        deviation: 0.0,
+        is_lawful: false,
+        noise: 0.0,
+    };
+    Errors::of(&situation, &folds)
+}
+
+/// Compares each run with the median of the others.
+fn fold(secs: &[f64]) -> HeldOutFold {
+    let logs: Vec<f64> = secs.iter().map(|secs| libm::log(*secs)).collect();
+    let others = |run: usize| -> Vec<f64> {
+        logs.iter().enumerate().filter(|(other, _)| *other != run).map(|(_, log)| *log).collect()
+    };
+    let row = |run: usize| HeldOut { error: logs[run] - median(&others(run)), distance: 0.0 };
+    let fitted = (logs.len() - 1) as f64 / logs.len() as f64;
+    HeldOutFold { rows: (0..logs.len()).map(row).collect(), fitted }
+}

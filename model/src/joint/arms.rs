@@ -1,0 +1,186 @@
+//! What a user chooses besides executors and cores.
+
+use std::collections::BTreeMap;
+
+use foreglow_shared::{Context, Engine, Job, JobGroup, sort_by};
+use serde::{Deserialize, Serialize};
+
+use crate::Predictor;
+
+/// A machine type with its engine, accelerator and batch size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Arm {
+    /// Name of the machine type, or a description of the hardware.
+    pub machine: String,
+    /// Whether the samples name the machine type.
+    pub is_named: bool,
+    /// The engine that runs the executors.
+    pub engine: Engine,
+    /// Accelerator of each executor; `None` on CPUs.
+    pub accelerator: Option<String>,
+    /// Whether executors may share an accelerator.
+    pub shares_accelerators: bool,
+    /// Hardware threads of the machine that was measured; `None` if unknown.
+    pub processors: Option<u32>,
+    /// Images per forward pass.
+    pub batch_size: u32,
+    /// Images of one task, P: the size of most runs.
+    pub partition_size: u32,
+    /// Completed runs of the arm.
+    pub runs: usize,
+    /// What the arm's times are predicted from.
+    pub basis: Basis,
+}
+
+/// What the times of an arm are predicted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// From runs of the arm alone.
+    Own,
+    /// From few runs of the arm, or none, and from runs of other arms.
+    Borrowed,
+    /// From nothing: too little was measured.
+    Unknown,
+}
+
+/// An arm with its measurements.
+#[derive(Clone, Debug)]
+pub(crate) struct FittedArm {
+    /// Measurements; sampling rates are shares of the largest number of images that was run or is
+    /// asked for.
+    pub(crate) job: Job,
+    /// The sampling rate of the whole job.
+    pub(crate) whole_job: f64,
+    /// Peaks, out-of-memory runs and completed runs of all arms with this batch size and kind of
+    /// device, because the memory that an executor needs does not depend on the machine type.
+    pub(crate) memory: Job,
+    pub(crate) partition_size: u32,
+    pub(crate) memory_per_executor_mib: u32,
+    pub(crate) own: Option<Predictor>,
+}
+
+impl FittedArm {
+    pub(super) fn describe(&self, has_joint: bool) -> Arm {
+        let Context { workload, engine, host, accelerator, shares_accelerators } = &self.job.context;
+        Arm {
+            machine: self.job.context.machine_name(),
+            is_named: host.machine.is_some(),
+            engine: *engine,
+            accelerator: accelerator.clone(),
+            shares_accelerators: *shares_accelerators,
+            processors: host.processors,
+            batch_size: workload.batch_size,
+            partition_size: self.partition_size,
+            runs: self.job.observations.len(),
+            basis: match (&self.own, has_joint) {
+                (Some(_), _) => Basis::Own,
+                (None, true) => Basis::Borrowed,
+                (None, false) => Basis::Unknown,
+            },
+        }
+    }
+}
+
+/// The hardware and the engine of an arm.
+type Hardware = (String, &'static str, Option<String>, bool);
+
+pub(super) fn hardware(context: &Context) -> Hardware {
+    (context.machine_name(), context.engine.as_str(), context.accelerator.clone(), context.shares_accelerators)
+}
+
+/// Returns the arms of a group: each hardware on which a run completed with each batch size of the
+/// group, sorted by name.
+pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
+    let mut by_arm: BTreeMap<(Hardware, u32), Vec<&Job>> = BTreeMap::new();
+    for job in &group.jobs {
+        by_arm.entry((hardware(&job.context), job.context.workload.batch_size)).or_default().push(job);
+    }
+    let has_times = |jobs: &[&Job]| jobs.iter().any(|job| !job.observations.is_empty());
+    let measured =
+        |side: &dyn Fn(&(Hardware, u32)) -> bool| by_arm.iter().any(|(key, jobs)| side(key) && has_times(jobs));
+    let mut hardware_of: Vec<&Hardware> = by_arm.keys().map(|(hardware, _)| hardware).collect();
+    hardware_of.dedup();
+    hardware_of.retain(|hardware| measured(&|(own, _)| own == *hardware));
+    let mut batches: Vec<u32> = by_arm.keys().map(|(_, batch)| *batch).collect();
+    sort_by(&mut batches, u32::cmp);
+    batches.dedup();
+    batches.retain(|batch| measured(&|(_, own)| own == batch));
+    let mut arms = Vec::new();
+    for hardware in hardware_of {
+        let template = by_arm.iter().find(|((own, _), _)| own == hardware).and_then(|(_, jobs)| jobs.first());
+        let Some(template) = template else { continue };
+        for batch in &batches {
+            let own = by_arm.get(&(hardware.clone(), *batch)).cloned().unwrap_or_default();
+            arms.push(arm(group, template, &own, *batch));
+        }
+    }
+    arms
+}
+
+fn arm(group: &JobGroup, template: &Job, own: &[&Job], batch_size: u32) -> FittedArm {
+    let asked = group.definition.images_processed();
+    let images = |job: &Job| job.context.workload.images as f64 * f64::from(job.context.workload.epochs);
+    let largest_run = own.iter().flat_map(|job| {
+        let images = images(job);
+        job.observations.iter().map(move |run| run.sampling_rate * images)
+    });
+    let total = largest_run.fold(asked, f64::max);
+    let mut job = Job {
+        context: own.first().map_or_else(|| template.context.clone(), |job| job.context.clone()),
+        observations: Vec::new(),
+        incomplete: Vec::new(),
+        peaks: Vec::new(),
+    };
+    job.context.workload.batch_size = batch_size;
+    for part in own {
+        let share = images(part) / total;
+        // Rounding must not lift the share of the largest run above 1.
+        let rate = |sampling_rate: f64| (sampling_rate * share).min(1.0);
+        let mut part = (*part).clone();
+        part.observations.iter_mut().for_each(|run| run.sampling_rate = rate(run.sampling_rate));
+        part.incomplete.iter_mut().for_each(|run| run.sampling_rate = rate(run.sampling_rate));
+        job.observations.extend(part.observations);
+        job.incomplete.extend(part.incomplete);
+        job.peaks.extend(part.peaks);
+    }
+    job.sort_runs();
+    let memory = memory(group, template, batch_size);
+    let runs = || job.observations.iter().chain(&memory.observations);
+    let partition_size = commonest(job.observations.iter().map(|run| run.partition_size))
+        .or_else(|| commonest(runs().map(|run| run.partition_size)));
+    let largest = job.observations.iter().map(|run| run.memory_per_executor_mib).max();
+    let memory_per_executor_mib = largest.or_else(|| runs().map(|run| run.memory_per_executor_mib).max());
+    FittedArm {
+        whole_job: asked / total,
+        partition_size: partition_size.unwrap_or(1),
+        memory_per_executor_mib: memory_per_executor_mib.unwrap_or(1024),
+        job,
+        memory,
+        own: None,
+    }
+}
+
+/// Collects what all arms tell of memory.
+fn memory(group: &JobGroup, template: &Job, batch_size: u32) -> Job {
+    let is_alike = |job: &&Job| {
+        job.context.workload.batch_size == batch_size
+            && job.context.accelerator.is_some() == template.context.accelerator.is_some()
+    };
+    let mut memory =
+        Job { context: template.context.clone(), observations: Vec::new(), incomplete: Vec::new(), peaks: Vec::new() };
+    for job in group.jobs.iter().filter(is_alike) {
+        memory.observations.extend(&job.observations);
+        memory.incomplete.extend(&job.incomplete);
+        memory.peaks.extend(&job.peaks);
+    }
+    memory.sort_runs();
+    memory
+}
+
+/// Returns the most frequent value; the smallest of several.
+fn commonest(values: impl Iterator<Item = u32>) -> Option<u32> {
+    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+    values.for_each(|value| *counts.entry(value).or_default() += 1);
+    counts.into_iter().rev().max_by_key(|(_, count)| *count).map(|(value, _)| value)
+}

@@ -1,0 +1,256 @@
+//! A fit of a table in which some names of a category, such as machine types, have few rows.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::transfer::{OnPeers, Transfer, TransferRow, half_width_of, spread_of};
+use crate::{Column, Dataset, DatasetError, Ensemble, Features, FitError, Interval, Meaning, Prediction, Values};
+
+/// Distinct settings from which on a name counts as fully measured.
+const ENOUGH_SETTINGS: usize = 6;
+/// Most peers of a name with few rows: those with the most rows.
+const MOST_PEERS: usize = 12;
+/// Most rows of a peer that errors are measured on.
+const MOST_ROWS: usize = 400;
+/// Nominal probability of an interval.
+const PROBABILITY: f64 = 0.9;
+
+/// A predictor of tables that lends names with few rows the strength of the others: the mean of an
+/// [`Ensemble`] of all rows, in which the category is a feature, and of a regression on the fits of
+/// the fully measured names.
+#[derive(Debug)]
+pub struct Borrowing {
+    all: Ensemble,
+    dataset: Dataset,
+    known: Vec<(String, Meaning)>,
+    category: String,
+    /// Rows of each name.
+    rows: BTreeMap<String, Vec<usize>>,
+    /// Numeric columns with one value for each name, such as the processors of a machine type: the
+    /// fit of a single name cannot vary them.
+    determined: Vec<String>,
+    peers: OnceLock<Vec<Peer>>,
+    /// The regressions of names with few rows; `None` where the ensemble answers alone.
+    transfers: Mutex<BTreeMap<String, Option<Arc<Transfer>>>>,
+}
+
+/// A fully measured name, fitted by itself.
+#[derive(Debug)]
+struct Peer {
+    ensemble: Ensemble,
+    /// Its rows, without the category.
+    features: Features,
+    logs: Vec<f64>,
+    /// Median half-width of its 90 % intervals at its own rows, in ln t.
+    half_width: f64,
+}
+
+impl Clone for Borrowing {
+    fn clone(&self) -> Self {
+        Self {
+            all: self.all.clone(),
+            dataset: self.dataset.clone(),
+            known: self.known.clone(),
+            category: self.category.clone(),
+            rows: self.rows.clone(),
+            determined: self.determined.clone(),
+            peers: OnceLock::new(),
+            transfers: Mutex::default(),
+        }
+    }
+}
+
+impl Borrowing {
+    /// Learns from runs; `category` is the column whose names are to borrow from each other, and
+    /// `known` has the meanings of numeric columns.
+    ///
+    /// # Errors
+    /// Every run is a lower bound, or there is no such category.
+    pub fn fit(dataset: &Dataset, known: &[(&str, Meaning)], category: &str) -> Result<Self, FitError> {
+        let rows = rows_of(dataset.features(), category)?;
+        Ok(Self {
+            all: Ensemble::fit_known(dataset, known)?,
+            dataset: dataset.clone(),
+            known: known.iter().map(|(name, meaning)| ((*name).to_owned(), *meaning)).collect(),
+            category: category.to_owned(),
+            determined: determined(dataset.features(), &rows),
+            rows,
+            peers: OnceLock::new(),
+            transfers: Mutex::default(),
+        })
+    }
+
+    /// Predicts the completion time of each row of questions, as [`Ensemble::predict`] does.
+    ///
+    /// # Errors
+    /// A column is missing, or is a category on one side alone.
+    pub fn predict(&self, questions: &Features) -> Result<Vec<Prediction>, DatasetError> {
+        let mut predictions = self.all.predict(questions)?;
+        for (name, places) in rows_of(questions, &self.category)? {
+            let Some(transfer) = self.transfer(&name) else { continue };
+            let asked = self.for_peers(&questions.select(&places))?;
+            let answers = self.on_peers(&asked)?;
+            for (place, answer) in places.into_iter().zip(answers) {
+                if let Some((on_peers, beyond)) = answer {
+                    combine(&mut predictions[place], &transfer, &on_peers, beyond);
+                }
+            }
+        }
+        Ok(predictions)
+    }
+
+    /// Returns features without the category and what it determines. Determined numbers of workers,
+    /// such as the processors of a machine type, multiply the other number of workers, so that
+    /// names are compared at equal numbers of workers in total.
+    fn for_peers(&self, features: &Features) -> Result<Features, DatasetError> {
+        let is_workers =
+            |name: &str| self.known.iter().any(|(known, meaning)| known == name && *meaning == Meaning::Workers);
+        let is_determined = |name: &str| self.determined.iter().any(|column| column == name);
+        let mut factors = vec![1.0; features.rows()];
+        for column in features.columns().iter().filter(|column| is_determined(&column.name) && is_workers(&column.name))
+        {
+            if let Values::Numeric { values, .. } = &column.values {
+                factors.iter_mut().zip(values).for_each(|(factor, value)| *factor *= value);
+            }
+        }
+        let kept =
+            features.columns().iter().filter(|column| column.name != self.category && !is_determined(&column.name));
+        let mut kept: Vec<Column> = kept.cloned().collect();
+        if let Some(Column { values: Values::Numeric { values, .. }, .. }) =
+            kept.iter_mut().find(|column| is_workers(&column.name))
+        {
+            values.iter_mut().zip(&factors).for_each(|(value, factor)| *value *= factor);
+        }
+        Features::new(kept)
+    }
+
+    /// Returns the regression of a name with few rows.
+    fn transfer(&self, name: &str) -> Option<Arc<Transfer>> {
+        let rows = self.rows.get(name)?;
+        if distinct(self.dataset.features(), rows) >= ENOUGH_SETTINGS {
+            return None;
+        }
+        let mut transfers = self.transfers.lock().unwrap_or_else(PoisonError::into_inner);
+        let fitted = transfers.entry(name.to_owned()).or_insert_with(|| self.fit_transfer(rows).map(Arc::new));
+        fitted.clone()
+    }
+
+    fn fit_transfer(&self, rows: &[usize]) -> Option<Transfer> {
+        let completed: Vec<usize> = rows.iter().copied().filter(|row| !self.dataset.censored()[*row]).collect();
+        let features = self.for_peers(&self.dataset.features().select(&completed)).ok()?;
+        let logs: Vec<f64> = completed.iter().map(|row| libm::log(self.dataset.secs()[*row])).collect();
+        let own = self.transfer_rows(&features, &logs)?;
+        let peers: Option<Vec<Vec<TransferRow>>> =
+            self.peers().iter().map(|peer| self.transfer_rows(&peer.features, &peer.logs)).collect();
+        Transfer::fit(&own, &peers?)
+    }
+
+    /// Returns runs with what each peer takes for them, without those that a peer cannot predict.
+    fn transfer_rows(&self, features: &Features, logs: &[f64]) -> Option<Vec<TransferRow>> {
+        let answers = self.on_peers(features).ok()?;
+        let row = |(answer, log): (Option<(OnPeers, f64)>, &f64)| {
+            answer.map(|(on_peers, _)| TransferRow { on_peers, log: *log })
+        };
+        Some(answers.into_iter().zip(logs).filter_map(row).collect())
+    }
+
+    /// Returns ln t of each question on each peer, and how much wider their intervals are, in
+    /// squared ln t, than at their own rows; `None` where a peer cannot say.
+    fn on_peers(&self, asked: &Features) -> Result<Vec<Option<(OnPeers, f64)>>, DatasetError> {
+        let peers = self.peers();
+        let mut answers: Vec<Option<(OnPeers, f64)>> = vec![Some((Vec::new(), 0.0)); asked.rows()];
+        for peer in peers {
+            for (answer, prediction) in answers.iter_mut().zip(peer.ensemble.predict(asked)?) {
+                let half_width = prediction.spread.as_ref().map_or(peer.half_width, half_width_of);
+                let excess = (half_width * half_width - peer.half_width * peer.half_width).max(0.0);
+                *answer = answer.take().zip(prediction.completion_time_secs).map(|((mut logs, beyond), secs)| {
+                    logs.push(libm::log(secs));
+                    (logs, beyond + excess / peers.len() as f64)
+                });
+            }
+        }
+        Ok(answers)
+    }
+
+    fn peers(&self) -> &[Peer] {
+        self.peers.get_or_init(|| {
+            let mut measured: Vec<&Vec<usize>> =
+                self.rows.values().filter(|rows| distinct(self.dataset.features(), rows) >= ENOUGH_SETTINGS).collect();
+            measured.sort_by_key(|rows| std::cmp::Reverse(rows.len()));
+            measured.truncate(MOST_PEERS);
+            measured.into_iter().filter_map(|rows| self.peer(rows)).collect()
+        })
+    }
+
+    fn peer(&self, rows: &[usize]) -> Option<Peer> {
+        let own = self.dataset.select(rows);
+        let features = self.for_peers(own.features()).ok()?;
+        let table = Dataset::new(features, own.secs().to_vec(), own.censored().to_vec()).ok()?;
+        let known: Vec<(&str, Meaning)> = self.known.iter().map(|(name, meaning)| (name.as_str(), *meaning)).collect();
+        let ensemble = Ensemble::fit_known(&table, &known).ok()?;
+        let completed = table.completed()?;
+        let step = completed.secs().len().div_ceil(MOST_ROWS);
+        let some: Vec<usize> = (0..completed.secs().len()).step_by(step).collect();
+        let completed = completed.select(&some);
+        let predictions = ensemble.predict(completed.features()).ok()?;
+        let mut half_widths: Vec<f64> =
+            predictions.iter().filter_map(|prediction| prediction.spread.as_ref().map(half_width_of)).collect();
+        half_widths.sort_by(f64::total_cmp);
+        let half_width = half_widths.get(half_widths.len() / 2).copied().unwrap_or(0.0);
+        let logs = completed.secs().iter().map(|secs| libm::log(*secs)).collect();
+        Some(Peer { ensemble, features: completed.features().clone(), logs, half_width })
+    }
+}
+
+/// Replaces a prediction of the ensemble by its mean with that of the regression on the peers.
+fn combine(prediction: &mut Prediction, transfer: &Transfer, on_peers: &OnPeers, beyond: f64) {
+    let own = transfer.half_width();
+    let half_width = (own * own + beyond).sqrt();
+    let log = transfer.log(on_peers);
+    // The interval is that of the regression, whose errors were measured between machine types.
+    let log = prediction.completion_time_secs.map_or(log, |secs| f64::midpoint(log, libm::log(secs)));
+    let secs = libm::exp(log);
+    let Some(spread) = spread_of(half_width).filter(|_| secs.is_finite() && secs > 0.0) else { return };
+    let ends = [0.5 - PROBABILITY / 2.0, 0.5 + PROBABILITY / 2.0].map(|share| secs * spread.quantile(share));
+    prediction.completion_time_secs = Some(secs);
+    prediction.interval =
+        ends[1].is_finite().then_some(Interval { lower_secs: ends[0], upper_secs: ends[1], probability: PROBABILITY });
+    prediction.spread = Some(spread);
+}
+
+/// Returns the rows of each name of a category.
+fn rows_of(features: &Features, category: &str) -> Result<BTreeMap<String, Vec<usize>>, DatasetError> {
+    let column = features.columns().iter().find(|column| column.name == category);
+    let column = column.ok_or_else(|| DatasetError::NoColumn { name: category.to_owned() })?;
+    let Values::Category { levels, codes } = &column.values else {
+        return Err(DatasetError::Kind { name: category.to_owned(), numeric: false });
+    };
+    let mut rows: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (row, code) in codes.iter().enumerate() {
+        rows.entry(levels[*code as usize].clone()).or_default().push(row);
+    }
+    Ok(rows)
+}
+
+/// Returns the numeric columns with one value for each name of the category.
+fn determined(features: &Features, rows: &BTreeMap<String, Vec<usize>>) -> Vec<String> {
+    let is_determined = |column: &&Column| match &column.values {
+        Values::Numeric { values, .. } => {
+            rows.values().all(|rows| rows.iter().all(|row| values[*row] == values[rows[0]]))
+        }
+        Values::Category { .. } => false,
+    };
+    features.columns().iter().filter(is_determined).map(|column| column.name.clone()).collect()
+}
+
+/// Returns the number of distinct settings among some rows.
+fn distinct(features: &Features, rows: &[usize]) -> usize {
+    let key = |row: usize| -> Vec<u64> {
+        let value = |column: &Column| match &column.values {
+            Values::Numeric { values, .. } => (values[row] + 0.0).to_bits(),
+            Values::Category { codes, .. } => u64::from(codes[row]),
+        };
+        features.columns().iter().map(value).collect()
+    };
+    rows.iter().map(|row| key(*row)).collect::<std::collections::BTreeSet<_>>().len()
+}

@@ -1,0 +1,206 @@
+//! The runs of all arms as rows of one table.
+
+use std::collections::BTreeSet;
+
+use foreglow_shared::{Context, Engine, IncompleteOutcome, Job, JobGroup};
+
+use super::arms::{FittedArm, hardware};
+use crate::{Column, Dataset, DatasetError, Feature, Features, Meaning};
+
+/// Most rows of other jobs: a fit takes time as the cube of the rows.
+const MOST_LENT: usize = 300;
+
+/// The columns that vary, beside the numbers that every table has.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Columns {
+    /// Whether several machine types were measured.
+    machine: bool,
+    /// Whether a machine type was measured with several engines or devices.
+    engine: bool,
+    device: bool,
+    /// Whether there are runs of other jobs.
+    cnn: bool,
+    batch_size: bool,
+    partition_size: bool,
+    memory: bool,
+}
+
+/// One run, or a question.
+#[derive(Clone, Debug)]
+struct Row {
+    machine: String,
+    engine: &'static str,
+    device: String,
+    cnn: String,
+    executors: u32,
+    cores: u32,
+    images: f64,
+    batch_size: u32,
+    partition_size: u32,
+    memory_mib: u32,
+    secs: f64,
+    is_bound: bool,
+    disturbed: bool,
+}
+
+impl Columns {
+    pub(super) const MACHINE: &str = "machine type";
+    pub(super) const IMAGES: &str = "images processed";
+    pub(super) const MEANINGS: [(&str, Meaning); 3] = [
+        (Self::IMAGES, Meaning::Work),
+        (Feature::InverseExecutors.noun(), Meaning::Workers),
+        (Feature::InverseCores.noun(), Meaning::Workers),
+    ];
+
+    /// Whether several machine types were measured.
+    pub(super) fn has_machines(&self) -> bool {
+        self.machine
+    }
+
+    /// Builds the table of a group; `None` if nothing completed.
+    pub(super) fn of(group: &JobGroup) -> Option<(Self, Dataset)> {
+        let own: Vec<Row> = group.jobs.iter().flat_map(rows).collect();
+        let machines: BTreeSet<&str> = own.iter().map(|row| row.machine.as_str()).collect();
+        let mut lent: Vec<Row> = group.lenders.iter().flat_map(rows).collect();
+        lent.retain(|row| machines.contains(row.machine.as_str()));
+        let step = lent.len().div_ceil(MOST_LENT).max(1);
+        let rows: Vec<Row> = own.iter().cloned().chain(lent.into_iter().step_by(step)).collect();
+        let rows = fitting(group, rows);
+        if rows.iter().all(|row| row.is_bound) {
+            return None;
+        }
+        // What never varies within a machine type is part of it.
+        let varies = |value: &dyn Fn(&Row) -> String| {
+            machines.iter().any(|machine| {
+                let of: BTreeSet<String> = rows.iter().filter(|row| row.machine == *machine).map(value).collect();
+                of.len() > 1
+            })
+        };
+        let columns = Self {
+            machine: machines.len() > 1,
+            engine: varies(&|row| row.engine.to_owned()),
+            device: varies(&|row| row.device.clone()),
+            cnn: rows.iter().any(|row| row.cnn != rows[0].cnn),
+            batch_size: rows.iter().any(|row| row.batch_size != rows[0].batch_size),
+            partition_size: varies(&|row| row.partition_size.to_string()),
+            memory: varies(&|row| row.memory_mib.to_string()),
+        };
+        let features = columns.features(&rows).ok()?;
+        let disturbed: Vec<bool> = rows.iter().map(|row| row.disturbed).collect();
+        let secs = rows.iter().map(|row| row.secs).collect();
+        let table = Dataset::new(features, secs, rows.iter().map(|row| row.is_bound).collect()).ok()?;
+        Some((columns, table.with_disturbed(&disturbed).ok()?))
+    }
+
+    /// Builds the features of a question about the whole job on an arm.
+    pub(super) fn question(
+        &self,
+        arm: &FittedArm,
+        executors: u32,
+        cores: u32,
+        images: f64,
+    ) -> Result<Features, DatasetError> {
+        let context = &arm.job.context;
+        let row = Row {
+            executors,
+            cores,
+            images,
+            partition_size: arm.partition_size,
+            memory_mib: arm.memory_per_executor_mib,
+            ..Row::of(context)
+        };
+        self.features(&[row])
+    }
+
+    fn features(&self, rows: &[Row]) -> Result<Features, DatasetError> {
+        let number = |name: &str, of: fn(&Row) -> f64| Column::numeric(name, rows.iter().map(of).collect(), None);
+        let name = |name: &str, of: fn(&Row) -> &str| Column::category(name, rows.iter().map(of));
+        let mut columns = vec![
+            number(Feature::InverseExecutors.noun(), |row| f64::from(row.executors)),
+            number(Feature::InverseCores.noun(), |row| f64::from(row.cores)),
+            number(Self::IMAGES, |row| row.images),
+        ];
+        let others = [
+            (self.batch_size, number("batch size", |row| f64::from(row.batch_size))),
+            (self.partition_size, number("partition size", |row| f64::from(row.partition_size))),
+            (self.memory, number("memory per executor", |row| f64::from(row.memory_mib))),
+            (self.machine, name(Self::MACHINE, |row| &row.machine)),
+            (self.engine, name("engine", |row| row.engine)),
+            (self.device, name("device", |row| &row.device)),
+            (self.cnn, name("CNN", |row| &row.cnn)),
+        ];
+        columns.extend(others.into_iter().filter(|(is_used, _)| *is_used).map(|(_, column)| column));
+        Features::new(columns)
+    }
+}
+
+impl Row {
+    /// What all rows of a context have in common.
+    fn of(context: &Context) -> Self {
+        let (machine, engine, accelerator, _) = hardware(context);
+        Self {
+            machine,
+            engine,
+            device: accelerator.unwrap_or_else(|| "CPU".to_owned()),
+            cnn: format!("{} {} px", context.workload.model, context.workload.image_px),
+            executors: 1,
+            cores: 1,
+            images: 0.0,
+            batch_size: context.workload.batch_size,
+            partition_size: 1,
+            memory_mib: 1,
+            secs: 0.0,
+            is_bound: false,
+            disturbed: false,
+        }
+    }
+}
+
+/// Completed runs and lower bounds of a context.
+fn rows(job: &Job) -> Vec<Row> {
+    let workload = &job.context.workload;
+    let images = workload.images as f64 * f64::from(workload.epochs);
+    let common = Row::of(&job.context);
+    let completed = job.observations.iter().map(|run| Row {
+        executors: run.executors,
+        cores: run.cores_per_executor,
+        images: images * run.sampling_rate,
+        partition_size: run.partition_size,
+        memory_mib: run.memory_per_executor_mib,
+        secs: run.completion_time_secs,
+        disturbed: run.disturbed,
+        ..common.clone()
+    });
+    let stopped = job.incomplete.iter().filter_map(|run| {
+        let is_bound = run.outcome == IncompleteOutcome::TimedOut;
+        let secs = run.at_least_secs.filter(|secs| is_bound && secs.is_finite() && *secs > 0.0)?;
+        Some(Row {
+            executors: run.executors,
+            cores: run.cores_per_executor,
+            images: images * run.sampling_rate,
+            partition_size: run.partition_size,
+            memory_mib: run.memory_per_executor_mib,
+            secs,
+            is_bound: true,
+            ..common.clone()
+        })
+    });
+    completed.chain(stopped).collect()
+}
+
+/// Leaves out runs with more task threads than the machine has processors, which would bend the fit
+/// below that limit, unless a machine type has no other run.
+fn fitting(group: &JobGroup, rows: Vec<Row>) -> Vec<Row> {
+    let processors = |machine: &str| {
+        let jobs = group.jobs.iter().chain(&group.lenders);
+        jobs.filter(|job| job.context.engine == Engine::Local && job.context.machine_name() == machine)
+            .find_map(|job| job.context.host.processors)
+    };
+    let fits = |row: &Row| {
+        row.engine != Engine::Local.as_str()
+            || processors(&row.machine).is_none_or(|count| row.executors.saturating_mul(row.cores) <= count)
+    };
+    let kept: BTreeSet<String> =
+        rows.iter().filter(|row| fits(row) && !row.is_bound).map(|row| row.machine.clone()).collect();
+    rows.into_iter().filter(|row| fits(row) || !kept.contains(&row.machine)).collect()
+}

@@ -1,0 +1,178 @@
+//! One predictor over all configurations of a job: machine types, engines, accelerators and batch
+//! sizes as well as executors and cores.
+//!
+//! An [`Arm`] is what a user chooses besides E and C: a machine type with its engine, accelerator
+//! and batch size. An arm with enough runs of its own answers by a [`Predictor`] of these alone.
+//! All runs of all arms, and those of other jobs on the same machine types, are rows of one
+//! [`Ensemble`], in which the machine type is a category; it answers for the arms with few runs.
+
+mod arms;
+mod borrowing;
+mod columns;
+mod transfer;
+
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use foreglow_shared::{Job, JobDefinition, JobGroup};
+
+pub use self::arms::{Arm, Basis};
+use self::arms::{FittedArm, arms};
+pub use self::borrowing::Borrowing;
+use self::columns::Columns;
+use crate::runs::check;
+use crate::{Dataset, DatasetError, Ensemble, Features, FitError, Prediction, Predictor, Setting, Warning};
+
+/// Distinct settings from which on an arm answers by its own runs.
+const ENOUGH_SETTINGS: usize = 6;
+
+/// A predictor over all configurations of a job.
+///
+/// ```
+/// # use foreglow_model::JointPredictor;
+/// # use foreglow_shared::{Context, Job, JobDefinition, JobGroup};
+/// # let job = |machine: &str, rows: &str| {
+/// #     let mut context: Context = serde_json::from_str(r#"{"workload":{"model":"lenet5",
+/// #     "mode":"inference","image_px":28,"images":1000,"epochs":1,"batch_size":8},
+/// #     "engine":"local","host":{}}"#).unwrap();
+/// #     context.host.machine = Some(machine.into());
+/// #     let observations = serde_json::from_str(rows).unwrap();
+/// #     Job { context, observations, incomplete: Vec::new(), peaks: Vec::new() }
+/// # };
+/// // Rows of a link: E, C, memory in MiB, P, SR, seconds, start-up seconds.
+/// let slow = job("slow", "[[1,1,512,8,0.1,11.0,null],[1,1,512,8,0.2,21.0,null],
+///     [2,1,512,8,0.1,5.6,null],[2,1,512,8,0.2,10.6,null],[4,1,512,8,0.1,2.9,null],
+///     [4,1,512,8,0.2,5.4,null]]");
+/// // The new machine type has two runs, both with one executor.
+/// let fast = job("fast", "[[1,1,512,8,0.1,5.51,null],[1,1,512,8,0.2,10.52,null]]");
+/// let definition = JobDefinition::of(&slow.context);
+/// let group = JobGroup { definition, jobs: vec![slow, fast], lenders: Vec::new() };
+/// let joint = JointPredictor::fit(&group).unwrap();
+/// let fast = joint.arms().iter().position(|arm| arm.machine == "fast").unwrap();
+/// let secs = joint.predict(fast, 4, 1).completion_time_secs.unwrap();
+/// assert!((secs / 13.0 - 1.0).abs() < 0.25, "{secs}");
+/// ```
+#[derive(Clone, Debug)]
+pub struct JointPredictor {
+    definition: JobDefinition,
+    arms: Vec<Arm>,
+    fitted: Vec<FittedArm>,
+    /// All runs as one table; `None` if there is a single arm, or nothing completed.
+    table: Option<(Columns, Dataset)>,
+    /// The fit of the table, made when an arm first needs it.
+    joint: OnceLock<Option<Joint>>,
+}
+
+impl JointPredictor {
+    /// Fits the runs of a job on all its configurations, for the images and epochs of the group's
+    /// definition.
+    ///
+    /// # Errors
+    /// [`FitError`]: no run completed, or a run has an invalid value.
+    pub fn fit(group: &JobGroup) -> Result<Self, FitError> {
+        let observations = || group.jobs.iter().flat_map(|job| &job.observations);
+        observations().try_for_each(check)?;
+        group.lenders.iter().flat_map(|job| &job.observations).try_for_each(check)?;
+        if observations().next().is_none() {
+            return Err(FitError::NoObservations);
+        }
+        let mut fitted = arms(group);
+        let is_alone = fitted.len() == 1;
+        for arm in &mut fitted {
+            if is_alone || distinct_settings(&arm.job) >= ENOUGH_SETTINGS {
+                arm.own = Predictor::fit_job(&arm.job).ok();
+            }
+        }
+        let table = if is_alone { None } else { Columns::of(group) };
+        let arms = fitted.iter().map(|arm| arm.describe(table.is_some())).collect();
+        Ok(Self { definition: group.definition.clone(), arms, fitted, table, joint: OnceLock::new() })
+    }
+
+    /// Returns the fit of all runs.
+    fn joint(&self) -> Option<(&Columns, &Joint)> {
+        let (columns, table) = self.table.as_ref()?;
+        let joint = self.joint.get_or_init(|| Joint::fit(table, columns).ok());
+        Some((columns, joint.as_ref()?))
+    }
+
+    /// Returns the arms: what can be chosen besides executors and cores.
+    pub fn arms(&self) -> &[Arm] {
+        &self.arms
+    }
+
+    /// Returns the job that is predicted.
+    pub fn definition(&self) -> &JobDefinition {
+        &self.definition
+    }
+
+    /// Predicts the completion time of the whole job on an arm, as if the machines had processors
+    /// for all executors: how many machines that takes is the caller's concern.
+    ///
+    /// # Panics
+    /// The index is not below the number of arms.
+    pub fn predict(&self, arm: usize, executors: u32, cores_per_executor: u32) -> Prediction {
+        let fitted = &self.fitted[arm];
+        let setting = Setting { executors, cores_per_executor, sampling_rate: fitted.whole_job };
+        if !setting.is_possible() {
+            return Prediction::unknown(vec![Warning::Impossible]);
+        }
+        let own = fitted.own.as_ref().map(|own| own.unlimited(setting));
+        if let Some(own) = own.as_ref().filter(|own| own.completion_time_secs.is_some()) {
+            return own.clone();
+        }
+        let joint = self.joint().and_then(|(columns, joint)| {
+            let images = self.definition.images_processed();
+            let asked = columns.question(fitted, executors, cores_per_executor, images).ok()?;
+            joint.predict(&asked).ok()?.pop().map(without_larger_job)
+        });
+        joint.or(own).unwrap_or_else(|| Prediction::unknown(vec![Warning::NotPositive]))
+    }
+
+    /// Returns the arm's measurements, for the images of the whole job, and what all arms tell of
+    /// memory.
+    pub(crate) fn fitted(&self, arm: usize) -> &FittedArm {
+        &self.fitted[arm]
+    }
+}
+
+/// The fit of the runs of all arms.
+#[derive(Clone, Debug)]
+enum Joint {
+    /// Of several machine types.
+    Machines(Box<Borrowing>),
+    /// Of one machine type with several engines, devices or batch sizes.
+    OneMachine(Box<Ensemble>),
+}
+
+impl Joint {
+    fn fit(table: &Dataset, columns: &Columns) -> Result<Self, FitError> {
+        if columns.has_machines() {
+            let borrowing = Borrowing::fit(table, &Columns::MEANINGS, Columns::MACHINE)?;
+            return Ok(Self::Machines(Box::new(borrowing)));
+        }
+        Ok(Self::OneMachine(Box::new(Ensemble::fit_known(table, &Columns::MEANINGS)?)))
+    }
+
+    fn predict(&self, asked: &Features) -> Result<Vec<Prediction>, DatasetError> {
+        match self {
+            Self::Machines(borrowing) => borrowing.predict(asked),
+            Self::OneMachine(ensemble) => ensemble.predict(asked),
+        }
+    }
+}
+
+/// Samples are smaller than the job by design, which is no cause for a warning.
+fn without_larger_job(mut prediction: Prediction) -> Prediction {
+    prediction.warnings.retain(|warning| match warning {
+        Warning::OutsideSampledRange { feature, asked, largest, .. } => {
+            !(feature == Columns::IMAGES && asked > largest)
+        }
+        _ => true,
+    });
+    prediction
+}
+
+fn distinct_settings(job: &Job) -> usize {
+    let key = |setting: Setting| (setting.executors, setting.cores_per_executor, setting.sampling_rate.to_bits());
+    job.observations.iter().map(|run| key(Setting::of(run))).collect::<BTreeSet<_>>().len()
+}

@@ -1,0 +1,237 @@
+//! Predicts a machine type with few runs from those that were fully measured.
+//!
+//! ln t on the new machine type is a regression on what K fully measured ones, the peers, take for
+//! the same job: M(x), the mean of their logarithms, a shift, a slope, and how far each peer is
+//! from the mean. All coefficients but the shift are shrunk towards 0, so that one run gives the
+//! shift alone. How much they are shrunk, and how far off the prediction is, follows from treating
+//! each peer in turn as the new machine type, with as many runs at the settings nearest to those of
+//! the new one.
+//!
+//! PARIS (Yadwadkar et al., SoCC 2017) and Scout (Hsu et al., 2018) predict a job on all machine
+//! types from its runs on few reference types in the same way; there the reference types are chosen
+//! ahead, and the regression is a forest.
+
+use crate::Spread;
+use crate::learner::Cholesky;
+
+/// Standard deviations of the slope and of the peers' coefficients before anything is known.
+const SLOPES: [f64; 3] = [0.03, 0.1, 0.3];
+const DEVIATIONS: [f64; 4] = [0.03, 0.1, 0.3, 1.0];
+/// Standard deviation of the shift: practically unknown.
+const SHIFT: f64 = 10.0;
+/// Least standard deviation of the noise between equal runs, in ln t.
+const LEAST_NOISE: f64 = 0.02;
+const DEGREES_OF_FREEDOM: f64 = 4.0;
+/// Probability at the upper end of the intervals.
+const UPPER: f64 = 0.95;
+
+/// A run, or a question: what each peer takes for it, ln s.
+pub(super) type OnPeers = Vec<f64>;
+
+/// A run with its measured ln t.
+#[derive(Clone, Debug)]
+pub(super) struct TransferRow {
+    pub(super) on_peers: OnPeers,
+    pub(super) log: f64,
+}
+
+/// A fitted regression on the peers.
+#[derive(Clone, Debug)]
+pub(super) struct Transfer {
+    peers: Vec<usize>,
+    /// Mean of M over all runs of the peers.
+    centre: f64,
+    /// Mean distance of each peer from M.
+    offsets: Vec<f64>,
+    coefficients: Vec<f64>,
+    /// Half the width of the 90 % interval, in ln t.
+    half_width: f64,
+}
+
+impl Transfer {
+    /// Fits the runs of a new machine type; `rows` has those of each peer. `None` with fewer than
+    /// two peers, because then nothing tells how machine types differ, or without a run.
+    pub(super) fn fit(own: &[TransferRow], rows: &[Vec<TransferRow>]) -> Option<Self> {
+        if rows.len() < 2 || own.is_empty() {
+            return None;
+        }
+        let all: Vec<usize> = (0..rows.len()).collect();
+        let noise = noise(rows);
+        let mut best: Option<(f64, (f64, f64), Vec<f64>)> = None;
+        for slope in SLOPES {
+            for deviation in DEVIATIONS {
+                let errors: Vec<Vec<f64>> =
+                    all.iter().map(|held_out| errors_of(*held_out, own, rows, (slope, deviation), noise)).collect();
+                let mean = errors.iter().map(|errors| mean_of(errors)).sum::<f64>() / errors.len() as f64;
+                if best.as_ref().is_none_or(|(least, ..)| mean < *least) {
+                    best = Some((mean, (slope, deviation), errors.concat()));
+                }
+            }
+        }
+        let (_, strengths, errors) = best?;
+        let mut fitted = Self::weighed(own, rows, all, strengths, noise);
+        // The new machine type differs from the peers as these do from each other, which few peers
+        // tell with little certainty.
+        let few = 1.0 + 1.0 / rows.len() as f64;
+        fitted.half_width = few * quantile(errors, 2.0 * UPPER - 1.0).max(noise);
+        Some(fitted)
+    }
+
+    fn weighed(
+        own: &[TransferRow],
+        rows: &[Vec<TransferRow>],
+        peers: Vec<usize>,
+        (slope, deviation): (f64, f64),
+        noise: f64,
+    ) -> Self {
+        let reference: Vec<&TransferRow> = peers.iter().flat_map(|peer| &rows[*peer]).collect();
+        let count = reference.len().max(1) as f64;
+        let mean = |of: &dyn Fn(&TransferRow) -> f64| reference.iter().map(|row| of(row)).sum::<f64>() / count;
+        let level = |row: &TransferRow| mean_on(&row.on_peers, &peers);
+        let centre = mean(&|row| level(row));
+        let offsets: Vec<f64> = peers.iter().map(|peer| mean(&|row| row.on_peers[*peer] - level(row))).collect();
+        let mut fitted = Self { peers, centre, offsets, coefficients: Vec::new(), half_width: 0.0 };
+        let deviations = [SHIFT, slope].into_iter().chain(fitted.peers.iter().map(|_| deviation));
+        let size = 2 + fitted.peers.len();
+        let mut normal = vec![vec![0.0; size]; size];
+        let mut right = vec![0.0; size];
+        for (place, prior) in deviations.enumerate() {
+            normal[place][place] = 1.0 / (prior * prior);
+        }
+        for run in own {
+            let features = fitted.features(&run.on_peers);
+            let rest = run.log - mean_on(&run.on_peers, &fitted.peers);
+            for i in 0..size {
+                right[i] += features[i] * rest / (noise * noise);
+                for j in 0..size {
+                    normal[i][j] += features[i] * features[j] / (noise * noise);
+                }
+            }
+        }
+        fitted.coefficients = Cholesky::of(&normal).solve(&right);
+        fitted
+    }
+
+    fn features(&self, on_peers: &OnPeers) -> Vec<f64> {
+        let level = mean_on(on_peers, &self.peers);
+        let distances = self.peers.iter().zip(&self.offsets).map(|(peer, offset)| on_peers[*peer] - level - offset);
+        [1.0, level - self.centre].into_iter().chain(distances).collect()
+    }
+
+    /// Returns ln t of a question.
+    pub(super) fn log(&self, on_peers: &OnPeers) -> f64 {
+        let features = self.features(on_peers);
+        let shift: f64 = features.iter().zip(&self.coefficients).map(|(feature, weight)| feature * weight).sum();
+        mean_on(on_peers, &self.peers) + shift
+    }
+
+    /// Returns half the width of the 90 % interval in ln t.
+    pub(super) fn half_width(&self) -> f64 {
+        self.half_width
+    }
+}
+
+/// Returns the spread whose 90 % interval has this half-width in ln t.
+pub(super) fn spread_of(half_width: f64) -> Option<Spread> {
+    let unit = Spread::student_t(1.0, DEGREES_OF_FREEDOM).ok()?;
+    Spread::student_t(half_width / libm::log(unit.quantile(UPPER)), DEGREES_OF_FREEDOM).ok()
+}
+
+/// Returns half the width of a spread's 90 % interval in ln t.
+pub(super) fn half_width_of(spread: &Spread) -> f64 {
+    libm::log(spread.quantile(UPPER))
+}
+
+/// The absolute errors on a peer's runs if it is treated as the new machine type.
+fn errors_of(
+    held_out: usize,
+    own: &[TransferRow],
+    rows: &[Vec<TransferRow>],
+    strengths: (f64, f64),
+    noise: f64,
+) -> Vec<f64> {
+    let others: Vec<usize> = (0..rows.len()).filter(|peer| *peer != held_out).collect();
+    let mut chosen: Vec<usize> = Vec::new();
+    for run in own {
+        let distance = |place: &usize| -> f64 {
+            let row = &rows[held_out][*place];
+            others.iter().map(|peer| (row.on_peers[*peer] - run.on_peers[*peer]).abs()).sum()
+        };
+        let free = (0..rows[held_out].len()).filter(|place| !chosen.contains(place));
+        chosen.extend(free.min_by(|a, b| distance(a).total_cmp(&distance(b))));
+    }
+    let given: Vec<TransferRow> = chosen.iter().map(|place| rows[held_out][*place].clone()).collect();
+    let fitted = Transfer::weighed(&given, rows, others, strengths, noise);
+    let tested = (0..rows[held_out].len()).filter(|place| !chosen.contains(place)).map(|place| &rows[held_out][place]);
+    tested.map(|row| (fitted.log(&row.on_peers) - row.log).abs()).collect()
+}
+
+/// Standard deviation of the peers' runs about their own predictions.
+fn noise(rows: &[Vec<TransferRow>]) -> f64 {
+    let own = rows.iter().enumerate().flat_map(|(peer, rows)| rows.iter().map(move |row| row.log - row.on_peers[peer]));
+    let (mut squares, mut count) = (0.0, 0.0);
+    for error in own {
+        squares += error * error;
+        count += 1.0;
+    }
+    (squares / f64::max(count, 1.0)).sqrt().max(LEAST_NOISE)
+}
+
+fn mean_on(on_peers: &OnPeers, peers: &[usize]) -> f64 {
+    peers.iter().map(|peer| on_peers[*peer]).sum::<f64>() / peers.len() as f64
+}
+
+fn mean_of(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+fn quantile(mut values: Vec<f64>, probability: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let place = (probability * values.len() as f64) as usize;
+    values.get(place.min(values.len().saturating_sub(1))).copied().unwrap_or(f64::INFINITY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ln t of setting x on a machine type that is `shift` slower and scales with `slope`.
+    fn on(shift: f64, slope: f64, x: f64) -> f64 {
+        shift + slope * x
+    }
+
+    const PEERS: [(f64, f64); 3] = [(0.0, 1.0), (0.7, 1.1), (-0.4, 0.9)];
+
+    fn on_peers(x: f64) -> OnPeers {
+        PEERS.iter().map(|(shift, slope)| on(*shift, *slope, x)).collect()
+    }
+
+    fn rows() -> Vec<Vec<TransferRow>> {
+        let row = |peer: &(f64, f64), x: f64| TransferRow { on_peers: on_peers(x), log: on(peer.0, peer.1, x) };
+        PEERS.iter().map(|peer| (0..12).map(|x| row(peer, f64::from(x) / 4.0)).collect()).collect()
+    }
+
+    #[test]
+    fn one_run_gives_the_shift_and_three_the_slope() {
+        let run = |x: f64| TransferRow { on_peers: on_peers(x), log: on(1.0, 1.2, x) };
+        let one = Transfer::fit(&[run(1.5)], &rows()).unwrap();
+        assert!((one.log(&on_peers(1.5)) - on(1.0, 1.2, 1.5)).abs() < 0.01);
+        let three = Transfer::fit(&[run(0.0), run(1.5), run(2.75)], &rows()).unwrap();
+        let error = |fitted: &Transfer| (fitted.log(&on_peers(2.0)) - on(1.0, 1.2, 2.0)).abs();
+        assert!(error(&three) < 0.02, "{}", error(&three));
+        assert!(three.half_width() < one.half_width());
+    }
+
+    #[test]
+    fn two_peers_are_needed_and_one_run() {
+        let run = TransferRow { on_peers: on_peers(1.0), log: 0.0 };
+        assert!(Transfer::fit(std::slice::from_ref(&run), &rows()[..1]).is_none());
+        assert!(Transfer::fit(&[], &rows()).is_none());
+        assert!(Transfer::fit(&[run], &rows()).is_some());
+    }
+
+    #[test]
+    fn a_spread_has_the_half_width_that_was_asked_for() {
+        assert!((half_width_of(&spread_of(0.3).unwrap()) - 0.3).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,81 @@
+//! Opens the devices that run CNNs, and lists them in this process.
+
+use burn::tensor::{Device, ExecutionError};
+use foreglow_exit::unusable;
+use foreglow_machine::device::{Adapter, Place, UNSUPPORTED, processor};
+
+#[cfg(feature = "gpu")]
+mod graphics;
+#[cfg(not(feature = "gpu"))]
+#[path = "device/no_graphics.rs"]
+mod graphics;
+
+/// Opens the device.
+///
+/// # Errors
+/// The device does not exist, no longer exists, or this build has no GPU support.
+pub fn open(place: Place) -> anyhow::Result<Device> {
+    match place {
+        Place::Cpu => Ok(Device::flex()),
+        place => graphics::open(place),
+    }
+}
+
+/// Converts an error of a device to a message.
+pub fn failure(error: ExecutionError) -> anyhow::Error {
+    match error {
+        ExecutionError::DevicePoisoned { reason } => {
+            anyhow::anyhow!("the device was lost ({reason}); `foreglow devices` lists the available devices")
+        }
+        error => anyhow::anyhow!("the device failed: {error:?}"),
+    }
+}
+
+/// Lists the adapters in this process.
+pub fn probe() -> Vec<Adapter> {
+    let mut found = vec![processor()];
+    found.extend(graphics::adapters());
+    found
+}
+
+/// Returns the GPU that a cluster has assigned: its address is its index among those that the
+/// driver finds.
+///
+/// # Errors
+/// There is no such GPU.
+pub fn assigned(address: &str) -> anyhow::Result<Adapter> {
+    supported()?;
+    let gpus: Vec<Adapter> = probe().into_iter().filter(|adapter| adapter.place.is_gpu()).collect();
+    let gpu = address.trim().parse().ok().and_then(|index: usize| gpus.get(index));
+    let found = gpus.len();
+    gpu.cloned().ok_or_else(|| {
+        anyhow::anyhow!(
+            "the cluster has assigned GPU {address}, and the graphics driver finds {found} GPUs; install the GPU's Vulkan driver on \
+             every worker, and have the discovery script count from 0"
+        )
+    })
+}
+
+/// Checks that this build can use GPUs.
+fn supported() -> anyhow::Result<()> {
+    UNSUPPORTED.map_or(Ok(()), |reason| Err(unusable(reason)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(not(feature = "gpu"))]
+    #[test]
+    fn a_build_without_gpu_support_opens_no_gpu_and_says_why() {
+        for refused in [assigned("0").unwrap_err(), open(Place::DiscreteGpu(0)).unwrap_err()] {
+            assert!(refused.to_string().contains("no GPU support"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn the_cpu_is_always_listed_first() {
+        let found = probe();
+        assert_eq!((found[0].place, found[0].kind.as_str()), (Place::Cpu, "cpu"));
+    }
+}

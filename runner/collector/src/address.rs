@@ -1,0 +1,42 @@
+//! Addresses of collectors and planners.
+
+/// Parses the address of a collector or planner, without its path; `http://` is the default scheme:
+/// `localhost:8787`.
+pub fn url(text: &str) -> Result<String, String> {
+    let wrong = || format!("{text:?} is not an address; give one such as http://127.0.0.1:8787");
+    let text = text.trim().split(['#', '?']).next().unwrap_or_default();
+    let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
+    let rest = rest.trim_end_matches('/');
+    let url = format!("{scheme}://{rest}");
+    let host = rest.split('/').next().unwrap_or_default();
+    // A single word is more likely a typing error than a host.
+    let is_host = text.contains("://") || host == "localhost" || host.contains([':', '.']);
+    let is_uri = url.parse::<ureq::http::Uri>().is_ok_and(|uri| uri.host().is_some_and(|host| !host.is_empty()));
+    if matches!(scheme, "http" | "https") && is_host && is_uri { Ok(url) } else { Err(wrong()) }
+}
+
+/// Returns whether an address is the machine of whoever opens it.
+pub fn is_loopback(url: &str) -> bool {
+    let host = url.parse::<ureq::http::Uri>().ok().and_then(|uri| uri.host().map(str::to_owned));
+    host.is_some_and(|host| {
+        let address = host.trim_start_matches('[').trim_end_matches(']');
+        address == "localhost" || address.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_needs_no_scheme_and_a_mere_word_is_none() {
+        for text in ["http://127.0.0.1:8787", "127.0.0.1:8787/", " http://127.0.0.1:8787/#v1.abc", "127.0.0.1:8787?x"] {
+            assert_eq!(url(text), Ok("http://127.0.0.1:8787".into()), "{text}");
+        }
+        assert_eq!(url("localhost:8787"), Ok("http://localhost:8787".into()));
+        assert_eq!(url("https://planner.example.org/a/"), Ok("https://planner.example.org/a".into()));
+        for text in ["", "nonsense", "http://", "ftp://a", "http://a b", "://a"] {
+            assert!(url(text).unwrap_err().contains("is not an address"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Connections: limits on their number and on the time that each may wait.
+//!
+//! `axum::serve` waits for a request for ever, and accepts connections until the process has no
+//! file descriptors left. Here a connection has to send a request in time, a client that does not
+//! read is dropped, and a new connection replaces the one that has been idle for longest.
+
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::Router;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, watch};
+
+use super::stalled::DropStalled;
+
+/// Limit on the time until the head of a request is complete, from the connection or the request
+/// before it.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
+/// Limit on the bytes of a head.
+const HEAD_BYTES: usize = 64 << 10;
+/// Limit on connections, if the process may have as many file descriptors.
+const MOST_CONNECTIONS: u64 = 16_384;
+/// File descriptors for everything else.
+const OTHER_DESCRIPTORS: u64 = 128;
+/// Pause after an error of the system when a connection is accepted.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The open connections.
+#[derive(Debug)]
+struct Connections {
+    most: usize,
+    /// By the number of the connection.
+    open: Mutex<BTreeMap<u64, Arc<Connection>>>,
+    /// Requests and connections so far, as a clock.
+    clock: AtomicU64,
+}
+
+/// A connection.
+#[derive(Debug, Default)]
+struct Connection {
+    is_busy: AtomicBool,
+    /// When its last request ended, by the clock of [`Connections`].
+    last_used: AtomicU64,
+    /// Told that another connection takes its place.
+    evicted: Notify,
+}
+
+/// Accepts connections until `stopping` is true, and then finishes the requests in progress.
+pub(super) async fn serve(listener: TcpListener, router: Router, mut stopping: watch::Receiver<bool>) {
+    let connections = Arc::new(Connections::new(most_connections()));
+    let mut tasks = tokio::task::JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            Some(_) = tasks.join_next() => continue,
+            _ = stopping.wait_for(|stopping| *stopping) => break,
+        };
+        let Ok((stream, _)) = accepted else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
+        // Without a place the connection is closed: every other one is busy.
+        if let Some((number, connection)) = connections.enter() {
+            let (connections, router, stopping) = (Arc::clone(&connections), router.clone(), stopping.clone());
+            tasks.spawn(async move {
+                answer(stream, router, &connections, &connection, stopping).await;
+                connections.leave(number);
+            });
+        }
+    }
+    drop(listener);
+    while tasks.join_next().await.is_some() {}
+}
+
+/// Answers the requests of a connection.
+async fn answer(
+    stream: TcpStream,
+    router: Router,
+    connections: &Connections,
+    connection: &Connection,
+    mut stopping: watch::Receiver<bool>,
+) {
+    // An answer is not held back for more of it.
+    let _ = stream.set_nodelay(true);
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(|request: hyper::Request<Incoming>| {
+        connection.is_busy.store(true, Ordering::Relaxed);
+        let answer = router.call(request);
+        async move {
+            let answer = answer.await;
+            connection.last_used.store(connections.tick(), Ordering::Relaxed);
+            connection.is_busy.store(false, Ordering::Relaxed);
+            answer
+        }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(HEAD_BYTES);
+    let mut answers = pin!(http.serve_connection(TokioIo::new(DropStalled::new(stream)), service));
+    let mut is_stopping = false;
+    loop {
+        tokio::select! {
+            // The client sees the end of the connection; there is nobody else to tell.
+            _ = answers.as_mut() => return,
+            () = connection.evicted.notified() => return,
+            _ = stopping.wait_for(|stopping| *stopping), if !is_stopping => {
+                is_stopping = true;
+                answers.as_mut().graceful_shutdown();
+            }
+        }
+    }
+}
+
+impl Connections {
+    fn new(most: usize) -> Self {
+        Self { most, open: Mutex::default(), clock: AtomicU64::new(0) }
+    }
+
+    fn tick(&self) -> u64 {
+        self.clock.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Adds a connection. If there are too many, it takes the place of the one that has been idle
+    /// for longest; `None` if none is idle.
+    fn enter(&self) -> Option<(u64, Arc<Connection>)> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.len() >= self.most {
+            let idle = open.iter().filter(|(_, connection)| !connection.is_busy.load(Ordering::Relaxed));
+            let oldest = idle.min_by_key(|(_, connection)| connection.last_used.load(Ordering::Relaxed));
+            let oldest = oldest.map(|(number, _)| *number)?;
+            if let Some(connection) = open.remove(&oldest) {
+                connection.evicted.notify_one();
+            }
+        }
+        let number = self.tick();
+        let connection = Arc::new(Connection { last_used: AtomicU64::new(number), ..Connection::default() });
+        open.insert(number, Arc::clone(&connection));
+        Some((number, connection))
+    }
+
+    fn leave(&self, number: u64) {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
+    }
+}
+
+/// Returns the limit on connections, after raising the process's limit on file descriptors as far
+/// as it may.
+#[cfg(unix)]
+fn most_connections() -> usize {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let wanted = MOST_CONNECTIONS + OTHER_DESCRIPTORS;
+    let wanted = maximum.map_or(wanted, |maximum| wanted.min(maximum));
+    if current.is_some_and(|current| current < wanted) {
+        // The limit stays as it is if the system refuses.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum });
+    }
+    let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(wanted);
+    usize::try_from(descriptors.saturating_sub(OTHER_DESCRIPTORS).clamp(1, MOST_CONNECTIONS)).unwrap_or(1)
+}
+
+#[cfg(not(unix))]
+fn most_connections() -> usize {
+    1_024
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_connection_takes_the_place_of_the_one_that_was_idle_for_longest() {
+        let connections = Connections::new(2);
+        let (first, one) = connections.enter().unwrap();
+        let (second, _) = connections.enter().unwrap();
+        one.last_used.store(connections.tick(), Ordering::Relaxed);
+        let (third, _) = connections.enter().unwrap();
+        let open: Vec<u64> = connections.open.lock().unwrap().keys().copied().collect();
+        assert_eq!(open, [first, third], "{second} was idle for longest");
+    }
+
+    #[test]
+    fn a_busy_connection_keeps_its_place() {
+        let connections = Connections::new(1);
+        let (number, connection) = connections.enter().unwrap();
+        connection.is_busy.store(true, Ordering::Relaxed);
+        assert!(connections.enter().is_none());
+        connections.leave(number);
+        assert!(connections.enter().is_some());
+    }
+}

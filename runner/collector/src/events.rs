@@ -1,0 +1,116 @@
+//! `GET /api/v1/events`: new samples as server-sent events.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use foreglow_exit::UnusableInput;
+use foreglow_shared::{Uuid, parse_line};
+use futures_util::stream;
+use serde::Deserialize;
+use tokio::sync::watch;
+
+use super::{Shared, refusal};
+
+/// Poll interval for samples that other processes write into the store. Posted samples are sent at
+/// once.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Samples per query of the store.
+const BATCH: usize = 100;
+/// Reconnect delay for clients that lose the connection.
+const RETRY: Duration = Duration::from_secs(2);
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// State announced to the event streams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct News {
+    /// Number of requests that have stored something.
+    pub(super) posted: u64,
+    /// Whether the collector is stopping.
+    pub(super) stopping: bool,
+}
+
+/// Query of the route.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EventsQuery {
+    after: Option<Uuid>,
+}
+
+/// Sends every sample that arrives after the one given by `after` or `Last-Event-ID`, or else from
+/// now on. Each event is a `sample` with the sample's ID and its JSON as data.
+pub(super) async fn events(
+    State(shared): State<Shared>,
+    headers: HeaderMap,
+    query: Result<Query<EventsQuery>, QueryRejection>,
+) -> Response {
+    let after = match query {
+        Ok(Query(query)) => query.after,
+        Err(error) => return refusal(StatusCode::BAD_REQUEST, error.body_text()),
+    };
+    // A reconnecting client has read further than its original `after`.
+    let reconnecting = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()?.parse().ok());
+    let news = shared.news.subscribe();
+    let start = match reconnecting.or(after) {
+        Some(id) => shared.storage.read(move |store| store.position(id)).await,
+        None => shared.storage.read(|store| store.end()).await,
+    };
+    let after = match start {
+        Ok(position) => position,
+        Err(error) if error.is::<UnusableInput>() => return refusal(StatusCode::BAD_REQUEST, error),
+        Err(error) => return refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")),
+    };
+    let reader = Reader { shared, news, after, waiting: VecDeque::new(), greeted: false };
+    let stream = stream::unfold(reader, |mut reader| async {
+        let event = reader.next().await?;
+        Some((Ok::<Event, Infallible>(event), reader))
+    });
+    let mut response = Sse::new(stream).keep_alive(KeepAlive::default()).into_response();
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// State of one event stream.
+struct Reader {
+    shared: Shared,
+    news: watch::Receiver<News>,
+    /// Position of the last sample read from the store.
+    after: i64,
+    waiting: VecDeque<String>,
+    greeted: bool,
+}
+
+impl Reader {
+    /// Returns the next event, or `None` when the collector stops or the store fails; the client
+    /// then reconnects.
+    async fn next(&mut self) -> Option<Event> {
+        if !self.greeted {
+            self.greeted = true;
+            // Sending a first event shows the browser that the connection works.
+            return Some(Event::default().retry(RETRY).comment("samples follow as they arrive"));
+        }
+        loop {
+            if let Some(line) = self.waiting.pop_front() {
+                // The store holds only valid samples.
+                let id = parse_line(&line).ok()?.id;
+                return Some(Event::default().event("sample").id(id.to_string()).data(line));
+            }
+            if self.news.borrow_and_update().stopping {
+                return None;
+            }
+            let after = self.after;
+            let (lines, end) = self.shared.storage.read(move |store| store.lines_after(after, BATCH)).await.ok()?;
+            if lines.is_empty() {
+                // The store is polled again in either case.
+                let _ = tokio::time::timeout(LOOK_AGAIN, self.news.changed()).await;
+            }
+            self.after = end;
+            self.waiting.extend(lines);
+        }
+    }
+}

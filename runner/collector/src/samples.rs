@@ -1,0 +1,313 @@
+//! Routes for samples.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::{Body, Bytes};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use foreglow_exit::UnusableInput;
+use foreglow_shared::{Engine, Mode, Outcome, Sample, Timestamp, Uuid, parse_line, write_csv};
+use futures_util::stream;
+use serde::{Deserialize, Serialize};
+
+use super::body::busy;
+use super::{Shared, refusal};
+use crate::store::{Filter, Page, Store};
+
+/// Default and maximum number of samples in an answer.
+const DEFAULT_LIMIT: usize = 10_000;
+const MAX_LIMIT: usize = 100_000;
+/// Invalid lines that are reported individually; further ones are only counted.
+const MAX_NAMED_REJECTIONS: usize = 1_000;
+/// Maximum number of lines in a request, blank ones not counted.
+const MAX_LINES: usize = 20_000;
+/// Maximum size of a line, and so of each of its fields. A sample has about half a KiB.
+const MAX_LINE_BYTES: usize = 64 << 10;
+/// Samples that are read from the store at a time while an answer is sent.
+const STREAMED_SAMPLES: usize = 64;
+/// Size of the samples in a page of CSV, whose columns depend on all of them.
+const MAX_CSV_BYTES: u64 = 8 << 20;
+
+/// Result of posting samples.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// Samples that the collector did not have.
+    pub new: usize,
+    /// Samples that it already had with the same content. Posting a sample twice has no effect.
+    pub known: usize,
+    /// Samples whose id the collector has with other content; it keeps what it has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<Rejection>,
+    /// Invalid lines.
+    pub rejected: Vec<Rejection>,
+    /// Number of further invalid lines.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rejected_more: usize,
+}
+
+impl Receipt {
+    /// Returns the number of lines that were not stored.
+    pub fn not_stored(&self) -> usize {
+        self.rejected.len() + self.rejected_more + self.conflicts.len()
+    }
+}
+
+/// A line that was not stored.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rejection {
+    /// Line number, from 1.
+    pub line: usize,
+    /// Reason.
+    pub error: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// `POST /api/v1/samples`: stores a JSON Lines body, and answers once the samples are on disk.
+pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Response {
+    let body = match shared.bodies.read(request).await {
+        Ok(body) => body,
+        Err(refused) => return *refused,
+    };
+    // Parsing takes a second for a large body, and would hold up all other requests.
+    let Ok(parser) = Arc::clone(&shared.parsers).acquire_owned().await else { return *busy() };
+    let parsed = tokio::task::spawn_blocking(move || {
+        let _parser = parser;
+        sort_out(&body.bytes)
+    });
+    let (samples, mut receipt) = match parsed.await {
+        Ok(Ok(sorted)) => sorted,
+        Ok(Err(TooManyLines)) => {
+            let sentence =
+                format!("a request may have at most {MAX_LINES} lines; send the samples in several requests");
+            return refusal(StatusCode::PAYLOAD_TOO_LARGE, sentence);
+        }
+        Err(_) => return refusal(StatusCode::INTERNAL_SERVER_ERROR, "the samples could not be read"),
+    };
+    if samples.is_empty() {
+        return match receipt.rejected.is_empty() {
+            true => refusal(StatusCode::BAD_REQUEST, "the request has no samples; send one JSON object per line"),
+            false => (StatusCode::BAD_REQUEST, Json(receipt)).into_response(),
+        };
+    }
+    let (lines, samples): (Vec<usize>, Vec<Sample>) = samples.into_iter().unzip();
+    let ids: Vec<Uuid> = samples.iter().map(|sample| sample.id).collect();
+    match shared.storage.insert(samples).await {
+        Ok(inserted) => {
+            receipt.new = inserted.new;
+            receipt.known = inserted.known;
+            let conflict = |index: usize| Rejection {
+                line: lines[index],
+                error: format!("another sample with the id {} is stored, and was kept", ids[index]),
+            };
+            receipt.conflicts = inserted.conflicts.into_iter().map(conflict).collect();
+            if inserted.new > 0 {
+                shared.news.send_modify(|news| news.posted += 1);
+            }
+            Json(receipt).into_response()
+        }
+        Err(error) => {
+            eprintln!("foreglow: samples were rejected: {error:#}");
+            refusal(StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}"))
+        }
+    }
+}
+
+/// A request has more than [`MAX_LINES`] lines.
+struct TooManyLines;
+
+/// Parses the lines into samples with their line numbers, and rejections. Blank lines are ignored.
+fn sort_out(body: &[u8]) -> Result<(Vec<(usize, Sample)>, Receipt), TooManyLines> {
+    let mut samples = Vec::new();
+    let mut receipt = Receipt::default();
+    let lines = body.split(|byte| *byte == b'\n').enumerate();
+    for (count, (index, bytes)) in lines.filter(|(_, bytes)| !bytes.trim_ascii().is_empty()).enumerate() {
+        if count == MAX_LINES {
+            return Err(TooManyLines);
+        }
+        match parse(bytes) {
+            Ok(sample) => samples.push((index + 1, sample)),
+            Err(_) if receipt.rejected.len() == MAX_NAMED_REJECTIONS => receipt.rejected_more += 1,
+            Err(error) => receipt.rejected.push(Rejection { line: index + 1, error }),
+        }
+    }
+    Ok((samples, receipt))
+}
+
+fn parse(line: &[u8]) -> Result<Sample, String> {
+    if line.len() > MAX_LINE_BYTES {
+        let (length, limit) = (line.len(), MAX_LINE_BYTES >> 10);
+        return Err(format!("it has {length} bytes; a sample may have at most {limit} KiB"));
+    }
+    let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8 text".to_owned())?;
+    parse_line(text).map_err(|error| error.to_string())
+}
+
+/// Query of `GET /api/v1/samples`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ListQuery {
+    model: Option<String>,
+    mode: Option<Mode>,
+    engine: Option<Engine>,
+    outcome: Option<Outcome>,
+    since: Option<Timestamp>,
+    after: Option<Uuid>,
+    limit: Option<usize>,
+    format: Option<ListFormat>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ListFormat {
+    Jsonl,
+    Csv,
+}
+
+/// `GET /api/v1/samples`: the samples that match the filters, in order of arrival, as JSON Lines or
+/// CSV. If there are more, the `Link` header has the next page.
+pub(super) async fn list(
+    State(shared): State<Shared>,
+    headers: HeaderMap,
+    uri: axum::http::Uri,
+    query: Result<Query<ListQuery>, QueryRejection>,
+) -> Response {
+    let query = match query {
+        Ok(Query(query)) => query,
+        Err(error) => return refusal(StatusCode::BAD_REQUEST, error.body_text()),
+    };
+    let limit = query.limit.unwrap_or(DEFAULT_LIMIT);
+    if !(1..=MAX_LIMIT).contains(&limit) {
+        return refusal(StatusCode::BAD_REQUEST, format!("limit is {limit}; it must be 1 to {MAX_LIMIT}"));
+    }
+    let format = query.format.unwrap_or_else(|| accepted_format(&headers));
+    let filter = Filter {
+        model: query.model,
+        mode: query.mode,
+        engine: query.engine,
+        outcome: query.outcome,
+        since: query.since,
+        after: query.after,
+        limit: Some(limit),
+    };
+    let most_bytes = match format {
+        ListFormat::Jsonl => u64::MAX,
+        ListFormat::Csv => MAX_CSV_BYTES,
+    };
+    let wanted = filter.clone();
+    let found = shared.storage.read(move |store| Ok((store.start(&wanted)?, store.page(&wanted, most_bytes)?))).await;
+    let (start, page) = match found {
+        Ok(found) => found,
+        Err(error) => return failure(&error),
+    };
+    let body = match format {
+        ListFormat::Jsonl => stream_of(shared, filter, start, page),
+        ListFormat::Csv => {
+            let read = move |store: &Store| store.page_lines(&filter, start, page);
+            match shared.storage.read(read).await {
+                Ok((lines, _)) => Body::from(as_csv(&lines)),
+                Err(error) => return failure(&error),
+            }
+        }
+    };
+    let content_type = match format {
+        ListFormat::Jsonl => "application/jsonl",
+        ListFormat::Csv => "text/csv; charset=utf-8; header=present",
+    };
+    let headers = [(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, "no-store")];
+    let mut response = (headers, body).into_response();
+    if let Some(next) = page.next.and_then(|id| HeaderValue::from_str(&next_page(&uri, id)).ok()) {
+        response.headers_mut().insert(header::LINK, next);
+    }
+    response
+}
+
+/// Returns the lines of a page as a body that is read from the store as the client takes it.
+fn stream_of(shared: Shared, filter: Filter, start: i64, page: Page) -> Body {
+    let part = Filter { limit: Some(STREAMED_SAMPLES), ..filter };
+    Body::from_stream(stream::try_unfold(start, move |after| {
+        let (shared, part) = (shared.clone(), part.clone());
+        async move {
+            if after >= page.end {
+                return Ok::<_, anyhow::Error>(None);
+            }
+            let (lines, end) = shared.storage.read(move |store| store.page_lines(&part, after, page)).await?;
+            let usable = lines.iter().filter(|line| parse_line(line).is_ok());
+            let text: String = usable.flat_map(|line| [line.as_str(), "\n"]).collect();
+            // Without further samples, such as after a removal, the position does not advance.
+            Ok(Some((Bytes::from(text), if end > after { end } else { page.end })))
+        }
+    }))
+}
+
+/// A sample outside the limits, from an earlier version, would break every reader.
+fn as_csv(lines: &[String]) -> String {
+    let samples: Vec<Sample> = lines.iter().filter_map(|line| parse_line(line).ok()).collect();
+    write_csv(&samples)
+}
+
+/// Returns the answer to a request that the store could not serve.
+fn failure(error: &anyhow::Error) -> Response {
+    let status = if error.is::<UnusableInput>() { StatusCode::BAD_REQUEST } else { StatusCode::INTERNAL_SERVER_ERROR };
+    refusal(status, format!("{error:#}"))
+}
+
+/// `GET /api/v1/samples/ID`: one sample as JSON.
+pub(super) async fn one(State(shared): State<Shared>, Path(id): Path<String>) -> Response {
+    let Ok(id) = id.parse::<Uuid>() else { return no_id(&id) };
+    match shared.storage.read(move |store| store.sample_line(id)).await {
+        Ok(Some(line)) => ([(header::CONTENT_TYPE, "application/json")], line + "\n").into_response(),
+        Ok(None) => not_there(id),
+        Err(error) => refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")),
+    }
+}
+
+/// `DELETE /api/v1/samples/ID`: removes one sample. Open planners keep it until they are reloaded.
+pub(super) async fn remove(State(shared): State<Shared>, Path(id): Path<String>) -> Response {
+    let Ok(id) = id.parse::<Uuid>() else { return no_id(&id) };
+    match shared.storage.write(move |store| store.remove(&[id])).await {
+        Ok(0) => not_there(id),
+        Ok(removed) => Json(serde_json::json!({ "removed": removed })).into_response(),
+        Err(error) => refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")),
+    }
+}
+
+fn no_id(text: &str) -> Response {
+    refusal(StatusCode::BAD_REQUEST, format!("{text:?} is no id of a sample; it is a UUID"))
+}
+
+fn not_there(id: Uuid) -> Response {
+    refusal(StatusCode::NOT_FOUND, format!("there is no sample with the id {id}"))
+}
+
+fn next_page(uri: &axum::http::Uri, last: Uuid) -> String {
+    let kept =
+        uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty() && !pair.starts_with("after="));
+    let pairs: Vec<String> = kept.map(str::to_owned).chain([format!("after={last}")]).collect();
+    format!("<{}?{}>; rel=\"next\"", uri.path(), pairs.join("&"))
+}
+
+fn accepted_format(headers: &HeaderMap) -> ListFormat {
+    let accepted = headers.get(header::ACCEPT).and_then(|accepted| accepted.to_str().ok());
+    if accepted.is_some_and(|accepted| accepted.contains("text/csv")) { ListFormat::Csv } else { ListFormat::Jsonl }
+}
+
+/// `GET /api/v1/workloads`: all workloads with samples.
+pub(super) async fn workloads(State(shared): State<Shared>) -> Response {
+    match shared.storage.read(|store| store.workloads()).await {
+        Ok(counts) => {
+            let workloads: Vec<_> = counts
+                .into_iter()
+                .map(|(workload, samples)| serde_json::json!({ "workload": workload, "samples": samples }))
+                .collect();
+            Json(serde_json::json!({ "schema": 1, "workloads": workloads })).into_response()
+        }
+        Err(error) => refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")),
+    }
+}

@@ -1,0 +1,153 @@
+//! The store behind the requests: one thread that writes, and several connections that read.
+//!
+//! Readers wait for no writer (SQLite in WAL mode), and posts that arrive during a write share the
+//! next one, with one `fsync` for all of them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context as _;
+use foreglow_shared::Sample;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+
+use crate::store::{Inserted, Store};
+
+/// Connections that read at the same time.
+const READERS: usize = 4;
+/// Writes that wait at most; further ones wait in their requests.
+const QUEUE: usize = 64;
+/// Samples of one write, unless a single request has more.
+const MOST_SAMPLES: usize = 5_000;
+
+/// Handle of the store for all requests.
+#[derive(Clone)]
+pub(super) struct Storage {
+    /// Closed before the writer, so that the last connection to close is one that may write: it
+    /// moves the write-ahead log into the file.
+    readers: Arc<Mutex<Vec<Store>>>,
+    free_readers: Arc<Semaphore>,
+    writer: mpsc::Sender<Write>,
+    /// Whether a damaged sample was found.
+    is_damaged: Arc<AtomicBool>,
+}
+
+enum Write {
+    Insert(Vec<Sample>, oneshot::Sender<anyhow::Result<Inserted>>),
+    Other(Box<dyn FnOnce(&mut Store) + Send>),
+}
+
+impl Storage {
+    /// Opens the readers and starts the writer, which ends after the last handle and then closes the
+    /// second value.
+    ///
+    /// # Errors
+    /// The store cannot be read, or the thread cannot be started.
+    pub(super) fn start(store: Store, is_damaged: bool) -> anyhow::Result<(Self, Receiver<()>)> {
+        let readers = (0..READERS).map(|_| store.reader()).collect::<anyhow::Result<Vec<Store>>>()?;
+        let (writer, writes) = mpsc::channel(QUEUE);
+        let (ending, ended) = std::sync::mpsc::channel();
+        std::thread::Builder::new()
+            .name("store".into())
+            .spawn(move || {
+                write_all(store, writes);
+                drop::<Sender<()>>(ending);
+            })
+            .context("the thread that writes samples cannot be started")?;
+        let storage = Self {
+            writer,
+            readers: Arc::new(Mutex::new(readers)),
+            free_readers: Arc::new(Semaphore::new(READERS)),
+            is_damaged: Arc::new(AtomicBool::new(is_damaged)),
+        };
+        Ok((storage, ended))
+    }
+
+    /// Stores samples; they are on disk when this returns.
+    pub(super) async fn insert(&self, samples: Vec<Sample>) -> anyhow::Result<Inserted> {
+        let (reply, result) = oneshot::channel();
+        self.writer.send(Write::Insert(samples, reply)).await.map_err(|_| ended())?;
+        result.await.map_err(|_| ended())?
+    }
+
+    /// Runs `work` with the store on the thread that writes.
+    pub(super) async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Store) -> anyhow::Result<T> + Send + 'static,
+    ) -> anyhow::Result<T> {
+        let (reply, result) = oneshot::channel();
+        let work = Box::new(move |store: &mut Store| drop(reply.send(work(store))));
+        self.writer.send(Write::Other(work)).await.map_err(|_| ended())?;
+        result.await.map_err(|_| ended())?
+    }
+
+    /// Runs `work` with a connection that reads, on a thread that may block.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Store) -> anyhow::Result<T> + Send + 'static,
+    ) -> anyhow::Result<T> {
+        let permit = Arc::clone(&self.free_readers).acquire_owned().await.context("the collector is stopping")?;
+        let (readers, is_damaged) = (Arc::clone(&self.readers), Arc::clone(&self.is_damaged));
+        tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            let reader = readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let reader = reader.context("a connection to the store is missing")?;
+            let outcome = work(&reader);
+            is_damaged.fetch_or(reader.has_seen_damage(), Ordering::Relaxed);
+            readers.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
+            outcome
+        })
+        .await
+        .context("the store's thread ended early")?
+    }
+
+    /// Whether a damaged sample was found at the start or since.
+    pub(super) fn is_damaged(&self) -> bool {
+        self.is_damaged.load(Ordering::Relaxed)
+    }
+}
+
+fn ended() -> anyhow::Error {
+    anyhow::anyhow!("the thread that writes samples has ended; restart the collector")
+}
+
+/// Writes until all handles are gone.
+fn write_all(mut store: Store, mut writes: mpsc::Receiver<Write>) {
+    let mut next = writes.blocking_recv();
+    while let Some(write) = next.take() {
+        match write {
+            Write::Other(work) => work(&mut store),
+            Write::Insert(samples, reply) => {
+                let mut count = samples.len();
+                let mut group = vec![(samples, reply)];
+                while count < MOST_SAMPLES && next.is_none() {
+                    match writes.try_recv() {
+                        Ok(Write::Insert(samples, reply)) => {
+                            count += samples.len();
+                            group.push((samples, reply));
+                        }
+                        Ok(other) => next = Some(other),
+                        Err(_) => break,
+                    }
+                }
+                insert(&mut store, group);
+            }
+        }
+        if next.is_none() {
+            next = writes.blocking_recv();
+        }
+    }
+}
+
+/// Stores the samples of several requests together, or one by one if that fails, so that no request
+/// fails because of another one.
+fn insert(store: &mut Store, group: Vec<(Vec<Sample>, oneshot::Sender<anyhow::Result<Inserted>>)>) {
+    let requests: Vec<&[Sample]> = group.iter().map(|(samples, _)| samples.as_slice()).collect();
+    let together = if group.len() > 1 { store.insert_all(&requests).ok() } else { None };
+    let mut together = together.map(Vec::into_iter);
+    for (samples, reply) in group {
+        let inserted = together.as_mut().and_then(Iterator::next).map_or_else(|| store.insert(&samples), Ok);
+        // A sender that has gone sends the samples again, and they are known.
+        drop(reply.send(inserted));
+    }
+}

@@ -1,0 +1,160 @@
+//! Reading of samples, each against its checksum.
+
+use foreglow_exit::note;
+use foreglow_shared::{Engine, Mode, Outcome, Sample, Uuid, format_count};
+use rusqlite::OptionalExtension as _;
+use rusqlite::types::Value;
+
+use super::failure::{damaged, sentence};
+use super::{Filter, Store, check};
+
+/// Part of the samples that match a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Position of the last sample.
+    pub end: i64,
+    /// Id of the last sample, if others follow.
+    pub next: Option<Uuid>,
+}
+
+impl Page {
+    /// All samples.
+    pub const ALL: Self = Self { end: i64::MAX, next: None };
+}
+
+/// The samples of [`parameters`].
+const MATCHING: &str = "FROM samples
+    WHERE seq > ?1 AND seq <= ?2
+      AND (?3 IS NULL OR model = ?3) AND (?4 IS NULL OR mode = ?4) AND (?5 IS NULL OR engine = ?5)
+      AND (?6 IS NULL OR outcome = ?6) AND (?7 IS NULL OR started_at_us >= ?7)
+    ORDER BY seq LIMIT ?8";
+
+/// Returns the parameters of [`MATCHING`].
+fn parameters(filter: &Filter, after: i64, end: i64, most: usize) -> [Value; 8] {
+    let text = |text: Option<&str>| text.map_or(Value::Null, |text| Value::Text(text.to_owned()));
+    [
+        Value::Integer(after),
+        Value::Integer(end),
+        text(filter.model.as_deref()),
+        text(filter.mode.map(Mode::as_str)),
+        text(filter.engine.map(Engine::as_str)),
+        text(filter.outcome.map(Outcome::as_str)),
+        filter.since.map_or(Value::Null, |since| Value::Integer(since.as_microsecond())),
+        Value::Integer(i64::try_from(most).unwrap_or(i64::MAX)),
+    ]
+}
+
+impl Store {
+    /// Returns the sample with this id.
+    ///
+    /// # Errors
+    /// The store cannot be read, or the sample is damaged.
+    pub fn sample_line(&self, id: Uuid) -> anyhow::Result<Option<String>> {
+        let query = "SELECT seq, id, checksum, line FROM samples WHERE id = ?1";
+        let found = self
+            .connection
+            .query_row(query, [id.to_string()], check::stored_line)
+            .optional()
+            .map_err(|error| sentence(&self.path, &error))?;
+        match found.map(|row| row.line) {
+            None => Ok(None),
+            Some(Ok(line)) => Ok(Some(line)),
+            Some(Err(_)) => {
+                self.saw_damage(1);
+                Err(damaged(&self.path, &format!("the sample {id} differs from what was stored")))
+            }
+        }
+    }
+
+    /// Returns the samples that match the filter.
+    ///
+    /// # Errors
+    /// The store cannot be read, or [`Filter::after`] is unknown.
+    pub fn samples(&self, filter: &Filter) -> anyhow::Result<Vec<Sample>> {
+        Ok(self.parse(&self.sample_lines(filter)?))
+    }
+
+    /// Returns the samples that match the filter as lines of JSON, as they were stored.
+    ///
+    /// # Errors
+    /// As for [`Store::samples`].
+    pub fn sample_lines(&self, filter: &Filter) -> anyhow::Result<Vec<String>> {
+        let after = self.start(filter)?;
+        Ok(self.page_lines(filter, after, Page::ALL)?.0)
+    }
+
+    /// Returns the position after which the samples of a filter begin.
+    ///
+    /// # Errors
+    /// [`Filter::after`] is unknown.
+    pub fn start(&self, filter: &Filter) -> anyhow::Result<i64> {
+        Ok(filter.after.map(|id| self.position(id)).transpose()?.unwrap_or(0))
+    }
+
+    /// Returns the end of a page of samples that match the filter: after [`Filter::limit`] samples,
+    /// or before this number of bytes, but at least one sample.
+    ///
+    /// # Errors
+    /// As for [`Store::samples`].
+    pub fn page(&self, filter: &Filter, most_bytes: u64) -> anyhow::Result<Page> {
+        let after = self.start(filter)?;
+        let most = filter.limit.unwrap_or(usize::MAX);
+        let query = format!("SELECT seq, id, octet_length(line) {MATCHING}");
+        let walk = || -> rusqlite::Result<Page> {
+            let mut statement = self.connection.prepare(&query)?;
+            // One more sample tells whether there is a next page.
+            let mut rows = statement.query(parameters(filter, after, i64::MAX, most.saturating_add(1)))?;
+            let (mut end, mut last, mut count, mut bytes) = (after, None, 0, 0);
+            while let Some(row) = rows.next()? {
+                bytes += row.get::<_, i64>(2)?.unsigned_abs() + 1;
+                if count == most || (last.is_some() && bytes > most_bytes) {
+                    return Ok(Page { end, next: last });
+                }
+                end = row.get(0)?;
+                last = row.get::<_, String>(1)?.parse().ok();
+                count += 1;
+            }
+            Ok(Page { end, next: None })
+        };
+        walk().map_err(|error| sentence(&self.path, &error))
+    }
+
+    /// Returns samples of a page after a position, as stored, and the position of the last one.
+    /// Damaged ones are left out, and [`Store::has_seen_damage`] is set.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn page_lines(&self, filter: &Filter, after: i64, page: Page) -> anyhow::Result<(Vec<String>, i64)> {
+        let query = format!("SELECT seq, id, checksum, line {MATCHING}");
+        let most = filter.limit.unwrap_or(usize::MAX);
+        let rows = self
+            .connection
+            .prepare(&query)
+            .and_then(|mut statement| {
+                statement
+                    .query_map(parameters(filter, after, page.end, most), check::stored_line)?
+                    .collect::<rusqlite::Result<Vec<_>>>()
+            })
+            .map_err(|error| sentence(&self.path, &error))?;
+        let end = rows.last().map_or(after, |row| row.seq);
+        let all = rows.len();
+        let lines: Vec<String> = rows.into_iter().filter_map(|row| row.line.ok()).collect();
+        self.saw_damage(all - lines.len());
+        Ok((lines, end))
+    }
+
+    /// Whether a damaged sample was read, and left out, since the store was opened.
+    pub fn has_seen_damage(&self) -> bool {
+        self.has_seen_damage.get()
+    }
+
+    fn saw_damage(&self, samples: usize) {
+        if samples > 0 && !self.has_seen_damage.replace(true) {
+            note(&format!(
+                "note: {} in {} differ from what was stored, and are left out; `foreglow serve --check` lists them",
+                format_count(samples, "sample"),
+                self.path.display()
+            ));
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Tables of the store, and detection of foreign files.
+
+use std::path::Path;
+
+use foreglow_exit::unusable;
+use rusqlite::{Connection, Transaction, params};
+
+use super::checksum::checksum;
+use super::failure::sentence;
+
+/// `FGLW`, which marks an SQLite file as a Foreglow store.
+const APPLICATION_ID: i64 = 0x4647_4c57;
+/// Version of the tables below. A change of the tables increments it and adds a step to
+/// [`migrate`].
+const VERSION: i64 = 2;
+
+pub(super) const TABLES: &str = "
+    CREATE TABLE samples (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        model TEXT NOT NULL,
+        mode TEXT NOT NULL,
+        engine TEXT NOT NULL,
+        outcome TEXT NOT NULL,
+        started_at_us INTEGER NOT NULL,
+        line TEXT NOT NULL
+    );
+    CREATE TABLE pending (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        collector TEXT NOT NULL,
+        id TEXT NOT NULL,
+        line TEXT NOT NULL,
+        UNIQUE (collector, id)
+    );";
+
+/// Adds the checksums of the samples, the workloads with their number of samples, and the reasons of
+/// rejected samples. Triggers count, so that every way to write a sample is counted.
+const VERSION_2: &str = "
+    ALTER TABLE samples ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE pending ADD COLUMN rejection TEXT;
+    CREATE TABLE workloads (
+        workload TEXT PRIMARY KEY,
+        samples INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    INSERT INTO workloads
+        SELECT coalesce(json_extract(line, '$.workload'), '{}') AS workload, count(*) FROM samples GROUP BY workload;
+    CREATE TRIGGER sample_added AFTER INSERT ON samples BEGIN
+        INSERT INTO workloads VALUES (coalesce(json_extract(NEW.line, '$.workload'), '{}'), 1)
+            ON CONFLICT DO UPDATE SET samples = samples + 1;
+    END;
+    CREATE TRIGGER sample_removed AFTER DELETE ON samples WHEN json_valid(OLD.line) BEGIN
+        UPDATE workloads SET samples = samples - 1 WHERE workload = json_extract(OLD.line, '$.workload');
+        DELETE FROM workloads WHERE samples < 1;
+    END;";
+
+/// Checks that the file is a store of this version, or initialises it, and sets the write mode.
+pub(super) fn prepare(connection: &mut Connection, path: &Path) -> anyhow::Result<()> {
+    let failed = |error: rusqlite::Error| sentence(path, &error);
+    check(connection, path)?;
+    connection.pragma_update(None, "journal_mode", "wal").map_err(failed)?;
+    connection.pragma_update(None, "synchronous", "full").map_err(failed)?;
+    migrate(connection).map_err(failed)
+}
+
+/// Runs before anything is written, so that foreign files stay unchanged.
+fn check(connection: &Connection, path: &Path) -> anyhow::Result<()> {
+    let read =
+        |pragma: &str| -> rusqlite::Result<i64> { connection.pragma_query_value(None, pragma, |row| row.get(0)) };
+    let failed = |error: rusqlite::Error| sentence(path, &error);
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(failed)?;
+    if tables > 0 && read("application_id").map_err(failed)? != APPLICATION_ID {
+        return Err(unusable(format!(
+            "{} is a database of another program; name another file with --store",
+            path.display()
+        )));
+    }
+    let version = read("user_version").map_err(failed)?;
+    if version > VERSION {
+        return Err(unusable(format!(
+            "the store {} was written by a newer Foreglow (tables of version {version}, this one knows {VERSION}); \
+             use that version, or another file with --store",
+            path.display()
+        )));
+    }
+    Ok(())
+}
+
+fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+    let version =
+        |connection: &Connection| connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
+    if version(connection)? == VERSION {
+        return Ok(());
+    }
+    // Another process may have initialised the file in the meantime, so check again inside the
+    // transaction.
+    let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    if version(&transaction)? < 1 {
+        transaction.execute_batch(TABLES)?;
+    }
+    if version(&transaction)? < 2 {
+        transaction.execute_batch(VERSION_2)?;
+        add_checksums(&transaction)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()
+}
+
+/// Samples whose checksums are added at a time.
+const BATCH: i64 = 1_000;
+
+fn add_checksums(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    let mut read = transaction.prepare("SELECT seq, id, line FROM samples WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;
+    let mut write = transaction.prepare("UPDATE samples SET checksum = ?2 WHERE seq = ?1")?;
+    let mut after = 0_i64;
+    loop {
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+        let rows: Vec<(i64, String, String)> =
+            read.query_map(params![after, BATCH], row)?.collect::<rusqlite::Result<_>>()?;
+        let Some((last, ..)) = rows.last() else { return Ok(()) };
+        after = *last;
+        for (seq, id, line) in &rows {
+            write.execute(params![seq, checksum(id.as_bytes(), line.as_bytes())])?;
+        }
+    }
+}

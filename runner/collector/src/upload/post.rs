@@ -1,0 +1,139 @@
+//! One request to a collector, sent again with increasing delays while the failure may pass.
+
+use std::time::Duration;
+
+use foreglow_shared::{Sample, write_jsonl};
+use ureq::http::{HeaderMap, header};
+
+use super::Target;
+use super::receipt::accounts_for;
+use crate::Receipt;
+use crate::address::is_loopback;
+
+const PATH: &str = "/api/v1/samples";
+/// Bodies from this size on are sent only after the collector has accepted the head, so that its
+/// refusal, such as of a wrong token, is read.
+const ANNOUNCED_BYTES: usize = 32 << 10;
+/// Longest delay that a collector may ask for with `Retry-After`.
+const LONGEST_DELAY: Duration = Duration::from_secs(30);
+
+/// How long to try.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Policy {
+    connect_timeout: Duration,
+    answer_timeout: Duration,
+    attempts: u32,
+    /// Delay before the second attempt; each further one is twice as long.
+    first_delay: Duration,
+}
+
+impl Policy {
+    /// For a user who waits for the answer.
+    pub(super) const PATIENT: Self = Self {
+        connect_timeout: Duration::from_secs(5),
+        answer_timeout: Duration::from_secs(30),
+        attempts: 3,
+        first_delay: Duration::from_millis(500),
+    };
+    /// For the background, where the sender itself tries again.
+    pub(super) const BRIEF: Self = Self {
+        connect_timeout: Duration::from_secs(3),
+        answer_timeout: Duration::from_secs(10),
+        attempts: 1,
+        first_delay: Duration::ZERO,
+    };
+}
+
+/// A failure of a request.
+struct Failure {
+    error: anyhow::Error,
+    /// Delay that the collector asked for.
+    retry_after: Option<Duration>,
+    /// Whether the same request may succeed later.
+    may_pass: bool,
+}
+
+impl Target {
+    /// Returns this target with short timeouts and a single attempt.
+    pub(super) fn brief(self) -> Self {
+        Self { policy: Policy::BRIEF, ..self }
+    }
+
+    /// Posts samples, and again after a delay if the failure may pass.
+    ///
+    /// # Errors
+    /// The last failure.
+    pub(super) fn post(&self, samples: &[Sample]) -> anyhow::Result<Receipt> {
+        let mut delay = self.policy.first_delay;
+        for _ in 1..self.policy.attempts {
+            match self.post_once(samples) {
+                Ok(receipt) => return Ok(receipt),
+                Err(failure) if failure.may_pass => {
+                    std::thread::sleep(failure.retry_after.unwrap_or(delay));
+                    delay *= 2;
+                }
+                Err(failure) => return Err(failure.error),
+            }
+        }
+        self.post_once(samples).map_err(|failure| failure.error)
+    }
+
+    fn post_once(&self, samples: &[Sample]) -> Result<Receipt, Failure> {
+        let body = write_jsonl(samples);
+        let mut request = self.agent().post(format!("{}{PATH}", self.url)).content_type("application/jsonl");
+        if let Some(token) = &self.token {
+            request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+        }
+        if body.len() >= ANNOUNCED_BYTES {
+            request = request.header(header::EXPECT, "100-continue");
+        }
+        let url = &self.url;
+        let mut response = request.send(body).map_err(|error| Failure {
+            error: anyhow::anyhow!(
+                "the collector at {url} cannot be reached ({error}); start it with `foreglow serve`"
+            ),
+            retry_after: None,
+            may_pass: true,
+        })?;
+        let status = response.status();
+        let text = response.body_mut().read_to_string().unwrap_or_default();
+        let lasting = |error: anyhow::Error| Failure { error, retry_after: None, may_pass: false };
+        if matches!(status.as_u16(), 200 | 400)
+            && let Ok(receipt) = serde_json::from_str::<Receipt>(&text)
+        {
+            return match accounts_for(&receipt, samples.len()) {
+                true => Ok(receipt),
+                false => Err(lasting(anyhow::anyhow!(
+                    "{url} answered with a receipt that does not match the samples that were sent; check the address"
+                ))),
+            };
+        }
+        let refusal = serde_json::from_str::<serde_json::Value>(&text).ok();
+        let error = match refusal.as_ref().and_then(|refusal| refusal["error"].as_str()) {
+            Some(sentence) => anyhow::anyhow!("the collector at {url} refused ({status}): {sentence}"),
+            None => anyhow::anyhow!("{url} does not answer as a collector ({status}); check the address"),
+        };
+        match status.as_u16() {
+            408 | 429 | 500 | 502..=504 => {
+                Err(Failure { error, retry_after: retry_after(response.headers()), may_pass: true })
+            }
+            _ => Err(lasting(error)),
+        }
+    }
+
+    fn agent(&self) -> ureq::Agent {
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_connect(Some(self.policy.connect_timeout))
+            .timeout_global(Some(self.policy.answer_timeout));
+        // A proxy would resolve a loopback address to its own machine.
+        let config = if is_loopback(&self.url) { config.proxy(None) } else { config };
+        config.build().new_agent()
+    }
+}
+
+/// Returns the delay in seconds that the collector asks for, if it is bearable. A date is ignored.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let secs = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(secs).min(LONGEST_DELAY))
+}

@@ -1,0 +1,147 @@
+//! A folder whose sub-folders are the classes of the files in them.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use foreglow_exit::unusable;
+
+use super::file_part::expect_part;
+use super::set::{DataSet, Item, ItemError, Layout, missing};
+
+/// Kind of files to look for in a folder.
+pub struct Holding {
+    /// Noun for one item.
+    pub what: &'static str,
+    /// Advice if the folder has no such files.
+    pub advice: &'static str,
+    /// Returns whether a file is of this kind.
+    pub accepts: fn(&Path) -> bool,
+    /// Layout of the bytes.
+    pub layout: Layout,
+    /// Size limit; larger files are rejected when read.
+    pub largest_bytes: u64,
+}
+
+/// The files under a folder, sorted by path, so that every machine numbers them alike.
+pub struct ClassFolder {
+    root: PathBuf,
+    files: Vec<PathBuf>,
+    /// Sorted names of the root's sub-folders that hold a file; a label is an index into this list.
+    classes: Vec<String>,
+    layout: Layout,
+    largest_bytes: u64,
+}
+
+impl ClassFolder {
+    /// Lists the folder and its sub-folders.
+    ///
+    /// # Errors
+    /// The folder cannot be read, or holds no file of the kind.
+    pub fn open(root: &Path, holding: &Holding) -> anyhow::Result<Self> {
+        let (shown, Holding { what, advice, accepts, .. }) = (root.display(), holding);
+        if !root.is_dir() {
+            return Err(unusable(format!(
+                "{shown} is not a folder; name the folder that holds the {what}s with \
+                --data"
+            )));
+        }
+        let mut files = Vec::new();
+        for entry in walkdir::WalkDir::new(root).follow_links(true) {
+            let entry =
+                entry.map_err(|error| unusable(format!("the {what} folder {shown} cannot be read: {error}")))?;
+            if entry.file_type().is_file() && accepts(entry.path()) {
+                files.push(entry.into_path());
+            }
+        }
+        if files.is_empty() {
+            return Err(unusable(format!("the {what} folder {shown} holds no {what}; {advice}")));
+        }
+        files.sort();
+        let mut classes: Vec<String> = files.iter().filter_map(|file| class_of(root, file)).collect();
+        classes.sort();
+        classes.dedup();
+        let Holding { layout, largest_bytes, .. } = *holding;
+        Ok(Self { root: root.to_owned(), files, classes, layout, largest_bytes })
+    }
+
+    fn file(&self, number: u64) -> Option<&PathBuf> {
+        self.files.get(usize::try_from(number).ok()?)
+    }
+}
+
+impl DataSet for ClassFolder {
+    fn len(&self) -> u64 {
+        self.files.len() as u64
+    }
+
+    fn classes(&self) -> Option<u32> {
+        u32::try_from(self.classes.len()).ok().filter(|classes| *classes > 0)
+    }
+
+    fn class(&self, label: u32) -> Option<String> {
+        self.classes.get(label as usize).cloned()
+    }
+
+    fn name(&self, number: u64) -> String {
+        self.file(number).map_or_else(|| format!("file {number}"), |file| file.display().to_string())
+    }
+
+    fn read(&self, number: u64) -> Result<Item, ItemError> {
+        let file = self.file(number).ok_or_else(|| missing(number, self.len()))?;
+        let label = class_of(&self.root, file)
+            .and_then(|class| self.classes.binary_search(&class).ok())
+            .and_then(|place| u32::try_from(place).ok());
+        let (size, most) = (file.metadata().map_or(0, |file| file.len()), self.largest_bytes);
+        if size > most {
+            return Err(ItemError(format!("it has {size} bytes; at most {most} are read")));
+        }
+        read_file(file, self.layout, label)
+    }
+
+    fn expect(&self, number: u64) {
+        if let Some(file) = self.file(number) {
+            expect_file(file);
+        }
+    }
+
+    fn files(&self, numbers: &[u64]) -> Vec<PathBuf> {
+        numbers.iter().filter_map(|number| self.file(*number).cloned()).collect()
+    }
+}
+
+/// Reads an item that is a file of its own.
+pub fn read_file(path: &Path, layout: Layout, label: Option<u32>) -> Result<Item, ItemError> {
+    let bytes = std::fs::read(path).map_err(|error| ItemError(error.to_string()))?;
+    Ok(Item { bytes, layout, label })
+}
+
+/// Advises the system that a file will be read soon.
+pub fn expect_file(path: &Path) {
+    if let Ok(file) = File::open(path) {
+        expect_part(&file, 0, 0);
+    }
+}
+
+/// Returns the files of a folder, sorted, without sub-folders and hidden files.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn files_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let unreadable = |error| unusable(format!("the folder {} cannot be read: {error}", folder.display()));
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+        if !is_hidden && entry.path().is_file() {
+            files.push(entry.path());
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn class_of(root: &Path, file: &Path) -> Option<String> {
+    let mut below = file.strip_prefix(root).ok()?.components();
+    let class = below.next()?;
+    below.next().map(|_file| class.as_os_str().to_string_lossy().into_owned())
+}

@@ -1,0 +1,99 @@
+//! Detection of a data set's format from the content of its files.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use foreglow_exit::unusable;
+
+use crate::class_folder::files_in;
+use crate::images::tfrecord::{self, record};
+use crate::images::{cifar10, folder, idx};
+use crate::source::{Kind, Source};
+
+/// Formats of a data set, by the names that users give.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// Detect the format from the files
+    #[default]
+    Auto,
+    /// JPEG and PNG files, one sub-folder per class
+    Folder,
+    /// TFRecord files of tf.train.Example
+    Tfrecord,
+    /// The binary version of CIFAR-10
+    Cifar10,
+    /// MNIST's IDX files, plain or gzip-compressed
+    Idx,
+    /// A BSON file of products, as in the Cdiscount data set
+    Bson,
+}
+
+impl Format {
+    /// Returns the source at this path in this format.
+    ///
+    /// # Errors
+    /// The path does not exist or is in an unknown format.
+    pub fn source(self, path: &Path) -> anyhow::Result<Source> {
+        if !path.exists() {
+            let shown = path.display();
+            return Err(unusable(format!(
+                "{shown} does not exist; give an existing folder or file of images with --data"
+            )));
+        }
+        Ok(match self {
+            Self::Auto => return detect(path),
+            Self::Folder => Kind::Folder.at(path),
+            Self::Tfrecord => Kind::Tfrecord.at(path),
+            Self::Cifar10 => Kind::Cifar10.at(path),
+            Self::Idx => Kind::Idx.at(path),
+            Self::Bson => Kind::Bson.at(path),
+        })
+    }
+}
+
+/// Detects the format of a file from its content, and of a folder from the first file that is an
+/// image or a data file. Other folders are taken for class folders of images.
+fn detect(path: &Path) -> anyhow::Result<Source> {
+    if !path.is_dir() {
+        if folder::is_image(path) {
+            let shown = path.display();
+            return Err(unusable(format!("{shown} is one image; name the folder that holds the images with --data")));
+        }
+        let named = sniff(path).and_then(|format| format.source(path).ok());
+        return named.ok_or_else(|| {
+            let shown = path.display();
+            unusable(format!(
+                "{shown} is not a TFRecord, CIFAR-10, IDX or BSON file; if it is damaged, give its format with \
+                --data-format"
+            ))
+        });
+    }
+    for file in files_in(path)? {
+        if folder::is_image(&file) {
+            break;
+        }
+        if let Some(format) = sniff(&file) {
+            return format.source(path);
+        }
+    }
+    Ok(Kind::Folder.at(path))
+}
+
+/// Returns the format of a data file from its first bytes or, failing that, from its name and size.
+fn sniff(path: &Path) -> Option<Format> {
+    let mut start = Vec::new();
+    File::open(path).ok()?.take(record::HEADER as u64).read_to_end(&mut start).ok()?;
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    if idx::first_bytes(path) == Some(idx::IMAGES) {
+        Some(Format::Idx)
+    } else if start.try_into().ok().and_then(record::length).is_some() || tfrecord::is_named_so(path) {
+        Some(Format::Tfrecord)
+    } else if ending == "bson" {
+        Some(Format::Bson)
+    } else if ending == "bin" && path.metadata().is_ok_and(|file| file.len() > 0 && file.len() % cifar10::RECORD == 0) {
+        Some(Format::Cifar10)
+    } else {
+        None
+    }
+}

@@ -1,0 +1,417 @@
+//! Decodes, resizes and normalises a stored image into the numbers that a CNN takes.
+
+use std::io::Cursor;
+
+use fast_image_resize::images::{Image as Canvas, ImageRef};
+use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use foreglow_architectures::Colour;
+use image::{DynamicImage, ImageDecoder, ImageReader};
+use zune_jpeg::JpegDecoder;
+use zune_jpeg::zune_core::bytestream::ZCursor;
+use zune_jpeg::zune_core::colorspace::ColorSpace;
+use zune_jpeg::zune_core::options::DecoderOptions;
+
+use crate::set::{Item, ItemError, Layout};
+
+/// Limits on the side and the memory of a decoded image. A small file can claim to be 30,000 px
+/// wide.
+pub const LARGEST_SIDE_PX: u32 = 16_384;
+const LARGEST_IMAGE_BYTES: u64 = 512 << 20;
+
+/// Mean and standard deviation of the channels of ImageNet (torchvision's values) and of MNIST.
+const IMAGENET: [(f32, f32); 3] = [(0.485, 0.229), (0.456, 0.224), (0.406, 0.225)];
+const MNIST: [(f32, f32); 1] = [(0.1307, 0.3081)];
+
+/// Decodes the images of one job and reuses its buffers.
+pub struct Decoder {
+    colour: Colour,
+    px: u32,
+    resizer: Resizer,
+    /// The image at its original size, interleaved.
+    pixels: Vec<u8>,
+    resized: Canvas<'static>,
+}
+
+/// Size and channels of the image in [`Decoder::pixels`].
+struct Decoded {
+    width: u32,
+    height: u32,
+    colour: Colour,
+}
+
+impl Decoder {
+    /// Creates a decoder for square images with this side.
+    pub fn new(colour: Colour, px: u32) -> Self {
+        let resized = Canvas::new(px, px, pixel_type(colour));
+        Self { colour, px, resizer: Resizer::new(), pixels: Vec::new(), resized }
+    }
+
+    /// Returns the numbers per decoded image.
+    pub fn numbers(&self) -> usize {
+        self.colour.channels() * (self.px as usize).pow(2)
+    }
+
+    /// Decodes an image, crops its centre square, resizes it, and appends it normalised in planar
+    /// order.
+    ///
+    /// # Errors
+    /// The bytes are not an image, or the image is too large.
+    pub fn decode(&mut self, image: &Item, numbers: &mut Vec<f32>) -> Result<(), ItemError> {
+        let decoded = match image.layout {
+            Layout::File if image.bytes.starts_with(&JPEG) => self.jpeg(&image.bytes)?,
+            Layout::File => self.other_file(&image.bytes)?,
+            Layout::Grey { width, height } => self.raw(&image.bytes, width, height, Colour::Grey)?,
+            Layout::Planes { width, height } => self.raw(&image.bytes, width, height, Colour::Rgb)?,
+            Layout::Text => return Err(is_text()),
+        };
+        self.convert(decoded.colour);
+        let source =
+            ImageRef::new(decoded.width, decoded.height, &self.pixels, pixel_type(self.colour)).map_err(not_decoded)?;
+        let options = ResizeOptions::new()
+            .resize_alg(ResizeAlg::Convolution(FilterType::Bilinear))
+            .fit_into_destination(Some((0.5, 0.5)));
+        self.resizer.resize(&source, &mut self.resized, &options).map_err(not_decoded)?;
+        self.normalise(numbers);
+        Ok(())
+    }
+
+    /// Uses zune-jpeg directly instead of the image crate: it decodes into an existing buffer, and
+    /// directly to greyscale.
+    fn jpeg(&mut self, bytes: &[u8]) -> Result<Decoded, ItemError> {
+        let (mut decoder, width, height) = open_jpeg(bytes)?;
+        let colour = match (decoder.input_colorspace(), self.colour) {
+            (Some(ColorSpace::Luma), _) | (Some(ColorSpace::YCbCr), Colour::Grey) => Colour::Grey,
+            _ => Colour::Rgb,
+        };
+        let wanted = if colour == Colour::Grey { ColorSpace::Luma } else { ColorSpace::RGB };
+        decoder.set_options(jpeg_options().jpeg_set_out_colorspace(wanted));
+        let size = width as usize * height as usize * colour.channels();
+        if decoder.output_buffer_size() != Some(size) {
+            return Err(ItemError("the JPEG file has colours that cannot be converted".into()));
+        }
+        self.pixels.resize(size, 0);
+        decoder.decode_into(&mut self.pixels).map_err(not_decoded)?;
+        Ok(Decoded { width, height, colour })
+    }
+
+    fn other_file(&mut self, bytes: &[u8]) -> Result<Decoded, ItemError> {
+        let mut decoder = open_other(bytes)?;
+        let (width, height) = decoder.dimensions();
+        let mut limits = image::Limits::default();
+        limits.max_alloc = Some(LARGEST_IMAGE_BYTES);
+        decoder.set_limits(limits).map_err(not_decoded)?;
+        let image = DynamicImage::from_decoder(decoder).map_err(not_decoded)?;
+        let colour = if image.color().has_color() { Colour::Rgb } else { Colour::Grey };
+        self.pixels = match colour {
+            Colour::Grey => image.into_luma8().into_raw(),
+            Colour::Rgb => image.into_rgb8().into_raw(),
+        };
+        Ok(Decoded { width, height, colour })
+    }
+
+    fn raw(&mut self, bytes: &[u8], width: u32, height: u32, colour: Colour) -> Result<Decoded, ItemError> {
+        check_size(width, height)?;
+        let plane = width as usize * height as usize;
+        if bytes.len() != plane * colour.channels() {
+            return Err(ItemError(format!("it has {} bytes and not those of {width} × {height} px", bytes.len())));
+        }
+        self.pixels.clear();
+        match colour {
+            Colour::Grey => self.pixels.extend(bytes),
+            Colour::Rgb => self.pixels = interleaved(bytes),
+        }
+        Ok(Decoded { width, height, colour })
+    }
+
+    /// Converts the pixels to the channels of the CNN. Greyscale is the luma of ITU-R BT.601 in
+    /// Pillow's integer arithmetic, which is also the first channel of a JPEG file.
+    fn convert(&mut self, from: Colour) {
+        match (from, self.colour) {
+            (Colour::Rgb, Colour::Grey) => {
+                let luma = |&[red, green, blue]: &[u8; 3]| {
+                    let [red, green, blue] = [red, green, blue].map(u32::from);
+                    ((red * 19_595 + green * 38_470 + blue * 7_471 + 0x8000) >> 16) as u8
+                };
+                self.pixels = self.pixels.as_chunks::<3>().0.iter().map(luma).collect();
+            }
+            (Colour::Grey, Colour::Rgb) => self.pixels = self.pixels.iter().flat_map(|grey| [*grey; 3]).collect(),
+            (Colour::Grey, Colour::Grey) | (Colour::Rgb, Colour::Rgb) => {}
+        }
+    }
+
+    fn normalise(&self, numbers: &mut Vec<f32>) {
+        let start = numbers.len();
+        numbers.resize(start + self.numbers(), 0.0);
+        let planes = &mut numbers[start..];
+        match self.colour {
+            Colour::Grey => {
+                let scale = Scale::of(MNIST[0]);
+                for (number, value) in planes.iter_mut().zip(self.resized.buffer()) {
+                    *number = scale.apply(*value);
+                }
+            }
+            Colour::Rgb => {
+                let [red, green, blue] = IMAGENET.map(Scale::of);
+                let (reds, rest) = planes.split_at_mut(planes.len() / 3);
+                let (greens, blues) = rest.split_at_mut(rest.len() / 2);
+                let pixels = self.resized.buffer().as_chunks::<3>().0;
+                for (((pixel, r), g), b) in pixels.iter().zip(reds).zip(greens).zip(blues) {
+                    *r = red.apply(pixel[0]);
+                    *g = green.apply(pixel[1]);
+                    *b = blue.apply(pixel[2]);
+                }
+            }
+        }
+    }
+}
+
+/// Converts planar to interleaved RGB.
+pub fn interleaved(planes: &[u8]) -> Vec<u8> {
+    let (red, rest) = planes.split_at(planes.len() / 3);
+    let (green, blue) = rest.split_at(rest.len() / 2);
+    red.iter().zip(green).zip(blue).flat_map(|((red, green), blue)| [*red, *green, *blue]).collect()
+}
+
+/// Returns the width and height of a stored image from its header, without decoding it.
+///
+/// # Errors
+/// The bytes are not an image, truncated, or the image is too large.
+pub fn size(image: &Item) -> Result<(u32, u32), ItemError> {
+    match image.layout {
+        Layout::File if image.bytes.starts_with(&JPEG) => {
+            open_jpeg(&image.bytes).map(|(_, width, height)| (width, height))
+        }
+        Layout::File => open_other(&image.bytes).map(|decoder| decoder.dimensions()),
+        Layout::Grey { width, height } | Layout::Planes { width, height } => {
+            check_size(width, height).map(|()| (width, height))
+        }
+        Layout::Text => Err(is_text()),
+    }
+}
+
+/// Returns the error for a text where an image is expected.
+pub fn is_text() -> ItemError {
+    ItemError("it is a text, not an image".into())
+}
+
+type Jpeg<'a> = JpegDecoder<ZCursor<&'a [u8]>>;
+
+fn open_jpeg(bytes: &[u8]) -> Result<(Jpeg<'_>, u32, u32), ItemError> {
+    if is_cut_short(bytes) {
+        return Err(ItemError("the JPEG file is cut short: its end is missing".into()));
+    }
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), jpeg_options());
+    decoder.decode_headers().map_err(not_decoded)?;
+    let info = decoder.info().ok_or_else(|| ItemError("the JPEG file has no header".into()))?;
+    let (width, height) = (u32::from(info.width), u32::from(info.height));
+    check_size(width, height)?;
+    Ok((decoder, width, height))
+}
+
+/// Disables the decoder's own size limit; [`check_size`] has a clearer message.
+fn jpeg_options() -> DecoderOptions {
+    let any = usize::from(u16::MAX);
+    DecoderOptions::default().set_max_width(any).set_max_height(any)
+}
+
+fn open_other(bytes: &[u8]) -> Result<impl ImageDecoder, ItemError> {
+    let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(not_decoded)?;
+    let decoder = reader.into_decoder().map_err(not_decoded)?;
+    let (width, height) = decoder.dimensions();
+    check_size(width, height)?;
+    Ok(decoder)
+}
+
+fn not_decoded(error: impl std::fmt::Display) -> ItemError {
+    ItemError(format!("it cannot be decoded: {error}"))
+}
+
+/// `(value ÷ 255 − mean) ÷ deviation`.
+#[derive(Clone, Copy)]
+struct Scale {
+    factor: f32,
+    shift: f32,
+}
+
+impl Scale {
+    fn of((mean, deviation): (f32, f32)) -> Self {
+        Self { factor: 1.0 / (255.0 * deviation), shift: mean / deviation }
+    }
+
+    fn apply(self, value: u8) -> f32 {
+        f32::from(value) * self.factor - self.shift
+    }
+}
+
+fn pixel_type(colour: Colour) -> PixelType {
+    match colour {
+        Colour::Grey => PixelType::U8,
+        Colour::Rgb => PixelType::U8x3,
+    }
+}
+
+/// Rejects an image that is too large before its pixels are allocated.
+fn check_size(width: u32, height: u32) -> Result<(), ItemError> {
+    let bytes = u64::from(width) * u64::from(height) * 3;
+    if width == 0 || height == 0 {
+        return Err(ItemError(format!("it has {width} × {height} px")));
+    }
+    if width.max(height) > LARGEST_SIDE_PX || bytes > LARGEST_IMAGE_BYTES {
+        return Err(ItemError(format!(
+            "it has {width} × {height} px; at most {LARGEST_SIDE_PX} px per side and {} MiB are supported",
+            LARGEST_IMAGE_BYTES >> 20
+        )));
+    }
+    Ok(())
+}
+
+/// Start-of-image marker of a JPEG file.
+const JPEG: [u8; 2] = [0xFF, 0xD8];
+
+/// Returns whether a JPEG file lacks its end-of-image marker, in which case the decoder would fill
+/// the rest with grey. The marker of an embedded thumbnail is in the first half, and some cameras
+/// append data after their own marker.
+fn is_cut_short(bytes: &[u8]) -> bool {
+    !bytes[bytes.len() / 2..].windows(2).any(|marker| marker == [0xFF, 0xD9])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn file(bytes: Vec<u8>) -> Item {
+        Item { bytes, layout: Layout::File, label: None }
+    }
+
+    fn encoded(width: u32, height: u32, format: image::ImageFormat, colour: impl Fn(u32, u32) -> [u8; 3]) -> Item {
+        let image = image::RgbImage::from_fn(width, height, |x, y| image::Rgb(colour(x, y)));
+        let mut bytes = Vec::new();
+        image.write_to(&mut Cursor::new(&mut bytes), format).unwrap();
+        file(bytes)
+    }
+
+    fn png(width: u32, height: u32, colour: impl Fn(u32, u32) -> [u8; 3]) -> Item {
+        encoded(width, height, image::ImageFormat::Png, colour)
+    }
+
+    fn jpeg(width: u32, height: u32, colour: impl Fn(u32, u32) -> [u8; 3]) -> Item {
+        encoded(width, height, image::ImageFormat::Jpeg, colour)
+    }
+
+    fn numbers(colour: Colour, px: u32, image: &Item) -> Result<Vec<f32>, String> {
+        let mut numbers = Vec::new();
+        Decoder::new(colour, px).decode(image, &mut numbers).map_err(|error| error.0)?;
+        Ok(numbers)
+    }
+
+    #[test]
+    fn an_image_becomes_normalised_planes() {
+        let numbers = numbers(Colour::Rgb, 4, &png(10, 10, |_, _| [255, 0, 124])).unwrap();
+        assert_eq!(numbers.len(), Decoder::new(Colour::Rgb, 4).numbers());
+        let expected = [(1.0 - 0.485) / 0.229, -0.456 / 0.224, (124.0 / 255.0 - 0.406) / 0.225];
+        for (channel, expected) in expected.into_iter().enumerate() {
+            for value in &numbers[channel * 16..(channel + 1) * 16] {
+                assert!((value - expected).abs() < 1e-5, "{value} is not {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_wide_image_is_cropped_to_its_centre() {
+        // White between two black bars: the centre crop is white.
+        let image = png(30, 10, |x, _| if (10..20).contains(&x) { [255; 3] } else { [0; 3] });
+        let numbers = numbers(Colour::Grey, 8, &image).unwrap();
+        // The filter reaches beyond the crop, so that the outer columns are slightly darker.
+        let white = (1.0 - 0.1307) / 0.3081;
+        assert!(numbers.iter().all(|value| (value - white).abs() < 0.3), "{numbers:?}");
+    }
+
+    #[test]
+    fn raw_planes_decode_like_a_file() {
+        let colour = |x: u32, y: u32| [x as u8 * 20, y as u8 * 25, (x * y) as u8];
+        let mut bytes = Vec::new();
+        for channel in 0..3 {
+            bytes.extend((0..100).map(|place| colour(place % 10, place / 10)[channel]));
+        }
+        let raw = Item { bytes, layout: Layout::Planes { width: 10, height: 10 }, label: None };
+        for wanted in [Colour::Rgb, Colour::Grey] {
+            let of_file = numbers(wanted, 7, &png(10, 10, colour)).unwrap();
+            assert_eq!(numbers(wanted, 7, &raw).unwrap(), of_file, "{wanted:?}");
+        }
+    }
+
+    #[test]
+    fn greyscale_bytes_decode_for_a_colour_cnn() {
+        let bytes: Vec<u8> = (0..100).map(|place| place as u8 * 2).collect();
+        let raw = Item { bytes, layout: Layout::Grey { width: 10, height: 10 }, label: None };
+        let of_file = png(10, 10, |x, y| [(x + 10 * y) as u8 * 2; 3]);
+        for wanted in [Colour::Rgb, Colour::Grey] {
+            assert_eq!(numbers(wanted, 6, &raw).unwrap(), numbers(wanted, 6, &of_file).unwrap(), "{wanted:?}");
+        }
+    }
+
+    #[test]
+    fn a_jpeg_file_decodes_close_to_its_pixels() {
+        let colour = |x: u32, y: u32| [x as u8 * 3, y as u8 * 3, 90];
+        for wanted in [Colour::Rgb, Colour::Grey] {
+            let exact = numbers(wanted, 32, &png(64, 64, colour)).unwrap();
+            let lossy = numbers(wanted, 32, &jpeg(64, 64, colour)).unwrap();
+            let worst = exact.iter().zip(&lossy).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(worst < 0.25, "{wanted:?}: {worst}");
+        }
+    }
+
+    #[test]
+    fn invalid_and_truncated_images_are_rejected() {
+        assert!(numbers(Colour::Rgb, 4, &file(b"not an image".into())).is_err());
+        let whole = png(10, 10, |x, y| [x as u8, y as u8, 0]).bytes;
+        assert!(numbers(Colour::Rgb, 4, &file(whole[..whole.len() / 2].into())).is_err());
+        let mut jpeg = jpeg(10, 10, |x, y| [x as u8, y as u8, 0]).bytes;
+        let error = numbers(Colour::Rgb, 4, &file(jpeg[..jpeg.len() - 10].into())).unwrap_err();
+        assert!(error.contains("cut short"), "{error}");
+        jpeg.extend(b"what a camera adds");
+        assert!(numbers(Colour::Rgb, 4, &file(jpeg)).is_ok());
+        let raw = Item { bytes: vec![0; 99], layout: Layout::Grey { width: 10, height: 10 }, label: None };
+        assert!(numbers(Colour::Rgb, 4, &raw).unwrap_err().contains("has 99 bytes"));
+    }
+
+    /// The header holds the size and the pixels are missing: allocating before checking would fail
+    /// as well, but with another message.
+    #[test]
+    fn a_huge_image_is_rejected_by_its_header() {
+        let mut header = jpeg(16, 16, |_, _| [0; 3]).bytes;
+        let frame = header.windows(2).position(|marker| marker == [0xFF, 0xC0]).unwrap();
+        header[frame + 5..frame + 9].copy_from_slice(&[0x75, 0x30, 0x75, 0x30]);
+        let error = numbers(Colour::Rgb, 4, &file(header)).unwrap_err();
+        assert!(error.contains("it has 30000 × 30000 px; at most 16384"), "{error}");
+        let error = numbers(Colour::Rgb, 4, &png(20_000, 1, |_, _| [0; 3])).unwrap_err();
+        assert!(error.contains("it has 20000 × 1 px"), "{error}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        #[test]
+        fn a_damaged_file_does_not_panic(is_jpeg: bool, place: prop::sample::Index, byte: u8, cut: prop::sample::Index) {
+            let colour = |x: u32, y: u32| [x as u8 * 9, y as u8 * 7, 50];
+            let mut image = if is_jpeg { jpeg(24, 20, colour) } else { png(24, 20, colour) };
+            let place = place.index(image.bytes.len());
+            image.bytes[place] = byte;
+            let _ = numbers(Colour::Rgb, 8, &image);
+            let _ = numbers(Colour::Grey, 8, &image);
+            image.bytes.truncate(cut.index(image.bytes.len()));
+            let _ = numbers(Colour::Rgb, 8, &image);
+        }
+
+        #[test]
+        fn arbitrary_bytes_do_not_panic(mut bytes in proptest::collection::vec(any::<u8>(), 0..300), is_jpeg: bool) {
+            if is_jpeg {
+                bytes.splice(0..0, [0xFF, 0xD8, 0xFF]);
+                bytes.extend([0xFF, 0xD9]);
+            }
+            let _ = numbers(Colour::Rgb, 8, &file(bytes));
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Input data: numbered images or texts, from the file to the numbers of a tensor. The `images`
+//! module holds what is specific to images, `texts` what is specific to texts.
+
+mod class_folder;
+mod decoder;
+mod detect;
+mod drawn;
+mod file_part;
+mod identity;
+pub mod images;
+mod pack;
+mod sample;
+mod set;
+mod source;
+pub mod speed;
+#[cfg(test)]
+mod tests;
+pub mod texts;
+
+pub use self::decoder::Decoder;
+pub use self::detect::Format;
+pub use self::drawn::{Drawing, Progress};
+pub use self::file_part::forget;
+pub use self::identity::identity;
+pub use self::pack::{Packing, Split, pack};
+pub use self::sample::{Sample, draw, images_in_sample, true_rate};
+pub use self::set::{DataSet, Item, ItemError, Layout};
+pub use self::source::{Kind, Source};

@@ -1,0 +1,123 @@
+//! The random sample of a run: a seed draws the same items on every engine and machine.
+
+use super::set::{DataSet, Item, ItemError};
+use rand::{RngExt as _, SeedableRng as _, rngs::ChaCha8Rng};
+
+/// Returns the number of items at this sampling rate, rounded and at least one.
+pub fn images_in_sample(images: u64, sampling_rate: f64) -> u64 {
+    ((images as f64 * sampling_rate).round() as u64).clamp(1, images.max(1))
+}
+
+/// Returns the share of the images that a run at the requested sampling rate processes, which is
+/// the rate of its sample.
+pub fn true_rate(images: u64, sampling_rate: f64) -> f64 {
+    // The counts are below 2^53, where they are exact.
+    images_in_sample(images, sampling_rate) as f64 / images.max(1) as f64
+}
+
+/// Draws the sample without replacement (Fisher and Yates, from the front). A smaller sample with
+/// the same seed is a prefix of a larger one.
+pub fn draw(images: u64, sampling_rate: f64, seed: u64) -> Vec<u64> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let wanted = images_in_sample(images, sampling_rate).min(images) as usize;
+    let mut indices: Vec<u64> = (0..images).collect();
+    for place in 0..wanted {
+        // Drawn as f64 because `random_range` may draw other numbers in a later version of rand.
+        let left = (indices.len() - place) as f64;
+        let step = (random.random::<f64>() * left) as usize;
+        indices.swap(place, (place + step).min(images as usize - 1));
+    }
+    indices.truncate(wanted);
+    indices
+}
+
+/// The items of a run, numbered from 0 in processing order.
+pub struct Sample {
+    set: Box<dyn DataSet>,
+    numbers: Vec<u64>,
+}
+
+#[expect(clippy::len_without_is_empty, reason = "a sample has at least one item")]
+impl Sample {
+    /// Creates a sample of these items of a set, in this order.
+    pub fn new(set: Box<dyn DataSet>, numbers: Vec<u64>) -> Self {
+        Self { set, numbers }
+    }
+
+    /// Returns the number of items.
+    pub fn len(&self) -> u64 {
+        self.numbers.len() as u64
+    }
+
+    /// Reads an item as stored.
+    ///
+    /// # Errors
+    /// The item is not in the sample, cannot be read, or its checksum is wrong.
+    pub fn read(&self, place: u64) -> Result<Item, ItemError> {
+        let number = self.number(place).ok_or_else(|| super::set::missing(place, self.len()))?;
+        self.set.read(number)
+    }
+
+    /// Advises the system that the item will be read soon.
+    pub fn expect(&self, place: u64) {
+        if let Some(number) = self.number(place) {
+            self.set.expect(number);
+        }
+    }
+
+    /// Returns the location of the item for messages.
+    pub fn name(&self, place: u64) -> String {
+        self.number(place).map_or_else(|| format!("item {place} of the sample"), |number| self.set.name(number))
+    }
+
+    fn number(&self, place: u64) -> Option<u64> {
+        self.numbers.get(usize::try_from(place).ok()?).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seed_determines_the_sample() {
+        assert_eq!(draw(1000, 0.1, 7), draw(1000, 0.1, 7));
+        assert_ne!(draw(1000, 0.1, 7), draw(1000, 0.1, 8));
+    }
+
+    #[test]
+    fn a_full_sample_has_every_image_once() {
+        let mut all = draw(500, 1.0, 3);
+        assert_ne!(all, (0..500).collect::<Vec<_>>());
+        all.sort_unstable();
+        assert_eq!(all, (0..500).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_sample_size_is_rounded_and_at_least_one() {
+        assert_eq!(draw(200, 0.1, 0).len(), 20);
+        assert_eq!(draw(200, 0.0001, 0).len(), 1);
+        assert_eq!(images_in_sample(2000, 0.01), 20);
+        assert_eq!(images_in_sample(3, 0.5), 2);
+    }
+
+    #[test]
+    fn the_true_rate_is_the_asked_one_where_it_is_a_whole_number_of_images() {
+        for (images, rate) in [(2000, 0.01), (400, 0.1), (3200, 0.05), (7, 1.0), (1000, 0.003), (60_000, 0.7)] {
+            assert_eq!(true_rate(images, rate), rate, "{images}");
+        }
+        assert_eq!((true_rate(400, 1e-9), true_rate(3, 0.5)), (1.0 / 400.0, 2.0 / 3.0));
+        assert_eq!(images_in_sample(400, true_rate(400, 0.0333)), images_in_sample(400, 0.0333));
+    }
+
+    #[test]
+    fn a_small_sample_is_a_prefix_of_a_large_one() {
+        assert_eq!(draw(300, 0.1, 9), draw(300, 0.5, 9)[..30]);
+    }
+
+    #[test]
+    fn a_sample_is_spread_over_the_data_set() {
+        let mean = draw(10_000, 0.1, 1).iter().sum::<u64>() as f64 / 1000.0;
+        assert!((mean - 5000.0).abs() < 300.0, "{mean}");
+    }
+}

@@ -1,0 +1,119 @@
+//! What a sample records about a run besides its time: phases, resource use, and what makes it
+//! repeatable.
+
+use foreglow_protocol::{Assignment, BrokenImage, Phases};
+use foreglow_shared::Sample;
+use serde_json::{Map, Value, json};
+
+use super::fleet::MemoryBound;
+use super::watch::Usage;
+
+/// Field of a sample with its broken images, and the most images that it lists.
+const BROKEN: &str = "broken_images";
+const NAMED_BROKEN: usize = 10;
+
+/// Progress and resource use of a run.
+#[derive(Default)]
+pub struct Account {
+    /// Images that went through the CNN.
+    pub images_done: u64,
+    /// Images that could not be used.
+    pub broken: Vec<BrokenImage>,
+    executors: Vec<Tally>,
+}
+
+/// Progress and resource use of an executor.
+struct Tally {
+    processors: Vec<u32>,
+    bound: Option<MemoryBound>,
+    partitions: u64,
+    images: u64,
+    phases: Phases,
+    usage: Usage,
+}
+
+impl Account {
+    /// Records the started executors with their assignments and memory limits.
+    pub fn start(&mut self, assignments: &[Assignment], bounds: impl Iterator<Item = Option<MemoryBound>>) {
+        let tally = |(assignment, bound): (&Assignment, Option<MemoryBound>)| Tally {
+            processors: assignment.processors.clone(),
+            bound,
+            partitions: 0,
+            images: 0,
+            phases: Phases::default(),
+            usage: Usage::default(),
+        };
+        self.executors = assignments.iter().zip(bounds).map(tally).collect();
+    }
+
+    /// Records a finished partition.
+    pub fn done(&mut self, executor: usize, images: u64, phases: Phases) {
+        self.executors[executor].partitions += 1;
+        self.learned(executor, images, phases);
+    }
+
+    /// Records images that were learned.
+    pub fn learned(&mut self, executor: usize, images: u64, phases: Phases) {
+        let tally = &mut self.executors[executor];
+        tally.images += images;
+        tally.phases += phases;
+        self.images_done += images;
+    }
+
+    /// Records the resource use of the executors.
+    pub fn use_of(&mut self, usages: &[Usage]) {
+        for (tally, usage) in self.executors.iter_mut().zip(usages) {
+            tally.usage = *usage;
+        }
+    }
+
+    /// Returns the fields of the sample.
+    pub fn fields(&self, seed: u64) -> Map<String, Value> {
+        let mut fields = Map::new();
+        fields.insert("seed".into(), json!(seed));
+        fields.insert("images_processed".into(), json!(self.images_done));
+        describe_broken(&self.broken, &mut fields);
+        if let Some(peak) = self.executors.iter().filter_map(|tally| tally.usage.peak_memory_mib).max() {
+            fields.insert("peak_memory_mib".into(), json!(peak));
+        }
+        if self.images_done > 0 {
+            let mut phases = Phases::default();
+            self.executors.iter().for_each(|tally| phases += tally.phases);
+            fields.insert("phases".into(), json!(phases.rounded()));
+        }
+        if !self.executors.is_empty() {
+            fields.insert("executors".into(), self.executors.iter().map(Tally::to_json).collect());
+        }
+        fields
+    }
+}
+
+impl Tally {
+    fn to_json(&self) -> Value {
+        json!({
+            "processors": self.processors,
+            "memory_bound": self.bound,
+            "peak_memory_mib": self.usage.peak_memory_mib,
+            "partitions": self.partitions,
+            "images": self.images,
+            "phases": self.phases.rounded(),
+        })
+    }
+}
+
+/// Returns a sentence about the broken images that a run skipped; `None` if there were none.
+pub fn broken_images(sample: &Sample) -> Option<String> {
+    let broken = sample.extra.get(BROKEN)?;
+    let first = broken.get("first")?.get(0)?.as_str()?;
+    let noun = sample.workload.noun();
+    Some(format!("broken {noun} skipped: {}; the first is {first}", broken.get("count")?))
+}
+
+/// Adds the broken images to the fields of a sample.
+pub fn describe_broken(broken: &[BrokenImage], fields: &mut Map<String, Value>) {
+    if !broken.is_empty() {
+        let named = broken.iter().take(NAMED_BROKEN);
+        let named: Vec<String> = named.map(|BrokenImage { name, why }| format!("{name} ({why})")).collect();
+        fields.insert(BROKEN.into(), json!({ "count": broken.len(), "first": named }));
+    }
+}

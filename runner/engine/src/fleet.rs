@@ -1,0 +1,263 @@
+//! The executor processes of a run. Dropping the fleet ends all of them.
+
+use std::collections::VecDeque;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use foreglow_protocol::{Assignment, Order, Partition, Report};
+use serde::Serialize;
+
+use super::memory_group::MemoryGroup;
+use super::watch::{Usage, Watch};
+
+/// Lines of an executor's standard error to keep.
+const KEPT_LINES: usize = 20;
+/// Grace period for an executor after the end of its input.
+const ENDING: Duration = Duration::from_secs(5);
+
+/// The executors of a run, numbered from 0.
+pub struct Fleet {
+    executors: Vec<Executor>,
+    events: Receiver<(usize, Event)>,
+    watch: Watch,
+}
+
+/// Mechanism that limits an executor's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryBound {
+    /// A control group of its own, which limits resident memory.
+    Cgroup,
+    /// A resource limit on writable memory.
+    Rlimit,
+}
+
+/// Event from an executor.
+#[derive(Debug)]
+pub enum Event {
+    /// A line of the protocol.
+    Report(Report),
+    /// A line that is not part of the protocol.
+    Garbled(String),
+    /// The executor has closed its output, because it has ended or is about to.
+    Gone,
+}
+
+/// How an executor ended.
+#[derive(Debug)]
+pub struct End {
+    /// Exit status, if known.
+    pub status: Option<ExitStatus>,
+    /// Last lines of its standard error.
+    pub last_words: Vec<String>,
+    /// Whether the system killed it for exceeding its memory limit.
+    pub is_out_of_memory: bool,
+}
+
+struct Executor {
+    child: Child,
+    input: Option<ChildStdin>,
+    errors: Option<JoinHandle<VecDeque<String>>>,
+    bound: Option<MemoryBound>,
+    /// Removed after the executor has ended.
+    group: Option<MemoryGroup>,
+}
+
+impl Fleet {
+    /// Starts an executor for each assignment, limits its memory, and sends it the assignment.
+    ///
+    /// # Errors
+    /// The system cannot start a process.
+    pub fn start(assignments: &[Assignment]) -> anyhow::Result<Self> {
+        let (sender, events) = mpsc::channel();
+        let mut executors = Vec::new();
+        for (index, assignment) in assignments.iter().enumerate() {
+            let mut executor = Executor::start(index, sender.clone())
+                .with_context(|| format!("executor {} of {} could not be started", index + 1, assignments.len()))?;
+            let assignment = executor.bound_memory(assignment);
+            // If the executor is already gone, its end is reported as an event.
+            let _ = executor.say(&assignment);
+            executors.push(executor);
+        }
+        let watch = Watch::new(executors.iter().map(|executor| executor.child.id()).collect());
+        Ok(Self { executors, events, watch })
+    }
+
+    /// Returns the memory limit of each executor.
+    pub fn memory_bounds(&self) -> impl Iterator<Item = Option<MemoryBound>> {
+        self.executors.iter().map(|executor| executor.bound)
+    }
+
+    /// Returns the resource use of each executor so far.
+    pub fn usages(&self) -> &[Usage] {
+        self.watch.usages()
+    }
+
+    /// Returns the CPU time of all executors so far, seconds.
+    pub fn processor_secs(&mut self) -> f64 {
+        self.watch.look();
+        self.watch.processor_secs()
+    }
+
+    /// Returns the processors that the executors used recently.
+    pub fn processors_in_use(&self) -> f64 {
+        self.watch.processors_in_use()
+    }
+
+    /// Returns the resident memory of all executors now, MiB.
+    pub fn memory_mib(&self) -> Option<u64> {
+        self.watch.memory_mib()
+    }
+
+    /// Sends a partition to an executor. An executor that has ended is reported as an event.
+    pub fn hand_out(&mut self, executor: usize, partition: Partition) {
+        let _ = self.executors[executor].say(&Order::Partition(partition));
+    }
+
+    /// Sends an order to an executor. An executor that has ended is reported as an event.
+    pub fn order(&mut self, executor: usize, order: &Order) {
+        let _ = self.executors[executor].say(order);
+    }
+
+    /// Waits for the next event; `None` after `longest`.
+    pub fn next(&mut self, longest: Duration) -> Option<(usize, Event)> {
+        self.watch.glance();
+        match self.events.recv_timeout(longest) {
+            Ok(event) => Some(event),
+            Err(RecvTimeoutError::Timeout) => None,
+            // All readers have ended, so no event will arrive, but the caller's timeout still has
+            // to pass.
+            Err(RecvTimeoutError::Disconnected) => {
+                std::thread::sleep(longest);
+                None
+            }
+        }
+    }
+
+    /// Closes the input of every executor and waits for the final reports, which have the peak
+    /// memory.
+    pub fn finish(&mut self) {
+        for executor in &mut self.executors {
+            executor.input = None;
+        }
+        let (end, mut gone) = (Instant::now() + ENDING, 0);
+        while gone < self.executors.len() {
+            match self.next(end.saturating_duration_since(Instant::now())) {
+                Some((executor, Event::Report(Report::Ended { peak_memory_mib }))) => {
+                    self.watch.note(executor, peak_memory_mib);
+                }
+                Some((_, Event::Gone)) => gone += 1,
+                Some(_) => {}
+                None => break,
+            }
+        }
+    }
+
+    /// Returns whether an executor that has closed its output ends with an error.
+    pub fn has_failed(&mut self, executor: usize) -> bool {
+        let patience = Instant::now() + ENDING;
+        while Instant::now() < patience {
+            match self.executors[executor].child.try_wait() {
+                Ok(None) => std::thread::sleep(Duration::from_millis(5)),
+                Ok(Some(status)) => return !status.success(),
+                Err(_) => return false,
+            }
+        }
+        false
+    }
+
+    /// Returns how an executor that has closed its output ended.
+    pub fn end_of(&mut self, executor: usize) -> End {
+        let executor = &mut self.executors[executor];
+        let patience = Instant::now() + ENDING;
+        let mut status = None;
+        while status.is_none() && Instant::now() < patience {
+            status = executor.child.try_wait().ok().flatten();
+            if status.is_none() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        executor.kill();
+        let last_words = executor.errors.take().and_then(|errors| errors.join().ok()).unwrap_or_default();
+        let is_out_of_memory = executor.group.as_ref().is_some_and(MemoryGroup::has_killed);
+        End { status, last_words: last_words.into(), is_out_of_memory }
+    }
+}
+
+impl Executor {
+    fn start(index: usize, events: Sender<(usize, Event)>) -> anyhow::Result<Self> {
+        let program = std::env::current_exe().context("the path of this program is unknown")?;
+        let mut command = Command::new(program);
+        command.args(["executor", "--engine", &std::process::id().to_string()]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // The engine ends its executors itself, so Ctrl-C must not reach them.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command.spawn()?;
+        let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let mut executor = Self { child, input, errors: None, bound: None, group: None };
+        let (Some(output), Some(errors)) = (output, errors) else {
+            anyhow::bail!("its pipes are missing");
+        };
+        executor.errors = Some(std::thread::Builder::new().spawn(move || last_lines(BufReader::new(errors)))?);
+        std::thread::Builder::new().spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                let event = serde_json::from_str(&line).map_or(Event::Garbled(line), Event::Report);
+                // A failed send means that the engine no longer listens.
+                let _ = events.send((index, event));
+            }
+            let _ = events.send((index, Event::Gone));
+        })?;
+        Ok(executor)
+    }
+
+    /// Limits the executor's memory by a control group if allowed; otherwise the executor limits
+    /// itself.
+    fn bound_memory(&mut self, assignment: &Assignment) -> Assignment {
+        let Some(memory_mib) = assignment.memory_mib else { return assignment.clone() };
+        self.group = MemoryGroup::around(self.child.id(), memory_mib);
+        self.bound = match &self.group {
+            Some(_) => Some(MemoryBound::Cgroup),
+            // Drivers of graphics cards reserve far more address space than they use.
+            None => assignment.place.is_native().then_some(MemoryBound::Rlimit),
+        };
+        let memory_mib = (self.bound == Some(MemoryBound::Rlimit)).then_some(memory_mib);
+        Assignment { memory_mib, ..assignment.clone() }
+    }
+
+    fn say(&mut self, message: &impl Serialize) -> anyhow::Result<()> {
+        let mut line = serde_json::to_string(message)?;
+        line.push('\n');
+        let input = self.input.as_mut().context("its input is closed")?;
+        input.write_all(line.as_bytes())?;
+        Ok(input.flush()?)
+    }
+
+    fn kill(&mut self) {
+        // Fails if the executor has already ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Executor {
+    fn drop(&mut self) {
+        self.input = None;
+        self.kill();
+    }
+}
+
+fn last_lines(errors: impl std::io::BufRead) -> VecDeque<String> {
+    let mut lines = VecDeque::new();
+    for line in errors.lines().map_while(Result::ok).filter(|line| !line.trim().is_empty()) {
+        if lines.len() == KEPT_LINES {
+            lines.pop_front();
+        }
+        lines.push_back(line);
+    }
+    lines
+}

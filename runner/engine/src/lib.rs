@@ -1,0 +1,230 @@
+//! Engines that run a job on a configuration and measure its time: processes on this machine, or an
+//! Apache Spark cluster.
+
+mod account;
+mod ending;
+mod fleet;
+mod local;
+mod memory_group;
+mod monitor;
+mod partitions;
+mod processors;
+pub mod spark;
+pub mod sweep;
+mod watch;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use foreglow_architectures::Architecture;
+use foreglow_data::{Progress as DrawingProgress, Source, true_rate};
+use foreglow_exit::Interrupt;
+use foreglow_machine::device::Chosen;
+use foreglow_machine::{Use, processor_name, processors};
+use foreglow_protocol::{Assignment, Evaluation, Training};
+use foreglow_shared::{Configuration, Host, Mode, Sample, Workload};
+use serde_json::{Map, Value};
+
+pub use self::account::broken_images;
+use self::account::describe_broken;
+pub use self::monitor::open as open_monitor;
+use self::spark::Spark;
+
+/// Field of a training workload with the number of images per share.
+pub const SHARE_SIZE: &str = "share_size";
+
+/// A job to measure, independent of the configuration.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// CNN and number of images.
+    pub workload: Workload,
+    /// Location of the images or texts.
+    pub source: Source,
+    /// Device of the executors.
+    pub device: Chosen,
+    /// Seed of the samples and of the weights.
+    pub seed: u64,
+    /// Limit on the completion time; a run that exceeds it is stopped.
+    pub timeout: Option<Duration>,
+    /// Broken images that a run skips before it fails; `None` for one in a hundred.
+    pub broken_limit: Option<u64>,
+    /// File to which each run appends its resource use once a second.
+    pub monitor: Option<PathBuf>,
+    /// Machine type on which the executors run; `None` if unknown.
+    pub machine_type: Option<String>,
+    /// Training settings and held-out images; `None` for inference.
+    pub training: Option<TrainingJob>,
+}
+
+/// Training part of a job.
+#[derive(Clone, Debug)]
+pub struct TrainingJob {
+    /// Training settings; those that depend on the configuration are set per run.
+    pub settings: Training,
+    /// Held-out images to evaluate the CNN on after the clock has stopped.
+    pub held_out: Option<Evaluation>,
+    /// Counts the learned parameters of a workload's CNN: the engine itself builds no CNN.
+    pub parameters: fn(&Workload) -> Option<u64>,
+}
+
+/// An engine.
+pub enum Engine {
+    /// Processes on this machine.
+    Local,
+    /// An Apache Spark cluster.
+    Spark(Box<Spark>),
+}
+
+impl Engine {
+    /// Runs the job once on a configuration at a sampling rate. Every outcome of the run gives a
+    /// sample, with the share of the images that was really processed.
+    ///
+    /// # Errors
+    /// The run was interrupted.
+    pub fn measure(
+        &mut self,
+        job: &Job,
+        configuration: &Configuration,
+        sampling_rate: f64,
+        interrupt: &Interrupt,
+        progress: &mut dyn FnMut(Progress),
+    ) -> anyhow::Result<Sample> {
+        let sampling_rate = true_rate(job.workload.images, sampling_rate);
+        match self {
+            Self::Local => local::measure(job, configuration, sampling_rate, interrupt, progress),
+            Self::Spark(spark) => spark.measure(job, configuration, sampling_rate, interrupt, progress),
+        }
+    }
+
+    /// Returns the name of the engine in samples.
+    fn word(&self) -> foreglow_shared::Engine {
+        match self {
+            Self::Local => foreglow_shared::Engine::Local,
+            Self::Spark(_) => foreglow_shared::Engine::Spark,
+        }
+    }
+
+    /// Returns whether this engine measured a sample on these machines.
+    pub fn has_measured(&self, sample: &Sample, job: &Job) -> bool {
+        sample.engine == self.word()
+            && match self {
+                Self::Local => sample.host == job.host(),
+                Self::Spark(spark) => spark.may_be(&sample.host, job),
+            }
+    }
+
+    /// Returns the hardware threads that all executors share; `None` if the executors are on
+    /// different machines.
+    pub fn processors(&self) -> Option<u32> {
+        match self {
+            Self::Local => processors(),
+            Self::Spark(_) => None,
+        }
+    }
+}
+
+/// Progress of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Progress {
+    /// The executors are starting.
+    Starting,
+    /// Finished images and all images of the sample.
+    Images(u64, u64),
+    /// Resource use.
+    Using(Use),
+}
+
+impl Job {
+    /// Ensures that the images or texts of the whole job exist.
+    ///
+    /// # Errors
+    /// They are missing and cannot be generated, or the words of the texts have no vectors.
+    pub fn prepare(&self, progress: DrawingProgress<'_>) -> anyhow::Result<()> {
+        self.source.prepare(self.workload.images, progress)?;
+        // Every executor loads the embedding, so an error should be reported before they start.
+        self.source.embedding()?;
+        match self.training.as_ref().and_then(|training| training.held_out.as_ref()) {
+            Some(held_out) => held_out.source.prepare(held_out.first + held_out.images, progress),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the inference workload of a CNN at an image size.
+    pub fn workload(architecture: &Architecture, image_px: u32, images: u64, batch_size: u32) -> Workload {
+        Workload {
+            model: architecture.name.to_owned(),
+            mode: Mode::Inference,
+            image_px,
+            images,
+            epochs: 1,
+            batch_size,
+            extra: Map::new(),
+        }
+    }
+
+    /// Returns the job with another workload, which differs in image size or batch size.
+    pub fn with(&self, workload: Workload) -> Self {
+        let mut job = Self { workload, ..self.clone() };
+        let share_size = job.workload.extra.get(SHARE_SIZE).and_then(Value::as_u64);
+        if let (Some(training), Some(size)) = (&mut job.training, share_size.and_then(|size| size.try_into().ok())) {
+            training.settings.share_size = size;
+        }
+        job
+    }
+
+    /// Returns a configuration on this job's device.
+    pub fn configuration(&self, executors: u32, cores: u32, memory_mib: u32, partition_size: u32) -> Configuration {
+        Configuration {
+            executors,
+            cores_per_executor: cores,
+            memory_per_executor_mib: memory_mib,
+            partition_size,
+            accelerator: self.device.accelerator().map(str::to_owned),
+            shares_accelerators: self.device.is_shared(),
+            extra: Map::new(),
+        }
+    }
+
+    /// Returns the measuring machine.
+    pub fn host(&self) -> Host {
+        Host {
+            cpu: processor_name(),
+            machine: self.machine_type.clone(),
+            processors: processors(),
+            adapter: self.device.adapter_name().map(str::to_owned),
+            accelerators: self.device.accelerators(),
+            extra: Map::new(),
+        }
+    }
+
+    /// Returns whether the memory of executors can be limited: always on the CPU, elsewhere only by
+    /// control groups.
+    pub fn bounds_memory(&self) -> bool {
+        self.device.bounds_memory() || memory_group::is_allowed()
+    }
+
+    /// Returns the assignment of an executor.
+    fn assignment(&self, executor: usize, configuration: &Configuration, sampling_rate: f64) -> Assignment {
+        Assignment {
+            model: self.workload.model.clone(),
+            image_px: self.workload.image_px,
+            words: self.workload.text().map(|text| text.words),
+            batch_size: self.workload.batch_size,
+            partition_size: configuration.partition_size,
+            threads: configuration.cores_per_executor,
+            memory_mib: Some(configuration.memory_per_executor_mib),
+            processors: processors::of_executor(executor, configuration.executors, configuration.cores_per_executor),
+            place: self.device.place(executor),
+            source: self.source.clone(),
+            images: self.workload.images,
+            sampling_rate,
+            seed: self.seed,
+            assigned: None,
+            training: self.training.as_ref().map(|training| Training {
+                executors: configuration.executors,
+                listen: (configuration.executors > 1).then(|| "127.0.0.1".to_owned()),
+                ..training.settings.clone()
+            }),
+        }
+    }
+}

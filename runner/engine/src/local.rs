@@ -1,0 +1,274 @@
+//! The local engine: E executor processes on this machine and one queue of partitions.
+
+mod training;
+
+use std::time::{Duration, Instant};
+
+use foreglow_data::images_in_sample;
+use foreglow_exit::{Interrupt, Interrupted};
+use foreglow_machine::{MACHINE, Machine, Use, WARNINGS};
+use foreglow_protocol::{BrokenImage, Report};
+use foreglow_shared::{Configuration, Engine, Outcome, SCHEMA, Sample, Timestamp, Uuid};
+use serde_json::{Map, Value, json};
+
+pub use self::training::Course;
+use super::account::Account;
+use super::ending::{Ending, Stop, failed, timed_out, unexpected};
+use super::fleet::{Event, Fleet};
+use super::monitor::{self, Monitor};
+use super::partitions::Partitions;
+use super::{Job, Progress, processors};
+
+/// Start-up timeout of an executor. The first start on a GPU compiles and tunes for minutes.
+const LONGEST_STARTUP: Duration = Duration::from_secs(900);
+/// Interval for checking interrupts.
+const PULSE: Duration = Duration::from_millis(50);
+/// Interval for reporting resource use.
+const BREATH: Duration = Duration::from_millis(500);
+
+/// Runs the job once on a configuration at a sampling rate. Every outcome of the run gives a
+/// sample.
+///
+/// # Errors
+/// The run was interrupted, or the monitor's file cannot be opened.
+pub fn measure(
+    job: &Job,
+    configuration: &Configuration,
+    sampling_rate: f64,
+    interrupt: &Interrupt,
+    progress: &mut dyn FnMut(Progress),
+) -> anyhow::Result<Sample> {
+    let (started_at, id) = (Timestamp::now(), Uuid::now_v7());
+    let monitor = match &job.monitor {
+        None => Monitor::default(),
+        Some(path) => {
+            let Configuration { executors, cores_per_executor, .. } = *configuration;
+            let run = json!({
+                "sample": id,
+                "executors": executors,
+                "cores_per_executor": cores_per_executor,
+                "sampling_rate": sampling_rate,
+            });
+            Monitor::writing_to(monitor::open(path)?, run)
+        }
+    };
+    let mut run = Run {
+        job,
+        configuration,
+        partitions: Partitions::new(images_in_sample(job.workload.images, sampling_rate), configuration.partition_size),
+        interrupt,
+        progress,
+        startup: None,
+        account: Account::default(),
+        machine: None,
+        course: Course::default(),
+        monitor,
+        said: None,
+    };
+    let ending = match run.execute(sampling_rate) {
+        Ok(secs) => Ending { outcome: Outcome::Completed, completion_time_secs: Some(secs), reason: None },
+        Err(Stop::Interrupted) => return Err(Interrupted::default().into()),
+        Err(Stop::Ended(ending)) => ending,
+    };
+    Ok(Sample {
+        schema: SCHEMA,
+        id,
+        workload: job.workload.clone(),
+        configuration: configuration.clone(),
+        sampling_rate,
+        outcome: ending.outcome,
+        completion_time_secs: ending.completion_time_secs,
+        startup_secs: run.startup.map(micros),
+        reason: ending.reason,
+        engine: Engine::Local,
+        runner_version: env!("CARGO_PKG_VERSION").to_owned(),
+        host: job.host(),
+        started_at,
+        extra: run.fields(),
+    })
+}
+
+struct Run<'a> {
+    job: &'a Job,
+    configuration: &'a Configuration,
+    partitions: Partitions,
+    interrupt: &'a Interrupt,
+    progress: &'a mut dyn FnMut(Progress),
+    startup: Option<Duration>,
+    account: Account,
+    machine: Option<Machine>,
+    course: Course,
+    monitor: Monitor,
+    /// Time of the last report on resource use.
+    said: Option<Instant>,
+}
+
+impl Run<'_> {
+    /// Starts the executors, distributes the partitions, and returns the completion time in
+    /// seconds.
+    fn execute(&mut self, sampling_rate: f64) -> Result<f64, Stop> {
+        (self.progress)(Progress::Starting);
+        let executors = self.configuration.executors as usize;
+        let assignments: Vec<_> =
+            (0..executors).map(|executor| self.job.assignment(executor, self.configuration, sampling_rate)).collect();
+        let own: Vec<Vec<u32>> = assignments.iter().map(|assignment| assignment.processors.clone()).collect();
+        let slots = self.configuration.executors.saturating_mul(self.configuration.cores_per_executor);
+        self.machine = Some(Machine::before(slots, processors::of_all(&own), &self.job.device.pci_bus_ids()));
+        let submitted = Instant::now();
+        let mut fleet = Fleet::start(&assignments).map_err(|error| failed(format!("{error:#}")))?;
+        self.account.start(&assignments, fleet.memory_bounds());
+        let completion_time = self.drive(&mut fleet, submitted);
+        if completion_time.is_ok() {
+            fleet.finish();
+        }
+        self.account.use_of(fleet.usages());
+        completion_time
+    }
+
+    /// Runs from the start of the executors to the last result, and returns the completion time in
+    /// seconds.
+    fn drive(&mut self, fleet: &mut Fleet, submitted: Instant) -> Result<f64, Stop> {
+        self.wait_until_ready(fleet, submitted)?;
+        self.connect(fleet, submitted)?;
+        self.startup = Some(submitted.elapsed());
+
+        (self.progress)(Progress::Images(0, self.partitions.images));
+        let (load, own_secs) = (self.machine.as_ref().and_then(Machine::load), fleet.processor_secs());
+        let clock = Instant::now();
+        let result = match &self.job.training {
+            None => self.hand_out(fleet, clock),
+            Some(training) => self.train(fleet, clock, &training.settings),
+        };
+        let completion_time = clock.elapsed();
+        if let Some(machine) = &mut self.machine {
+            let own_secs = fleet.processor_secs() - own_secs;
+            machine.note(load.zip(machine.load()).map(|(before, after)| after.since(before, own_secs)));
+        }
+        result?;
+        self.evaluate(fleet)?;
+        // The system's clock may have a coarse resolution, and a completion time must not be zero.
+        Ok(micros(completion_time).max(1e-6))
+    }
+
+    fn wait_until_ready(&mut self, fleet: &mut Fleet, submitted: Instant) -> Result<(), Stop> {
+        let mut starting = self.configuration.executors;
+        while starting > 0 {
+            self.check_interrupt()?;
+            if submitted.elapsed() > LONGEST_STARTUP {
+                let secs = LONGEST_STARTUP.as_secs();
+                return Err(failed(format!("{starting} executors were not ready {secs} s after their start")));
+            }
+            match fleet.next(PULSE) {
+                None => {}
+                Some((_, Event::Report(Report::Ready { images }))) if images == self.partitions.images => starting -= 1,
+                Some((_, Event::Report(Report::Ready { images }))) => {
+                    let (expected, noun) = (self.partitions.images, self.job.workload.noun());
+                    return Err(failed(format!(
+                        "an executor finds {images} {noun} in the sample and the engine {expected}; do not change the data during a run"
+                    )));
+                }
+                Some((executor, Event::Report(Report::Listening { port }))) => self.course.listens(executor, port),
+                Some((executor, event)) => return Err(unexpected(self.configuration, fleet, executor, event)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives each free slot the next partition until all results have arrived.
+    fn hand_out(&mut self, fleet: &mut Fleet, clock: Instant) -> Result<(), Stop> {
+        let mut left = self.partitions.total();
+        for _slot in 0..self.configuration.cores_per_executor {
+            for executor in 0..self.configuration.executors as usize {
+                if let Some(partition) = self.partitions.next() {
+                    fleet.hand_out(executor, partition);
+                }
+            }
+        }
+        while left > 0 {
+            match self.next(fleet, clock)? {
+                None => {}
+                Some((executor, Event::Report(Report::Done { images, broken, phases, .. }))) => {
+                    self.skip(broken)?;
+                    if let Some(partition) = self.partitions.next() {
+                        fleet.hand_out(executor, partition);
+                    }
+                    left -= 1;
+                    self.account.done(executor, images, phases);
+                    (self.progress)(Progress::Images(self.account.images_done, self.partitions.images));
+                }
+                Some((executor, event)) => return Err(unexpected(self.configuration, fleet, executor, event)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits briefly for the next event, and checks for interrupts and the timeout.
+    fn next(&mut self, fleet: &mut Fleet, clock: Instant) -> Result<Option<(usize, Event)>, Stop> {
+        self.check_interrupt()?;
+        if self.said.is_none_or(|said| said.elapsed() >= BREATH) {
+            self.said = Some(Instant::now());
+            self.say_use(fleet.processors_in_use());
+        }
+        let accelerators = || self.machine.as_ref().map(Machine::each_accelerator_now).unwrap_or_default();
+        let look = || (fleet.processors_in_use(), fleet.memory_mib(), accelerators());
+        self.monitor.tick(clock, self.account.images_done, look);
+        let longest = match self.job.timeout.map(|timeout| (timeout, timeout.saturating_sub(clock.elapsed()))) {
+            Some((timeout, Duration::ZERO)) => return Err(timed_out(timeout)),
+            Some((_, rest)) => rest.min(PULSE),
+            None => PULSE,
+        };
+        Ok(fleet.next(longest))
+    }
+
+    fn say_use(&mut self, processors: f64) {
+        let accelerator = self.machine.as_ref().and_then(Machine::accelerators_now);
+        (self.progress)(Progress::Using(Use { processors, accelerator }));
+    }
+
+    /// Returns the additional fields of the sample.
+    fn fields(&self) -> Map<String, Value> {
+        let mut fields = self.account.fields(self.job.seed);
+        if let Some(training) = &self.job.training {
+            fields.insert("training".into(), self.course.to_json(&training.settings));
+        }
+        fields.extend(self.monitor.summary().map(|summary| ("usage".to_owned(), summary)));
+        if let Some(machine) = &self.machine {
+            fields.insert(MACHINE.into(), machine.to_json());
+            let warnings = machine.warnings();
+            if !warnings.is_empty() {
+                fields.insert(WARNINGS.into(), json!(warnings));
+            }
+        }
+        fields
+    }
+
+    /// Records unusable items, and ends a run that has too many of them.
+    fn skip(&mut self, broken: Vec<BrokenImage>) -> Result<(), Stop> {
+        let all = &mut self.account.broken;
+        all.extend(broken);
+        let limit = self.job.broken_limit.unwrap_or(self.partitions.images / 100);
+        let Some(first) = all.first().filter(|_| all.len() as u64 > limit) else { return Ok(()) };
+        let (broken, BrokenImage { name, why }, noun) = (all.len(), first, self.job.workload.noun());
+        Err(failed(format!(
+            "broken {noun}: {broken}, more than the {limit} that --max-broken allows; the first is {name} ({why})"
+        )))
+    }
+
+    fn check_interrupt(&self) -> Result<(), Stop> {
+        if self.interrupt.is_raised() { Err(Stop::Interrupted) } else { Ok(()) }
+    }
+}
+
+fn micros(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_rounded_to_microseconds() {
+        assert_eq!(micros(Duration::from_nanos(1_234_567_890)), 1.234568);
+    }
+}

@@ -1,0 +1,96 @@
+//! Pinning of executors: each has C processors of its own if the machine has E·C.
+
+use std::cmp::Reverse;
+use std::sync::OnceLock;
+
+use foreglow_machine::processors;
+
+/// Returns the processors for an executor, by the system's numbers, out of those that this process
+/// may use. Empty if there are too few for all executors, or if they are unknown.
+pub fn of_executor(executor: usize, executors: u32, cores: u32) -> Vec<u32> {
+    let order = order();
+    // A CPU quota, as in containers, may allow fewer processors than there are.
+    let usable = processors().map_or(0, |count| (count as usize).min(order.len()));
+    share(&order[..usable], executor, executors, cores)
+}
+
+/// Returns the processors that the executors run on: those they are pinned to, or all if they are
+/// not pinned.
+pub fn of_all(own: &[Vec<u32>]) -> Vec<u32> {
+    let all: Vec<u32> = own.iter().flatten().copied().collect();
+    if all.is_empty() { order().to_vec() } else { all }
+}
+
+fn order() -> &'static [u32] {
+    static ORDER: OnceLock<Vec<u32>> = OnceLock::new();
+    ORDER.get_or_init(|| in_order(&allowed()))
+}
+
+/// Returns disjoint shares of the processors.
+fn share(order: &[u32], executor: usize, executors: u32, cores: u32) -> Vec<u32> {
+    let (executors, cores) = (executors as usize, cores as usize);
+    let all = executors.checked_mul(cores).filter(|all| *all <= order.len() && executor < executors);
+    let Some(all) = all else { return Vec::new() };
+    let mut share = order[..all].chunks(cores).nth(executor).unwrap_or_default().to_vec();
+    share.sort_unstable();
+    share
+}
+
+/// Returns the processors that this process may use: its affinity mask, which also reflects
+/// cpusets.
+fn allowed() -> Vec<u32> {
+    #[cfg(target_os = "linux")]
+    if let Ok(set) = rustix::thread::sched_getaffinity(None) {
+        return (0..rustix::thread::CpuSet::MAX_CPU as u32).filter(|number| set.is_set(*number as usize)).collect();
+    }
+    Vec::new()
+}
+
+/// Orders processors so that slots get whole cores before sharing one, fast cores before slow ones,
+/// and cores of one socket together.
+fn in_order(processors: &[u32]) -> Vec<u32> {
+    let mut cores: Vec<(u32, u32)> = Vec::new();
+    let mut order: Vec<_> = processors
+        .iter()
+        .map(|&number| {
+            let socket = read(number, "topology/physical_package_id").unwrap_or(0);
+            let core = (socket, read(number, "topology/core_id").unwrap_or(number));
+            let before = cores.iter().filter(|other| **other == core).count();
+            cores.push(core);
+            (before, Reverse(read(number, "cpu_capacity").unwrap_or(0)), core, number)
+        })
+        .collect();
+    order.sort_unstable();
+    order.into_iter().map(|(.., number)| number).collect()
+}
+
+fn read(processor: u32, name: &str) -> Option<u32> {
+    std::fs::read_to_string(format!("/sys/devices/system/cpu/cpu{processor}/{name}")).ok()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn executors_have_disjoint_processors_or_none() {
+        let order = [0, 2, 4, 6, 1, 3, 5, 7];
+        let shares = |executors, cores| -> Vec<_> {
+            (0..executors as usize).map(|executor| share(&order, executor, executors, cores)).collect()
+        };
+        assert_eq!(shares(2, 2), [[0, 2], [4, 6]]);
+        assert_eq!(shares(1, 8), [[0, 1, 2, 3, 4, 5, 6, 7]]);
+        assert_eq!(shares(3, 3), [[0u32; 0]; 3], "nine slots and eight processors");
+        assert_eq!(share(&order, 2, 2, 1), [0u32; 0], "the index exceeds the number of executors");
+        assert_eq!(share(&order, 0, u32::MAX, u32::MAX), [0u32; 0]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn every_processor_of_this_process_is_in_the_order_once() {
+        let mut order = in_order(&allowed());
+        assert!(!order.is_empty());
+        order.sort_unstable();
+        assert_eq!(order, allowed());
+    }
+}

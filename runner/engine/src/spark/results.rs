@@ -1,0 +1,183 @@
+//! Results of a timed job, counted so that no result is lost or counted twice.
+
+use std::collections::BTreeSet;
+
+use foreglow_protocol::{BrokenImage, Phases, Report};
+use foreglow_shared::Configuration;
+use serde_json::{Map, json};
+
+use super::rounds::Rounds;
+use crate::local::Course;
+use crate::{Job, describe_broken};
+
+/// Reports of the executors so far.
+#[derive(Debug, Default)]
+pub struct Results {
+    /// Partitions, or rounds of training executors, that are finished.
+    seen: Vec<bool>,
+    /// Images to process, over all epochs.
+    wanted: u64,
+    images: u64,
+    skipped: u64,
+    phases: Phases,
+    /// Peak memory of any executor process.
+    peak_memory_mib: Option<u64>,
+    /// Time from the first step of each round to its last, summed over executors and rounds.
+    pub learning_secs: f64,
+    course: Course,
+    /// Names of the GPUs that the cluster has assigned.
+    accelerators: BTreeSet<String>,
+    /// Images that could not be used.
+    pub broken: Vec<BrokenImage>,
+}
+
+impl Results {
+    /// Creates the results of a job on `images` images.
+    pub fn new(job: &Job, configuration: &Configuration, images: u64) -> Self {
+        let (ends, epochs) = match &job.training {
+            None => (images.div_ceil(u64::from(configuration.partition_size)), 1),
+            Some(training) => {
+                let rounds = Rounds::of(job, configuration, images).map_or(1, Rounds::jobs);
+                (u64::from(configuration.executors) * rounds, u64::from(training.settings.epochs))
+            }
+        };
+        Self::of(ends, images * epochs)
+    }
+
+    fn of(ends: u64, wanted: u64) -> Self {
+        Self { seen: vec![false; usize::try_from(ends).unwrap_or(usize::MAX)], wanted, ..Self::default() }
+    }
+
+    /// Counts a report.
+    ///
+    /// # Errors
+    /// The report is for a partition that does not exist or is already finished, or is unexpected.
+    pub fn add(&mut self, report: Report) -> Result<(), String> {
+        match report {
+            Report::Done { partition, images, broken, phases, peak_memory_mib, accelerator } => {
+                self.accelerators.extend(accelerator);
+                match usize::try_from(partition).ok().and_then(|index| self.seen.get_mut(index)) {
+                    Some(seen) if !*seen => *seen = true,
+                    Some(_) => return Err(format!("partition {partition} has two results")),
+                    None => return Err(format!("the job has no partition {partition}, but there is a result for it")),
+                }
+                self.peak_memory_mib = self.peak_memory_mib.max(peak_memory_mib);
+                self.count(images, broken, phases);
+            }
+            Report::Learned { epoch, tally, broken, phases } => {
+                self.course.learn(epoch, tally);
+                self.count(tally.images, broken, phases);
+            }
+            Report::Trained { secs, peak_memory_mib, accelerator, .. } => {
+                match self.seen.iter_mut().find(|seen| !**seen) {
+                    Some(seen) => {
+                        *seen = true;
+                        self.peak_memory_mib = self.peak_memory_mib.max(peak_memory_mib);
+                        self.learning_secs += secs;
+                        self.accelerators.extend(accelerator);
+                    }
+                    None => return Err("more executors have trained than were requested".to_owned()),
+                }
+            }
+            Report::Evaluated { tally, broken } => {
+                self.course.judge(tally);
+                self.skip(broken);
+            }
+            other => return Err(format!("an executor sent an unexpected answer: {other:?}")),
+        }
+        Ok(())
+    }
+
+    /// Returns the name of the assigned GPUs, all names if they differ; `None` without assigned
+    /// GPUs.
+    pub fn accelerator(&self) -> Option<String> {
+        let names: Vec<&str> = self.accelerators.iter().map(String::as_str).collect();
+        (!names.is_empty()).then(|| names.join(" and "))
+    }
+
+    fn count(&mut self, images: u64, broken: Vec<BrokenImage>, phases: Phases) {
+        self.images += images;
+        self.skipped += broken.len() as u64;
+        self.phases += phases;
+        self.skip(broken);
+    }
+
+    /// Adds phases that the executors cannot measure.
+    pub fn add_phases(&mut self, phases: Phases) {
+        self.phases += phases;
+    }
+
+    /// Records unusable images once, although every epoch meets them again.
+    fn skip(&mut self, broken: Vec<BrokenImage>) {
+        for image in broken {
+            if self.broken.iter().all(|known| known.name != image.name) {
+                self.broken.push(image);
+            }
+        }
+    }
+
+    /// Checks that every image of the sample was processed.
+    ///
+    /// # Errors
+    /// Results are missing.
+    pub fn check(&self) -> Result<(), String> {
+        if let Some(lost) = self.seen.iter().position(|seen| !seen) {
+            let (lost_count, all) = (self.seen.iter().filter(|seen| !**seen).count(), self.seen.len());
+            return Err(format!("partitions without a result: {lost_count} of {all}; the first is {lost}"));
+        }
+        let (there, wanted) = (self.images + self.skipped, self.wanted);
+        if there != wanted {
+            return Err(format!("the executors worked on {there} images, and the sample has {wanted}"));
+        }
+        Ok(())
+    }
+
+    /// Adds the fields of the sample.
+    pub fn describe(&self, job: &Job, extra: &mut Map<String, serde_json::Value>) {
+        describe_broken(&self.broken, extra);
+        if self.images > 0 {
+            extra.insert("images_processed".into(), json!(self.images));
+            extra.insert("phases".into(), json!(self.phases.rounded()));
+        }
+        if let Some(peak) = self.peak_memory_mib {
+            extra.insert("peak_memory_mib".into(), json!(peak));
+        }
+        if let Some(training) = &job.training {
+            extra.insert("training".into(), self.course.to_json(&training.settings));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn done(partition: u64, images: u64) -> Report {
+        let peak_memory_mib = Some(100 + partition);
+        let (broken, phases) = (Vec::new(), Phases::default());
+        Report::Done { partition, images, broken, phases, peak_memory_mib, accelerator: Some("A GPU".into()) }
+    }
+
+    #[test]
+    fn a_lost_partition_is_detected() {
+        let mut results = Results::of(3, 24);
+        results.add(done(2, 8)).unwrap();
+        results.add(done(0, 8)).unwrap();
+        assert!(results.check().unwrap_err().contains("1 of 3; the first is 1"));
+        results.add(done(1, 8)).unwrap();
+        results.check().unwrap();
+        assert_eq!(results.peak_memory_mib, Some(102), "the largest of all");
+        assert_eq!(results.accelerator().as_deref(), Some("A GPU"), "each name once");
+    }
+
+    #[test]
+    fn lost_images_and_duplicate_results_are_detected() {
+        let mut results = Results::of(2, 16);
+        results.add(done(0, 8)).unwrap();
+        assert!(results.add(done(0, 8)).unwrap_err().contains("two results"));
+        assert!(results.add(done(2, 8)).unwrap_err().contains("no partition 2"));
+        assert!(results.add(Report::Ready { images: 1 }).is_err());
+        results.add(done(1, 7)).unwrap();
+        assert!(results.check().unwrap_err().contains("15 images"));
+    }
+}

@@ -1,0 +1,94 @@
+//! Reads one log from its files.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use foreglow_exit::{unreadable, unusable};
+use foreglow_shared::event_log::{Application, EventLogReader};
+
+use super::codec::uncompressed;
+use super::files::LogFiles;
+
+/// Bytes per read.
+const PIECE: usize = 256 << 10;
+
+/// Content of a log.
+#[derive(Clone, Debug)]
+pub struct Log {
+    /// Name for messages.
+    pub name: String,
+    /// The application that the log describes.
+    pub application: Application,
+    /// Problems that the user should know about.
+    pub notes: Vec<String>,
+}
+
+/// Reads a log piece by piece. A damaged or truncated log is read as far as possible, with a note.
+///
+/// # Errors
+/// A file cannot be read, or the files hold no event.
+pub fn read(log: &LogFiles) -> anyhow::Result<Log> {
+    let mut reader = EventLogReader::new();
+    let mut notes = log.notes.clone();
+    let mut piece = vec![0; PIECE];
+    for file in &log.files {
+        let mut bytes = uncompressed(open(file)?).map_err(|error| unreadable(file, &error))?;
+        loop {
+            match bytes.read(&mut piece) {
+                Ok(0) => break,
+                Ok(count) => reader.push(&piece[..count]),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    notes.push(format!(
+                        "{} is damaged or still being written; it is read as far as possible ({error})",
+                        file.display()
+                    ));
+                    break;
+                }
+            }
+        }
+    }
+    let application = reader.finish().map_err(|error| unusable(format!("{}: {error}", log.name)))?;
+    notes.extend(damage(&application));
+    Ok(Log { name: log.name.clone(), application, notes })
+}
+
+/// Returns whether a file starts like an event log, compressed or not.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn begins_as_log(file: &Path) -> anyhow::Result<bool> {
+    let mut start = Vec::new();
+    let read = uncompressed(open(file)?).and_then(|bytes| bytes.take(256).read_to_end(&mut start));
+    // A compressed file truncated in its first block is a log that has just been started.
+    let is_compressed = read.is_err();
+    let text: String = String::from_utf8_lossy(&start).chars().filter(|c| !c.is_whitespace()).collect();
+    Ok(is_compressed || text.starts_with("{\"Event\":"))
+}
+
+fn open(file: &Path) -> anyhow::Result<impl BufRead + use<>> {
+    let opened = File::open(file).map_err(|error| unreadable(file, &error))?;
+    Ok(BufReader::with_capacity(PIECE, opened))
+}
+
+fn damage(application: &Application) -> Vec<String> {
+    let damage = &application.damage;
+    let mut notes = Vec::new();
+    if let Some(first) = damage.first {
+        notes.push(format!(
+            "lines that are not events: {}, the first is line {first}; the others are used",
+            damage.lines
+        ));
+    }
+    if damage.cut_short {
+        notes.push("its last line is cut short: the application is still running, or was killed".to_owned());
+    }
+    if damage.backward_tasks > 0 {
+        notes.push(format!(
+            "{} tasks end before they start, because the driver's clock was set back; their times are unknown",
+            damage.backward_tasks
+        ));
+    }
+    notes
+}

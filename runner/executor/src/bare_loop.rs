@@ -1,0 +1,72 @@
+//! A lower bound for an executor's time: forward passes in a loop, without partitions, protocol or
+//! reading.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Barrier;
+use std::time::Instant;
+
+use anyhow::Context as _;
+use burn::tensor::{Device, Tensor, TensorData};
+use foreglow_architectures::Architecture;
+use foreglow_cnn::{Build as _, Cnn, device};
+use foreglow_protocol::Assignment;
+
+use super::data::Data;
+use super::slot::words;
+
+/// Passes before the clock starts.
+const WARM_UP: u32 = 3;
+
+/// Runs the first mini-batch of an assignment's sample through its CNN `passes` times in each of
+/// its threads, reading back each answer, and returns the seconds.
+///
+/// # Errors
+/// The sample has fewer images than a mini-batch, an image is broken, or the device fails.
+pub fn forward_passes_secs(job: &Assignment, passes: u32) -> anyhow::Result<f64> {
+    let architecture = Architecture::named(&job.model).context("there is no such CNN")?;
+    let device = device::open(job.place)?;
+    let data = Data::open(job, architecture)?;
+    let cnn = architecture.build(job.seed, data.shape(), &device);
+    let batch = mini_batch(job, &data)?;
+    // One place per thread and one for the clock.
+    let start = Barrier::new(job.threads as usize + 1);
+    let one = |cnn: Box<dyn Cnn>| {
+        // A panic here would leave the other threads waiting at the barrier.
+        let warm = catch_unwind(AssertUnwindSafe(|| pass(cnn.as_ref(), &batch, &device, WARM_UP)))
+            .unwrap_or_else(|panic| Err(anyhow::anyhow!("the CNN panicked: {}", words(panic.as_ref()))));
+        start.wait();
+        warm.and_then(|()| pass(cnn.as_ref(), &batch, &device, passes))
+    };
+    let one = &one;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..job.threads).map(|_| cnn.share()).map(|cnn| scope.spawn(move || one(cnn))).collect();
+        start.wait();
+        let clock = Instant::now();
+        for thread in threads {
+            thread.join().map_err(|panic| anyhow::anyhow!("the CNN panicked: {}", words(panic.as_ref())))??;
+        }
+        Ok(clock.elapsed().as_secs_f64())
+    })
+}
+
+fn mini_batch(job: &Assignment, data: &Data) -> anyhow::Result<TensorData> {
+    let mut decoder = data.decoder();
+    let mut numbers = Vec::new();
+    for place in 0..u64::from(job.batch_size) {
+        data.sample
+            .read(place)
+            .and_then(|image| decoder.decode(&image, &mut numbers))
+            .map_err(|why| anyhow::anyhow!(why.0))?;
+    }
+    let [channels, height, width] = data.shape();
+    Ok(TensorData::new(numbers, [job.batch_size as usize, channels, height, width]))
+}
+
+fn pass(cnn: &dyn Cnn, batch: &TensorData, device: &Device, passes: u32) -> anyhow::Result<()> {
+    for _ in 0..passes {
+        let answer = cnn.forward(Tensor::from_data(batch.clone(), device)).argmax(1).try_into_data();
+        let classes = answer.map_err(|error| anyhow::anyhow!("the CNN failed: {error:?}"))?.num_elements();
+        anyhow::ensure!(classes == batch.shape()[0], "the CNN gave a wrong number of answers");
+    }
+    Ok(())
+}

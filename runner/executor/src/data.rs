@@ -1,0 +1,58 @@
+//! Data of an executor's job, loaded once and shared by its threads.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use foreglow_architectures::{Architecture, Colour, Input, Shape};
+use foreglow_data::{Decoder, Sample, images, texts};
+
+use foreglow_protocol::Assignment;
+
+/// Items that go through the CNN, and how they are decoded.
+pub struct Data {
+    /// The items in processing order.
+    pub sample: Sample,
+    form: Form,
+}
+
+enum Form {
+    Images { colour: Colour, px: u32 },
+    Texts { embedding: Arc<texts::Embedding>, words: usize },
+}
+
+impl Data {
+    /// Opens the items, and for texts their word vectors.
+    ///
+    /// # Errors
+    /// There are too few items, or the CNN does not take them.
+    pub fn open(job: &Assignment, architecture: &Architecture) -> anyhow::Result<Self> {
+        let sample = job.source.sample(job.images, job.sampling_rate, job.seed)?;
+        let embedding = job.source.embedding()?;
+        let (name, noun) = (architecture.name, job.source.noun());
+        let form = match (&architecture.input, embedding) {
+            (Input::Images { colour, .. }, None) => Form::Images { colour: *colour, px: job.image_px },
+            (Input::Texts { .. }, Some(embedding)) => {
+                let words = job.words.context("the job does not have the number of words per text")? as usize;
+                Form::Texts { embedding: Arc::new(embedding), words }
+            }
+            _ => anyhow::bail!("{name} cannot take {noun}"),
+        };
+        Ok(Self { sample, form })
+    }
+
+    /// Returns channels, height and width of an item in the CNN's input.
+    pub fn shape(&self) -> Shape {
+        match &self.form {
+            Form::Images { colour, px } => colour.shape(*px),
+            Form::Texts { embedding, words } => [1, *words, embedding.dims()],
+        }
+    }
+
+    /// Returns a decoder; each thread needs its own.
+    pub fn decoder(&self) -> Decoder {
+        match &self.form {
+            Form::Images { colour, px } => Decoder::Image(images::Decoder::new(*colour, *px)),
+            Form::Texts { embedding, words } => Decoder::Text(texts::Decoder::new(Arc::clone(embedding), *words)),
+        }
+    }
+}

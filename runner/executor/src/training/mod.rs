@@ -1,0 +1,270 @@
+//! Training executor: one replica whose C threads share each mini-batch, averaged with the other
+//! executors.
+
+mod inbox;
+mod learner;
+mod optimizer;
+mod peers;
+mod pieces;
+mod replica;
+mod state;
+mod team;
+
+use std::io::BufRead;
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use foreglow_architectures::Architecture;
+use foreglow_data::Sample;
+use foreglow_machine::bounds::peak_memory_mib;
+use foreglow_protocol::{Assignment, Deal, Evaluation, Order, Phases, Report, Round, Tally, Training};
+
+use self::inbox::Inbox;
+use self::peers::Peers;
+use self::replica::{Replica, Written};
+use super::Reports;
+use super::data::Data;
+
+/// Warm-up passes for each share size on a device that compiles and tunes.
+const WARM_UP_ROUNDS: usize = 2;
+
+/// Warms up, reports that it is ready, and carries out orders until the input ends.
+///
+/// # Errors
+/// An order cannot be carried out. No order is carried out after it.
+pub fn serve(
+    job: &Assignment,
+    training: &Training,
+    architecture: &'static Architecture,
+    data: &Data,
+    input: impl BufRead + Send + 'static,
+    reports: &Reports,
+) -> anyhow::Result<()> {
+    let listener = match &training.listen {
+        None => None,
+        Some(host) => Some(listen(host, reports)?),
+    };
+    let (sample, replica) = (&data.sample, Replica::new(architecture, job, training, data)?);
+    let mut trainee = Trainee { job, training, sample, reports, replica, peers: None };
+    trainee.warm_up()?;
+    let inbox = Inbox::open(input)?;
+    reports.send(&Report::Ready { images: sample.len() })?;
+    while let Some(order) = inbox.next()? {
+        match order {
+            Order::Partition(_) => anyhow::bail!("a partition is for inference, and this executor trains"),
+            Order::Peers { rank, addresses, token } => {
+                let listener = listener.as_ref().context("the job does not say where to listen for other executors")?;
+                trainee.peers = Some(Peers::join(listener, rank as usize, &addresses, &token)?);
+                reports.send(&Report::Joined { executors: addresses.len() as u32 })?;
+            }
+            // The driver may close the input after this report, when the work is done.
+            Order::Train(round) => reports.send(&inbox.while_wanted(|| trainee.train(&round))?)?,
+            Order::Evaluate(evaluation) => reports.send(&inbox.while_wanted(|| trainee.evaluate(&evaluation))?)?,
+        }
+    }
+    Ok(())
+}
+
+fn listen(host: &str, reports: &Reports) -> anyhow::Result<TcpListener> {
+    let listener = TcpListener::bind((host, 0)).with_context(|| format!("cannot listen on the address {host}"))?;
+    let port = listener.local_addr().context("the listening socket has no address")?.port();
+    reports.send(&Report::Listening { port })?;
+    Ok(listener)
+}
+
+struct Trainee<'a> {
+    job: &'a Assignment,
+    training: &'a Training,
+    sample: &'a Sample,
+    reports: &'a Reports,
+    replica: Replica,
+    peers: Option<Peers>,
+}
+
+/// Progress of a replica since the last average.
+#[derive(Default)]
+struct Unshared {
+    steps: u64,
+    images: u64,
+}
+
+impl Trainee<'_> {
+    fn deal(&self) -> Deal {
+        Deal {
+            images: self.sample.len(),
+            batch_size: u64::from(self.job.batch_size),
+            executors: u64::from(self.training.executors),
+        }
+    }
+
+    /// Runs warm-up passes. On the CPU one share per thread is enough to allocate the memory; other
+    /// devices compile and tune a kernel for each size.
+    fn warm_up(&mut self) -> anyhow::Result<()> {
+        let deal = self.deal();
+        let full = deal.mini_batch(0, 0);
+        let share = u64::from(self.training.share_size);
+        if self.job.place.is_native() {
+            return self.replica.warm_up(self.sample, share.min(full.end - full.start));
+        }
+        let mut sizes = Vec::new();
+        for (step, executor) in (0..deal.executors).flat_map(|executor| [(0, executor), (deal.steps() - 1, executor)]) {
+            let places = deal.mini_batch(step, executor);
+            let images = places.end - places.start;
+            for size in [share.min(images), images % share] {
+                if size > 0 && !sizes.contains(&size) {
+                    sizes.push(size);
+                }
+            }
+        }
+        for size in sizes {
+            for _ in 0..WARM_UP_ROUNDS {
+                self.replica.warm_up(self.sample, size)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Trains the steps of a round, reports each partition, and returns the final report.
+    fn train(&mut self, round: &Round) -> anyhow::Result<Report> {
+        let deal = self.deal();
+        let rank = u64::from(round.rank);
+        anyhow::ensure!(rank < deal.executors, "there is no executor {} among {}", rank + 1, deal.executors);
+        let is_connected = deal.executors == 1 || self.peers.is_some();
+        anyhow::ensure!(
+            is_connected || self.training.average_every > 1,
+            "executors that average every mini-batch must be connected first"
+        );
+        if round.load.is_empty() && round.first_step == 0 {
+            self.replica.restart();
+        }
+        if !round.load.is_empty() {
+            let is_state_averaged = self.training.average_optimizer_state;
+            let loaded = state::load(&round.load, round.rank as usize, &self.job.model, is_state_averaged)?;
+            self.replica.take(&if round.resident { self.with_average(&loaded)? } else { loaded })?;
+        }
+        let last = deal.steps() * u64::from(self.training.epochs);
+        let end = round.steps.map_or(last, |steps| round.first_step.saturating_add(steps).min(last));
+        let at_once = u64::from(self.job.partition_size).div_ceil(deal.batch_size).max(1);
+        let (mut step, mut unshared, mut order) = (round.first_step, Unshared::default(), (None, Vec::new()));
+        let start = Instant::now();
+        while step < end {
+            let epoch = step / deal.steps();
+            if order.0 != Some(epoch) {
+                order = (Some(epoch), deal.order(self.job.seed, epoch));
+            }
+            let partition = step..(step + at_once).min(end).min((epoch + 1) * deal.steps());
+            let mini_batches: Vec<Vec<u64>> = partition
+                .clone()
+                .map(|step| deal.mini_batch(step % deal.steps(), rank))
+                .map(|places| order.1[places.start as usize..places.end as usize].to_vec())
+                .collect();
+            let report = self.partition(partition.clone(), &mini_batches, &mut unshared, end)?;
+            self.reports.send(&report)?;
+            step = partition.end;
+        }
+        let secs = start.elapsed().as_secs_f64();
+        if let Some(path) = &round.save {
+            let mut written = self.replica.write_down()?;
+            if round.resident {
+                written.list.truncate(written.averaged(self.training.average_optimizer_state));
+            }
+            state::save(path, &self.job.model, &written, unshared.images)?;
+        }
+        let (steps, peak_memory_mib) = (end.saturating_sub(round.first_step), peak_memory_mib("self"));
+        Ok(Report::Trained { steps, secs, peak_memory_mib, accelerator: self.job.assigned.clone() })
+    }
+
+    /// Returns this replica's numbers with the averaged part replaced; the optimiser's state and
+    /// step count stay.
+    fn with_average(&self, average: &Written) -> anyhow::Result<Written> {
+        let mut own = self.replica.write_down()?;
+        let averaged = own.averaged(self.training.average_optimizer_state);
+        let there = average.list.len();
+        anyhow::ensure!(there == averaged, "the average has {there} numbers, and this executor averages {averaged}");
+        own.list[..averaged].copy_from_slice(&average.list);
+        Ok(own)
+    }
+
+    /// Reads a partition and learns its mini-batches.
+    fn partition(
+        &mut self,
+        steps: std::ops::Range<u64>,
+        mini_batches: &[Vec<u64>],
+        unshared: &mut Unshared,
+        end: u64,
+    ) -> anyhow::Result<Report> {
+        let (mut phases, mut broken) = (Phases::default(), Vec::new());
+        let mut tally = Tally::default();
+        let epoch = steps.start / self.deal().steps();
+        let examples = self.replica.read(self.sample, mini_batches, &mut phases, &mut broken)?;
+        for (step, mini_batch) in steps.zip(examples) {
+            let mut lessons = self.replica.learn(&mini_batch, step)?;
+            let mut images = 0;
+            for lesson in &lessons {
+                tally += lesson.tally;
+                phases += lesson.phases;
+                images += lesson.tally.images;
+            }
+            let learned = match (&self.peers, self.training.average_every) {
+                (Some(peers), 1) => {
+                    let mut list = self.replica.write_down_lessons(lessons)?;
+                    let (all, time) = peers.average(&mut list, images as f64)?;
+                    self.add_time(time, &mut phases);
+                    let start = Instant::now();
+                    lessons = vec![self.replica.read_lesson(&list)?];
+                    self.replica.idle(start, &mut phases.average_secs)?;
+                    all
+                }
+                _ => images as f64,
+            };
+            if learned > 0.0 {
+                let start = Instant::now();
+                let learning_rate = self.training.learning_rate(step, self.deal().steps());
+                self.replica.step(lessons, learning_rate)?;
+                self.replica.idle(start, &mut phases.backward_secs)?;
+            }
+            unshared.steps += 1;
+            unshared.images += images;
+            let is_due = unshared.steps == u64::from(self.training.average_every) || step + 1 == end;
+            if self.peers.is_some() && is_due {
+                if self.training.average_every > 1 {
+                    self.average(unshared.images, &mut phases)?;
+                }
+                *unshared = Unshared::default();
+            }
+        }
+        Ok(Report::Learned { epoch, tally, broken, phases })
+    }
+
+    /// Averages the parameters with the other executors.
+    fn average(&mut self, images: u64, phases: &mut Phases) -> anyhow::Result<()> {
+        let Some(peers) = &self.peers else { return Ok(()) };
+        let start = Instant::now();
+        let mut written = self.replica.write_down()?;
+        let averaged = written.averaged(self.training.average_optimizer_state);
+        self.replica.idle(start, &mut phases.average_secs)?;
+        let (_, time) = peers.average(&mut written.list[..averaged], images as f64)?;
+        self.add_time(time, phases);
+        let start = Instant::now();
+        self.replica.take(&written)?;
+        self.replica.idle(start, &mut phases.average_secs)
+    }
+
+    /// Adds the time of an average, during which all threads are blocked.
+    fn add_time(&self, time: peers::AverageTime, phases: &mut Phases) {
+        let of_all_threads = |time: Duration| time.as_secs_f64() * f64::from(self.job.threads);
+        phases.wait_secs += of_all_threads(time.wait);
+        phases.average_secs += of_all_threads(time.exchange);
+    }
+
+    /// Evaluates the CNN on held-out images.
+    fn evaluate(&mut self, evaluation: &Evaluation) -> anyhow::Result<Report> {
+        let Evaluation { source, first, images } = evaluation;
+        let numbers: Vec<u64> = (*first..first.saturating_add(*images)).collect();
+        let places = (0..numbers.len() as u64).collect();
+        let held_out = Sample::new(source.open()?, numbers);
+        let (tally, broken) = self.replica.judge(&held_out, places, self.training.share_size as usize)?;
+        Ok(Report::Evaluated { tally, broken })
+    }
+}

@@ -1,0 +1,330 @@
+//! The replica of the CNN that an executor trains, with its threads.
+
+use std::sync::Mutex;
+use std::time::Instant;
+
+use anyhow::Context as _;
+use burn::tensor::{Device, Tensor, TensorData};
+use foreglow_architectures::{Architecture, Shape};
+use foreglow_cnn::device::{self, failure};
+use foreglow_cnn::{Build as _, Numbers};
+use foreglow_data::Sample;
+use foreglow_protocol::{Assignment, BrokenImage, Phases, Tally, Training};
+
+use super::super::data::Data;
+use super::learner::{Example, Learner, Lesson, sum};
+use super::optimizer::{Pace, Update as _};
+use super::pieces::{Parameter, change};
+use super::team::{deal, together};
+
+/// A replica: parameters, optimiser state and C threads.
+pub struct Replica {
+    architecture: &'static Architecture,
+    shape: Shape,
+    learners: Vec<Learner>,
+    training: Training,
+    seed: u64,
+    device: Device,
+    /// Whether the parameters are in the CPU's memory.
+    is_native: bool,
+    numbers: Numbers,
+    /// The optimiser's state tensors of each parameter.
+    state: Vec<Vec<Tensor<1>>>,
+    /// Steps that the optimiser has taken.
+    steps: u64,
+    /// Whether the weights are those of the seed.
+    is_fresh: bool,
+}
+
+impl Replica {
+    /// Creates a replica with weights from the job's seed.
+    ///
+    /// # Errors
+    /// The device is not available.
+    pub fn new(
+        architecture: &'static Architecture,
+        job: &Assignment,
+        training: &Training,
+        data: &Data,
+    ) -> anyhow::Result<Self> {
+        let device = device::open(job.place)?;
+        let numbers = architecture.build(job.seed, data.shape(), &device).numbers();
+        Ok(Self {
+            architecture,
+            shape: data.shape(),
+            learners: (0..job.threads).map(|_| Learner::new(architecture, data, &device)).collect(),
+            training: training.clone(),
+            seed: job.seed,
+            state: no_state(training, &numbers),
+            numbers,
+            device,
+            is_native: job.place.is_native(),
+            steps: 0,
+            is_fresh: true,
+        })
+    }
+
+    /// Resets the weights and the optimiser to their initial state.
+    pub fn restart(&mut self) {
+        if !self.is_fresh {
+            self.numbers = self.architecture.build(self.seed, self.shape, &self.device).numbers();
+            self.state = no_state(&self.training, &self.numbers);
+            (self.steps, self.is_fresh) = (0, true);
+        }
+    }
+
+    /// Reads and decodes images of the sample in order; broken images are left out of their
+    /// mini-batch.
+    ///
+    /// # Errors
+    /// A thread panicked.
+    pub fn read(
+        &mut self,
+        sample: &Sample,
+        mini_batches: &[Vec<u64>],
+        phases: &mut Phases,
+        broken: &mut Vec<BrokenImage>,
+    ) -> anyhow::Result<Vec<Vec<Example>>> {
+        let places: Vec<u64> = mini_batches.iter().flatten().copied().collect();
+        places.iter().for_each(|place| sample.expect(*place));
+        let parts = deal(places, self.learners.len());
+        let read = together(&mut self.learners, parts, |learner, places| {
+            let mut phases = Phases::default();
+            let read: Vec<_> = places.into_iter().map(|place| learner.read(sample, place, &mut phases)).collect();
+            Ok((read, phases))
+        })?;
+        let mut examples = Vec::new();
+        for (part, spent) in read {
+            examples.extend(part);
+            *phases += spent;
+        }
+        let mut examples = examples.into_iter();
+        let batches = mini_batches.iter().map(|places| {
+            let whole = examples.by_ref().take(places.len());
+            whole.filter_map(|example| example.map_err(|why| broken.push(why)).ok()).collect()
+        });
+        Ok(batches.collect())
+    }
+
+    /// Computes the gradient of a mini-batch as one summand per thread. The division into shares
+    /// does not depend on the number of threads.
+    ///
+    /// # Errors
+    /// The device fails, or a thread panicked.
+    pub fn learn(&mut self, mini_batch: &[Example], step: u64) -> anyhow::Result<Vec<Lesson>> {
+        let size = self.training.share_size as usize;
+        let shares: Vec<(u64, Vec<&Example>)> =
+            (0..).zip(mini_batch.chunks(size).map(|share| share.iter().collect())).collect();
+        let (numbers, seed) = (&self.numbers, self.seed ^ step.wrapping_mul(0xD134_2543_DE82_EF95));
+        let parts = deal(shares, self.learners.len());
+        let lessons = together(&mut self.learners, parts, |learner, shares| {
+            let mut lesson = Lesson::default();
+            for (index, share) in shares {
+                let seed = seed.wrapping_add(index);
+                lesson.add(learner.learn(numbers, &share, mini_batch.len(), seed)?);
+            }
+            Ok(lesson)
+        })?;
+        Ok(lessons.into_iter().filter(|lesson| lesson.tally.images > 0).collect())
+    }
+
+    /// Lets every thread learn a share of this size, discards the result, and takes a step with a
+    /// learning rate of 0, so that the device compiles, tunes and allocates.
+    ///
+    /// # Errors
+    /// The device fails, or a thread panicked.
+    pub fn warm_up(&mut self, sample: &Sample, images: u64) -> anyhow::Result<()> {
+        let numbers = &self.numbers;
+        let parts = vec![(); self.learners.len()];
+        together(&mut self.learners, parts, |learner, ()| {
+            // Broken images are reported when they are learned.
+            let places = (0..sample.len()).cycle().take(images as usize);
+            let share: Vec<_> =
+                places.filter_map(|place| learner.read(sample, place, &mut Phases::default()).ok()).collect();
+            if share.is_empty() {
+                return Ok(());
+            }
+            learner.learn(numbers, &share.iter().collect::<Vec<_>>(), share.len(), 0).map(drop)
+        })?;
+        self.step(Vec::new(), 0.0)?;
+        (self.steps, self.is_fresh) = (0, true);
+        Ok(())
+    }
+
+    /// Updates the parameters by the sum of their gradients, which is zero if there are no lessons.
+    ///
+    /// # Errors
+    /// A thread panicked.
+    pub fn step(&mut self, lessons: Vec<Lesson>, learning_rate: f64) -> anyhow::Result<()> {
+        self.steps += 1;
+        self.is_fresh = false;
+        let learned = std::mem::take(&mut self.numbers.learned);
+        let (mut running, mut gradients) = (Vec::new(), vec![Vec::new(); learned.len()]);
+        for lesson in lessons {
+            sum(&mut running, lesson.running);
+            gradients.iter_mut().zip(lesson.gradients).for_each(|(all, gradient)| all.push(gradient));
+        }
+        if !running.is_empty() {
+            self.numbers.running = running;
+        }
+        let (optimizer, pace) = (self.training.optimizer, Pace { learning_rate, step: self.steps });
+        let all = learned.into_iter().zip(gradients).zip(std::mem::take(&mut self.state));
+        if self.is_native {
+            let parameters = all.map(|((weights, gradients), state)| Parameter::new(weights, gradients, state));
+            let mut parameters = parameters.collect::<anyhow::Result<Vec<_>>>()?;
+            change(&mut self.learners, &mut parameters, |weights, gradient, state| {
+                optimizer.step_numbers(weights, gradient, state, pace);
+            })?;
+            (self.numbers.learned, self.state) = parameters.into_iter().map(Parameter::into_tensors).unzip();
+        } else {
+            let step = |((weights, gradients), mut state): ((Tensor<1>, Vec<Tensor<1>>), Vec<Tensor<1>>)| {
+                let gradient = gradients.into_iter().reduce(|sum, gradient| sum + gradient);
+                let gradient = gradient.unwrap_or_else(|| weights.zeros_like());
+                (optimizer.step(weights, gradient, &mut state, pace), state)
+            };
+            (self.numbers.learned, self.state) = all.map(step).unzip();
+        }
+        Ok(())
+    }
+
+    /// Evaluates the CNN on held-out images at these positions of a sample.
+    ///
+    /// # Errors
+    /// The device fails, or a thread panicked.
+    pub fn judge(
+        &mut self,
+        sample: &Sample,
+        places: Vec<u64>,
+        at_once: usize,
+    ) -> anyhow::Result<(Tally, Vec<BrokenImage>)> {
+        let (numbers, broken) = (&self.numbers, Mutex::new(Vec::new()));
+        let parts = deal(places, self.learners.len());
+        let tallies = together(&mut self.learners, parts, |learner, places| {
+            let mut tally = Tally::default();
+            for places in places.chunks(at_once) {
+                let mut share = Vec::with_capacity(places.len());
+                for place in places {
+                    match learner.read(sample, *place, &mut Phases::default()) {
+                        Ok(example) => share.push(example),
+                        Err(why) => broken.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(why),
+                    }
+                }
+                tally += learner.judge(numbers, &share)?;
+            }
+            Ok(tally)
+        })?;
+        let mut whole = Tally::default();
+        tallies.into_iter().for_each(|tally| whole += tally);
+        Ok((whole, broken.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)))
+    }
+
+    /// Serialises parameters, running statistics and optimiser state to one list.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub fn write_down(&self) -> anyhow::Result<Written> {
+        let mut list = Vec::new();
+        append(&mut list, self.numbers.learned.iter().chain(&self.numbers.running))?;
+        let numbers = list.len();
+        append(&mut list, self.state.iter().flatten())?;
+        Ok(Written { list, numbers, steps: self.steps })
+    }
+
+    /// Restores the list that [`Replica::write_down`] returned for the same CNN and optimiser.
+    ///
+    /// # Errors
+    /// The list belongs to another CNN or optimiser.
+    pub fn take(&mut self, written: &Written) -> anyhow::Result<()> {
+        self.is_fresh = false;
+        let mut rest = written.list.as_slice();
+        let numbers = &mut self.numbers;
+        let state = self.state.iter_mut().flatten();
+        for tensor in numbers.learned.iter_mut().chain(&mut numbers.running).chain(state) {
+            *tensor = next(&mut rest, tensor, &self.device)?;
+        }
+        anyhow::ensure!(rest.is_empty(), "the numbers are those of another CNN or optimiser: {} too many", rest.len());
+        self.steps = written.steps;
+        Ok(())
+    }
+
+    /// Serialises the lessons of a mini-batch to one list; without lessons, to a list of zeros of
+    /// the same length.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub fn write_down_lessons(&self, lessons: Vec<Lesson>) -> anyhow::Result<Vec<f32>> {
+        let (mut whole, mut list) = (Lesson::default(), Vec::new());
+        lessons.into_iter().for_each(|lesson| whole.add(lesson));
+        append(&mut list, whole.gradients.iter().chain(&whole.running))?;
+        if list.is_empty() {
+            let count = |tensors: &[Tensor<1>]| tensors.iter().map(|tensor| tensor.dims()[0]).sum::<usize>();
+            list.resize(count(&self.numbers.learned) + count(&self.numbers.running), 0.0);
+        }
+        Ok(list)
+    }
+
+    /// Restores gradients and running statistics from such a list.
+    ///
+    /// # Errors
+    /// The list belongs to another CNN.
+    pub fn read_lesson(&self, list: &[f32]) -> anyhow::Result<Lesson> {
+        let mut rest = list;
+        let mut read = |like: &[Tensor<1>]| {
+            like.iter().map(|tensor| next(&mut rest, tensor, &self.device)).collect::<anyhow::Result<Vec<_>>>()
+        };
+        let (gradients, running) = (read(&self.numbers.learned)?, read(&self.numbers.running)?);
+        Ok(Lesson { gradients, running, ..Lesson::default() })
+    }
+
+    /// Waits until the device is idle, and adds the time since `since` for all threads to a phase.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub fn idle(&self, since: Instant, secs: &mut f64) -> anyhow::Result<()> {
+        self.device.sync().map_err(failure)?;
+        *secs += since.elapsed().as_secs_f64() * self.learners.len() as f64;
+        Ok(())
+    }
+}
+
+/// Returns the initial state of the optimiser.
+fn no_state(training: &Training, numbers: &Numbers) -> Vec<Vec<Tensor<1>>> {
+    let slots = training.optimizer.slots();
+    numbers.learned.iter().map(|numbers| vec![numbers.zeros_like(); slots]).collect()
+}
+
+/// Parameters and optimiser state of a replica as one list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Written {
+    /// Parameters, running statistics and optimiser state, in this order.
+    pub list: Vec<f32>,
+    /// Length of the list without the optimiser state.
+    pub numbers: usize,
+    /// Steps that the optimiser has taken.
+    pub steps: u64,
+}
+
+impl Written {
+    /// Returns how many numbers from the start of the list are averaged; the optimiser's state
+    /// comes last.
+    pub fn averaged(&self, is_state_averaged: bool) -> usize {
+        if is_state_averaged { self.list.len() } else { self.numbers }
+    }
+}
+
+fn append<'a>(list: &mut Vec<f32>, tensors: impl Iterator<Item = &'a Tensor<1>>) -> anyhow::Result<()> {
+    for tensor in tensors {
+        let data = tensor.clone().try_into_data().map_err(failure).context("numbers could not be read")?;
+        list.extend(data.as_slice::<f32>().ok().context("the numbers of the CNN are not 32-bit floats")?);
+    }
+    Ok(())
+}
+
+/// Takes the next tensor of a list, with the length of `like`.
+fn next(rest: &mut &[f32], like: &Tensor<1>, device: &Device) -> anyhow::Result<Tensor<1>> {
+    let count = like.dims()[0];
+    let (numbers, after) =
+        rest.split_at_checked(count).context("the numbers are those of another CNN or optimiser: too few")?;
+    *rest = after;
+    Ok(Tensor::from_data(TensorData::new(numbers.to_vec(), [count]), device))
+}

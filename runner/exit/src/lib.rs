@@ -1,0 +1,58 @@
+//! How a command ends: exit codes, errors in the user's input, and signals.
+
+mod interrupt;
+mod notes;
+
+use std::process::ExitCode;
+
+use foreglow_shared::printable;
+
+pub use self::interrupt::{Interrupt, Interrupted, Signals};
+pub use self::notes::{be_quiet, is_quiet, note, plain};
+
+/// Error in the user's input. All other errors are failures of the job.
+#[derive(Debug, Clone)]
+pub struct UnusableInput(pub String);
+
+impl std::fmt::Display for UnusableInput {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UnusableInput {}
+
+/// Returns an error with exit code 2 and this message.
+pub fn unusable(sentence: impl Into<String>) -> anyhow::Error {
+    UnusableInput(sentence.into()).into()
+}
+
+/// Returns the error for a file that cannot be read.
+pub fn unreadable(file: &std::path::Path, error: &std::io::Error) -> anyhow::Error {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => unusable(format!("there is no file {}; check its name", file.display())),
+        std::io::ErrorKind::IsADirectory => unusable(format!("{} is a folder; give a file", file.display())),
+        _ => unusable(format!("the file {} cannot be read: {error}", file.display())),
+    }
+}
+
+/// Prints the error, if any, and returns the exit code: 0 done, 1 the job failed, 2 unusable input,
+/// 128 and the number of the signal that ended the command. A closed pipe on standard output
+/// (`foreglow … | head`) is not a failure.
+pub fn report(result: anyhow::Result<()>) -> ExitCode {
+    let Err(error) = result else { return ExitCode::SUCCESS };
+    if error.chain().any(is_broken_pipe) {
+        return ExitCode::SUCCESS;
+    }
+    let lines: Vec<String> = format!("{error:#}").lines().map(printable).collect();
+    eprintln!("foreglow: {}", lines.join("\n"));
+    if error.chain().any(|cause| cause.is::<Interrupted>()) {
+        return ExitCode::from(Interrupted::exit_code());
+    }
+    let is_input = error.chain().any(|cause| cause.is::<UnusableInput>());
+    ExitCode::from(if is_input { 2 } else { 1 })
+}
+
+fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}

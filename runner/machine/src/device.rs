@@ -1,0 +1,452 @@
+//! Devices that can run a CNN, and the default: a real GPU, or else the CPU.
+
+use std::fmt;
+use std::process::{Command, Stdio};
+use std::str::FromStr;
+
+use foreglow_exit::unusable;
+use foreglow_shared::Accelerator;
+use serde::{Deserialize, Serialize};
+
+pub use crate::gpu_support::UNSUPPORTED;
+use crate::gpu_support::is_gpu_out_of_reach;
+use crate::processor::{machine_memory_mib, processor_name};
+
+/// Name of a GPU on a cluster before its executors have reported its real name.
+pub const UNNAMED_GPU: &str = "gpu";
+
+/// A device, as encoded in an executor's assignment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// The CPU, through Burn's native device.
+    Cpu,
+    /// A discrete GPU, by its index among discrete GPUs.
+    DiscreteGpu(usize),
+    /// An integrated GPU, by its index among integrated GPUs.
+    IntegratedGpu(usize),
+    /// A virtual GPU, by its index among virtual GPUs.
+    VirtualGpu(usize),
+    /// A software driver that renders on the CPU.
+    Software,
+}
+
+/// An entry of `foreglow devices`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Adapter {
+    /// Position in the list, for `--device`.
+    pub index: usize,
+    /// Name reported by the driver.
+    pub name: String,
+    /// `native`, `vulkan`, `metal` or `dx12`.
+    pub backend: String,
+    /// `cpu`, `discrete_gpu`, `integrated_gpu`, `virtual_gpu` or `software`.
+    pub kind: String,
+    /// Memory of the machine for the CPU; that of a GPU if its driver reports it, MiB.
+    pub memory_mib: Option<u64>,
+    /// Name and version of the driver.
+    pub driver: Option<String>,
+    /// PCI bus address, such as `0000:01:00.0`, if the driver reports it.
+    pub pci_bus_id: Option<String>,
+    /// Limits that decide whether a CNN fits; `None` for the CPU.
+    pub limits: Option<Limits>,
+    /// Device for the executor's assignment.
+    pub place: Place,
+}
+
+/// Limits of an adapter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Largest buffer, MiB.
+    pub buffer_mib: u64,
+    /// Largest buffer binding of a kernel, MiB.
+    pub binding_mib: u64,
+    /// Invocations per workgroup.
+    pub workgroup_invocations: u32,
+    /// Shared memory per workgroup, KiB.
+    pub workgroup_memory_kib: u32,
+}
+
+/// Device of a job: one adapter and, if it is a GPU, all GPUs of the same make, over which the
+/// executors are spread.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chosen {
+    adapter: Adapter,
+    /// In the driver's order, but starting with the selected one.
+    alike: Vec<Adapter>,
+    /// Whether several executors may share a GPU.
+    is_shared: bool,
+    /// Whether a cluster assigns the GPUs.
+    is_assigned: bool,
+}
+
+impl Chosen {
+    fn one(adapter: Adapter) -> Self {
+        Self { alike: vec![adapter.clone()], adapter, is_shared: false, is_assigned: false }
+    }
+
+    /// Returns the same device with GPUs that several executors may share.
+    ///
+    /// # Errors
+    /// A cluster assigns the GPUs.
+    pub fn shared(mut self, is_shared: bool) -> anyhow::Result<Self> {
+        if is_shared && self.is_assigned {
+            return Err(unusable("--share-gpu is for the GPUs of this machine; a cluster assigns its own"));
+        }
+        self.is_shared = is_shared && self.adapter.place.is_gpu();
+        Ok(self)
+    }
+
+    /// Returns the device of an executor, counted from 0.
+    pub fn place(&self, executor: usize) -> Place {
+        self.alike[executor % self.alike.len()].place
+    }
+
+    /// Whether several executors may share a GPU.
+    pub fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    /// Returns the most executors that the device can hold: one per GPU of this machine; `None` on
+    /// the processor, on a cluster, and if executors may share a GPU.
+    pub fn most_executors(&self) -> Option<u32> {
+        let is_counted = self.adapter.place.is_gpu() && !self.is_shared && !self.is_assigned;
+        is_counted.then(|| u32::try_from(self.alike.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Checks that there is a GPU for each executor.
+    ///
+    /// # Errors
+    /// There are more executors than GPUs, and they may not share them.
+    pub fn check_executors(&self, executors: u32) -> anyhow::Result<()> {
+        match self.most_executors() {
+            Some(most) if executors > most => {
+                let gpus = if most == 1 { "1 GPU".to_owned() } else { format!("{most} GPUs") };
+                Err(unusable(format!(
+                    "--executors {executors} is more than the {gpus} ({}) of this machine, and each executor holds one; \
+                     choose at most {most}, or let several share a GPU with --share-gpu",
+                    self.adapter.name
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the GPUs that the executors are spread over, in the driver's order; empty on the
+    /// processor and on a cluster, which assigns its own.
+    pub fn accelerators(&self) -> Vec<Accelerator> {
+        if !self.adapter.place.is_gpu() || self.is_assigned {
+            return Vec::new();
+        }
+        let mut alike = self.alike.clone();
+        alike.sort_by_key(|adapter| adapter.index);
+        let accelerator = |adapter: Adapter| Accelerator {
+            name: adapter.name,
+            memory_mib: adapter.memory_mib,
+            pci_bus_id: adapter.pci_bus_id,
+            extra: serde_json::Map::new(),
+        };
+        alike.into_iter().map(accelerator).collect()
+    }
+
+    /// Returns whether executors on this device may have the accelerator of a sample. On a cluster
+    /// its name is unknown until they run.
+    pub fn may_have(&self, accelerator: Option<&str>) -> bool {
+        match self.is_assigned {
+            true => accelerator.is_some() == self.accelerator().is_some(),
+            false => accelerator == self.accelerator(),
+        }
+    }
+
+    /// Returns the name of each executor's accelerator, if the device is a GPU.
+    pub fn accelerator(&self) -> Option<&str> {
+        self.adapter.place.is_gpu().then_some(self.adapter.name.as_str())
+    }
+
+    /// Returns the name of the graphics adapter that runs the CNN, hardware or software.
+    pub fn adapter_name(&self) -> Option<&str> {
+        (self.adapter.place != Place::Cpu).then_some(self.adapter.name.as_str())
+    }
+
+    /// Returns the PCI bus addresses of the accelerators, as far as the driver reports them.
+    pub fn pci_bus_ids(&self) -> Vec<String> {
+        self.alike.iter().filter_map(|adapter| adapter.pci_bus_id.clone()).collect()
+    }
+
+    /// Returns the position in the list.
+    pub fn index(&self) -> usize {
+        self.adapter.index
+    }
+
+    /// Returns the name for messages.
+    pub fn name(&self) -> &str {
+        &self.adapter.name
+    }
+
+    /// Returns whether the memory of the executors can be limited.
+    pub fn bounds_memory(&self) -> bool {
+        self.adapter.place.is_native()
+    }
+}
+
+/// Value of `--device`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Wish {
+    /// A real GPU if there is one, otherwise the CPU.
+    #[default]
+    Auto,
+    /// The CPU.
+    Cpu,
+    /// A real GPU.
+    Gpu,
+    /// An entry of the list, by its number or a part of its name.
+    Entry(String),
+}
+
+impl FromStr for Wish {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text.to_ascii_lowercase().as_str() {
+            "auto" => Self::Auto,
+            "cpu" => Self::Cpu,
+            "gpu" => Self::Gpu,
+            _ => Self::Entry(text.to_owned()),
+        })
+    }
+}
+
+impl fmt::Display for Wish {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Cpu => "cpu",
+            Self::Gpu => "gpu",
+            Self::Entry(entry) => entry,
+        })
+    }
+}
+
+impl Place {
+    /// Returns whether the device is a hardware accelerator.
+    pub fn is_gpu(self) -> bool {
+        !matches!(self, Self::Cpu | Self::Software)
+    }
+
+    /// Returns whether the device uses only the process's own memory, so that the memory can be
+    /// limited.
+    pub fn is_native(self) -> bool {
+        self == Self::Cpu
+    }
+
+    /// Returns the name of its kind in the list of devices.
+    pub fn kind(self) -> String {
+        let kind = match self {
+            Self::Cpu => "cpu",
+            Self::DiscreteGpu(_) => "discrete_gpu",
+            Self::IntegratedGpu(_) => "integrated_gpu",
+            Self::VirtualGpu(_) => "virtual_gpu",
+            Self::Software => "software",
+        };
+        kind.to_owned()
+    }
+}
+
+/// Lists the CPU and then every graphics adapter in the driver's order. A child process does the
+/// listing, because some graphics drivers write to standard error or crash.
+pub fn adapters() -> Vec<Adapter> {
+    let found = std::env::current_exe().and_then(|program| {
+        Command::new(program).args(["executor", "--adapters"]).stdin(Stdio::null()).stderr(Stdio::null()).output()
+    });
+    found.ok().and_then(|output| serde_json::from_slice(&output.stdout).ok()).unwrap_or_else(|| vec![processor()])
+}
+
+/// Chooses the requested device. If that is a GPU, by whatever name, the executors are spread over
+/// all GPUs of the same make.
+///
+/// # Errors
+/// There is no such device; the message lists the available ones.
+pub fn choose(wish: &Wish) -> anyhow::Result<Chosen> {
+    match wish {
+        // Listing the adapters takes a moment, which the CPU does not need.
+        Wish::Cpu => Ok(Chosen::one(processor())),
+        _ => {
+            if let (Wish::Auto, Some(reason)) = (wish, UNSUPPORTED.filter(|_| is_gpu_out_of_reach())) {
+                foreglow_exit::note(&format!("note: {reason}; the CNN runs on the CPU"));
+            }
+            pick(wish, &adapters())
+        }
+    }
+}
+
+/// Returns the device of executors on a cluster, which assigns the GPUs itself.
+///
+/// # Errors
+/// A specific device of this machine was requested.
+pub fn on_cluster(wish: &Wish) -> anyhow::Result<Chosen> {
+    match wish {
+        Wish::Auto | Wish::Cpu => choose(&Wish::Cpu),
+        Wish::Gpu => {
+            let place = Place::DiscreteGpu(0);
+            let adapter =
+                Adapter { name: UNNAMED_GPU.into(), kind: place.kind(), place, memory_mib: None, ..processor() };
+            Ok(Chosen { is_assigned: true, ..Chosen::one(adapter) })
+        }
+        Wish::Entry(entry) => Err(unusable(format!(
+            "--device {entry} is a device of this machine; on a cluster choose cpu, or gpu, which the cluster then assigns"
+        ))),
+    }
+}
+
+/// Selects among these adapters; see [`choose`].
+///
+/// # Errors
+/// The requested device is not among them.
+pub fn pick(wish: &Wish, adapters: &[Adapter]) -> anyhow::Result<Chosen> {
+    let best_gpu = || {
+        let rank = |adapter: &&Adapter| match adapter.place {
+            Place::DiscreteGpu(_) => 0,
+            Place::VirtualGpu(_) => 1,
+            _ => 2,
+        };
+        adapters.iter().filter(|adapter| adapter.place.is_gpu()).min_by_key(rank)
+    };
+    let adapter = match wish {
+        Wish::Cpu => None,
+        Wish::Auto => best_gpu(),
+        Wish::Gpu => Some(best_gpu().ok_or_else(|| {
+            unusable(UNSUPPORTED.map_or_else(
+                || "the graphics driver finds no GPU; use --device cpu, or install the GPU's Vulkan driver".to_owned(),
+                |reason| format!("{reason}; or use --device cpu"),
+            ))
+        })?),
+        Wish::Entry(entry) => Some(named(entry, adapters).ok_or_else(|| {
+            let names: Vec<_> = adapters.iter().map(|adapter| format!("{} {}", adapter.index, adapter.name)).collect();
+            let reason = UNSUPPORTED.map_or_else(String::new, |reason| format!("; {reason}"));
+            let names = names.join(", ");
+            unusable(format!("there is no device {entry}; choose auto, cpu, gpu or one of: {names}{reason}"))
+        })?),
+    };
+    let adapter = adapter.cloned().unwrap_or_else(processor);
+    if !adapter.place.is_gpu() {
+        return Ok(Chosen::one(adapter));
+    }
+    let is_alike = |other: &&Adapter| (&other.name, &other.kind) == (&adapter.name, &adapter.kind);
+    let mut alike: Vec<Adapter> = adapters.iter().filter(is_alike).cloned().collect();
+    let first = alike.iter().position(|other| other.index == adapter.index).unwrap_or(0);
+    alike.rotate_left(first);
+    Ok(Chosen { alike, ..Chosen::one(adapter) })
+}
+
+fn named<'a>(entry: &str, adapters: &'a [Adapter]) -> Option<&'a Adapter> {
+    match entry.parse::<usize>() {
+        Ok(number) => adapters.iter().find(|adapter| adapter.index == number),
+        Err(_) => {
+            let part = entry.to_ascii_lowercase();
+            adapters.iter().find(|adapter| adapter.name.to_ascii_lowercase().contains(&part))
+        }
+    }
+}
+
+/// Returns the CPU as an entry of the list.
+pub fn processor() -> Adapter {
+    let place = Place::Cpu;
+    Adapter {
+        index: 0,
+        name: processor_name().unwrap_or_else(|| "processor".into()),
+        backend: "native".into(),
+        kind: place.kind(),
+        memory_mib: machine_memory_mib(),
+        driver: None,
+        pci_bus_id: None,
+        limits: None,
+        place,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(places: &[Place]) -> Vec<Adapter> {
+        let mut all = vec![processor()];
+        for (index, place) in places.iter().enumerate() {
+            let name = format!("Adapter {place:?}");
+            all.push(Adapter { index: index + 1, name, place: *place, kind: place.kind(), ..processor() });
+        }
+        all
+    }
+
+    #[test]
+    fn a_gpu_is_preferred_to_the_cpu_and_a_discrete_gpu_to_others() {
+        let both = list(&[Place::Software, Place::IntegratedGpu(0), Place::DiscreteGpu(0)]);
+        assert_eq!(pick(&Wish::Auto, &both).unwrap().place(0), Place::DiscreteGpu(0));
+        let integrated = list(&[Place::IntegratedGpu(0)]);
+        assert_eq!(pick(&Wish::Auto, &integrated).unwrap().place(0), Place::IntegratedGpu(0));
+    }
+
+    #[test]
+    fn executors_share_the_gpus_of_one_model() {
+        let mut two = list(&[Place::DiscreteGpu(0), Place::DiscreteGpu(1)]);
+        let places = |wish: &Wish, all: &[Adapter]| {
+            pick(wish, all).unwrap().alike.iter().map(|adapter| adapter.place).collect::<Vec<Place>>()
+        };
+        assert_eq!(places(&Wish::Auto, &two), [Place::DiscreteGpu(0)], "two models");
+        two[2].name = two[1].name.clone();
+        let chosen = pick(&Wish::Auto, &two).unwrap();
+        assert_eq!([0, 1, 2].map(|executor| chosen.place(executor)), [0, 1, 0].map(Place::DiscreteGpu));
+        let second = Wish::Entry("2".into());
+        assert_eq!(places(&second, &two), [1, 0].map(Place::DiscreteGpu), "the one that was asked for comes first");
+        let named = Wish::Entry(two[1].name.clone());
+        for wish in [Wish::Auto, Wish::Gpu, Wish::Entry("1".into()), second, named] {
+            let same = pick(&wish, &two).unwrap();
+            assert_eq!(same.accelerators(), chosen.accelerators(), "{wish}");
+            assert_eq!((same.accelerator(), same.adapter_name()), (chosen.accelerator(), chosen.adapter_name()));
+        }
+    }
+
+    #[test]
+    fn each_executor_holds_a_gpu_unless_they_may_share() {
+        let mut two = list(&[Place::DiscreteGpu(0), Place::DiscreteGpu(1)]);
+        two[2].name = two[1].name.clone();
+        let chosen = pick(&Wish::Auto, &two).unwrap();
+        assert_eq!(chosen.most_executors(), Some(2));
+        assert!(chosen.check_executors(2).is_ok());
+        let refused = chosen.check_executors(3).unwrap_err().to_string();
+        assert!(
+            refused.contains("the 2 GPUs (Adapter DiscreteGpu(0))") && refused.contains("--share-gpu"),
+            "{refused}"
+        );
+        assert!(chosen.shared(true).unwrap().check_executors(3).is_ok());
+        let processor = pick(&Wish::Cpu, &two).unwrap().shared(true).unwrap();
+        assert_eq!((processor.most_executors(), processor.is_shared()), (None, false));
+    }
+
+    #[test]
+    fn a_software_adapter_is_used_only_on_request() {
+        let software = list(&[Place::Software]);
+        assert_eq!(pick(&Wish::Auto, &software).unwrap().place(0), Place::Cpu);
+        assert!(pick(&Wish::Gpu, &software).unwrap_err().to_string().contains("use --device cpu"));
+        for entry in ["1", "adapter soft"] {
+            let chosen = pick(&Wish::Entry(entry.into()), &software).unwrap();
+            assert_eq!(chosen.place(0), Place::Software);
+            assert_eq!((chosen.accelerator(), chosen.adapter_name()), (None, Some("Adapter Software")));
+        }
+    }
+
+    #[test]
+    fn a_missing_device_is_rejected_with_a_list_of_the_others() {
+        let error = pick(&Wish::Entry("9".into()), &list(&[Place::Software])).unwrap_err();
+        assert!(error.to_string().contains("1 Adapter Software"), "{error}");
+    }
+
+    #[cfg(not(feature = "gpu"))]
+    #[test]
+    fn a_build_without_gpu_support_says_so_wherever_a_gpu_is_asked_for() {
+        for wish in [Wish::Gpu, Wish::Entry("A100".into())] {
+            let sentence = choose(&wish).unwrap_err().to_string();
+            assert!(sentence.contains("this build of foreglow has no GPU support"), "{sentence}");
+        }
+        assert_eq!(choose(&Wish::Auto).unwrap().place(0), Place::Cpu);
+    }
+}

@@ -1,0 +1,124 @@
+//! This machine: its processors and devices, the limits on a process, and its state during a run
+//! (other load, and throttling).
+//!
+//! Whatever can be read without privileges is recorded with the sample, and conditions that spoil
+//! the measurement become a [`Warning`].
+
+mod accelerator;
+pub mod bounds;
+mod clock_rate;
+mod cloud;
+pub mod device;
+mod gpu_support;
+mod load;
+mod processor;
+mod warning;
+
+use serde_json::{Value, json};
+
+pub use self::accelerator::{Accelerator, AcceleratorUse, accelerator_memory_mib};
+pub use self::cloud::machine_type;
+pub use self::load::{Load, SharedLoad};
+pub use self::processor::{processor_name, processors};
+pub use self::warning::{Warning, warnings_of};
+
+/// Field of a sample with the state of the machine.
+pub const MACHINE: &str = "machine";
+/// Field of a sample with its warnings.
+pub const WARNINGS: &str = "warnings";
+
+/// Momentary resource use of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Use {
+    /// Processors used by its executors.
+    pub processors: f64,
+    /// Its accelerators combined, if their state can be read.
+    pub accelerator: Option<AcceleratorUse>,
+}
+
+/// State of the machine before and during a run.
+pub struct Machine {
+    slots: u32,
+    processors: Vec<u32>,
+    load_average: Option<f64>,
+    governors: Vec<String>,
+    throttles: Option<u64>,
+    accelerators: Vec<Accelerator>,
+    accelerators_before: Vec<AcceleratorUse>,
+    load: Option<SharedLoad>,
+}
+
+impl Machine {
+    /// Reads the state before executors with `slots` slots in total start on these processors and
+    /// accelerators.
+    pub fn before(slots: u32, processors: Vec<u32>, bus_ids: &[String]) -> Self {
+        let accelerators: Vec<_> = bus_ids.iter().filter_map(|bus_id| Accelerator::open(bus_id)).collect();
+        Self {
+            slots,
+            load_average: load::average(),
+            governors: clock_rate::governors(&processors),
+            throttles: clock_rate::throttles(&processors),
+            accelerators_before: accelerators.iter().map(Accelerator::look).collect(),
+            accelerators,
+            processors,
+            load: None,
+        }
+    }
+
+    /// Reads the CPU time of all processes so far.
+    pub fn load(&self) -> Option<Load> {
+        Load::of(&self.processors)
+    }
+
+    /// Records the other load during the measurement.
+    pub fn note(&mut self, load: Option<SharedLoad>) {
+        self.load = load;
+    }
+
+    /// Returns the use of each accelerator whose driver reports it.
+    pub fn each_accelerator_now(&self) -> Vec<AcceleratorUse> {
+        self.accelerators.iter().map(Accelerator::look).collect()
+    }
+
+    /// Returns the combined state of the accelerators; `None` if none can be read.
+    pub fn accelerators_now(&self) -> Option<AcceleratorUse> {
+        self.accelerators.iter().map(Accelerator::look).reduce(AcceleratorUse::with)
+    }
+
+    /// Returns the conditions that spoil the measurement.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        let usable = processors().unwrap_or(u32::MAX);
+        let processors = usable.min(self.processors.len() as u32);
+        if self.slots > processors && processors > 0 {
+            warnings.push(Warning::MoreSlotsThanProcessors { slots: self.slots, processors });
+        }
+        warnings.extend(self.load.and_then(|load| load.warning(processors.saturating_sub(self.slots), self.slots)));
+        warnings.extend(clock_rate::slow_governor(&self.processors).map(|governor| Warning::SlowGovernor { governor }));
+        if let Some(times) = self.throttled().filter(|times| *times > 0) {
+            warnings.push(Warning::Throttled { times });
+        }
+        let before = self.accelerators_before.iter().find_map(AcceleratorUse::sharing);
+        let now = || self.accelerators.iter().find_map(|accelerator| accelerator.look().throttling());
+        warnings.extend(before.into_iter().chain(now()));
+        warnings
+    }
+
+    /// Returns the field of the sample.
+    pub fn to_json(&self) -> Value {
+        let load = self.load;
+        let rounded = |value: f64| (value * 1e3).round() / 1e3;
+        json!({
+            "load_average": self.load_average,
+            "other_processors": load.map(|load| rounded(load.others)),
+            "stolen_processors": load.map(|load| rounded(load.stolen)),
+            "governors": self.governors,
+            "throttled": self.throttled(),
+            "accelerators_before": self.accelerators_before,
+        })
+    }
+
+    fn throttled(&self) -> Option<u64> {
+        Some(clock_rate::throttles(&self.processors)?.saturating_sub(self.throttles?))
+    }
+}

@@ -1,0 +1,242 @@
+//! The decision over all machine types that were measured.
+
+mod forms;
+
+use foreglow_exit::unusable;
+use foreglow_model::{
+    Arm, Basis, Comparison, Interval, MachineCandidate, MachineDecision, MachineLimits, Omission, Pricing, Warning,
+};
+use foreglow_shared::{
+    Date, Engine, JobDefinition, PriceSheet, format_duration, format_money, format_probability, spark_submit_arguments,
+};
+use serde::Serialize;
+
+use super::{SCHEMA, Startup};
+
+/// Answer to a question about a job on several machine types.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MachineAnswer {
+    schema: u32,
+    job: JobDefinition,
+    currency: String,
+    limits: MachineLimits,
+    /// Prices per executor, core and GiB, of machines that the catalog lacks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prices: Option<PriceSheet>,
+    recommended: Option<MachineRow>,
+    /// `spark-submit` arguments of the recommended configuration, for jobs run by Spark.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spark_submit: Option<String>,
+    fastest: Option<MachineRow>,
+    cheapest: Option<MachineRow>,
+    likeliest: Option<MachineRow>,
+    /// The best configuration of each machine type.
+    best_per_machine: Vec<MachineRow>,
+    /// The Pareto front of time and cost, by ascending time.
+    pareto: Vec<MachineRow>,
+    /// Number of configurations that were compared.
+    weighed: usize,
+    /// What was not compared, and why.
+    omitted: Vec<Omission>,
+    /// What was measured on each machine type.
+    measured: Vec<Arm>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    startup: Option<Startup>,
+}
+
+/// A configuration on machines of one type.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct MachineRow {
+    machine: String,
+    /// Machines; `None` if the machine type is not in the catalog.
+    machines: Option<u32>,
+    executors: u32,
+    /// Executors of a full machine; `None` if the machine type is not in the catalog.
+    executors_per_machine: Option<u32>,
+    cores_per_executor: u32,
+    memory_per_executor_mib: u32,
+    batch_size: u32,
+    partition_size: u32,
+    accelerator: Option<String>,
+    engine: Engine,
+    completion_time_secs: Option<f64>,
+    interval: Option<Interval>,
+    cost: Option<f64>,
+    hourly_cost: Option<f64>,
+    success_probability: Option<f64>,
+    is_feasible: bool,
+    /// What the time is predicted from: runs of this machine type and batch size, or of others.
+    basis: Basis,
+    /// Date of the price; `None` if unknown.
+    price_date: Option<Date>,
+    warnings: Vec<Warning>,
+    /// Whether several machines are needed and only one was measured at a time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_beyond_one_machine: bool,
+}
+
+impl MachineRow {
+    fn of(comparison: &Comparison, candidate: &MachineCandidate) -> Self {
+        let placement = candidate.placement;
+        let arm = &comparison.predictor().arms()[placement.arm];
+        let pricing = comparison.pricing(placement.arm);
+        let in_catalog = |count: u32| pricing.machine_type().map(|_| count);
+        Self {
+            machine: arm.machine.clone(),
+            machines: in_catalog(placement.machines),
+            executors: placement.executors,
+            executors_per_machine: in_catalog(placement.executors_per_machine),
+            cores_per_executor: placement.cores_per_executor,
+            memory_per_executor_mib: placement.memory_per_executor_mib,
+            batch_size: arm.batch_size,
+            partition_size: arm.partition_size,
+            accelerator: arm.accelerator.clone(),
+            engine: arm.engine,
+            completion_time_secs: candidate.prediction.completion_time_secs,
+            interval: candidate.prediction.interval,
+            cost: candidate.cost,
+            hourly_cost: candidate.hourly_cost,
+            success_probability: candidate.success_probability,
+            is_feasible: candidate.is_feasible,
+            basis: arm.basis,
+            price_date: match pricing {
+                Pricing::Machines(machine) => machine.date,
+                Pricing::Sheet { sheet, .. } => Some(sheet.date),
+                Pricing::Unknown => None,
+            },
+            warnings: candidate.prediction.warnings.clone(),
+            is_beyond_one_machine: placement.machines > 1 && arm.engine == Engine::Local,
+        }
+    }
+
+    /// Returns the machines and their executors: `3 × c5.xlarge, 2 executors of 2 cores each`.
+    fn describe(&self) -> String {
+        let plural = |count: u32| if count == 1 { "" } else { "s" };
+        let cores = format!("{} core{}", self.cores_per_executor, plural(self.cores_per_executor));
+        let executors = |count: u32| format!("{count} executor{} of {cores}", plural(count));
+        match (self.machines, self.executors_per_machine) {
+            (Some(machines), Some(full)) if machines > 1 && self.executors == machines * full => {
+                format!("{machines} × {}, {} each", self.machine, executors(full))
+            }
+            (Some(machines), Some(full)) if machines > 1 => {
+                let last = self.executors - (machines - 1) * full;
+                format!("{machines} × {}, {}, the last {last}", self.machine, executors(full))
+            }
+            (Some(_), _) => format!("1 × {}, {}", self.machine, executors(self.executors)),
+            (None, _) => format!("{}, {}", self.machine, executors(self.executors)),
+        }
+    }
+
+    fn time(&self) -> String {
+        self.completion_time_secs.map_or_else(|| "unknown".into(), format_duration)
+    }
+}
+
+impl MachineAnswer {
+    /// Decides the question.
+    ///
+    /// # Errors
+    /// A limit is out of range.
+    pub fn new(comparison: &Comparison, limits: MachineLimits, startup: Option<Startup>) -> anyhow::Result<Self> {
+        let decision = comparison.decide(&limits).map_err(|error| unusable(error.to_string()))?;
+        let MachineDecision {
+            weighed,
+            candidates,
+            recommended,
+            fastest,
+            cheapest,
+            likeliest,
+            pareto,
+            best_per_machine,
+        } = decision;
+        let rows: Vec<MachineRow> = candidates.iter().map(|candidate| MachineRow::of(comparison, candidate)).collect();
+        let at = |place: Option<usize>| place.map(|place| rows[place].clone());
+        let all = |places: Vec<usize>| places.into_iter().map(|place| rows[place].clone()).collect();
+        let recommended = at(recommended);
+        let spark_submit = recommended.as_ref().filter(|row| row.engine == Engine::Spark).map(|row| {
+            spark_submit_arguments(foreglow_shared::Resources {
+                executors: row.executors,
+                cores_per_executor: row.cores_per_executor,
+                memory_per_executor_mib: row.memory_per_executor_mib,
+                accelerated: row.accelerator.is_some(),
+            })
+        });
+        Ok(Self {
+            schema: SCHEMA,
+            job: comparison.predictor().definition().clone(),
+            currency: comparison.currency().to_owned(),
+            limits,
+            prices: (0..comparison.predictor().arms().len()).find_map(|arm| match comparison.pricing(arm) {
+                Pricing::Sheet { sheet, .. } => Some(sheet.clone()),
+                Pricing::Machines(_) | Pricing::Unknown => None,
+            }),
+            recommended,
+            spark_submit,
+            fastest: at(fastest),
+            cheapest: at(cheapest),
+            likeliest: at(likeliest),
+            best_per_machine: all(best_per_machine),
+            pareto: all(pareto),
+            weighed,
+            omitted: comparison.omissions().to_vec(),
+            measured: comparison.predictor().arms().to_vec(),
+            startup,
+        })
+    }
+
+    /// Fails with the reason if nothing is recommended.
+    ///
+    /// # Errors
+    /// No configuration meets the limits, or none has a known time and price.
+    pub fn check(&self) -> anyhow::Result<()> {
+        if self.recommended.is_some() {
+            return Ok(());
+        }
+        let Some(fastest) = &self.fastest else {
+            let reasons: Vec<String> =
+                self.omitted.iter().map(|omission| format!("{}: {}", omission.machine, omission.reason)).collect();
+            let reasons =
+                if reasons.is_empty() { "no time can be predicted; collect more".into() } else { reasons.join("\n") };
+            anyhow::bail!("no configuration can be compared:\n{reasons}");
+        };
+        let Some(wish) = self.wish() else {
+            anyhow::bail!(
+                "no machine type that was measured has a known price; name it with --machine when you measure, or give \
+                 --catalog or --prices"
+            );
+        };
+        if let Some(deadline) = self.limits.deadline_secs
+            && fastest.completion_time_secs.is_none_or(|secs| secs > deadline)
+        {
+            anyhow::bail!(
+                "no configuration is predicted to meet the deadline of {}: the fastest, {}, takes {}; allow more time, or \
+                 measure a faster machine type",
+                format_duration(deadline),
+                fastest.describe(),
+                fastest.time()
+            );
+        }
+        let most = self.likeliest.as_ref().and_then(|row| Some((row, row.success_probability?)));
+        let likeliest = most.map_or_else(String::new, |(row, most)| {
+            format!("; the likeliest, {}, is so with {}", row.describe(), format_probability(most))
+        });
+        anyhow::bail!(
+            "no configuration is {wish} with a probability of {}{likeliest}; relax the limits, lower --probability, or \
+             collect more samples",
+            format_probability(self.limits.probability)
+        )
+    }
+
+    /// Returns the limits of the question, such as `done within 30 min for at most USD 5.00`;
+    /// `None` without any.
+    fn wish(&self) -> Option<String> {
+        let money = |amount: f64| format_money(amount, &self.currency);
+        let limits = [
+            self.limits.deadline_secs.map(|secs| format!("done within {}", format_duration(secs))),
+            self.limits.budget.map(|budget| format!("done for at most {}", money(budget))),
+            self.limits.max_hourly_cost.map(|most| format!("on machines for at most {} an hour", money(most))),
+        ];
+        let limits: Vec<String> = limits.into_iter().flatten().collect();
+        (!limits.is_empty()).then(|| limits.join(" and "))
+    }
+}

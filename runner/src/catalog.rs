@@ -1,0 +1,104 @@
+//! The catalog of machine types: the built-in table, or the user's files.
+
+use std::path::{Path, PathBuf};
+
+use foreglow_exit::{unreadable, unusable};
+use foreglow_shared::{Catalog, CatalogError, OWN};
+
+use crate::ask::{name, read_bytes};
+
+/// SkyPilot's name of its catalog files.
+const SKYPILOT_FILE: &str = "vms.csv";
+/// Folders below `--catalog` that are searched: `catalogs/v8/aws`.
+const MOST_FOLDERS: usize = 4;
+
+/// Source of the machine types and their prices.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct CatalogArgs {
+    /// Machine types with prices: a CSV of own hardware, a vms.csv of SkyPilot, or a folder of
+    /// these, such as ~/.sky/catalogs [default: a built-in table of AWS, GCP and Lambda]
+    #[arg(long, value_name = "FILE|FOLDER")]
+    catalog: Option<PathBuf>,
+
+    /// Region of the prices in a vms.csv [default: the region with the most machine types]
+    #[arg(long, value_name = "NAME", requires = "catalog")]
+    region: Option<String>,
+}
+
+impl CatalogArgs {
+    /// Returns whether the user named a catalog.
+    pub fn is_given(&self) -> bool {
+        self.catalog.is_some()
+    }
+
+    /// Reads the catalog.
+    ///
+    /// # Errors
+    /// A file cannot be read, or is not a catalog; the message names it.
+    pub fn read(&self) -> anyhow::Result<Catalog> {
+        let Some(path) = &self.catalog else { return Ok(Catalog::built_in()) };
+        let files = if path.is_dir() { files_in(path)? } else { vec![path.clone()] };
+        let mut merged: Option<Catalog> = None;
+        let mut without_region = None;
+        for file in &files {
+            let bytes = read_bytes(file)?;
+            let text = String::from_utf8_lossy(&bytes);
+            let catalog = match Catalog::read(&text, &provider(file), self.region.as_deref()) {
+                // One region belongs to one provider, so the files of the others lack it.
+                Err(error @ CatalogError::Region { .. }) if files.len() > 1 => {
+                    without_region = Some(error);
+                    continue;
+                }
+                other => other,
+            };
+            let all = catalog.and_then(|catalog| match merged.take() {
+                Some(known) => known.merge(catalog),
+                None => Ok(catalog),
+            });
+            merged = Some(all.map_err(|error| unusable(format!("{}: {error}", name(file))))?);
+        }
+        merged.ok_or_else(|| match without_region {
+            Some(error) => unusable(format!("{}: {error}", path.display())),
+            None => unusable(format!("there is no catalog in {}; give a CSV or a folder of them", path.display())),
+        })
+    }
+}
+
+/// Returns the provider of a `vms.csv`, which is the folder that it is in.
+fn provider(file: &Path) -> String {
+    let folder = file.canonicalize().ok().and_then(|file| file.parent()?.file_name()?.to_str().map(str::to_owned));
+    folder.filter(|_| file.file_name().is_some_and(|name| name == SKYPILOT_FILE)).unwrap_or_else(|| OWN.to_owned())
+}
+
+/// Returns the catalogs of a folder: its CSV files, and the `vms.csv` of each provider below it. Of
+/// several versions of a provider's file, the last by name.
+fn files_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    let mut found = Vec::new();
+    collect(folder, 0, &mut found)?;
+    for (depth, path) in found {
+        if path.file_name().is_some_and(|name| name == SKYPILOT_FILE) {
+            let own = provider(&path);
+            files.retain(|known| provider(known) != own || known.file_name() != path.file_name());
+            files.push(path);
+        } else if depth == 0 {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+/// Collects the CSV files of a folder and of those below it, sorted by name.
+fn collect(folder: &Path, depth: usize, found: &mut Vec<(usize, PathBuf)>) -> anyhow::Result<()> {
+    let entries = std::fs::read_dir(folder).map_err(|error| unreadable(folder, &error))?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() && depth + 1 < MOST_FOLDERS {
+            collect(&path, depth + 1, found)?;
+        } else if path.extension().is_some_and(|extension| extension == "csv") {
+            found.push((depth, path));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,218 @@
+//! `foreglow advise --candidates`: which configuration of any table to run next.
+
+use std::path::{Path, PathBuf};
+
+use foreglow_exit::unusable;
+use foreglow_model::{Column, Features, Meaning, Probe, Proposal, SearchTable, Strategy};
+use foreglow_shared::{format_duration, format_percent};
+use serde_json::json;
+
+use crate::answer::SCHEMA;
+use crate::ask::{name, read_bytes};
+use crate::output::Format;
+use crate::table::{Align, csv, number, table};
+
+const SECS_PER_HOUR: f64 = 3600.0;
+
+/// A table of candidates in place of samples.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Any other table")]
+pub struct TableArgs {
+    /// Table of configurations to choose from: a CSV with a column for each property and the price
+    /// per hour
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "store", "model", "context"])]
+    candidates: Option<PathBuf>,
+
+    /// Table of runs that were made, with the same columns and the time in seconds
+    #[arg(long, value_name = "FILE", requires = "candidates")]
+    input: Option<PathBuf>,
+
+    /// Column of the table of runs with the time, seconds
+    #[arg(long, value_name = "COLUMN", requires = "candidates", default_value = "secs")]
+    target: String,
+
+    /// Column of the candidates with the price per hour
+    #[arg(long, value_name = "COLUMN", requires = "candidates", default_value = "price_per_hour")]
+    price: String,
+
+    /// Column with a number of machines, executors or cores, among which the work is divided; may
+    /// be repeated
+    #[arg(long, value_name = "COLUMN", requires = "candidates")]
+    workers: Vec<String>,
+}
+
+/// A table of text cells.
+struct Cells {
+    name: String,
+    columns: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl TableArgs {
+    /// Returns the advice on a table; `None` if the user named none.
+    ///
+    /// # Errors
+    /// A table cannot be read, lacks a column, or has an invalid cell.
+    pub fn advise(&self, deadline_secs: Option<f64>, format: Format) -> anyhow::Result<Option<String>> {
+        let Some(file) = &self.candidates else { return Ok(None) };
+        let candidates = Cells::read(file)?;
+        let price = candidates.place(&self.price)?;
+        let properties: Vec<usize> = (0..candidates.columns.len()).filter(|column| *column != price).collect();
+        if let Some(unknown) = self.workers.iter().find(|column| !candidates.columns.contains(column)) {
+            return Err(unusable(format!("{}: there is no column {unknown}", candidates.name)));
+        }
+        let table = SearchTable {
+            features: candidates.features(&properties)?,
+            prices: candidates.numbers(price)?.into_iter().map(|price| price / SECS_PER_HOUR).collect(),
+            known: self.workers.iter().map(|column| (column.clone(), Meaning::Workers)).collect(),
+        };
+        let probes = match &self.input {
+            Some(file) => self.probes(&Cells::read(file)?, &candidates, &properties)?,
+            None => Vec::new(),
+        };
+        let deadline = deadline_secs.unwrap_or(f64::INFINITY);
+        let proposal =
+            table.propose(&probes, deadline, Strategy::Saving).map_err(|error| unusable(error.to_string()))?;
+        let describe = |row: usize| {
+            let cell = |column: &usize| format!("{} {}", candidates.columns[*column], candidates.rows[row][*column]);
+            properties.iter().map(cell).collect::<Vec<_>>().join(", ")
+        };
+        let best = table.best(&probes, deadline);
+        Ok(Some(match format {
+            Format::Table => show(&proposal, best, &table, probes.len(), &describe),
+            Format::Json => {
+                let configuration = |row: usize| {
+                    let cell =
+                        |column: &usize| (candidates.columns[*column].clone(), json!(candidates.rows[row][*column]));
+                    properties.iter().map(cell).collect::<serde_json::Map<_, _>>()
+                };
+                let answer = json!({
+                    "schema": SCHEMA,
+                    "runs": probes.len(),
+                    "next": proposal.next.map(configuration),
+                    "next_cost": proposal.cost,
+                    "best": best.map(|probe| configuration(probe.candidate)),
+                    "best_secs": best.map(|probe| probe.secs),
+                    "best_cost": best.map(|probe| probe.secs * table.prices[probe.candidate]),
+                    "expected_saving": proposal.expected_saving,
+                    "is_enough": proposal.is_enough,
+                });
+                format!("{}\n", serde_json::to_string_pretty(&answer)?)
+            }
+            Format::Csv => {
+                let row = |what: &str, row: Option<usize>, cost: Option<f64>| {
+                    vec![what.to_owned(), row.map_or_else(String::new, describe), number(cost)]
+                };
+                let best_cost = best.map(|probe| probe.secs * table.prices[probe.candidate]);
+                let rows = [row("next", proposal.next, proposal.cost), row("best", proposal.best, best_cost)];
+                csv(&["what", "configuration", "cost"], rows)
+            }
+        }))
+    }
+
+    /// Returns the runs, each with the candidate that has its properties.
+    fn probes(&self, runs: &Cells, candidates: &Cells, properties: &[usize]) -> anyhow::Result<Vec<Probe>> {
+        let target = runs.place(&self.target)?;
+        let places: Vec<usize> =
+            properties.iter().map(|column| runs.place(&candidates.columns[*column])).collect::<anyhow::Result<_>>()?;
+        let secs = runs.numbers(target)?;
+        let find = |row: &Vec<String>| {
+            candidates.rows.iter().position(|candidate| {
+                properties.iter().zip(&places).all(|(own, other)| same(&candidate[*own], &row[*other]))
+            })
+        };
+        let probe = |(place, (row, secs)): (usize, (&Vec<String>, f64))| {
+            let candidate = find(row).ok_or_else(|| {
+                unusable(format!("{}: line {} is no configuration of {}", runs.name, place + 2, candidates.name))
+            })?;
+            Ok(Probe { candidate, secs })
+        };
+        runs.rows.iter().zip(secs).enumerate().map(probe).collect()
+    }
+}
+
+/// Whether two cells are the same text or the same number.
+fn same(a: &str, b: &str) -> bool {
+    a == b || a.parse::<f64>().is_ok_and(|a| b.parse::<f64>().is_ok_and(|b| a == b))
+}
+
+impl Cells {
+    fn read(file: &Path) -> anyhow::Result<Self> {
+        let (bytes, name) = (read_bytes(file)?, name(file));
+        let mut reader = ::csv::ReaderBuilder::new().trim(::csv::Trim::All).from_reader(bytes.as_slice());
+        let wrong = |error: &::csv::Error| {
+            let line = error.position().map_or(1, ::csv::Position::line);
+            unusable(format!("{name}: line {line} is not a line of a CSV with a header; give each line as many cells"))
+        };
+        let columns: Vec<String> = reader.headers().map_err(|error| wrong(&error))?.iter().map(str::to_owned).collect();
+        let rows = reader
+            .records()
+            .map(|row| row.map(|row| row.iter().map(str::to_owned).collect()).map_err(|error| wrong(&error)))
+            .collect::<anyhow::Result<Vec<Vec<String>>>>()?;
+        if rows.is_empty() {
+            return Err(unusable(format!("{name} has no rows; give at least one below the header")));
+        }
+        Ok(Self { name, columns, rows })
+    }
+
+    fn place(&self, column: &str) -> anyhow::Result<usize> {
+        self.columns.iter().position(|own| own == column).ok_or_else(|| {
+            unusable(format!("{}: there is no column {column}; it has {}", self.name, self.columns.join(", ")))
+        })
+    }
+
+    /// Returns a column of numbers above 0.
+    fn numbers(&self, column: usize) -> anyhow::Result<Vec<f64>> {
+        let number = |(place, row): (usize, &Vec<String>)| {
+            let value = row[column].parse::<f64>().ok().filter(|value| value.is_finite() && *value > 0.0);
+            value.ok_or_else(|| {
+                let (name, line, header) = (&self.name, place + 2, &self.columns[column]);
+                unusable(format!("{name}: line {line}: {header} is {:?}; give a number above 0", row[column]))
+            })
+        };
+        self.rows.iter().enumerate().map(number).collect()
+    }
+
+    /// Returns the columns as features: numbers if all cells are, otherwise names.
+    fn features(&self, columns: &[usize]) -> anyhow::Result<Features> {
+        let feature = |column: &usize| {
+            let cells = || self.rows.iter().map(|row| row[*column].as_str());
+            let numbers: Result<Vec<f64>, _> = cells().map(str::parse::<f64>).collect();
+            match numbers {
+                Ok(numbers) => Column::numeric(self.columns[*column].clone(), numbers, None),
+                Err(_) => Column::category(self.columns[*column].clone(), cells()),
+            }
+        };
+        Features::new(columns.iter().map(feature).collect())
+            .map_err(|error| unusable(format!("{}: {error}", self.name)))
+    }
+}
+
+fn show(
+    proposal: &Proposal,
+    best: Option<Probe>,
+    candidates: &SearchTable,
+    runs: usize,
+    describe: &dyn Fn(usize) -> String,
+) -> String {
+    let verdict = match (proposal.is_enough, proposal.next, best) {
+        (_, None, _) => "Stop: every configuration was run.".to_owned(),
+        (true, ..) => "Stop: no further run is expected to save 2 % of the best cost.".to_owned(),
+        (false, Some(_), None) if runs > 0 => "Go on: no run met the deadline yet.".to_owned(),
+        (false, ..) => "Go on: run the next configuration and ask again.".to_owned(),
+    };
+    let mut rows = Vec::new();
+    if let Some(next) = proposal.next {
+        let cost = proposal.cost.map_or_else(|| "unknown".to_owned(), |cost| format!("{cost:.4}"));
+        rows.push(vec!["next".to_owned(), describe(next), String::new(), cost]);
+    }
+    if let Some(best) = best {
+        let cost = best.secs * candidates.prices[best.candidate];
+        rows.push(vec!["best".to_owned(), describe(best.candidate), format_duration(best.secs), format!("{cost:.4}")]);
+    }
+    let columns = [("", Align::Left), ("configuration", Align::Left), ("time", Align::Right), ("cost", Align::Right)];
+    let saving = proposal.expected_saving.map_or_else(String::new, |saving| {
+        format!("\nOne more run is expected to save {} of the best cost.\n", format_percent(100.0 * saving))
+    });
+    format!("{verdict}\n\n{}{saving}", table(&columns, rows))
+}

@@ -1,0 +1,237 @@
+//! Machine types on the command line: the catalog, and one plan over several of them.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod foreglow;
+
+use foreglow::{Answer, Foreglow};
+use serde_json::Value;
+
+/// A run of a job with 20,000 images on a machine type: executors, cores, sampling rate.
+fn line(number: u32, machine: &str, (executors, cores, rate): (u32, u32, f64), speed: f64) -> String {
+    let threads = f64::from(executors * cores);
+    let secs = 0.5 + 400.0 / speed * rate / threads;
+    format!(
+        r#"{{"schema":1,"id":"{}","workload":{{"model":"resnet18","mode":"inference","image_px":64,"images":20000,"epochs":1,"batch_size":8}},"configuration":{{"executors":{executors},"cores_per_executor":{cores},"memory_per_executor_mib":1024,"partition_size":8,"accelerator":null}},"sampling_rate":{rate},"outcome":"completed","completion_time_secs":{secs},"startup_secs":2.0,"engine":"local","runner_version":"0.1.0","host":{{"cpu":"Some CPU","machine":"{machine}","processors":4,"adapter":null}},"started_at":"2026-11-21T10:00:00Z"}}"#,
+        foreglow::id(number)
+    )
+}
+
+const GRID: [(u32, u32, f64); 8] =
+    [(1, 1, 0.01), (1, 1, 0.1), (2, 1, 0.01), (2, 1, 0.1), (1, 2, 0.01), (1, 2, 0.1), (2, 2, 0.01), (2, 2, 0.1)];
+
+/// c5.xlarge and m5.xlarge with eight runs each, c5.2xlarge, which is faster, with two.
+fn samples() -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for (machine, speed, runs) in [("c5.xlarge", 1.0, 8), ("m5.xlarge", 0.9, 8), ("c5.2xlarge", 1.1, 2)] {
+        for run in &GRID[..runs] {
+            lines.push(line(lines.len() as u32, machine, *run, speed));
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+fn plan(home: &Foreglow, arguments: &[&str]) -> Answer {
+    let file = home.write("samples.jsonl", &samples());
+    home.run(&[&["plan", &file], arguments].concat())
+}
+
+fn json(answer: &Answer) -> Value {
+    serde_json::from_str(&answer.stdout).unwrap_or_else(|error| panic!("{error}: {answer:?}"))
+}
+
+#[test]
+fn machine_types_are_listed_with_prices_and_filters() {
+    let home = Foreglow::new();
+    let all = json(&home.run(&["machines", "--format", "json"]));
+    assert_eq!((all["schema"].as_u64(), all["currency"].as_str()), (Some(1), Some("USD")));
+    assert_eq!(all["machines"].as_array().unwrap().len(), 83);
+    let t4 = json(&home.run(&["machines", "--gpu", "t4", "--provider", "aws", "--format", "json"]));
+    let machines = t4["machines"].as_array().unwrap();
+    assert!(!machines.is_empty() && machines.iter().all(|machine| machine["accelerators"]["name"] == "T4"));
+    let table = home.run(&["machines", "--provider", "aws", "--max-hourly-cost", "0.1"]).stdout;
+    assert!(table.lines().any(|line| line.starts_with("c5.large") && line.contains("USD 0.085")), "{table}");
+    assert!(!table.contains("c5.xlarge") && table.contains("may take it"), "{table}");
+    let none = home.run(&["machines", "--gpu", "abacus"]);
+    assert_eq!((none.code, none.stdout.as_str()), (2, ""));
+}
+
+#[test]
+fn own_hardware_is_a_short_csv_and_what_is_listed_reads_back() {
+    let home = Foreglow::new();
+    let file = home.write("own.csv", "name,processors,memory_gib,hourly_price,currency\nrack,64,256,1.25,EUR\n");
+    let listed = home.run(&["machines", "--catalog", &file, "--format", "csv"]);
+    let again = home.write("again.csv", &listed.stdout);
+    assert_eq!(home.run(&["machines", "--catalog", &again, "--format", "csv"]).stdout, listed.stdout);
+    let folder = home.path("catalogs/v8/aws");
+    std::fs::create_dir_all(&folder).unwrap();
+    let header = "InstanceType,vCPUs,MemoryGiB,Price,SpotPrice,Region,AvailabilityZone";
+    let text = format!("{header}\nm5.large,2.0,8.0,0.096,0.0319,us-east-1,use1-az1\n");
+    std::fs::write(format!("{folder}/vms.csv"), text).unwrap();
+    let sky = json(&home.run(&["machines", "--catalog", &home.path("catalogs"), "--format", "json"]));
+    assert_eq!(
+        (sky["machines"][0]["name"].as_str(), sky["machines"][0]["provider"].as_str()),
+        (Some("m5.large"), Some("aws"))
+    );
+}
+
+#[test]
+fn unusable_catalogs_end_with_one_sentence_and_exit_code_2() {
+    let home = Foreglow::new();
+    for (text, words) in [
+        (
+            "name,processors,memory_gib,hourly_price,currency\na,4,16,0,USD\n",
+            "a machine that costs nothing would always win",
+        ),
+        (
+            "name,processors,memory_gib,hourly_price,currency\na,4,16,1,USD\nb,4,16,1,EUR\n",
+            "prices are in USD and in EUR",
+        ),
+        ("name,processors\na,4\n", "the columns memory_gib, hourly_price, currency are missing"),
+        ("", "the columns"),
+    ] {
+        let file = home.write("bad.csv", text);
+        let answer = home.run(&["machines", "--catalog", &file]);
+        assert_eq!((answer.code, answer.stdout.as_str()), (2, ""), "{text}");
+        assert!(answer.stderr.contains(words) && answer.stderr.contains("bad.csv"), "{}", answer.stderr);
+        assert_eq!(answer.stderr.lines().count(), 1, "{}", answer.stderr);
+    }
+    let missing = home.run(&["machines", "--catalog", &home.path("none.csv")]);
+    assert_eq!(missing.code, 2);
+    let empty = home.path("empty");
+    std::fs::create_dir(&empty).unwrap();
+    assert!(home.run(&["machines", "--catalog", &empty]).stderr.contains("there is no catalog in"));
+}
+
+#[test]
+fn a_plan_recommends_across_machine_types() {
+    let home = Foreglow::new();
+    let answer = plan(&home, &["--deadline", "10m", "--format", "json"]);
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    let answer = json(&answer);
+    let best = &answer["recommended"];
+    assert_eq!((best["machine"].as_str(), best["machines"].as_u64()), (Some("c5.xlarge"), Some(1)), "{best}");
+    // 0.17 an hour; started seconds, of which two are the start-up, and at least a minute.
+    let secs = best["completion_time_secs"].as_f64().unwrap();
+    let charged = (secs + 2.0).ceil().max(60.0) * 0.17 / 3600.0;
+    assert!((best["cost"].as_f64().unwrap() - charged).abs() < 1e-9, "{best}");
+    let machines: Vec<&str> =
+        answer["best_per_machine"].as_array().unwrap().iter().map(|row| row["machine"].as_str().unwrap()).collect();
+    assert_eq!(machines.len(), 3);
+    assert!(["c5.xlarge", "m5.xlarge", "c5.2xlarge"].iter().all(|machine| machines.contains(machine)));
+    let basis = |machine: &str| {
+        let rows = answer["best_per_machine"].as_array().unwrap();
+        rows.iter().find(|row| row["machine"] == machine).unwrap()["basis"].as_str().unwrap().to_owned()
+    };
+    assert_eq!((basis("c5.xlarge").as_str(), basis("c5.2xlarge").as_str()), ("own", "borrowed"));
+}
+
+#[test]
+fn a_plan_over_machine_types_is_readable_as_a_table_and_as_csv() {
+    let home = Foreglow::new();
+    let table = plan(&home, &["--deadline", "10m"]).stdout;
+    for words in [
+        "resnet18 inference, 20000 images of 64 px\n",
+        "RECOMMENDED",
+        "1 × c5.xlarge, ",
+        "Best of each machine type:",
+        "its own runs",
+    ] {
+        assert!(table.contains(words), "{words} is missing:\n{table}");
+    }
+    let csv = plan(&home, &["--format", "csv"]).stdout;
+    assert!(csv.starts_with("what,machine,machines,executors,"), "{csv}");
+    assert!(csv.lines().any(|line| line.starts_with("recommended,")), "{csv}");
+    let spot = plan(&home, &["--spot"]).stdout;
+    assert!(spot.contains("may take the machines back at any time"), "{spot}");
+}
+
+#[test]
+fn machine_types_limits_and_sizes_can_be_asked_for() {
+    let home = Foreglow::new();
+    let only = json(&plan(&home, &["--machines", "m5.xlarge,g5.xlarge", "--format", "json"]));
+    assert_eq!(only["recommended"]["machine"], "m5.xlarge");
+    assert_eq!(only["omitted"][0]["machine"], "g5.xlarge");
+    let cheap = json(&plan(&home, &["--max-hourly-cost", "0.18", "--format", "json"]));
+    assert_eq!(cheap["recommended"]["machine"], "c5.xlarge");
+    let secs = |arguments: &[&str]| {
+        let answer = plan(&home, &[&["--machines", "c5.xlarge", "--format", "json"], arguments].concat());
+        json(&answer)["fastest"]["completion_time_secs"].as_f64().unwrap()
+    };
+    let ratio = secs(&["--images", "200000"]) / secs(&[]);
+    assert!((8.5..11.0).contains(&ratio), "{ratio}");
+    assert!((secs(&["--epochs", "10"]) / secs(&["--images", "200000"]) - 1.0).abs() < 1e-6);
+    // More executors than one machine holds take several, and that was not measured.
+    let several = plan(&home, &["--machines", "c5.xlarge", "--executors", "8", "--cores", "2"]).stdout;
+    assert!(several.contains("4 × c5.xlarge, 2 executors of 2 cores each"), "{several}");
+    assert!(several.contains("which was not measured"), "{several}");
+}
+
+#[test]
+fn what_no_machine_type_meets_is_said_with_exit_code_1() {
+    let home = Foreglow::new();
+    let late = plan(&home, &["--deadline", "1s"]);
+    assert_eq!(late.code, 1);
+    assert!(
+        late.stderr.contains("no configuration is predicted to meet the deadline of 1.00 s: the fastest, "),
+        "{}",
+        late.stderr
+    );
+    let unknown = plan(&home, &["--machines", "c5.huge"]);
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.stderr.contains("there is no machine type c5.huge in the catalog"), "{}", unknown.stderr);
+    let small = plan(&home, &["--memory", "64g"]);
+    assert_eq!(small.code, 1);
+    assert!(small.stderr.contains("an executor takes 65536 MiB"), "{}", small.stderr);
+}
+
+#[test]
+fn one_context_is_answered_as_before() {
+    let home = Foreglow::new();
+    let file = home.write("samples.jsonl", &samples());
+    let one = home.run(&["plan", &file, "--context", "1", "--format", "json"]);
+    assert!(json(&one)["question"]["prices"]["name"].is_string(), "{one:?}");
+    let both = home.run(&["plan", &file, "--context", "1", "--spot"]);
+    assert_eq!(both.code, 2);
+}
+
+#[test]
+fn the_next_run_of_any_table_of_candidates_is_proposed_until_none_is_worth_it() {
+    let home = Foreglow::new();
+    let machines = [("small", 1.0, 1.0), ("fast", 2.6, 2.0)];
+    let mut candidates = "type,machines,price_per_hour\n".to_owned();
+    for (name, _, price) in machines {
+        for count in [1, 2, 4, 8] {
+            candidates += &format!("{name},{count},{}\n", price * f64::from(count));
+        }
+    }
+    let candidates = home.write("candidates.csv", &candidates);
+    let ask = |runs: &str, format: &str| {
+        let runs = home.write("runs.csv", &format!("type,machines,secs\n{runs}"));
+        let arguments = ["advise", "--candidates", &candidates, "--input", &runs, "--workers", "machines"];
+        home.run(&[&arguments[..], &["--deadline", "30m", "--format", format]].concat())
+    };
+    let mut runs = "small,1,2000\n".to_owned();
+    let mut made = 1;
+    let last = loop {
+        let answer = json(&ask(&runs, "json"));
+        assert_eq!(answer["runs"], made);
+        let next = &answer["next"];
+        if answer["is_enough"] == true || next.is_null() {
+            break answer;
+        }
+        let (name, count) = (next["type"].as_str().unwrap(), next["machines"].as_str().unwrap());
+        let speed = machines.iter().find(|(machine, ..)| *machine == name).unwrap().1;
+        let machines: f64 = count.parse().unwrap();
+        runs += &format!("{name},{count},{}\n", 2000.0 / speed * (0.05 + 0.95 / machines));
+        made += 1;
+        assert!(made <= 8, "a configuration was proposed twice");
+    };
+    assert_eq!(last["best"]["type"], "fast", "{last}");
+    let table = ask(&runs, "table").stdout;
+    assert!(table.starts_with("Stop: ") && table.contains("best"), "{table}");
+    let none = home.run(&["advise", "--candidates", &candidates, "--price", "cost"]);
+    assert_eq!((none.code, none.stderr.contains("there is no column cost")), (2, true), "{}", none.stderr);
+    let unknown = ask("huge,1,100\n", "json");
+    assert!(unknown.stderr.contains("line 2 is no configuration of"), "{}", unknown.stderr);
+}

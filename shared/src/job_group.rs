@@ -1,0 +1,103 @@
+//! Groups the measurements of one job over all configurations: machine types, engines, batches.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{Context, Job, Mode, Sample, Workload, group_by_context, sort_by};
+
+/// A job: what is to be done, whatever runs it. Everything else of a sample is configuration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobDefinition {
+    /// Name of the CNN.
+    pub model: String,
+    /// Inference or training.
+    pub mode: Mode,
+    /// Side of the square input image, pixels.
+    pub image_px: u32,
+    /// Number of images of the whole job.
+    pub images: u64,
+    /// Passes over the images.
+    pub epochs: u32,
+    /// Further fields of the workload, such as the data set.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// The measurements of one job on all configurations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobGroup {
+    /// The job.
+    pub definition: JobDefinition,
+    /// Its measurements, one [`Job`] for each context.
+    pub jobs: Vec<Job>,
+    /// Measurements of other jobs of the same mode, which tell how machine types differ.
+    pub lenders: Vec<Job>,
+}
+
+impl JobDefinition {
+    /// Returns the job of a context.
+    pub fn of(context: &Context) -> Self {
+        let Workload { model, mode, image_px, images, epochs, batch_size: _, extra } = context.workload.clone();
+        Self { model, mode, image_px, images, epochs, extra }
+    }
+
+    /// Returns the images that the whole job processes, over all epochs.
+    pub fn images_processed(&self) -> f64 {
+        self.images as f64 * f64::from(self.epochs)
+    }
+
+    /// Returns a one-line title: `resnet18 inference, 2000 images of 32 px`.
+    pub fn title(&self) -> String {
+        let Self { model, mode, image_px, images, epochs, extra } = self.clone();
+        let workload = Workload { model, mode, image_px, images, epochs, batch_size: 1, extra };
+        let mut title = format!("{} {}, {}", workload.model, mode.as_str(), workload.describe_data());
+        if let Some(path) = workload.data_path() {
+            title.push_str(&format!(" from {path}"));
+        }
+        if epochs > 1 {
+            title.push_str(&format!(", {epochs} epochs"));
+        }
+        crate::printable(&title)
+    }
+}
+
+impl Context {
+    /// Returns the machine type, or a description of the hardware if the type is unknown:
+    /// `Some CPU, 4 processors`.
+    pub fn machine_name(&self) -> String {
+        if let Some(machine) = &self.host.machine {
+            return machine.clone();
+        }
+        let hardware = [&self.host.adapter, &self.accelerator, &self.host.cpu].into_iter().flatten().next();
+        let mut name = hardware.cloned().unwrap_or_else(|| "unknown machine".to_owned());
+        if let Some(processors) = self.host.processors {
+            name.push_str(&format!(", {processors} processors"));
+        }
+        name
+    }
+}
+
+/// Groups samples by the job that they are runs of. The result does not depend on the order of the
+/// samples.
+pub fn group_by_definition(samples: &[Sample]) -> Vec<JobGroup> {
+    let mut groups: Vec<JobGroup> = Vec::new();
+    let jobs = group_by_context(samples);
+    for job in &jobs {
+        let definition = JobDefinition::of(&job.context);
+        match groups.iter_mut().find(|group| group.definition == definition) {
+            Some(group) => group.jobs.push(job.clone()),
+            None => groups.push(JobGroup { definition, jobs: vec![job.clone()], lenders: Vec::new() }),
+        }
+    }
+    for group in &mut groups {
+        let is_other = |job: &&Job| {
+            job.context.workload.mode == group.definition.mode
+                && JobDefinition::of(&job.context) != group.definition
+                && !job.observations.is_empty()
+        };
+        group.lenders = jobs.iter().filter(is_other).cloned().collect();
+    }
+    let key = |group: &JobGroup| serde_json::to_string(&group.definition).unwrap_or_default();
+    sort_by(&mut groups, |a, b| key(a).cmp(&key(b)));
+    groups
+}

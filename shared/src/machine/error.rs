@@ -1,0 +1,91 @@
+//! Reasons why a catalog cannot be used.
+
+/// Why a catalog of machine types cannot be used. `Display` gives one sentence.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CatalogError {
+    /// The text has no usable machine type.
+    #[error("it has no usable machine type; give at least one line below the header, with a price above 0")]
+    Empty,
+    /// The text is not a CSV.
+    #[error("line {line} is not a line of a CSV ({reason}); give as many cells as the header has")]
+    Form {
+        /// Line, counted from 1.
+        line: u64,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Columns are missing.
+    #[error("the columns {} are missing; a catalog has {}", .missing.join(", "), .required.join(", "))]
+    Columns {
+        /// The missing columns.
+        missing: Vec<&'static str>,
+        /// All columns that the format requires.
+        required: &'static [&'static str],
+    },
+    /// A cell is not a valid value.
+    #[error("line {line}: {column} of {machine} is {value:?}; give {must}")]
+    Cell {
+        /// Line, counted from 1.
+        line: u64,
+        /// The column.
+        column: &'static str,
+        /// The machine type.
+        machine: String,
+        /// The text of the cell.
+        value: String,
+        /// What the cell must hold.
+        must: &'static str,
+    },
+    /// A price is 0.
+    #[error(
+        "line {line}: {column} of {machine} is 0; a machine that costs nothing would always win, so give its price or \
+         leave the line out"
+    )]
+    PriceZero {
+        /// Line, counted from 1.
+        line: u64,
+        /// The column.
+        column: &'static str,
+        /// The machine type.
+        machine: String,
+    },
+    /// The prices are in two currencies.
+    #[error("prices are in {first} and in {second}, which cannot be compared; give all prices in one currency")]
+    TwoCurrencies {
+        /// One currency.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// The currency is not an ISO 4217 code.
+    #[error("line {line}: the currency is {value:?}; give a code of three capital letters, such as USD")]
+    Currency {
+        /// Line, counted from 1.
+        line: u64,
+        /// The text of the cell.
+        value: String,
+    },
+    /// A machine type appears twice.
+    #[error("{machine} of {provider} appears twice; keep one line of each machine type")]
+    Twice {
+        /// The machine type.
+        machine: String,
+        /// Its provider.
+        provider: String,
+    },
+    /// A region that the catalog lacks.
+    #[error("there is no machine type in the region {region}; the catalog has {}", .known.join(", "))]
+    Region {
+        /// The region.
+        region: String,
+        /// Regions of the catalog.
+        known: Vec<String>,
+    },
+    /// A name that the catalog lacks.
+    #[error("there is no machine type {name} in the catalog; `foreglow machines` lists them")]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+}

@@ -1,0 +1,133 @@
+//! Machine types that can be rented or are owned, with their prices.
+
+mod catalog;
+mod error;
+mod own;
+mod skypilot;
+
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+
+pub use self::catalog::Catalog;
+pub use self::error::CatalogError;
+
+/// A machine type: its resources and the price of a whole machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MachineType {
+    /// The provider's name of the type, such as `c7i.large`.
+    pub name: String,
+    /// The provider, such as `aws`; `own` for own hardware.
+    pub provider: String,
+    /// The provider's region in which the prices apply; empty for own hardware.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub region: String,
+    /// Hardware threads (vCPUs).
+    pub processors: u32,
+    /// Memory, MiB.
+    pub memory_mib: u32,
+    /// Accelerators of the machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accelerators: Option<Accelerators>,
+    /// Price of a whole machine with its accelerators per hour, on demand.
+    pub hourly_price: f64,
+    /// Price per hour of a machine that the provider may take back at any time; `None` if there is
+    /// no such offer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spot_price: Option<f64>,
+    /// Day on which the prices were valid; `None` if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<Date>,
+    /// How a rented machine is charged for.
+    pub billing: BillingTerms,
+}
+
+/// The accelerators of a machine type, all of the same kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Accelerators {
+    /// Name, such as `A10G`.
+    pub name: String,
+    /// Number in a machine, 1 or more.
+    pub count: u32,
+    /// Memory of one of them, MiB; `None` if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_mib: Option<u32>,
+}
+
+/// How a provider rounds the time that it charges for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BillingTerms {
+    /// Least time that is charged, seconds.
+    pub minimum_secs: u32,
+    /// The time is rounded up to a multiple of this, seconds; 0 charges the exact time.
+    pub increment_secs: u32,
+}
+
+/// The provider of machines that nobody bills by the second.
+pub const OWN: &str = "own";
+
+impl BillingTerms {
+    /// Returns the published terms of a provider.
+    ///
+    /// AWS and Google bill each second of a Linux machine and at least a minute; Lambda bills each
+    /// started minute. The terms of other providers are not known, so each started minute is
+    /// charged. Own hardware is charged for the exact time.
+    pub fn of(provider: &str) -> Self {
+        match provider {
+            "aws" | "gcp" => Self { minimum_secs: 60, increment_secs: 1 },
+            OWN => Self { minimum_secs: 0, increment_secs: 0 },
+            _ => Self { minimum_secs: 60, increment_secs: 60 },
+        }
+    }
+
+    /// Returns the charged time of a run, seconds.
+    ///
+    /// ```
+    /// use foreglow_shared::BillingTerms;
+    ///
+    /// assert_eq!(BillingTerms::of("aws").billed_secs(12.3), 60.0);
+    /// assert_eq!(BillingTerms::of("aws").billed_secs(250.2), 251.0);
+    /// assert_eq!(BillingTerms::of("lambda").billed_secs(61.0), 120.0);
+    /// assert_eq!(BillingTerms::of("own").billed_secs(12.3), 12.3);
+    /// ```
+    pub fn billed_secs(self, secs: f64) -> f64 {
+        let minimum = f64::from(self.minimum_secs);
+        let secs = if secs > minimum { secs } else { minimum };
+        match self.increment_secs {
+            0 => secs,
+            increment => (secs / f64::from(increment)).ceil() * f64::from(increment),
+        }
+    }
+
+    /// Returns the longest run whose charged time is at most `billed_secs`, seconds; `None` if even
+    /// the least charged time is longer.
+    pub fn longest_secs(self, billed_secs: f64) -> Option<f64> {
+        let secs = match self.increment_secs {
+            0 => billed_secs,
+            increment => (billed_secs / f64::from(increment)).floor() * f64::from(increment),
+        };
+        (secs > 0.0 && secs >= self.billed_secs(0.0)).then_some(secs)
+    }
+}
+
+impl MachineType {
+    /// Returns the price per hour: on demand, or spot. `None` if there is no spot price.
+    pub fn price(&self, spot: bool) -> Option<f64> {
+        if spot { self.spot_price } else { Some(self.hourly_price) }
+    }
+
+    /// Returns the number of accelerators.
+    pub fn accelerator_count(&self) -> u32 {
+        self.accelerators.as_ref().map_or(0, |accelerators| accelerators.count)
+    }
+
+    /// Returns a short description: `4 processors, 16 GiB, 1 × T4`.
+    pub fn describe(&self) -> String {
+        let gib = f64::from(self.memory_mib) / 1024.0;
+        let gib = format!("{gib:.1}");
+        let mut text = format!("{} processors, {} GiB", self.processors, gib.strip_suffix(".0").unwrap_or(&gib));
+        if let Some(Accelerators { name, count, .. }) = &self.accelerators {
+            text.push_str(&format!(", {count} × {name}"));
+        }
+        text
+    }
+}

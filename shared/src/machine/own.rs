@@ -1,0 +1,175 @@
+//! Foreglow's own catalog format: a short CSV, also for own hardware.
+
+use csv::StringRecord;
+
+use super::{Accelerators, BillingTerms, Catalog, CatalogError, MachineType, OWN};
+use crate::limits::MOST_CORES;
+use crate::moment::day;
+use crate::separated::with_point;
+
+/// Columns that every catalog has.
+const REQUIRED: &[&str] = &["name", "processors", "memory_gib", "hourly_price", "currency"];
+const MIB_PER_GIB: f64 = 1024.0;
+/// Most memory of a machine, GiB, and most accelerators.
+const MOST_GIB: f64 = 65_536.0;
+const MOST_ACCELERATORS: u32 = 1_024;
+
+/// Reads a catalog with the columns of `REQUIRED` and any of `provider`, `region`, `accelerator`,
+/// `accelerators`, `accelerator_memory_gib`, `spot_price`, `date`, `minimum_secs` and
+/// `increment_secs`.
+pub(super) fn read(text: &str, delimiter: u8) -> Result<Catalog, CatalogError> {
+    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::All).from_reader(text.as_bytes());
+    let headers = reader.headers().map_err(|error| form(&error))?.clone();
+    let missing: Vec<&str> =
+        REQUIRED.iter().copied().filter(|name| !headers.iter().any(|header| header == *name)).collect();
+    if !missing.is_empty() {
+        return Err(CatalogError::Columns { missing, required: REQUIRED });
+    }
+    let mut currency: Option<String> = None;
+    let mut machines = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(|error| form(&error))?;
+        let line = record.position().map_or(1, csv::Position::line);
+        let row = Row { headers: &headers, record: &record, line, delimiter };
+        let own = row.text("currency");
+        if own.len() != 3 || !own.bytes().all(|byte| byte.is_ascii_uppercase()) {
+            return Err(CatalogError::Currency { line, value: own.to_owned() });
+        }
+        match &currency {
+            Some(first) if first != own => {
+                return Err(CatalogError::TwoCurrencies { first: first.clone(), second: own.to_owned() });
+            }
+            _ => currency = Some(own.to_owned()),
+        }
+        machines.push(row.machine()?);
+    }
+    let currency = currency.ok_or(CatalogError::Empty)?;
+    Catalog { currency, machines, left_out: 0 }.sorted()
+}
+
+pub(super) fn form(error: &csv::Error) -> CatalogError {
+    let line = error.position().map_or(1, csv::Position::line);
+    let reason = match error.kind() {
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("{len} cells, the header has {expected_len}")
+        }
+        _ => "it cannot be read".to_owned(),
+    };
+    CatalogError::Form { line, reason }
+}
+
+/// One line of the catalog.
+struct Row<'a> {
+    headers: &'a StringRecord,
+    record: &'a StringRecord,
+    line: u64,
+    delimiter: u8,
+}
+
+impl Row<'_> {
+    fn machine(&self) -> Result<MachineType, CatalogError> {
+        if self.text("name").is_empty() {
+            return Err(self.invalid("name", "the name of the machine type"));
+        }
+        let provider = match self.text("provider") {
+            "" => OWN.to_owned(),
+            provider => provider.to_ascii_lowercase(),
+        };
+        let memory_gib = self.number("memory_gib", MOST_GIB)?.ok_or_else(|| self.invalid("memory_gib", POSITIVE))?;
+        let hourly_price = self.price("hourly_price")?.ok_or_else(|| self.invalid("hourly_price", A_PRICE))?;
+        let usual = BillingTerms::of(&provider);
+        let date = match self.text("date") {
+            "" => None,
+            text => Some(day(text).ok_or_else(|| self.invalid("date", "a date such as 2026-01-31"))?),
+        };
+        Ok(MachineType {
+            name: self.text("name").to_owned(),
+            provider,
+            region: self.text("region").to_owned(),
+            processors: self
+                .count("processors", MOST_CORES)?
+                .ok_or_else(|| self.invalid("processors", "a whole number, 1 to 1000"))?,
+            memory_mib: (memory_gib * MIB_PER_GIB) as u32,
+            accelerators: self.accelerators()?,
+            hourly_price,
+            spot_price: self.price("spot_price")?,
+            date,
+            billing: BillingTerms {
+                minimum_secs: self.secs("minimum_secs")?.unwrap_or(usual.minimum_secs),
+                increment_secs: self.secs("increment_secs")?.unwrap_or(usual.increment_secs),
+            },
+        })
+    }
+
+    fn accelerators(&self) -> Result<Option<Accelerators>, CatalogError> {
+        let name = self.text("accelerator");
+        if name.is_empty() {
+            return match self.text("accelerators") {
+                "" | "0" => Ok(None),
+                _ => Err(self.invalid("accelerator", "the name of the accelerators, which `accelerators` counts")),
+            };
+        }
+        let count = self.count("accelerators", MOST_ACCELERATORS)?.unwrap_or(1);
+        let memory = self.number("accelerator_memory_gib", MOST_GIB)?;
+        Ok(Some(Accelerators {
+            name: name.to_owned(),
+            count,
+            memory_mib: memory.map(|gib| (gib * MIB_PER_GIB) as u32),
+        }))
+    }
+
+    fn price(&self, column: &'static str) -> Result<Option<f64>, CatalogError> {
+        if self.parsed(column) == Some(0.0) {
+            return Err(CatalogError::PriceZero { line: self.line, column, machine: self.text("name").to_owned() });
+        }
+        match self.number(column, f64::MAX) {
+            Err(_) => Err(self.invalid(column, A_PRICE)),
+            price => price,
+        }
+    }
+
+    /// Returns a number above 0; `None` if the cell is empty.
+    fn number(&self, column: &'static str, most: f64) -> Result<Option<f64>, CatalogError> {
+        if self.text(column).is_empty() {
+            return Ok(None);
+        }
+        match self.parsed(column) {
+            Some(value) if value > 0.0 && value <= most => Ok(Some(value)),
+            _ => Err(self.invalid(column, POSITIVE)),
+        }
+    }
+
+    fn count(&self, column: &'static str, most: u32) -> Result<Option<u32>, CatalogError> {
+        match self.number(column, f64::from(most))? {
+            Some(value) if value.fract() != 0.0 => Err(self.invalid(column, "a whole number")),
+            value => Ok(value.map(|value| value as u32)),
+        }
+    }
+
+    fn secs(&self, column: &'static str) -> Result<Option<u32>, CatalogError> {
+        match self.text(column) {
+            "" => Ok(None),
+            text => text.parse().map(Some).map_err(|_| self.invalid(column, "a whole number of seconds")),
+        }
+    }
+
+    fn parsed(&self, column: &str) -> Option<f64> {
+        let text = self.text(column);
+        let text = with_point(text, self.delimiter).unwrap_or_else(|| text.to_owned());
+        text.parse::<f64>().ok().filter(|value| value.is_finite())
+    }
+
+    /// Returns a cell; empty if the catalog has no such column.
+    fn text(&self, column: &str) -> &str {
+        let place = self.headers.iter().position(|header| header == column);
+        place.and_then(|place| self.record.get(place)).unwrap_or_default()
+    }
+
+    fn invalid(&self, column: &'static str, must: &'static str) -> CatalogError {
+        let (machine, value) = (self.text("name").to_owned(), self.text(column).to_owned());
+        CatalogError::Cell { line: self.line, column, machine, value, must }
+    }
+}
+
+const POSITIVE: &str = "a number above 0";
+const A_PRICE: &str = "a price per hour above 0";
