@@ -38,6 +38,10 @@ fn main() {
     for source in SOURCES {
         println!("cargo::rerun-if-changed={source}");
     }
+    // Generic code of the GPU stack is compiled many times to the same instructions.
+    if links_with_rusts_own_linker() {
+        println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
+    }
     println!("cargo::rerun-if-env-changed=FOREGLOW_COMMIT");
     println!("cargo::rustc-env=FOREGLOW_BUILD_COMMIT={}", commit());
     println!("cargo::rustc-env=FOREGLOW_BUILD_FEATURES={}", listed(&features()));
@@ -57,6 +61,25 @@ fn commit() -> String {
         Some(text.trim().to_owned()).filter(|commit| output.status.success() && is_plain(commit))
     };
     set.or_else(of_git).map_or_else(|| "unknown commit".to_owned(), |commit| format!("commit {commit}"))
+}
+
+/// Returns whether the linker is the one that rustc brings for its most common target, and nobody
+/// has chosen another: it can fold identical code, and others would reject the option.
+fn links_with_rusts_own_linker() -> bool {
+    const TARGET: &str = "x86_64-unknown-linux-gnu";
+    let is = |name: &str| env::var(name).is_ok_and(|target| target == TARGET);
+    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    let linker = env::var("RUSTC_LINKER");
+    if !is("TARGET") || !is("HOST") || linker.is_ok() || ["linker", "fuse-ld"].iter().any(|word| flags.contains(word)) {
+        return false;
+    }
+    let output =
+        env::var("RUSTC").ok().and_then(|rustc| Command::new(rustc).args(["--print", "sysroot"]).output().ok());
+    let sysroot = output.filter(|output| output.status.success());
+    sysroot.is_some_and(|output| {
+        let folder = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        Path::new(&folder).join("lib/rustlib").join(TARGET).join("bin/gcc-ld/ld.lld").exists()
+    })
 }
 
 fn is_plain(commit: &str) -> bool {

@@ -7,7 +7,8 @@
 Inference is the forward passes alone with the copy to the device (`foreglow executor
 --forward-passes`). Training is `foreglow run --mode training`: reading, decoding, gradients and
 optimiser. The demo is the time of `foreglow demo --once` from its start to its answer. PyTorch runs
-on a mini-batch in memory, in eager mode and compiled, in fp32 (with TF32 off and on) and in bf16.
+on a mini-batch in memory, in eager mode and compiled, in fp32 (with TF32 off and on), fp16 and bf16.
+Foreglow infers in f32, and in f16 where the GPU has it; it trains in f32.
 
 The cases are ordered by importance; a case that would not fit into --minutes is left out and listed
 as such. Writes gpu.json (the list of comparisons that all benchmarks write), gpu-raw.json
@@ -32,14 +33,17 @@ from pathlib import Path
 PEAKS = [(("H200",), 66.9), (("H100", "PCIe"), 51.2), (("H100",), 66.9), (("A100",), 19.5), (("A10G",), 31.2), (("A10",), 31.2),
          (("L40S",), 91.6), (("L4",), 30.3), (("T4",), 8.1), (("V100", "PCIE"), 14.0), (("V100",), 15.7), (("4090",), 82.6),
          (("3090",), 35.6)]
-# Mode, CNN, image side in pixels, mini-batch size, mini-batches that are timed.
+# Mode, CNN, image side in pixels, mini-batch size, mini-batches that are timed, number format.
 CASES = [("inference", "resnet50", 224, 32, 60), ("training", "resnet50", 224, 32, 12), ("inference", "resnet50", 224, 128, 20),
          ("training", "resnet50", 224, 64, 8), ("inference", "resnet50", 224, 8, 100), ("inference", "resnet50", 224, 1, 200),
          ("inference", "mobilenet_v2", 224, 32, 60), ("training", "mobilenet_v2", 224, 32, 12),
          ("inference", "mobilenet_v2", 224, 128, 20), ("inference", "lenet5", 32, 512, 200), ("training", "lenet5", 32, 512, 50),
          ("training", "resnet50", 224, 16, 16)]
+# Next to the case of the same size in f32.
+HALF = [("inference", "resnet50", 224, 32, 60), ("inference", "resnet50", 224, 128, 20), ("inference", "mobilenet_v2", 224, 128, 20)]
+CASES = [(*case, dtype) for case in CASES for dtype in (("f32", "f16") if case in HALF else ("f32",))]
 # A software adapter under the test rig finishes these in a minute or two.
-QUICK = [("inference", "lenet5", 32, 8, 5), ("training", "lenet5", 32, 8, 4)]
+QUICK = [("inference", "lenet5", 32, 8, 5, "f32"), ("inference", "lenet5", 32, 8, 5, "f16"), ("training", "lenet5", 32, 8, 4, "f32")]
 # Longest time of one case, seconds: the first start on a GPU compiles and tunes every kernel.
 LONGEST_CASE = 180
 WARM_UP = 5
@@ -105,41 +109,46 @@ class Bench:
         self.macs = {model["name"]: model for model in models}
         return self.device
 
-    def case(self, mode, model, px, batch, count):
-        name = f"{model} {px} px, {mode}, batch {batch}, f32"
+    def case(self, mode, model, px, batch, count, dtype):
+        name = f"{model} {px} px, {mode}, batch {batch}, {dtype}"
+        if dtype not in self.device["number_formats"]:
+            self.skipped.append(f"{name}: the GPU does not compute in {dtype}")
+            return
         if self.left() < 30:
             self.skipped.append(f"{name}: no time left")
             return
         try:
-            rate, startup = (self.training if mode == "training" else self.inference)(model, px, batch, count)
+            rate, startup = (self.training if mode == "training" else self.inference)(model, px, batch, count, dtype)
         except subprocess.TimeoutExpired as late:
             self.skipped.append(f"{name}: not finished after {late.timeout:.0f} s")
             return
         except RuntimeError as error:
             self.skipped.append(f"{name}: {error}")
             return
-        result = {"name": name, "mode": mode, "model": model, "px": px, "batch": batch, "images_per_sec": rate,
-                  "startup_secs": startup, "roofline": self.roofline(mode, model, px, rate), "peers": {}}
+        # The peak is that of fp32.
+        roofline = self.roofline(mode, model, px, rate) if dtype == "f32" else None
+        result = {"name": name, "mode": mode, "model": model, "px": px, "batch": batch, "dtype": dtype, "images_per_sec": rate,
+                  "startup_secs": startup, "roofline": roofline, "peers": {}}
         if self.peer and self.left() > 60:
-            result["peers"] = self.peer.measure(mode, model, px, batch, count)
+            result["peers"] = self.peer.measure(mode, model, px, batch, count, dtype)
         self.results.append(result)
         print(result, file=sys.stderr, flush=True)
 
-    def inference(self, model, px, batch, passes):
+    def inference(self, model, px, batch, passes, dtype):
         self.draw(batch)
         job = {"model": model, "image_px": px, "batch_size": batch, "partition_size": batch, "threads": 1, "memory_mib": None,
                "place": self.device["place"], "source": {"path": str(self.cache / "images"), "kind": "folder"}, "images": batch,
-               "sampling_rate": 1.0, "seed": 0}
+               "sampling_rate": 1.0, "number_format": dtype, "seed": 0}
         start = time.monotonic()
         answer = self.foreglow("executor", "--forward-passes", passes, input=json.dumps(job).encode())
         check(answer)
         secs = float(answer.stdout)
         return batch * passes / secs, time.monotonic() - start - secs
 
-    def training(self, model, px, batch, steps):
+    def training(self, model, px, batch, steps, dtype):
         answer = self.foreglow("run", "--mode", "training", "--model", model, "--image-px", px, "--batch-size", batch, "--images",
                                batch * steps, "--sampling-rate", 1, "--executors", 1, "--cores", 1, "--share-size", batch,
-                               "--memory", 16384, "--device", self.device["index"], "--format", "json")
+                               "--memory", 16384, "--device", self.device["index"], "--dtype", dtype, "--format", "json")
         check(answer)
         sample = json.loads(answer.stdout)
         return batch * steps / sample["completion_time_secs"], sample["startup_secs"]
@@ -191,7 +200,8 @@ class Bench:
                 entries.append({"name": result["name"], "unit": "s", "ours": round(result["secs"], 2), "peer_name": None, "peer": None,
                                 "ratio": None})
                 continue
-            eager = {name: rate for name, rate in result["peers"].items() if "eager fp32" in name and rate}
+            same = {"f32": "eager fp32", "f16": "eager fp16"}[result["dtype"]]
+            eager = {name: rate for name, rate in result["peers"].items() if same in name and rate}
             best = max(eager, key=eager.get) if eager else None
             entries.append({"name": result["name"], "unit": "images/s", "ours": round(result["images_per_sec"], 2), "peer_name": best,
                             "peer": round(eager[best], 2) if best else None,
@@ -231,12 +241,12 @@ class Peer:
     def __init__(self, torch, torchvision):
         self.torch, self.models, self.version = torch, torchvision.models, f"PyTorch {torch.__version__}"
 
-    def measure(self, mode, model, px, batch, count):
+    def measure(self, mode, model, px, batch, count, dtype):
         rates = {}
         if not hasattr(self.models, model):
             return rates
         for compiled in (False, True):
-            for kind in ("fp32", "tf32", "bf16"):
+            for kind in ("fp16", "bf16") if dtype == "f16" else ("fp32", "tf32"):
                 name = f"{self.version}, {'compiled' if compiled else 'eager'} {kind}"
                 try:
                     rates[name] = self.rate(mode, model, px, batch, count, compiled, kind)
@@ -258,7 +268,7 @@ class Peer:
         def step():
             # Copies the mini-batch to the device in each step, as Foreglow does.
             there = images.cuda(non_blocking=True).to(memory_format=torch.channels_last)
-            with torch.autocast("cuda", torch.bfloat16, enabled=kind == "bf16"):
+            with torch.autocast("cuda", torch.float16 if kind == "fp16" else torch.bfloat16, enabled=kind in ("fp16", "bf16")):
                 if not learns:
                     with torch.inference_mode():
                         return run(there).argmax(1).cpu()

@@ -1,7 +1,7 @@
 //! Builds the command line that collects a sample.
 
 use crate::event_log::LABEL_PREFIX;
-use crate::{Configuration, Context, Engine, Mode, Workload};
+use crate::{Configuration, Context, Engine, Mode, NumberFormat, Workload};
 
 /// Placeholder for the master's address, which samples do not record.
 const MASTER: &str = "spark://HOST:7077";
@@ -69,6 +69,10 @@ pub fn collect_command(
             Some(name) => name.clone(),
         },
     );
+    let format = workload.number_format();
+    if format != NumberFormat::F32 {
+        option("--dtype", format.to_string());
+    }
     option("--executors", configuration.executors.to_string());
     option("--cores", configuration.cores_per_executor.to_string());
     option("--memory", configuration.memory_per_executor_mib.to_string());
@@ -192,6 +196,9 @@ mod tests {
         let said = command(&workload);
         assert!(said.contains(" --data '/data/my photos' --data-format folder "), "{said}");
         assert!(!said.contains("--draw"), "{said}");
+        assert!(!said.contains("--dtype"), "{said}");
+        workload.set_number_format(NumberFormat::F16);
+        assert!(command(&workload).contains(" --dtype f16 "), "{}", command(&workload));
     }
 
     #[test]

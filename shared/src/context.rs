@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Engine, Fingerprint, Host, Sample, Workload, printable};
+use crate::{Engine, Fingerprint, Host, NumberFormat, Sample, Workload, printable};
 
 /// Everything besides the features that must be equal for two completion times to be comparable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,6 +48,9 @@ impl Context {
             title.push_str(&format!(" from {path}"));
         }
         title.push_str(&format!(", batch {batch_size}"));
+        if self.workload.number_format() != NumberFormat::F32 {
+            title.push_str(&format!(", {}", self.workload.number_format()));
+        }
         if *epochs > 1 {
             title.push_str(&format!(", {epochs} epochs"));
         }

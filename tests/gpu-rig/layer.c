@@ -7,6 +7,8 @@
  *   FOREGLOW_RIG_GPUS        number of GPUs per device; 1 by default
  *   FOREGLOW_RIG_NAME        their name; "Rig GPU" by default
  *   FOREGLOW_RIG_MEMORY_MIB  memory of each; an allocation beyond it fails; unlimited by default
+ *   FOREGLOW_RIG_INVOCATIONS largest workgroup, invocations; that of the driver by default
+ *   FOREGLOW_RIG_WITHOUT     missing features: f16, spirv (what Burn's SPIR-V kernels need) or both
  *   FOREGLOW_RIG_LOST        a file; while it exists, a GPU is lost at its next submission
  *   FOREGLOW_RIG_LOST_GPU    index of the only GPU that is lost, from 0; all by default
  *
@@ -41,6 +43,7 @@ typedef struct {
     PFN_vkEnumeratePhysicalDevices enumerate;
     PFN_vkGetPhysicalDeviceProperties properties;
     PFN_vkGetPhysicalDeviceProperties2 properties2;
+    PFN_vkGetPhysicalDeviceFeatures2 features2;
     PFN_vkGetPhysicalDeviceMemoryProperties memory;
     PFN_vkGetPhysicalDeviceMemoryProperties2 memory2;
     PFN_vkEnumerateDeviceExtensionProperties extensions;
@@ -95,6 +98,11 @@ static const char *gpu_name(void) {
 }
 
 static uint64_t memory_bytes(void) { return number_of("FOREGLOW_RIG_MEMORY_MIB", 0) << 20; }
+
+static bool is_without(const char *feature) {
+    const char *names = getenv("FOREGLOW_RIG_WITHOUT");
+    return names && strstr(names, feature);
+}
 
 static bool is_lost(uint32_t number) {
     const char *file = getenv("FOREGLOW_RIG_LOST");
@@ -167,11 +175,13 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo
         .enumerate = FIND(vkEnumeratePhysicalDevices),
         .properties = FIND(vkGetPhysicalDeviceProperties),
         .properties2 = FIND(vkGetPhysicalDeviceProperties2),
+        .features2 = FIND(vkGetPhysicalDeviceFeatures2),
         .memory = FIND(vkGetPhysicalDeviceMemoryProperties),
         .memory2 = FIND(vkGetPhysicalDeviceMemoryProperties2),
         .extensions = FIND(vkEnumerateDeviceExtensionProperties),
     };
     if (!found.properties2) found.properties2 = (PFN_vkGetPhysicalDeviceProperties2)next(*instance, "vkGetPhysicalDeviceProperties2KHR");
+    if (!found.features2) found.features2 = (PFN_vkGetPhysicalDeviceFeatures2)next(*instance, "vkGetPhysicalDeviceFeatures2KHR");
     if (!found.memory2) found.memory2 = (PFN_vkGetPhysicalDeviceMemoryProperties2)next(*instance, "vkGetPhysicalDeviceMemoryProperties2KHR");
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < MOST_HANDLES; i++)
@@ -217,6 +227,26 @@ static void disguise(VkPhysicalDevice handle, VkPhysicalDeviceProperties *proper
     memset(properties->deviceName, 0, sizeof properties->deviceName);
     strncpy(properties->deviceName, gpu_name(), sizeof properties->deviceName - 1);
     properties->deviceID += number_of_gpu(handle);
+    uint32_t most = (uint32_t)number_of("FOREGLOW_RIG_INVOCATIONS", properties->limits.maxComputeWorkGroupInvocations);
+    properties->limits.maxComputeWorkGroupInvocations = most;
+    for (int i = 0; i < 3; i++)
+        if (properties->limits.maxComputeWorkGroupSize[i] > most) properties->limits.maxComputeWorkGroupSize[i] = most;
+}
+
+static VKAPI_ATTR void VKAPI_CALL gpu_features2(VkPhysicalDevice handle, VkPhysicalDeviceFeatures2 *features) {
+    instance_of(handle)->features2(handle, features);
+    bool lacks_f16 = is_without("f16"), lacks_addresses = is_without("spirv");
+    for (VkBaseOutStructure *part = features->pNext; part; part = part->pNext) {
+        if (part->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES) {
+            if (lacks_f16) ((VkPhysicalDeviceShaderFloat16Int8Features *)part)->shaderFloat16 = VK_FALSE;
+        } else if (part->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES) {
+            if (lacks_addresses) ((VkPhysicalDeviceBufferDeviceAddressFeatures *)part)->bufferDeviceAddress = VK_FALSE;
+        } else if (part->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES) {
+            VkPhysicalDeviceVulkan12Features *all = (VkPhysicalDeviceVulkan12Features *)part;
+            if (lacks_f16) all->shaderFloat16 = VK_FALSE;
+            if (lacks_addresses) all->bufferDeviceAddress = VK_FALSE;
+        }
+    }
 }
 
 static VKAPI_ATTR void VKAPI_CALL gpu_properties(VkPhysicalDevice handle, VkPhysicalDeviceProperties *properties) {
@@ -415,6 +445,8 @@ EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL rig_GetInstanceProcAddr(VkInstan
     IS(vkGetPhysicalDeviceProperties, gpu_properties);
     IS(vkGetPhysicalDeviceProperties2, gpu_properties2);
     IS(vkGetPhysicalDeviceProperties2KHR, gpu_properties2);
+    IS(vkGetPhysicalDeviceFeatures2, gpu_features2);
+    IS(vkGetPhysicalDeviceFeatures2KHR, gpu_features2);
     IS(vkGetPhysicalDeviceMemoryProperties, gpu_memory);
     IS(vkGetPhysicalDeviceMemoryProperties2, gpu_memory2);
     IS(vkGetPhysicalDeviceMemoryProperties2KHR, gpu_memory2);

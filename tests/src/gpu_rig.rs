@@ -46,6 +46,8 @@ impl GpuRig {
             ("VK_INSTANCE_LAYERS", LAYER.to_owned()),
             ("VK_DRIVER_FILES", driver.clone()),
             ("VK_ICD_FILENAMES", driver),
+            // Few candidates for each kernel: the software adapter needs minutes for all of them.
+            ("CUBECL_AUTOTUNE_LEVEL", "minimal".to_owned()),
             ("FOREGLOW_RIG_GPUS", count.to_string()),
             ("FOREGLOW_RIG_NAME", name.to_owned()),
         ];

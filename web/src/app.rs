@@ -13,7 +13,7 @@ use crate::chart::{
 use crate::later::{Later, later};
 use crate::panel::{
     Alert, Candidates, Compare, DataPanel, EmptyPage, Explained, Export, Header, ImportPanel, JobTitle, LiveStatus,
-    Newer, NextSamples, QuestionPanel, Recommended, Samples, Scenarios, WhatIfPanel, WhySheet,
+    MonitorPanel, Newer, NextSamples, QuestionPanel, Recommended, Samples, Scenarios, WhatIfPanel, WhySheet,
 };
 use crate::source;
 use crate::state::{Fit, Planner};
@@ -76,6 +76,7 @@ fn App() -> impl IntoView {
                     <Newer />
                     <LiveStatus />
                     <ImportPanel />
+                    <MonitorPanel />
                     <Show
                         when=move || !empty.get()
                         fallback=|| view! { <EmptyPage /> {later(mark_interactive)} }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use foreglow_model::{Decision, Prediction, Setting, decide, decide_again};
 use foreglow_shared::{
-    Engine, Job, LinkError, Observation, PriceSheet, Question, Resources, ShortLink, View, WhatIf,
+    Engine, Job, LinkError, MonitoredRun, Observation, PriceSheet, Question, Resources, ShortLink, View, WhatIf,
     spark_submit_arguments,
 };
 use leptos::prelude::*;
@@ -88,6 +88,8 @@ pub struct Planner {
     pub left_out: RwSignal<LeftOuts>,
     /// State of the file import.
     pub import: Import,
+    /// The runs of a file of `--monitor`, if one is open.
+    pub monitored: RwSignal<Vec<MonitoredRun>>,
     /// State of the connection to the collector.
     pub live: Live,
     /// The decision, independent of the what-if. `None` without a predictor.
@@ -155,6 +157,7 @@ impl Planner {
             loading: RwSignal::new(true),
             left_out: RwSignal::new(LeftOuts::default()),
             import: Import::new(),
+            monitored: RwSignal::new(Vec::new()),
             live: Live::new(),
             worker: StoredValue::new_local(None),
             comparison: StoredValue::new_local(None),

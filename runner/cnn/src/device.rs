@@ -1,8 +1,9 @@
 //! Opens the devices that run CNNs, and lists them in this process.
 
-use burn::tensor::{Device, ExecutionError};
+use burn::tensor::{Device, ExecutionError, FloatDType};
 use foreglow_exit::unusable;
 use foreglow_machine::device::{Adapter, Place, UNSUPPORTED, processor};
+use foreglow_shared::NumberFormat;
 
 #[cfg(feature = "gpu")]
 mod graphics;
@@ -19,6 +20,22 @@ pub fn open(place: Place) -> anyhow::Result<Device> {
         Place::Cpu => Ok(Device::flex()),
         place => graphics::open(place),
     }
+}
+
+/// Opens the device and makes a number format its default, which a process can do once.
+///
+/// # Errors
+/// As for [`open`], or the device does not compute in this format.
+pub fn open_in(place: Place, format: NumberFormat) -> anyhow::Result<Device> {
+    let mut device = open(place)?;
+    let dtype = match format {
+        NumberFormat::F32 => return Ok(device),
+        NumberFormat::F16 => FloatDType::F16,
+        NumberFormat::Bf16 => FloatDType::BF16,
+    };
+    anyhow::ensure!(device.supports_dtype(dtype), "the device does not compute in {format}; use --dtype f32");
+    device.configure(dtype).map_err(|error| anyhow::anyhow!("the device cannot be set to {format}: {error:?}"))?;
+    Ok(device)
 }
 
 /// Converts an error of a device to a message.

@@ -100,6 +100,34 @@ fn a_graphics_adapter_gives_the_scores_of_the_cpu() {
     }
 }
 
+/// The number format of a device is set once per process, so that this test needs its own, which
+/// nextest gives it.
+#[test]
+fn a_graphics_adapter_in_16_bit_floats_gives_nearly_the_scores_of_the_cpu() {
+    let adapters = crate::device::probe();
+    let half = foreglow_shared::NumberFormat::F16;
+    let Some(adapter) = adapters.iter().find(|adapter| adapter.number_formats.contains(&half)) else {
+        eprintln!("SKIPPED: this machine has no Vulkan adapter with 16-bit floats");
+        return;
+    };
+    let Ok(device) = crate::device::open_in(adapter.place, half) else {
+        eprintln!("SKIPPED: another test of this process has used the adapter; run the tests with cargo nextest");
+        return;
+    };
+    for name in ["lenet5", "resnet18", "mobilenet_v2"] {
+        let architecture = Architecture::named(name).unwrap();
+        let shape = smallest(architecture);
+        let native = scores(architecture.build(1, shape, &Device::flex()).as_ref(), batch(2, shape, &Device::flex()));
+        let answer = architecture.build(1, shape, &device).forward(batch(2, shape, &device));
+        assert_eq!(answer.dtype(), burn::tensor::DType::F16, "{name}");
+        let half: Vec<f32> = answer.into_data().iter::<f32>().collect();
+        let size = native.iter().fold(0.0_f32, |max, score| max.max(score.abs()));
+        for (a, b) in native.iter().zip(&half) {
+            assert!((a - b).abs() <= 2e-2 * size, "{name} on {}: {a} and {b}", adapter.name);
+        }
+    }
+}
+
 #[test]
 fn every_architecture_has_a_builder_and_every_builder_an_architecture() {
     assert_eq!(

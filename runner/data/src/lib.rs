@@ -17,7 +17,7 @@ pub mod speed;
 mod tests;
 pub mod texts;
 
-pub use self::decoder::Decoder;
+pub use self::decoder::{Decoded, Decoder};
 pub use self::detect::Format;
 pub use self::drawn::{Drawing, Progress};
 pub use self::file_part::forget;

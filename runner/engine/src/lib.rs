@@ -218,6 +218,7 @@ impl Job {
             source: self.source.clone(),
             images: self.workload.images,
             sampling_rate,
+            number_format: self.workload.number_format(),
             seed: self.seed,
             assigned: None,
             training: self.training.as_ref().map(|training| Training {

@@ -6,12 +6,13 @@ use std::sync::Barrier;
 use std::time::Instant;
 
 use anyhow::Context as _;
-use burn::tensor::{Device, Tensor, TensorData};
 use foreglow_architectures::Architecture;
 use foreglow_cnn::{Build as _, Cnn, device};
+use foreglow_data::Decoded;
 use foreglow_protocol::Assignment;
 
 use super::data::Data;
+use super::loader::Loader;
 use super::slot::words;
 
 /// Passes before the clock starts.
@@ -24,18 +25,19 @@ const WARM_UP: u32 = 3;
 /// The sample has fewer images than a mini-batch, an image is broken, or the device fails.
 pub fn forward_passes_secs(job: &Assignment, passes: u32) -> anyhow::Result<f64> {
     let architecture = Architecture::named(&job.model).context("there is no such CNN")?;
-    let device = device::open(job.place)?;
+    let device = device::open_in(job.place, job.number_format)?;
     let data = Data::open(job, architecture)?;
     let cnn = architecture.build(job.seed, data.shape(), &device);
     let batch = mini_batch(job, &data)?;
     // One place per thread and one for the clock.
     let start = Barrier::new(job.threads as usize + 1);
     let one = |cnn: Box<dyn Cnn>| {
+        let loader = data.loader(&device);
         // A panic here would leave the other threads waiting at the barrier.
-        let warm = catch_unwind(AssertUnwindSafe(|| pass(cnn.as_ref(), &batch, &device, WARM_UP)))
+        let warm = catch_unwind(AssertUnwindSafe(|| pass(cnn.as_ref(), job, &batch, &loader, WARM_UP)))
             .unwrap_or_else(|panic| Err(anyhow::anyhow!("the CNN panicked: {}", words(panic.as_ref()))));
         start.wait();
-        warm.and_then(|()| pass(cnn.as_ref(), &batch, &device, passes))
+        warm.and_then(|()| pass(cnn.as_ref(), job, &batch, &loader, passes))
     };
     let one = &one;
     std::thread::scope(|scope| {
@@ -49,24 +51,24 @@ pub fn forward_passes_secs(job: &Assignment, passes: u32) -> anyhow::Result<f64>
     })
 }
 
-fn mini_batch(job: &Assignment, data: &Data) -> anyhow::Result<TensorData> {
+fn mini_batch(job: &Assignment, data: &Data) -> anyhow::Result<Decoded> {
     let mut decoder = data.decoder();
-    let mut numbers = Vec::new();
+    let mut all = decoder.room(job.batch_size as usize);
     for place in 0..u64::from(job.batch_size) {
         data.sample
             .read(place)
-            .and_then(|image| decoder.decode(&image, &mut numbers))
+            .and_then(|image| decoder.decode(&image, &mut all))
             .map_err(|why| anyhow::anyhow!(why.0))?;
     }
-    let [channels, height, width] = data.shape();
-    Ok(TensorData::new(numbers, [job.batch_size as usize, channels, height, width]))
+    Ok(all)
 }
 
-fn pass(cnn: &dyn Cnn, batch: &TensorData, device: &Device, passes: u32) -> anyhow::Result<()> {
+fn pass(cnn: &dyn Cnn, job: &Assignment, batch: &Decoded, loader: &Loader, passes: u32) -> anyhow::Result<()> {
+    let images = job.batch_size as usize;
     for _ in 0..passes {
-        let answer = cnn.forward(Tensor::from_data(batch.clone(), device)).argmax(1).try_into_data();
+        let answer = cnn.forward(loader.load(batch.clone(), images)).argmax(1).try_into_data();
         let classes = answer.map_err(|error| anyhow::anyhow!("the CNN failed: {error:?}"))?.num_elements();
-        anyhow::ensure!(classes == batch.shape()[0], "the CNN gave a wrong number of answers");
+        anyhow::ensure!(classes == images, "the CNN gave a wrong number of answers");
     }
     Ok(())
 }

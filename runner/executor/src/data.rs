@@ -3,16 +3,20 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use burn::tensor::Device;
 use foreglow_architectures::{Architecture, Colour, Input, Shape};
 use foreglow_data::{Decoder, Sample, images, texts};
-
 use foreglow_protocol::Assignment;
+
+use super::loader::Loader;
 
 /// Items that go through the CNN, and how they are decoded.
 pub struct Data {
     /// The items in processing order.
     pub sample: Sample,
     form: Form,
+    /// Whether the CNN runs on the CPU.
+    is_native: bool,
 }
 
 enum Form {
@@ -37,7 +41,7 @@ impl Data {
             }
             _ => anyhow::bail!("{name} cannot take {noun}"),
         };
-        Ok(Self { sample, form })
+        Ok(Self { sample, form, is_native: job.place.is_native() })
     }
 
     /// Returns channels, height and width of an item in the CNN's input.
@@ -51,8 +55,18 @@ impl Data {
     /// Returns a decoder; each thread needs its own.
     pub fn decoder(&self) -> Decoder {
         match &self.form {
-            Form::Images { colour, px } => Decoder::Image(images::Decoder::new(*colour, *px)),
+            Form::Images { colour, px } if self.is_native => Decoder::Image(images::Decoder::new(*colour, *px)),
+            Form::Images { colour, px } => Decoder::ImageBytes(images::Decoder::new(*colour, *px)),
             Form::Texts { embedding, words } => Decoder::Text(texts::Decoder::new(Arc::clone(embedding), *words)),
         }
+    }
+
+    /// Returns what copies decoded items to a device without autodiff.
+    pub fn loader(&self, device: &Device) -> Loader {
+        let scales = match &self.form {
+            Form::Images { colour, .. } if !self.is_native => Some(images::scales(*colour)),
+            Form::Images { .. } | Form::Texts { .. } => None,
+        };
+        Loader::new(device.clone(), self.shape(), scales)
     }
 }

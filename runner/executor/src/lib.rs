@@ -3,6 +3,7 @@
 
 mod bare_loop;
 mod data;
+mod loader;
 #[cfg(test)]
 #[cfg(feature = "gpu")]
 mod lost_device;
@@ -64,7 +65,7 @@ fn start(job: &Assignment, input: impl BufRead + Send + 'static, reports: &Repor
     if let Some(training) = &job.training {
         return training::serve(job, training, architecture, &data, input, reports);
     }
-    let device = device::open(job.place)?;
+    let device = device::open_in(job.place, job.number_format)?;
     let cnn = architecture.build(job.seed, data.shape(), &device);
 
     let (orders, queue) = mpsc::channel();

@@ -11,6 +11,7 @@ use foreglow_cnn::Build as _;
 use foreglow_data::{Drawing, Source};
 use foreglow_machine::device::Place;
 use foreglow_protocol::{Assignment, Partition, Report};
+use foreglow_shared::NumberFormat;
 
 use super::Reports;
 use super::data::Data;
@@ -73,6 +74,7 @@ fn a_lost_device_fails_every_later_partition_with_the_reason() {
         source,
         images: 8,
         sampling_rate: 1.0,
+        number_format: NumberFormat::F32,
         seed: 0,
         assigned: None,
         training: None,

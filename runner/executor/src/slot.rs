@@ -8,15 +8,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::Context as _;
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{Device, Int, Tensor};
 use foreglow_cnn::Cnn;
 use foreglow_cnn::device::failure;
-use foreglow_data::{Decoder, Item, ItemError, images_in_sample};
+use foreglow_data::{Decoded, Decoder, Item, ItemError, images_in_sample};
 use foreglow_machine::bounds::peak_memory_mib;
 use foreglow_protocol::{Assignment, BrokenImage, Partition, Phases, Report, mini_batches};
 
 use super::Reports;
 use super::data::Data;
+use super::loader::Loader;
 
 /// Warm-up passes for each mini-batch size: in the first the device compiles and tunes, the second
 /// finds its memory allocated.
@@ -28,6 +29,7 @@ pub struct Slot {
     device: Device,
     data: Arc<Data>,
     decoder: Decoder,
+    loader: Loader,
     batch_size: usize,
     warm_up_sizes: Vec<usize>,
     /// Name of the GPU that a cluster has assigned.
@@ -40,8 +42,9 @@ impl Slot {
         let images = images_in_sample(job.images, job.sampling_rate);
         Self {
             cnn,
-            device,
             decoder: data.decoder(),
+            loader: data.loader(&device),
+            device,
             data,
             batch_size: job.batch_size as usize,
             warm_up_sizes: mini_batches(images, u64::from(job.partition_size), u64::from(job.batch_size)),
@@ -132,14 +135,13 @@ impl Slot {
         phases: &mut Phases,
         broken: &mut Vec<BrokenImage>,
     ) -> anyhow::Result<InFlight> {
-        let mut numbers =
-            Vec::with_capacity(self.batch_size.min(self.data.sample.len() as usize) * self.decoder.numbers());
+        let mut all = self.decoder.room(self.batch_size.min(self.data.sample.len() as usize));
         let mut images = 0;
         for place in places {
             let start = Instant::now();
             let image = self.data.sample.read(place);
             let read = Instant::now();
-            let decoded = image.and_then(|image| self.decode(&image, &mut numbers));
+            let decoded = image.and_then(|image| self.decode(&image, &mut all));
             phases.read_secs += (read - start).as_secs_f64();
             phases.decode_secs += read.elapsed().as_secs_f64();
             match decoded {
@@ -151,9 +153,7 @@ impl Slot {
             return Ok(InFlight { classes: None, images });
         }
         let start = Instant::now();
-        let [channels, height, width] = self.data.shape();
-        let batch = TensorData::new(numbers, [images, channels, height, width]);
-        let batch = Tensor::from_data(batch, &self.device);
+        let batch = self.loader.load(all, images);
         let copied = Instant::now();
         let classes = self.cnn.forward(batch).argmax(1);
         phases.copy_secs += (copied - start).as_secs_f64();
@@ -162,10 +162,10 @@ impl Slot {
     }
 
     /// Decodes an item; a panic of the decoder counts as a broken image.
-    fn decode(&mut self, image: &Item, numbers: &mut Vec<f32>) -> Result<(), ItemError> {
-        let before = numbers.len();
-        catch_unwind(AssertUnwindSafe(|| self.decoder.decode(image, numbers))).unwrap_or_else(|panic| {
-            numbers.truncate(before);
+    fn decode(&mut self, image: &Item, decoded: &mut Decoded) -> Result<(), ItemError> {
+        let before = decoded.len();
+        catch_unwind(AssertUnwindSafe(|| self.decoder.decode(image, decoded))).unwrap_or_else(|panic| {
+            decoded.truncate(before);
             Err(ItemError(format!("the decoder panicked: {}", words(panic.as_ref()))))
         })
     }

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::str::FromStr;
 
 use foreglow_exit::unusable;
-use foreglow_shared::Accelerator;
+use foreglow_shared::{Accelerator, NumberFormat};
 use serde::{Deserialize, Serialize};
 
 pub use crate::gpu_support::UNSUPPORTED;
@@ -50,6 +50,8 @@ pub struct Adapter {
     pub pci_bus_id: Option<String>,
     /// Limits that decide whether a CNN fits; `None` for the CPU.
     pub limits: Option<Limits>,
+    /// Number formats in which it computes.
+    pub number_formats: Vec<NumberFormat>,
     /// Device for the executor's assignment.
     pub place: Place,
 }
@@ -130,6 +132,15 @@ impl Chosen {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Checks that the executors can compute in a number format. On a cluster they check it
+    /// themselves.
+    ///
+    /// # Errors
+    /// The device does not support it.
+    pub fn check_number_format(&self, format: NumberFormat) -> anyhow::Result<()> {
+        if self.is_assigned { Ok(()) } else { self.adapter.check_number_format(format) }
     }
 
     /// Returns the GPUs that the executors are spread over, in the driver's order; empty on the
@@ -309,12 +320,18 @@ pub fn pick(wish: &Wish, adapters: &[Adapter]) -> anyhow::Result<Chosen> {
             Place::VirtualGpu(_) => 1,
             _ => 2,
         };
-        adapters.iter().filter(|adapter| adapter.place.is_gpu()).min_by_key(rank)
+        let is_fit = |adapter: &&Adapter| adapter.place.is_gpu() && adapter.shortcoming().is_none();
+        adapters.iter().filter(is_fit).min_by_key(rank)
     };
     let adapter = match wish {
         Wish::Cpu => None,
         Wish::Auto => best_gpu(),
         Wish::Gpu => Some(best_gpu().ok_or_else(|| {
+            if let Some(reason) =
+                adapters.iter().filter(|adapter| adapter.place.is_gpu()).find_map(Adapter::shortcoming)
+            {
+                return unusable(reason);
+            }
             unusable(UNSUPPORTED.map_or_else(
                 || "the graphics driver finds no GPU; use --device cpu, or install the GPU's Vulkan driver".to_owned(),
                 |reason| format!("{reason}; or use --device cpu"),
@@ -328,6 +345,9 @@ pub fn pick(wish: &Wish, adapters: &[Adapter]) -> anyhow::Result<Chosen> {
         })?),
     };
     let adapter = adapter.cloned().unwrap_or_else(processor);
+    if let Some(reason) = adapter.shortcoming() {
+        return Err(unusable(reason));
+    }
     if !adapter.place.is_gpu() {
         return Ok(Chosen::one(adapter));
     }
@@ -360,6 +380,7 @@ pub fn processor() -> Adapter {
         driver: None,
         pci_bus_id: None,
         limits: None,
+        number_formats: vec![NumberFormat::F32],
         place,
     }
 }
@@ -432,6 +453,31 @@ mod tests {
             assert_eq!(chosen.place(0), Place::Software);
             assert_eq!((chosen.accelerator(), chosen.adapter_name()), (None, Some("Adapter Software")));
         }
+    }
+
+    #[test]
+    fn a_gpu_with_too_small_limits_is_refused_and_left_out_by_default() {
+        let mut one = list(&[Place::DiscreteGpu(0)]);
+        let limits =
+            Limits { buffer_mib: 2048, binding_mib: 128, workgroup_invocations: 128, workgroup_memory_kib: 32 };
+        one[1].limits = Some(limits);
+        let sentence = "Adapter DiscreteGpu(0) allows 128 invocations per workgroup, and the kernels of the CNNs need 256; use --device cpu";
+        for wish in [Wish::Gpu, Wish::Entry("1".into())] {
+            assert_eq!(pick(&wish, &one).unwrap_err().to_string(), sentence);
+        }
+        assert_eq!(pick(&Wish::Auto, &one).unwrap().place(0), Place::Cpu);
+    }
+
+    #[test]
+    fn a_number_format_must_be_one_of_the_devices() {
+        let mut one = list(&[Place::DiscreteGpu(0)]);
+        one[1].number_formats.push(NumberFormat::F16);
+        let gpu = pick(&Wish::Gpu, &one).unwrap();
+        assert!(gpu.check_number_format(NumberFormat::F16).is_ok());
+        let refused = gpu.check_number_format(NumberFormat::Bf16).unwrap_err().to_string();
+        assert_eq!(refused, "--dtype bf16 is not supported by Adapter DiscreteGpu(0); choose f32 or f16");
+        let refused = pick(&Wish::Cpu, &one).unwrap().check_number_format(NumberFormat::F16).unwrap_err().to_string();
+        assert!(refused.ends_with("; choose f32"), "{refused}");
     }
 
     #[test]

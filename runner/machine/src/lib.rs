@@ -6,6 +6,7 @@
 
 mod accelerator;
 pub mod bounds;
+mod capability;
 mod clock_rate;
 mod cloud;
 pub mod device;

@@ -19,6 +19,7 @@ use std::path::PathBuf;
 
 use foreglow_data::Source;
 use foreglow_machine::device::Place;
+use foreglow_shared::NumberFormat;
 use serde::{Deserialize, Serialize};
 
 pub use self::mini_batch::mini_batches;
@@ -55,6 +56,9 @@ pub struct Assignment {
     pub images: u64,
     /// Share of them that this run processes.
     pub sampling_rate: f64,
+    /// Number format in which the CNN computes.
+    #[serde(default)]
+    pub number_format: NumberFormat,
     /// Seed of the sample and of the weights.
     pub seed: u64,
     /// Name of the GPU that a cluster has assigned to the executor, which finds it itself.

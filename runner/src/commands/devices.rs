@@ -40,6 +40,7 @@ fn show(adapters: &[Adapter], taken: usize) -> String {
         ("backend", Align::Left),
         ("memory", Align::Right),
         ("largest buffer", Align::Right),
+        ("number formats", Align::Left),
         ("taken", Align::Left),
     ];
     let mib = |mib: Option<u64>| mib.map_or_else(|| "unknown".to_owned(), |mib| format!("{mib} MiB"));
@@ -51,9 +52,11 @@ fn show(adapters: &[Adapter], taken: usize) -> String {
             adapter.backend.clone(),
             mib(adapter.memory_mib),
             adapter.limits.as_ref().map_or_else(String::new, |limits| mib(Some(limits.buffer_mib))),
+            number_formats(adapter),
             match adapter.place {
                 _ if adapter.index == taken => "by default".to_owned(),
                 device::Place::Software => "only on request".to_owned(),
+                _ if adapter.shortcoming().is_some() => "limits too small".to_owned(),
                 _ => String::new(),
             },
         ]
@@ -61,8 +64,13 @@ fn show(adapters: &[Adapter], taken: usize) -> String {
     table(&columns, rows)
 }
 
+fn number_formats(adapter: &Adapter) -> String {
+    adapter.number_formats.iter().map(|format| format.as_str()).collect::<Vec<_>>().join(" ")
+}
+
 fn write_csv(adapters: &[Adapter]) -> String {
-    let columns = ["index", "name", "kind", "backend", "memory_mib", "driver", "buffer_mib", "binding_mib"];
+    let columns =
+        ["index", "name", "kind", "backend", "memory_mib", "driver", "buffer_mib", "binding_mib", "number_formats"];
     let rows = adapters.iter().map(|adapter| {
         let limit =
             |of: fn(&device::Limits) -> u64| adapter.limits.as_ref().map_or_else(String::new, |l| of(l).to_string());
@@ -75,6 +83,7 @@ fn write_csv(adapters: &[Adapter]) -> String {
             adapter.driver.clone().unwrap_or_default(),
             limit(|limits| limits.buffer_mib),
             limit(|limits| limits.binding_mib),
+            number_formats(adapter),
         ]
     });
     csv(&columns, rows)

@@ -87,7 +87,7 @@ struct LabelArgs {
     #[arg(long, value_name = "NAME")]
     data_name: Option<String>,
 
-    /// Accelerator of each executor
+    /// Name of each executor's accelerator, such as "NVIDIA A10G", if the log says only gpu
     #[arg(long, value_name = "NAME")]
     accelerator: Option<String>,
 

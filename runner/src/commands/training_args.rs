@@ -7,7 +7,7 @@ use foreglow_cnn::Build as _;
 use foreglow_engine::{Job, SHARE_SIZE, TrainingJob};
 use foreglow_exit::unusable;
 use foreglow_protocol::{Evaluation, Optimizer, Schedule, Training};
-use foreglow_shared::{Mode, Workload};
+use foreglow_shared::{Mode, NumberFormat, Workload};
 
 use super::workload_args::WorkloadArgs;
 use crate::grammar;
@@ -123,6 +123,12 @@ impl TrainingArgs {
         self.check_mode()?;
         if self.mode == ModeArg::Inference {
             return Ok(job);
+        }
+        let format = job.workload.number_format();
+        if format != NumberFormat::F32 {
+            return Err(unusable(format!(
+                "--dtype {format} is for inference: small gradients become 0 in 16-bit floats; train with --dtype f32"
+            )));
         }
         let images = job.workload.images;
         let usual = BATCH_SIZE.min(u32::try_from(images).unwrap_or(BATCH_SIZE));

@@ -11,7 +11,7 @@ use foreglow_engine::{self as engine, Job};
 use foreglow_exit::unusable;
 use foreglow_machine::Warning;
 use foreglow_machine::device::{self, Chosen, Wish};
-use foreglow_shared::{DataSet, TextInput, Workload};
+use foreglow_shared::{DataSet, NumberFormat, TextInput, Workload};
 
 use crate::grammar::{self, Counts};
 use crate::progress::Progress;
@@ -84,6 +84,11 @@ pub struct WorkloadArgs {
     /// Device: auto, cpu, gpu, or the number or name of an entry of `foreglow devices`
     #[arg(long, value_name = "DEVICE", default_value_t = Wish::Auto, help_heading = "Measurement")]
     pub device: Wish,
+
+    /// Number format in which the CNN computes: f32, f16 or bf16, as the device allows;
+    /// `foreglow devices` lists its formats. Runs in different formats are not comparable
+    #[arg(long, value_name = "FORMAT", default_value_t)]
+    pub dtype: NumberFormat,
 
     /// Let several executors share a GPU; without it each executor holds one. Runs with and without
     /// it are not comparable
@@ -190,11 +195,13 @@ impl WorkloadArgs {
             if source.drawing() == Some(Drawing::Digits) {
                 workload.set_drawn_digits();
             }
+            workload.set_number_format(self.dtype);
             workload
         };
         let workloads: Vec<Workload> = sizes.into_iter().map(workload).collect();
         let first = workloads.first().cloned().context("there is no input size or no batch size")?;
         let device = choose()?;
+        device.check_number_format(self.dtype)?;
         let (seed, broken_limit) = (self.seed, self.max_broken);
         let monitor = self.monitor.clone();
         if let Some(path) = &monitor {

@@ -18,7 +18,8 @@ fn connect(server: &Serving) -> TcpStream {
 
 #[test]
 fn a_head_that_never_ends_closes_the_connection() {
-    let server = Serving::start(&Foreglow::new());
+    let collector = Foreglow::new();
+    let server = Serving::start(&collector);
     let mut idle = connect(&server);
     let mut half = connect(&server);
     half.write_all(b"GET /healthz HTTP/1.1\r\nhost: 127").unwrap();
@@ -34,7 +35,8 @@ fn a_head_that_never_ends_closes_the_connection() {
 
 #[test]
 fn a_body_that_stops_arriving_is_refused() {
-    let server = Serving::start(&Foreglow::new());
+    let collector = Foreglow::new();
+    let server = Serving::start(&collector);
     let mut slow = connect(&server);
     slow.write_all(b"POST /api/v1/samples HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 1000\r\n\r\n{").unwrap();
     let mut answer = String::new();
@@ -46,7 +48,8 @@ fn a_body_that_stops_arriving_is_refused() {
 #[test]
 fn idle_connections_lock_nobody_out() {
     // The collector may have far fewer connections than there are.
-    let server = Serving::start_with_few_descriptors(&Foreglow::new(), 256);
+    let collector = Foreglow::new();
+    let server = Serving::start_with_few_descriptors(&collector, 256);
     let mut idle: Vec<TcpStream> = (0..400).map(|_| connect(&server)).collect();
     for (number, stream) in idle.iter_mut().enumerate().skip(200) {
         // Some of them begin a request. A place that was taken already is closed.
@@ -61,7 +64,8 @@ fn idle_connections_lock_nobody_out() {
 
 #[test]
 fn large_bodies_of_nothing_freeze_nobody() {
-    let server = Serving::start(&Foreglow::new());
+    let collector = Foreglow::new();
+    let server = Serving::start(&collector);
     let body = "{}\n".repeat((16 << 20) / 3);
     std::thread::scope(|scope| {
         let senders: Vec<_> = (0..4).map(|_| scope.spawn(|| post(&server.url, &body))).collect();
@@ -81,7 +85,8 @@ fn large_bodies_of_nothing_freeze_nobody() {
 
 #[test]
 fn a_line_and_its_fields_have_a_limit() {
-    let server = Serving::start(&Foreglow::new());
+    let collector = Foreglow::new();
+    let server = Serving::start(&collector);
     let long = line(1).replace(r#""engine":"local""#, &format!(r#""engine":"local","note":"{}""#, "a".repeat(1 << 20)));
     let (status, receipt) = post(&server.url, &format!("{long}\n{}", line(2)));
     assert_eq!(status, 200);
@@ -90,7 +95,8 @@ fn a_line_and_its_fields_have_a_limit() {
 
 #[test]
 fn a_client_that_reads_nothing_does_not_hold_up_the_others() {
-    let server = Serving::start(&Foreglow::new());
+    let collector = Foreglow::new();
+    let server = Serving::start(&collector);
     for part in 0..5 {
         let lines: String = (part * 4_000..(part + 1) * 4_000).map(|number| line(number) + "\n").collect();
         assert_eq!(post(&server.url, &lines).0, 200);

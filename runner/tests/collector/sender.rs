@@ -122,7 +122,8 @@ fn a_busy_collector_is_asked_again_after_the_delay_that_it_names() {
 #[test]
 fn a_wrong_token_is_reported_as_such_however_large_the_request() {
     let home = Foreglow::new();
-    let server = Serving::start_with(&Foreglow::new(), &["--listen", "127.0.0.1:0", "--token", "secret"]);
+    let collector = Foreglow::new();
+    let server = Serving::start_with(&collector, &["--listen", "127.0.0.1:0", "--token", "secret"]);
     let many: String = (0..2_000).map(|number| line(number) + "\n").collect();
     let file = home.write("many.jsonl", &many);
     let sent = home.run(&["upload", &file, "--to", &server.url, "--token", "wrong"]);
@@ -148,7 +149,8 @@ fn cached(home: &Foreglow) -> [String; 2] {
 #[test]
 fn a_run_and_the_demo_send_their_samples() {
     let home = Foreglow::new();
-    let server = Serving::start(&Foreglow::new());
+    let collector = Foreglow::new();
+    let server = Serving::start(&collector);
     let cache = cached(&home);
     let cache = [cache[0].as_str(), &cache[1]];
     let ran = home.run(&[&RUN[..], &cache, &["--upload", &server.url, "--format", "json"]].concat());

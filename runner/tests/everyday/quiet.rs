@@ -32,7 +32,8 @@ fn quiet_leaves_the_answer_and_errors_alone() {
 #[test]
 fn quiet_uploads_say_nothing_and_errors_are_still_printed() {
     let home = Foreglow::new();
-    let server = Serving::start(&Foreglow::new());
+    let collector = Foreglow::new();
+    let server = Serving::start(&collector);
     let sent = home.run(&["upload", SAMPLES, "--to", &server.url, "--quiet"]);
     assert_eq!((sent.code, sent.stderr.as_str()), (0, ""));
     let refused = home.run(&["--quiet", "plan", "nothing.jsonl"]);

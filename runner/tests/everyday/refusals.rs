@@ -53,7 +53,7 @@ const INVALID: [(&[&str], &str); 48] = [
     (&["upload", "--all", "--to", "127.0.0.1:1"], "holds no samples to send"),
     (&["link", "--open", "garbage"], "it is not a Foreglow link"),
     (&["link", SAMPLES, "--planner", "not a url"], "is not an address"),
-    (&["pack", "/no/such/folder", "out"], "holds no image"),
+    (&["pack", "/no/such/folder", "out"], "does not exist"),
     (&["read-test", "--threads", "0"], "write a whole number, 1 or more"),
 ];
 

@@ -17,7 +17,8 @@ pub struct Label {
 
 /// Labels that a workload holds under the same name, in addition to its own fields, because they
 /// influence the time.
-pub const WORKLOAD_LABELS: [&str; 8] = [
+pub const WORKLOAD_LABELS: [&str; 9] = [
+    "dtype",
     "data",
     "data_format",
     "data_items",
@@ -29,7 +30,7 @@ pub const WORKLOAD_LABELS: [&str; 8] = [
 ];
 
 /// All labels.
-pub const LABELS: [Label; 27] = [
+pub const LABELS: [Label; 28] = [
     Label { name: "model", flag: Some("--model") },
     Label { name: "mode", flag: Some("--mode") },
     Label { name: "image_px", flag: Some("--image-px") },
@@ -39,6 +40,7 @@ pub const LABELS: [Label; 27] = [
     Label { name: "partition_size", flag: Some("--partition-size") },
     Label { name: "sampling_rate", flag: Some("--sampling-rate") },
     Label { name: "memory_per_executor_mib", flag: Some("--memory") },
+    Label { name: "dtype", flag: None },
     Label { name: "data", flag: Some("--data-name") },
     Label { name: "data_format", flag: None },
     Label { name: "data_items", flag: None },

@@ -49,7 +49,7 @@ impl Run<'_> {
         if !missing.is_empty() {
             return Err(LabelError::Missing(missing).into());
         }
-        let Ending { executors, cores_per_executor, outcome, reason, notes } =
+        let Ending { executors, cores_per_executor, outcome, reason, mut notes } =
             self.ending().ok_or(NoSample::NoExecutors)?;
         let text = |name: &str| labels.get(name).map(str::to_owned);
         let memory_per_executor_mib = match labels.get("memory_per_executor_mib") {
@@ -57,6 +57,13 @@ impl Run<'_> {
             None => memory.and_then(|mib| u32::try_from(mib).ok()).unwrap_or(u32::MAX),
         };
         let completion_time_secs = Some(self.completion_time_secs()).filter(|secs| *secs > 0.0);
+        let resource = self.accelerator().filter(|_| labels.get("accelerator").is_none());
+        if let Some(resource) = &resource {
+            notes.push(format!(
+                "the log names the executors' accelerator only as {resource}; give its name with --accelerator, such as \
+                 --accelerator \"NVIDIA A10G\""
+            ));
+        }
         let mut sample = Sample {
             schema: SCHEMA,
             id: text("run").and_then(|run| Uuid::parse_str(&run).ok()).unwrap_or_else(|| self.id()),
@@ -66,7 +73,7 @@ impl Run<'_> {
                 cores_per_executor,
                 memory_per_executor_mib,
                 partition_size: labels.value("partition_size", COUNT)?,
-                accelerator: text("accelerator").or_else(|| self.accelerator()),
+                accelerator: text("accelerator").or(resource),
                 shares_accelerators: false,
                 extra: Map::new(),
             },
@@ -89,7 +96,8 @@ impl Run<'_> {
         Ok((sample, notes))
     }
 
-    /// Returns the name, and the number if above 1, of a resource that the executors hold.
+    /// Returns Spark's name, usually `gpu`, and the number if above 1, of a resource that the
+    /// executors hold. The log does not record the name of the hardware.
     fn accelerator(&self) -> Option<String> {
         let held = |(name, addresses): (&String, &Vec<String>)| match addresses.len() {
             0 => None,
@@ -155,7 +163,7 @@ fn workload(labels: &Labels) -> Result<Workload, LabelError> {
     for name in WORKLOAD_LABELS {
         let Some(text) = labels.get(name) else { continue };
         let value = match name {
-            "data" | "data_format" | "data_fingerprint" | "optimizer" => text.into(),
+            "dtype" | "data" | "data_format" | "data_fingerprint" | "optimizer" => text.into(),
             _ => labels.value::<Value>(name, "a number, true or false")?,
         };
         extra.insert(name.to_owned(), value);

@@ -138,7 +138,12 @@ fn a_run_becomes_a_sample_with_sparks_counts() {
     let spark = &sample.extra["spark"];
     assert_eq!((&spark["gc_secs"], &spark["cpu_secs"], &spark["tasks"]), (&0.007.into(), &0.08.into(), &2.into()));
     assert_eq!(spark["machines"], 1);
-    assert_eq!(notes, ["the ends of 1 tasks are not in the log: Spark dropped events"]);
+    assert_eq!(notes[0], "the ends of 1 tasks are not in the log: Spark dropped events");
+    assert!(notes[1].contains("only as gpu; give its name with --accelerator"), "{notes:?}");
+    let mut named = labels();
+    named.set("accelerator", "NVIDIA A10G");
+    let (named, notes) = runs[0].sample(&named, "0.1.0").unwrap();
+    assert_eq!((named.configuration.accelerator.as_deref(), notes.len()), (Some("NVIDIA A10G"), 1));
     assert_eq!(runs[0].sample(&labels(), "0.1.0").unwrap().0.id, sample.id);
 }
 

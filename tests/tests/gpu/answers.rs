@@ -2,16 +2,17 @@
 
 use std::path::Path;
 
+use anyhow::Context as _;
 use foreglow_shared::View;
-use foreglow_tests::{Answer, GpuRig};
+use foreglow_tests::{Answer, Browser, FileHost, GpuRig};
 use serde_json::Value;
 
 use crate::on;
 
 const DEMO: &str = "demo --once --format json --model lenet5 --images 400";
 
-#[test]
-fn the_demo_on_one_gpu_measures_one_executor_and_takes_the_price_of_its_machine() -> anyhow::Result<()> {
+#[tokio::test]
+async fn the_demo_on_one_gpu_takes_the_price_of_its_machine_and_its_link_shows_it() -> anyhow::Result<()> {
     let Some(rig) = GpuRig::with(1, "NVIDIA A10G")? else { return Ok(()) };
     let home = tempfile::tempdir()?;
     let answer = on(&rig, home.path(), DEMO).json()?;
@@ -21,8 +22,19 @@ fn the_demo_on_one_gpu_measures_one_executor_and_takes_the_price_of_its_machine(
     assert!(answer["recommendation"]["cost"].as_f64().unwrap() > 0.0, "{}", answer["recommendation"]);
     let prices = &answer["decision"]["question"]["prices"];
     assert!(prices["name"].as_str().unwrap().contains("g5.xlarge (one A10G)"), "{prices}");
-    assert!(View::from_link(answer["link"].as_str().unwrap())?.job.context.accelerator.is_some());
-    Ok(())
+    let link = answer["link"].as_str().unwrap();
+    assert!(View::from_link(link)?.job.context.accelerator.is_some());
+
+    let (_, fragment) = link.split_once('#').context("a link has a fragment")?;
+    let (host, browser) = (FileHost::start().await?, Browser::start().await?);
+    browser.page.goto(format!("{}#{fragment}", host.url)).await?;
+    browser.answered().await?;
+    assert!(browser.secs("recommended-time").await?.parse::<f64>()? > 0.0);
+    assert!(browser.text("recommended-cost").await?.starts_with("USD "));
+    assert!(browser.text("recommended-prices").await?.contains("g5.xlarge (one A10G)"));
+    let errors = browser.console_errors().await?;
+    assert!(errors.is_empty(), "{errors:?}");
+    browser.close().await
 }
 
 #[test]
@@ -39,15 +51,16 @@ fn the_demo_on_two_unknown_gpus_answers_times_and_says_how_to_give_a_price() -> 
     Ok(())
 }
 
-/// Times of four configurations at two sampling rates, of a GPU whose price is unknown.
-fn samples(folder: &Path) -> anyhow::Result<String> {
+/// Writes the times of four configurations at two sampling rates, on a machine with two GPUs of
+/// this name.
+pub fn samples(folder: &Path, gpu: &str) -> anyhow::Result<String> {
     let mut text = String::new();
     for (number, (executors, cores, rate)) in
         [(1, 1), (1, 2), (2, 1), (2, 2)].into_iter().flat_map(|(e, c)| [(e, c, 0.05), (e, c, 0.2)]).enumerate()
     {
         let secs = 0.2 + 400.0 * rate / f64::from(executors * cores);
         text += &format!(
-            r#"{{"schema":1,"id":"019aa6d1-0000-7000-8000-0000000000{number:02}","workload":{{"model":"resnet50","mode":"inference","image_px":224,"images":20000,"epochs":1,"batch_size":32}},"configuration":{{"executors":{executors},"cores_per_executor":{cores},"memory_per_executor_mib":4096,"partition_size":64,"accelerator":"Rig GPU"}},"sampling_rate":{rate},"outcome":"completed","completion_time_secs":{secs},"engine":"local","runner_version":"0.1.0","host":{{"processors":8,"adapter":"Rig GPU","accelerators":[{{"name":"Rig GPU","pci_bus_id":"0000:01:00.0"}},{{"name":"Rig GPU","pci_bus_id":"0000:02:00.0"}}]}},"started_at":"2026-11-21T10:00:00Z"}}
+            r#"{{"schema":1,"id":"019aa6d1-0000-7000-8000-0000000000{number:02}","workload":{{"model":"resnet50","mode":"inference","image_px":224,"images":20000,"epochs":1,"batch_size":32}},"configuration":{{"executors":{executors},"cores_per_executor":{cores},"memory_per_executor_mib":4096,"partition_size":64,"accelerator":"{gpu}"}},"sampling_rate":{rate},"outcome":"completed","completion_time_secs":{secs},"engine":"local","runner_version":"0.1.0","host":{{"processors":8,"adapter":"{gpu}","accelerators":[{{"name":"{gpu}","pci_bus_id":"0000:01:00.0"}},{{"name":"{gpu}","pci_bus_id":"0000:02:00.0"}}]}},"started_at":"2026-11-21T10:00:00Z"}}
 "#
         );
     }
@@ -59,7 +72,7 @@ fn samples(folder: &Path) -> anyhow::Result<String> {
 #[test]
 fn without_a_price_for_the_gpu_times_are_answered_and_the_cost_is_unknown() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
-    let file = samples(home.path())?;
+    let file = samples(home.path(), "Rig GPU")?;
     let ask = |line: &str| -> anyhow::Result<Answer> {
         Answer::of(home.path(), &line.replace("FILE", &file).split_whitespace().collect::<Vec<_>>())
     };

@@ -20,8 +20,9 @@ fn the_devices_are_listed_with_their_names_and_addresses() -> anyhow::Result<()>
     Ok(())
 }
 
+/// `pick` has a unit test of the other ways to name the same GPUs: each run here tunes its kernels.
 #[test]
-fn every_way_to_name_the_gpus_means_the_same_two() -> anyhow::Result<()> {
+fn the_gpus_by_default_and_by_number_are_the_same_two() -> anyhow::Result<()> {
     let Some(rig) = GpuRig::with(2, "NVIDIA A10G")? else { return Ok(()) };
     let home = tempfile::tempdir()?;
     let sample = measured(&rig, home.path(), "--device auto --executors 2");
@@ -29,10 +30,8 @@ fn every_way_to_name_the_gpus_means_the_same_two() -> anyhow::Result<()> {
     assert_eq!(sample.configuration.accelerator.as_deref(), Some("NVIDIA A10G"));
     let addresses: Vec<_> = sample.host.accelerators.iter().map(|gpu| gpu.pci_bus_id.as_deref().unwrap()).collect();
     assert_eq!(addresses, ["ffff:01:00.0", "ffff:02:00.0"]);
-    for device in ["gpu", "1", "2", "a10g"] {
-        let other = measured(&rig, home.path(), &format!("--device {device} --executors 1"));
-        assert_eq!(Context::of(&other), Context::of(&sample), "--device {device}");
-    }
+    let second = measured(&rig, home.path(), "--device 2 --executors 1");
+    assert_eq!(Context::of(&second), Context::of(&sample));
     Ok(())
 }
 

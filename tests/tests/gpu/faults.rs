@@ -53,3 +53,46 @@ fn a_gpu_that_is_lost_in_mid_run_fails_the_run_with_its_reason_and_keeps_what_wa
     assert!(last.reason.as_deref().unwrap().contains("device was lost"), "{:?}", last.reason);
     Ok(())
 }
+
+/// What each command says, in one sentence and with exit code 2, before anything is measured.
+fn refusal(rig: &GpuRig, arguments: &str) -> String {
+    let home = tempfile::tempdir().expect("a folder for temporary files");
+    let answer = on(rig, home.path(), &format!("run {SMALL} {arguments}"));
+    assert_eq!((answer.code, answer.stdout.as_str()), (Some(2), ""), "{}", answer.stderr);
+    let lines: Vec<&str> = answer.stderr.lines().filter(|line| !line.trim().is_empty()).collect();
+    assert_eq!(lines.len(), 1, "{}", answer.stderr);
+    lines[0].to_owned()
+}
+
+#[test]
+fn a_machine_without_a_vulkan_driver_says_so() -> anyhow::Result<()> {
+    let Some(rig) = GpuRig::with(1, "Rig GPU")? else { return Ok(()) };
+    let empty = rig.and("VK_DRIVER_FILES", "/nonexistent.json").and("VK_ICD_FILENAMES", "/nonexistent.json");
+    let sentence = refusal(&empty, "--device gpu");
+    assert!(sentence.contains("the graphics driver finds no GPU; use --device cpu"), "{sentence}");
+    Ok(())
+}
+
+#[test]
+fn a_gpu_with_too_small_limits_is_refused_by_name() -> anyhow::Result<()> {
+    let Some(rig) = GpuRig::with(1, "Rig GPU")? else { return Ok(()) };
+    let small = rig.and("FOREGLOW_RIG_INVOCATIONS", "128");
+    let sentence = refusal(&small, "--device gpu");
+    assert!(sentence.contains("Rig GPU allows 128 invocations per workgroup"), "{sentence}");
+    let home = tempfile::tempdir()?;
+    let devices = on(&small, home.path(), "devices");
+    assert!(devices.stdout.contains("limits too small"), "{}", devices.stdout);
+    Ok(())
+}
+
+#[test]
+fn a_number_format_that_the_gpu_lacks_is_refused_with_those_that_it_has() -> anyhow::Result<()> {
+    let Some(rig) = GpuRig::with(1, "Rig GPU")? else { return Ok(()) };
+    let sentence = refusal(&rig, "--dtype bf16");
+    assert!(sentence.contains("--dtype bf16 is not supported by Rig GPU; choose f32 or f16"), "{sentence}");
+    let sentence = refusal(&rig, "--dtype f16 --mode training --epochs 1");
+    assert!(sentence.contains("--dtype f16 is for inference"), "{sentence}");
+    let sentence = refusal(&rig.and("FOREGLOW_RIG_WITHOUT", "f16"), "--dtype f16");
+    assert!(sentence.contains("--dtype f16 is not supported by Rig GPU; choose f32"), "{sentence}");
+    Ok(())
+}

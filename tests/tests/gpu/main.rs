@@ -3,8 +3,11 @@
 #![cfg(target_os = "linux")]
 
 mod answers;
+mod bench;
 mod counting;
 mod faults;
+mod formats;
+mod page;
 mod training;
 
 use std::path::Path;

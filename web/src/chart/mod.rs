@@ -3,6 +3,7 @@
 pub mod grid;
 pub mod lines;
 pub mod markup;
+pub mod resource_use;
 pub mod scale;
 pub mod sheet;
 

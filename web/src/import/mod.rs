@@ -1,9 +1,9 @@
-//! Import of a file: samples, a Spark event log, or a table of another tool whose columns the user
-//! maps.
+//! Import of a file: samples, a Spark event log, a file of `--monitor`, or a table of another tool
+//! whose columns the user maps.
 
 mod event_log;
 
-use foreglow_shared::{ForeignTable, Job, Mapping, ReadError, read_samples};
+use foreglow_shared::{ForeignTable, Job, Mapping, MonitoredRun, ReadError, is_monitor, read_monitor, read_samples};
 use serde::{Deserialize, Serialize};
 
 use crate::job::{jobs_of, most_runs_first};
@@ -16,6 +16,8 @@ const FIRST_ROWS: usize = 3;
 pub enum Imported {
     /// Jobs, sorted by descending number of runs.
     Jobs(Vec<Job>),
+    /// Resource use of runs.
+    Monitored(Vec<MonitoredRun>),
     /// A table of another tool.
     Columns(Columns),
 }
@@ -40,6 +42,9 @@ pub fn import(bytes: &[u8], mapping: Option<&Mapping>) -> Result<Imported, Strin
         let table = ForeignTable::read(bytes).map_err(|error| error.to_string())?;
         let jobs = table.jobs(mapping).map_err(|error| error.to_string())?;
         return Ok(Imported::Jobs(most_runs_first(jobs)));
+    }
+    if is_monitor(bytes) {
+        return read_monitor(bytes).map(Imported::Monitored).map_err(|error| error.to_string());
     }
     if event_log::is_event_log(bytes) {
         return event_log::samples(bytes).map(|samples| Imported::Jobs(jobs_of(&samples)));
@@ -120,6 +125,15 @@ mod tests {
         let unlabelled = String::from_utf8_lossy(log).replace("spark.foreglow.", "spark.other.");
         let error = import(unlabelled.as_bytes(), None).unwrap_err();
         assert!(error.contains("foreglow import"), "{error}");
+    }
+
+    #[test]
+    fn a_file_of_the_monitor_gives_its_runs() {
+        let line = r#"{"secs":1,"images_per_sec":2,"processors":1,"sample":"019aa6d1-0000-7000-8000-000000000001","executors":2,"cores_per_executor":4,"sampling_rate":0.1}"#;
+        let Ok(Imported::Monitored(runs)) = import(format!("{line}\n").as_bytes(), None) else { unreachable!() };
+        assert_eq!((runs.len(), runs[0].executors, runs[0].moments.len()), (1, 2, 1));
+        let error = import(line.as_bytes(), None).unwrap_err();
+        assert!(error.contains("no moments"), "an unfinished line: {error}");
     }
 
     #[test]

@@ -43,7 +43,7 @@ fn answer(planner: Planner, candidate: &Candidate) -> impl IntoView + use<> {
     let unpriced = planner.unpriced();
     let best = if unpriced.is_some() { "one of the fewest executor-hours" } else { "cheapest" };
     let whose = match unpriced {
-        Some(ref reason) => format!("{}.", capitalised(reason)),
+        Some(ref reason) => capitalised(reason),
         None => format!("{}, {}", prices.name, prices.date),
     };
     let reason = match planner.deadline_secs.get() {

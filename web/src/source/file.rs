@@ -115,6 +115,12 @@ fn start(planner: Planner, name: &str, mapping: Option<Mapping>) {
                 planner.live.follows.set(false);
                 planner.take_jobs(jobs, 0);
             }
+            // Beside the jobs of the page, which stay.
+            Ok(Imported::Monitored(runs)) => {
+                planner.import.give_up();
+                planner.alert.set(None);
+                planner.monitored.set(runs);
+            }
             Ok(Imported::Columns(columns)) => {
                 planner.alert.set(None);
                 planner.import.unmapped.set(Some(Unmapped { name: file.clone(), columns, mistake: None }));

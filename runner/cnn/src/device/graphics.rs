@@ -4,7 +4,8 @@ use burn::tensor::{Device, DeviceKind};
 use burn_wgpu::WgpuInitError;
 use foreglow_machine::accelerator_memory_mib;
 use foreglow_machine::device::{Adapter, Limits, Place};
-use wgpu::{Backends, DeviceType, Instance, InstanceDescriptor};
+use foreglow_shared::NumberFormat;
+use wgpu::{Backends, DeviceType, Features, Instance, InstanceDescriptor};
 
 /// Opens a device. Burn selects the graphics interface by the same rule as [`adapters`].
 ///
@@ -47,6 +48,9 @@ pub fn adapters() -> Vec<Adapter> {
             DeviceType::Other => continue,
         };
         let limits = adapter.limits();
+        // Burn computes in bf16 on no graphics interface yet: SPIR-V has no arithmetic for it.
+        let has_f16 = adapter.features().contains(Features::SHADER_F16);
+        let number_formats = [Some(NumberFormat::F32), has_f16.then_some(NumberFormat::F16)];
         found.push(Adapter {
             index: found.len() + 1,
             name: info.name,
@@ -61,6 +65,7 @@ pub fn adapters() -> Vec<Adapter> {
                 workgroup_invocations: limits.max_compute_invocations_per_workgroup,
                 workgroup_memory_kib: limits.max_compute_workgroup_storage_size >> 10,
             }),
+            number_formats: number_formats.into_iter().flatten().collect(),
             place,
         });
     }

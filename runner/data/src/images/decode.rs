@@ -57,6 +57,31 @@ impl Decoder {
     /// # Errors
     /// The bytes are not an image, or the image is too large.
     pub fn decode(&mut self, image: &Item, numbers: &mut Vec<f32>) -> Result<(), ItemError> {
+        self.resize(image)?;
+        self.normalise(numbers);
+        Ok(())
+    }
+
+    /// Does the same without normalising: appends one byte per value. The device applies
+    /// [`Scale`]s of [`scales`].
+    ///
+    /// # Errors
+    /// As for [`Self::decode`].
+    pub fn decode_bytes(&mut self, image: &Item, bytes: &mut Vec<u8>) -> Result<(), ItemError> {
+        self.resize(image)?;
+        let pixels = self.resized.buffer();
+        match self.colour {
+            Colour::Grey => bytes.extend(pixels),
+            Colour::Rgb => {
+                let pixels = pixels.as_chunks::<3>().0;
+                (0..3).for_each(|channel| bytes.extend(pixels.iter().map(|pixel| pixel[channel])));
+            }
+        }
+        Ok(())
+    }
+
+    /// Decodes an image, crops its centre square and resizes it.
+    fn resize(&mut self, image: &Item) -> Result<(), ItemError> {
         let decoded = match image.layout {
             Layout::File if image.bytes.starts_with(&JPEG) => self.jpeg(&image.bytes)?,
             Layout::File => self.other_file(&image.bytes)?,
@@ -70,9 +95,7 @@ impl Decoder {
         let options = ResizeOptions::new()
             .resize_alg(ResizeAlg::Convolution(FilterType::Bilinear))
             .fit_into_destination(Some((0.5, 0.5)));
-        self.resizer.resize(&source, &mut self.resized, &options).map_err(not_decoded)?;
-        self.normalise(numbers);
-        Ok(())
+        self.resizer.resize(&source, &mut self.resized, &options).map_err(not_decoded)
     }
 
     /// Uses zune-jpeg directly instead of the image crate: it decodes into an existing buffer, and
@@ -226,11 +249,19 @@ fn not_decoded(error: impl std::fmt::Display) -> ItemError {
     ItemError(format!("it cannot be decoded: {error}"))
 }
 
-/// `(value ÷ 255 − mean) ÷ deviation`.
-#[derive(Clone, Copy)]
-struct Scale {
-    factor: f32,
-    shift: f32,
+/// Returns the normalisation of each channel.
+pub fn scales(colour: Colour) -> Vec<Scale> {
+    let channels: &[(f32, f32)] = if colour == Colour::Grey { &MNIST } else { &IMAGENET };
+    channels.iter().copied().map(Scale::of).collect()
+}
+
+/// Normalisation of a channel: `(value ÷ 255 − mean) ÷ deviation` as `value × factor − shift`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    /// 1 ÷ (255 × deviation).
+    pub factor: f32,
+    /// mean ÷ deviation.
+    pub shift: f32,
 }
 
 impl Scale {
@@ -314,6 +345,21 @@ mod tests {
         for (channel, expected) in expected.into_iter().enumerate() {
             for value in &numbers[channel * 16..(channel + 1) * 16] {
                 assert!((value - expected).abs() < 1e-5, "{value} is not {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_become_the_same_numbers_by_the_scales_of_their_channels() {
+        for colour in [Colour::Grey, Colour::Rgb] {
+            let image = png(9, 9, |x, y| [(x * 28) as u8, (y * 28) as u8, (x * y) as u8]);
+            let mut bytes = vec![7];
+            Decoder::new(colour, 5).decode_bytes(&image, &mut bytes).unwrap();
+            let scales = scales(colour);
+            let numbers = numbers(colour, 5, &image).unwrap();
+            assert_eq!((bytes.len(), scales.len()), (1 + numbers.len(), colour.channels()));
+            for (place, (byte, number)) in bytes[1..].iter().zip(&numbers).enumerate() {
+                assert_eq!(scales[place / 25].apply(*byte), *number, "{colour:?}, value {place}");
             }
         }
     }

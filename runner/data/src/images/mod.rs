@@ -10,4 +10,4 @@ pub mod idx;
 pub mod photographs;
 pub mod tfrecord;
 
-pub use self::decode::Decoder;
+pub use self::decode::{Decoder, Scale, scales};

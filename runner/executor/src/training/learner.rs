@@ -1,34 +1,25 @@
-//! A training thread: reads images and computes the gradient of its shares of a mini-batch.
+//! A training thread: computes the gradient of its shares of a mini-batch.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use anyhow::Context as _;
 use burn::nn::loss::CrossEntropyLossConfig;
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use foreglow_architectures::{Architecture, Shape};
+use foreglow_architectures::Architecture;
 use foreglow_cnn::device::failure;
 use foreglow_cnn::{Build as _, Cnn, Numbers, seed_dropout};
-use foreglow_data::{Decoder, ItemError, Sample};
-use foreglow_protocol::{BrokenImage, Phases, Tally};
+use foreglow_protocol::{Phases, Tally};
 
 use super::super::data::Data;
-use super::super::slot::words;
+use super::super::loader::Loader;
+use super::reader::Example;
 
 /// A thread's handle to the CNN. The parameters are passed in for each mini-batch and dropped
 /// afterwards, so that they can be updated in place.
 pub struct Learner {
     empty: Box<dyn Cnn>,
     device: Device,
-    decoder: Decoder,
-    shape: Shape,
-    classes: usize,
-}
-
-/// A decoded image with its label.
-pub struct Example {
-    numbers: Vec<f32>,
-    label: i32,
+    loader: Loader,
 }
 
 /// Result of learning a part of a mini-batch.
@@ -66,44 +57,9 @@ pub fn sum(here: &mut Vec<Tensor<1>>, there: Vec<Tensor<1>>) {
 impl Learner {
     /// Creates a learner; `device` is without autodiff.
     pub fn new(architecture: &Architecture, data: &Data, device: &Device) -> Self {
+        let loader = data.loader(device);
         let device = device.clone().autodiff();
-        Self {
-            empty: architecture.build_empty(data.shape(), &device),
-            decoder: data.decoder(),
-            shape: data.shape(),
-            classes: architecture.classes,
-            device,
-        }
-    }
-
-    /// Reads and decodes an image of the sample.
-    ///
-    /// # Errors
-    /// The image is broken, or has no class that the CNN knows.
-    pub fn read(&mut self, sample: &Sample, place: u64, phases: &mut Phases) -> Result<Example, BrokenImage> {
-        let start = Instant::now();
-        let image = sample.read(place);
-        let read = Instant::now();
-        let mut numbers = Vec::with_capacity(self.decoder.numbers());
-        let label = image.and_then(|image| {
-            // A panic of the decoder counts as a broken image.
-            catch_unwind(AssertUnwindSafe(|| self.decoder.decode(&image, &mut numbers)))
-                .unwrap_or_else(|panic| Err(ItemError(format!("the decoder panicked: {}", words(panic.as_ref())))))?;
-            match image.label.map(|label| (label, i32::try_from(label))) {
-                None => Err(ItemError("it has no class; training needs a folder for each class, or labels".into())),
-                Some((_, Ok(label))) if (label as usize) < self.classes => Ok(label),
-                Some((label, _)) => {
-                    let classes = self.classes;
-                    Err(ItemError(format!("its class is {label}, and the CNN has {classes} classes")))
-                }
-            }
-        });
-        phases.read_secs += (read - start).as_secs_f64();
-        phases.decode_secs += read.elapsed().as_secs_f64();
-        match label {
-            Ok(label) => Ok(Example { numbers, label }),
-            Err(ItemError(why)) => Err(BrokenImage { name: sample.name(place), why }),
-        }
+        Self { empty: architecture.build_empty(data.shape(), &device), device, loader }
     }
 
     /// Learns a share of a mini-batch of `mini_batch` images in all. The seed determines the
@@ -121,7 +77,7 @@ impl Learner {
         let start = Instant::now();
         seed_dropout(seed);
         let cnn = self.with(numbers);
-        let scores = cnn.forward(self.batch(share, &self.device));
+        let scores = cnn.forward(self.batch(share).autodiff());
         let labels = self.labels(share, &self.device);
         let loss = CrossEntropyLossConfig::new().init(&self.device).forward(scores.clone(), labels);
         self.device.sync().map_err(failure)?;
@@ -155,7 +111,7 @@ impl Learner {
         let cnn = self.with(numbers);
         let device = self.device.clone().without_autodiff();
         let share: Vec<&Example> = share.iter().collect();
-        let scores = cnn.trained().forward(self.batch(&share, &device));
+        let scores = cnn.trained().forward(self.batch(&share));
         let loss = CrossEntropyLossConfig::new().init(&device).forward(scores.clone(), self.labels(&share, &device));
         tally(scores, loss, &share)
     }
@@ -166,10 +122,11 @@ impl Learner {
         cnn
     }
 
-    fn batch(&self, share: &[&Example], device: &Device) -> Tensor<4> {
-        let [channels, height, width] = self.shape;
-        let numbers: Vec<f32> = share.iter().flat_map(|example| &example.numbers).copied().collect();
-        Tensor::from_data(TensorData::new(numbers, [share.len(), channels, height, width]), device)
+    /// Copies a share, which has at least one image, to the device without autodiff.
+    fn batch(&self, share: &[&Example]) -> Tensor<4> {
+        let mut all = share[0].decoded.clone();
+        share[1..].iter().for_each(|example| all.append(&example.decoded));
+        self.loader.load(all, share.len())
     }
 
     fn labels(&self, share: &[&Example], device: &Device) -> Tensor<1, Int> {

@@ -6,6 +6,7 @@ mod learner;
 mod optimizer;
 mod peers;
 mod pieces;
+mod reader;
 mod replica;
 mod state;
 mod team;
@@ -22,6 +23,7 @@ use foreglow_protocol::{Assignment, Deal, Evaluation, Order, Phases, Report, Rou
 
 use self::inbox::Inbox;
 use self::peers::Peers;
+use self::reader::{Ahead, Partitions, Reading};
 use self::replica::{Replica, Written};
 use super::Reports;
 use super::data::Data;
@@ -146,22 +148,20 @@ impl Trainee<'_> {
         let last = deal.steps() * u64::from(self.training.epochs);
         let end = round.steps.map_or(last, |steps| round.first_step.saturating_add(steps).min(last));
         let at_once = u64::from(self.job.partition_size).div_ceil(deal.batch_size).max(1);
-        let (mut step, mut unshared, mut order) = (round.first_step, Unshared::default(), (None, Vec::new()));
+        let partitions = Partitions::new(deal, self.job.seed, rank, at_once, round.first_step..end);
+        let mut unshared = Unshared::default();
         let start = Instant::now();
-        while step < end {
-            let epoch = step / deal.steps();
-            if order.0 != Some(epoch) {
-                order = (Some(epoch), deal.order(self.job.seed, epoch));
+        // The CPU decodes and learns with the same threads. A graphics device learns while they
+        // decode.
+        if self.job.place.is_native() {
+            for (steps, mini_batches) in partitions {
+                let mut read = self.replica.read(self.sample, &mini_batches)?.into_iter();
+                let mut next = || read.next().context("a mini-batch is missing");
+                let report = self.partition(steps, &mut next, &mut unshared, end)?;
+                self.reports.send(&report)?;
             }
-            let partition = step..(step + at_once).min(end).min((epoch + 1) * deal.steps());
-            let mini_batches: Vec<Vec<u64>> = partition
-                .clone()
-                .map(|step| deal.mini_batch(step % deal.steps(), rank))
-                .map(|places| order.1[places.start as usize..places.end as usize].to_vec())
-                .collect();
-            let report = self.partition(partition.clone(), &mini_batches, &mut unshared, end)?;
-            self.reports.send(&report)?;
-            step = partition.end;
+        } else {
+            self.train_ahead(&partitions, &mut unshared, end)?;
         }
         let secs = start.elapsed().as_secs_f64();
         if let Some(path) = &round.save {
@@ -186,19 +186,40 @@ impl Trainee<'_> {
         Ok(own)
     }
 
-    /// Reads a partition and learns its mini-batches.
+    /// Trains partitions whose images other threads decode meanwhile.
+    fn train_ahead(&mut self, partitions: &Partitions, unshared: &mut Unshared, end: u64) -> anyhow::Result<()> {
+        let (sample, readers) = (self.sample, self.replica.take_readers());
+        std::thread::scope(|scope| {
+            let ahead = Ahead::start(scope, readers, sample, partitions.clone())?;
+            let mut train = || -> anyhow::Result<()> {
+                for (steps, _) in partitions.clone() {
+                    let report = self.partition(steps, &mut || ahead.next(), unshared, end)?;
+                    self.reports.send(&report)?;
+                }
+                Ok(())
+            };
+            let trained = train();
+            self.replica.give_back(ahead.end()?);
+            trained
+        })
+    }
+
+    /// Learns the mini-batches of a partition; `next` returns them in order.
     fn partition(
         &mut self,
         steps: std::ops::Range<u64>,
-        mini_batches: &[Vec<u64>],
+        next: &mut dyn FnMut() -> anyhow::Result<Reading>,
         unshared: &mut Unshared,
         end: u64,
     ) -> anyhow::Result<Report> {
         let (mut phases, mut broken) = (Phases::default(), Vec::new());
         let mut tally = Tally::default();
         let epoch = steps.start / self.deal().steps();
-        let examples = self.replica.read(self.sample, mini_batches, &mut phases, &mut broken)?;
-        for (step, mini_batch) in steps.zip(examples) {
+        for step in steps {
+            let reading = next()?;
+            let mini_batch = reading.examples;
+            phases += reading.phases;
+            broken.extend(reading.broken);
             let mut lessons = self.replica.learn(&mini_batch, step)?;
             let mut images = 0;
             for lesson in &lessons {

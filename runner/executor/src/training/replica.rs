@@ -1,6 +1,5 @@
 //! The replica of the CNN that an executor trains, with its threads.
 
-use std::sync::Mutex;
 use std::time::Instant;
 
 use anyhow::Context as _;
@@ -12,9 +11,10 @@ use foreglow_data::Sample;
 use foreglow_protocol::{Assignment, BrokenImage, Phases, Tally, Training};
 
 use super::super::data::Data;
-use super::learner::{Example, Learner, Lesson, sum};
+use super::learner::{Learner, Lesson, sum};
 use super::optimizer::{Pace, Update as _};
 use super::pieces::{Parameter, change};
+use super::reader::{self, Example, Reader, Reading};
 use super::team::{deal, together};
 
 /// A replica: parameters, optimiser state and C threads.
@@ -22,6 +22,7 @@ pub struct Replica {
     architecture: &'static Architecture,
     shape: Shape,
     learners: Vec<Learner>,
+    readers: Vec<Reader>,
     training: Training,
     seed: u64,
     device: Device,
@@ -47,12 +48,13 @@ impl Replica {
         training: &Training,
         data: &Data,
     ) -> anyhow::Result<Self> {
-        let device = device::open(job.place)?;
+        let device = device::open_in(job.place, job.number_format)?;
         let numbers = architecture.build(job.seed, data.shape(), &device).numbers();
         Ok(Self {
             architecture,
             shape: data.shape(),
             learners: (0..job.threads).map(|_| Learner::new(architecture, data, &device)).collect(),
+            readers: (0..job.threads).map(|_| Reader::new(data, architecture.classes)).collect(),
             training: training.clone(),
             seed: job.seed,
             state: no_state(training, &numbers),
@@ -73,37 +75,22 @@ impl Replica {
         }
     }
 
-    /// Reads and decodes images of the sample in order; broken images are left out of their
-    /// mini-batch.
+    /// Reads mini-batches of the sample with all threads.
     ///
     /// # Errors
     /// A thread panicked.
-    pub fn read(
-        &mut self,
-        sample: &Sample,
-        mini_batches: &[Vec<u64>],
-        phases: &mut Phases,
-        broken: &mut Vec<BrokenImage>,
-    ) -> anyhow::Result<Vec<Vec<Example>>> {
-        let places: Vec<u64> = mini_batches.iter().flatten().copied().collect();
-        places.iter().for_each(|place| sample.expect(*place));
-        let parts = deal(places, self.learners.len());
-        let read = together(&mut self.learners, parts, |learner, places| {
-            let mut phases = Phases::default();
-            let read: Vec<_> = places.into_iter().map(|place| learner.read(sample, place, &mut phases)).collect();
-            Ok((read, phases))
-        })?;
-        let mut examples = Vec::new();
-        for (part, spent) in read {
-            examples.extend(part);
-            *phases += spent;
-        }
-        let mut examples = examples.into_iter();
-        let batches = mini_batches.iter().map(|places| {
-            let whole = examples.by_ref().take(places.len());
-            whole.filter_map(|example| example.map_err(|why| broken.push(why)).ok()).collect()
-        });
-        Ok(batches.collect())
+    pub fn read(&mut self, sample: &Sample, mini_batches: &[Vec<u64>]) -> anyhow::Result<Vec<Reading>> {
+        reader::read(&mut self.readers, sample, mini_batches)
+    }
+
+    /// Returns the readers, for a thread that decodes ahead; [`Self::give_back`] returns them.
+    pub fn take_readers(&mut self) -> Vec<Reader> {
+        std::mem::take(&mut self.readers)
+    }
+
+    /// Takes the readers back.
+    pub fn give_back(&mut self, readers: Vec<Reader>) {
+        self.readers = readers;
     }
 
     /// Computes the gradient of a mini-batch as one summand per thread. The division into shares
@@ -135,12 +122,13 @@ impl Replica {
     /// The device fails, or a thread panicked.
     pub fn warm_up(&mut self, sample: &Sample, images: u64) -> anyhow::Result<()> {
         let numbers = &self.numbers;
-        let parts = vec![(); self.learners.len()];
-        together(&mut self.learners, parts, |learner, ()| {
+        let mut workers: Vec<_> = self.learners.iter_mut().zip(&mut self.readers).collect();
+        let parts = vec![(); workers.len()];
+        together(&mut workers, parts, |(learner, reader), ()| {
             // Broken images are reported when they are learned.
             let places = (0..sample.len()).cycle().take(images as usize);
             let share: Vec<_> =
-                places.filter_map(|place| learner.read(sample, place, &mut Phases::default()).ok()).collect();
+                places.filter_map(|place| reader.read(sample, place, &mut Phases::default()).ok()).collect();
             if share.is_empty() {
                 return Ok(());
             }
@@ -197,25 +185,29 @@ impl Replica {
         places: Vec<u64>,
         at_once: usize,
     ) -> anyhow::Result<(Tally, Vec<BrokenImage>)> {
-        let (numbers, broken) = (&self.numbers, Mutex::new(Vec::new()));
-        let parts = deal(places, self.learners.len());
-        let tallies = together(&mut self.learners, parts, |learner, places| {
-            let mut tally = Tally::default();
+        let numbers = &self.numbers;
+        let mut workers: Vec<_> = self.learners.iter_mut().zip(&mut self.readers).collect();
+        let parts = deal(places, workers.len());
+        let judged = together(&mut workers, parts, |(learner, reader), places| {
+            let (mut tally, mut broken) = (Tally::default(), Vec::new());
             for places in places.chunks(at_once) {
                 let mut share = Vec::with_capacity(places.len());
                 for place in places {
-                    match learner.read(sample, *place, &mut Phases::default()) {
+                    match reader.read(sample, *place, &mut Phases::default()) {
                         Ok(example) => share.push(example),
-                        Err(why) => broken.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(why),
+                        Err(why) => broken.push(why),
                     }
                 }
                 tally += learner.judge(numbers, &share)?;
             }
-            Ok(tally)
+            Ok((tally, broken))
         })?;
-        let mut whole = Tally::default();
-        tallies.into_iter().for_each(|tally| whole += tally);
-        Ok((whole, broken.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)))
+        let (mut whole, mut broken) = (Tally::default(), Vec::new());
+        for (tally, of_part) in judged {
+            whole += tally;
+            broken.extend(of_part);
+        }
+        Ok((whole, broken))
     }
 
     /// Serialises parameters, running statistics and optimiser state to one list.

@@ -162,6 +162,7 @@ impl Args {
             words: None,
             batch_size: None,
             device: self.device.clone(),
+            dtype: foreglow_shared::NumberFormat::F32,
             share_gpu: false,
             seed: self.seed,
             monitor: None,
