@@ -20,6 +20,6 @@ pub struct Tuning {
 
 impl Default for Tuning {
     fn default() -> Self {
-        Self { flexible_prior: 0.1, held_out_rows: 12.0, efficiency: 0.2, likeness: 0.2 }
+        Self { flexible_prior: 0.1, held_out_rows: 6.0, efficiency: 0.2, likeness: 0.2 }
     }
 }

@@ -90,6 +90,7 @@ impl Fitted {
         };
         let fitted: Vec<f64> = kinds.iter().map(error).collect();
         let is_work = |(column, _): &(usize, Side)| meanings[*column] == Some(Meaning::Work);
+        let is_workers = |(column, _): &(usize, Side)| meanings[*column] == Some(Meaning::Workers);
         let is_lawful = matches!(shape, Shape::Beyond(sides) if sides.iter().all(is_work));
         let explains = known.is_complete && (is_lawful || !matches!(shape, Shape::Beyond(_)));
         let situation = Situation {
@@ -98,7 +99,7 @@ impl Fitted {
             features_per_row: extent.varying() as f64 / table.rows() as f64,
             deviation: if explains { table.deviation().min(UNEXPLAINED * noise) } else { table.deviation() },
             is_lawful,
-            noise: *noise,
+            has_more_workers: matches!(shape, Shape::Beyond(sides) if sides.iter().any(is_workers)),
         };
         let priors: Vec<f64> = kinds.iter().map(|kind| kind.prior(known, *tuning)).collect();
         Blend::weigh(&situation, (&kinds, &priors), tuning.held_out_rows, ties, &trials, &fitted)

@@ -21,14 +21,13 @@ pub(super) fn errors(groups: &[Group]) -> Option<Errors> {
     let repeated = groups.iter().filter(|group| group.stopped == 0 && group.secs.len() > 1);
     let folds: Vec<HeldOutFold> = repeated.map(|group| fold(&group.secs)).collect();
     // The setting was measured, so that no feature has to be told from its runs.
-    // Nothing is extrapolated, so that the noise of a law does not count.
     let situation = Situation {
         shape: &Shape::Inside,
         has_forward: true,
         features_per_row: 0.0,
         deviation: 0.0,
         is_lawful: false,
-        noise: 0.0,
+        has_more_workers: false,
     };
     Errors::of(&situation, &folds)
 }

@@ -83,7 +83,7 @@ fn an_image_has_the_same_scores_alone_and_in_a_batch() {
 #[cfg(feature = "gpu")]
 #[test]
 fn a_graphics_adapter_gives_the_scores_of_the_cpu() {
-    let adapters = crate::device::probe();
+    let adapters = device::probe();
     let Some(adapter) = adapters.iter().find(|adapter| adapter.place != foreglow_machine::device::Place::Cpu) else {
         eprintln!("SKIPPED: this machine has no Vulkan adapter; install mesa-vulkan-drivers to run this test");
         return;
@@ -104,13 +104,13 @@ fn a_graphics_adapter_gives_the_scores_of_the_cpu() {
 /// nextest gives it.
 #[test]
 fn a_graphics_adapter_in_16_bit_floats_gives_nearly_the_scores_of_the_cpu() {
-    let adapters = crate::device::probe();
+    let adapters = device::probe();
     let half = foreglow_shared::NumberFormat::F16;
     let Some(adapter) = adapters.iter().find(|adapter| adapter.number_formats.contains(&half)) else {
         eprintln!("SKIPPED: this machine has no Vulkan adapter with 16-bit floats");
         return;
     };
-    let Ok(device) = crate::device::open_in(adapter.place, half) else {
+    let Ok(device) = device::open_in(adapter.place, half) else {
         eprintln!("SKIPPED: another test of this process has used the adapter; run the tests with cargo nextest");
         return;
     };

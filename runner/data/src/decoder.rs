@@ -63,6 +63,11 @@ impl Decoded {
         }
     }
 
+    /// Whether it holds no values.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Removes all values from this position on.
     pub fn truncate(&mut self, len: usize) {
         match self {

@@ -18,7 +18,7 @@ pub fn candidates() -> Vec<Constants> {
     vec![
         own,
         Constants { flexible_prior: 0.3, ..own },
-        Constants { held_out_rows: 4.0, ..own },
+        Constants { held_out_rows: 12.0, ..own },
         Constants { efficiency: 0.1, ..own },
         Constants { likeness: 0.3, ..own },
     ]

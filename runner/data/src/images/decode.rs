@@ -269,7 +269,7 @@ impl Scale {
         Self { factor: 1.0 / (255.0 * deviation), shift: mean / deviation }
     }
 
-    /// Normalises a value.
+    /// Returns the normalised value of one byte.
     pub fn apply(self, value: u8) -> f32 {
         f32::from(value) * self.factor - self.shift
     }
