@@ -105,8 +105,8 @@ fn show(options: &Options, places: &Places, wanted: &[Protocol], rows: &[Row]) -
 
 /// Compares the figures of few trials with the committed ones.
 fn gate(options: &Options, places: &Places, mut wanted: Vec<Protocol>, skipped: &[Set]) -> anyhow::Result<ExitCode> {
-    // A time limit gives different figures on different machines.
-    wanted.retain(|protocol| protocol.limit_secs.is_none());
+    // A time limit gives different figures on different machines, and a gate has to be quick.
+    wanted.retain(|protocol| protocol.limit_secs.is_none() && !protocol.is_costly);
     let all = measure(options, places, &wanted, |_| Ok(()))?;
     let measured: Vec<Reference> = all.iter().map(Reference::of).collect();
     let file = places.project.join(REFERENCE);

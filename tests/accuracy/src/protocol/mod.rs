@@ -38,7 +38,8 @@ pub struct Protocol {
     pub slowed_trials: usize,
     /// Maximum number of trials of a part in a quick run.
     pub quick_trials: usize,
-    /// Whether a fit takes seconds, so that a quick run has slow runs of one kind alone.
+    /// Whether a fit takes seconds: a quick run then has slow runs of one kind alone, and the gate
+    /// leaves the protocol out.
     pub is_costly: bool,
     /// Time limit of a predictor, seconds; each then runs alone in its own process.
     pub limit_secs: Option<f64>,
