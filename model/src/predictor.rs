@@ -175,8 +175,7 @@ impl Predictor {
         })
     }
 
-    /// Returns the configurations, E and C, of which the surface of a grid does not know how certain
-    /// they are.
+    /// Returns the configurations, E and C, whose spread the surface of a grid does not hold.
     pub(crate) fn configurations_with_own_spread(&self) -> impl Iterator<Item = (u32, u32)> {
         let settings = self.ensemble.rows_with_own_spread().filter_map(|numeric| self.items.setting(numeric));
         settings.map(|setting| (setting.executors, setting.cores_per_executor))

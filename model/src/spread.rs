@@ -14,7 +14,7 @@ const ROUNDING: f64 = 1e-9;
 /// ```
 /// # use foreglow_model::Spread;
 /// let spread = Spread::conformal([0.1, 0.02, 0.05, 0.03]).unwrap();
-/// // Four errors reach up to the probability 1/2 + 4/(2·5) = 0.9; beyond it, the assumed tail says.
+/// // Four errors cover probabilities up to 1/2 + 4/(2·5) = 0.9; the assumed tail covers the rest.
 /// assert!((spread.quantile(0.9) - 1.1052).abs() < 1e-4);
 /// assert!((spread.quantile(0.975) - libm::exp(0.2)).abs() < 1e-9);
 /// assert!((spread.probability_below(libm::exp(0.2)) - 0.975).abs() < 1e-12);

@@ -16,7 +16,8 @@ const FIELD: &str = "dtype";
 /// ```
 /// # use foreglow_shared::{NumberFormat, Workload};
 /// let mut workload: Workload = serde_json::from_str(
-///     r#"{"model":"vgg16","mode":"inference","image_px":32,"images":9,"epochs":1,"batch_size":8}"#,
+///     r#"{"model":"vgg16","mode":"inference","image_px":32,"images":9,"epochs":1,
+///         "batch_size":8}"#,
 /// )?;
 /// assert_eq!(workload.number_format(), NumberFormat::F32);
 /// workload.set_number_format(NumberFormat::F16);

@@ -211,8 +211,8 @@ impl Ensemble {
         warnings
     }
 
-    /// Returns the numbers of the measured rows whose spread is that of their own repeats, so that a
-    /// whole grid cannot tell it.
+    /// Returns the numbers of the measured rows whose spread comes from their own repeats, which
+    /// the surface of a grid does not hold.
     pub(crate) fn rows_with_own_spread(&self) -> impl Iterator<Item = &[f64]> {
         let has_own = self.state.repeats.is_some();
         self.state.table.training.points.numeric.iter().filter(move |_| has_own).map(Vec::as_slice)

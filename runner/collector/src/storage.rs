@@ -38,8 +38,8 @@ enum Write {
 }
 
 impl Storage {
-    /// Opens the readers and starts the writer, which ends after the last handle and then closes the
-    /// second value.
+    /// Opens the readers and starts the writer. The writer ends after the last handle is dropped
+    /// and then closes the second value.
     ///
     /// # Errors
     /// The store cannot be read, or the thread cannot be started.

@@ -55,7 +55,7 @@ fn line(run: &MonitoredRun, value: &dyn Fn(&ResourceUse) -> Option<f64>) -> Vec<
         .collect()
 }
 
-/// Returns the means of as many stretches of a line as can be told apart.
+/// Returns the line reduced to at most `MOST_POINTS` means of consecutive points.
 fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     points.chunks(points.len().div_ceil(MOST_POINTS).max(1)).map(mean).collect()
 }

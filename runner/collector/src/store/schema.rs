@@ -33,8 +33,8 @@ pub(super) const TABLES: &str = "
         UNIQUE (collector, id)
     );";
 
-/// Adds the checksums of the samples, the workloads with their number of samples, and the reasons of
-/// rejected samples. Triggers count, so that every way to write a sample is counted.
+/// Adds the checksums of the samples, the workloads with their number of samples, and the reasons
+/// of rejected samples. Triggers count, so that every way to write a sample is counted.
 const VERSION_2: &str = "
     ALTER TABLE samples ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE pending ADD COLUMN rejection TEXT;

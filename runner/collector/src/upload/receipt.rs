@@ -6,8 +6,8 @@ use foreglow_shared::{Sample, Uuid};
 
 use crate::{Receipt, Rejection};
 
-/// Whether a receipt accounts for each of so many samples exactly once. A program that is no
-/// collector, or a proxy in between, must not make the sender forget a sample.
+/// Whether a receipt accounts for each of this number of samples exactly once. Another program or a
+/// proxy must not make the sender forget a sample.
 pub(super) fn accounts_for(receipt: &Receipt, samples: usize) -> bool {
     let named: Vec<usize> = not_stored(receipt).map(|rejection| rejection.line).collect();
     let distinct: BTreeSet<usize> = named.iter().copied().collect();
