@@ -17,11 +17,18 @@ const ALLOWED: [(&str, &[&str]); 17] = [
     ("foreglow-collector", &["foreglow-shared", "foreglow-exit"]),
     ("foreglow-machine", &["foreglow-shared", "foreglow-model", "foreglow-exit"]),
     ("foreglow-data", &["foreglow-shared", "foreglow-exit", "foreglow-architectures"]),
-    ("foreglow-protocol", &["foreglow-data", "foreglow-machine"]),
-    ("foreglow-cnn", &["foreglow-exit", "foreglow-architectures", "foreglow-machine"]),
+    ("foreglow-protocol", &["foreglow-shared", "foreglow-data", "foreglow-machine"]),
+    ("foreglow-cnn", &["foreglow-shared", "foreglow-exit", "foreglow-architectures", "foreglow-machine"]),
     (
         "foreglow-executor",
-        &["foreglow-architectures", "foreglow-machine", "foreglow-data", "foreglow-protocol", "foreglow-cnn"],
+        &[
+            "foreglow-shared",
+            "foreglow-architectures",
+            "foreglow-machine",
+            "foreglow-data",
+            "foreglow-protocol",
+            "foreglow-cnn",
+        ],
     ),
     (
         "foreglow-engine",

@@ -412,7 +412,7 @@ fn a_mistyped_collector_is_noticed_before_the_first_run() {
     let (code, out, err) =
         answer(&[&GRID[..], &[text(&file), "--data", text(folder.path()), "--upload", "nonsense"]].concat());
     assert_eq!((code, out.as_str()), (2, ""));
-    assert!(err.contains("is not the address of a collector") && !file.exists(), "{err}");
+    assert!(err.contains("\"nonsense\" is not an address; give one such as http:") && !file.exists(), "{err}");
 }
 
 #[test]
