@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::student_t;
+use foreglow_numeric::student_t;
 
 /// Tolerance of ranks against the rounding of probabilities.
 const ROUNDING: f64 = 1e-9;

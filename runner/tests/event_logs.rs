@@ -190,7 +190,7 @@ fn invalid_and_truncated_logs_are_reported() {
     std::fs::write(&cut, &packed[..packed.len() - 3000]).unwrap();
     let answer = import(&home, &[&cut]);
     assert_eq!((answer.code, samples(&answer).len() < 3), (0, true), "{}", answer.stderr);
-    assert!(answer.stderr.contains("it is read as far as possible"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("only the readable part is used"), "{}", answer.stderr);
 }
 
 /// Serves real logs as a zip file, as a history server does.

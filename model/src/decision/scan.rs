@@ -13,7 +13,7 @@ use super::front::pareto_front;
 use super::{Exclusion, SAME_MONEY};
 use crate::Predictor;
 use crate::ensemble::{Margin, Region, Surface};
-use crate::regression::elementary::exponentials;
+use foreglow_numeric::exponentials;
 
 /// Number of time bins of the staircase that stores the least cost so far.
 const STEPS: usize = 1 << 14;

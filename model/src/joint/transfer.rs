@@ -12,7 +12,7 @@
 //! ahead, and the regression is a forest.
 
 use crate::Spread;
-use crate::learner::Cholesky;
+use foreglow_numeric::Cholesky;
 
 /// Standard deviations of the slope and of the peers' coefficients before anything is known.
 const SLOPES: [f64; 3] = [0.03, 0.1, 0.3];

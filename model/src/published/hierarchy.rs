@@ -3,7 +3,7 @@
 use foreglow_shared::sort_by;
 use serde::{Deserialize, Serialize};
 
-use crate::learner::{Cancelled, Grid, Model, Selection, Table, Work, select};
+use foreglow_learner::{Cancelled, Grid, Model, Selection, Table, Work, select};
 use crate::published::scaled_time::scaled_times;
 
 /// Input of level 2.

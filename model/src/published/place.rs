@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::learner::Selection;
+use foreglow_learner::Selection;
 use crate::{Feature, Technique};
 
 /// A place in a scenario filled by a learner.

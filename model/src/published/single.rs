@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::learner::{Cancelled, Grid, Model, Selection, Table, Work, select};
+use foreglow_learner::{Cancelled, Grid, Model, Selection, Table, Work, select};
 use crate::published::row::{AveragedRun, longest_secs};
 
 /// A feature with its transform (the paper, Table 8).

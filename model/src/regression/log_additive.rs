@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Training;
-use crate::learner::{Linear, Table, ridge};
+use foreglow_learner::{Linear, Table, ridge};
 use crate::regression::Regression;
 use crate::regression::encoding::{Encoding, Unit};
 use crate::regression::plane::{Factored, Plane};

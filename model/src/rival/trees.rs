@@ -2,7 +2,7 @@
 
 use crate::dataset::Points;
 use crate::ensemble::Schema;
-use crate::learner::{Draws, Forest, Ground, Table, Tree};
+use foreglow_learner::{Draws, Forest, Ground, Table, Tree};
 use crate::rival::{Rival, RivalError, Roles};
 use crate::{Dataset, Features};
 

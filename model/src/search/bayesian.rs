@@ -2,7 +2,7 @@
 
 use super::start::{distance, points};
 use super::{Expected, Probe, SearchTable};
-use crate::learner::Cholesky;
+use foreglow_numeric::Cholesky;
 
 /// Length scales to choose from, in units of a column's range, and noise variances, in units of the
 /// process's variance.

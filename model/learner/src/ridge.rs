@@ -1,9 +1,9 @@
 //! Ridge regression: least squares with an L2 penalty.
 
 use crate::Technique;
-use crate::learner::cholesky::Cholesky;
-use crate::learner::table::{Fold, Linear, MAX_FOLDS, Moments, Table};
-use crate::learner::{ALPHAS, Cancelled, Candidate, Learner, Model, Work};
+use foreglow_numeric::Cholesky;
+use crate::table::{Fold, Linear, MAX_FOLDS, Moments, Table};
+use crate::{ALPHAS, Cancelled, Candidate, Learner, Model, Work};
 
 /// Limit of the closed form: for a row with 1 − leverage below it, the division amplifies rounding
 /// errors, and the model is refitted without the row.
@@ -11,7 +11,7 @@ const CLOSED_FORM_FROM: f64 = 1e-5;
 
 /// Minimises ‖y − Xw − b‖² + α‖w‖² without a penalty on b (Hoerl and Kennard, "Ridge regression",
 /// Technometrics 12(1), 1970).
-pub(crate) struct Ridge;
+pub struct Ridge;
 
 impl Learner for Ridge {
     fn steps(&self) -> u64 {
@@ -35,12 +35,12 @@ impl Learner for Ridge {
 }
 
 #[cfg(test)]
-pub(crate) fn fit(table: &Table, alpha: f64) -> Linear {
+pub fn fit(table: &Table, alpha: f64) -> Linear {
     solve(&table.moments(None), alpha)
 }
 
 /// Fits with the penalty that has the smallest leave-one-out error; the first of equals.
-pub(crate) fn fit_best(table: &Table, alphas: impl Iterator<Item = f64>) -> Linear {
+pub fn fit_best(table: &Table, alphas: impl Iterator<Item = f64>) -> Linear {
     let moments = table.moments(None);
     let error = |alpha: f64| -> f64 {
         let predictions = leave_one_out(table, &moments, alpha);

@@ -12,7 +12,7 @@ mod network;
 mod parallel;
 #[cfg(feature = "perceptron")]
 mod perceptron;
-pub(crate) mod ridge;
+pub mod ridge;
 mod selection;
 mod table;
 mod technique;
@@ -23,21 +23,21 @@ mod work;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use crate::learner::cholesky::Cholesky;
-pub(crate) use crate::learner::draws::Draws;
-pub(crate) use crate::learner::forest::Forest;
-use crate::learner::forest::Forests;
-use crate::learner::lasso::Lasso;
-use crate::learner::network::Network;
+pub use foreglow_numeric::Cholesky;
+pub use crate::draws::Draws;
+pub use crate::forest::Forest;
+use crate::forest::Forests;
+use crate::lasso::Lasso;
+use crate::network::Network;
 #[cfg(feature = "perceptron")]
-use crate::learner::perceptron::Perceptrons;
-use crate::learner::ridge::Ridge;
-pub(crate) use crate::learner::selection::{Selection, select};
-pub(crate) use crate::learner::table::{Fold, Linear, Table};
-pub use crate::learner::technique::{Activation, MaxFeatures, Solver, Technique};
-pub(crate) use crate::learner::tree::{Ground, Tree};
-pub use crate::learner::work::Cancelled;
-pub(crate) use crate::learner::work::Work;
+use crate::perceptron::Perceptrons;
+use crate::ridge::Ridge;
+pub use crate::selection::{Selection, select};
+pub use crate::table::{Fold, Linear, Table};
+pub use crate::technique::{Activation, MaxFeatures, Solver, Technique};
+pub use crate::tree::{Ground, Tree};
+pub use crate::work::Cancelled;
+pub use crate::work::Work;
 
 /// Penalty weights for Lasso and Ridge (the paper, Table 10), ascending.
 const ALPHAS: [f64; 9] = [1e-15, 1e-10, 1e-8, 1e-3, 1e-2, 1.0, 5.0, 10.0, 20.0];
@@ -56,7 +56,7 @@ pub enum Grid {
 }
 
 /// A family of techniques that differ only in their hyper-parameters.
-pub(crate) trait Learner: Sync {
+pub trait Learner: Sync {
     /// Returns the number of steps that [`Learner::candidates`] reports.
     fn steps(&self) -> u64;
 
@@ -70,18 +70,18 @@ pub(crate) trait Learner: Sync {
 }
 
 /// A technique fitted to a table.
-pub(crate) struct Candidate {
-    pub(crate) technique: Technique,
+pub struct Candidate {
+    pub technique: Technique,
     /// Prediction for each row by a fit without the row's fold; not always finite.
-    pub(crate) held_out: Vec<f64>,
+    pub held_out: Vec<f64>,
     /// The fit on all rows.
-    pub(crate) model: Model,
+    pub model: Model,
 }
 
 /// A fitted model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Model {
+pub enum Model {
     Linear(Linear),
     Forest(Forest),
     Network(Network),
@@ -89,7 +89,7 @@ pub(crate) enum Model {
 
 impl Grid {
     /// Returns the families, in the order in which ties are resolved.
-    pub(crate) fn learners(self) -> &'static [&'static dyn Learner] {
+    pub fn learners(self) -> &'static [&'static dyn Learner] {
         match self {
             Self::Linear => &[&Lasso, &Ridge],
             #[cfg(feature = "perceptron")]
@@ -100,14 +100,14 @@ impl Grid {
     }
 
     /// Returns the number of steps to fill one place.
-    pub(crate) fn steps(self) -> u64 {
+    pub fn steps(self) -> u64 {
         self.learners().iter().map(|learner| learner.steps()).sum()
     }
 }
 
 impl Model {
     /// Returns the prediction at `features`, as many as in training.
-    pub(crate) fn at(&self, features: &[f64]) -> f64 {
+    pub fn at(&self, features: &[f64]) -> f64 {
         match self {
             Self::Linear(line) => line.at(features),
             Self::Forest(forest) => forest.at(features),
