@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use foreglow_numeric::student_t;
+use serde::{Deserialize, Serialize};
 
 /// Tolerance of ranks against the rounding of probabilities.
 const ROUNDING: f64 = 1e-9;

@@ -1,7 +1,8 @@
 //! Lasso: least squares with an L1 penalty.
 
-use crate::Technique;
 use foreglow_numeric::Cholesky;
+
+use crate::Technique;
 use crate::table::{Fold, Linear, Moments, Table};
 use crate::{ALPHAS, Cancelled, Candidate, Learner, Model, Work};
 

@@ -3,7 +3,6 @@
 //! To add one: a variant of [`Technique`] and of [`Model`], a file with its [`Learner`], and an
 //! entry in [`Grid`].
 
-mod cholesky;
 mod draws;
 mod forest;
 mod lasso;
@@ -23,7 +22,6 @@ mod work;
 
 use serde::{Deserialize, Serialize};
 
-pub use foreglow_numeric::Cholesky;
 pub use crate::draws::Draws;
 pub use crate::forest::Forest;
 use crate::forest::Forests;
@@ -56,7 +54,7 @@ pub enum Grid {
 }
 
 /// A family of techniques that differ only in their hyper-parameters.
-pub trait Learner: Sync {
+pub(crate) trait Learner: Sync {
     /// Returns the number of steps that [`Learner::candidates`] reports.
     fn steps(&self) -> u64;
 
@@ -70,26 +68,29 @@ pub trait Learner: Sync {
 }
 
 /// A technique fitted to a table.
-pub struct Candidate {
-    pub technique: Technique,
+pub(crate) struct Candidate {
+    pub(crate) technique: Technique,
     /// Prediction for each row by a fit without the row's fold; not always finite.
-    pub held_out: Vec<f64>,
+    pub(crate) held_out: Vec<f64>,
     /// The fit on all rows.
-    pub model: Model,
+    pub(crate) model: Model,
 }
 
 /// A fitted model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Model {
+    /// A linear model.
     Linear(Linear),
+    /// A random forest.
     Forest(Forest),
+    /// A multi-layer perceptron.
     Network(Network),
 }
 
 impl Grid {
     /// Returns the families, in the order in which ties are resolved.
-    pub fn learners(self) -> &'static [&'static dyn Learner] {
+    pub(crate) fn learners(self) -> &'static [&'static dyn Learner] {
         match self {
             Self::Linear => &[&Lasso, &Ridge],
             #[cfg(feature = "perceptron")]

@@ -1,7 +1,8 @@
 //! Ridge regression: least squares with an L2 penalty.
 
-use crate::Technique;
 use foreglow_numeric::Cholesky;
+
+use crate::Technique;
 use crate::table::{Fold, Linear, MAX_FOLDS, Moments, Table};
 use crate::{ALPHAS, Cancelled, Candidate, Learner, Model, Work};
 
@@ -11,7 +12,7 @@ const CLOSED_FORM_FROM: f64 = 1e-5;
 
 /// Minimises ‖y − Xw − b‖² + α‖w‖² without a penalty on b (Hoerl and Kennard, "Ridge regression",
 /// Technometrics 12(1), 1970).
-pub struct Ridge;
+pub(crate) struct Ridge;
 
 impl Learner for Ridge {
     fn steps(&self) -> u64 {
@@ -35,7 +36,7 @@ impl Learner for Ridge {
 }
 
 #[cfg(test)]
-pub fn fit(table: &Table, alpha: f64) -> Linear {
+pub(crate) fn fit(table: &Table, alpha: f64) -> Linear {
     solve(&table.moments(None), alpha)
 }
 

@@ -6,6 +6,7 @@
 //! inference.
 
 use foreglow_numeric::Cholesky;
+
 use crate::rival::context::contexts;
 use crate::rival::{Rival, RivalError, Roles, Term};
 use crate::{Dataset, Features};

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use foreglow_learner::{Grid, Work};
+
 use crate::published::{Hierarchy, Level2};
 use crate::rival::context::contexts;
 use crate::rival::{Rival, RivalError, Roles, Term};

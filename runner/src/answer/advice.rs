@@ -81,7 +81,9 @@ impl AdviceAnswer {
         }
         let left = self.suggestions.len().saturating_sub(FEW);
         if left > 0 {
-            text.push_str(&format!("… and {left} more, which narrow the decision less per second (--format csv lists all)\n"));
+            text.push_str(&format!(
+                "… and {left} more, which narrow the decision less per second (--format csv lists all)\n"
+            ));
         }
         let wanted = match self.verdict {
             Verdict::First { .. } => FEW,

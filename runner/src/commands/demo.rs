@@ -9,7 +9,7 @@ use foreglow_collector::{Access, Collector};
 use foreglow_engine::sweep::{self, Forecast, Limits, Run};
 use foreglow_engine::{self as engine, Engine};
 use foreglow_exit::{Interrupt, Interrupted};
-use foreglow_machine::{processors, warnings_of};
+use foreglow_machine::warnings_of;
 use foreglow_model::{Grid, Prediction, Predictor, Setting};
 use foreglow_shared::{Context, Job, LeftOut, Observation, Outcome, Question, Sample, View, group_by_context};
 
@@ -155,7 +155,7 @@ impl Bench<'_> {
     fn prepare(&self) -> anyhow::Result<()> {
         let (name, workload) = (self.job.device.name(), &self.job.workload);
         self.progress.line(&format!("{} on {name}, {} {}", workload.model, workload.images, workload.noun()));
-        warn(self.job, processors(), 1, false, &self.progress);
+        warn(self.job, self.job.host().processors, 1, false, &self.progress);
         prepare(self.job, &self.progress)
     }
 
