@@ -10,8 +10,11 @@ use std::path::{Path, PathBuf};
 
 use super::control_group::{ControlGroup, Version, parents};
 
-/// Period in which a group may use its quota, microseconds: the kernel's default.
-const PERIOD_MICROS: u32 = 100_000;
+/// Period in which a group may use its quota, microseconds. A run that ends within a period has used
+/// the quota at its start, so a short period keeps short runs true.
+const PERIOD_MICROS: f64 = 10_000.0;
+/// The kernel's smallest quota, microseconds; small quotas get a longer period.
+const SMALLEST_QUOTA_MICROS: f64 = 1_000.0;
 
 /// A CPU quota around one executor, without effect until [`CpuQuota::enforce`].
 pub struct CpuQuota {
@@ -50,18 +53,28 @@ impl CpuQuota {
     /// # Errors
     /// The system does not accept the quota.
     pub fn enforce(&self, is_enforced: bool) -> io::Result<()> {
-        let quota = (self.processors * f64::from(PERIOD_MICROS)).round() as u64;
+        let period = PERIOD_MICROS.max(SMALLEST_QUOTA_MICROS / self.processors).ceil() as u64;
+        let quota = (self.processors * period as f64).round() as u64;
         match self.version {
             Version::One => {
-                fs::write(self.folder.join("cpu.cfs_period_us"), PERIOD_MICROS.to_string())?;
+                fs::write(self.folder.join("cpu.cfs_period_us"), period.to_string())?;
                 let quota = if is_enforced { quota.to_string() } else { "-1".to_owned() };
                 fs::write(self.folder.join("cpu.cfs_quota_us"), quota)
             }
             Version::Two => {
                 let quota = if is_enforced { quota.to_string() } else { "max".to_owned() };
-                fs::write(self.folder.join("cpu.max"), format!("{quota} {PERIOD_MICROS}"))
+                fs::write(self.folder.join("cpu.max"), format!("{quota} {period}"))
             }
         }
+    }
+
+    /// Returns in which share of the periods so far the executor used up its quota; `None` if
+    /// unknown.
+    pub fn used_up(&self) -> Option<f64> {
+        let stat = fs::read_to_string(self.folder.join("cpu.stat")).ok()?;
+        let count = |name: &str| stat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
+        let (periods, throttled) = (count("nr_periods ")?, count("nr_throttled ")?);
+        (periods > 0).then(|| throttled as f64 / periods as f64)
     }
 }
 

@@ -17,6 +17,9 @@ use super::watch::{Usage, Watch};
 
 /// Lines of an executor's standard error to keep.
 const KEPT_LINES: usize = 20;
+/// Share of the periods in which an undisturbed executor uses up its CPU quota: all but those
+/// without work, such as the last.
+const FULL_QUOTA: f64 = 0.9;
 /// Grace period for an executor after the end of its input.
 const ENDING: Duration = Duration::from_secs(5);
 
@@ -104,6 +107,13 @@ impl Fleet {
             quota.enforce(is_slow).context("the CPU quota of an executor could not be set")?;
         }
         Ok(())
+    }
+
+    /// Returns whether every executor has a CPU quota and used it up in nearly every period: other
+    /// programs then took nothing from it.
+    pub fn has_full_quotas(&self) -> bool {
+        let is_full = |quota: &CpuQuota| quota.used_up().is_some_and(|share| share >= FULL_QUOTA);
+        self.executors.iter().all(|executor| executor.quota.as_ref().is_some_and(is_full))
     }
 
     /// Returns the memory limit of each executor.

@@ -147,6 +147,9 @@ impl Run<'_> {
         if let Some(machine) = &mut self.machine {
             let own_secs = fleet.processor_secs() - own_secs;
             machine.note(load.zip(machine.load()).map(|(before, after)| after.since(before, own_secs)));
+            if fleet.has_full_quotas() {
+                machine.note_full_quotas();
+            }
         }
         fleet.slow_down(false).map_err(|error| failed(format!("{error:#}")))?;
         result?;
