@@ -244,3 +244,14 @@ fn slow_cores(processors: u32, core_share: Option<f64>) -> u32 {
     // A share of 1/N must give N cores, whatever its last digit.
     core_share.map_or(processors, |share| (f64::from(processors) / share * (1.0 + 1e-9)) as u32)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_divide_the_processors_into_whole_cores() {
+        let shares = [None, Some(0.05), Some(0.2), Some(1.0 / 3.0), Some(0.3), Some(0.01)];
+        assert_eq!(shares.map(|share| slow_cores(2, share)), [2, 40, 10, 6, 6, 200]);
+    }
+}
