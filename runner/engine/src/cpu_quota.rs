@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use super::control_group::{ControlGroup, Version, parents};
 
-/// Period in which a group may use its quota, microseconds. A run that ends within a period has used
-/// the quota at its start, so a short period keeps short runs true.
+/// Period in which a group may use its quota, microseconds. A run that ends within a period has
+/// used the quota at its start, so a short period keeps short runs true.
 const PERIOD_MICROS: f64 = 10_000.0;
 /// The kernel's smallest quota, microseconds; small quotas get a longer period.
 const SMALLEST_QUOTA_MICROS: f64 = 1_000.0;

@@ -269,8 +269,9 @@ impl Bench<'_> {
     }
 }
 
-/// Returns the share of a processor for each core at which a small machine has eight of them; `None`
-/// for whole processors: on a larger machine, on a GPU, or if the system does not permit quotas.
+/// Returns the share of a processor for each core at which a small machine has eight of them;
+/// `None` for whole processors: on a larger machine, on a GPU, or if the system does not permit
+/// quotas.
 fn slow_cores(job: &engine::Job) -> Option<f64> {
     let processors = job.host().processors.filter(|count| *count < EIGHT_CORES)?;
     let share = (USED_SHARE * f64::from(processors) / f64::from(EIGHT_CORES) * 100.0).floor() / 100.0;
