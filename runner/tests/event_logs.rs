@@ -128,7 +128,7 @@ fn values_missing_in_a_log_are_asked_for() {
     assert_eq!((read.len(), &read[0]["sampling_rate"], &read[0]["spark"]["killed_tasks"]), (1, &0.5.into(), &0.into()));
     let other = import(&home, &[&log("3.5-measured"), "--model", "vgg16"]);
     assert_eq!(other.code, 2);
-    assert!(other.stderr.contains("\"vgg16\" by --model"), "{}", other.stderr);
+    assert!(other.stderr.contains("--model says \"vgg16\""), "{}", other.stderr);
 }
 
 #[test]
