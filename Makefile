@@ -184,7 +184,7 @@ SECS := 1200
 fuzz:
 	fuzz/run.sh $(SECS)
 
-bench: setup-run bench-decision bench-grid-page bench-decide bench-planner bench-opening bench-page bench-input bench-overhead bench-cnns bench-training bench-spark bench-simulation bench-event-log $(SKLEARN)
+bench: setup-run bench-decision bench-grid-page bench-decide bench-planner bench-opening bench-page bench-input bench-overhead bench-core-share bench-cnns bench-training bench-spark bench-simulation bench-event-log $(SKLEARN)
 	RAYON_NUM_THREADS=1 cargo run --release --locked --manifest-path bench/cpu-devices/Cargo.toml --target-dir target/cpu-devices
 	cargo run --release --locked --manifest-path bench/scenario-grid/Cargo.toml --target-dir target/scenario-grid -- $(SKLEARN)
 
@@ -263,6 +263,11 @@ bench-event-log: build
 .PHONY: bench-overhead
 bench-overhead: build
 	python3 bench/overhead/run.py
+
+# Measures slow cores (--core-share) against whole processors.
+.PHONY: bench-core-share
+bench-core-share: build
+	python3 bench/core-share/run.py
 
 # Measures ResNet-18 training, and ResNet-50 and MobileNet-v2 inference, on the processor against
 # PyTorch.
