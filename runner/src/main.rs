@@ -10,6 +10,7 @@ mod catalog;
 mod cli;
 mod commands;
 mod evaluation;
+mod export;
 mod grammar;
 mod output;
 mod place;
