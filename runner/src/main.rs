@@ -11,6 +11,7 @@ mod cli;
 mod commands;
 mod evaluation;
 mod export;
+mod finished;
 mod grammar;
 mod output;
 mod place;

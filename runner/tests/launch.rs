@@ -71,6 +71,8 @@ fn each_machine_type_measures_sends_and_ends() {
     let expected = ["measure-c5-xlarge.sh", "measure-c5-xlarge.yaml", "measure-g5-xlarge.sh", "measure-g5-xlarge.yaml"];
     assert_eq!(files, expected);
     golden("measure", &std::fs::read_to_string(format!("{folder}/measure-c5-xlarge.sh")).unwrap());
+    export(&home, &[&["kubernetes"], &machines[..], &arguments].concat());
+    golden("measure-kubernetes", &std::fs::read_to_string(format!("{folder}/measure-c5-xlarge.yaml")).unwrap());
     let wrong = [&["slurm"], &machines[..], &["--", "--modle", "lenet5"]].concat();
     let refused = home.run(&[&["export"], &wrong[..]].concat());
     assert!(refused.code == 2 && refused.stderr.contains("options of `foreglow collect`"), "{}", refused.stderr);

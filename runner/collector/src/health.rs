@@ -25,8 +25,8 @@ pub(super) async fn health(State(shared): State<Shared>) -> Response {
     }
 }
 
-/// `GET /readyz`: whether a sample that is sent now would be stored. The store is locked for a write
-/// to find out.
+/// `GET /readyz`: whether a sample that is sent now would be stored. The store is locked for a
+/// write to find out.
 pub(super) async fn ready(State(shared): State<Shared>) -> Response {
     match problem(&shared).await {
         None => "ready\n".into_response(),

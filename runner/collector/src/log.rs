@@ -90,8 +90,8 @@ fn open(path: &Path) -> std::io::Result<Option<File>> {
     }
 }
 
-/// Writes what has arrived at once, and opens the file each time, so that a file that was moved away
-/// is replaced by a new one.
+/// Writes what has arrived at once, and opens the file each time, so that a file that was moved
+/// away is replaced by a new one.
 fn write(path: &PathBuf, lines: &Receiver<String>) {
     while let Ok(mut text) = lines.recv() {
         text.extend(lines.try_iter());

@@ -10,7 +10,7 @@ use foreglow_shared::shell_word;
 
 use super::collect;
 use crate::ask::read_bytes;
-use crate::export::{Plan, Site, System, Task, name};
+use crate::export::{Plan, Site, System, Task, name, sending};
 use crate::grammar::{self, duration_secs};
 use crate::output;
 use crate::progress::note;
@@ -146,11 +146,8 @@ fn measurements(args: &TaskArgs) -> anyhow::Result<Vec<Task>> {
     Collect::try_parse_from(&args.command)
         .map_err(|error| unusable(format!("after `--` come options of `foreglow collect`: {error}")))?;
     let task = |machine: &String| {
-        let words = ["foreglow", "collect", "--machine", machine.as_str(), "--upload", upload].map(str::to_owned);
-        let collect = in_shell(&words.into_iter().chain(args.command.iter().cloned()).collect::<Vec<_>>());
-        // The machine ends with the task, and its store with it: what was not sent in time is sent
-        // now, or the task fails.
-        let line = format!("{collect} && foreglow upload --to {}", shell_word(upload));
+        let words = ["foreglow", "collect", "--machine", machine.as_str()].map(str::to_owned);
+        let words: Vec<String> = words.into_iter().chain(args.command.iter().cloned()).collect();
         Task {
             name: name(&["measure", machine]),
             machine: Some(machine.clone()),
@@ -160,7 +157,7 @@ fn measurements(args: &TaskArgs) -> anyhow::Result<Vec<Task>> {
             needs: None,
             gpu: None,
             limit_secs: args.time,
-            command: format!("sh -c {}", shell_word(&line)),
+            command: sending(&in_shell(&words), upload),
         }
     };
     Ok(args.measure.iter().map(task).collect())

@@ -24,7 +24,7 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Make a token for a person or machine, and print it once
+    /// Make a token for a user or machine, and print it once
     Create(CreateArgs),
     /// List the tokens, without their secrets
     List(ListArgs),
@@ -34,7 +34,7 @@ enum Command {
 
 #[derive(Debug, clap::Args)]
 struct CreateArgs {
-    /// Name of the person or machine, for the list and the logs
+    /// Name of the user or machine, for the list and the logs
     #[arg(value_name = "NAME")]
     name: String,
 

@@ -8,7 +8,7 @@ use super::{Needs, Site, Task, minutes, quoted};
 const QUEUE: &str = "kueue.x-k8s.io/queue-name";
 /// Label that the clouds give their machines.
 const MACHINE: &str = "node.kubernetes.io/instance-type";
-/// Annotation that lets no other pod of Kubernetes' autoscaler move this one.
+/// Annotation that keeps the cluster's autoscaler from moving the pod.
 const KEEP: &str = "cluster-autoscaler.kubernetes.io/safe-to-evict";
 const GPU: &str = "nvidia.com/gpu";
 const SECS_PER_MINUTE: u64 = 60;
@@ -32,7 +32,17 @@ pub(super) fn job(task: &Task, site: &Site) -> String {
         line(&mut text, 2, &format!("activeDeadlineSeconds: {}", minutes(secs) * SECS_PER_MINUTE));
     }
     line(&mut text, 2, &format!("template:\n    metadata:\n      annotations:\n        {KEEP}: \"false\""));
+    if task.exclusive {
+        line(&mut text, 6, "labels:\n        foreglow: measure");
+    }
     line(&mut text, 4, "spec:\n      restartPolicy: Never");
+    if task.exclusive {
+        // Two measurements on one machine would slow each other down.
+        line(&mut text, 6, "affinity:\n        podAntiAffinity:");
+        line(&mut text, 10, "requiredDuringSchedulingIgnoredDuringExecution:");
+        line(&mut text, 12, "- labelSelector: { matchLabels: { foreglow: measure } }");
+        line(&mut text, 14, "topologyKey: kubernetes.io/hostname");
+    }
     if let Some(machine) = &task.machine {
         line(&mut text, 6, &format!("nodeSelector:\n        {MACHINE}: {}", quoted(machine)));
     }

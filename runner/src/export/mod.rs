@@ -5,6 +5,8 @@ mod plan;
 mod skypilot;
 mod slurm;
 
+use foreglow_shared::shell_word;
+
 pub use self::plan::Plan;
 
 /// Memory of the process that starts the executors, MiB.
@@ -90,6 +92,13 @@ pub fn name(parts: &[&str]) -> String {
     let joined = parts.join("-").to_ascii_lowercase();
     let name: String = joined.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(MOST).collect();
     name.trim_matches('-').to_owned()
+}
+
+/// Returns a command that measures and then sends what was not sent in the meantime, or fails: the
+/// machine may end with the task, and its store with it.
+pub fn sending(collect: &str, upload: &str) -> String {
+    let upload = shell_word(upload);
+    format!("sh -c {}", shell_word(&format!("{collect} --upload {upload} && foreglow upload --to {upload}")))
 }
 
 /// Returns whole minutes, rounded up.

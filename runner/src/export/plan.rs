@@ -7,7 +7,7 @@ use foreglow_shared::{
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{ENGINE_MIB, Needs, Task, name};
+use super::{ENGINE_MIB, Needs, Task, name, sending};
 
 /// Images per task of a plan over one machine type, which does not tell it.
 const PARTITION_SIZE: u32 = 8;
@@ -95,7 +95,8 @@ impl Plan {
                         .saturating_add(ENGINE_MIB),
                     gpus: gpus * choice.executors,
                 };
-                (1, needs, whole_job(&context, choice, upload)?)
+                let command = whole_job(&context, choice)?;
+                (1, needs, upload.map_or_else(|| command.clone(), |upload| sending(&command, upload)))
             }
         };
         let mode = context.workload.mode.as_str();
@@ -148,7 +149,7 @@ impl Plan {
 }
 
 /// Returns the command that runs the whole job and records its time.
-fn whole_job(context: &Context, choice: &Choice, upload: Option<&str>) -> anyhow::Result<String> {
+fn whole_job(context: &Context, choice: &Choice) -> anyhow::Result<String> {
     let usual = match context.workload.mode {
         Mode::Inference => PARTITION_SIZE,
         Mode::Training => context.workload.batch_size,
@@ -160,8 +161,7 @@ fn whole_job(context: &Context, choice: &Choice, upload: Option<&str>) -> anyhow
         "partition_size": choice.partition_size.unwrap_or(usual),
         "accelerator": choice.accelerator.as_ref().or(context.accelerator.as_ref()),
     }))?;
-    let upload = upload.map(|url| ("--upload", url));
-    let command = collect_command(context, &configuration, 1.0, upload);
+    let command = collect_command(context, &configuration, 1.0, None);
     let mut command =
         command.ok_or_else(|| unusable("Foreglow does not run such a job; give its command after `--`"))?;
     if let Some(machine) = &choice.machine {

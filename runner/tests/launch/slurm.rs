@@ -130,7 +130,7 @@ fn slurm_runs_the_planned_job_and_the_measurements_and_the_collector_has_the_sam
     let secret = collector.run(&["tokens", "create", "node1", "--role", "write"]).stdout;
     let token = home.write("token", &secret);
     let site = ["--queue", "night", "--upload", &server.url, "--token-from", &token];
-    let plan = r#"{"schema":1,"job":{"model":"lenet5","mode":"inference","image_px":28,"images":400,"epochs":1},
+    let plan = r#"{"schema":1,"job":{"model":"lenet5","mode":"inference","image_px":32,"images":400,"epochs":1},
         "recommended":{"machine":"c5.xlarge","machines":1,"executors":1,"cores_per_executor":2,
         "memory_per_executor_mib":512,"batch_size":8,"partition_size":8,"engine":"local",
         "interval":{"upper_secs":100.0}}}"#;

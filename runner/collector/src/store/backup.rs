@@ -35,8 +35,8 @@ impl Store {
         Ok(samples)
     }
 
-    /// Copies all pages in one step: in WAL mode nobody waits for it, and nothing that is written in
-    /// the meantime makes it begin again.
+    /// Copies all pages in one step: in WAL mode nobody waits for it, and nothing that is written
+    /// in the meantime makes it begin again.
     fn copy(&self, to: &Path) -> anyhow::Result<()> {
         remove(to).with_context(|| format!("{} cannot be replaced", to.display()))?;
         let copy = || -> rusqlite::Result<StepResult> {

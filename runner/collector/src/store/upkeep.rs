@@ -29,8 +29,8 @@ impl Identity {
 }
 
 impl Store {
-    /// Checks that the file was neither removed nor replaced since it was opened. SQLite would go on
-    /// writing to the removed file, and everything would be lost at the end.
+    /// Checks that the file was neither removed nor replaced since it was opened. SQLite would go
+    /// on writing to the removed file, and everything would be lost at the end.
     ///
     /// # Errors
     /// The file is another one, or missing.
@@ -69,8 +69,8 @@ impl Store {
             .map_err(|error| sentence(&self.path, &error))
     }
 
-    /// Removes at most this number of samples of runs that were submitted before a time, with a line
-    /// in the record; returns their number.
+    /// Removes at most this number of samples of runs that were submitted before a time, with a
+    /// line in the record; returns their number.
     ///
     /// # Errors
     /// As for [`Store::insert`].
