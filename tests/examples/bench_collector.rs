@@ -22,7 +22,13 @@ fn main() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let collector = Collector::start(&folder.path().join("bench.sqlite"), "")?;
     let mut figures = vec![batches(&collector, samples)?];
-    for path in ["/api/v1/workloads", "/api/v1/samples?limit=1000", "/metrics"] {
+    // Unlike the rate, it hardly depends on what else runs on the machine.
+    figures.push(figure(
+        "processor time of the collector per sample",
+        collector.cpu_secs()? * 1e6 / samples as f64,
+        "µs",
+    ));
+    for path in ["/api/v1/workloads", "/api/v1/runs", "/api/v1/samples?limit=1000"] {
         figures.extend(beside_a_post(&collector, path, samples)?);
     }
     figures.push(single_posts(&collector, samples)?);

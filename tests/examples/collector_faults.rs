@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -42,7 +42,7 @@ const KINDS: [Fault; 6] =
 fn main() -> anyhow::Result<()> {
     let faults = std::env::args().nth(1).map_or(Ok(FAULTS), |faults| faults.parse())?;
     let started = Instant::now();
-    let mut acknowledged = 0;
+    let (mut acknowledged, mut refused) = (0, 0);
     let mut folder = tempfile::tempdir()?;
     let mut kept = BTreeSet::new();
     for number in 0..faults {
@@ -58,13 +58,18 @@ fn main() -> anyhow::Result<()> {
             println!("{} faults, {acknowledged} samples acknowledged, {:.0?}", number + 1, started.elapsed());
         }
     }
-    println!("{faults} faults in {:.0?}: {acknowledged} samples acknowledged, 0 lost, 0 doubled", started.elapsed());
+    println!(
+        "{faults} faults in {:.0?}: {acknowledged} samples acknowledged, 0 lost, 0 doubled; {refused} requests refused",
+        started.elapsed()
+    );
+    // Otherwise no disk was ever full.
+    anyhow::ensure!(refused > 0 || faults < FAULTS, "no request was refused");
     Ok(())
 }
 
 /// Sends samples during a fault, and checks the store afterwards; returns the number of samples
-/// that were acknowledged.
-fn one(fault: Fault, number: u64, store: &Path, kept: &mut BTreeSet<String>) -> anyhow::Result<usize> {
+/// that were acknowledged, and of requests that were refused.
+fn one(fault: Fault, number: u64, store: &Path, kept: &mut BTreeSet<String>) -> anyhow::Result<(usize, u64)> {
     let script = match fault {
         Fault::FullDisk => {
             let size = std::fs::metadata(store).map_or(0, |file| file.len() / 512);
@@ -79,14 +84,14 @@ fn one(fault: Fault, number: u64, store: &Path, kept: &mut BTreeSet<String>) -> 
     };
     let addresses: Vec<String> =
         [Some(&collector), second.as_ref()].into_iter().flatten().map(|one| one.address.clone()).collect();
-    let (acknowledged, is_over) = (Mutex::new(Vec::new()), AtomicBool::new(false));
+    let (acknowledged, is_over, refused) = (Mutex::new(Vec::new()), AtomicBool::new(false), AtomicU64::new(0));
     // A different moment each time, the same in each campaign.
     let moment = Duration::from_millis(20 + number * 37 % 120);
     std::thread::scope(|scope| -> anyhow::Result<()> {
         for sender in 0..SENDERS {
-            let (acknowledged, is_over, address) =
-                (&acknowledged, &is_over, &addresses[sender as usize % addresses.len()]);
-            scope.spawn(move || send(fault, number, sender, address, acknowledged, is_over));
+            let record = Record { acknowledged: &acknowledged, refused: &refused, is_over: &is_over };
+            let address = &addresses[sender as usize % addresses.len()];
+            scope.spawn(move || send(fault, number, sender, address, record));
         }
         std::thread::sleep(moment);
         collector.kill()?;
@@ -102,21 +107,22 @@ fn one(fault: Fault, number: u64, store: &Path, kept: &mut BTreeSet<String>) -> 
     let count = acknowledged.len();
     kept.extend(acknowledged);
     check(store, kept)?;
-    Ok(count)
+    Ok((count, refused.into_inner()))
+}
+
+/// What happened to the requests of all senders.
+#[derive(Clone, Copy)]
+struct Record<'a> {
+    acknowledged: &'a Mutex<Vec<String>>,
+    refused: &'a AtomicU64,
+    is_over: &'a AtomicBool,
 }
 
 /// Sends batches until the fault.
-fn send(
-    fault: Fault,
-    fault_number: u64,
-    sender: u64,
-    address: &str,
-    acknowledged: &Mutex<Vec<String>>,
-    is_over: &AtomicBool,
-) {
+fn send(fault: Fault, fault_number: u64, sender: u64, address: &str, record: Record<'_>) {
     let Ok(mut connection) = Connection::open(address) else { return };
     for batch in 0_u64.. {
-        if is_over.load(Ordering::Relaxed) {
+        if record.is_over.load(Ordering::Relaxed) {
             return;
         }
         let of_sender = if fault == Fault::Duplicates { 0 } else { sender };
@@ -129,12 +135,12 @@ fn send(
         }
         match connection.send("POST", "/api/v1/samples", &body) {
             Ok((200, _)) => {
-                if let Ok(mut acknowledged) = acknowledged.lock() {
+                if let Ok(mut acknowledged) = record.acknowledged.lock() {
                     acknowledged.extend(numbers.map(id));
                 }
             }
             // The disk is full; the next batch may fit.
-            Ok(_) => {}
+            Ok(_) => drop(record.refused.fetch_add(1, Ordering::Relaxed)),
             Err(_) => return,
         }
     }

@@ -155,7 +155,7 @@ impl Store {
     /// # Errors
     /// The disk is full, read-only or broken.
     pub fn insert(&mut self, samples: &[Sample]) -> anyhow::Result<Inserted> {
-        self.write(|transaction| insert(transaction, samples))
+        self.write(|transaction| insert(transaction, &[samples]).map(|mut inserted| inserted.pop().unwrap_or_default()))
     }
 
     /// Stores the samples of several senders with one write to the disk, or none of them on an
@@ -164,7 +164,7 @@ impl Store {
     /// # Errors
     /// As for [`Store::insert`].
     pub fn insert_all(&mut self, requests: &[&[Sample]]) -> anyhow::Result<Vec<Inserted>> {
-        self.write(|transaction| requests.iter().map(|samples| insert(transaction, samples)).collect())
+        self.write(|transaction| insert(transaction, requests))
     }
 
     /// Removes the samples with these ids for a user or token, with a line in the record for each,
@@ -300,13 +300,23 @@ fn moment(microsecond: i64) -> Timestamp {
     Timestamp::from_microsecond(microsecond).unwrap_or(limit)
 }
 
-fn insert(transaction: &rusqlite::Transaction<'_>, samples: &[Sample]) -> rusqlite::Result<Inserted> {
+fn insert(transaction: &rusqlite::Transaction<'_>, requests: &[&[Sample]]) -> rusqlite::Result<Vec<Inserted>> {
+    let mut added = runs::Added::default();
+    let inserted = requests.iter().map(|samples| insert_request(transaction, samples, &mut added)).collect();
+    added.store(transaction)?;
+    inserted
+}
+
+fn insert_request(
+    transaction: &rusqlite::Transaction<'_>,
+    samples: &[Sample],
+    added: &mut runs::Added,
+) -> rusqlite::Result<Inserted> {
     let mut add = transaction.prepare_cached(
         "INSERT OR IGNORE INTO samples (id, model, mode, engine, outcome, started_at_us, line, checksum, run, secs)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?;
     let mut inserted = Inserted::default();
-    let mut added = runs::Added::default();
     for (index, sample) in samples.iter().enumerate() {
         let (id, line) = (sample.id.to_string(), line(sample)?);
         let run = added.run_of(transaction, sample)?;
@@ -331,7 +341,6 @@ fn insert(transaction: &rusqlite::Transaction<'_>, samples: &[Sample]) -> rusqli
             inserted.conflicts.push(index);
         }
     }
-    added.store(transaction)?;
     Ok(inserted)
 }
 

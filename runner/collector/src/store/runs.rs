@@ -127,6 +127,17 @@ impl Added {
     }
 
     pub(super) fn store(&self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+        let mut of_workload: BTreeMap<&str, i64> = BTreeMap::new();
+        for ([workload, ..], number) in &self.numbers {
+            let samples = self.of_run.get(number).map_or(0, |sums| sums.samples);
+            *of_workload.entry(workload).or_default() += samples;
+        }
+        let mut add = transaction.prepare_cached(
+            "INSERT INTO workloads (workload, samples) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET samples = samples + ?2",
+        )?;
+        for (workload, samples) in of_workload.into_iter().filter(|(_, samples)| *samples > 0) {
+            add.execute(params![workload, samples])?;
+        }
         let mut update = transaction.prepare_cached(
             "UPDATE runs SET samples = samples + ?2, timed = timed + ?3, sum_secs = sum_secs + ?4,
                  least_secs = coalesce(min(least_secs, ?5), least_secs, ?5),
@@ -141,6 +152,9 @@ impl Added {
 
 /// Counts runs again from their samples, after some were removed.
 pub(super) fn count_again(transaction: &Transaction<'_>, runs: &BTreeSet<i64>) -> rusqlite::Result<()> {
+    let mut workload_of = transaction.prepare_cached("SELECT workload FROM runs WHERE number = ?1")?;
+    let workloads: BTreeSet<String> =
+        runs.iter().map(|run| workload_of.query_row([run], |row| row.get(0))).collect::<rusqlite::Result<_>>()?;
     let mut update = transaction.prepare_cached(
         "UPDATE runs SET (samples, timed, sum_secs, least_secs, most_secs) =
              (SELECT count(*), count(secs), coalesce(sum(secs), 0), min(secs), max(secs) FROM samples WHERE run = ?1)
@@ -150,6 +164,15 @@ pub(super) fn count_again(transaction: &Transaction<'_>, runs: &BTreeSet<i64>) -
     for run in runs {
         update.execute([run])?;
         remove.execute([run])?;
+    }
+    let mut update = transaction.prepare_cached(
+        "UPDATE workloads SET samples = (SELECT coalesce(sum(samples), 0) FROM runs WHERE workload = ?1)
+         WHERE workload = ?1",
+    )?;
+    let mut remove = transaction.prepare_cached("DELETE FROM workloads WHERE workload = ?1 AND samples = 0")?;
+    for workload in &workloads {
+        update.execute([workload])?;
+        remove.execute([workload])?;
     }
     Ok(())
 }

@@ -73,7 +73,8 @@ const VERSION_3: &str = "
     );
     CREATE INDEX samples_by_start ON samples (started_at_us);";
 
-/// Adds the runs, with the figures of their samples.
+/// Adds the runs, with the figures of their samples. They also count the workloads: once per write,
+/// in place of the triggers, which parsed every sample.
 const VERSION_4: &str = "
     CREATE TABLE runs (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -92,7 +93,10 @@ const VERSION_4: &str = "
         UNIQUE (workload, configuration, sampling_rate, engine, outcome, host)
     );
     ALTER TABLE samples ADD COLUMN run INTEGER;
-    ALTER TABLE samples ADD COLUMN secs REAL;";
+    ALTER TABLE samples ADD COLUMN secs REAL;
+    DROP TRIGGER sample_added;
+    DROP TRIGGER sample_removed;
+    DELETE FROM workloads;";
 const INDEX_OF_RUNS: &str = "CREATE INDEX samples_by_run ON samples (run, secs)";
 
 /// Checks that the file is a store of this version, or initialises it, and sets the write mode.

@@ -252,7 +252,7 @@ fn a_reader_sees_what_was_committed_and_waits_for_no_writer() {
     store.insert(&[sample(1)]).unwrap();
     let reader = store.reader().unwrap();
     let writing = store.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).unwrap();
-    insert(&writing, &[sample(2)]).unwrap();
+    insert(&writing, &[&[sample(2)]]).unwrap();
     assert_eq!(reader.ids().unwrap(), [sample(1).id]);
     writing.commit().unwrap();
     assert_eq!(reader.ids().unwrap(), [sample(1).id, sample(2).id]);
