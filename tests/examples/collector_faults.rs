@@ -52,8 +52,10 @@ fn main() -> anyhow::Result<()> {
         }
         let fault = KINDS[number as usize % KINDS.len()];
         let store = folder.path().join("faults.sqlite");
-        acknowledged +=
-            one(fault, u64::from(number), &store, &mut kept).with_context(|| format!("fault {number}, {fault:?}"))?;
+        let sent = one(fault, u64::from(number), &store, &mut kept);
+        let sent = sent.with_context(|| format!("fault {number}, {fault:?}"))?;
+        acknowledged += sent.0;
+        refused += sent.1;
         if (number + 1) % 100 == 0 {
             println!("{} faults, {acknowledged} samples acknowledged, {:.0?}", number + 1, started.elapsed());
         }
@@ -140,7 +142,9 @@ fn send(fault: Fault, fault_number: u64, sender: u64, address: &str, record: Rec
                 }
             }
             // The disk is full; the next batch may fit.
-            Ok(_) => drop(record.refused.fetch_add(1, Ordering::Relaxed)),
+            Ok(_) => {
+                record.refused.fetch_add(1, Ordering::Relaxed);
+            }
             Err(_) => return,
         }
     }

@@ -34,7 +34,7 @@ async fn a_browser_signs_in_once_opens_a_link_and_follows_the_collector() -> any
     let field = browser.page.find(By::Css("input[name=token]")).await?;
     field.send_keys("foreglow_wrong").await?;
     browser.page.find(By::Css("button")).await?.click().await?;
-    let refused = browser.page.find(By::Css("[role=alert]")).await?.text().await?;
+    let refused = browser.page.query(By::Css("[role=alert]")).first().await?.text().await?;
     assert!(refused.contains("unknown, revoked or expired"), "{refused}");
     browser.page.find(By::Css("input[name=token]")).await?.send_keys(&token).await?;
     browser.page.find(By::Css("button")).await?.click().await?;
