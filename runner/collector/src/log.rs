@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Write as _;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
@@ -77,7 +77,7 @@ impl AccessLog {
         Ok(Self(lines))
     }
 
-    pub(super) fn add(&self, entry: Entry, status: StatusCode, took: Duration) {
+    pub(super) fn add(&self, entry: &Entry, status: StatusCode, took: Duration) {
         // A full queue loses the line.
         let _ = self.0.try_send(entry.line(status, took));
     }
@@ -92,7 +92,7 @@ fn open(path: &Path) -> std::io::Result<Option<File>> {
 
 /// Writes what has arrived at once, and opens the file each time, so that a file that was moved
 /// away is replaced by a new one.
-fn write(path: &PathBuf, lines: &Receiver<String>) {
+fn write(path: &Path, lines: &Receiver<String>) {
     while let Ok(mut text) = lines.recv() {
         text.extend(lines.try_iter());
         let written = open(path).and_then(|file| match file {
@@ -130,7 +130,7 @@ mod tests {
         let log = AccessLog::start(&path).unwrap();
         let add = || {
             let request = Request::builder().uri("/").body(Body::empty()).unwrap();
-            log.add(Entry::of(&request), StatusCode::OK, Duration::ZERO);
+            log.add(&Entry::of(&request), StatusCode::OK, Duration::ZERO);
             for _ in 0..500 {
                 if std::fs::read_to_string(&path).is_ok_and(|text| text.ends_with('\n')) {
                     return;

@@ -40,14 +40,8 @@ pub(super) async fn list(State(shared): State<Shared>, query: Result<Query<RunsQ
     let outcome = query.outcome.map(|outcome| outcome.as_str().to_owned());
     let (model, after) = (query.model, query.after.unwrap_or(0));
     let filter = RunsFilter { model, outcome, after, limit };
-    let runs = match shared
-        .storage
-        .read({
-            let filter = filter.clone();
-            move |store| store.runs(&filter)
-        })
-        .await
-    {
+    let wanted = filter.clone();
+    let runs = match shared.storage.read(move |store| store.runs(&wanted)).await {
         Ok(runs) => runs,
         Err(error) => return refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")),
     };

@@ -14,7 +14,7 @@ const ENGINE_MIB: u32 = 512;
 const SECS_PER_MINUTE: f64 = 60.0;
 
 /// Where a task runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum System {
     /// Batch script for `sbatch`
     Slurm,

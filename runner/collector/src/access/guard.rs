@@ -40,7 +40,7 @@ pub(crate) async fn guard(State(shared): State<Shared>, mut request: Request, ne
     let took = started.elapsed();
     shared.metrics.answered(&entry.method, &entry.path, response.status(), took);
     if let Some(log) = &shared.log {
-        log.add(entry, response.status(), took);
+        log.add(&entry, response.status(), took);
     }
     response
 }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use foreglow_exit::unusable;
-use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, ErrorCode};
 
 use super::audit::record;
 use super::failure::sentence;
@@ -93,20 +93,15 @@ fn set_aside(store: &Path) -> anyhow::Result<PathBuf> {
         connection.pragma_update(None, "journal_mode", "delete")?;
         connection.busy_timeout(BUSY_TIMEOUT)
     };
-    match close() {
-        Err(error)
-            if matches!(
-                error.sqlite_error_code(),
-                Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked)
-            ) =>
-        {
-            return Err(unusable(format!(
-                "a program has the store {} open; stop the collector, and restore again",
-                store.display()
-            )));
-        }
-        // A damaged store is set aside as it is.
-        _ => {}
+    let is_open = |error: &rusqlite::Error| {
+        matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+    };
+    // A damaged store is set aside as it is.
+    if close().is_err_and(|error| is_open(&error)) {
+        return Err(unusable(format!(
+            "a program has the store {} open; stop the collector, and restore again",
+            store.display()
+        )));
     }
     let kept = (1..)
         .map(|number| with_suffix(store, &format!(".replaced-{number}")))
