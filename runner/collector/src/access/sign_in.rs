@@ -42,7 +42,8 @@ autocomplete=\"current-password\" spellcheck=\"false\"><button>Sign in</button><
     let headers = [
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::CACHE_CONTROL, "no-store"),
-        (header::REFERRER_POLICY, "no-referrer"),
+        // With `no-referrer`, browsers hide the origin of the form, which is then refused.
+        (header::REFERRER_POLICY, "same-origin"),
     ];
     (status, headers, Html(text)).into_response()
 }
