@@ -46,6 +46,7 @@ help:
 	@echo 'make sweep  two CNNs, inference and training, on 1 %, 10 % and all of the images: the built-in example, half an hour'
 	@echo 'make parity compares the CNNs with PyTorch on the same weights; CNNS="vgg16 xception" selects some'
 	@echo 'make screenshots  the pictures of the planner in docs/'
+	@echo 'make campaign  FAULTS faults of a collector under load; none may lose or double an acknowledged sample'
 	@echo 'make fuzz   fuzzes the readers of links and files'
 	@echo 'GPU=1 or GPU=0 after any of them: with or without GPU support, which doubles the time of the first build'
 
@@ -162,6 +163,20 @@ bench-planner: build | setup-test
 bench-decide: build
 	cargo build $(CARGO_FLAGS) --example bench_decide
 	target/release/examples/bench_decide
+
+# Measures the collector with SAMPLES samples: throughput, times of requests, peak memory.
+SAMPLES := 1000000
+.PHONY: bench-collector campaign
+bench-collector: build
+	cargo build $(CARGO_FLAGS) --example bench_collector
+	target/release/examples/bench_collector $(SAMPLES)
+
+# Lets FAULTS faults happen to a collector, and checks that no acknowledged sample is lost or
+# doubled.
+FAULTS := 200
+campaign: build
+	cargo build $(CARGO_FLAGS) --example collector_faults
+	target/release/examples/collector_faults $(FAULTS)
 
 # Measures the thread time of the longest task while a link is opened and fitted.
 .PHONY: bench-opening

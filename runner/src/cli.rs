@@ -9,8 +9,8 @@ use clap::{Parser, Subcommand};
 pub use self::refusal::sentence;
 
 use crate::commands::{
-    advise, collect, completions, demo, devices, evaluate, executor, import, link, machines, man, models, pack, plan,
-    predict, read_test, run, samples, serve, simulate, upload,
+    advise, collect, completions, demo, devices, evaluate, executor, export, import, link, machines, man, models, pack,
+    plan, predict, read_test, run, samples, serve, simulate, store, tokens, upload,
 };
 
 /// Version and commit. The build script finds the commit and the rest of what `--version` prints.
@@ -54,9 +54,12 @@ pub enum Command {
     Predict(predict::Args),
     Plan(plan::Args),
     Advise(advise::Args),
+    Export(Box<export::Args>),
     Simulate(simulate::Args),
     Serve(serve::Args),
     Upload(upload::Args),
+    Tokens(tokens::Args),
+    Store(store::Args),
     Link(link::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -82,9 +85,12 @@ impl Command {
             Self::Predict(args) => predict::run(&args),
             Self::Plan(args) => plan::run(&args),
             Self::Advise(args) => advise::run(&args),
+            Self::Export(args) => export::run(&args),
             Self::Simulate(args) => simulate::run(&args),
             Self::Serve(args) => serve::run(args),
             Self::Upload(args) => upload::run(args),
+            Self::Tokens(args) => tokens::run(&args),
+            Self::Store(args) => store::run(&args),
             Self::Link(args) => link::run(&args),
             Self::Completions(args) => completions::run::<Cli>(&args),
             Self::Man(args) => man::run::<Cli>(&args),

@@ -10,6 +10,8 @@ mod catalog;
 mod cli;
 mod commands;
 mod evaluation;
+mod export;
+mod finished;
 mod grammar;
 mod output;
 mod place;

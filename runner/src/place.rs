@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use foreglow_collector::store::{Filter, Store, default_path};
+use foreglow_collector::store::{Filter, Store, default_path, user};
 use foreglow_model::Predictor;
 use foreglow_shared::{Context, Sample, Uuid, group_by_context};
 
@@ -128,7 +128,7 @@ impl Place {
     pub fn remove(&mut self, ids: &[Uuid]) -> anyhow::Result<()> {
         match self {
             Self::File(file) => file.remove(ids),
-            Self::Store { store, .. } => store.remove(ids).map(drop),
+            Self::Store { store, .. } => store.remove(ids, &user()).map(drop),
         }
     }
 }

@@ -2,6 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+#[path = "collector/access.rs"]
+mod access;
+#[path = "collector/copies.rs"]
+mod copies;
 #[path = "collector/damage.rs"]
 mod damage;
 mod foreglow;

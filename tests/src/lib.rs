@@ -5,6 +5,7 @@
 
 mod browser;
 mod cluster;
+pub mod collector;
 mod devtools;
 mod example;
 mod file_host;

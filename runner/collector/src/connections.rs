@@ -16,10 +16,16 @@ use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
 
+use super::log::Client;
+use super::metrics::Metrics;
 use super::stalled::DropStalled;
+use super::tls::Tls;
 
 /// Limit on the time until the head of a request is complete, from the connection or the request
 /// before it.
@@ -54,7 +60,13 @@ struct Connection {
 }
 
 /// Accepts connections until `stopping` is true, and then finishes the requests in progress.
-pub(super) async fn serve(listener: TcpListener, router: Router, mut stopping: watch::Receiver<bool>) {
+pub(super) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    tls: Option<Tls>,
+    metrics: Arc<Metrics>,
+    mut stopping: watch::Receiver<bool>,
+) {
     let connections = Arc::new(Connections::new(most_connections()));
     let mut tasks = tokio::task::JoinSet::new();
     loop {
@@ -63,16 +75,30 @@ pub(super) async fn serve(listener: TcpListener, router: Router, mut stopping: w
             Some(_) = tasks.join_next() => continue,
             _ = stopping.wait_for(|stopping| *stopping) => break,
         };
-        let Ok((stream, _)) = accepted else {
+        let Ok((stream, client)) = accepted else {
             tokio::time::sleep(PAUSE).await;
             continue;
         };
         // Without a place the connection is closed: every other one is busy.
         if let Some((number, connection)) = connections.enter() {
             let (connections, router, stopping) = (Arc::clone(&connections), router.clone(), stopping.clone());
+            let (tls, metrics) = (tls.clone(), Arc::clone(&metrics));
             tasks.spawn(async move {
-                answer(stream, router, &connections, &connection, stopping).await;
+                metrics.connections.fetch_add(1, Ordering::Relaxed);
+                // An answer is not held back for more of it.
+                let _ = stream.set_nodelay(true);
+                let (connections, connection) = (connections.as_ref(), connection.as_ref());
+                match encrypt(stream, tls, connection).await {
+                    Some(Stream::Plain(stream)) => {
+                        answer(stream, Client(client), router, connections, connection, stopping).await;
+                    }
+                    Some(Stream::Encrypted(stream)) => {
+                        answer(*stream, Client(client), router, connections, connection, stopping).await;
+                    }
+                    None => {}
+                }
                 connections.leave(number);
+                metrics.connections.fetch_sub(1, Ordering::Relaxed);
             });
         }
     }
@@ -80,18 +106,35 @@ pub(super) async fn serve(listener: TcpListener, router: Router, mut stopping: w
     while tasks.join_next().await.is_some() {}
 }
 
+/// A connection that is ready for requests.
+enum Stream {
+    Plain(DropStalled),
+    Encrypted(Box<tokio_rustls::server::TlsStream<DropStalled>>),
+}
+
+/// Does the handshake of TLS, if the collector uses it; `None` if it fails or takes too long.
+async fn encrypt(stream: TcpStream, tls: Option<Tls>, connection: &Connection) -> Option<Stream> {
+    let stream = DropStalled::new(stream);
+    let Some(tls) = tls else { return Some(Stream::Plain(stream)) };
+    let handshake = timeout(HEAD_TIMEOUT, TlsAcceptor::from(tls.config()).accept(stream));
+    tokio::select! {
+        encrypted = handshake => encrypted.ok()?.ok().map(|stream| Stream::Encrypted(Box::new(stream))),
+        () = connection.evicted.notified() => None,
+    }
+}
+
 /// Answers the requests of a connection.
 async fn answer(
-    stream: TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    client: Client,
     router: Router,
     connections: &Connections,
     connection: &Connection,
     mut stopping: watch::Receiver<bool>,
 ) {
-    // An answer is not held back for more of it.
-    let _ = stream.set_nodelay(true);
     let router = TowerToHyperService::new(router);
-    let service = service_fn(|request: hyper::Request<Incoming>| {
+    let service = service_fn(|mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(client);
         connection.is_busy.store(true, Ordering::Relaxed);
         let answer = router.call(request);
         async move {
@@ -103,7 +146,7 @@ async fn answer(
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(HEAD_BYTES);
-    let mut answers = pin!(http.serve_connection(TokioIo::new(DropStalled::new(stream)), service));
+    let mut answers = pin!(http.serve_connection(TokioIo::new(stream), service));
     let mut is_stopping = false;
     loop {
         tokio::select! {

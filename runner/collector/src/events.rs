@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::{Extension, Query, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -15,6 +15,7 @@ use futures_util::stream;
 use serde::Deserialize;
 use tokio::sync::watch;
 
+use super::access::Credential;
 use super::{Shared, refusal};
 
 /// Poll interval for samples that other processes write into the store. Posted samples are sent at
@@ -46,6 +47,7 @@ pub(super) struct EventsQuery {
 /// now on. Each event is a `sample` with the sample's ID and its JSON as data.
 pub(super) async fn events(
     State(shared): State<Shared>,
+    Extension(credential): Extension<Credential>,
     headers: HeaderMap,
     query: Result<Query<EventsQuery>, QueryRejection>,
 ) -> Response {
@@ -65,7 +67,7 @@ pub(super) async fn events(
         Err(error) if error.is::<UnusableInput>() => return refusal(StatusCode::BAD_REQUEST, error),
         Err(error) => return refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")),
     };
-    let reader = Reader { shared, news, after, waiting: VecDeque::new(), greeted: false };
+    let reader = Reader { shared, credential, news, after, waiting: VecDeque::new(), greeted: false };
     let stream = stream::unfold(reader, |mut reader| async {
         let event = reader.next().await?;
         Some((Ok::<Event, Infallible>(event), reader))
@@ -78,6 +80,7 @@ pub(super) async fn events(
 /// State of one event stream.
 struct Reader {
     shared: Shared,
+    credential: Credential,
     news: watch::Receiver<News>,
     /// Position of the last sample read from the store.
     after: i64,
@@ -106,6 +109,10 @@ impl Reader {
             let after = self.after;
             let (lines, end) = self.shared.storage.read(move |store| store.lines_after(after, BATCH)).await.ok()?;
             if lines.is_empty() {
+                // A token may have been revoked.
+                if !self.shared.gate.may_read(self.credential.hash).await {
+                    return None;
+                }
                 // The store is polled again in either case.
                 let _ = tokio::time::timeout(LOOK_AGAIN, self.news.changed()).await;
             }

@@ -5,21 +5,29 @@ mod access;
 pub mod address;
 mod body;
 mod connections;
+mod disk;
 mod events;
+mod health;
+mod log;
+mod metrics;
 mod planner;
+mod runs;
 mod samples;
 mod stalled;
 mod storage;
 pub mod store;
+mod tls;
+pub mod token;
+mod upkeep;
 pub mod upload;
 
 use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use axum::Router;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -28,10 +36,14 @@ use foreglow_shared::format_count;
 use tokio::sync::{Semaphore, watch};
 
 pub use self::access::Access;
+use self::access::{Gate, sign_in};
 use self::body::BodyMemory;
 use self::events::News;
+pub use self::log::AccessLog;
+use self::metrics::Metrics;
 pub use self::samples::{Receipt, Rejection};
 use self::storage::Storage;
+pub use self::tls::Tls;
 use crate::store::Store;
 
 /// Maximum size of a request body.
@@ -51,9 +63,27 @@ struct Shared {
     bodies: BodyMemory,
     /// Bodies that are parsed at the same time.
     parsers: Arc<Semaphore>,
-    access: Arc<Access>,
-    is_local: bool,
+    gate: Arc<Gate>,
     news: watch::Sender<News>,
+    metrics: Arc<Metrics>,
+    log: Option<AccessLog>,
+    /// Path of the store.
+    store: Arc<Path>,
+    version: Arc<str>,
+    is_tls: bool,
+}
+
+/// Optional parts of a collector.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// Version that the collector reports.
+    pub version: String,
+    /// TLS; `None` for HTTP.
+    pub tls: Option<Tls>,
+    /// Log of all requests.
+    pub log: Option<AccessLog>,
+    /// Age at which samples are removed.
+    pub keep: Option<Duration>,
 }
 
 /// A bound address, on which [`Collector::run`] answers.
@@ -62,6 +92,7 @@ pub struct Collector {
     listener: TcpListener,
     address: SocketAddr,
     access: Access,
+    options: Options,
 }
 
 impl Collector {
@@ -88,12 +119,18 @@ impl Collector {
         })?;
         listener.set_nonblocking(true).context("the listening socket cannot be set up")?;
         let address = listener.local_addr().context("the listening socket has no address")?;
-        Ok(Self { listener, address, access })
+        Ok(Self { listener, address, access, options: Options::default() })
+    }
+
+    /// Returns the collector with these options.
+    pub fn with(self, options: Options) -> Self {
+        Self { options, ..self }
     }
 
     /// Returns the URL of the planner, such as `http://127.0.0.1:8787/`.
     pub fn url(&self) -> String {
-        format!("http://{}/", self.address)
+        let scheme = if self.options.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}/", self.address)
     }
 
     /// Answers requests until the process receives SIGINT, SIGTERM or SIGHUP, then finishes the
@@ -109,40 +146,48 @@ impl Collector {
             .enable_all()
             .build()
             .context("the threads that answer requests cannot be started")?;
+        let gate = Gate::new(&self.access, self.address, store.reader()?);
+        let path: Arc<Path> = store.path().into();
         let (storage, closed) = Storage::start(store, is_damaged)?;
-        let outcome = runtime.block_on(self.answer(storage));
+        let outcome = runtime.block_on(self.answer(storage, gate, path));
         runtime.shutdown_timeout(STOP_TIMEOUT);
         // An error says that it is closed.
         let _ = closed.recv_timeout(STOP_TIMEOUT);
         outcome
     }
 
-    async fn answer(self, storage: Storage) -> anyhow::Result<()> {
+    async fn answer(self, storage: Storage, gate: Gate, store: Arc<Path>) -> anyhow::Result<()> {
         let told_to_stop = told_to_stop()?;
         let listener =
             tokio::net::TcpListener::from_std(self.listener).context("the listening socket cannot be used")?;
-        let is_local = self.access.is_local(self.address);
-        let news = watch::Sender::new(News::default());
+        let Options { version, tls, log, keep } = self.options;
         let shared = Shared {
             storage,
             bodies: BodyMemory::new(),
             parsers: Arc::new(Semaphore::new(PARSERS)),
-            access: Arc::new(self.access),
-            is_local,
-            news: news.clone(),
+            gate: Arc::new(gate),
+            news: watch::Sender::new(News::default()),
+            metrics: Arc::new(Metrics::default()),
+            log,
+            store,
+            version: version.into(),
+            is_tls: tls.is_some(),
         };
+        let upkeep = tokio::spawn(upkeep::keep_up(shared.clone(), tls.clone(), keep));
         let (stop, stopping) = watch::channel(false);
-        let server = connections::serve(listener, router(shared), stopping);
+        let server = connections::serve(listener, router(shared.clone()), tls, Arc::clone(&shared.metrics), stopping);
         let mut server = std::pin::pin!(server);
         tokio::select! {
             () = server.as_mut() => return Ok(()),
             () = told_to_stop => {}
         }
         // Event streams would otherwise never end.
-        news.send_modify(|news| news.stopping = true);
+        shared.news.send_modify(|news| news.stopping = true);
         stop.send_replace(true);
         // Requests in progress have until then.
         let _ = tokio::time::timeout(STOP_TIMEOUT, server).await;
+        upkeep.abort();
+        upkeep::mark_used(&shared).await;
         Ok(())
     }
 }
@@ -178,21 +223,16 @@ fn router(shared: Shared) -> Router {
         .route("/api/v1/samples/{id}", get(samples::one).delete(samples::remove))
         .route("/api/v1/events", get(events::events))
         .route("/api/v1/workloads", get(samples::workloads))
-        .route("/healthz", get(health))
+        .route("/api/v1/runs", get(runs::list))
+        .route("/healthz", get(health::health))
+        .route("/readyz", get(health::ready))
+        .route("/version", get(health::version))
+        .route("/metrics", get(health::metrics))
+        .route("/", get(planner::file).post(sign_in::enter))
+        .route("/sign-out", get(sign_in::ask_to_leave).post(sign_in::leave))
         .fallback(planner::file)
         .layer(axum::middleware::from_fn_with_state(shared.clone(), access::guard))
         .with_state(shared)
-}
-
-/// `GET /healthz`: whether the collector answers, and its samples are as they were stored.
-async fn health(State(shared): State<Shared>) -> Response {
-    match shared.storage.is_damaged() {
-        false => "ok\n".into_response(),
-        true => {
-            let sentence = "samples in the store are damaged; `foreglow serve --check` lists them\n";
-            (StatusCode::SERVICE_UNAVAILABLE, sentence).into_response()
-        }
-    }
 }
 
 /// Returns the error format of all API routes: `{"error":"…"}`.

@@ -1,11 +1,12 @@
 //! Routes for samples.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, Request, State};
+use axum::extract::{Extension, Path, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use foreglow_exit::UnusableInput;
@@ -13,6 +14,7 @@ use foreglow_shared::{Engine, Mode, Outcome, Sample, Timestamp, Uuid, parse_line
 use futures_util::stream;
 use serde::{Deserialize, Serialize};
 
+use super::access::Credential;
 use super::body::busy;
 use super::{Shared, refusal};
 use crate::store::{Filter, Page, Store};
@@ -91,6 +93,7 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
         Err(_) => return refusal(StatusCode::INTERNAL_SERVER_ERROR, "the samples could not be read"),
     };
     if samples.is_empty() {
+        shared.metrics.received(&receipt);
         return match receipt.rejected.is_empty() {
             true => refusal(StatusCode::BAD_REQUEST, "the request has no samples; send one JSON object per line"),
             false => (StatusCode::BAD_REQUEST, Json(receipt)).into_response(),
@@ -107,6 +110,7 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
                 error: format!("another sample with the id {} is stored, and was kept", ids[index]),
             };
             receipt.conflicts = inserted.conflicts.into_iter().map(conflict).collect();
+            shared.metrics.received(&receipt);
             if inserted.new > 0 {
                 shared.news.send_modify(|news| news.posted += 1);
             }
@@ -114,6 +118,7 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
         }
         Err(error) => {
             eprintln!("foreglow: samples were rejected: {error:#}");
+            shared.metrics.store_errors.fetch_add(1, Ordering::Relaxed);
             refusal(StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}"))
         }
     }
@@ -269,9 +274,14 @@ pub(super) async fn one(State(shared): State<Shared>, Path(id): Path<String>) ->
 }
 
 /// `DELETE /api/v1/samples/ID`: removes one sample. Open planners keep it until they are reloaded.
-pub(super) async fn remove(State(shared): State<Shared>, Path(id): Path<String>) -> Response {
+pub(super) async fn remove(
+    State(shared): State<Shared>,
+    Extension(credential): Extension<Credential>,
+    Path(id): Path<String>,
+) -> Response {
     let Ok(id) = id.parse::<Uuid>() else { return no_id(&id) };
-    match shared.storage.write(move |store| store.remove(&[id])).await {
+    let who = credential.name.unwrap_or_else(|| "a request without a token".to_owned());
+    match shared.storage.write(move |store| store.remove(&[id], &who)).await {
         Ok(0) => not_there(id),
         Ok(removed) => Json(serde_json::json!({ "removed": removed })).into_response(),
         Err(error) => refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")),

@@ -101,6 +101,11 @@ impl Storage {
         .context("the store's thread ended early")?
     }
 
+    /// Returns the number of writes that wait.
+    pub(super) fn queued(&self) -> usize {
+        self.writer.max_capacity() - self.writer.capacity()
+    }
+
     /// Whether a damaged sample was found at the start or since.
     pub(super) fn is_damaged(&self) -> bool {
         self.is_damaged.load(Ordering::Relaxed)

@@ -1,4 +1,5 @@
-//! `foreglow import`: timing samples from Spark event logs and other sample files.
+//! `foreglow import`: timing samples from Spark event logs, finished jobs of clusters, and other
+//! sample files.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,21 +11,23 @@ use foreglow_shared::event_log::Labels;
 use foreglow_shared::{Context, Sample, Uuid, format_count, read_samples, write_csv, write_jsonl};
 
 use crate::ask::read_bytes;
+use crate::finished;
 use crate::grammar;
 use crate::output::{self, Format};
 use crate::place::PlaceArgs;
 use crate::progress::note;
 use crate::sample_table;
 
-/// Convert Spark event logs, CSV or JSON Lines to timing samples.
+/// Convert Spark event logs, finished jobs, CSV or JSON Lines to timing samples.
 ///
 /// A log records what ran where and for how long, but not the CNN, the number of images and the
 /// sampling rate. Foreglow's own runs record these as properties `spark.foreglow.*`; for other
-/// runs, give them with the options below.
+/// runs, give them with the options below. Finished jobs are the output of `sacct --parsable2` or
+/// `kubectl get job -o json`; each task or pod is an executor.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Event logs, plain or compressed, or folders of them; samples as CSV or JSON Lines; `-` for
-    /// standard input; or the URL of a history server, such as http://host:18080
+    /// Event logs, plain or compressed, or folders of them; finished jobs; samples as CSV or JSON
+    /// Lines; `-` for standard input; or the URL of a history server, such as http://host:18080
     #[arg(value_name = "FILE|FOLDER|URL", required = true)]
     inputs: Vec<String>,
 
@@ -95,6 +98,10 @@ struct LabelArgs {
     #[arg(long, value_name = "NAME")]
     cpu: Option<String>,
 
+    /// Engine of finished jobs
+    #[arg(long, value_name = "ENGINE", value_parser = ["local", "spark"], default_value = "local")]
+    engine: String,
+
     /// Graphics adapter of the machines
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
@@ -137,7 +144,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let output = place.path().to_owned();
     for input in &args.inputs {
         for log in find(input, &args.application, folder.path())?.iter().filter(|log| !is_output(log, &output)) {
-            let read = take_samples(log, &labels, &mut |sample| {
+            let read = take_samples(log, (&labels, &args.labels.engine), &mut |sample| {
                 if seen.insert(sample.id) {
                     if kept.insert(sample.id) {
                         place.append(&sample)?;
@@ -186,14 +193,21 @@ fn is_output(log: &LogFiles, output: &Path) -> bool {
 /// Passes the samples of a log, or of a sample file, to `take`.
 fn take_samples(
     log: &LogFiles,
-    labels: &Labels,
+    (labels, engine): (&Labels, &str),
     take: &mut impl FnMut(Sample) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let name = &log.name;
     if let [file] = log.files.as_slice()
         && !begins_as_log(file)?
     {
-        return samples_in(file, name)?.into_iter().try_for_each(take);
+        let bytes = read_bytes(file)?;
+        let Some(kind) = finished::Kind::of(&bytes) else {
+            return samples_in(&bytes, name)?.into_iter().try_for_each(take);
+        };
+        let found = finished::samples(kind, &bytes, labels, engine);
+        let (samples, notes) = found.map_err(|error| unusable(format!("{name}: {error}")))?;
+        notes.iter().for_each(|of_job| note(&format!("{name}: {of_job}")));
+        return samples.into_iter().try_for_each(take);
     }
     let read = read(log)?;
     read.notes.iter().for_each(|of_log| note(&format!("{name}: {of_log}")));
@@ -211,7 +225,7 @@ fn take_samples(
     Ok(())
 }
 
-fn samples_in(file: &Path, name: &str) -> anyhow::Result<Vec<Sample>> {
-    read_samples(&read_bytes(file)?)
+fn samples_in(bytes: &[u8], name: &str) -> anyhow::Result<Vec<Sample>> {
+    read_samples(bytes)
         .map_err(|error| unusable(format!("{name}: it is neither a Spark event log nor a usable sample file: {error}")))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use foreglow_collector::store::Store;
+use foreglow_collector::store::{Store, user};
 use foreglow_engine::sweep::Run;
 use foreglow_exit::unusable;
 use foreglow_machine::warnings_of;
@@ -157,7 +157,7 @@ fn remove(args: &RemoveArgs) -> anyhow::Result<()> {
     }
     let mut store = Store::open_existing(args.store.as_deref())?;
     let ids = find_all(&args.ids, &store.ids()?)?;
-    let removed = store.remove(&ids)?;
+    let removed = store.remove(&ids, &user())?;
     note(&format!("{} removed from {}", format_count(removed, "sample"), store.path().display()));
     Ok(())
 }

@@ -2,11 +2,13 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use foreglow_collector::store::Store;
-use foreglow_collector::{Access, Collector};
+use foreglow_collector::{Access, AccessLog, Collector, Options, Tls, token};
 use foreglow_shared::format_count;
 
+use crate::grammar::duration_secs;
 use crate::output;
 
 /// Default port of the collector, on the loopback address.
@@ -14,6 +16,9 @@ pub const DEFAULT_PORT: u16 = 8787;
 const DEFAULT_LISTEN: &str = "127.0.0.1:8787";
 /// URL of the planner at the default address.
 pub const DEFAULT_PLANNER: &str = "http://127.0.0.1:8787/";
+
+/// Version and commit.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("FOREGLOW_BUILD_COMMIT"), ")");
 
 /// Collect samples over HTTP and serve the planner.
 #[derive(Debug, clap::Args)]
@@ -26,13 +31,37 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
 
-    /// Token that requests to the API must send
-    #[arg(long, value_name = "TOKEN", env = "FOREGLOW_TOKEN", hide_env_values = true)]
+    /// Token that may do everything, besides the tokens of `foreglow tokens`
+    #[arg(long, value_name = "TOKEN", env = "FOREGLOW_TOKEN", hide_env_values = true, help_heading = "Access")]
     token: Option<String>,
 
+    /// File with that token
+    #[arg(long, value_name = "FILE", env = "FOREGLOW_TOKEN_FILE", help_heading = "Access")]
+    token_file: Option<PathBuf>,
+
     /// Allow other machines access without a token
-    #[arg(long)]
+    #[arg(long, help_heading = "Access")]
     allow_open: bool,
+
+    /// Name under which browsers reach the collector, such as that of a proxy; may be repeated
+    #[arg(long, value_name = "NAME", help_heading = "Access")]
+    host: Vec<String>,
+
+    /// Certificate chain for TLS, PEM
+    #[arg(long, value_name = "FILE", requires = "tls_key", help_heading = "Access")]
+    tls_cert: Option<PathBuf>,
+
+    /// Private key of the certificate, PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = "Access")]
+    tls_key: Option<PathBuf>,
+
+    /// File for a line of JSON about each request; `-` for standard output
+    #[arg(long, value_name = "FILE", help_heading = "Access")]
+    access_log: Option<PathBuf>,
+
+    /// Remove the samples of runs that were submitted longer ago than this: 365d
+    #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
+    keep: Option<f64>,
 
     /// Check the structure of the store and the checksum of every sample, and exit
     #[arg(long)]
@@ -44,9 +73,17 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     if args.check {
         return check(args.store.as_deref());
     }
-    let access = Access { token: args.token.filter(|token| !token.is_empty()), open: args.allow_open };
-    let collector = Collector::bind(args.listen, access)?;
+    let keep = args.keep.map(Duration::try_from_secs_f64).transpose()?;
+    let tls = match (&args.tls_cert, &args.tls_key) {
+        (Some(certificate), Some(key)) => Some(Tls::read(certificate, key)?),
+        _ => None,
+    };
+    let token = token::given(args.token, args.token_file.as_deref())?;
+    let log = args.access_log.as_deref().map(AccessLog::start).transpose()?;
     let store = Store::open(args.store.as_deref())?;
+    let access = Access { token, open: args.allow_open, has_tokens: store.has_tokens()?, hosts: args.host };
+    let options = Options { version: VERSION.to_owned(), tls, log, keep };
+    let collector = Collector::bind(args.listen, access)?.with(options);
     eprintln!("The planner is at {} (Ctrl-C ends it); samples are kept in {}", collector.url(), store.path().display());
     collector.run(store)
 }

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use foreglow_collector::Receipt;
 use foreglow_collector::address::url;
 use foreglow_collector::store::{Filter, Rejected, Store, Waiting};
 use foreglow_collector::upload::{Target, all_accepted, summary};
+use foreglow_collector::{Receipt, token};
 use foreglow_exit::unusable;
 use foreglow_shared::format_count;
 use serde_json::json;
@@ -63,6 +63,10 @@ pub struct Args {
     #[arg(long, value_name = "TOKEN", env = "FOREGLOW_TOKEN", hide_env_values = true)]
     token: Option<String>,
 
+    /// File with the token of the collector
+    #[arg(long, value_name = "FILE", env = "FOREGLOW_TOKEN_FILE")]
+    token_file: Option<PathBuf>,
+
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -84,7 +88,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     }
     // Clap asks for --to unless one of the others is given.
     let Some(to) = &args.to else { return output::print(&waiting(&store.waiting()?, args.format)) };
-    let target = Target::new(to, args.token)?;
+    let target = Target::new(to, token::given(args.token, args.token_file.as_deref())?)?;
     if let Some(address) = &args.instead_of {
         let address = known(&store, address)?;
         store.redirect(&address, target.url())?;

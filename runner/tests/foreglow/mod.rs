@@ -41,7 +41,12 @@ impl Foreglow {
     }
 
     fn prepare(&self, command: &mut Command) {
-        command.env("FOREGLOW_DATA", self.data.path().join("data")).env_remove("FOREGLOW_TOKEN").env("COLUMNS", "100");
+        command
+            .env("FOREGLOW_DATA", self.data.path().join("data"))
+            .env_remove("FOREGLOW_TOKEN")
+            .env_remove("FOREGLOW_TOKEN_FILE")
+            .env_remove("FOREGLOW_CA")
+            .env("COLUMNS", "100");
     }
 
     pub fn run(&self, arguments: &[&str]) -> Answer {
@@ -102,7 +107,7 @@ impl Serving {
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         stderr.read_line(&mut line).unwrap();
-        let url = line.split_whitespace().find(|word| word.starts_with("http://"));
+        let url = line.split_whitespace().find(|word| word.starts_with("http"));
         let url = url.unwrap_or_else(|| panic!("no address in {line:?}")).to_owned();
         Self { child, url, _stderr: stderr }
     }

@@ -3,14 +3,20 @@
 //! One SQLite file in WAL mode with `synchronous=FULL`: samples that [`Store::insert`] has
 //! acknowledged are on disk.
 
+mod audit;
+mod backup;
 mod check;
 mod checksum;
 mod failure;
 mod queue;
 mod read;
+mod runs;
 mod schema;
+mod tokens;
+mod upkeep;
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,10 +25,14 @@ use foreglow_exit::{note, unusable};
 use foreglow_shared::{Engine, Mode, Outcome, Sample, Timestamp, Uuid, Workload, parse_line};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
 
+pub use audit::{AuditLine, user};
+pub use backup::restore;
 use checksum::checksum;
 use failure::sentence;
 pub use queue::{Rejected, Waiting};
 pub use read::Page;
+pub use runs::{Runs, RunsFilter};
+pub use tokens::{DEFAULT_PER_MINUTE, Roles, Token};
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 const FILE_NAME: &str = "samples.sqlite";
@@ -33,6 +43,8 @@ pub struct Store {
     connection: Connection,
     path: PathBuf,
     has_seen_damage: Cell<bool>,
+    /// The file when it was opened.
+    identity: Option<upkeep::Identity>,
 }
 
 /// Result of inserting samples.
@@ -119,15 +131,17 @@ impl Store {
         let failed = |error: rusqlite::Error| sentence(&self.path, &error);
         let connection = Connection::open_with_flags(&self.path, flags).map_err(failed)?;
         connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
-        Ok(Self { connection, path: self.path.clone(), has_seen_damage: Cell::new(false) })
+        let (path, identity) = (self.path.clone(), self.identity);
+        Ok(Self { connection, path, has_seen_damage: Cell::new(false), identity })
     }
 
     fn connect(path: PathBuf, create: OpenFlags) -> anyhow::Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
         let opened = Connection::open_with_flags(&path, flags).map_err(|error| sentence(&path, &error))?;
         opened.busy_timeout(BUSY_TIMEOUT).map_err(|error| sentence(&path, &error))?;
-        let mut store = Self { connection: opened, path, has_seen_damage: Cell::new(false) };
+        let mut store = Self { connection: opened, path, has_seen_damage: Cell::new(false), identity: None };
         schema::prepare(&mut store.connection, &store.path)?;
+        store.identity = upkeep::Identity::of(&store.path);
         Ok(store)
     }
 
@@ -141,7 +155,7 @@ impl Store {
     /// # Errors
     /// The disk is full, read-only or broken.
     pub fn insert(&mut self, samples: &[Sample]) -> anyhow::Result<Inserted> {
-        self.write(|transaction| insert(transaction, samples))
+        self.write(|transaction| insert(transaction, &[samples]).map(|mut inserted| inserted.pop().unwrap_or_default()))
     }
 
     /// Stores the samples of several senders with one write to the disk, or none of them on an
@@ -150,17 +164,27 @@ impl Store {
     /// # Errors
     /// As for [`Store::insert`].
     pub fn insert_all(&mut self, requests: &[&[Sample]]) -> anyhow::Result<Vec<Inserted>> {
-        self.write(|transaction| requests.iter().map(|samples| insert(transaction, samples)).collect())
+        self.write(|transaction| insert(transaction, requests))
     }
 
-    /// Removes the samples with these ids and returns how many existed.
+    /// Removes the samples with these ids for a user or token, with a line in the record for each,
+    /// and returns how many existed.
     ///
     /// # Errors
     /// As [`Store::insert`].
-    pub fn remove(&mut self, ids: &[Uuid]) -> anyhow::Result<usize> {
+    pub fn remove(&mut self, ids: &[Uuid], who: &str) -> anyhow::Result<usize> {
         self.write(|transaction| {
-            let mut remove = transaction.prepare("DELETE FROM samples WHERE id = ?1")?;
-            ids.iter().try_fold(0, |removed, id| Ok(removed + remove.execute([id.to_string()])?))
+            let mut remove = transaction.prepare("DELETE FROM samples WHERE id = ?1 RETURNING run")?;
+            let (mut removed, mut runs) = (0, BTreeSet::new());
+            for id in ids {
+                if let Some(run) = remove.query_row([id.to_string()], |row| row.get::<_, Option<i64>>(0)).optional()? {
+                    audit::record(transaction, who, &format!("removed the sample {id}"))?;
+                    removed += 1;
+                    runs.extend(run);
+                }
+            }
+            runs::count_again(transaction, &runs)?;
+            Ok(removed)
         })
     }
 
@@ -257,6 +281,7 @@ impl Store {
         &mut self,
         change: impl FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T>,
     ) -> anyhow::Result<T> {
+        self.check_in_place()?;
         let path = &self.path;
         self.connection
             .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
@@ -269,14 +294,32 @@ impl Store {
     }
 }
 
-fn insert(transaction: &rusqlite::Transaction<'_>, samples: &[Sample]) -> rusqlite::Result<Inserted> {
+/// Returns a stored time; a value outside the limits becomes the nearest one.
+fn moment(microsecond: i64) -> Timestamp {
+    let limit = if microsecond < 0 { Timestamp::MIN } else { Timestamp::MAX };
+    Timestamp::from_microsecond(microsecond).unwrap_or(limit)
+}
+
+fn insert(transaction: &rusqlite::Transaction<'_>, requests: &[&[Sample]]) -> rusqlite::Result<Vec<Inserted>> {
+    let mut added = runs::Added::default();
+    let inserted = requests.iter().map(|samples| insert_request(transaction, samples, &mut added)).collect();
+    added.store(transaction)?;
+    inserted
+}
+
+fn insert_request(
+    transaction: &rusqlite::Transaction<'_>,
+    samples: &[Sample],
+    added: &mut runs::Added,
+) -> rusqlite::Result<Inserted> {
     let mut add = transaction.prepare_cached(
-        "INSERT OR IGNORE INTO samples (id, model, mode, engine, outcome, started_at_us, line, checksum)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT OR IGNORE INTO samples (id, model, mode, engine, outcome, started_at_us, line, checksum, run, secs)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?;
     let mut inserted = Inserted::default();
     for (index, sample) in samples.iter().enumerate() {
         let (id, line) = (sample.id.to_string(), line(sample)?);
+        let run = added.run_of(transaction, sample)?;
         let new = add.execute(params![
             id,
             sample.workload.model,
@@ -286,9 +329,12 @@ fn insert(transaction: &rusqlite::Transaction<'_>, samples: &[Sample]) -> rusqli
             sample.started_at.as_microsecond(),
             line,
             checksum(id.as_bytes(), line.as_bytes()),
+            run,
+            sample.completion_time_secs,
         ])?;
         if new == 1 {
             inserted.new += 1;
+            added.count(run, sample.completion_time_secs);
         } else if is_stored(transaction, &id, &line)? {
             inserted.known += 1;
         } else {

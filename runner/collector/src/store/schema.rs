@@ -7,12 +7,13 @@ use rusqlite::{Connection, Transaction, params};
 
 use super::checksum::checksum;
 use super::failure::sentence;
+use super::runs::assign_all;
 
 /// `FGLW`, which marks an SQLite file as a Foreglow store.
 const APPLICATION_ID: i64 = 0x4647_4c57;
 /// Version of the tables below. A change of the tables increments it and adds a step to
 /// [`migrate`].
-const VERSION: i64 = 2;
+const VERSION: i64 = 4;
 
 pub(super) const TABLES: &str = "
     CREATE TABLE samples (
@@ -52,6 +53,51 @@ const VERSION_2: &str = "
         UPDATE workloads SET samples = samples - 1 WHERE workload = json_extract(OLD.line, '$.workload');
         DELETE FROM workloads WHERE samples < 1;
     END;";
+
+/// Adds the tokens, the record of deletions, and the order of the runs in time, for retention.
+const VERSION_3: &str = "
+    CREATE TABLE tokens (
+        name TEXT PRIMARY KEY,
+        hash BLOB NOT NULL UNIQUE,
+        roles TEXT NOT NULL,
+        per_minute INTEGER NOT NULL,
+        created_at_us INTEGER NOT NULL,
+        expires_at_us INTEGER,
+        last_used_at_us INTEGER
+    ) WITHOUT ROWID;
+    CREATE TABLE audit (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        at_us INTEGER NOT NULL,
+        who TEXT NOT NULL,
+        what TEXT NOT NULL
+    );
+    CREATE INDEX samples_by_start ON samples (started_at_us);";
+
+/// Adds the runs, with the figures of their samples. They also count the workloads: once per write,
+/// in place of the triggers, which parsed every sample.
+const VERSION_4: &str = "
+    CREATE TABLE runs (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        model TEXT NOT NULL,
+        workload TEXT NOT NULL,
+        configuration TEXT NOT NULL,
+        sampling_rate REAL NOT NULL,
+        engine TEXT NOT NULL,
+        outcome TEXT NOT NULL,
+        host TEXT NOT NULL,
+        samples INTEGER NOT NULL DEFAULT 0,
+        timed INTEGER NOT NULL DEFAULT 0,
+        sum_secs REAL NOT NULL DEFAULT 0,
+        least_secs REAL,
+        most_secs REAL,
+        UNIQUE (workload, configuration, sampling_rate, engine, outcome, host)
+    );
+    ALTER TABLE samples ADD COLUMN run INTEGER;
+    ALTER TABLE samples ADD COLUMN secs REAL;
+    DROP TRIGGER sample_added;
+    DROP TRIGGER sample_removed;
+    DELETE FROM workloads;";
+const INDEX_OF_RUNS: &str = "CREATE INDEX samples_by_run ON samples (run, secs)";
 
 /// Checks that the file is a store of this version, or initialises it, and sets the write mode.
 pub(super) fn prepare(connection: &mut Connection, path: &Path) -> anyhow::Result<()> {
@@ -101,6 +147,14 @@ fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     if version(&transaction)? < 2 {
         transaction.execute_batch(VERSION_2)?;
         add_checksums(&transaction)?;
+    }
+    if version(&transaction)? < 3 {
+        transaction.execute_batch(VERSION_3)?;
+    }
+    if version(&transaction)? < 4 {
+        transaction.execute_batch(VERSION_4)?;
+        assign_all(&transaction)?;
+        transaction.execute_batch(INDEX_OF_RUNS)?;
     }
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", VERSION)?;

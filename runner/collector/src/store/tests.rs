@@ -138,7 +138,7 @@ fn a_sample_from_before_the_limits_is_left_out_and_can_be_removed() {
     store.insert(&[huge, sample(2)]).unwrap();
     assert_eq!(store.samples(&Filter::default()).unwrap(), [sample(2)]);
     assert_eq!(store.ids().unwrap(), [sample(1).id, sample(2).id]);
-    assert_eq!(store.remove(&[sample(1).id, sample(9).id]).unwrap(), 1);
+    assert_eq!(store.remove(&[sample(1).id, sample(9).id], "me").unwrap(), 1);
     assert_eq!(store.ids().unwrap(), [sample(2).id]);
 }
 
@@ -200,7 +200,7 @@ fn a_sample_that_was_altered_in_the_file_is_found_and_left_out() {
     assert!(!store.has_seen_damage());
     assert_eq!(store.samples(&Filter::default()).unwrap(), [sample(2)]);
     assert!(store.has_seen_damage() && store.sample_line(sample(1).id).is_err());
-    assert_eq!(store.remove(&[sample(1).id]).unwrap(), 1);
+    assert_eq!(store.remove(&[sample(1).id], "me").unwrap(), 1);
     assert!(store.check().unwrap().is_sound());
 }
 
@@ -224,9 +224,10 @@ fn a_store_of_the_first_version_gets_checksums_and_counts() {
     let findings = store.check().unwrap();
     assert!(findings.is_sound() && findings.samples == 1_500, "{findings:?}");
     assert_eq!(store.workloads().unwrap(), [(sample(1).workload, 1_500)]);
+    assert_eq!(all_runs(&store), [(1_500, Some((2.5, 2.5, 2.5)))]);
     assert_eq!(store.waiting_for("http://a").unwrap(), [sample(7)]);
     assert_eq!(store.insert(&[sample(1), sample(2_000)]).unwrap(), inserted(1, 1));
-    store.remove(&[sample(2).id]).unwrap();
+    store.remove(&[sample(2).id], "me").unwrap();
     assert_eq!(store.workloads().unwrap(), [(sample(1).workload, 1_500)]);
 }
 
@@ -251,8 +252,71 @@ fn a_reader_sees_what_was_committed_and_waits_for_no_writer() {
     store.insert(&[sample(1)]).unwrap();
     let reader = store.reader().unwrap();
     let writing = store.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).unwrap();
-    insert(&writing, &[sample(2)]).unwrap();
+    insert(&writing, &[&[sample(2)]]).unwrap();
     assert_eq!(reader.ids().unwrap(), [sample(1).id]);
     writing.commit().unwrap();
     assert_eq!(reader.ids().unwrap(), [sample(1).id, sample(2).id]);
+}
+
+fn all_runs(store: &Store) -> Vec<(u64, Option<(f64, f64, f64)>)> {
+    let runs = store.runs(&RunsFilter { limit: 100, ..RunsFilter::default() }).unwrap();
+    let times = |runs: &Runs| runs.times.map(|times| (times.mean_secs, times.least_secs, times.most_secs));
+    runs.iter().map(|runs| (runs.samples, times(runs))).collect()
+}
+
+#[test]
+fn equal_runs_are_counted_together_through_every_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    let taking = |number: u128, secs: f64| Sample { completion_time_secs: Some(secs), ..sample(number) };
+    let mut other = sample(9);
+    other.configuration.executors = 2;
+    let mut failed = sample(8);
+    (failed.outcome, failed.completion_time_secs) = (Outcome::Failed, None);
+    store.insert(&[taking(1, 2.0), taking(2, 4.0), other, failed, taking(1, 2.0)]).unwrap();
+    assert_eq!(all_runs(&store), [(2, Some((3.0, 2.0, 4.0))), (1, Some((2.5, 2.5, 2.5))), (1, None)]);
+    store.insert(&[taking(3, 1.0), taking(2, 4.0)]).unwrap();
+    assert_eq!(all_runs(&store)[0], (3, Some((7.0 / 3.0, 1.0, 4.0))));
+    store.remove(&[sample(3).id, sample(9).id], "me").unwrap();
+    assert_eq!(all_runs(&store), [(2, Some((3.0, 2.0, 4.0))), (1, None)]);
+    let filter = RunsFilter { outcome: Some("failed".into()), limit: 9, ..RunsFilter::default() };
+    assert_eq!(store.runs(&filter).unwrap().len(), 1);
+    let later = "2100-01-01T00:00:00Z".parse().unwrap();
+    assert_eq!(store.remove_before(later, 100, "me").unwrap(), 3);
+    assert_eq!(all_runs(&store), []);
+    assert_eq!(store.count().unwrap(), 0);
+    let record: Vec<String> = store.audit().unwrap().into_iter().map(|line| line.what).collect();
+    assert_eq!(record.len(), 3);
+    assert!(record[2].starts_with("removed 3 samples from before 2100"), "{record:?}");
+}
+
+#[test]
+fn a_removed_store_takes_nothing_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    store.insert(&[sample(1)]).unwrap();
+    store.probe().unwrap();
+    std::fs::remove_file(store.path()).unwrap();
+    let error = store.insert(&[sample(2)]).unwrap_err();
+    assert!(error.to_string().contains("was removed or replaced"), "{error}");
+    assert!(store.probe().is_err());
+}
+
+#[test]
+fn a_copy_has_what_the_store_had_and_needs_a_new_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    store.insert(&[sample(1), sample(2)]).unwrap();
+    let copy = folder.path().join("copy.sqlite");
+    assert_eq!(store.back_up(&copy).unwrap(), 2);
+    assert!(store.back_up(&copy).unwrap_err().to_string().contains("exists"));
+    store.insert(&[sample(3)]).unwrap();
+    let path = store.path().to_owned();
+    assert!(restore(&copy, &path, "me").unwrap_err().to_string().contains("stop the collector"));
+    drop(store);
+    let (samples, kept) = restore(&copy, &path, "me").unwrap();
+    assert_eq!((samples, Store::open_existing(kept.as_deref()).unwrap().count().unwrap()), (2, 3));
+    let store = Store::open_existing(Some(&path)).unwrap();
+    assert_eq!(store.samples(&Filter::default()).unwrap(), [sample(1), sample(2)]);
+    assert!(store.audit().unwrap()[0].what.contains("restored the store from"));
 }

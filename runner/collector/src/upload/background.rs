@@ -34,12 +34,13 @@ struct Outcome {
 }
 
 impl Background {
-    /// Starts the thread for the collector at `url`, with the token in `FOREGLOW_TOKEN`.
+    /// Starts the thread for the collector at `url`, with the token of the environment.
     ///
     /// # Errors
-    /// The URL is invalid, or the store that keeps unsent samples cannot be opened.
+    /// The URL or the token's file is invalid, or the store that keeps unsent samples cannot be
+    /// opened.
     pub fn start(url: &str) -> anyhow::Result<Self> {
-        let target = Target::new(url, std::env::var("FOREGLOW_TOKEN").ok())?.brief();
+        let target = Target::new(url, crate::token::from_environment()?)?.brief();
         let (store, own) = (Store::open(None)?, Store::open(None)?);
         let (wake, woken) = channel();
         let (ended, result) = channel();

@@ -4,10 +4,12 @@
 mod background;
 mod post;
 mod receipt;
+mod trust;
 
 use anyhow::Context as _;
 use foreglow_exit::unusable;
 use foreglow_shared::{Sample, format_count, write_jsonl};
+use ureq::tls::RootCerts;
 
 pub use self::background::Background;
 use self::post::Policy;
@@ -24,16 +26,19 @@ pub struct Target {
     url: String,
     token: Option<String>,
     policy: Policy,
+    /// Authorities of `FOREGLOW_CA`; `None` for those of the web.
+    authorities: Option<RootCerts>,
 }
 
 impl Target {
     /// Creates a target from a URL, such as `http://127.0.0.1:8787`, and an optional token.
     ///
     /// # Errors
-    /// The URL is invalid.
+    /// The URL is invalid, or the file `FOREGLOW_CA` has no certificate.
     pub fn new(url: &str, token: Option<String>) -> anyhow::Result<Self> {
         let url = address::url(url).map_err(unusable)?;
-        Ok(Self { url, token: token.filter(|token| !token.is_empty()), policy: Policy::PATIENT })
+        let authorities = trust::authorities()?;
+        Ok(Self { url, token: token.filter(|token| !token.is_empty()), policy: Policy::PATIENT, authorities })
     }
 
     /// Sends these samples and those still waiting for this collector. They stay in the store until

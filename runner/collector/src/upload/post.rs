@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use foreglow_shared::{Sample, write_jsonl};
 use ureq::http::{HeaderMap, header};
+use ureq::tls::TlsConfig;
 
 use super::Target;
 use super::receipt::accounts_for;
@@ -128,6 +129,10 @@ impl Target {
             .timeout_global(Some(self.policy.answer_timeout));
         // A proxy would resolve a loopback address to its own machine.
         let config = if is_loopback(&self.url) { config.proxy(None) } else { config };
+        let config = match &self.authorities {
+            Some(authorities) => config.tls_config(TlsConfig::builder().root_certs(authorities.clone()).build()),
+            None => config,
+        };
         config.build().new_agent()
     }
 }

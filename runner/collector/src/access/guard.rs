@@ -1,0 +1,186 @@
+//! Middleware that checks every request.
+
+use std::time::Instant;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+
+use super::sign_in;
+use super::standing::Standing;
+use crate::log::Entry;
+use crate::store::Roles;
+use crate::token::Hash;
+use crate::{Shared, refusal};
+
+/// Token of a request that was admitted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Credential {
+    /// For answers that never end.
+    pub(crate) hash: Option<Hash>,
+    /// Name of the token, for the record.
+    pub(crate) name: Option<String>,
+}
+
+/// Checks a request, answers or refuses it, and records it.
+pub(crate) async fn guard(State(shared): State<Shared>, mut request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let mut entry = Entry::of(&request);
+    let sent = credential(request.headers());
+    let route = Route::of(&request);
+    let mut response = match admit(&shared, request.headers(), sent, route, &mut entry).await {
+        Ok(()) => {
+            request.extensions_mut().insert(Credential { hash: sent, name: entry.token.clone() });
+            next.run(request).await
+        }
+        Err(refused) => *refused,
+    };
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let took = started.elapsed();
+    shared.metrics.answered(&entry.method, &entry.path, response.status(), took);
+    if let Some(log) = &shared.log {
+        log.add(&entry, response.status(), took);
+    }
+    response
+}
+
+/// What a request asks for, as far as access is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Route {
+    /// The planner's first page, for which a browser can sign in.
+    Page,
+    /// Samples and metrics.
+    Read,
+    Write,
+    Delete,
+    /// The planner's files, which are the same in every collector, and the state of the process.
+    Public,
+}
+
+impl Route {
+    fn of(request: &Request) -> Self {
+        let path = request.uri().path();
+        let reads = [Method::GET, Method::HEAD].contains(request.method());
+        if path == "/" && reads {
+            return Self::Page;
+        }
+        if path.starts_with("/api/") || path == "/metrics" {
+            return match *request.method() {
+                Method::POST => Self::Write,
+                Method::DELETE => Self::Delete,
+                _ => Self::Read,
+            };
+        }
+        Self::Public
+    }
+
+    fn needs(self) -> Option<(fn(&Roles) -> bool, &'static str)> {
+        match self {
+            Self::Page | Self::Read => Some((|roles| roles.read, "read samples")),
+            Self::Write => Some((|roles| roles.write, "send samples")),
+            Self::Delete => Some((|_| false, "delete samples")),
+            Self::Public => None,
+        }
+    }
+}
+
+async fn admit(
+    shared: &Shared,
+    headers: &HeaderMap,
+    sent: Option<Hash>,
+    route: Route,
+    entry: &mut Entry,
+) -> Result<(), Box<Response>> {
+    let refuse = |status, sentence: &str| Err(Box::new(refusal(status, sentence)));
+    if super::origin::is_foreign(headers) {
+        let sentence =
+            "pages of another site may not use this collector; a proxy in front of it must pass the Host header on";
+        return refuse(StatusCode::FORBIDDEN, sentence);
+    }
+    let is_known_host = shared.gate.hosts.allow(headers);
+    let needs = route.needs();
+    if needs.is_none() && is_known_host {
+        return Ok(());
+    }
+    let standing = match shared.gate.standing(sent).await {
+        Ok(standing) => standing,
+        Err(error) => return refuse(StatusCode::SERVICE_UNAVAILABLE, &format!("{error:#}")),
+    };
+    entry.token = standing.name().map(str::to_owned);
+    // A page does not know a token, so that a valid one in this header comes from a program.
+    let is_program = standing.name().is_some() && headers.contains_key(header::AUTHORIZATION);
+    if !is_known_host && !is_program {
+        let sentence = "this collector does not know that name for itself; start it with --host NAME";
+        return refuse(StatusCode::FORBIDDEN, sentence);
+    }
+    let Some((has_role, to_do)) = needs else { return Ok(()) };
+    match &standing {
+        Standing::Missing | Standing::Unknown if route == Route::Page => {
+            return Err(Box::new(sign_in::asked(standing == Standing::Unknown)));
+        }
+        Standing::Missing => {
+            let sentence =
+                "this collector requires a token; send it as `Authorization: Bearer TOKEN` (`--token`, FOREGLOW_TOKEN)";
+            return Err(Box::new(unauthorized(sentence)));
+        }
+        Standing::Unknown => {
+            let sentence = "this collector requires a token, and the one that was sent is unknown, revoked or expired";
+            return Err(Box::new(unauthorized(sentence)));
+        }
+        Standing::Token { name, roles, .. } if !standing.may(has_role) => {
+            if route == Route::Page {
+                return Err(Box::new(sign_in::asked(true)));
+            }
+            let sentence = format!("the token {name} may not {to_do} (its role: {roles})");
+            return refuse(StatusCode::FORBIDDEN, &sentence);
+        }
+        Standing::Token { name, per_minute: Some(per_minute), .. } => {
+            if let Err(delay) = shared.gate.rates.take(name, *per_minute, Instant::now()) {
+                let sentence =
+                    format!("the token {name} may send {per_minute} requests per minute; send it again later");
+                let secs = delay.as_secs_f64().ceil().max(1.0).to_string();
+                let refused = refusal(StatusCode::TOO_MANY_REQUESTS, sentence);
+                return Err(Box::new(([(header::RETRY_AFTER, secs)], refused).into_response()));
+            }
+        }
+        Standing::Token { .. } | Standing::Open => {}
+    }
+    Ok(())
+}
+
+fn unauthorized(sentence: &str) -> Response {
+    ([(header::WWW_AUTHENTICATE, "Bearer")], refusal(StatusCode::UNAUTHORIZED, sentence)).into_response()
+}
+
+/// Returns the hash of the token of a request: of the header, or else of the cookie.
+fn credential(headers: &HeaderMap) -> Option<Hash> {
+    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    match text(header::AUTHORIZATION) {
+        // Another scheme, such as of a proxy, is a token that nobody has.
+        Some(value) => Some(Hash::of(value.strip_prefix("Bearer ").unwrap_or_default().trim())),
+        None => text(header::COOKIE).and_then(sign_in::token_of_cookies).map(|token| Hash::of(&token)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+
+    use super::*;
+
+    #[test]
+    fn each_request_needs_the_role_of_what_it_does() {
+        let route = |method: &str, path: &str| {
+            Route::of(&Request::builder().method(method).uri(path).body(Body::empty()).unwrap())
+        };
+        assert_eq!(route("GET", "/"), Route::Page);
+        assert_eq!(route("POST", "/"), Route::Public);
+        assert_eq!(route("GET", "/index.html"), Route::Public);
+        assert_eq!(route("GET", "/api/v1/samples?limit=1"), Route::Read);
+        assert_eq!(route("HEAD", "/metrics"), Route::Read);
+        assert_eq!(route("POST", "/api/v1/samples"), Route::Write);
+        assert_eq!(route("DELETE", "/api/v1/samples/1"), Route::Delete);
+        assert_eq!(route("GET", "/healthz"), Route::Public);
+    }
+}

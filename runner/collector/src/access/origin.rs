@@ -1,0 +1,87 @@
+//! Where a request comes from, as browsers tell it.
+
+use std::net::IpAddr;
+
+use axum::http::{HeaderMap, header};
+
+/// Names under which browsers may reach the collector.
+///
+/// Protects against DNS rebinding: a page whose name was rebound to this machine still sends its
+/// own name as host. An address as host is safe, because a page with an address for a name was
+/// served by that address.
+#[derive(Clone, Debug)]
+pub(super) struct Hosts {
+    names: Vec<String>,
+    /// Whether addresses of other machines are allowed.
+    remote: bool,
+}
+
+impl Hosts {
+    pub(super) fn new(names: &[String], remote: bool) -> Self {
+        let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").ok().filter(|_| remote);
+        let names = names.iter().cloned().chain(machine).map(|name| name.trim().to_ascii_lowercase());
+        Self { names: names.filter(|name| !name.is_empty()).collect(), remote }
+    }
+
+    pub(super) fn allow(&self, headers: &HeaderMap) -> bool {
+        // Browsers always send a host.
+        let Some(host) = headers.get(header::HOST) else { return true };
+        let Ok(host) = host.to_str() else { return false };
+        let name = host.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')).map_or(host, |(name, _)| name);
+        if name.eq_ignore_ascii_case("localhost") || self.names.iter().any(|known| name.eq_ignore_ascii_case(known)) {
+            return true;
+        }
+        let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        address.is_ok_and(|address| self.remote || address.is_loopback())
+    }
+}
+
+/// Returns whether a page of another site sends the request. Browsers send the origin of the page.
+pub(super) fn is_foreign(headers: &HeaderMap) -> bool {
+    let Some(origin) = headers.get(header::ORIGIN) else { return false };
+    let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    origin.map(|(_, authority)| authority) != host || host.is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    fn headers(pairs: &[(header::HeaderName, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect()
+    }
+
+    #[test]
+    fn pages_of_other_origins_are_distinguished_from_the_planner() {
+        let from = |origin| is_foreign(&headers(&[(header::ORIGIN, origin), (header::HOST, "127.0.0.1:8787")]));
+        assert!(!from("http://127.0.0.1:8787"));
+        assert!(from("http://example.org") && from("null") && from("http://127.0.0.1:1"));
+        assert!(!is_foreign(&HeaderMap::new()), "a program sends no origin");
+    }
+
+    #[test]
+    fn a_rebound_host_name_is_not_this_machine() {
+        let local = Hosts::new(&[], false);
+        let asks = |host| local.allow(&headers(&[(header::HOST, host)]));
+        assert!(
+            asks("127.0.0.1:8787")
+                && asks("localhost:8787")
+                && asks("localhost")
+                && asks("[::1]:8787")
+                && asks("[::1]")
+        );
+        assert!(!asks("example.org:8787") && !asks("127.0.0.1.example.org") && !asks("10.0.0.1:80"));
+    }
+
+    #[test]
+    fn a_shared_collector_answers_to_addresses_and_its_names_only() {
+        let shared = Hosts::new(&["timing.example.org".to_owned()], true);
+        let asks = |host| shared.allow(&headers(&[(header::HOST, host)]));
+        assert!(asks("10.0.0.1:8787") && asks("Timing.example.org") && asks("timing.example.org:443"));
+        assert!(!asks("example.org") && !asks("evil.timing.example.org") && !asks("timing.example.org.evil.com"));
+        assert!(shared.allow(&HeaderMap::new()), "a program may send no host");
+    }
+}

@@ -1,0 +1,139 @@
+//! Who sends a request, and what that sender may do.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context as _;
+use foreglow_shared::Timestamp;
+
+use super::Access;
+use super::origin::Hosts;
+use super::rate::Rates;
+use crate::store::{Roles, Store};
+use crate::token::Hash;
+
+/// Name of the token of `--token` in logs.
+const OWN_TOKEN: &str = "--token";
+
+/// State of the access control.
+pub(crate) struct Gate {
+    own: Option<Hash>,
+    open: bool,
+    /// Whether requests need a token. Once true it stays, so that revoking the last token opens
+    /// nothing.
+    is_protected: AtomicBool,
+    /// Connection that looks up tokens.
+    tokens: Mutex<Store>,
+    /// Last use of each token that is not stored yet.
+    used: Mutex<BTreeMap<String, Timestamp>>,
+    pub(super) hosts: Hosts,
+    pub(super) rates: Rates,
+}
+
+/// Sender of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// No token is required.
+    Open,
+    /// The request has a valid token.
+    Token { name: String, roles: Roles, per_minute: Option<u32> },
+    /// A token is required, and the request has none.
+    Missing,
+    /// The token is unknown, revoked or expired.
+    Unknown,
+}
+
+impl Gate {
+    pub(crate) fn new(access: &Access, address: SocketAddr, tokens: Store) -> Self {
+        let is_public = !address.ip().is_loopback() && !access.open;
+        Self {
+            own: access.token.as_deref().map(Hash::of),
+            open: access.open,
+            is_protected: AtomicBool::new(is_public || access.token.is_some() || access.has_tokens),
+            tokens: Mutex::new(tokens),
+            used: Mutex::default(),
+            hosts: Hosts::new(&access.hosts, !access.is_local(address)),
+            rates: Rates::default(),
+        }
+    }
+
+    /// Returns the standing of the sender of a request.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub(super) async fn standing(self: &Arc<Self>, sent: Option<Hash>) -> anyhow::Result<Standing> {
+        if let (Some(own), Some(sent)) = (&self.own, &sent)
+            && own.is(sent)
+        {
+            return Ok(own_token());
+        }
+        if self.open && self.own.is_none() && sent.is_none() {
+            return Ok(Standing::Open);
+        }
+        let gate = Arc::clone(self);
+        tokio::task::spawn_blocking(move || gate.look_up(sent)).await.context("a token could not be looked up")?
+    }
+
+    fn look_up(&self, sent: Option<Hash>) -> anyhow::Result<Standing> {
+        let store = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.is_protected.load(Ordering::Relaxed) && !self.open && store.has_tokens()? {
+            self.is_protected.store(true, Ordering::Relaxed);
+        }
+        let Some(sent) = sent else {
+            let is_protected = self.is_protected.load(Ordering::Relaxed);
+            return Ok(if is_protected { Standing::Missing } else { Standing::Open });
+        };
+        let found = store.token(sent)?;
+        drop(store);
+        let now = Timestamp::now();
+        match found.filter(|token| !token.is_expired(now)) {
+            Some(token) => {
+                let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+                used.insert(token.name.clone(), now);
+                Ok(Standing::Token { name: token.name, roles: token.roles, per_minute: Some(token.per_minute) })
+            }
+            // Without protection a token, such as one that the environment has for another
+            // collector, does no harm.
+            None if !self.is_protected.load(Ordering::Relaxed) => Ok(Standing::Open),
+            None => Ok(Standing::Unknown),
+        }
+    }
+
+    /// Returns whether a sender may still read, for answers that never end.
+    pub(crate) async fn may_read(self: &Arc<Self>, sent: Option<Hash>) -> bool {
+        // A store that cannot be read for a moment ends no stream.
+        self.standing(sent).await.map_or(true, |standing| standing.may(|roles| roles.read))
+    }
+
+    /// Returns the last use of each token since the last call.
+    pub(crate) fn take_used(&self) -> Vec<(String, Timestamp)> {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *used).into_iter().collect()
+    }
+}
+
+fn own_token() -> Standing {
+    let roles = Roles { admin: true, ..Roles::default() };
+    Standing::Token { name: OWN_TOKEN.to_owned(), roles, per_minute: None }
+}
+
+impl Standing {
+    /// Whether the sender has a role, or may do everything.
+    pub(super) fn may(&self, has: impl Fn(&Roles) -> bool) -> bool {
+        match self {
+            Self::Open => true,
+            Self::Token { roles, .. } => roles.admin || has(roles),
+            Self::Missing | Self::Unknown => false,
+        }
+    }
+
+    /// Name for logs.
+    pub(super) fn name(&self) -> Option<&str> {
+        match self {
+            Self::Token { name, .. } => Some(name),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! State of the collector: for load balancers, monitoring and users.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+
+use super::disk::{self, Space};
+use super::metrics::Gauges;
+use super::{Shared, refusal};
+
+/// Time in which a store that is ready answers.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// `GET /healthz`: whether the collector answers, and its samples are as they were stored.
+pub(super) async fn health(State(shared): State<Shared>) -> Response {
+    match shared.storage.is_damaged() {
+        false => "ok\n".into_response(),
+        true => {
+            let sentence = "samples in the store are damaged; `foreglow serve --check` lists them\n";
+            (StatusCode::SERVICE_UNAVAILABLE, sentence).into_response()
+        }
+    }
+}
+
+/// `GET /readyz`: whether a sample that is sent now would be stored. The store is locked for a
+/// write to find out.
+pub(super) async fn ready(State(shared): State<Shared>) -> Response {
+    match problem(&shared).await {
+        None => "ready\n".into_response(),
+        Some(problem) => (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {problem}\n")).into_response(),
+    }
+}
+
+async fn problem(shared: &Shared) -> Option<String> {
+    if shared.news.borrow().stopping {
+        return Some("the collector is stopping".to_owned());
+    }
+    match tokio::time::timeout(PROBE_TIMEOUT, shared.storage.write(|store| store.probe())).await {
+        Err(_) => return Some(format!("the store has not answered within {} s", PROBE_TIMEOUT.as_secs())),
+        Ok(Err(error)) => return Some(format!("{error:#}")),
+        Ok(Ok(())) => {}
+    }
+    let free = disk::free_bytes(&shared.store);
+    free.filter(|free| Space::of(*free) == Space::Full)
+        .map(|free| format!("the disk that holds the store has {} MiB left", free >> 20))
+}
+
+/// `GET /version`: version of the collector, and of the sample format.
+pub(super) async fn version(State(shared): State<Shared>) -> Response {
+    Json(serde_json::json!({ "version": &*shared.version, "sample_schema": foreglow_shared::SCHEMA })).into_response()
+}
+
+/// `GET /metrics`: counters in the text format of Prometheus.
+pub(super) async fn metrics(State(shared): State<Shared>) -> Response {
+    let samples = match shared.storage.read(|store| store.count()).await {
+        Ok(samples) => Some(samples),
+        Err(error) if error.is::<foreglow_exit::UnusableInput>() => None,
+        Err(error) => return refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")),
+    };
+    let gauges = Gauges {
+        version: shared.version.to_string(),
+        samples,
+        store_bytes: disk::store_bytes(&shared.store),
+        free_bytes: disk::free_bytes(&shared.store),
+        queued_writes: shared.storage.queued(),
+        is_damaged: shared.storage.is_damaged(),
+    };
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], shared.metrics.text(&gauges)).into_response()
+}

@@ -1,0 +1,82 @@
+//! `GET /api/v1/runs`: equal runs together, with their number and completion times.
+
+use std::fmt::Write as _;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use foreglow_shared::Outcome;
+use serde::Deserialize;
+
+use super::{Shared, refusal};
+use crate::store::{Runs, RunsFilter};
+
+const DEFAULT_LIMIT: usize = 10_000;
+const MAX_LIMIT: usize = 100_000;
+
+/// Query of the route.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RunsQuery {
+    model: Option<String>,
+    outcome: Option<Outcome>,
+    /// Number of a run; only later ones are listed.
+    after: Option<i64>,
+    limit: Option<usize>,
+}
+
+/// Lists the runs in the order of their first sample. If there are more, the `Link` header has the
+/// next page.
+pub(super) async fn list(State(shared): State<Shared>, query: Result<Query<RunsQuery>, QueryRejection>) -> Response {
+    let query = match query {
+        Ok(Query(query)) => query,
+        Err(error) => return refusal(StatusCode::BAD_REQUEST, error.body_text()),
+    };
+    let limit = query.limit.unwrap_or(DEFAULT_LIMIT);
+    if !(1..=MAX_LIMIT).contains(&limit) {
+        return refusal(StatusCode::BAD_REQUEST, format!("limit is {limit}; it must be 1 to {MAX_LIMIT}"));
+    }
+    let outcome = query.outcome.map(|outcome| outcome.as_str().to_owned());
+    let (model, after) = (query.model, query.after.unwrap_or(0));
+    let filter = RunsFilter { model, outcome, after, limit };
+    let wanted = filter.clone();
+    let runs = match shared.storage.read(move |store| store.runs(&wanted)).await {
+        Ok(runs) => runs,
+        Err(error) => return refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")),
+    };
+    let next = runs.last().filter(|_| runs.len() == limit).map(|last| next_page(&filter, last.number));
+    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
+    let mut response = (headers, text(&runs)).into_response();
+    if let Some(next) = next.and_then(|next| HeaderValue::from_str(&next).ok()) {
+        response.headers_mut().insert(header::LINK, next);
+    }
+    response
+}
+
+fn next_page(filter: &RunsFilter, last: i64) -> String {
+    // Names of CNNs have no characters with a meaning in a query; others are left to the client.
+    let pairs = [("model", &filter.model), ("outcome", &filter.outcome)];
+    let kept: String = pairs.iter().filter_map(|(name, value)| Some(format!("{name}={}&", value.as_ref()?))).collect();
+    format!("</api/v1/runs?{kept}limit={}&after={last}>; rel=\"next\"", filter.limit)
+}
+
+/// Returns the answer. The parts are stored as JSON.
+fn text(runs: &[Runs]) -> String {
+    let mut text = String::from("{\"schema\":1,\"runs\":[");
+    for (index, runs) in runs.iter().enumerate() {
+        let Runs { number, workload, configuration, sampling_rate, engine, outcome, host, samples, times } = runs;
+        let comma = if index == 0 { "" } else { "," };
+        let times = times.map_or(serde_json::Value::Null, |times| {
+            serde_json::json!({ "mean_secs": times.mean_secs, "least_secs": times.least_secs, "most_secs": times.most_secs })
+        });
+        // Writing to a string does not fail.
+        let _ = write!(
+            text,
+            "{comma}\n{{\"number\":{number},\"workload\":{workload},\"configuration\":{configuration},\
+             \"sampling_rate\":{sampling_rate},\"engine\":\"{engine}\",\"outcome\":\"{outcome}\",\"host\":{host},\
+             \"samples\":{samples},\"completion_time\":{times}}}"
+        );
+    }
+    text + "]}\n"
+}

@@ -1,0 +1,48 @@
+//! Record of what was deleted, and of the tokens that were made and revoked.
+
+use foreglow_shared::Timestamp;
+use rusqlite::{Transaction, params};
+
+use super::failure::sentence;
+use super::{Store, moment};
+
+/// A line of the record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditLine {
+    /// When it happened.
+    pub at: Timestamp,
+    /// Token, or user on the command line.
+    pub who: String,
+    /// What happened.
+    pub what: String,
+}
+
+/// Returns the user of a command, for the record.
+pub fn user() -> String {
+    let name = ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| std::env::var(name).ok());
+    format!("{} on the command line", name.filter(|name| !name.is_empty()).unwrap_or_else(|| "a user".to_owned()))
+}
+
+/// Adds a line in the transaction of what it records, so that neither exists without the other.
+pub(super) fn record(transaction: &Transaction<'_>, who: &str, what: &str) -> rusqlite::Result<()> {
+    let query = "INSERT INTO audit (at_us, who, what) VALUES (?1, ?2, ?3)";
+    transaction.execute(query, params![Timestamp::now().as_microsecond(), who, what]).map(drop)
+}
+
+impl Store {
+    /// Returns the record, oldest first.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn audit(&self) -> anyhow::Result<Vec<AuditLine>> {
+        self.connection
+            .prepare("SELECT at_us, who, what FROM audit ORDER BY seq")
+            .and_then(|mut statement| {
+                let line = |row: &rusqlite::Row<'_>| {
+                    Ok(AuditLine { at: moment(row.get(0)?), who: row.get(1)?, what: row.get(2)? })
+                };
+                statement.query_map([], line)?.collect()
+            })
+            .map_err(|error| sentence(&self.path, &error))
+    }
+}

@@ -1,0 +1,73 @@
+//! Work at intervals: last use of tokens, free space, certificates, and samples that have become
+//! too old.
+
+use std::time::{Duration, Instant};
+
+use foreglow_shared::{Timestamp, format_count};
+
+use super::Shared;
+use super::disk::{self, Space};
+use super::tls::Tls;
+
+const INTERVAL: Duration = Duration::from_secs(10);
+/// Interval at which old samples are removed.
+const RETENTION_INTERVAL: Duration = Duration::from_secs(600);
+/// Samples that are removed with one write, so that other writes wait for milliseconds.
+const BATCH: usize = 1_000;
+
+/// Does the work until the collector stops.
+pub(super) async fn keep_up(shared: Shared, tls: Option<Tls>, keep: Option<Duration>) {
+    let mut space = Space::Enough;
+    let mut removed_at: Option<Instant> = None;
+    loop {
+        space = warn(&shared, space);
+        if let Some(Err(error)) = tls.as_ref().map(Tls::refresh) {
+            eprintln!("foreglow: the new certificate is not used: {error:#}");
+        }
+        if let Some(keep) = keep
+            && removed_at.is_none_or(|at| at.elapsed() >= RETENTION_INTERVAL)
+        {
+            removed_at = Some(Instant::now());
+            if let Err(error) = remove_old(&shared, keep).await {
+                eprintln!("foreglow: samples that are too old were not removed: {error:#}");
+            }
+        }
+        tokio::time::sleep(INTERVAL).await;
+        mark_used(&shared).await;
+    }
+}
+
+fn warn(shared: &Shared, before: Space) -> Space {
+    let Some(free) = disk::free_bytes(&shared.store) else { return before };
+    let space = Space::of(free);
+    if let Some(warning) = space.warning(before, &shared.store, free) {
+        eprintln!("{warning}");
+    }
+    space
+}
+
+/// Stores when tokens were last used.
+pub(super) async fn mark_used(shared: &Shared) {
+    let used = shared.gate.take_used();
+    if !used.is_empty()
+        && let Err(error) = shared.storage.write(move |store| store.mark_used(&used)).await
+    {
+        eprintln!("foreglow: the last use of tokens was not stored: {error:#}");
+    }
+}
+
+async fn remove_old(shared: &Shared, keep: Duration) -> anyhow::Result<()> {
+    let before = Timestamp::now().checked_sub(keep)?;
+    let mut removed = 0;
+    loop {
+        let of_batch = shared.storage.write(move |store| store.remove_before(before, BATCH, "retention")).await?;
+        removed += of_batch;
+        if of_batch < BATCH {
+            break;
+        }
+    }
+    if removed > 0 {
+        eprintln!("foreglow: removed {} from before {before}", format_count(removed, "sample"));
+    }
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! `foreglow export`: starts the planned job, or measurements, on a cluster.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Parser as _;
+use foreglow_collector::address::url;
+use foreglow_exit::unusable;
+use foreglow_shared::shell_word;
+
+use super::collect;
+use crate::ask::read_bytes;
+use crate::export::{Plan, Site, System, Task, name, sending};
+use crate::grammar::{self, duration_secs};
+use crate::output;
+use crate::progress::note;
+
+/// Write the file that starts the planned job, or measurements, on a cluster.
+///
+/// The plan is the output of `foreglow plan … --format json`. Without a command of your own, the
+/// task runs the whole job with `foreglow collect`, which records its time.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Batch script of Slurm
+    Slurm(TaskArgs),
+    /// Job of Kubernetes, with Kueue's label for --queue
+    Kubernetes(TaskArgs),
+    /// Task of SkyPilot
+    Skypilot(TaskArgs),
+    /// Arguments of spark-submit
+    SparkSubmit(SparkArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct SparkArgs {
+    /// Plan, JSON; `-` for standard input
+    #[arg(value_name = "PLAN", default_value = "-")]
+    plan: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+struct TaskArgs {
+    /// Plan, JSON; `-` for standard input
+    #[arg(value_name = "PLAN", default_value = "-", conflicts_with = "measure")]
+    plan: PathBuf,
+
+    /// Command of the job, once for each executor; with --measure the options of `foreglow collect`
+    #[arg(value_name = "COMMAND", last = true)]
+    command: Vec<String>,
+
+    /// Write a task for each of these machine types that runs `foreglow collect` and ends
+    #[arg(long, value_name = "MACHINE,…", value_delimiter = ',', value_parser = grammar::machine_type)]
+    measure: Vec<String>,
+
+    /// Collector that gets the samples
+    #[arg(long, value_name = "URL", value_parser = url)]
+    upload: Option<String>,
+
+    /// Time limit [default: the upper bound of the plan's interval, and the longest start-up]
+    #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
+    time: Option<f64>,
+
+    /// Partition of Slurm, or local queue of Kueue
+    #[arg(long, value_name = "NAME")]
+    queue: Option<String>,
+
+    /// Container image of Kubernetes
+    #[arg(long, value_name = "IMAGE", default_value = "foreglow:latest")]
+    image: String,
+
+    /// Where the task finds the collector's token: a secret of Kubernetes (key `token`), a file for
+    /// Slurm; SkyPilot takes it from `--secret FOREGLOW_TOKEN`
+    #[arg(long, value_name = "NAME")]
+    token_from: Option<String>,
+
+    /// Interruptible machines, for SkyPilot
+    #[arg(long)]
+    spot: bool,
+
+    /// Folder for the files [default: standard output, for one file]
+    #[arg(long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+}
+
+/// Writes the files.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let (system, args) = match &args.command {
+        Command::Slurm(args) => (System::Slurm, args),
+        Command::Kubernetes(args) => (System::Kubernetes, args),
+        Command::Skypilot(args) => (System::Skypilot, args),
+        Command::SparkSubmit(args) => {
+            let arguments = Plan::read(&read_bytes(&args.plan)?)?.spark_submit()?;
+            return output::print(&format!("{arguments}\n"));
+        }
+    };
+    let tasks = if args.measure.is_empty() { vec![planned(args)?] } else { measurements(args)? };
+    let site =
+        Site { queue: args.queue.clone(), image: args.image.clone(), token: args.token_from.clone(), spot: args.spot };
+    match (&args.output, tasks.as_slice()) {
+        (None, [task]) => output::print(&system.file(task, &site)),
+        (None, _) => Err(unusable("there is a file for each machine type; name a folder for them with --output")),
+        (Some(folder), tasks) => {
+            std::fs::create_dir_all(folder)
+                .with_context(|| format!("the folder {} cannot be created", folder.display()))?;
+            for task in tasks {
+                let path = folder.join(format!("{}.{}", task.name, system.extension()));
+                std::fs::write(&path, system.file(task, &site))
+                    .with_context(|| format!("the file {} cannot be written", path.display()))?;
+                note(&format!("wrote {}", path.display()));
+            }
+            Ok(())
+        }
+    }
+}
+
+fn planned(args: &TaskArgs) -> anyhow::Result<Task> {
+    let command = match args.command.as_slice() {
+        [] => None,
+        // One word is a line for the shell.
+        [line] => Some(line.clone()),
+        words => Some(in_shell(words)),
+    };
+    Plan::read(&read_bytes(&args.plan)?)?.task(command, args.upload.as_deref(), args.time)
+}
+
+/// A command line of `foreglow collect`, to check the user's options before a cluster does.
+#[derive(clap::Parser)]
+#[command(no_binary_name = true)]
+struct Collect {
+    #[command(flatten)]
+    _args: collect::Args,
+}
+
+/// Returns a task for each machine type, which measures and sends the samples.
+fn measurements(args: &TaskArgs) -> anyhow::Result<Vec<Task>> {
+    let upload = args
+        .upload
+        .as_deref()
+        .ok_or_else(|| unusable("the samples of a machine that ends are lost; name the collector with --upload URL"))?;
+    Collect::try_parse_from(&args.command)
+        .map_err(|error| unusable(format!("after `--` come options of `foreglow collect`: {error}")))?;
+    let task = |machine: &String| {
+        let words = ["foreglow", "collect", "--machine", machine.as_str()].map(str::to_owned);
+        let words: Vec<String> = words.into_iter().chain(args.command.iter().cloned()).collect();
+        Task {
+            name: name(&["measure", machine]),
+            machine: Some(machine.clone()),
+            nodes: 1,
+            exclusive: true,
+            processes: 1,
+            needs: None,
+            gpu: None,
+            limit_secs: args.time,
+            command: sending(&in_shell(&words), upload),
+        }
+    };
+    Ok(args.measure.iter().map(task).collect())
+}
+
+fn in_shell(words: &[String]) -> String {
+    words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
+}

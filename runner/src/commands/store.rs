@@ -1,0 +1,147 @@
+//! `foreglow store`: copies of a store, old samples, and the record of deletions.
+
+use std::path::PathBuf;
+
+use foreglow_collector::store::{AuditLine, Store, default_path, restore, user};
+use foreglow_exit::unusable;
+use foreglow_shared::{Timestamp, format_count};
+use jiff::SignedDuration;
+use serde_json::json;
+
+use crate::answer::SCHEMA;
+use crate::grammar::duration_secs;
+use crate::output::{self, Format};
+use crate::progress::note;
+use crate::table::{Align, csv, table};
+
+/// Samples that are removed with one write, so that a collector waits for milliseconds.
+const BATCH: usize = 1_000;
+
+/// Back up, restore or thin out a store of samples
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Copy the store to a new file, and check the copy. A collector may serve the store meanwhile
+    Backup(BackupArgs),
+    /// Put a copy in the place of the store. No program may have the store open
+    Restore(RestoreArgs),
+    /// Remove the samples of old runs
+    Prune(PruneArgs),
+    /// List what was removed, and the tokens that were made and revoked
+    Audit(AuditArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct BackupArgs {
+    /// File for the copy
+    #[arg(value_name = "COPY")]
+    copy: PathBuf,
+
+    #[command(flatten)]
+    place: StoreArgs,
+}
+
+#[derive(Debug, clap::Args)]
+struct RestoreArgs {
+    /// Copy of a store
+    #[arg(value_name = "COPY")]
+    copy: PathBuf,
+
+    #[command(flatten)]
+    place: StoreArgs,
+}
+
+#[derive(Debug, clap::Args)]
+struct PruneArgs {
+    /// Remove the runs that were submitted longer ago than this: 365d
+    #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
+    older_than: f64,
+
+    #[command(flatten)]
+    place: StoreArgs,
+}
+
+#[derive(Debug, clap::Args)]
+struct AuditArgs {
+    #[command(flatten)]
+    place: StoreArgs,
+
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+#[derive(Debug, clap::Args)]
+struct StoreArgs {
+    /// Store [default: the user's store]
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    match &args.command {
+        Command::Backup(args) => {
+            let samples = Store::open_existing(args.place.store.as_deref())?.back_up(&args.copy)?;
+            note(&format!("{} copied to {}", format_count(samples as usize, "sample"), args.copy.display()));
+            Ok(())
+        }
+        Command::Restore(args) => {
+            let store = args.place.store.clone().map_or_else(default_path, Ok)?;
+            let (samples, kept) = restore(&args.copy, &store, &user())?;
+            note(&format!("{} restored to {}", format_count(samples as usize, "sample"), store.display()));
+            if let Some(kept) = kept {
+                note(&format!("the store that was there is kept in {}", kept.display()));
+            }
+            Ok(())
+        }
+        Command::Prune(args) => prune(args),
+        Command::Audit(args) => {
+            let lines = Store::open_existing(args.place.store.as_deref())?.audit()?;
+            output::print(&audit(&lines, args.format))
+        }
+    }
+}
+
+fn prune(args: &PruneArgs) -> anyhow::Result<()> {
+    let age = SignedDuration::try_from_secs_f64(args.older_than).ok();
+    let before = age.and_then(|age| Timestamp::now().checked_sub(age).ok());
+    let before = before.ok_or_else(|| unusable("that is before any date; write a time such as 365d"))?;
+    let mut store = Store::open_existing(args.place.store.as_deref())?;
+    let mut removed = 0;
+    loop {
+        let of_batch = store.remove_before(before, BATCH, &user())?;
+        removed += of_batch;
+        if of_batch < BATCH {
+            break;
+        }
+    }
+    note(&format!(
+        "{} from before {before:.0} removed from {}",
+        format_count(removed, "sample"),
+        store.path().display()
+    ));
+    Ok(())
+}
+
+fn audit(lines: &[AuditLine], format: Format) -> String {
+    let cells = |line: &AuditLine| vec![format!("{:.0}", line.at), line.who.clone(), line.what.clone()];
+    match format {
+        Format::Table if lines.is_empty() => "nothing was removed, and no token was made\n".to_owned(),
+        Format::Table => {
+            let columns = [("time", Align::Left), ("who", Align::Left), ("what", Align::Left)];
+            table(&columns, lines.iter().map(cells))
+        }
+        Format::Json => {
+            let row = |line: &AuditLine| json!({ "at": format!("{:.0}", line.at), "who": line.who, "what": line.what });
+            let lines: Vec<_> = lines.iter().map(row).collect();
+            format!("{:#}\n", json!({ "schema": SCHEMA, "audit": lines }))
+        }
+        Format::Csv => csv(&["at", "who", "what"], lines.iter().map(cells)),
+    }
+}

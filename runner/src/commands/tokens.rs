@@ -1,0 +1,189 @@
+//! `foreglow tokens`: makes, lists and revokes the tokens of a collector.
+
+use std::path::PathBuf;
+
+use foreglow_collector::store::{DEFAULT_PER_MINUTE, Roles, Store, Token, user};
+use foreglow_collector::token::{Hash, random};
+use foreglow_exit::unusable;
+use foreglow_shared::Timestamp;
+use jiff::SignedDuration;
+use serde_json::json;
+
+use crate::answer::SCHEMA;
+use crate::grammar::{count, duration_secs};
+use crate::output::{self, Format};
+use crate::progress::note;
+use crate::table::{Align, csv, table};
+
+/// Make, list or revoke the tokens of a collector. A running collector follows at once
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Make a token for a user or machine, and print it once
+    Create(CreateArgs),
+    /// List the tokens, without their secrets
+    List(ListArgs),
+    /// Revoke a token
+    Revoke(RevokeArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct CreateArgs {
+    /// Name of the user or machine, for the list and the logs
+    #[arg(value_name = "NAME")]
+    name: String,
+
+    /// What the token may do: write (send samples), read (samples and planner), admin (everything),
+    /// or several such as read,write
+    #[arg(long, value_name = "ROLES")]
+    role: Roles,
+
+    /// Time after which the token ends: 90d [default: never]
+    #[arg(long, value_name = "TIME", value_parser = duration_secs, allow_negative_numbers = true)]
+    expires: Option<f64>,
+
+    /// Limit on requests per minute
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_PER_MINUTE, value_parser = count, allow_negative_numbers = true)]
+    limit: u32,
+
+    #[command(flatten)]
+    place: StoreArgs,
+}
+
+#[derive(Debug, clap::Args)]
+struct ListArgs {
+    #[command(flatten)]
+    place: StoreArgs,
+
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+#[derive(Debug, clap::Args)]
+struct RevokeArgs {
+    /// Name of the token
+    #[arg(value_name = "NAME")]
+    name: String,
+
+    #[command(flatten)]
+    place: StoreArgs,
+}
+
+#[derive(Debug, clap::Args)]
+struct StoreArgs {
+    /// Store of the collector [default: the user's store]
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    match &args.command {
+        Command::Create(args) => create(args),
+        Command::List(args) => {
+            let tokens = Store::open(args.place.store.as_deref())?.tokens()?;
+            output::print(&list(&tokens, args.format, Timestamp::now()))
+        }
+        Command::Revoke(args) => revoke(args),
+    }
+}
+
+fn create(args: &CreateArgs) -> anyhow::Result<()> {
+    let now = Timestamp::now();
+    let end = |secs: f64| {
+        let end = SignedDuration::try_from_secs_f64(secs).ok().and_then(|time| now.checked_add(time).ok());
+        end.ok_or_else(|| unusable("that is later than any date; write a time such as 90d"))
+    };
+    let token = Token {
+        name: args.name.clone(),
+        roles: args.role,
+        per_minute: args.limit,
+        created_at: now,
+        expires_at: args.expires.map(end).transpose()?,
+        last_used_at: None,
+    };
+    let mut store = Store::open(args.place.store.as_deref())?;
+    let secret = random()?;
+    store.add_token(&token, Hash::of(&secret), &user())?;
+    output::print(&format!("{secret}\n"))?;
+    note(&format!(
+        "the token {} ({}) is shown only now; {} has its hash. Keep it in a file that only its user may read",
+        token.name,
+        token.roles,
+        store.path().display()
+    ));
+    Ok(())
+}
+
+fn revoke(args: &RevokeArgs) -> anyhow::Result<()> {
+    let mut store = Store::open_existing(args.place.store.as_deref())?;
+    if !store.revoke_token(&args.name, &user())? {
+        return Err(unusable(format!("there is no token {}; `foreglow tokens list` shows them", args.name)));
+    }
+    note(&format!("revoked the token {}", args.name));
+    Ok(())
+}
+
+fn list(tokens: &[Token], format: Format, now: Timestamp) -> String {
+    let time = |time: Option<Timestamp>| time.map(|time| format!("{time:.0}"));
+    let state = |token: &Token| if token.is_expired(now) { "expired" } else { "valid" };
+    let columns = ["name", "roles", "requests_per_minute", "created_at", "expires_at", "last_used_at", "state"];
+    let cells = |token: &Token| {
+        vec![
+            token.name.clone(),
+            token.roles.to_string(),
+            token.per_minute.to_string(),
+            time(Some(token.created_at)).unwrap_or_default(),
+            time(token.expires_at).unwrap_or_default(),
+            time(token.last_used_at).unwrap_or_default(),
+            state(token).to_owned(),
+        ]
+    };
+    match format {
+        Format::Table if tokens.is_empty() => "no tokens; make one with `foreglow tokens create`\n".to_owned(),
+        Format::Table => {
+            let columns = [
+                ("name", Align::Left),
+                ("roles", Align::Left),
+                ("requests/min", Align::Right),
+                ("made", Align::Left),
+                ("expires", Align::Left),
+                ("last used", Align::Left),
+                ("", Align::Left),
+            ];
+            let shown = |token: &Token| {
+                let mut row = cells(token);
+                let never = |cell: &mut String| {
+                    if cell.is_empty() {
+                        "never".clone_into(cell);
+                    }
+                };
+                row[4..6].iter_mut().for_each(never);
+                row
+            };
+            table(&columns, tokens.iter().map(shown))
+        }
+        Format::Json => {
+            let row = |token: &Token| {
+                json!({
+                    "name": token.name,
+                    "roles": token.roles.to_string(),
+                    "requests_per_minute": token.per_minute,
+                    "created_at": time(Some(token.created_at)),
+                    "expires_at": time(token.expires_at),
+                    "last_used_at": time(token.last_used_at),
+                    "state": state(token),
+                })
+            };
+            let tokens: Vec<_> = tokens.iter().map(row).collect();
+            format!("{:#}\n", json!({ "schema": SCHEMA, "tokens": tokens }))
+        }
+        Format::Csv => csv(&columns, tokens.iter().map(cells)),
+    }
+}

@@ -1,0 +1,135 @@
+//! Files that start a job elsewhere: on Slurm, Kubernetes, SkyPilot or Spark.
+
+mod kubernetes;
+mod plan;
+mod skypilot;
+mod slurm;
+
+use foreglow_shared::shell_word;
+
+pub use self::plan::Plan;
+
+/// Memory of the process that starts the executors, MiB.
+const ENGINE_MIB: u32 = 512;
+const SECS_PER_MINUTE: f64 = 60.0;
+
+/// Where a task runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum System {
+    /// Batch script for `sbatch`
+    Slurm,
+    /// Job for `kubectl create`, with the labels of Kueue
+    Kubernetes,
+    /// Task for `sky launch` or `sky jobs launch`
+    Skypilot,
+}
+
+/// What to start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Task {
+    /// Name, of lower-case letters, digits and hyphens.
+    pub name: String,
+    /// Machine type; `None` for any.
+    pub machine: Option<String>,
+    pub nodes: u32,
+    /// Whether nothing else may run on the machines, as for measurements.
+    pub exclusive: bool,
+    /// Processes on all nodes together.
+    pub processes: u32,
+    /// What each process needs; `None` for the whole machine.
+    pub needs: Option<Needs>,
+    /// Name of the GPU, if the plan has one.
+    pub gpu: Option<String>,
+    /// Time after which the job is ended.
+    pub limit_secs: Option<f64>,
+    /// Command, quoted for a shell.
+    pub command: String,
+}
+
+/// Resources of one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    pub cores: u32,
+    pub memory_mib: u32,
+    pub gpus: u32,
+}
+
+/// Settings of the system, which a plan does not have.
+#[derive(Clone, Debug, Default)]
+pub struct Site {
+    /// Queue: a partition of Slurm, or a local queue of Kueue.
+    pub queue: Option<String>,
+    /// Container image, for Kubernetes.
+    pub image: String,
+    /// Secret of Kubernetes, or file of Slurm, with the collector's token.
+    pub token: Option<String>,
+    /// Interruptible machines, for SkyPilot.
+    pub spot: bool,
+}
+
+impl System {
+    /// Returns the file.
+    pub fn file(self, task: &Task, site: &Site) -> String {
+        match self {
+            Self::Slurm => slurm::script(task, site),
+            Self::Kubernetes => kubernetes::job(task, site),
+            Self::Skypilot => skypilot::task(task, site),
+        }
+    }
+
+    /// Returns the extension of the file's name.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Slurm => "sh",
+            Self::Kubernetes | Self::Skypilot => "yaml",
+        }
+    }
+}
+
+/// Returns a name of at most 50 lower-case letters, digits and hyphens, which all systems accept.
+pub fn name(parts: &[&str]) -> String {
+    const MOST: usize = 50;
+    let joined = parts.join("-").to_ascii_lowercase();
+    let name: String = joined.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(MOST).collect();
+    name.trim_matches('-').to_owned()
+}
+
+/// Returns a command that measures and then sends what was not sent in the meantime, or fails: the
+/// machine may end with the task, and its store with it.
+pub fn sending(collect: &str, upload: &str) -> String {
+    let upload = shell_word(upload);
+    format!("sh -c {}", shell_word(&format!("{collect} --upload {upload} && foreglow upload --to {upload}")))
+}
+
+/// Returns whole minutes, rounded up.
+fn minutes(secs: f64) -> u64 {
+    (secs / SECS_PER_MINUTE).ceil().max(1.0) as u64
+}
+
+/// Returns a text as YAML, which includes the strings of JSON.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Returns the lines of a text, indented.
+fn indented(text: &str, spaces: usize) -> String {
+    text.lines().map(|line| format!("{}{line}\n", " ".repeat(spaces))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_every_system() {
+        assert_eq!(name(&["ResNet_18", "inference"]), "resnet-18-inference");
+        assert_eq!(name(&["measure", "c5.4xlarge"]), "measure-c5-4xlarge");
+        assert!(name(&["a".repeat(80).as_str()]).len() <= 50);
+        assert_eq!(name(&["-a-", "."]), "a");
+    }
+
+    #[test]
+    fn minutes_are_rounded_up() {
+        assert_eq!([0.1, 60.0, 61.0, 3_600.0].map(minutes), [1, 1, 2, 60]);
+    }
+}

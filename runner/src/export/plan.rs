@@ -1,0 +1,171 @@
+//! The recommended configuration of `foreglow plan --format json`.
+
+use foreglow_exit::unusable;
+use foreglow_shared::{
+    Configuration, Context, Engine, JobDefinition, Mode, Resources, Workload, collect_command, spark_submit_arguments,
+};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{ENGINE_MIB, Needs, Task, name, sending};
+
+/// Images per task of a plan over one machine type, which does not tell it.
+const PARTITION_SIZE: u32 = 8;
+
+/// A plan, of one configuration or of several machine types.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Plan {
+    context: Option<Context>,
+    job: Option<JobDefinition>,
+    recommended: Option<Choice>,
+    startup: Option<Startup>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Choice {
+    machine: Option<String>,
+    machines: Option<u32>,
+    executors: u32,
+    cores_per_executor: u32,
+    memory_per_executor_mib: u32,
+    batch_size: Option<u32>,
+    partition_size: Option<u32>,
+    accelerator: Option<String>,
+    engine: Option<Engine>,
+    interval: Option<Interval>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Interval {
+    upper_secs: f64,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Startup {
+    longest_secs: f64,
+}
+
+impl Plan {
+    /// Reads a plan.
+    ///
+    /// # Errors
+    /// The text is not a plan, or nothing is recommended.
+    pub fn read(text: &[u8]) -> anyhow::Result<Self> {
+        let plan: Self = serde_json::from_slice(text).map_err(|error| {
+            unusable(format!("that is not a plan ({error}); write one with `foreglow plan … --format json`"))
+        })?;
+        match (&plan.recommended, plan.context.is_some() || plan.job.is_some()) {
+            (Some(_), true) => Ok(plan),
+            (None, true) => Err(unusable("the plan recommends nothing; change its deadline or budget")),
+            (_, false) => Err(unusable("that is not a plan: the job is missing")),
+        }
+    }
+
+    /// Returns the task: the user's command with a process for each executor, or the whole job as
+    /// Foreglow runs it.
+    ///
+    /// # Errors
+    /// Foreglow cannot run the job, or its time has no upper bound and no limit is given.
+    pub fn task(&self, command: Option<String>, upload: Option<&str>, limit_secs: Option<f64>) -> anyhow::Result<Task> {
+        let (context, choice) = self.choice()?;
+        let upper_secs = choice.interval.as_ref().map(|interval| interval.upper_secs);
+        let startup_secs = self.startup.map_or(0.0, |startup| startup.longest_secs);
+        let limit_secs = limit_secs.or(upper_secs.map(|secs| secs + startup_secs)).ok_or_else(|| {
+            unusable("the plan has no upper bound of the time; measure more, or give a limit with --time")
+        })?;
+        let gpus = u32::from(choice.accelerator.is_some() || context.accelerator.is_some());
+        let nodes = choice.machines.unwrap_or(1);
+        let (processes, needs, command) = match command {
+            Some(command) => {
+                let (cores, memory_mib) = (choice.cores_per_executor, choice.memory_per_executor_mib);
+                (choice.executors, Needs { cores, memory_mib, gpus }, command)
+            }
+            None => {
+                if context.engine == Engine::Spark || nodes > 1 {
+                    return Err(unusable(
+                        "Foreglow itself runs a job on one machine; give your job's command after `--`, or use \
+                         `foreglow export spark-submit`",
+                    ));
+                }
+                let needs = Needs {
+                    cores: choice.executors.saturating_mul(choice.cores_per_executor),
+                    memory_mib: choice
+                        .executors
+                        .saturating_mul(choice.memory_per_executor_mib)
+                        .saturating_add(ENGINE_MIB),
+                    gpus: gpus * choice.executors,
+                };
+                let command = whole_job(&context, choice)?;
+                (1, needs, upload.map_or_else(|| command.clone(), |upload| sending(&command, upload)))
+            }
+        };
+        let mode = context.workload.mode.as_str();
+        Ok(Task {
+            name: name(&[&context.workload.model, mode]),
+            machine: choice.machine.clone(),
+            nodes,
+            exclusive: false,
+            processes,
+            needs: Some(needs),
+            gpu: choice.accelerator.clone().or(context.accelerator),
+            limit_secs: Some(limit_secs),
+            command,
+        })
+    }
+
+    /// Returns the arguments of `spark-submit`.
+    ///
+    /// # Errors
+    /// The plan is inconsistent.
+    pub fn spark_submit(&self) -> anyhow::Result<String> {
+        let (context, choice) = self.choice()?;
+        Ok(spark_submit_arguments(Resources {
+            executors: choice.executors,
+            cores_per_executor: choice.cores_per_executor,
+            memory_per_executor_mib: choice.memory_per_executor_mib,
+            accelerated: choice.accelerator.is_some() || context.accelerator.is_some(),
+        }))
+    }
+
+    /// Returns the job and the recommended configuration, in the form of a plan over one machine
+    /// type.
+    fn choice(&self) -> anyhow::Result<(Context, &Choice)> {
+        let choice = self.recommended.as_ref().ok_or_else(|| unusable("the plan recommends nothing"))?;
+        if let Some(context) = &self.context {
+            return Ok((context.clone(), choice));
+        }
+        let job = self.job.clone().ok_or_else(|| unusable("that is not a plan: the job is missing"))?;
+        let JobDefinition { model, mode, image_px, images, epochs, extra } = job;
+        let batch_size = choice.batch_size.ok_or_else(|| unusable("that is not a plan: the batch size is missing"))?;
+        let workload = Workload { model, mode, image_px, images, epochs, batch_size, extra };
+        let context = serde_json::from_value(json!({
+            "workload": workload,
+            "engine": choice.engine.unwrap_or(Engine::Local),
+            "host": {},
+            "accelerator": choice.accelerator,
+        }))?;
+        Ok((context, choice))
+    }
+}
+
+/// Returns the command that runs the whole job and records its time.
+fn whole_job(context: &Context, choice: &Choice) -> anyhow::Result<String> {
+    let usual = match context.workload.mode {
+        Mode::Inference => PARTITION_SIZE,
+        Mode::Training => context.workload.batch_size,
+    };
+    let configuration: Configuration = serde_json::from_value(json!({
+        "executors": choice.executors,
+        "cores_per_executor": choice.cores_per_executor,
+        "memory_per_executor_mib": choice.memory_per_executor_mib,
+        "partition_size": choice.partition_size.unwrap_or(usual),
+        "accelerator": choice.accelerator.as_ref().or(context.accelerator.as_ref()),
+    }))?;
+    let command = collect_command(context, &configuration, 1.0, None);
+    let mut command =
+        command.ok_or_else(|| unusable("Foreglow does not run such a job; give its command after `--`"))?;
+    if let Some(machine) = &choice.machine {
+        command.push_str(&format!(" --machine {}", foreglow_shared::shell_word(machine)));
+    }
+    Ok(command)
+}

@@ -1,0 +1,74 @@
+//! `kubectl get job -o json`: one Job, or a list of them.
+
+use foreglow_exit::unusable;
+use foreglow_shared::{Outcome, Timestamp};
+use serde_json::Value;
+
+use super::{Finished, mebibytes};
+
+const MACHINE: &str = "node.kubernetes.io/instance-type";
+
+/// Whether a JSON text has Jobs.
+pub(super) fn is_jobs(text: &str) -> bool {
+    serde_json::from_str(text).is_ok_and(|value: Value| !items(&value).is_empty())
+}
+
+fn items(value: &Value) -> Vec<&Value> {
+    let all: Vec<&Value> = match value["items"].as_array() {
+        Some(items) => items.iter().collect(),
+        None => vec![value],
+    };
+    all.into_iter().filter(|item| item["kind"] == "Job" || value["kind"] == "JobList").collect()
+}
+
+/// Returns the finished jobs, and why others are left out.
+pub(super) fn jobs(text: &str) -> anyhow::Result<(Vec<Finished>, Vec<String>)> {
+    let value: Value = serde_json::from_str(text).map_err(|error| unusable(format!("it is not JSON: {error}")))?;
+    let (mut jobs, mut notes) = (Vec::new(), Vec::new());
+    for item in items(&value) {
+        match finished(item) {
+            Ok(job) => jobs.push(job),
+            Err(reason) => notes.push(format!("{} {reason}", name(item))),
+        }
+    }
+    Ok((jobs, notes))
+}
+
+fn name(job: &Value) -> &str {
+    job["metadata"]["name"].as_str().unwrap_or("a job")
+}
+
+fn finished(job: &Value) -> Result<Finished, &'static str> {
+    let (spec, status) = (&job["spec"], &job["status"]);
+    let conditions = status["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let holds = |kind: &str| conditions.iter().find(|one| one["type"] == kind && one["status"] == "True");
+    let (outcome, end, reason) = match (holds("Complete"), holds("Failed")) {
+        (Some(_), _) => (Outcome::Completed, &status["completionTime"], None),
+        (None, Some(failed)) => {
+            let is_late = failed["reason"] == "DeadlineExceeded";
+            let outcome = if is_late { Outcome::TimedOut } else { Outcome::Failed };
+            let said = failed["message"].as_str().unwrap_or("without a message");
+            (outcome, &failed["lastTransitionTime"], Some(format!("Kubernetes ended the job: {said}")))
+        }
+        (None, None) => return Err("has not ended"),
+    };
+    let time = |value: &Value| value.as_str().and_then(|text| text.parse::<Timestamp>().ok());
+    let (started_at, end) = (time(&status["startTime"]).ok_or("has no start")?, time(end).ok_or("has no end")?);
+    let pod = &spec["template"]["spec"];
+    let limits = &pod["containers"][0]["resources"]["limits"];
+    let text = |value: &Value| value.as_str().map(str::to_owned).or_else(|| value.as_u64().map(|n| n.to_string()));
+    let cores = text(&limits["cpu"]).and_then(|cpu| cpu.parse().ok()).ok_or("has no whole number of processors")?;
+    Ok(Finished {
+        name: name(job).to_owned(),
+        identity: format!("kubernetes {}", job["metadata"]["uid"]),
+        outcome,
+        reason,
+        secs: Some(end.duration_since(started_at).as_secs_f64()).filter(|secs| *secs > 0.0).ok_or("has no duration")?,
+        started_at,
+        executors: spec["parallelism"].as_u64().and_then(|count| u32::try_from(count).ok()).unwrap_or(1).max(1),
+        cores_per_executor: cores,
+        memory_per_executor_mib: text(&limits["memory"]).and_then(|memory| mebibytes(&memory)),
+        has_gpu: limits.as_object().is_some_and(|limits| limits.keys().any(|name| name.ends_with("/gpu"))),
+        machine: pod["nodeSelector"][MACHINE].as_str().map(str::to_owned),
+    })
+}

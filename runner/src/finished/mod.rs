@@ -1,0 +1,247 @@
+//! Finished jobs of a cluster as timing samples: the records of Slurm and Kubernetes.
+
+mod kubernetes;
+mod slurm;
+
+use foreglow_exit::unusable;
+use foreglow_shared::event_log::Labels;
+use foreglow_shared::{Outcome, SCHEMA, Sample, Timestamp, Uuid, parse_line};
+use serde_json::json;
+
+/// Values that a cluster does not record.
+const NEEDED: [(&str, &str); 6] = [
+    ("model", "--model"),
+    ("mode", "--mode"),
+    ("image_px", "--image-px"),
+    ("images", "--images"),
+    ("batch_size", "--batch-size"),
+    ("partition_size", "--partition-size"),
+];
+
+/// A finished job.
+#[derive(Clone, Debug, PartialEq)]
+struct Finished {
+    /// Name for messages.
+    name: String,
+    /// What distinguishes the job from all others.
+    identity: String,
+    outcome: Outcome,
+    reason: Option<String>,
+    secs: f64,
+    started_at: Timestamp,
+    executors: u32,
+    cores_per_executor: u32,
+    memory_per_executor_mib: Option<u32>,
+    has_gpu: bool,
+    machine: Option<String>,
+}
+
+/// A file of finished jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Slurm,
+    Kubernetes,
+}
+
+impl Kind {
+    /// Returns the kind of a file; `None` if it is another one.
+    pub fn of(text: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(text).ok()?.trim_start_matches('\u{feff}').trim_start();
+        if text.starts_with("JobID|") || text.lines().next().is_some_and(|line| line.split('|').any(|c| c == "JobID")) {
+            return Some(Self::Slurm);
+        }
+        let is_kubernetes = text.starts_with('{') && kubernetes::is_jobs(text);
+        is_kubernetes.then_some(Self::Kubernetes)
+    }
+}
+
+/// Returns the samples of a file, and remarks for the user. `labels` has what a cluster does not
+/// record.
+///
+/// # Errors
+/// The file is incomplete, or a needed value is missing.
+pub fn samples(kind: Kind, text: &[u8], labels: &Labels, engine: &str) -> anyhow::Result<(Vec<Sample>, Vec<String>)> {
+    let text = String::from_utf8_lossy(text);
+    let (jobs, mut notes) = match kind {
+        Kind::Slurm => slurm::jobs(&text)?,
+        Kind::Kubernetes => kubernetes::jobs(&text)?,
+    };
+    let missing: Vec<&str> =
+        NEEDED.iter().filter(|(name, _)| labels.get(name).is_none()).map(|(_, flag)| *flag).collect();
+    if !missing.is_empty() {
+        return Err(unusable(format!("a cluster does not record the job; give {}", missing.join(", "))));
+    }
+    let mut samples = Vec::new();
+    for job in &jobs {
+        match job.sample(labels, engine) {
+            Ok(sample) => samples.push(sample),
+            Err(reason) => notes.push(format!("{} is left out: {reason}", job.name)),
+        }
+    }
+    if samples.is_empty() {
+        return Err(unusable(format!("no finished job can be used; {}", notes.join("; "))));
+    }
+    Ok((samples, notes))
+}
+
+impl Finished {
+    fn sample(&self, labels: &Labels, engine: &str) -> Result<Sample, String> {
+        let label = |name: &str| labels.get(name).map(str::trim);
+        let number = |name: &str| label(name).and_then(|text| text.parse::<u64>().ok());
+        let memory = label("memory_per_executor_mib").and_then(|mib| mib.parse().ok()).or(self.memory_per_executor_mib);
+        let memory = memory.ok_or("its memory is unknown; give --memory")?;
+        let accelerator = label("accelerator");
+        if self.has_gpu && accelerator.is_none() {
+            return Err("it had a GPU, whose name is unknown; give --accelerator".to_owned());
+        }
+        let mut sample = json!({
+            "schema": SCHEMA,
+            "id": self.id().to_string(),
+            "workload": {
+                "model": label("model"),
+                "mode": label("mode"),
+                "image_px": number("image_px"),
+                "images": number("images"),
+                "epochs": number("epochs").unwrap_or(1),
+                "batch_size": number("batch_size"),
+            },
+            "configuration": {
+                "executors": self.executors,
+                "cores_per_executor": self.cores_per_executor,
+                "memory_per_executor_mib": memory,
+                "partition_size": number("partition_size"),
+                "accelerator": accelerator,
+            },
+            "sampling_rate": label("sampling_rate").and_then(foreglow_shared::number).unwrap_or(1.0),
+            "outcome": self.outcome.as_str(),
+            "completion_time_secs": self.secs,
+            "engine": engine,
+            "runner_version": env!("CARGO_PKG_VERSION"),
+            "host": { "cpu": label("cpu"), "adapter": label("adapter") },
+            "started_at": self.started_at.to_string(),
+        });
+        if let Some(data) = label("data") {
+            sample["workload"]["data"] = data.into();
+        }
+        if let Some(machine) = &self.machine {
+            sample["host"]["machine"] = machine.as_str().into();
+        }
+        if let Some(reason) = &self.reason {
+            sample["reason"] = reason.as_str().into();
+        }
+        parse_line(&sample.to_string()).map_err(|error| error.to_string())
+    }
+
+    /// Derives a UUID (version 7) that is the same every time the job is imported.
+    fn id(&self) -> Uuid {
+        // FNV-1a, 64 bits (Fowler, Noll, Vo).
+        let hash = self
+            .identity
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+        let millisecond = u128::from(self.started_at.as_millisecond().unsigned_abs()) & ((1 << 48) - 1);
+        Uuid::from_u128((millisecond << 80) | (7 << 76) | (2 << 62) | u128::from(hash >> 2))
+    }
+}
+
+/// Returns a quantity of Kubernetes or Slurm in MiB: `4096Mi`, `4Gi`, `4G`, `4096M`.
+fn mebibytes(text: &str) -> Option<u32> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (value, unit) = text.split_at(split);
+    let bytes = match unit {
+        "" => 1.0,
+        "K" | "Ki" => 1024.0,
+        "M" | "Mi" => 1024.0 * 1024.0,
+        "G" | "Gi" => 1024.0 * 1024.0 * 1024.0,
+        "T" | "Ti" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        _ => return None,
+    };
+    let mib = value.parse::<f64>().ok()? * bytes / (1024.0 * 1024.0);
+    (1.0..=f64::from(u32::MAX)).contains(&mib).then_some(mib as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels() -> Labels {
+        let mut labels = Labels::default();
+        for (name, value) in [
+            ("model", "resnet18"),
+            ("mode", "inference"),
+            ("image_px", "64"),
+            ("images", "20000"),
+            ("batch_size", "32"),
+            ("partition_size", "64"),
+        ] {
+            labels.set(name, value);
+        }
+        labels
+    }
+
+    const SACCT: &str = "JobID|JobName|State|ElapsedRaw|Start|AllocCPUS|NTasks|AllocTRES|Constraints\n\
+        12|resnet18-inference|COMPLETED|130|2026-11-21T10:00:00|8||billing=8,cpu=8,mem=16G,node=2|c5.xlarge\n\
+        12.batch|batch|COMPLETED|130|2026-11-21T10:00:00|4|1|cpu=4,mem=8G,node=1|\n\
+        12.0|python|COMPLETED|120|2026-11-21T10:00:05|8|4|cpu=8,mem=16G,node=2|\n\
+        13|resnet18-inference|TIMEOUT|60|2026-11-21T11:00:00|8||billing=8,cpu=8,gres/gpu=1,mem=16G|\n\
+        13.0|python|CANCELLED|60|2026-11-21T11:00:01|8|4|cpu=8,gres/gpu=1,mem=16G,node=2|\n\
+        14|resnet18-inference|RUNNING|5|2026-11-21T12:00:00|8||cpu=8,mem=16G|\n";
+
+    #[test]
+    fn a_step_of_slurm_is_a_sample_with_its_tasks_as_executors() {
+        assert_eq!(Kind::of(SACCT.as_bytes()), Some(Kind::Slurm));
+        let (found, notes) = samples(Kind::Slurm, SACCT.as_bytes(), &labels(), "spark").unwrap();
+        let [whole] = found.as_slice() else { panic!("{found:?}") };
+        let configuration = &whole.configuration;
+        assert_eq!((configuration.executors, configuration.cores_per_executor), (4, 2));
+        assert_eq!(configuration.memory_per_executor_mib, 4096);
+        assert_eq!((whole.completion_time_secs, whole.sampling_rate), (Some(120.0), 1.0));
+        assert_eq!(whole.host.machine.as_deref(), Some("c5.xlarge"));
+        assert_eq!(notes.len(), 2, "{notes:?}");
+        assert!(notes[0].contains("14 has not ended") && notes[1].contains("give --accelerator"), "{notes:?}");
+        let mut with_gpu = labels();
+        with_gpu.set("accelerator", "NVIDIA A10G");
+        let again = samples(Kind::Slurm, SACCT.as_bytes(), &with_gpu, "spark").unwrap().0;
+        assert_eq!((again[0].id, again.len()), (whole.id, 2), "the id is the same every time");
+        assert_eq!(again[1].outcome, Outcome::TimedOut);
+    }
+
+    #[test]
+    fn jobs_of_kubernetes_are_samples() {
+        let jobs = r#"{"kind":"List","items":[
+            {"kind":"Job","metadata":{"name":"resnet18-inference-x1","uid":"u1"},
+             "spec":{"parallelism":2,"template":{"spec":{"nodeSelector":{"node.kubernetes.io/instance-type":"m5.large"},
+             "containers":[{"resources":{"limits":{"cpu":"2","memory":"4Gi"}}}]}}},
+             "status":{"startTime":"2026-11-21T10:00:00Z","completionTime":"2026-11-21T10:02:00Z","succeeded":2,
+             "conditions":[{"type":"Complete","status":"True"}]}},
+            {"kind":"Job","metadata":{"name":"late","uid":"u2"},"spec":{"template":{"spec":{"containers":[{"resources":
+             {"limits":{"cpu":"500m","memory":"512Mi"}}}]}}},"status":{"startTime":"2026-11-21T10:00:00Z",
+             "conditions":[{"type":"Failed","status":"True","reason":"DeadlineExceeded","message":"was active longer",
+             "lastTransitionTime":"2026-11-21T10:05:00Z"}]}},
+            {"kind":"Job","metadata":{"name":"running","uid":"u3"},"status":{"startTime":"2026-11-21T10:00:00Z"}}]}"#;
+        assert_eq!(Kind::of(jobs.as_bytes()), Some(Kind::Kubernetes));
+        let (found, notes) = samples(Kind::Kubernetes, jobs.as_bytes(), &labels(), "local").unwrap();
+        let [first] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((first.configuration.executors, first.configuration.cores_per_executor), (2, 2));
+        assert_eq!((first.completion_time_secs, first.configuration.memory_per_executor_mib), (Some(120.0), 4096));
+        assert_eq!(first.host.machine.as_deref(), Some("m5.large"));
+        assert!(notes.iter().any(|note| note.contains("late has no whole number of processors")), "{notes:?}");
+        assert!(notes.iter().any(|note| note.contains("running has not ended")), "{notes:?}");
+    }
+
+    #[test]
+    fn what_a_cluster_does_not_record_has_to_be_given() {
+        let error = samples(Kind::Slurm, SACCT.as_bytes(), &Labels::default(), "local").unwrap_err().to_string();
+        assert!(error.contains("give --model, --mode, --image-px, --images"), "{error}");
+        let error = samples(Kind::Slurm, b"JobID|State\n1|COMPLETED\n", &labels(), "local").unwrap_err().to_string();
+        assert!(error.contains("lacks ElapsedRaw"), "{error}");
+        assert_eq!(Kind::of(b"{\"schema\":1}"), None);
+        assert_eq!(Kind::of(b"model,secs\n"), None);
+    }
+
+    #[test]
+    fn quantities_of_memory_are_read() {
+        assert_eq!(["4Gi", "4096M", "512Mi", "1048576"].map(mebibytes), [Some(4096), Some(4096), Some(512), Some(1)]);
+        assert_eq!(["", "x", "4Q", "-1G"].map(mebibytes), [None; 4]);
+    }
+}

@@ -1,0 +1,84 @@
+//! `sacct --parsable2`: jobs and their steps, a line each.
+
+use std::collections::BTreeMap;
+
+use foreglow_exit::unusable;
+use foreglow_shared::{Outcome, Timestamp};
+
+use super::{Finished, mebibytes};
+
+/// Columns that are needed; others are ignored.
+const COLUMNS: [&str; 7] = ["JobID", "State", "ElapsedRaw", "Start", "AllocCPUS", "NTasks", "AllocTRES"];
+
+type Row<'a> = BTreeMap<&'a str, &'a str>;
+
+/// Returns the finished jobs, and why others are left out.
+pub(super) fn jobs(text: &str) -> anyhow::Result<(Vec<Finished>, Vec<String>)> {
+    let mut lines = text.trim_start_matches('\u{feff}').lines();
+    let header: Vec<&str> = lines.next().unwrap_or_default().split('|').collect();
+    let missing: Vec<&str> = COLUMNS.into_iter().filter(|column| !header.contains(column)).collect();
+    if !missing.is_empty() {
+        return Err(unusable(format!(
+            "the output of sacct lacks {}; write it with `sacct --parsable2 --format={},Constraints`",
+            missing.join(", "),
+            COLUMNS.join(",")
+        )));
+    }
+    let rows: Vec<Row<'_>> = lines
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| header.iter().copied().zip(line.split('|')).collect())
+        .collect();
+    let (mut jobs, mut notes) = (Vec::new(), Vec::new());
+    for job in rows.iter().filter(|row| !get(row, "JobID").contains('.')) {
+        let id = get(job, "JobID");
+        // The first step is that of `srun`; the time of the job includes the start of its script.
+        let step = rows.iter().find(|row| get(row, "JobID") == format!("{id}.0"));
+        match finished(id, job, step) {
+            Ok(job) => jobs.push(job),
+            Err(reason) => notes.push(format!("job {id} {reason}")),
+        }
+    }
+    Ok((jobs, notes))
+}
+
+fn finished(id: &str, job: &Row<'_>, step: Option<&Row<'_>>) -> Result<Finished, &'static str> {
+    // The state of the job tells why a step was cancelled: `CANCELLED by 1000`, `TIMEOUT`.
+    let state = get(job, "State").split(' ').next().unwrap_or_default();
+    let outcome = match state {
+        "COMPLETED" => Outcome::Completed,
+        "TIMEOUT" | "DEADLINE" => Outcome::TimedOut,
+        "OUT_OF_MEMORY" => Outcome::OutOfMemory,
+        "FAILED" | "NODE_FAIL" | "BOOT_FAIL" | "CANCELLED" | "PREEMPTED" => Outcome::Failed,
+        _ => return Err("has not ended"),
+    };
+    let step = step.ok_or("has no step of srun")?;
+    let number = |column: &str| get(step, column).parse::<u32>().ok().filter(|number| *number > 0);
+    let tasks = number("NTasks").ok_or("has no number of tasks")?;
+    let cores = number("AllocCPUS").ok_or("has no number of processors")?;
+    let resources: BTreeMap<&str, &str> =
+        get(step, "AllocTRES").split(',').filter_map(|resource| resource.split_once('=')).collect();
+    let machine = job.get("Constraints").map(|machine| machine.trim()).filter(|machine| !machine.is_empty());
+    Ok(Finished {
+        name: format!("job {id}"),
+        identity: format!("slurm {id} {}", get(job, "Start")),
+        outcome,
+        reason: (outcome != Outcome::Completed).then(|| format!("Slurm ended the job: {}", get(job, "State"))),
+        secs: get(step, "ElapsedRaw").parse().ok().filter(|secs| *secs > 0.0).ok_or("has no duration")?,
+        started_at: start(get(step, "Start")).ok_or("has no start")?,
+        executors: tasks,
+        cores_per_executor: cores / tasks,
+        memory_per_executor_mib: resources.get("mem").and_then(|mem| mebibytes(mem)).map(|mib| mib / tasks),
+        has_gpu: resources.keys().any(|name| name.starts_with("gres/gpu")),
+        machine: machine.map(str::to_owned),
+    })
+}
+
+fn get<'a>(row: &Row<'a>, column: &str) -> &'a str {
+    row.get(column).copied().unwrap_or_default()
+}
+
+/// Reads a time of sacct, which has no time zone; the cluster's own is unknown, and only the order
+/// of runs depends on it.
+fn start(text: &str) -> Option<Timestamp> {
+    format!("{text}Z").parse().ok()
+}

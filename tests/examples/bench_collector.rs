@@ -1,0 +1,154 @@
+//! Benchmark of the collector with a million samples. `make bench-collector` prints the figures and
+//! writes `target/bench/collector.json`. Clients and collector share the machine.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use foreglow_tests::collector::{Collector, Connection, sample};
+use foreglow_tests::workspace_dir;
+use serde_json::{Value, json};
+
+/// Samples unless the first argument is another number.
+const SAMPLES: u64 = 1_000_000;
+const BATCH: u64 = 1_000;
+const BATCH_SENDERS: u64 = 4;
+const SENDERS: u64 = 64;
+const SINGLE_POSTS: Duration = Duration::from_secs(10);
+const READS: usize = 20;
+
+fn main() -> anyhow::Result<()> {
+    let samples = std::env::args().nth(1).map_or(Ok(SAMPLES), |samples| samples.parse())?;
+    let folder = tempfile::tempdir()?;
+    let collector = Collector::start(&folder.path().join("bench.sqlite"), "")?;
+    let mut figures = vec![batches(&collector, samples)?];
+    // Unlike the rate, it hardly depends on what else runs on the machine.
+    figures.push(figure(
+        "processor time of the collector per sample",
+        collector.cpu_secs()? * 1e6 / samples as f64,
+        "µs",
+    ));
+    for path in ["/api/v1/workloads", "/api/v1/runs", "/api/v1/samples?limit=1000"] {
+        figures.extend(beside_a_post(&collector, path, samples)?);
+    }
+    figures.push(single_posts(&collector, samples)?);
+    figures.push(figure("peak memory of the collector", collector.peak_mib()?, "MiB"));
+    for figure in &figures {
+        println!(
+            "{:60} {:>10.1} {}",
+            figure["what"].as_str().unwrap_or_default(),
+            figure["value"],
+            figure["unit"].as_str().unwrap_or_default()
+        );
+    }
+    let path = workspace_dir().join("target/bench/collector.json");
+    std::fs::create_dir_all(path.parent().context("the file has a folder")?)?;
+    std::fs::write(&path, format!("{:#}\n", json!({ "samples": samples, "figures": figures })))?;
+    println!("written to {}", path.display());
+    Ok(())
+}
+
+fn figure(what: &str, value: f64, unit: &str) -> Value {
+    json!({ "what": what, "value": (value * 10.0).round() / 10.0, "unit": unit })
+}
+
+/// Fills the store.
+fn batches(collector: &Collector, samples: u64) -> anyhow::Result<Value> {
+    let next = AtomicU64::new(0);
+    let started = Instant::now();
+    all(BATCH_SENDERS, |_| {
+        let mut connection = Connection::open(&collector.address)?;
+        loop {
+            let first = next.fetch_add(BATCH, Ordering::Relaxed);
+            if first >= samples {
+                return Ok(());
+            }
+            let body: String = (first..samples.min(first + BATCH)).map(sample).collect();
+            let (status, answer) = connection.send("POST", "/api/v1/samples", &body)?;
+            anyhow::ensure!(status == 200, "{status} {answer}");
+        }
+    })?;
+    let rate = samples as f64 / started.elapsed().as_secs_f64();
+    Ok(figure(&format!("samples in batches of {BATCH}, {BATCH_SENDERS} senders"), rate, "samples/s"))
+}
+
+/// Measures a request, and single posts at the same time.
+fn beside_a_post(collector: &Collector, path: &str, samples: u64) -> anyhow::Result<Vec<Value>> {
+    static POSTED: AtomicU64 = AtomicU64::new(0);
+    let is_done = AtomicBool::new(false);
+    let (reads, posts) = std::thread::scope(|scope| {
+        let poster = scope.spawn(|| -> anyhow::Result<Vec<f64>> {
+            let mut connection = Connection::open(&collector.address)?;
+            let mut times = Vec::new();
+            while !is_done.load(Ordering::Relaxed) || times.is_empty() {
+                let number = samples + (1 << 40) + POSTED.fetch_add(1, Ordering::Relaxed);
+                times.push(timed(&mut connection, "POST", "/api/v1/samples", &sample(number))?);
+            }
+            Ok(times)
+        });
+        let read = || -> anyhow::Result<Vec<f64>> {
+            let mut connection = Connection::open(&collector.address)?;
+            (0..READS).map(|_| timed(&mut connection, "GET", path, "")).collect()
+        };
+        let reads = read();
+        is_done.store(true, Ordering::Relaxed);
+        let posts = poster.join().map_err(|_| anyhow::anyhow!("the sender failed"))?;
+        anyhow::Ok((reads?, posts?))
+    })?;
+    Ok(vec![
+        figure(&format!("GET {path}: median"), quantile(&reads, 0.5), "ms"),
+        figure(&format!("GET {path}: slowest of {READS}"), quantile(&reads, 1.0), "ms"),
+        figure("a POST beside it: slowest", quantile(&posts, 1.0), "ms"),
+    ])
+}
+
+/// Measures posts of one sample each.
+fn single_posts(collector: &Collector, samples: u64) -> anyhow::Result<Value> {
+    let posted = AtomicU64::new(0);
+    let started = Instant::now();
+    all(SENDERS, |sender| {
+        let mut connection = Connection::open(&collector.address)?;
+        let first = samples + (2 << 40) + (sender << 32);
+        for number in first.. {
+            if started.elapsed() >= SINGLE_POSTS {
+                break;
+            }
+            let (status, answer) = connection.send("POST", "/api/v1/samples", &sample(number))?;
+            anyhow::ensure!(status == 200, "{status} {answer}");
+            posted.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    })?;
+    let rate = posted.load(Ordering::Relaxed) as f64 / started.elapsed().as_secs_f64();
+    Ok(figure(&format!("single posts of {SENDERS} senders"), rate, "requests/s"))
+}
+
+/// Runs a number of clients at the same time.
+fn all(clients: u64, work: impl Fn(u64) -> anyhow::Result<()> + Sync) -> anyhow::Result<()> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..clients)
+            .map(|client| {
+                scope.spawn({
+                    let work = &work;
+                    move || work(client)
+                })
+            })
+            .collect();
+        threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| anyhow::anyhow!("a client failed"))?)
+    })
+}
+
+/// Sends a request and returns its time, ms.
+fn timed(connection: &mut Connection, method: &str, path: &str, body: &str) -> anyhow::Result<f64> {
+    let started = Instant::now();
+    let (status, answer) = connection.send(method, path, body)?;
+    anyhow::ensure!(status == 200, "{path}: {status} {answer}");
+    Ok(started.elapsed().as_secs_f64() * 1e3)
+}
+
+fn quantile(times: &[f64], part: f64) -> f64 {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let place = ((sorted.len() - 1) as f64 * part).round();
+    sorted.get(place as usize).copied().unwrap_or(f64::NAN)
+}

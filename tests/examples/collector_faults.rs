@@ -1,0 +1,188 @@
+//! Faults of a collector: `make campaign FAULTS=1000`. After each fault every acknowledged sample
+//! has to be in the store once.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use foreglow_tests::collector::{Collector, Connection, id, sample};
+
+const FAULTS: u32 = 200;
+/// Faults after which a new store begins, because each is read as a whole.
+const FAULTS_OF_A_STORE: u32 = 20;
+const SENDERS: u64 = 4;
+/// A file of the store may have this size when the disk is full, in blocks of 512 bytes.
+const BLOCKS: u32 = 400;
+
+/// What happens while samples are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// SIGKILL amid many requests.
+    Kill,
+    /// SIGKILL, and the last write to the log is torn: what was not yet acknowledged is garbage.
+    TornLog,
+    /// The disk is full, then a kill.
+    FullDisk,
+    /// Connections that end within a request.
+    Cut,
+    /// Two collectors serve the same store, and one is killed.
+    TwoWriters,
+    /// Every sample is sent several times, by all senders.
+    Duplicates,
+}
+
+const KINDS: [Fault; 6] =
+    [Fault::Kill, Fault::TornLog, Fault::FullDisk, Fault::Cut, Fault::TwoWriters, Fault::Duplicates];
+
+fn main() -> anyhow::Result<()> {
+    let faults = std::env::args().nth(1).map_or(Ok(FAULTS), |faults| faults.parse())?;
+    let started = Instant::now();
+    let (mut acknowledged, mut refused) = (0, 0);
+    let mut folder = tempfile::tempdir()?;
+    let mut kept = BTreeSet::new();
+    for number in 0..faults {
+        if number % FAULTS_OF_A_STORE == 0 {
+            folder = tempfile::tempdir()?;
+            kept.clear();
+        }
+        let fault = KINDS[number as usize % KINDS.len()];
+        let store = folder.path().join("faults.sqlite");
+        let sent = one(fault, u64::from(number), &store, &mut kept);
+        let sent = sent.with_context(|| format!("fault {number}, {fault:?}"))?;
+        acknowledged += sent.0;
+        refused += sent.1;
+        if (number + 1) % 100 == 0 {
+            println!("{} faults, {acknowledged} samples acknowledged, {:.0?}", number + 1, started.elapsed());
+        }
+    }
+    println!(
+        "{faults} faults in {:.0?}: {acknowledged} samples acknowledged, 0 lost, 0 doubled; {refused} requests refused",
+        started.elapsed()
+    );
+    // Otherwise no disk was ever full.
+    anyhow::ensure!(refused > 0 || faults < FAULTS, "no request was refused");
+    Ok(())
+}
+
+/// Sends samples during a fault, and checks the store afterwards; returns the number of samples
+/// that were acknowledged, and of requests that were refused.
+fn one(fault: Fault, number: u64, store: &Path, kept: &mut BTreeSet<String>) -> anyhow::Result<(usize, u64)> {
+    let script = match fault {
+        Fault::FullDisk => {
+            let size = std::fs::metadata(store).map_or(0, |file| file.len() / 512);
+            format!("trap '' XFSZ; ulimit -f {};", size + u64::from(BLOCKS))
+        }
+        _ => String::new(),
+    };
+    let mut collector = Collector::start(store, &script)?;
+    let mut second = match fault {
+        Fault::TwoWriters => Some(Collector::start(store, "")?),
+        _ => None,
+    };
+    let addresses: Vec<String> =
+        [Some(&collector), second.as_ref()].into_iter().flatten().map(|one| one.address.clone()).collect();
+    let (acknowledged, is_over, refused) = (Mutex::new(Vec::new()), AtomicBool::new(false), AtomicU64::new(0));
+    // A different moment each time, the same in each campaign.
+    let moment = Duration::from_millis(20 + number * 37 % 120);
+    std::thread::scope(|scope| -> anyhow::Result<()> {
+        for sender in 0..SENDERS {
+            let record = Record { acknowledged: &acknowledged, refused: &refused, is_over: &is_over };
+            let address = &addresses[sender as usize % addresses.len()];
+            scope.spawn(move || send(fault, number, sender, address, record));
+        }
+        std::thread::sleep(moment);
+        collector.kill()?;
+        is_over.store(true, Ordering::Relaxed);
+        Ok(())
+    })?;
+    drop(second.take());
+    if fault == Fault::TornLog {
+        let mut log = std::fs::File::options().append(true).create(true).open(log_of(store))?;
+        log.write_all(&vec![0xA5; 100 + usize::try_from(number * 613 % 9_000)?])?;
+    }
+    let acknowledged = acknowledged.into_inner().map_err(|_| anyhow::anyhow!("a sender failed"))?;
+    let count = acknowledged.len();
+    kept.extend(acknowledged);
+    check(store, kept)?;
+    Ok((count, refused.into_inner()))
+}
+
+/// What happened to the requests of all senders.
+#[derive(Clone, Copy)]
+struct Record<'a> {
+    acknowledged: &'a Mutex<Vec<String>>,
+    refused: &'a AtomicU64,
+    is_over: &'a AtomicBool,
+}
+
+/// Sends batches until the fault.
+fn send(fault: Fault, fault_number: u64, sender: u64, address: &str, record: Record<'_>) {
+    let Ok(mut connection) = Connection::open(address) else { return };
+    for batch in 0_u64.. {
+        if record.is_over.load(Ordering::Relaxed) {
+            return;
+        }
+        let of_sender = if fault == Fault::Duplicates { 0 } else { sender };
+        let first = (fault_number << 24) + (of_sender << 20) + 10 * batch;
+        let numbers = first..first + 1 + batch % 10;
+        let body: String = numbers.clone().map(sample).collect();
+        if fault == Fault::Cut && batch % 3 == 2 {
+            cut(address, &body);
+            continue;
+        }
+        match connection.send("POST", "/api/v1/samples", &body) {
+            Ok((200, _)) => {
+                if let Ok(mut acknowledged) = record.acknowledged.lock() {
+                    acknowledged.extend(numbers.map(id));
+                }
+            }
+            // The disk is full; the next batch may fit.
+            Ok(_) => {
+                record.refused.fetch_add(1, Ordering::Relaxed);
+            }
+            Err(_) => return,
+        }
+    }
+}
+
+/// Begins a request and ends the connection within its body.
+fn cut(address: &str, body: &str) {
+    let Ok(mut stream) = TcpStream::connect(address) else { return };
+    let head = format!("POST /api/v1/samples HTTP/1.1\r\nhost: {address}\r\ncontent-length: {}\r\n\r\n", body.len());
+    // The connection ends in any case.
+    let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body.as_bytes()[..body.len() / 2]));
+}
+
+fn log_of(store: &Path) -> PathBuf {
+    let mut path = store.as_os_str().to_owned();
+    path.push("-wal");
+    path.into()
+}
+
+/// Starts a collector again, and compares what it has with what was acknowledged.
+fn check(store: &Path, acknowledged: &BTreeSet<String>) -> anyhow::Result<()> {
+    let collector = Collector::start(store, "")?;
+    let mut connection = Connection::open(&collector.address)?;
+    let (status, health) = connection.send("GET", "/healthz", "")?;
+    anyhow::ensure!(status == 200, "the store is damaged: {health}");
+    let (mut stored, mut lines, mut after) = (BTreeSet::new(), 0, String::new());
+    loop {
+        let path = format!("/api/v1/samples?limit=100000{after}");
+        let (status, page) = connection.send("GET", &path, "")?;
+        anyhow::ensure!(status == 200, "{status} {page}");
+        let ids: Vec<&str> = page.lines().filter_map(|line| line.split("\"id\":\"").nth(1)?.get(..36)).collect();
+        let Some(last) = ids.last() else { break };
+        after = format!("&after={last}");
+        lines += ids.len();
+        stored.extend(ids.iter().map(|id| (*id).to_owned()));
+    }
+    anyhow::ensure!(lines == stored.len(), "{} samples are stored more than once", lines - stored.len());
+    let lost = acknowledged.difference(&stored).count();
+    anyhow::ensure!(lost == 0, "{lost} of {} acknowledged samples are lost", acknowledged.len());
+    Ok(())
+}
