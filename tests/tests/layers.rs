@@ -8,17 +8,21 @@ use foreglow_tests::workspace_dir;
 use serde_json::Value;
 
 /// The workspace's packages that each package may depend on.
-const ALLOWED: [(&str, &[&str]); 17] = [
+const ALLOWED: [(&str, &[&str]); 18] = [
     ("foreglow-shared", &[]),
     ("foreglow-model", &["foreglow-shared"]),
     ("foreglow-exit", &["foreglow-shared"]),
     ("foreglow-architectures", &[]),
+    ("foreglow-onnx", &[]),
     ("foreglow-event-log", &["foreglow-shared", "foreglow-exit"]),
     ("foreglow-collector", &["foreglow-shared", "foreglow-exit"]),
     ("foreglow-machine", &["foreglow-shared", "foreglow-model", "foreglow-exit"]),
     ("foreglow-data", &["foreglow-shared", "foreglow-exit", "foreglow-architectures"]),
     ("foreglow-protocol", &["foreglow-shared", "foreglow-data", "foreglow-machine"]),
-    ("foreglow-cnn", &["foreglow-shared", "foreglow-exit", "foreglow-architectures", "foreglow-machine"]),
+    (
+        "foreglow-cnn",
+        &["foreglow-shared", "foreglow-exit", "foreglow-architectures", "foreglow-machine", "foreglow-onnx"],
+    ),
     (
         "foreglow-executor",
         &[
