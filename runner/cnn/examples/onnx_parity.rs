@@ -80,7 +80,7 @@ fn images(count: usize, px: usize, device: &Device) -> Tensor<4> {
     Tensor::from_data(TensorData::new(values, [count, 3, px, px]), device)
 }
 
-/// Returns the fastest pass of each network, in seconds, with the passes taken in turns.
+/// Returns the fastest pass of each network, in seconds; their passes alternate.
 fn alternate(cnns: &[&dyn Cnn; 2], px: usize, passes: usize, device: &Device) -> [f64; 2] {
     let batch = images(8, px, device);
     let mut fastest = [f64::INFINITY; 2];

@@ -8,6 +8,7 @@ use burn::tensor::Device;
 use foreglow_architectures::{Architecture, Colour, Input, Shape};
 use foreglow_exit::unusable;
 use foreglow_onnx::{Costs, Error};
+use foreglow_shared::{NetworkFile, Workload};
 
 use super::onnx::{OnnxCnn, OnnxFile};
 use super::{Build as _, Cnn, Size, Trace};
@@ -49,6 +50,34 @@ impl Network {
         let file = OnnxFile::open(path)?;
         let network = Self::Onnx(Arc::new(file));
         network.input()?;
+        Ok(network)
+    }
+
+    /// Returns the network of a workload.
+    ///
+    /// # Errors
+    /// The CNN is unknown, or its file is missing.
+    pub fn of(workload: &Workload) -> anyhow::Result<Self> {
+        match workload.network_file() {
+            Some(file) => Self::open(Path::new(&file.path)),
+            None => Self::named(&workload.model),
+        }
+    }
+
+    /// Returns the network of an executor's job. Its file must have the content for which the job
+    /// was planned.
+    ///
+    /// # Errors
+    /// As for [`Self::of`], or the file differs.
+    pub fn of_job(model: &str, file: Option<&NetworkFile>) -> anyhow::Result<Self> {
+        let Some(file) = file else { return Self::named(model) };
+        let network = Self::open(Path::new(&file.path))?;
+        let fingerprint = network.file().map(OnnxFile::fingerprint).transpose()?;
+        anyhow::ensure!(
+            fingerprint.as_ref() == Some(&file.fingerprint),
+            "{} on this machine is not the network of the job: its content differs",
+            file.path
+        );
         Ok(network)
     }
 
