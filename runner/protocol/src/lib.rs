@@ -30,8 +30,7 @@ pub use self::training::{Deal, Optimizer, Schedule, Training};
 pub struct Assignment {
     /// Name of the CNN.
     pub model: String,
-    /// File of the network; `None` for a built-in CNN. It must be at the same path on the executor's
-    /// machine.
+    /// File of the network, at the same path on the executor's machine; `None` for a built-in CNN.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkFile>,
     /// Side of the square input, pixels; unused for texts.
