@@ -52,7 +52,7 @@ fn main() -> anyhow::Result<()> {
             "| {name} | {px} | {} | {} | {off:.1e} |\n",
             size.parameters, size.multiply_accumulates
         ));
-        if !(off <= LIMIT) {
+        if off.is_nan() || off > LIMIT {
             apart.push(name.as_str());
         }
         if let Some(built_in) = Architecture::named(name).filter(|_| passes > 0) {

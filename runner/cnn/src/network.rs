@@ -38,7 +38,7 @@ impl Network {
         }
         Architecture::named(model).map(Self::BuiltIn).ok_or_else(|| {
             let names = Architecture::names();
-            unusable(format!("there is no CNN {model}; give an ONNX file, or choose one of: {names}"))
+            unusable(format!("there is no CNN {model}; choose one of: {names}; or give an ONNX file, net.onnx"))
         })
     }
 
@@ -118,13 +118,11 @@ impl Network {
                 )));
             }
         };
-        let Ok([_, height, width]) = fixed.or(if height == width { Ok([0; 3]) } else { Err(()) }) else {
-            return Err(unusable(format!("{name} takes images of {height}×{width} px; Foreglow has only square ones")));
-        };
+        // One side that is open, or both, gets the largest length here.
         if height != width {
             return Err(unusable(format!("{name} takes images of {height}×{width} px; Foreglow has only square ones")));
         }
-        let side = u32::try_from(height).unwrap_or(u32::MAX);
+        let side = if fixed.is_ok() { u32::try_from(height).unwrap_or(u32::MAX) } else { 0 };
         let px = if side == 0 { 1..=LARGEST_PX } else { side..=side };
         Ok(Input::Images { colour, default_px: side, px })
     }

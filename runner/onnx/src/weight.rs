@@ -147,13 +147,13 @@ fn short(data_type: i64, bits: u16) -> f32 {
     if data_type == 16 {
         return f32::from_bits(u32::from(bits) << 16);
     }
-    let (sign, exponent, fraction) = (u32::from(bits >> 15), u32::from(bits >> 10 & 31), u32::from(bits & 1023));
+    let (sign, exponent, fraction) = (u32::from(bits >> 15), u32::from((bits >> 10) & 31), u32::from(bits & 1023));
     let magnitude = match exponent {
         0 => fraction as f32 / 16_777_216.0,
-        31 => f32::from_bits(0x7F80_0000 | fraction << 13),
-        _ => f32::from_bits(exponent + 112 << 23 | fraction << 13),
+        31 => f32::from_bits(0x7F80_0000 | (fraction << 13)),
+        _ => f32::from_bits(((exponent + 112) << 23) | (fraction << 13)),
     };
-    f32::from_bits(magnitude.to_bits() | sign << 31)
+    f32::from_bits(magnitude.to_bits() | (sign << 31))
 }
 
 fn type_name(data_type: i64) -> String {
