@@ -114,7 +114,7 @@ impl Program {
                     results = vec![chain.last];
                     Work::Norm { norm, then }
                 }
-                Operation::Gemm { .. } if is_linear(step) => {
+                Operation::Gemm { .. } if is_linear(file, step) => {
                     sources.extend(step.values().next().map(Source::Value));
                     program.linears.push(place);
                     Work::Linear(program.linears.len() - 1)
@@ -201,11 +201,17 @@ fn axes(file: &OnnxFile, plan: &Plan, argument: &Argument) -> usize {
 }
 
 /// Returns whether a product is a fully connected layer as Burn has it.
-fn is_linear(step: &Step) -> bool {
+fn is_linear(file: &OnnxFile, step: &Step) -> bool {
     let Operation::Gemm { alpha, beta, transposed: [false, _] } = step.operation else { return false };
-    let is_weights = matches!(step.arguments.as_slice(), [Argument::Value(_), Argument::Weight(_)]);
-    let has_bias = matches!(step.arguments.as_slice(), [Argument::Value(_), Argument::Weight(_), Argument::Weight(_)]);
-    alpha == 1.0 && (is_weights || (has_bias && beta == 1.0))
+    match *step.arguments.as_slice() {
+        [Argument::Value(_), Argument::Weight(_)] => alpha == 1.0,
+        [Argument::Value(_), Argument::Weight(_), Argument::Weight(bias)] => {
+            // A single number for all outputs is no bias of Burn's.
+            let is_list = file.network.weights[bias].dims.len() == 1 && file.network.weights[bias].len() > 1;
+            alpha == 1.0 && beta == 1.0 && is_list
+        }
+        _ => false,
+    }
 }
 
 /// The only reader of each value, if it has one reader and is not the output.
