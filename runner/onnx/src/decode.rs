@@ -144,7 +144,7 @@ fn attribute<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result
         (Some(3), _, _, text, _) => Attribute::Text(text.unwrap_or_default()),
         (Some(4) | None, _, _, _, Some(tensor)) => {
             tensor.check()?;
-            let known = tensor.known().filter(|known| known.len() <= MOST_KNOWN);
+            let known = tensor.known().filter(|known| known.count() <= MOST_KNOWN);
             Attribute::Tensor(known.ok_or_else(|| tensor.wrong("a constant of this size must be a weight"))?)
         }
         (Some(6), ..) => Attribute::Floats(floats),

@@ -22,7 +22,7 @@ pub fn fold(call: &Call<'_>) -> Result<Option<Vec<Known>>, Error> {
     let given = (0..call.node.inputs.len()).filter(|place| call.has(*place));
     let known: Option<Vec<&Known>> = given.map(|place| call.known[place].as_deref()).collect();
     let Some(known) = known.filter(|known| !known.is_empty()) else { return Ok(None) };
-    if known.iter().any(|known| known.len() > MOST_KNOWN) {
+    if known.iter().any(|known| known.count() > MOST_KNOWN) {
         return Ok(None);
     }
     let folded = match (call.node.operator.as_str(), known.as_slice()) {
@@ -32,11 +32,11 @@ pub fn fold(call: &Call<'_>) -> Result<Option<Vec<Known>>, Error> {
         ("Gather", [from, _]) => gather(call, from)?,
         ("Slice", [from, ..]) => sliced(call, from)?,
         ("Transpose", [from]) => transposed(call, from)?,
-        ("Squeeze", [from, ..]) => from.pick(squeezed(call)?, 0..from.len()),
-        ("Unsqueeze", [from, ..]) => from.pick(unsqueezed(call)?, 0..from.len()),
+        ("Squeeze", [from, ..]) => from.pick(squeezed(call)?, 0..from.count()),
+        ("Unsqueeze", [from, ..]) => from.pick(unsqueezed(call)?, 0..from.count()),
         ("Reshape", [from, _]) => {
             let ready = crate::rules::resolve(call)?;
-            from.pick(ready.shapes.into_iter().next().unwrap_or_default(), 0..from.len())
+            from.pick(ready.shapes.into_iter().next().unwrap_or_default(), 0..from.count())
         }
         ("Range", [start, limit, delta]) => range(start, limit, delta),
         ("Where", [condition, yes, no]) => choose(condition, yes, no),
@@ -51,7 +51,7 @@ pub fn fold(call: &Call<'_>) -> Result<Option<Vec<Known>>, Error> {
         (operator, [left, right]) => arithmetic(operator, left, right),
         _ => None,
     };
-    let is_small = |known: &Known| known.len() <= MOST_KNOWN && known.dims.len() <= crate::MOST_AXES;
+    let is_small = |known: &Known| known.count() <= MOST_KNOWN && known.dims.len() <= crate::MOST_AXES;
     Ok(folded.filter(is_small).map(|known| vec![known]))
 }
 
@@ -180,8 +180,8 @@ fn choose(condition: &Known, yes: &Known, no: &Known) -> Option<Known> {
     let dims = broadcast(&condition.dims, &broadcast(&yes.dims, &no.dims)?)?;
     let count = numbers(&dims).filter(|count| *count <= MOST_KNOWN)?;
     // Only equal shapes and single numbers; others do not occur in shape arithmetic.
-    let at = |known: &Known, place: usize| known.ints()?.get(if known.len() == 1 { 0 } else { place }).copied();
-    if [condition, yes, no].iter().any(|known| known.len() != 1 && known.len() != count) {
+    let at = |known: &Known, place: usize| known.ints()?.get(if known.count() == 1 { 0 } else { place }).copied();
+    if [condition, yes, no].iter().any(|known| known.count() != 1 && known.count() != count) {
         return None;
     }
     let pick = |place| if at(condition, place)? != 0 { at(yes, place) } else { at(no, place) };
@@ -210,10 +210,10 @@ fn arithmetic(operator: &str, left: &Known, right: &Known) -> Option<Known> {
     }
     let dims = broadcast(&left.dims, &right.dims)?;
     let count = numbers(&dims).filter(|count| *count <= MOST_KNOWN)?;
-    if [left, right].iter().any(|known| known.len() != 1 && known.len() != count) {
+    if [left, right].iter().any(|known| known.count() != 1 && known.count() != count) {
         return None;
     }
-    let place = |known: &Known, at: usize| if known.len() == 1 { 0 } else { at };
+    let place = |known: &Known, at: usize| if known.count() == 1 { 0 } else { at };
     let numbers = match (left.ints(), right.ints()) {
         (Some(lefts), Some(rights)) => {
             let of = |at: usize| {

@@ -28,7 +28,7 @@ impl Known {
     }
 
     /// Returns the count of numbers.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         match &self.numbers {
             Numbers::Ints(ints) => ints.len(),
             Numbers::Floats(floats) => floats.len(),
@@ -53,7 +53,7 @@ impl Known {
 
     /// Returns the only number, as a float.
     pub fn scalar(&self) -> Option<f32> {
-        if self.len() == 1 { self.floats().first().copied() } else { None }
+        if self.count() == 1 { self.floats().first().copied() } else { None }
     }
 
     /// Returns the numbers at these places.

@@ -5,7 +5,7 @@
 //! of any size are known after reading a few kilobytes. The source is any `Read + Seek`, which lets
 //! the crate work in a browser. `foreglow-cnn` runs the plan on Burn's tensors.
 //!
-//! The wire format of protocol buffers has four kinds of field, which [`wire`] reads in about a
+//! The wire format of protocol buffers has four kinds of field, which `wire` reads in about a
 //! hundred lines. A generated decoder would copy every weight into memory first.
 
 mod attribute;

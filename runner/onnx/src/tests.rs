@@ -183,14 +183,14 @@ fn what_is_wrong_with_a_file_is_one_sentence_with_the_node() {
         Err(error) => error.to_string(),
     };
     let ordinary = |nodes: &[Message], weights: &[Message]| said(&model(18, &[0, 3, 7, 9], nodes, weights));
-    let whole = model(18, &[0, 3, 7, 9], &[relu.clone()], &[]);
+    let whole = model(18, &[0, 3, 7, 9], std::slice::from_ref(&relu), &[]);
     assert!(said(&whole).starts_with("Plan"), "{}", said(&whole));
     for len in 1..whole.len() {
         let words = said(&whole[..len]);
         assert!(words.starts_with("the file is truncated") || words.starts_with("this is not an ONNX file"), "{words}");
     }
     assert!(
-        said(&model(40, &[0, 3, 7, 9], &[relu.clone()], &[]))
+        said(&model(40, &[0, 3, 7, 9], std::slice::from_ref(&relu), &[]))
             .contains("operator set 40, and this version reads 7 to 24")
     );
     let missing =
@@ -200,11 +200,14 @@ fn what_is_wrong_with_a_file_is_one_sentence_with_the_node() {
     assert!(unknown.starts_with("the node act (Relu): its input nothing is neither"), "{unknown}");
     let unfit = ordinary(&[node("Conv", "c1", &["images", "w"], "scores", &[])], &[float_weight("w", &[4, 5, 3, 3])]);
     assert!(unfit.starts_with("the node c1 (Conv): its weights take 5 channels in 1 groups and give 4"), "{unfit}");
-    let short = ordinary(&[relu.clone()], &[float_weight("w", &[2]).int(1, 3)]);
+    let short = ordinary(std::slice::from_ref(&relu), &[float_weight("w", &[2]).int(1, 3)]);
     assert!(short.starts_with("the weight w: its shape [2, 3] needs 24, and the file has 8"), "{short}");
     let outside = |file: &str| {
         let place = Message::default().text(1, "location").text(2, file);
-        ordinary(&[relu.clone()], &[Message::default().int(1, 2).int(2, 1).text(8, "w").message(13, &place).int(14, 1)])
+        ordinary(
+            std::slice::from_ref(&relu),
+            &[Message::default().int(1, 2).int(2, 1).text(8, "w").message(13, &place).int(14, 1)],
+        )
     };
     assert!(outside("weights.bin").starts_with("Plan"));
     for file in ["../secret", "/etc/passwd", "..", ""] {

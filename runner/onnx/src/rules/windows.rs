@@ -7,7 +7,7 @@ pub fn conv(call: &Call<'_>) -> Result<Ready, Error> {
     let [images, inputs, height, width] = call.images()?;
     let (outputs, per_group, kernel) = weights(call)?;
     let groups = groups(call)?;
-    if per_group.checked_mul(groups) != Some(inputs) || outputs % groups != 0 {
+    if per_group.checked_mul(groups) != Some(inputs) || !outputs.is_multiple_of(groups) {
         return Err(call.wrong(format!(
             "its weights take {per_group} channels in {groups} groups and give {outputs}, and its input has {inputs}"
         )));
@@ -21,7 +21,7 @@ pub fn conv_transpose(call: &Call<'_>) -> Result<Ready, Error> {
     let [images, inputs, height, width] = call.images()?;
     let (stored_inputs, per_group, kernel) = weights(call)?;
     let groups = groups(call)?;
-    let outputs = per_group.checked_mul(groups).filter(|_| stored_inputs == inputs && inputs % groups == 0);
+    let outputs = per_group.checked_mul(groups).filter(|_| stored_inputs == inputs && inputs.is_multiple_of(groups));
     let outputs = outputs.ok_or_else(|| call.wrong("its weights do not fit the channels of its input"))?;
     let (stride, dilation) = (positive(call, "strides")?, positive(call, "dilations")?);
     let mut extra = call.pair("output_padding", 0)?;
@@ -237,7 +237,7 @@ fn slide(call: &Call<'_>, kernel: [usize; 2], sides: [usize; 2]) -> Result<(Wind
             room.ok_or_else(|| call.wrong(format!("its window of {reach} px is larger than its input of {side} px")))?;
         out[axis] = room / stride + 1;
         // The last window must start inside the image or the padding before it.
-        if rounds_up && room % stride != 0 && out[axis] * stride < side + before {
+        if rounds_up && !room.is_multiple_of(stride) && out[axis] * stride < side + before {
             out[axis] += 1;
             padding[axis + 2] += stride - room % stride;
         }
