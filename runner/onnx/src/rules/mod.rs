@@ -19,8 +19,11 @@ use crate::{Error, Known, Operation};
 const FOLDED: [&str; 10] =
     ["Constant", "ConstantOfShape", "Shape", "Size", "Range", "Equal", "Where", "ReduceProd", "Mod", "Not"];
 
+/// Resolves a node of an operator.
+type Rule = fn(&Call<'_>) -> Result<Ready, Error>;
+
 /// Operators that compute tensors, and the rule of each.
-const RULES: &[(&str, fn(&Call<'_>) -> Result<Ready, Error>)] = &[
+const RULES: &[(&str, Rule)] = &[
     ("Conv", windows::conv),
     ("ConvTranspose", windows::conv_transpose),
     ("MaxPool", windows::max_pool),
