@@ -44,7 +44,7 @@ help:
 	@echo 'make accuracy-check  compares a quick run with the committed figures; fails if one is more than 5 % worse'
 	@echo 'make development  measures how the interval constants were chosen, and what contexts with few runs gain from others'
 	@echo 'make sweep  two CNNs, inference and training, on 1 %, 10 % and all of the images: the built-in example, half an hour'
-	@echo 'make parity compares the CNNs with PyTorch on the same weights; CNNS="vgg16 xception" selects some'
+	@echo 'make parity compares the CNNs with PyTorch on the same weights; CNNS="vgg16 xception" selects some; parity-onnx does this for ONNX exports'
 	@echo 'make screenshots  the pictures of the planner in docs/'
 	@echo 'make campaign  FAULTS faults of a collector under load; none may lose or double an acknowledged sample'
 	@echo 'make fuzz   fuzzes the readers of links and files'
@@ -238,6 +238,14 @@ parity: $(PARITY)/venv/installed
 	rm -rf $(PARITY)/cnns
 	cargo run --release --locked --manifest-path runner/parity/Cargo.toml --target-dir $(PARITY)/build -- $(PARITY)/cnns $(CNNS)
 	$(PARITY)/venv/bin/python runner/parity/reference.py $(PARITY)/cnns
+	$(MAKE) parity-onnx
+
+# Exports torchvision's networks and compares their scores (NETWORKS selects some).
+.PHONY: parity-onnx
+parity-onnx: $(PARITY)/venv/installed
+	rm -rf $(PARITY)/onnx
+	$(PARITY)/venv/bin/python runner/parity/export.py $(PARITY)/onnx $(NETWORKS)
+	cargo run $(CARGO_FLAGS) --example onnx_parity -- $(PARITY)/onnx
 
 $(PARITY)/venv/installed: runner/parity/requirements.txt
 	python3 -m venv $(PARITY)/venv

@@ -19,15 +19,17 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 RUSTFLAGS="$flags" cargo build --locked --release --target "$host" --target-dir "$target"
 mkdir -p "$target/found" "$target/earlier"
 tar -xJf corpus.tar.xz -C "$target/earlier"
-for name in link samples event_log table catalog; do
+for name in link samples event_log table catalog onnx; do
   binary=$target/$host/release/$name
   # New inputs go to the first folder; the others are only read.
   mkdir -p "$target/corpus/$name" "$target/earlier/$name"
+  # The networks of the tests are larger than the inputs of the other targets.
+  if [ "$name" = onnx ]; then max_len=65536; seeds=../runner/onnx/tests/exports; else max_len=8192; seeds=corpus/$name; fi
   if [ "$secs" = keep ]; then
-    "$binary" -merge=1 -max_len=8192 "$target/earlier/$name" "corpus/$name" "$target/corpus/$name"
+    "$binary" -merge=1 -max_len="$max_len" "$target/earlier/$name" "$seeds" "$target/corpus/$name"
   else
-    "$binary" -max_total_time="$secs" -max_len=8192 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-      -artifact_prefix="$target/found/$name-" "$target/corpus/$name" "$target/earlier/$name" "corpus/$name"
+    "$binary" -max_total_time="$secs" -max_len="$max_len" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+      -artifact_prefix="$target/found/$name-" "$target/corpus/$name" "$target/earlier/$name" "$seeds"
   fi
 done
 if [ "$secs" = keep ]; then

@@ -9,7 +9,7 @@ use std::process::Command;
 const EMBEDDED: [(&str, &str, &str); 2] =
     [("planner", "../target/planner", "index.html"), ("spark", "../target/spark", "foreglow-spark.jar")];
 /// Sources of the binary. A change of anything else leaves the recorded commit as it is.
-const SOURCES: [&str; 16] = [
+const SOURCES: [&str; 17] = [
     "build.rs",
     "src",
     "Cargo.toml",
@@ -22,6 +22,7 @@ const SOURCES: [&str; 16] = [
     "executor",
     "exit",
     "machine",
+    "onnx",
     "protocol",
     "../model/src",
     "../shared/src",

@@ -36,7 +36,7 @@ pub fn collect_command(
     }
     words.extend(training);
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), shell_word(&value)]);
-    option("--model", workload.model.clone());
+    option("--model", workload.network_file().map_or_else(|| workload.model.clone(), |file| file.path));
     option("--images", workload.images.to_string());
     let text = workload.text();
     match &text {

@@ -8,19 +8,23 @@ use foreglow_tests::workspace_dir;
 use serde_json::Value;
 
 /// The workspace's packages that each package may depend on.
-const ALLOWED: [(&str, &[&str]); 19] = [
+const ALLOWED: [(&str, &[&str]); 20] = [
     ("foreglow-shared", &[]),
     ("foreglow-numeric", &[]),
     ("foreglow-learner", &["foreglow-numeric"]),
     ("foreglow-model", &["foreglow-shared", "foreglow-numeric", "foreglow-learner"]),
     ("foreglow-exit", &["foreglow-shared"]),
     ("foreglow-architectures", &[]),
+    ("foreglow-onnx", &[]),
     ("foreglow-event-log", &["foreglow-shared", "foreglow-exit"]),
     ("foreglow-collector", &["foreglow-shared", "foreglow-exit"]),
     ("foreglow-machine", &["foreglow-shared", "foreglow-model", "foreglow-exit"]),
     ("foreglow-data", &["foreglow-shared", "foreglow-exit", "foreglow-architectures"]),
     ("foreglow-protocol", &["foreglow-shared", "foreglow-data", "foreglow-machine"]),
-    ("foreglow-cnn", &["foreglow-shared", "foreglow-exit", "foreglow-architectures", "foreglow-machine"]),
+    (
+        "foreglow-cnn",
+        &["foreglow-shared", "foreglow-exit", "foreglow-architectures", "foreglow-machine", "foreglow-onnx"],
+    ),
     (
         "foreglow-executor",
         &[

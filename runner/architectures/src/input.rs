@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 /// Kind and size of a CNN's inputs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Input {
     /// Square images.
     Images {

@@ -7,7 +7,9 @@ mod dropout;
 mod layers;
 mod learning;
 mod lstm;
+mod network;
 mod normalisation;
+mod onnx;
 mod shapes;
 #[cfg(test)]
 mod tests;
@@ -29,7 +31,10 @@ use foreglow_architectures::{Architecture, Shape};
 
 pub use self::dropout::seed as seed_dropout;
 pub use self::learning::Numbers;
+pub use self::network::Network;
+pub use self::onnx::OnnxFile;
 pub use self::shapes::Trace;
+pub use foreglow_onnx::Costs;
 
 /// Creates a CNN with Burn's initial weights.
 type Builder = fn(Shape, &Device) -> Box<dyn Cnn>;

@@ -6,6 +6,8 @@ use burn::nn::{
     pool::{AdaptiveAvgPool2d, AvgPool2d, MaxPool2d},
 };
 
+use foreglow_onnx::{Costs, LayerCost};
+
 use super::Shape;
 use super::lstm::Lstm;
 
@@ -15,57 +17,98 @@ pub struct Trace {
     pub(super) channels: usize,
     /// Height and width.
     pub(super) px: [usize; 2],
-    multiply_accumulates: u64,
+    layers: Vec<LayerCost>,
 }
 
 impl Trace {
     /// Starts with the shape of an input.
     pub fn new([channels, height, width]: Shape) -> Self {
-        Self { channels, px: [height, width], multiply_accumulates: 0 }
+        Self { channels, px: [height, width], layers: Vec::new() }
+    }
+
+    /// Returns what each layer so far costs for one input. Activation functions are part of the
+    /// layer before them, as they are when it runs.
+    pub fn layers(&self) -> &[LayerCost] {
+        &self.layers
+    }
+
+    /// Adds the layers of a network whose costs are known; it gives `outputs` numbers.
+    pub fn costs(&mut self, costs: &Costs, outputs: usize) -> &mut Self {
+        self.layers.extend(costs.layers.iter().cloned());
+        (self.channels, self.px) = (outputs, [1, 1]);
+        self
+    }
+
+    fn layer(&mut self, operator: &str, inputs: usize, parameters: usize, multiply_accumulates: usize) {
+        let activations = self.channels * self.pixels();
+        let output =
+            if self.px == [1, 1] { vec![1, self.channels] } else { vec![1, self.channels, self.px[0], self.px[1]] };
+        self.layers.push(LayerCost {
+            name: format!("{}", self.layers.len() + 1),
+            operator: operator.to_owned(),
+            output,
+            parameters: parameters as u64,
+            multiply_accumulates: multiply_accumulates as u64,
+            activations: activations as u64,
+            traffic_bytes: 4 * (inputs + parameters + activations) as u64,
+            is_view: false,
+        });
     }
 
     /// Returns the multiply-accumulates of all convolutions and matrix products so far.
     pub fn multiply_accumulates(&self) -> u64 {
-        self.multiply_accumulates
+        self.layers.iter().map(|layer| layer.multiply_accumulates).sum()
     }
 
     /// Adds a convolution.
     pub fn conv(&mut self, conv: &Conv2d) -> &mut Self {
         let [channels_out, channels_in, height, width] = conv.weight.dims();
         debug_assert_eq!(channels_in * conv.groups, self.channels);
+        let inputs = self.channels * self.pixels();
         self.slide([height, width], conv.stride, &conv.padding);
         self.channels = channels_out;
-        self.multiply_accumulates += (channels_out * self.pixels() * channels_in * height * width) as u64;
+        let weights = channels_out * channels_in * height * width;
+        let bias = if conv.bias.is_some() { channels_out } else { 0 };
+        self.layer("Conv", inputs, weights + bias, weights * self.pixels());
         self
     }
 
     /// Adds batch normalisation, which changes no shape and has no matrix product.
     pub fn norm(&mut self, norm: &BatchNorm) -> &mut Self {
         debug_assert_eq!(norm.gamma.dims(), [self.channels]);
+        self.layer("BatchNormalization", self.channels * self.pixels(), 2 * self.channels, 0);
         self
     }
 
     /// Adds a max-pool.
     pub fn max_pool(&mut self, pool: &MaxPool2d) -> &mut Self {
+        let inputs = self.channels * self.pixels();
         self.slide(pool.kernel_size, pool.stride, &pool.padding);
+        self.layer("MaxPool", inputs, 0, 0);
         self
     }
 
     /// Adds an average pool.
     pub fn avg_pool(&mut self, pool: &AvgPool2d) -> &mut Self {
+        let inputs = self.channels * self.pixels();
         self.slide(pool.kernel_size, pool.stride, &pool.padding);
+        self.layer("AveragePool", inputs, 0, 0);
         self
     }
 
     /// Adds an average pool with a fixed output size.
     pub fn adaptive_avg_pool(&mut self, pool: &AdaptiveAvgPool2d) -> &mut Self {
+        let inputs = self.channels * self.pixels();
         self.px = pool.output_size;
+        self.layer("AveragePool", inputs, 0, 0);
         self
     }
 
     /// Adds a global pool, which leaves one number per channel.
     pub fn global_pool(&mut self) -> &mut Self {
+        let inputs = self.channels * self.pixels();
         self.px = [1, 1];
+        self.layer("GlobalAveragePool", inputs, 0, 0);
         self
     }
 
@@ -73,16 +116,16 @@ impl Trace {
     pub fn beside(&mut self, shortcut: impl FnOnce(&mut Self)) -> &mut Self {
         let mut side = self.clone();
         shortcut(&mut side);
-        self.multiply_accumulates = side.multiply_accumulates;
+        self.layers = side.layers;
         self
     }
 
     /// Adds branches with the same input, concatenated along the channels.
     pub fn side_by_side<B>(&mut self, branches: &[B], walk: impl Fn(&B, &mut Self)) -> &mut Self {
-        let input = self.clone();
+        let input = Self { layers: Vec::new(), ..*self };
         self.channels = 0;
         for branch in branches {
-            let mut side = Self { multiply_accumulates: self.multiply_accumulates, ..input };
+            let mut side = Self { layers: std::mem::take(&mut self.layers), ..input.clone() };
             walk(branch, &mut side);
             debug_assert!(self.channels == 0 || side.px == self.px);
             *self = Self { channels: self.channels + side.channels, ..side };
@@ -102,7 +145,8 @@ impl Trace {
         let [inputs, outputs] = linear.weight.dims();
         debug_assert_eq!([inputs, 1], [self.channels, self.pixels()]);
         self.channels = outputs;
-        self.multiply_accumulates += (inputs * outputs) as u64;
+        let bias = if linear.bias.is_some() { outputs } else { 0 };
+        self.layer("Gemm", inputs, inputs * outputs + bias, inputs * outputs);
         self
     }
 
@@ -110,9 +154,9 @@ impl Trace {
     pub fn lstm(&mut self, lstm: &Lstm) -> &mut Self {
         let [rows, columns] = self.px;
         debug_assert_eq!([self.channels, columns], [1, lstm.inputs()]);
-        self.multiply_accumulates += (rows * lstm.products()) as u64;
         self.channels = lstm.units();
         self.px = [1, 1];
+        self.layer("LSTM", rows * columns, super::weights::count(lstm), rows * lstm.products());
         self
     }
 

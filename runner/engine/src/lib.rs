@@ -17,7 +17,6 @@ mod watch;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use foreglow_architectures::Architecture;
 use foreglow_data::{Progress as DrawingProgress, Source, true_rate};
 use foreglow_exit::Interrupt;
 use foreglow_machine::device::Chosen;
@@ -153,10 +152,10 @@ impl Job {
         }
     }
 
-    /// Returns the inference workload of a CNN at an image size.
-    pub fn workload(architecture: &Architecture, image_px: u32, images: u64, batch_size: u32) -> Workload {
+    /// Returns the inference workload of the CNN with this name at an image size.
+    pub fn workload(model: &str, image_px: u32, images: u64, batch_size: u32) -> Workload {
         Workload {
-            model: architecture.name.to_owned(),
+            model: model.to_owned(),
             mode: Mode::Inference,
             image_px,
             images,
@@ -212,6 +211,7 @@ impl Job {
     fn assignment(&self, executor: usize, configuration: &Configuration, sampling_rate: f64) -> Assignment {
         Assignment {
             model: self.workload.model.clone(),
+            network: self.workload.network_file(),
             image_px: self.workload.image_px,
             words: self.workload.text().map(|text| text.words),
             batch_size: self.workload.batch_size,

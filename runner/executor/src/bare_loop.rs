@@ -5,9 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;
 use std::time::Instant;
 
-use anyhow::Context as _;
-use foreglow_architectures::Architecture;
-use foreglow_cnn::{Build as _, Cnn, device};
+use foreglow_cnn::{Cnn, Network, device};
 use foreglow_data::Decoded;
 use foreglow_protocol::Assignment;
 
@@ -24,10 +22,10 @@ const WARM_UP: u32 = 3;
 /// # Errors
 /// The sample has fewer images than a mini-batch, an image is broken, or the device fails.
 pub fn forward_passes_secs(job: &Assignment, passes: u32) -> anyhow::Result<f64> {
-    let architecture = Architecture::named(&job.model).context("there is no such CNN")?;
+    let network = Network::of_job(&job.model, job.network.as_ref())?;
     let device = device::open_in(job.place, job.number_format)?;
-    let data = Data::open(job, architecture)?;
-    let cnn = architecture.build(job.seed, data.shape(), &device);
+    let data = Data::open(job, &network)?;
+    let cnn = network.build(job.seed, data.shape(), &device)?;
     let batch = mini_batch(job, &data)?;
     // One place per thread and one for the clock.
     let start = Barrier::new(job.threads as usize + 1);

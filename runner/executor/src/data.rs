@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use burn::tensor::Device;
-use foreglow_architectures::{Architecture, Colour, Input, Shape};
+use foreglow_architectures::{Colour, Input, Shape};
+use foreglow_cnn::Network;
 use foreglow_data::{Decoder, Sample, images, texts};
 use foreglow_protocol::Assignment;
 
@@ -29,12 +30,12 @@ impl Data {
     ///
     /// # Errors
     /// There are too few items, or the CNN does not take them.
-    pub fn open(job: &Assignment, architecture: &Architecture) -> anyhow::Result<Self> {
+    pub fn open(job: &Assignment, network: &Network) -> anyhow::Result<Self> {
         let sample = job.source.sample(job.images, job.sampling_rate, job.seed)?;
         let embedding = job.source.embedding()?;
-        let (name, noun) = (architecture.name, job.source.noun());
-        let form = match (&architecture.input, embedding) {
-            (Input::Images { colour, .. }, None) => Form::Images { colour: *colour, px: job.image_px },
+        let (name, noun) = (network.name(), job.source.noun());
+        let form = match (network.input()?, embedding) {
+            (Input::Images { colour, .. }, None) => Form::Images { colour, px: job.image_px },
             (Input::Texts { .. }, Some(embedding)) => {
                 let words = job.words.context("the job does not have the number of words per text")? as usize;
                 Form::Texts { embedding: Arc::new(embedding), words }

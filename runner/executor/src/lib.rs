@@ -15,8 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use anyhow::Context as _;
 
-use foreglow_architectures::Architecture;
-use foreglow_cnn::{Build as _, device};
+use foreglow_cnn::{Network, device};
 use foreglow_machine::bounds::{self, peak_memory_mib};
 use foreglow_protocol::{Assignment, Order, Report};
 
@@ -59,14 +58,13 @@ fn start(job: &Assignment, input: impl BufRead + Send + 'static, reports: &Repor
     if let Some(memory_mib) = job.memory_mib.filter(|_| job.place.is_native()) {
         bounds::bound_memory(memory_mib)?;
     }
-    let architecture = Architecture::named(&job.model)
-        .with_context(|| format!("there is no CNN {}; choose one of: {}", job.model, Architecture::names()))?;
-    let data = Arc::new(Data::open(job, architecture)?);
+    let network = Network::of_job(&job.model, job.network.as_ref())?;
+    let data = Arc::new(Data::open(job, &network)?);
     if let Some(training) = &job.training {
-        return training::serve(job, training, architecture, &data, input, reports);
+        return training::serve(job, training, &network, &data, input, reports);
     }
     let device = device::open_in(job.place, job.number_format)?;
-    let cnn = architecture.build(job.seed, data.shape(), &device);
+    let cnn = network.build(job.seed, data.shape(), &device)?;
 
     let (orders, queue) = mpsc::channel();
     let queue = Arc::new(Mutex::new(queue));

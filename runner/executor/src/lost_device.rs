@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use burn::tensor::Device;
 use burn_wgpu::{WgpuSetup, wgpu};
-use foreglow_architectures::Architecture;
 use foreglow_cnn::Build as _;
 use foreglow_data::{Drawing, Source};
 use foreglow_machine::device::Place;
@@ -63,6 +62,7 @@ fn a_lost_device_fails_every_later_partition_with_the_reason() {
     source.prepare(8, &mut |_, _| {}).unwrap();
     let job = Assignment {
         model: "lenet5".into(),
+        network: None,
         image_px: 32,
         words: None,
         batch_size: 4,
@@ -79,9 +79,9 @@ fn a_lost_device_fails_every_later_partition_with_the_reason() {
         assigned: None,
         training: None,
     };
-    let architecture = Architecture::named("lenet5").unwrap();
-    let data = Arc::new(Data::open(&job, architecture).unwrap());
-    let cnn = architecture.build(0, data.shape(), &device);
+    let network = Network::named("lenet5").unwrap();
+    let data = Arc::new(Data::open(&job, &network).unwrap());
+    let cnn = network.build(0, data.shape(), &device).unwrap();
     let mut slot = Slot::new(cnn, device, &job, data);
     slot.warm_up().unwrap();
 

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 use foreglow_data::Source;
 use foreglow_machine::device::Place;
-use foreglow_shared::NumberFormat;
+use foreglow_shared::{NetworkFile, NumberFormat};
 use serde::{Deserialize, Serialize};
 
 pub use self::mini_batch::mini_batches;
@@ -30,6 +30,9 @@ pub use self::training::{Deal, Optimizer, Schedule, Training};
 pub struct Assignment {
     /// Name of the CNN.
     pub model: String,
+    /// File of the network, at the same path on the executor's machine; `None` for a built-in CNN.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkFile>,
     /// Side of the square input, pixels; unused for texts.
     pub image_px: u32,
     /// Words per text; `None` for images.

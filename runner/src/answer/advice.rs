@@ -191,10 +191,10 @@ impl AdviceAnswer {
 /// Returns the command that collects a sample; `None` if `foreglow collect` cannot measure the job.
 fn command(context: &Context, suggestion: &Suggestion, place: Option<(&str, &str)>) -> Option<String> {
     let workload = &context.workload;
-    let architecture = Architecture::named(&workload.model)?;
-    let is_taken = match (&architecture.input, workload.text()) {
-        (Input::Images { px, .. }, None) => px.contains(&workload.image_px),
-        (Input::Texts { words, .. }, Some(text)) => words.contains(&text.words),
+    let is_taken = match (Architecture::named(&workload.model).map(|it| &it.input), workload.text()) {
+        (Some(Input::Images { px, .. }), None) => px.contains(&workload.image_px),
+        (Some(Input::Texts { words, .. }), Some(text)) => words.contains(&text.words),
+        (None, None) => workload.network_file().is_some(),
         _ => false,
     };
     if !is_taken {

@@ -17,6 +17,7 @@ pub mod link;
 pub mod machines;
 pub mod man;
 pub mod models;
+mod models_layers;
 pub mod pack;
 pub mod plan;
 pub mod predict;

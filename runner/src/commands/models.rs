@@ -1,15 +1,26 @@
 //! `foreglow models`: lists the CNNs with their sizes.
 
 use foreglow_architectures::{ALL, Architecture, Input, USUAL_VECTOR_DIMS};
-use foreglow_cnn::Build as _;
+use foreglow_cnn::{Build as _, Network};
+use foreglow_exit::unusable;
 use serde::Serialize;
 
+use super::models_layers as layers;
+use crate::grammar;
 use crate::output::{self, Format};
 use crate::table::{Align, csv, table};
 
 /// List the CNNs and text classifiers with their inputs, parameters and multiply-accumulates
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// List the layers of one network, a CNN or an ONNX file, with what each costs per image
+    #[arg(long, value_name = "NAME|FILE")]
+    layers: Option<String>,
+
+    /// Side of the square input for --layers, pixels [default: that of the network]
+    #[arg(long, value_name = "PX", requires = "layers", value_parser = grammar::count, allow_negative_numbers = true)]
+    image_px: Option<u32>,
+
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -75,6 +86,12 @@ impl Model {
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    if let Some(name) = &args.layers {
+        let network = Network::named(name)?;
+        let shape = shape(&network, args.image_px)?;
+        let layers = layers::Layers { name: network.name(), shape, costs: network.costs(shape)? };
+        return output::print(&layers.render(args.format)?);
+    }
     let models: Vec<Model> = ALL.iter().map(|architecture| Model::of(architecture)).collect();
     output::print(&match args.format {
         Format::Table => show(&models),
@@ -83,6 +100,26 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
         Format::Csv => write_csv(&models),
     })
+}
+
+/// Returns the shape of the inputs for `--layers`.
+fn shape(network: &Network, image_px: Option<u32>) -> anyhow::Result<[usize; 3]> {
+    let (name, input) = (network.name(), network.input()?);
+    let Input::Images { colour, default_px, px } = &input else {
+        return match image_px {
+            None => Ok(input.usual()),
+            Some(_) => Err(unusable(format!("--image-px is for images, and {name} takes texts; leave it out"))),
+        };
+    };
+    let side = image_px.unwrap_or(*default_px);
+    if side == 0 {
+        return Err(unusable(format!("{name} leaves the size of its images open; give --image-px")));
+    }
+    if !px.contains(&side) {
+        let (smallest, largest) = (px.start(), px.end());
+        return Err(unusable(format!("{name} takes images of {smallest} to {largest} px, and --image-px is {side}")));
+    }
+    Ok(colour.shape(side))
 }
 
 fn show(models: &[Model]) -> String {
@@ -156,7 +193,7 @@ fn write_csv(models: &[Model]) -> String {
 }
 
 /// Formats a number with separators, such as `11,689,512`.
-fn thousands(number: u64) -> String {
+pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
     for (place, digit) in digits.chars().enumerate() {

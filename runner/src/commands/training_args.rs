@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use foreglow_architectures::{Architecture, Input};
-use foreglow_cnn::Build as _;
+use foreglow_architectures::{Input, Shape};
+use foreglow_cnn::Network;
 use foreglow_engine::{Job, SHARE_SIZE, TrainingJob};
 use foreglow_exit::unusable;
 use foreglow_protocol::{Evaluation, Optimizer, Schedule, Training};
@@ -147,6 +147,10 @@ impl TrainingArgs {
         job.workload.mode = Mode::Training;
         job.workload.epochs = settings.epochs;
         // Only settings that affect the time of a step, which the learning rate does not.
+        let network = Network::of(&job.workload)?;
+        if let Some(shape) = shape(&network, &job.workload) {
+            network.check_training(shape)?;
+        }
         let optimizer = match settings.optimizer {
             Optimizer::Sgd { momentum: 0.0 } => "sgd",
             Optimizer::Sgd { .. } => "sgd_momentum",
@@ -292,11 +296,16 @@ fn share(option: &str, number: f64) -> anyhow::Result<f64> {
 
 /// Counts the learned parameters of a workload's CNN; `None` if Foreglow does not know it.
 fn parameters(workload: &Workload) -> Option<u64> {
-    let architecture = Architecture::named(&workload.model)?;
-    let shape = match (&architecture.input, workload.text()) {
-        (Input::Images { colour, .. }, _) => colour.shape(workload.image_px),
-        (Input::Texts { .. }, Some(text)) => [1, text.words as usize, text.vector_dims as usize],
-        (Input::Texts { .. }, None) => return None,
-    };
-    Some(architecture.size(shape).parameters as u64)
+    let network = Network::of(workload).ok()?;
+    let shape = shape(&network, workload)?;
+    Some(network.size(shape).ok()?.parameters as u64)
+}
+
+/// Returns the shape of a workload's inputs.
+fn shape(network: &Network, workload: &Workload) -> Option<Shape> {
+    match (network.input().ok()?, workload.text()) {
+        (Input::Images { colour, .. }, _) => Some(colour.shape(workload.image_px)),
+        (Input::Texts { .. }, Some(text)) => Some([1, text.words as usize, text.vector_dims as usize]),
+        (Input::Texts { .. }, None) => None,
+    }
 }

@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use foreglow_architectures::{Architecture, Input, USUAL_VECTOR_DIMS};
+use foreglow_architectures::{Input, USUAL_VECTOR_DIMS};
+use foreglow_cnn::Network;
 use foreglow_data::texts::{self, Words};
 use foreglow_data::{Drawing, Format, Kind, Source, identity};
 use foreglow_engine::{self as engine, Job};
 use foreglow_exit::unusable;
 use foreglow_machine::Warning;
 use foreglow_machine::device::{self, Chosen, Wish};
-use foreglow_shared::{DataSet, NumberFormat, TextInput, Workload};
+use foreglow_shared::{DataSet, NetworkFile, NumberFormat, TextInput, Workload};
 
 use crate::grammar::{self, Counts};
 use crate::progress::Progress;
@@ -28,8 +29,8 @@ const DEFAULT_VOCABULARY: u32 = 5000;
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Job")]
 pub struct WorkloadArgs {
-    /// Name of the CNN; `foreglow models` lists them
-    #[arg(long, value_name = "NAME", default_value = "resnet18")]
+    /// Name of the CNN, as `foreglow models` lists them, or an ONNX file: net.onnx
+    #[arg(long, value_name = "NAME|FILE", default_value = "resnet18")]
     pub model: String,
 
     /// Images or texts of the whole job [default: all of --data, or 3200]
@@ -172,18 +173,17 @@ impl WorkloadArgs {
         self.job_on(|| device::on_cluster(&self.device)?.shared(self.share_gpu))
     }
 
-    /// Returns the CNN.
+    /// Returns the network.
     ///
     /// # Errors
-    /// The name is unknown.
-    pub fn architecture(&self) -> anyhow::Result<&'static Architecture> {
-        Architecture::named(&self.model).ok_or_else(|| {
-            unusable(format!("there is no CNN {}; choose one of: {}", self.model, Architecture::names()))
-        })
+    /// The name is unknown, or the file is missing or cannot be used.
+    pub fn network(&self) -> anyhow::Result<Network> {
+        Network::named(&self.model)
     }
 
     fn job_on(&self, choose: impl FnOnce() -> anyhow::Result<Chosen>) -> anyhow::Result<(Job, Vec<Workload>)> {
-        let architecture = self.architecture()?;
+        let network = self.network()?;
+        let input = network.input()?;
         let timeout = match self.timeout {
             None => None,
             Some(secs) => Some(
@@ -193,12 +193,22 @@ impl WorkloadArgs {
                     .ok_or_else(|| unusable(format!("--timeout is {secs} s; write a time such as 90s, 5m or 1h30m")))?,
             ),
         };
-        self.check_input(architecture)?;
-        let sizes = self.sizes(architecture)?;
-        let (source, set, images) = self.data(architecture)?;
+        self.check_input(network.name(), &input)?;
+        let sizes = self.sizes(network.name(), &input)?;
+        if let Input::Images { colour, .. } = &input {
+            for (px, batch_size) in &sizes {
+                network.classes(colour.shape(*px), *batch_size as usize)?;
+            }
+        }
+        let file = network.file().map(|file| -> anyhow::Result<NetworkFile> {
+            Ok(NetworkFile { path: file.path.to_string_lossy().into_owned(), fingerprint: file.fingerprint()? })
+        });
+        let file = file.transpose()?;
+        let (source, set, images) = self.data(&input)?;
         let text = self.text(&source)?;
         let workload = |(size, batch_size)| {
-            let mut workload = Job::workload(architecture, size, images, batch_size);
+            let mut workload = Job::workload(network.name(), size, images, batch_size);
+            file.iter().for_each(|file| workload.set_network_file(file));
             text.iter().for_each(|text| workload.set_text(&TextInput { words: size, ..text.clone() }));
             // Times on different data sets are not comparable.
             set.iter().for_each(|set| workload.set_data_set(set));
@@ -234,8 +244,8 @@ impl WorkloadArgs {
     }
 
     /// Rejects image options for a CNN that takes texts, and vice versa.
-    fn check_input(&self, architecture: &Architecture) -> anyhow::Result<()> {
-        let (takes, other, given) = match architecture.input {
+    fn check_input(&self, name: &str, input: &Input) -> anyhow::Result<()> {
+        let (takes, other, given) = match input {
             Input::Images { .. } => (
                 "images",
                 "texts",
@@ -259,7 +269,6 @@ impl WorkloadArgs {
         };
         match given.iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) => {
-                let name = architecture.name;
                 Err(unusable(format!("{option} is for {other}, and {name} takes {takes}; leave it out")))
             }
             None => Ok(()),
@@ -267,12 +276,14 @@ impl WorkloadArgs {
     }
 
     /// Returns the distinct combinations of input size, pixels or words, and batch size.
-    fn sizes(&self, architecture: &Architecture) -> anyhow::Result<Vec<(u32, u32)>> {
-        let name = architecture.name;
-        let (option, given, usual, range, noun, unit) = match &architecture.input {
+    fn sizes(&self, name: &str, input: &Input) -> anyhow::Result<Vec<(u32, u32)>> {
+        let (option, given, usual, range, noun, unit) = match input {
             Input::Images { default_px, px, .. } => ("--image-px", &self.image_px, *default_px, px, "images", "px"),
             Input::Texts { default_words, words } => ("--words", &self.words, *default_words, words, "texts", "words"),
         };
+        if given.is_none() && usual == 0 {
+            return Err(unusable(format!("{name} leaves the size of its images open; give {option}")));
+        }
         let sizes = if given.is_none() { vec![usual] } else { listed(given).to_vec() };
         if let Some(size) = sizes.iter().find(|size| !range.contains(size)) {
             let (smallest, largest) = (range.start(), range.end());
@@ -289,8 +300,8 @@ impl WorkloadArgs {
 
     /// Returns the source of the data, its identity if it is the user's, and the number of items of
     /// the job.
-    fn data(&self, architecture: &Architecture) -> anyhow::Result<(Source, Option<DataSet>, u64)> {
-        let usual = match architecture.input {
+    fn data(&self, input: &Input) -> anyhow::Result<(Source, Option<DataSet>, u64)> {
+        let usual = match input {
             Input::Images { .. } => Drawing::Photographs,
             Input::Texts { .. } => Drawing::Texts,
         };
@@ -311,8 +322,8 @@ impl WorkloadArgs {
     /// # Errors
     /// There is no data set that the CNN takes, or the word vectors are missing.
     pub fn source(&self, path: &Path) -> anyhow::Result<Source> {
-        let architecture = self.architecture()?;
-        if let Input::Images { .. } = architecture.input {
+        let network = self.network()?;
+        if let Input::Images { .. } = network.input()? {
             return self.data_format.source(path);
         }
         if !path.exists() {
@@ -320,7 +331,7 @@ impl WorkloadArgs {
             return Err(unusable(format!("{shown} does not exist; give an existing folder of texts with --data")));
         }
         let Some(vectors) = self.vectors.clone() else {
-            let name = architecture.name;
+            let name = network.name();
             return Err(unusable(format!(
                 "{name} needs word vectors; give a GloVe file, such as glove.6B.200d.txt, with --vectors"
             )));

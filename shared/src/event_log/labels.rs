@@ -17,8 +17,10 @@ pub struct Label {
 
 /// Labels that a workload holds under the same name, in addition to its own fields, because they
 /// influence the time.
-pub const WORKLOAD_LABELS: [&str; 9] = [
+pub const WORKLOAD_LABELS: [&str; 11] = [
     "dtype",
+    "network",
+    "network_fingerprint",
     "data",
     "data_format",
     "data_items",
@@ -30,7 +32,7 @@ pub const WORKLOAD_LABELS: [&str; 9] = [
 ];
 
 /// All labels.
-pub const LABELS: [Label; 28] = [
+pub const LABELS: [Label; 30] = [
     Label { name: "model", flag: Some("--model") },
     Label { name: "mode", flag: Some("--mode") },
     Label { name: "image_px", flag: Some("--image-px") },
@@ -41,6 +43,8 @@ pub const LABELS: [Label; 28] = [
     Label { name: "sampling_rate", flag: Some("--sampling-rate") },
     Label { name: "memory_per_executor_mib", flag: Some("--memory") },
     Label { name: "dtype", flag: None },
+    Label { name: "network", flag: None },
+    Label { name: "network_fingerprint", flag: None },
     Label { name: "data", flag: Some("--data-name") },
     Label { name: "data_format", flag: None },
     Label { name: "data_items", flag: None },

@@ -34,23 +34,36 @@ use super::normalisation::normalise;
 
 /// Convolves `[n, channels, height, width]` to `[n, out, height, width]`.
 pub fn convolve(conv: &Conv2d, images: Tensor<4>) -> Tensor<4> {
-    let Some(work) = Work::of(conv, &images) else { return conv.forward(images) };
-    let bias = conv.bias.as_ref().map(|bias| bias.val());
-    if images.device().is_autodiff() {
-        let Some(output) = work.differentiable(conv, images.clone()) else { return conv.forward(images) };
-        return match bias {
+    convolve_then(conv, images, None, Activation::None)
+}
+
+/// Convolves, adds `beside` if given, and applies the activation.
+pub fn convolve_then(conv: &Conv2d, images: Tensor<4>, beside: Option<Tensor<4>>, then: Activation) -> Tensor<4> {
+    let after = |output: Tensor<4>| {
+        then.forward(match &beside {
             None => output,
-            Some(bias) => output + bias.reshape([1, work.shape.channels[1], 1, 1]),
-        };
-    }
-    let after = match bias.map(numbers) {
-        None => Some(None),
-        Some(None) => None,
-        Some(Some(shift)) => Some(Some((vec![1.0; shift.len()], shift))),
+            Some(beside) => output + beside.clone(),
+        })
     };
-    after
-        .and_then(|after| work.plain(conv, &images, after.as_ref(), None, Activation::None))
-        .unwrap_or_else(|| conv.forward(images))
+    let Some(work) = Work::of(conv, &images) else { return after(conv.forward(images)) };
+    let bias = conv.bias.as_ref().map(|bias| bias.val());
+    let channels = work.shape.channels[1];
+    if images.device().is_autodiff() {
+        let Some(output) = work.differentiable(conv, images.clone()) else { return after(conv.forward(images)) };
+        return after(match bias {
+            None => output,
+            Some(bias) => output + bias.reshape([1, channels, 1, 1]),
+        });
+    }
+    let affine = match bias.map(numbers) {
+        None if beside.is_none() && then == Activation::None => Some(None),
+        None => Some(Some((vec![1.0; channels], vec![0.0; channels]))),
+        Some(None) => None,
+        Some(Some(shift)) => Some(Some((vec![1.0; channels], shift))),
+    };
+    affine
+        .and_then(|affine| work.plain(conv, &images, affine.as_ref(), beside.as_ref(), then))
+        .unwrap_or_else(|| after(conv.forward(images)))
 }
 
 /// Convolves without bias, applies batch normalisation, adds `beside` if given, and applies the

@@ -135,15 +135,13 @@ mod tests {
 
     use super::*;
     use crate::TrainingJob;
-    use foreglow_architectures::Architecture;
     use foreglow_data::Kind;
     use foreglow_machine::device::{Wish, on_cluster};
     use foreglow_protocol::{Optimizer, Schedule, Training};
 
     fn job(wish: &Wish) -> Job {
-        let architecture = Architecture::named("resnet50").unwrap();
         Job {
-            workload: Job::workload(architecture, 224, 200_000, 32),
+            workload: Job::workload("resnet50", 224, 200_000, 32),
             source: Kind::Folder.at("/data/photos"),
             device: on_cluster(wish).unwrap(),
             seed: 7,

@@ -1,4 +1,3 @@
-use foreglow_architectures::Architecture;
 use foreglow_data::Kind;
 use foreglow_machine::device::{self, Wish};
 use foreglow_shared::{Outcome, PriceSheet};
@@ -6,9 +5,8 @@ use foreglow_shared::{Outcome, PriceSheet};
 use super::*;
 
 fn job() -> Job {
-    let architecture = Architecture::named("lenet5").unwrap();
     Job {
-        workload: Job::workload(architecture, 32, 1000, 8),
+        workload: Job::workload("lenet5", 32, 1000, 8),
         source: Kind::Folder.at("images"),
         device: device::choose(&Wish::Cpu).unwrap(),
         seed: 0,

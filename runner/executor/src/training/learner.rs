@@ -5,9 +5,8 @@ use std::time::Instant;
 use anyhow::Context as _;
 use burn::nn::loss::CrossEntropyLossConfig;
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use foreglow_architectures::Architecture;
 use foreglow_cnn::device::failure;
-use foreglow_cnn::{Build as _, Cnn, Numbers, seed_dropout};
+use foreglow_cnn::{Cnn, Network, Numbers, seed_dropout};
 use foreglow_protocol::{Phases, Tally};
 
 use super::super::data::Data;
@@ -56,10 +55,13 @@ pub fn sum(here: &mut Vec<Tensor<1>>, there: Vec<Tensor<1>>) {
 
 impl Learner {
     /// Creates a learner; `device` is without autodiff.
-    pub fn new(architecture: &Architecture, data: &Data, device: &Device) -> Self {
+    ///
+    /// # Errors
+    /// The network's file cannot be read.
+    pub fn new(network: &Network, data: &Data, device: &Device) -> anyhow::Result<Self> {
         let loader = data.loader(device);
         let device = device.clone().autodiff();
-        Self { empty: architecture.build_empty(data.shape(), &device), device, loader }
+        Ok(Self { empty: network.build_empty(data.shape(), &device)?, device, loader })
     }
 
     /// Learns a share of a mini-batch of `mini_batch` images in all. The seed determines the

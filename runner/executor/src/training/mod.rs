@@ -16,7 +16,7 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use foreglow_architectures::Architecture;
+use foreglow_cnn::Network;
 use foreglow_data::Sample;
 use foreglow_machine::bounds::peak_memory_mib;
 use foreglow_protocol::{Assignment, Deal, Evaluation, Order, Phases, Report, Round, Tally, Training};
@@ -38,7 +38,7 @@ const WARM_UP_ROUNDS: usize = 2;
 pub fn serve(
     job: &Assignment,
     training: &Training,
-    architecture: &'static Architecture,
+    network: &Network,
     data: &Data,
     input: impl BufRead + Send + 'static,
     reports: &Reports,
@@ -47,7 +47,7 @@ pub fn serve(
         None => None,
         Some(host) => Some(listen(host, reports)?),
     };
-    let (sample, replica) = (&data.sample, Replica::new(architecture, job, training, data)?);
+    let (sample, replica) = (&data.sample, Replica::new(network, job, training, data)?);
     let mut trainee = Trainee { job, training, sample, reports, replica, peers: None };
     trainee.warm_up()?;
     let inbox = Inbox::open(input)?;
@@ -138,7 +138,7 @@ impl Trainee<'_> {
             "executors that average every mini-batch must be connected first"
         );
         if round.load.is_empty() && round.first_step == 0 {
-            self.replica.restart();
+            self.replica.restart()?;
         }
         if !round.load.is_empty() {
             let is_state_averaged = self.training.average_optimizer_state;

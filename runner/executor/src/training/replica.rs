@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use burn::tensor::{Device, Tensor, TensorData};
-use foreglow_architectures::{Architecture, Shape};
+use foreglow_architectures::Shape;
 use foreglow_cnn::device::{self, failure};
-use foreglow_cnn::{Build as _, Numbers};
+use foreglow_cnn::{Network, Numbers};
 use foreglow_data::Sample;
 use foreglow_protocol::{Assignment, BrokenImage, Phases, Tally, Training};
 
@@ -19,7 +19,7 @@ use super::team::{deal, together};
 
 /// A replica: parameters, optimiser state and C threads.
 pub struct Replica {
-    architecture: &'static Architecture,
+    network: Network,
     shape: Shape,
     learners: Vec<Learner>,
     readers: Vec<Reader>,
@@ -41,20 +41,17 @@ impl Replica {
     /// Creates a replica with weights from the job's seed.
     ///
     /// # Errors
-    /// The device is not available.
-    pub fn new(
-        architecture: &'static Architecture,
-        job: &Assignment,
-        training: &Training,
-        data: &Data,
-    ) -> anyhow::Result<Self> {
+    /// The device is not available, or the network's file cannot be read.
+    pub fn new(network: &Network, job: &Assignment, training: &Training, data: &Data) -> anyhow::Result<Self> {
         let device = device::open_in(job.place, job.number_format)?;
-        let numbers = architecture.build(job.seed, data.shape(), &device).numbers();
+        let numbers = network.build(job.seed, data.shape(), &device)?.numbers();
+        let classes = network.classes(data.shape(), 1)?;
+        let learners = (0..job.threads).map(|_| Learner::new(network, data, &device));
         Ok(Self {
-            architecture,
+            network: network.clone(),
             shape: data.shape(),
-            learners: (0..job.threads).map(|_| Learner::new(architecture, data, &device)).collect(),
-            readers: (0..job.threads).map(|_| Reader::new(data, architecture.classes)).collect(),
+            learners: learners.collect::<anyhow::Result<_>>()?,
+            readers: (0..job.threads).map(|_| Reader::new(data, classes)).collect(),
             training: training.clone(),
             seed: job.seed,
             state: no_state(training, &numbers),
@@ -67,12 +64,16 @@ impl Replica {
     }
 
     /// Resets the weights and the optimiser to their initial state.
-    pub fn restart(&mut self) {
+    ///
+    /// # Errors
+    /// The network's file cannot be read.
+    pub fn restart(&mut self) -> anyhow::Result<()> {
         if !self.is_fresh {
-            self.numbers = self.architecture.build(self.seed, self.shape, &self.device).numbers();
+            self.numbers = self.network.build(self.seed, self.shape, &self.device)?.numbers();
             self.state = no_state(&self.training, &self.numbers);
             (self.steps, self.is_fresh) = (0, true);
         }
+        Ok(())
     }
 
     /// Reads mini-batches of the sample with all threads.

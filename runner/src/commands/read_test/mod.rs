@@ -7,12 +7,14 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use foreglow_architectures::{Architecture, Colour, Input};
+use foreglow_architectures::{Colour, Input};
+use foreglow_cnn::Network;
 use foreglow_data::speed::{Shape, read_speed};
 use foreglow_data::{DataSet, Drawing, Format, Kind, Packing, Source, Split, draw, forget, images_in_sample, pack};
 use foreglow_engine::{Engine, Job};
 use foreglow_exit::{Interrupt, Interrupted, unusable};
 use foreglow_machine::device::Wish;
+use foreglow_shared::Workload;
 
 use self::report::{CnnSpeed, Report, Test};
 use super::run::DEFAULT_MEMORY_MIB;
@@ -170,9 +172,9 @@ impl Args {
             machine: None,
             timeout: None,
         };
-        let architecture = workload.architecture()?;
-        if let Input::Texts { .. } = architecture.input {
-            let name = architecture.name;
+        let network = workload.network()?;
+        if let Input::Texts { .. } = network.input()? {
+            let name = network.name();
             return Err(unusable(format!("read-test reads images, and {name} takes texts; choose another --model")));
         }
         let mut job = workload.job()?;
@@ -238,7 +240,7 @@ impl Args {
         place: u64,
         progress: &Progress,
     ) -> anyhow::Result<Option<Test>> {
-        let colour = colour_of(&job.workload.model)?;
+        let colour = colour_of(&job.workload)?;
         let images = (planned.batch_size.get() * planned.batches) as u64;
         let rate = images as f64 / data.images as f64;
         debug_assert_eq!(images_in_sample(data.images, rate), images);
@@ -274,10 +276,10 @@ impl Args {
     }
 }
 
-fn colour_of(model: &str) -> anyhow::Result<Colour> {
-    match Architecture::named(model).map(|architecture| &architecture.input) {
-        Some(Input::Images { colour, .. }) => Ok(*colour),
-        _ => anyhow::bail!("{model} takes no images"),
+fn colour_of(workload: &Workload) -> anyhow::Result<Colour> {
+    match Network::of(workload)?.input()? {
+        Input::Images { colour, .. } => Ok(colour),
+        Input::Texts { .. } => anyhow::bail!("{} takes no images", workload.model),
     }
 }
 

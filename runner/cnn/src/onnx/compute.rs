@@ -1,0 +1,381 @@
+//! The operations that are no layers of their own.
+
+use burn::nn::PaddingConfig2d;
+use burn::nn::pool::MaxPool2d;
+use burn::tensor::module::{avg_pool2d, conv_transpose2d, interpolate, layer_norm};
+use burn::tensor::ops::PadMode as BurnPadMode;
+use burn::tensor::ops::{AvgPoolOptions, ConvTransposeOptions, InterpolateMode, InterpolateOptions};
+use burn::tensor::{Device, Int, Slice, Tensor, TensorData, activation};
+use foreglow_onnx::{
+    Binary, Coordinates, MOST_AXES, Operation, PadMode, Reduction, ResizeMode, Rounding, SliceRange, Unary, Window,
+};
+
+use super::run::Operand;
+use super::value::{Value, six};
+use crate::convolution::max_pool;
+
+/// Computes an operation with one result, of this shape. The first source has `axes` axes.
+pub fn compute(operation: &Operation, sources: Vec<Operand>, axes: usize, shape: &[usize]) -> Value {
+    if let Operation::Binary(function) = operation {
+        return binary(*function, sources, shape);
+    }
+    let mut tensors = sources.into_iter().map(Operand::tensor);
+    let mut next = || tensors.next().expect("the rule of the operation has checked its inputs");
+    let axis_at = |axis: usize| MOST_AXES - shape.len() + axis;
+    match operation {
+        Operation::Unary(function) => match next() {
+            Value::Image(image) => Value::Image(unary(*function, image)),
+            Value::Any(any) => Value::Any(unary(*function, any)),
+        },
+        Operation::ConvTranspose { window, groups, extra } => {
+            let Window { stride, padding, dilation, .. } = *window;
+            let options = ConvTransposeOptions::new(stride, [padding[0], padding[1]], *extra, dilation, *groups);
+            let (images, weights) = (next().image(), next().image());
+            let bias = tensors.next().map(Value::list);
+            Value::Image(conv_transpose2d(images, weights, bias, options))
+        }
+        Operation::MaxPool(window) => {
+            let [top, left, bottom, right] = window.padding;
+            let pool = MaxPool2d {
+                kernel_size: window.kernel,
+                stride: window.stride,
+                padding: PaddingConfig2d::Explicit(top, left, bottom, right),
+                dilation: window.dilation,
+                ceil_mode: false,
+            };
+            Value::Image(max_pool(&pool, next().image()))
+        }
+        Operation::AveragePool { window, counted } => Value::Image(average_pool(window, counted, next().image())),
+        Operation::InstanceNorm { epsilon } => {
+            let (x, scale, bias) = (next(), next().list(), next().list());
+            group_norm(x, scale, bias, shape[1], *epsilon, shape)
+        }
+        Operation::GroupNorm { groups, epsilon } => {
+            let (x, scale, bias) = (next(), next().list(), next().list());
+            group_norm(x, scale, bias, *groups, *epsilon, shape)
+        }
+        Operation::LayerNorm { axis, epsilon } => {
+            let inner = shape[*axis..].iter().product();
+            let outer = shape[..*axis].iter().product();
+            let (x, scale) = (next().matrix([outer, inner]), next().list());
+            let bias = tensors.next().map(Value::list);
+            Value::shaped(Value::of_matrix(layer_norm(x, scale, bias, *epsilon)).any(), shape)
+        }
+        Operation::Gemm { alpha, beta, transposed } => {
+            let (left, right) = (matrix(next(), transposed[0]), matrix(next(), transposed[1]));
+            let product = left.matmul(right);
+            let product = if *alpha == 1.0 { product } else { product * *alpha };
+            Value::of_matrix(match tensors.next() {
+                None => product,
+                Some(summand) => {
+                    let summand = matrix(summand, false);
+                    product + if *beta == 1.0 { summand } else { summand * *beta }
+                }
+            })
+        }
+        Operation::MatMul => Value::shaped(matmul(next(), next()).any(), shape),
+        Operation::Concat(axis) => {
+            let all: Vec<Value> = std::iter::once(next()).chain(tensors).collect();
+            match shape.len() {
+                4 => Value::Image(Tensor::cat(all.into_iter().map(Value::image).collect(), *axis)),
+                _ => Value::Any(Tensor::cat(all.into_iter().map(Value::any).collect(), axis_at(*axis))),
+            }
+        }
+        Operation::Reshape => Value::shaped(next().any(), shape),
+        Operation::Expand => Value::Any(next().any().expand(six(shape))),
+        Operation::Transpose(order) => transpose(next(), order, shape),
+        Operation::Slice(ranges) => Value::Any(slice(next().any(), ranges)),
+        Operation::Select(axis, places) => {
+            let x = next().any();
+            let indices = indices(places, &x.device());
+            Value::shaped(x.select(MOST_AXES - axes + axis, indices), shape)
+        }
+        Operation::Pad(border, mode) => {
+            let pairs: Vec<(usize, usize)> = border.iter().map(|[before, after]| (*before, *after)).collect();
+            Value::Any(next().any().pad(
+                pairs,
+                match mode {
+                    PadMode::Constant(number) => BurnPadMode::Constant(*number),
+                    PadMode::Reflect => BurnPadMode::Reflect,
+                    PadMode::Edge => BurnPadMode::Edge,
+                },
+            ))
+        }
+        Operation::Resize(mode, coordinates) => {
+            Value::Image(resize(next().image(), [shape[2], shape[3]], *mode, *coordinates))
+        }
+        Operation::Reduce(reduction, reduced) => {
+            let reduced: Vec<usize> = reduced.iter().map(|axis| MOST_AXES - axes + axis).collect();
+            reduce(next(), *reduction, &reduced, shape)
+        }
+        Operation::Softmax { first, last, is_log } => {
+            let x = next();
+            let softmax = if *is_log { activation::log_softmax } else { activation::softmax };
+            let count = |axes: &[usize]| axes.iter().product::<usize>();
+            let dims = [1, 1, 1, count(&shape[..*first]), count(&shape[*first..=*last]), count(&shape[*last + 1..])];
+            Value::shaped(softmax(x.any().reshape(dims), 4), shape)
+        }
+        Operation::Conv { .. }
+        | Operation::BatchNorm { .. }
+        | Operation::Dropout(_)
+        | Operation::Split(..)
+        | Operation::Binary(_) => unreachable!("the program has instructions of their own for these"),
+    }
+}
+
+/// Splits a tensor along an axis.
+pub fn split(x: Value, axis: usize, lengths: &[usize], shapes: &[&[usize]]) -> Vec<Value> {
+    let starts = lengths.iter().scan(0, |start, length| Some(std::mem::replace(start, *start + length)));
+    let parts = starts.zip(lengths);
+    match x {
+        Value::Image(image) => {
+            parts.map(|(start, len)| Value::Image(image.clone().narrow(axis, start, *len))).collect()
+        }
+        Value::Any(any) => {
+            let axis = MOST_AXES - shapes[0].len() + axis;
+            parts.map(|(start, len)| Value::Any(any.clone().narrow(axis, start, *len))).collect()
+        }
+    }
+}
+
+fn unary<const D: usize>(function: Unary, x: Tensor<D>) -> Tensor<D> {
+    match function {
+        Unary::Relu => activation::relu(x),
+        Unary::LeakyRelu(slope) => activation::leaky_relu(x, f64::from(slope)),
+        Unary::Elu(alpha) => activation::elu(x, f64::from(alpha)),
+        Unary::Celu(alpha) => activation::celu(x, f64::from(alpha)),
+        Unary::Selu(alpha, gamma) => activation::elu(x, f64::from(alpha)) * gamma,
+        Unary::Clip(min, max) => x.clamp(min, max),
+        Unary::Sigmoid => activation::sigmoid(x),
+        Unary::HardSigmoid(alpha, beta) => activation::hard_sigmoid(x, f64::from(alpha), f64::from(beta)),
+        Unary::HardSwish => activation::hard_swish(x),
+        Unary::Tanh => activation::tanh(x),
+        Unary::Gelu => activation::gelu(x),
+        Unary::GeluTanh => activation::gelu_approximate(x),
+        Unary::Erf => x.erf(),
+        Unary::Mish => activation::mish(x),
+        Unary::Softplus => activation::softplus(x, 1.0),
+        Unary::Softsign => activation::softsign(x),
+        Unary::Exp => x.exp(),
+        Unary::Log => x.log(),
+        Unary::Sqrt => x.sqrt(),
+        Unary::Reciprocal => x.recip(),
+        Unary::Abs => x.abs(),
+        Unary::Neg => x.neg(),
+        Unary::Floor => x.floor(),
+        Unary::Ceil => x.ceil(),
+        Unary::Sin => x.sin(),
+        Unary::Cos => x.cos(),
+    }
+}
+
+fn binary(function: Binary, sources: Vec<Operand>, shape: &[usize]) -> Value {
+    let [left, right]: [Operand; 2] = sources.try_into().expect("the rule of the operation has checked its inputs");
+    let result = match (left, right) {
+        (Operand::Tensor(left), Operand::Tensor(right)) => {
+            if left.fits_image() && right.fits_image() {
+                Value::Image(of_both(function, left.image(), right.image()))
+            } else {
+                Value::Any(of_both(function, left.any(), right.any()))
+            }
+        }
+        (Operand::Tensor(Value::Image(left)), Operand::Scalar(right)) => {
+            Value::Image(with_scalar(function, left, right))
+        }
+        (Operand::Tensor(Value::Any(left)), Operand::Scalar(right)) => Value::Any(with_scalar(function, left, right)),
+        (Operand::Scalar(left), right) => match right.tensor() {
+            Value::Image(right) => Value::Image(of_scalar(function, left, right)),
+            Value::Any(right) => Value::Any(of_scalar(function, left, right)),
+        },
+    };
+    match (&result, shape.len()) {
+        (Value::Image(_), 4) => result,
+        _ => Value::shaped(result.any(), shape),
+    }
+}
+
+fn of_both<const D: usize>(function: Binary, left: Tensor<D>, right: Tensor<D>) -> Tensor<D> {
+    match function {
+        Binary::Add => left + right,
+        Binary::Sub => left - right,
+        Binary::Mul => left * right,
+        Binary::Div => left / right,
+        Binary::Pow => left.powf(right),
+        Binary::Min => left.min_pair(right),
+        Binary::Max => left.max_pair(right),
+        Binary::PRelu => activation::relu(left.clone()) - activation::relu(left.neg()) * right,
+    }
+}
+
+fn with_scalar<const D: usize>(function: Binary, left: Tensor<D>, right: f32) -> Tensor<D> {
+    match function {
+        Binary::Add => left + right,
+        Binary::Sub => left - right,
+        Binary::Mul => left * right,
+        Binary::Div => left / right,
+        Binary::Pow if right == 2.0 => left.clone() * left,
+        Binary::Pow => left.powf_scalar(right),
+        Binary::Min => left.clamp_max(right),
+        Binary::Max => left.clamp_min(right),
+        Binary::PRelu => activation::leaky_relu(left, f64::from(right)),
+    }
+}
+
+fn of_scalar<const D: usize>(function: Binary, left: f32, right: Tensor<D>) -> Tensor<D> {
+    match function {
+        Binary::Add | Binary::Mul | Binary::Min | Binary::Max => with_scalar(function, right, left),
+        Binary::Sub => right.neg() + left,
+        Binary::Div => right.recip() * left,
+        Binary::Pow | Binary::PRelu => {
+            let left = right.zeros_like() + left;
+            of_both(function, left, right)
+        }
+    }
+}
+
+/// Averages windows. Burn leaves its padding out of the mean; padding that counts is added before.
+fn average_pool(window: &Window, counted: &[usize; 4], images: Tensor<4>) -> Tensor<4> {
+    let [top, left, bottom, right] = window.padding;
+    let is_counted = *counted == window.padding;
+    let (images, rest) = if is_counted || *counted == [0; 4] {
+        (images, [(top, bottom), (left, right)])
+    } else {
+        let pairs = [(counted[0], counted[2]), (counted[1], counted[3])];
+        let rest = [(top - counted[0], bottom - counted[2]), (left - counted[1], right - counted[3])];
+        (images.pad(pairs, BurnPadMode::Constant(0.0)), rest)
+    };
+    let options = AvgPoolOptions {
+        kernel_size: window.kernel,
+        stride: window.stride,
+        padding: rest,
+        count_include_pad: is_counted,
+        ceil_mode: false,
+    };
+    avg_pool2d(images, options)
+}
+
+/// Normalises groups of channels: `[n, channels, …]`.
+fn group_norm(x: Value, scale: Tensor<1>, bias: Tensor<1>, groups: usize, epsilon: f64, shape: &[usize]) -> Value {
+    let [images, channels] = [shape[0], shape[1]];
+    let pixels: usize = shape[2..].iter().product();
+    let x = x.any().reshape([images, groups, channels / groups * pixels]);
+    let centred = x.clone() - x.mean_dim(2);
+    let variance = (centred.clone() * centred.clone()).mean_dim(2);
+    let normal = (centred / (variance + epsilon).sqrt()).reshape([images, channels, pixels]);
+    let per_channel = |numbers: Tensor<1>| numbers.reshape([1, channels, 1]);
+    let scaled = normal * per_channel(scale) + per_channel(bias);
+    Value::shaped(scaled.reshape(six(&[images, channels, pixels])), shape)
+}
+
+fn matrix(x: Value, is_transposed: bool) -> Tensor<2> {
+    let x = x.any();
+    let [.., rows, columns] = x.dims();
+    let x = x.reshape([rows, columns]);
+    if is_transposed { x.transpose() } else { x }
+}
+
+/// Multiplies matrices; one on the right is multiplied by all rows on the left at once.
+fn matmul(left: Value, right: Value) -> Value {
+    let (left, right) = (left.any(), right.any());
+    let [.., inner, columns] = right.dims();
+    if right.dims()[..4] != [1; 4] {
+        return Value::Any(left.matmul(right));
+    }
+    let mut dims = left.dims();
+    let rows = dims[..5].iter().product::<usize>();
+    let product = left.reshape([rows, inner]).matmul(right.reshape([inner, columns]));
+    dims[5] = columns;
+    Value::Any(product.reshape(dims))
+}
+
+fn transpose(x: Value, order: &[usize], shape: &[usize]) -> Value {
+    match (x, order) {
+        (Value::Image(image), [a, b, c, d]) => Value::Image(image.permute([*a, *b, *c, *d])),
+        (x, order) => {
+            let first = MOST_AXES - shape.len();
+            let mut axes = [0, 1, 2, 3, 4, 5];
+            axes[first..].iter_mut().zip(order).for_each(|(axis, from)| *axis = first + from);
+            Value::Any(x.any().permute(axes))
+        }
+    }
+}
+
+fn slice(x: Tensor<6>, ranges: &[SliceRange]) -> Tensor<6> {
+    let first = MOST_AXES - ranges.len();
+    let mut slices = [Slice::new(0, None, 1); MOST_AXES];
+    for (slice, SliceRange { start, len, step }) in slices[first..].iter_mut().zip(ranges) {
+        let span = (len.saturating_sub(1) * step.unsigned_abs()) as isize;
+        let start = *start as isize;
+        *slice = match *step > 0 {
+            true => Slice::new(start, Some(start + span + 1), *step),
+            false => Slice::new(start - span, Some(start + 1), *step),
+        };
+    }
+    x.slice(slices)
+}
+
+fn indices(places: &[usize], device: &Device) -> Tensor<1, Int> {
+    let places: Vec<i32> = places.iter().map(|place| *place as i32).collect();
+    let count = places.len();
+    Tensor::from_data(TensorData::new(places, [count]), &device.clone().without_autodiff())
+}
+
+fn resize(images: Tensor<4>, [height, width]: [usize; 2], mode: ResizeMode, coordinates: Coordinates) -> Tensor<4> {
+    let burns = match mode {
+        ResizeMode::Nearest(rounding) => {
+            let device = images.device();
+            let [_, _, from_height, from_width] = images.dims();
+            let rows = indices(&nearest(from_height, height, coordinates, rounding), &device);
+            let columns = indices(&nearest(from_width, width, coordinates, rounding), &device);
+            return images.select(2, rows).select(3, columns);
+        }
+        ResizeMode::Linear => InterpolateMode::Bilinear,
+        ResizeMode::Cubic => InterpolateMode::Bicubic,
+    };
+    let options = InterpolateOptions::new(burns)
+        .with_output_size([height, width])
+        .with_align_corners(coordinates == Coordinates::AlignCorners);
+    interpolate(images, options)
+}
+
+/// Returns the nearest input pixel of each output pixel.
+fn nearest(from: usize, to: usize, coordinates: Coordinates, rounding: Rounding) -> Vec<usize> {
+    let scale = from as f64 / to as f64;
+    let place = |at: usize| {
+        let at = match coordinates {
+            Coordinates::HalfPixel => (at as f64 + 0.5) * scale - 0.5,
+            Coordinates::Asymmetric => at as f64 * scale,
+            Coordinates::AlignCorners if to > 1 => at as f64 * (from - 1) as f64 / (to - 1) as f64,
+            Coordinates::AlignCorners => 0.0,
+        };
+        let rounded = match rounding {
+            Rounding::HalfDown => (at - 0.5).ceil(),
+            Rounding::HalfUp => (at + 0.5).floor(),
+            Rounding::Floor => at.floor(),
+            Rounding::Ceil => at.ceil(),
+        };
+        rounded.clamp(0.0, (from - 1) as f64) as usize
+    };
+    (0..to).map(place).collect()
+}
+
+/// Reduces axes, counted among six.
+fn reduce(x: Value, reduction: Reduction, axes: &[usize], shape: &[usize]) -> Value {
+    if let (Value::Image(image), Reduction::Mean, [4, 5]) = (&x, reduction, axes) {
+        let mean = Value::Image(image.clone().mean_dims(&[2, 3]));
+        return if shape.len() == 4 { mean } else { Value::shaped(mean.any(), shape) };
+    }
+    let x = x.any();
+    let along = |x: Tensor<6>, one: fn(Tensor<6>, usize) -> Tensor<6>| axes.iter().fold(x, |x, axis| one(x, *axis));
+    let sum = |x| along(x, |x, axis| x.sum_dim(axis));
+    let reduced = match reduction {
+        Reduction::Mean => along(x, |x, axis| x.mean_dim(axis)),
+        Reduction::Sum => sum(x),
+        Reduction::Max => along(x, |x, axis| x.max_dim(axis)),
+        Reduction::Min => along(x, |x, axis| x.min_dim(axis)),
+        Reduction::L1 => sum(x.abs()),
+        Reduction::L2 => sum(x.clone() * x).sqrt(),
+        Reduction::SumSquare => sum(x.clone() * x),
+    };
+    Value::shaped(reduced, shape)
+}

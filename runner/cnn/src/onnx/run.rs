@@ -1,0 +1,111 @@
+//! Carries out the instructions of a program.
+
+use burn::tensor::Tensor;
+use foreglow_onnx::Operation;
+
+use super::compute;
+use super::parameters::Parameters;
+use super::program::{Instruction, Program, Source, Work};
+use super::value::Value;
+use crate::convolution::{convolve_and_normalise, convolve_then};
+use crate::normalisation::normalise;
+
+/// Runs the program on a mini-batch; returns one row per image.
+///
+/// # Panics
+/// The inputs do not have the shape of the program.
+pub fn run(program: &Program, parameters: &Parameters, inputs: Tensor<4>) -> Tensor<2> {
+    let mut values = Values(vec![None; program.plan.shapes.len()]);
+    values.0[0] = Some(Value::Image(inputs));
+    for instruction in &program.instructions {
+        let results = step(program, parameters, instruction, &mut values);
+        for (place, result) in instruction.results.iter().zip(results) {
+            values.0[*place] = Some(result);
+        }
+    }
+    let shape = &program.plan.shapes[program.plan.output];
+    let rows = program.plan.shapes[0][0];
+    let output = values.take(program.plan.output);
+    output.matrix([rows, shape.iter().product::<usize>() / rows])
+}
+
+/// The computed tensors.
+struct Values(Vec<Option<Value>>);
+
+impl Values {
+    fn take(&mut self, place: usize) -> Value {
+        self.0[place].take().expect("a plan computes a value before it is read, and marks its last reader")
+    }
+
+    fn read(&mut self, place: usize, instruction: &Instruction) -> Value {
+        if instruction.ended.contains(&place) {
+            // An instruction may read a value twice.
+            let reads = instruction.sources.iter().filter(|source| **source == Source::Value(place)).count();
+            if reads == 1 {
+                return self.take(place);
+            }
+        }
+        self.0[place].clone().expect("a plan computes a value before it is read, and marks its last reader")
+    }
+}
+
+fn step(program: &Program, parameters: &Parameters, instruction: &Instruction, values: &mut Values) -> Vec<Value> {
+    let shapes: Vec<&[usize]> =
+        instruction.results.iter().map(|result| program.plan.shapes[*result].as_slice()).collect();
+    let mut sources = instruction.sources.iter().map(|source| match source {
+        Source::Value(place) => Operand::Tensor(values.read(*place, instruction)),
+        Source::Tensor(place) => Operand::Tensor(Value::Any(parameters.tensors[*place].val())),
+        Source::Constant(place) => Operand::Tensor(Value::Any(program.constants[*place].clone())),
+        Source::Scalar(number) => Operand::Scalar(*number),
+    });
+    match &instruction.work {
+        Work::Conv { conv, norm, then } => {
+            let (conv, images) = (&parameters.convs[*conv], first(&mut sources).image());
+            let beside = sources.next().map(|beside| beside.tensor().image());
+            vec![Value::Image(match norm {
+                Some(norm) => convolve_and_normalise(conv, &parameters.norms[*norm], images, beside, *then),
+                None => convolve_then(conv, images, beside, *then),
+            })]
+        }
+        Work::Norm { norm, then } => {
+            vec![Value::Image(normalise(&parameters.norms[*norm], first(&mut sources).image(), *then))]
+        }
+        Work::Linear(linear) => {
+            let linear = &parameters.linears[*linear];
+            let [inputs, _] = linear.weight.dims();
+            let rows = shapes[0][0];
+            vec![Value::of_matrix(linear.forward(first(&mut sources).matrix([rows, inputs])))]
+        }
+        Work::Dropout(place) => {
+            let dropout = &parameters.dropouts[*place];
+            vec![match first(&mut sources) {
+                Value::Image(image) => Value::Image(dropout.forward(image)),
+                Value::Any(any) => Value::Any(dropout.forward(any)),
+            }]
+        }
+        Work::Other(Operation::Split(axis, lengths)) => compute::split(first(&mut sources), *axis, lengths, &shapes),
+        Work::Other(operation) => vec![compute::compute(operation, sources.collect(), instruction.axes, shapes[0])],
+    }
+}
+
+/// A source of an operation.
+#[derive(Clone, Debug)]
+pub enum Operand {
+    Tensor(Value),
+    /// Only beside a tensor, in a function of two numbers.
+    Scalar(f32),
+}
+
+impl Operand {
+    /// Returns the tensor.
+    pub fn tensor(self) -> Value {
+        match self {
+            Self::Tensor(value) => value,
+            Self::Scalar(_) => unreachable!("a program has single numbers only beside a tensor"),
+        }
+    }
+}
+
+fn first(sources: &mut impl Iterator<Item = Operand>) -> Value {
+    sources.next().map(Operand::tensor).expect("every layer has a source")
+}

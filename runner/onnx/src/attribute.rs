@@ -1,0 +1,59 @@
+//! Attributes of a node.
+
+use crate::known::Known;
+
+/// Value of an attribute.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Attribute {
+    Float(f32),
+    Int(i64),
+    Text(String),
+    Floats(Vec<f32>),
+    Ints(Vec<i64>),
+    Tensor(Known),
+    /// A graph, a type or a list of them, which no supported operator has.
+    Other,
+}
+
+/// The attributes of a node, by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Attributes(pub Vec<(String, Attribute)>);
+
+impl Attributes {
+    /// Returns an attribute.
+    pub fn get(&self, name: &str) -> Option<&Attribute> {
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
+    /// Returns an integer.
+    pub fn int(&self, name: &str) -> Option<i64> {
+        match self.get(name) {
+            Some(Attribute::Int(number)) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// Returns a float, or a default.
+    pub fn float(&self, name: &str, default: f32) -> f32 {
+        match self.get(name) {
+            Some(Attribute::Float(number)) => *number,
+            _ => default,
+        }
+    }
+
+    /// Returns a list of integers.
+    pub fn ints(&self, name: &str) -> Option<&[i64]> {
+        match self.get(name) {
+            Some(Attribute::Ints(numbers)) => Some(numbers),
+            _ => None,
+        }
+    }
+
+    /// Returns a text, or a default.
+    pub fn text<'a>(&'a self, name: &str, default: &'a str) -> &'a str {
+        match self.get(name) {
+            Some(Attribute::Text(text)) => text,
+            _ => default,
+        }
+    }
+}

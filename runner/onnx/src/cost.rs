@@ -1,0 +1,176 @@
+//! What each layer costs, from the graph alone.
+
+use crate::Operation;
+use crate::network::Network;
+use crate::plan::{Argument, Plan, Step};
+
+/// Bytes of a number in the CNN's format.
+const FLOAT: u64 = 4;
+
+/// Cost of a layer for the inputs of a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LayerCost {
+    /// Name of the node.
+    pub name: String,
+    /// Its operator.
+    pub operator: String,
+    /// Shape of its first output.
+    pub output: Vec<usize>,
+    /// Learned numbers, without the running statistics of batch normalisation.
+    pub parameters: u64,
+    /// Multiply-accumulates of convolutions and products of matrices.
+    pub multiply_accumulates: u64,
+    /// Numbers in its outputs.
+    pub activations: u64,
+    /// Bytes that it reads and writes in 32-bit floats, each number once.
+    pub traffic_bytes: u64,
+    /// Whether it computes nothing: a view of its input.
+    pub is_view: bool,
+}
+
+/// Costs of a network for the inputs of a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Costs {
+    /// The layers, in the order in which they run.
+    pub layers: Vec<LayerCost>,
+    /// Learned numbers; a weight that several layers share counts once.
+    pub parameters: u64,
+    /// Most bytes of activations that are alive at the same time in inference.
+    pub inference_bytes: u64,
+    /// Bytes of all activations, which a backward pass needs.
+    pub training_bytes: u64,
+}
+
+impl Costs {
+    /// Returns the multiply-accumulates of all layers.
+    pub fn multiply_accumulates(&self) -> u64 {
+        sum(self.layers.iter().map(|layer| layer.multiply_accumulates))
+    }
+
+    /// Returns the numbers in the outputs of all layers that compute something.
+    pub fn activations(&self) -> u64 {
+        sum(self.layers.iter().filter(|layer| !layer.is_view).map(|layer| layer.activations))
+    }
+
+    /// Returns the bytes that all layers read and write.
+    pub fn traffic_bytes(&self) -> u64 {
+        sum(self.layers.iter().map(|layer| layer.traffic_bytes))
+    }
+
+    /// Returns the layers that compute something.
+    pub fn launches(&self) -> usize {
+        self.layers.iter().filter(|layer| !layer.is_view).count()
+    }
+}
+
+impl Network {
+    /// Counts what a plan of this network costs.
+    pub fn costs(&self, plan: &Plan) -> Costs {
+        let mut seen = vec![false; self.weights.len()];
+        let mut costs = Costs::default();
+        for step in &plan.steps {
+            let cost = self.layer(plan, step);
+            costs.layers.push(cost);
+            for weight in self.learned(step) {
+                if !std::mem::replace(&mut seen[weight], true) {
+                    costs.parameters = costs.parameters.saturating_add(self.weights[weight].len() as u64);
+                }
+            }
+        }
+        costs.inference_bytes = alive(plan).saturating_mul(FLOAT);
+        costs.training_bytes = costs.activations().saturating_add(count(&plan.shapes[0])).saturating_mul(FLOAT);
+        costs
+    }
+
+    /// Returns the weights of a step that training changes: floats, and more than one number.
+    pub fn learned<'a>(&'a self, step: &'a Step) -> impl Iterator<Item = usize> + 'a {
+        let is_norm = matches!(step.operation, Operation::BatchNorm { .. });
+        step.arguments.iter().enumerate().filter_map(move |(place, argument)| match argument {
+            Argument::Weight(weight) if !(is_norm && place > 2) && self.is_learned(*weight) => Some(*weight),
+            _ => None,
+        })
+    }
+
+    /// Returns whether training changes a weight: it is more than one float.
+    pub fn is_learned(&self, weight: usize) -> bool {
+        let weight = &self.weights[weight];
+        weight.is_float() && (weight.len() > 1 || !weight.dims.is_empty())
+    }
+
+    fn layer(&self, plan: &Plan, step: &Step) -> LayerCost {
+        let shape = |argument: &Argument| match argument {
+            Argument::Value(value) => plan.shapes[*value].clone(),
+            Argument::Weight(weight) => self.weights[*weight].dims.clone(),
+            Argument::Known(known) => known.dims.clone(),
+        };
+        let shapes: Vec<Vec<usize>> = step.arguments.iter().map(shape).collect();
+        let output = step.results.first().map_or_else(Vec::new, |result| plan.shapes[*result].clone());
+        let activations = sum(step.results.iter().map(|result| count(&plan.shapes[*result])));
+        let is_view = step.operation.is_view();
+        let read = sum(shapes.iter().map(|shape| count(shape)));
+        LayerCost {
+            name: step.name.clone(),
+            operator: step.operator.clone(),
+            parameters: sum(self.learned(step).map(|weight| self.weights[weight].len() as u64)),
+            multiply_accumulates: products(&step.operation, &shapes, &output),
+            activations,
+            traffic_bytes: if is_view { 0 } else { read.saturating_add(activations).saturating_mul(FLOAT) },
+            output,
+            is_view,
+        }
+    }
+}
+
+/// Returns the multiply-accumulates of an operation.
+fn products(operation: &Operation, shapes: &[Vec<usize>], output: &[usize]) -> u64 {
+    let per_output = |weights: &[usize]| count(&weights[1..]);
+    match (operation, shapes) {
+        (Operation::Conv { .. }, [_, weights, ..]) => count(output).saturating_mul(per_output(weights)),
+        (Operation::ConvTranspose { .. }, [images, weights, ..]) => count(images).saturating_mul(per_output(weights)),
+        (Operation::Gemm { transposed, .. }, [left, ..]) => {
+            count(output).saturating_mul(left[if transposed[0] { 0 } else { 1 }] as u64)
+        }
+        (Operation::MatMul, [left, ..]) => count(output).saturating_mul(left[left.len() - 1] as u64),
+        _ => 0,
+    }
+}
+
+fn count(dims: &[usize]) -> u64 {
+    dims.iter().fold(1, |product, dim| product.saturating_mul(*dim as u64))
+}
+
+/// Adds counts; a file can claim more than 64 bits hold.
+fn sum(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
+}
+
+/// Returns the most numbers that are alive at the same time: a tensor lives from the step that
+/// computes it to the last that reads it. Views share the numbers of their input.
+fn alive(plan: &Plan) -> u64 {
+    let mut owner: Vec<usize> = (0..plan.shapes.len()).collect();
+    let mut last = vec![0; plan.shapes.len()];
+    for (place, step) in plan.steps.iter().enumerate() {
+        for value in step.values() {
+            last[owner[value]] = place;
+        }
+        if let (true, Some(value)) = (step.operation.is_view(), step.values().next()) {
+            step.results.iter().for_each(|result| owner[*result] = owner[value]);
+        }
+    }
+    last[owner[plan.output]] = plan.steps.len();
+    let (mut now, mut most) = (count(&plan.shapes[0]), count(&plan.shapes[0]));
+    for (place, step) in plan.steps.iter().enumerate() {
+        now += step.results.iter().filter(|it| owner[**it] == **it).map(|it| count(&plan.shapes[*it])).sum::<u64>();
+        most = most.max(now);
+        let mut ended: Vec<usize> = step
+            .values()
+            .chain(step.results.iter().copied())
+            .map(|value| owner[value])
+            .filter(|it| last[*it] <= place)
+            .collect();
+        ended.sort_unstable();
+        ended.dedup();
+        now -= ended.into_iter().map(|value| count(&plan.shapes[value])).sum::<u64>();
+    }
+    most
+}

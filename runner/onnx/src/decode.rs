@@ -1,0 +1,265 @@
+//! Decodes the messages of an ONNX file; the field numbers are those of `onnx.proto`.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Seek};
+
+use crate::attribute::Attribute;
+use crate::network::{Dimension, Network, Node};
+use crate::weight::{Place, READ_WITH_GRAPH, Weight};
+use crate::wire::{Payload, Wire};
+use crate::{Error, known::MOST_KNOWN};
+
+/// An input or output of the graph.
+struct Value {
+    name: String,
+    dims: Vec<Dimension>,
+}
+
+#[derive(Default)]
+struct Graph {
+    nodes: Vec<Node>,
+    weights: Vec<Weight>,
+    inputs: Vec<Value>,
+    outputs: Vec<Value>,
+}
+
+/// Decodes a `ModelProto`.
+pub fn model(source: &mut (impl Read + Seek)) -> Result<Network, Error> {
+    let mut wire = Wire::new(source)?;
+    let (mut producer, mut opset, mut graph) = (String::new(), None, None);
+    let end = wire.len();
+    while let Some((number, payload)) = wire.field(end)? {
+        match number {
+            2 => producer = wire.text(payload)?,
+            7 => graph = Some(self::graph(&mut wire, payload)?),
+            8 => {
+                let (domain, version) = operator_set(&mut wire, payload)?;
+                if is_standard(&domain) {
+                    opset = Some(version);
+                }
+            }
+            _ => wire.skip(payload)?,
+        }
+    }
+    let graph = graph.ok_or_else(|| Error::NotOnnx("it has no graph".to_owned()))?;
+    let opset = opset.ok_or_else(|| Error::NotOnnx("it names no operator set".to_owned()))?;
+    let weight_places: BTreeMap<String, usize> =
+        graph.weights.iter().enumerate().map(|(place, weight)| (weight.name.clone(), place)).collect();
+    // Files of the first versions list the weights among the inputs.
+    let mut inputs = graph.inputs.into_iter().filter(|input| !weight_places.contains_key(&input.name));
+    let input = inputs.next().ok_or_else(|| Error::Input("it has no input".to_owned()))?;
+    if let Some(other) = inputs.next() {
+        let (first, second) = (input.name, other.name);
+        return Err(Error::Input(format!("it has more than one input ({first}, {second})")));
+    }
+    if graph.outputs.is_empty() {
+        return Err(Error::Input("it has no output".to_owned()));
+    }
+    Ok(Network {
+        producer,
+        opset,
+        weights: graph.weights,
+        input: input.dims,
+        input_name: input.name,
+        outputs: graph.outputs.into_iter().map(|output| output.name).collect(),
+        nodes: graph.nodes,
+        weight_places,
+    })
+}
+
+fn is_standard(domain: &str) -> bool {
+    matches!(domain, "" | "ai.onnx")
+}
+
+fn operator_set<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result<(String, i64), Error> {
+    let (mut domain, mut version, end) = (String::new(), 0, wire.message(payload)?);
+    while let Some((number, payload)) = wire.field(end)? {
+        match (number, payload) {
+            (1, _) => domain = wire.text(payload)?,
+            (2, Payload::Varint(number)) => version = number as i64,
+            _ => wire.skip(payload)?,
+        }
+    }
+    Ok((domain, version))
+}
+
+fn graph<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result<Graph, Error> {
+    let (mut graph, end) = (Graph::default(), wire.message(payload)?);
+    while let Some((number, payload)) = wire.field(end)? {
+        match number {
+            1 => graph.nodes.push(node(wire, payload)?),
+            5 => graph.weights.push(weight(wire, payload)?),
+            11 => graph.inputs.push(value(wire, payload)?),
+            12 => graph.outputs.push(value(wire, payload)?),
+            15 => return Err(Error::NotOnnx("it has sparse weights, which are not supported".to_owned())),
+            _ => wire.skip(payload)?,
+        }
+    }
+    Ok(graph)
+}
+
+fn node<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result<Node, Error> {
+    let (mut node, end) = (Node::default(), wire.message(payload)?);
+    while let Some((number, payload)) = wire.field(end)? {
+        match number {
+            1 => node.inputs.push(wire.text(payload)?),
+            2 => node.outputs.push(wire.text(payload)?),
+            3 => node.name = wire.text(payload)?,
+            4 => node.operator = wire.text(payload)?,
+            5 => {
+                let attribute = attribute(wire, payload)?;
+                node.attributes.0.push(attribute);
+            }
+            7 => {
+                let domain = wire.text(payload)?;
+                node.domain = if is_standard(&domain) { String::new() } else { domain };
+            }
+            _ => wire.skip(payload)?,
+        }
+    }
+    Ok(node)
+}
+
+fn attribute<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result<(String, Attribute), Error> {
+    let (mut name, mut kind, end) = (String::new(), None, wire.message(payload)?);
+    let (mut float, mut int, mut text, mut tensor) = (None, None, None, None);
+    let (mut floats, mut ints) = (Vec::new(), Vec::new());
+    while let Some((number, payload)) = wire.field(end)? {
+        match (number, payload) {
+            (1, _) => name = wire.text(payload)?,
+            (2, Payload::Fixed32(bits)) => float = Some(f32::from_bits(bits)),
+            (3, Payload::Varint(number)) => int = Some(number as i64),
+            (4, _) => text = Some(wire.text(payload)?),
+            (5, _) => tensor = Some(weight(wire, payload)?),
+            (7, _) => wire.floats(payload, &mut floats)?,
+            (8, _) => wire.integers(payload, &mut ints)?,
+            (20, Payload::Varint(number)) => kind = Some(number),
+            _ => wire.skip(payload)?,
+        }
+    }
+    // A writer may leave out fields with the value 0, or the type.
+    let value = match (kind, float, int, text, tensor) {
+        (Some(1), float, ..) => Attribute::Float(float.unwrap_or(0.0)),
+        (Some(2), _, int, ..) => Attribute::Int(int.unwrap_or(0)),
+        (Some(3), _, _, text, _) => Attribute::Text(text.unwrap_or_default()),
+        (Some(4) | None, _, _, _, Some(tensor)) => {
+            tensor.check()?;
+            let known = tensor.known().filter(|known| known.count() <= MOST_KNOWN);
+            Attribute::Tensor(known.ok_or_else(|| tensor.wrong("a constant of this size must be a weight"))?)
+        }
+        (Some(6), ..) => Attribute::Floats(floats),
+        (Some(7), ..) => Attribute::Ints(ints),
+        (None, Some(float), ..) => Attribute::Float(float),
+        (None, _, Some(int), ..) => Attribute::Int(int),
+        (None, _, _, Some(text), _) => Attribute::Text(text),
+        (None, ..) if !ints.is_empty() => Attribute::Ints(ints),
+        (None, ..) if !floats.is_empty() => Attribute::Floats(floats),
+        _ => Attribute::Other,
+    };
+    Ok((name, value))
+}
+
+/// Decodes a `TensorProto`.
+fn weight<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result<Weight, Error> {
+    let (mut name, mut dims, mut data_type, end) = (String::new(), Vec::new(), 0, wire.message(payload)?);
+    let (mut place, mut external, mut is_external) = (None, Vec::new(), false);
+    let (mut ints, mut floats) = (Vec::new(), Vec::new());
+    while let Some((number, payload)) = wire.field(end)? {
+        match (number, payload) {
+            (1, _) => wire.integers(payload, &mut dims)?,
+            (2, Payload::Varint(number)) => data_type = number as i64,
+            // Raw bytes, and packed floats or doubles, which are stored alike.
+            (4 | 9 | 10, Payload::Bytes(len)) => {
+                place = Some(if len <= READ_WITH_GRAPH {
+                    Place::Here(wire.bytes(payload)?)
+                } else {
+                    let at = wire.at();
+                    wire.skip(payload)?;
+                    Place::Inside(at, len)
+                });
+            }
+            (4, _) => wire.floats(payload, &mut floats)?,
+            (5 | 7 | 11, _) => wire.integers(payload, &mut ints)?,
+            (8, _) => name = wire.text(payload)?,
+            (13, _) => external.push(entry(wire, payload)?),
+            (14, Payload::Varint(number)) => is_external = number == 1,
+            _ => wire.skip(payload)?,
+        }
+    }
+    let dims = dims.into_iter().map(|dim| usize::try_from(dim).ok()).collect::<Option<Vec<_>>>();
+    let dims = dims.ok_or_else(|| Error::Weight { name: name.clone(), why: "it has a negative length".to_owned() })?;
+    let place = match place {
+        _ if is_external => outside(&name, &external)?,
+        Some(place) => place,
+        None if !floats.is_empty() => Place::Here(floats.into_iter().flat_map(f32::to_le_bytes).collect()),
+        None if !ints.is_empty() => Place::Numbers(ints),
+        None => Place::Here(Vec::new()),
+    };
+    Ok(Weight { name, dims, place, data_type })
+}
+
+fn outside(name: &str, external: &[(String, String)]) -> Result<Place, Error> {
+    let wrong = |why: String| Error::Weight { name: name.to_owned(), why };
+    let entry = |key: &str| external.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
+    let number =
+        |key: &str| entry(key).map(|text| text.parse::<u64>().map_err(|_| wrong(format!("its {key} is {text}"))));
+    let file = entry("location").ok_or_else(|| wrong("its file is not named".to_owned()))?;
+    // The format forbids absolute paths and parents; a name that has them would read any file.
+    if file.is_empty() || file.contains(['/', '\\', ':']) || file == ".." {
+        return Err(wrong(format!("its file {file} is not in the folder of the network")));
+    }
+    Ok(Place::Outside(file.to_owned(), number("offset").transpose()?.unwrap_or(0), number("length").transpose()?))
+}
+
+fn entry<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result<(String, String), Error> {
+    let (mut key, mut value, end) = (String::new(), String::new(), wire.message(payload)?);
+    while let Some((number, payload)) = wire.field(end)? {
+        match number {
+            1 => key = wire.text(payload)?,
+            2 => value = wire.text(payload)?,
+            _ => wire.skip(payload)?,
+        }
+    }
+    Ok((key, value))
+}
+
+/// Decodes a `ValueInfoProto` with the shape of a tensor.
+fn value<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result<Value, Error> {
+    let (mut value, end) = (Value { name: String::new(), dims: Vec::new() }, wire.message(payload)?);
+    while let Some((number, payload)) = wire.field(end)? {
+        match number {
+            1 => value.name = wire.text(payload)?,
+            2 => value.dims = descend(wire, payload, &[1, 2])?,
+            _ => wire.skip(payload)?,
+        }
+    }
+    Ok(value)
+}
+
+/// Follows nested messages by their field numbers (type, tensor type, shape) to the dimensions.
+fn descend<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload, path: &[u64]) -> Result<Vec<Dimension>, Error> {
+    let (mut dims, end) = (Vec::new(), wire.message(payload)?);
+    while let Some((number, payload)) = wire.field(end)? {
+        match path {
+            [first, rest @ ..] if number == *first => dims = descend(wire, payload, rest)?,
+            [] if number == 1 => dims.push(dimension(wire, payload)?),
+            _ => wire.skip(payload)?,
+        }
+    }
+    Ok(dims)
+}
+
+fn dimension<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result<Dimension, Error> {
+    let (mut dimension, end) = (Dimension::Open(String::new()), wire.message(payload)?);
+    while let Some((number, payload)) = wire.field(end)? {
+        match (number, payload) {
+            // Some writers use 0 or -1 for a length that is open.
+            (1, Payload::Varint(number)) if (1..=1 << 31).contains(&number) => {
+                dimension = Dimension::Fixed(number as usize);
+            }
+            (2, _) => dimension = Dimension::Open(wire.text(payload)?),
+            _ => wire.skip(payload)?,
+        }
+    }
+    Ok(dimension)
+}

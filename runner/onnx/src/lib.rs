@@ -1,0 +1,40 @@
+//! Reads ONNX files: decodes and validates the graph, infers the shape of every value, folds
+//! constants, and counts what each layer costs.
+//!
+//! Weights are not read with the graph: each is a range of the file, so that the costs of a network
+//! of any size are known after reading a few kilobytes. The source is any `Read + Seek`, which lets
+//! the crate work in a browser. `foreglow-cnn` runs the plan on Burn's tensors.
+//!
+//! The wire format of protocol buffers has four kinds of field, which `wire` reads in about a
+//! hundred lines. A generated decoder would copy every weight into memory first.
+
+mod attribute;
+mod cost;
+mod decode;
+mod error;
+mod fold;
+mod known;
+mod network;
+mod operation;
+mod plan;
+mod rules;
+#[cfg(test)]
+mod tests;
+mod weight;
+mod wire;
+
+pub use self::cost::{Costs, LayerCost};
+pub use self::error::Error;
+pub use self::known::{Known, Numbers};
+pub use self::network::{Dimension, Network};
+pub use self::operation::{
+    Binary, Coordinates, Operation, PadMode, Reduction, ResizeMode, Rounding, SliceRange, Unary, Window,
+};
+pub use self::plan::{Argument, Plan, Step, ValueId, WeightId};
+pub use self::weight::{Place, Weight};
+
+/// Oldest and newest operator set that the rules follow.
+pub const OPSETS: std::ops::RangeInclusive<i64> = 7..=24;
+
+/// Most axes of a tensor.
+pub const MOST_AXES: usize = 6;

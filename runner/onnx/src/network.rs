@@ -1,0 +1,129 @@
+//! A network as its file describes it.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Seek};
+
+use crate::attribute::Attributes;
+use crate::rules;
+use crate::weight::Weight;
+use crate::{Error, OPSETS, decode};
+
+/// A decoded network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Network {
+    /// Program that wrote the file.
+    pub producer: String,
+    /// Operator set.
+    pub opset: i64,
+    /// Weights.
+    pub weights: Vec<Weight>,
+    /// Length of each axis of the input: batch, channels, height, width.
+    pub input: Vec<Dimension>,
+    pub(crate) input_name: String,
+    pub(crate) outputs: Vec<String>,
+    pub(crate) nodes: Vec<Node>,
+    /// Index of each weight by name.
+    pub(crate) weight_places: BTreeMap<String, usize>,
+}
+
+/// Length of an axis of the input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Dimension {
+    /// The file fixes it.
+    Fixed(usize),
+    /// The file leaves it open; the text is its name there, which may be empty.
+    Open(String),
+}
+
+/// A node of the graph.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Node {
+    pub name: String,
+    pub operator: String,
+    /// Empty for the standard operators.
+    pub domain: String,
+    /// Empty for an optional input that is left out.
+    pub inputs: Vec<String>,
+    pub outputs: Vec<String>,
+    pub attributes: Attributes,
+}
+
+impl Node {
+    /// Returns the name, or for a node without one the name of its first output.
+    pub fn title(&self) -> &str {
+        if self.name.is_empty() { self.outputs.first().map_or("without a name", String::as_str) } else { &self.name }
+    }
+
+    /// Returns an error about this node.
+    pub fn wrong(&self, why: impl Into<String>) -> Error {
+        Error::Node { node: self.title().to_owned(), operator: self.operator.clone(), why: why.into() }
+    }
+}
+
+impl Network {
+    /// Reads and validates a network. The numbers of its weights are not read.
+    ///
+    /// # Errors
+    /// The file is not an ONNX file, is truncated, or needs what is not supported.
+    pub fn read(source: &mut (impl Read + Seek)) -> Result<Self, Error> {
+        let network = decode::model(source)?;
+        network.check()?;
+        Ok(network)
+    }
+
+    /// Returns channels, height and width, with `px` for a height and a width that the file leaves
+    /// open.
+    ///
+    /// # Errors
+    /// The input is not a batch of images, or a length is open.
+    pub fn image_shape(&self, px: Option<usize>) -> Result<[usize; 3], Error> {
+        let [_, channels, height, width] = self.input.as_slice() else {
+            let axes = self.input.len();
+            let name = &self.input_name;
+            return Err(Error::Input(format!(
+                "its input {name} has {axes} axes and not batch, channels, height, width"
+            )));
+        };
+        let Dimension::Fixed(channels) = channels else {
+            return Err(Error::Input(
+                "it leaves the channels of its input open; export it with fixed channels".to_owned(),
+            ));
+        };
+        let side = |side: &Dimension, name| match (side, px) {
+            (Dimension::Fixed(fixed), _) => Ok(*fixed),
+            (Dimension::Open(_), Some(px)) => Ok(px),
+            (Dimension::Open(_), None) => {
+                Err(Error::Input(format!("it leaves the {name} of its images open; give it with --image-px")))
+            }
+        };
+        Ok([*channels, side(height, "height")?, side(width, "width")?])
+    }
+
+    /// Returns the batch size for which the file was written; `None` if it leaves it open.
+    pub fn batch(&self) -> Option<usize> {
+        match self.input.first() {
+            Some(Dimension::Fixed(batch)) => Some(*batch),
+            _ => None,
+        }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        if !OPSETS.contains(&self.opset) {
+            return Err(Error::Opset(self.opset));
+        }
+        let mut missing: Vec<String> = Vec::new();
+        for node in &self.nodes {
+            let operator = match node.domain.as_str() {
+                "" => node.operator.clone(),
+                domain => format!("{domain}.{}", node.operator),
+            };
+            if !rules::is_supported(&operator) && !missing.iter().any(|words| words.starts_with(&operator)) {
+                missing.push(format!("{operator} (node {})", node.title()));
+            }
+        }
+        if !missing.is_empty() {
+            return Err(Error::Operators(missing.join(", ")));
+        }
+        self.weights.iter().try_for_each(Weight::check)
+    }
+}

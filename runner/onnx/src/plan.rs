@@ -1,0 +1,226 @@
+//! A network prepared for a size of its input: operations in order, with every shape known.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::known::MOST_KNOWN;
+use crate::network::{Network, Node};
+use crate::rules::{self, Call};
+use crate::{Error, Known, MOST_AXES, Operation, fold};
+
+/// Index of a computed tensor.
+pub type ValueId = usize;
+/// Index of a weight in [`Network::weights`].
+pub type WeightId = usize;
+
+/// Most numbers in a tensor: more than fit any memory, and few enough to count without overflow.
+const MOST_NUMBERS: usize = 1 << 40;
+
+/// The operations of a network for one shape of its input.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Shape of each computed tensor; the first is the input.
+    pub shapes: Vec<Vec<usize>>,
+    /// Operations, in an order in which they can run.
+    pub steps: Vec<Step>,
+    /// Result of the network: its first output.
+    pub output: ValueId,
+}
+
+/// An operation with its arguments and results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Name of the node.
+    pub name: String,
+    /// Its operator.
+    pub operator: String,
+    /// What it computes.
+    pub operation: Operation,
+    /// Arguments.
+    pub arguments: Vec<Argument>,
+    /// Results.
+    pub results: Vec<ValueId>,
+}
+
+/// Argument of an operation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Argument {
+    /// The result of an earlier step, or the input.
+    Value(ValueId),
+    /// A weight.
+    Weight(WeightId),
+    /// Numbers that do not change.
+    Known(Arc<Known>),
+}
+
+impl Network {
+    /// Prepares the network for inputs `[batch, channels, height, width]`. Constants are folded,
+    /// and steps without effect on the output left out.
+    ///
+    /// # Errors
+    /// A node is invalid, or uses a variant that is not supported.
+    pub fn plan(&self, input: [usize; 4]) -> Result<Plan, Error> {
+        self.check_input(input)?;
+        let mut planner = Planner {
+            network: self,
+            batches: self.batch().map(|written| [written, input[0]]),
+            plan: Plan { shapes: vec![input.to_vec()], steps: Vec::new(), output: 0 },
+            names: BTreeMap::from([(self.input_name.as_str(), Argument::Value(0))]),
+        };
+        self.nodes.iter().try_for_each(|node| planner.node(node))?;
+        let name = self.outputs.first().map_or("", String::as_str);
+        match planner.names.get(name) {
+            Some(Argument::Value(output)) => planner.plan.output = *output,
+            _ => return Err(Error::Input(format!("its output {name} does not depend on its input"))),
+        }
+        planner.plan.leave_out_unused();
+        Ok(planner.plan)
+    }
+
+    fn check_input(&self, input: [usize; 4]) -> Result<(), Error> {
+        let [_, channels, height, width] = input;
+        self.image_shape(Some(height)).and_then(|fixed| {
+            let is_taken = fixed[0] == channels && fixed[1] == height && (fixed[2] == width || fixed[2] == height);
+            let [c, h, w] = fixed;
+            let said = format!("it takes {c} channels of {h}×{w} px, and not {channels} of {height}×{width} px");
+            if is_taken { Ok(()) } else { Err(Error::Input(said)) }
+        })?;
+        if numbers(&input).is_none_or(|numbers| numbers == 0) {
+            return Err(Error::Input(format!("a batch {input:?} is empty or too large")));
+        }
+        Ok(())
+    }
+}
+
+impl Network {
+    /// Returns the numbers of a weight if they are few and were read with the graph.
+    pub fn small(&self, weight: WeightId) -> Option<Known> {
+        let weight = &self.weights[weight];
+        (weight.len() <= MOST_KNOWN).then(|| weight.known()).flatten()
+    }
+}
+
+/// Returns the count of numbers, if it is not too large.
+pub fn numbers(dims: &[usize]) -> Option<usize> {
+    dims.iter().try_fold(1_usize, |product, dim| product.checked_mul(*dim)).filter(|count| *count <= MOST_NUMBERS)
+}
+
+struct Planner<'a> {
+    network: &'a Network,
+    /// Batch size in the file and in the plan, if the file fixes it.
+    batches: Option<[usize; 2]>,
+    plan: Plan,
+    names: BTreeMap<&'a str, Argument>,
+}
+
+impl<'a> Planner<'a> {
+    fn node(&mut self, node: &'a Node) -> Result<(), Error> {
+        let mut arguments = Vec::with_capacity(node.inputs.len());
+        for name in &node.inputs {
+            arguments.push(if name.is_empty() { None } else { Some(self.argument(node, name)?) });
+        }
+        let shapes: Vec<Vec<usize>> =
+            arguments.iter().map(|argument| argument.as_ref().map_or_else(Vec::new, |it| self.shape(it))).collect();
+        let known: Vec<Option<Arc<Known>>> =
+            arguments.iter().map(|argument| argument.as_ref().and_then(|it| self.known(it))).collect();
+        let call = Call { node, opset: self.network.opset, shapes: &shapes, known: &known, batches: self.batches };
+        let first = node.outputs.first().ok_or_else(|| node.wrong("it has no output"))?;
+        if let Some(folded) = fold::fold(&call)? {
+            for (name, known) in node.outputs.iter().zip(folded) {
+                self.names.insert(name, Argument::Known(Arc::new(known)));
+            }
+            return Ok(());
+        }
+        if rules::is_identity(&call) {
+            let same = arguments.into_iter().next().flatten().ok_or_else(|| node.wrong("it has no input"))?;
+            self.names.insert(first, same);
+            return Ok(());
+        }
+        let ready = rules::resolve(&call)?;
+        let mut used = Vec::with_capacity(ready.arguments.len());
+        for place in ready.arguments {
+            let argument = arguments.get(place).cloned().flatten();
+            used.push(argument.ok_or_else(|| node.wrong(format!("its input {} is missing", place + 1)))?);
+        }
+        let mut results = Vec::with_capacity(ready.shapes.len());
+        for (place, shape) in ready.shapes.into_iter().enumerate() {
+            if shape.len() > MOST_AXES || numbers(&shape).is_none_or(|numbers| numbers == 0) {
+                return Err(node.wrong(format!("its output {shape:?} is empty or too large")));
+            }
+            results.push(self.plan.shapes.len());
+            if let Some(name) = node.outputs.get(place) {
+                self.names.insert(name, Argument::Value(self.plan.shapes.len()));
+            }
+            self.plan.shapes.push(shape);
+        }
+        self.plan.steps.push(Step {
+            name: node.title().to_owned(),
+            operator: node.operator.clone(),
+            operation: ready.operation,
+            arguments: used,
+            results,
+        });
+        Ok(())
+    }
+
+    fn argument(&self, node: &Node, name: &str) -> Result<Argument, Error> {
+        if let Some(argument) = self.names.get(name) {
+            return Ok(argument.clone());
+        }
+        let weight = self.network.weight_places.get(name);
+        weight.map(|place| Argument::Weight(*place)).ok_or_else(|| {
+            node.wrong(format!("its input {name} is neither the network's input nor a result of an earlier node"))
+        })
+    }
+
+    fn shape(&self, argument: &Argument) -> Vec<usize> {
+        match argument {
+            Argument::Value(value) => self.plan.shapes[*value].clone(),
+            Argument::Weight(weight) => self.network.weights[*weight].dims.clone(),
+            Argument::Known(known) => known.dims.clone(),
+        }
+    }
+
+    fn known(&self, argument: &Argument) -> Option<Arc<Known>> {
+        match argument {
+            Argument::Value(_) => None,
+            Argument::Weight(weight) => self.network.small(*weight).map(Arc::new),
+            Argument::Known(known) => Some(Arc::clone(known)),
+        }
+    }
+}
+
+impl Plan {
+    /// Removes the steps that the output does not depend on.
+    fn leave_out_unused(&mut self) {
+        let mut is_used = vec![false; self.shapes.len()];
+        is_used[self.output] = true;
+        let mut kept = Vec::with_capacity(self.steps.len());
+        for step in std::mem::take(&mut self.steps).into_iter().rev() {
+            if step.results.iter().any(|result| is_used[*result]) {
+                step.values().for_each(|value| is_used[value] = true);
+                kept.push(step);
+            }
+        }
+        kept.reverse();
+        self.steps = kept;
+    }
+}
+
+impl Step {
+    /// Returns the computed tensors among the arguments.
+    pub fn values(&self) -> impl Iterator<Item = ValueId> + '_ {
+        self.arguments.iter().filter_map(|argument| match argument {
+            Argument::Value(value) => Some(*value),
+            _ => None,
+        })
+    }
+
+    /// Returns the weights among the arguments.
+    pub fn weights(&self) -> impl Iterator<Item = WeightId> + '_ {
+        self.arguments.iter().filter_map(|argument| match argument {
+            Argument::Weight(weight) => Some(*weight),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,81 @@
+//! Normalisations and softmax.
+
+use super::{Call, Ready};
+use crate::{Error, Operation};
+
+pub fn batch(call: &Call<'_>) -> Result<Ready, Error> {
+    let shape = call.shape(0)?.to_vec();
+    let channels = channels(call, &shape)?;
+    if shape.len() != 4 {
+        return Err(call.wrong(format!("its input {shape:?} is not a batch of images")));
+    }
+    for place in 1..5 {
+        call.expect(place, &[channels])?;
+    }
+    let momentum = f64::from(call.node.attributes.float("momentum", 0.9));
+    Ok(Ready::new(Operation::BatchNorm { epsilon: epsilon(call), momentum }, 5, shape))
+}
+
+pub fn instance(call: &Call<'_>) -> Result<Ready, Error> {
+    let shape = scaled(call)?;
+    Ok(Ready::new(Operation::InstanceNorm { epsilon: epsilon(call) }, 3, shape))
+}
+
+pub fn group(call: &Call<'_>) -> Result<Ready, Error> {
+    let shape = call.shape(0)?.to_vec();
+    let channels = channels(call, &shape)?;
+    let groups = call.node.attributes.int("num_groups").and_then(|groups| usize::try_from(groups).ok());
+    let groups = groups.filter(|groups| *groups > 0 && channels.is_multiple_of(*groups));
+    let groups = groups.ok_or_else(|| call.wrong(format!("its groups do not divide {channels} channels")))?;
+    // Before operator set 21 there was one scale per group, which PyTorch never wrote.
+    call.expect(1, &[channels])?;
+    call.expect(2, &[channels])?;
+    Ok(Ready::new(Operation::GroupNorm { groups, epsilon: epsilon(call) }, 3, shape))
+}
+
+pub fn layer(call: &Call<'_>) -> Result<Ready, Error> {
+    let shape = call.shape(0)?.to_vec();
+    let axis = call.axis_attribute(-1, shape.len())?;
+    if call.node.outputs.iter().skip(1).any(|name| !name.is_empty()) {
+        return Err(call.wrong("mean and deviation are not supported as outputs"));
+    }
+    call.expect(1, &shape[axis..])?;
+    let arguments = if call.has(2) { 3 } else { 2 };
+    if arguments == 3 {
+        call.expect(2, &shape[axis..])?;
+    }
+    Ok(Ready::new(Operation::LayerNorm { axis, epsilon: epsilon(call) }, arguments, shape))
+}
+
+pub fn softmax(call: &Call<'_>) -> Result<Ready, Error> {
+    let shape = call.shape(0)?.to_vec();
+    // Before operator set 13 all axes from the given one on were one.
+    let is_old = call.opset < 13;
+    let first = call.axis_attribute(if is_old { 1 } else { -1 }, shape.len())?;
+    let last = if is_old { shape.len() - 1 } else { first };
+    let is_log = call.node.operator == "LogSoftmax";
+    Ok(Ready::new(Operation::Softmax { first, last, is_log }, 1, shape))
+}
+
+fn epsilon(call: &Call<'_>) -> f64 {
+    f64::from(call.node.attributes.float("epsilon", 1e-5))
+}
+
+fn channels(call: &Call<'_>, shape: &[usize]) -> Result<usize, Error> {
+    match shape {
+        [_, channels, ..] => Ok(*channels),
+        _ => Err(call.wrong(format!("its input {shape:?} has no channels"))),
+    }
+}
+
+/// Returns the shape of an input with channels and a scale and a bias for each.
+fn scaled(call: &Call<'_>) -> Result<Vec<usize>, Error> {
+    let shape = call.shape(0)?.to_vec();
+    let channels = channels(call, &shape)?;
+    if shape.len() < 3 {
+        return Err(call.wrong(format!("its input {shape:?} has nothing to normalise over")));
+    }
+    call.expect(1, &[channels])?;
+    call.expect(2, &[channels])?;
+    Ok(shape)
+}

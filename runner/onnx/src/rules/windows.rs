@@ -1,0 +1,246 @@
+//! Convolutions, pools and resizing.
+
+use super::{Call, Ready};
+use crate::{Coordinates, Error, Operation, Reduction, ResizeMode, Rounding, Window};
+
+pub fn conv(call: &Call<'_>) -> Result<Ready, Error> {
+    let [images, inputs, height, width] = call.images()?;
+    let (outputs, per_group, kernel) = weights(call)?;
+    let groups = groups(call)?;
+    if per_group.checked_mul(groups) != Some(inputs) || !outputs.is_multiple_of(groups) {
+        return Err(call.wrong(format!(
+            "its weights take {per_group} channels in {groups} groups and give {outputs}, and its input has {inputs}"
+        )));
+    }
+    let (window, [down, across]) = slide(call, kernel, [height, width])?;
+    let arguments = arguments(call, outputs)?;
+    Ok(Ready::new(Operation::Conv { window, groups }, arguments, vec![images, outputs, down, across]))
+}
+
+pub fn conv_transpose(call: &Call<'_>) -> Result<Ready, Error> {
+    let [images, inputs, height, width] = call.images()?;
+    let (stored_inputs, per_group, kernel) = weights(call)?;
+    let groups = groups(call)?;
+    let outputs = per_group.checked_mul(groups).filter(|_| stored_inputs == inputs && inputs.is_multiple_of(groups));
+    let outputs = outputs.ok_or_else(|| call.wrong("its weights do not fit the channels of its input"))?;
+    let (stride, dilation) = (positive(call, "strides")?, positive(call, "dilations")?);
+    let mut extra = call.pair("output_padding", 0)?;
+    let mut padding = pads(call)?;
+    // Size without padding (the formula of the operator's specification).
+    let full = |axis: usize, side: usize| (side - 1) * stride[axis] + (kernel[axis] - 1) * dilation[axis] + 1;
+    let sides = [height, width];
+    let auto = call.node.attributes.text("auto_pad", "NOTSET");
+    let wanted = match (call.node.attributes.ints("output_shape"), auto) {
+        (Some(_), _) => Some(call.pair("output_shape", 0)?),
+        (None, "SAME_UPPER" | "SAME_LOWER") => Some([0, 1].map(|axis| sides[axis] * stride[axis])),
+        _ => None,
+    };
+    if let Some(wanted) = wanted {
+        for axis in 0..2 {
+            let total = (full(axis, sides[axis]) + extra[axis]).saturating_sub(wanted[axis]);
+            let before = if auto == "SAME_UPPER" { total / 2 } else { total - total / 2 };
+            (padding[axis], padding[axis + 2]) = (before, total - before);
+        }
+    }
+    let mut out = [0; 2];
+    for axis in 0..2 {
+        // Burn crops both ends alike; rows that only one end loses are computed and cut off.
+        let (before, after) = (padding[axis], padding[axis + 2]);
+        let size = (full(axis, sides[axis]) + extra[axis]).checked_sub(before + after).filter(|size| *size > 0);
+        out[axis] = size.ok_or_else(|| call.wrong("its padding is larger than its output"))?;
+        if after > before {
+            return Err(call.wrong("a transposed convolution with more padding at the end is not supported"));
+        }
+        extra[axis] += before - after;
+        padding[axis + 2] = before;
+    }
+    let window = Window { kernel, stride, dilation, padding };
+    let arguments = arguments(call, outputs)?;
+    Ok(Ready::new(Operation::ConvTranspose { window, groups, extra }, arguments, vec![images, outputs, out[0], out[1]]))
+}
+
+pub fn max_pool(call: &Call<'_>) -> Result<Ready, Error> {
+    let [images, channels, height, width] = call.images()?;
+    let (window, [down, across]) = slide(call, kernel(call)?, [height, width])?;
+    if call.node.outputs.get(1).is_some_and(|name| !name.is_empty()) {
+        return Err(call.wrong("the places of the largest numbers are not supported as an output"));
+    }
+    Ok(Ready::new(Operation::MaxPool(window), 1, vec![images, channels, down, across]))
+}
+
+pub fn average_pool(call: &Call<'_>) -> Result<Ready, Error> {
+    let [images, channels, height, width] = call.images()?;
+    let (window, [down, across]) = slide(call, kernel(call)?, [height, width])?;
+    if window.dilation != [1, 1] {
+        return Err(call.wrong("an average pool with dilation is not supported"));
+    }
+    let counts = call.node.attributes.int("count_include_pad").unwrap_or(0) != 0;
+    let counted = match (counts, automatic(call)) {
+        (true, None) => pads(call)?,
+        (true, Some(_)) => window.padding,
+        (false, _) => [0; 4],
+    };
+    Ok(Ready::new(Operation::AveragePool { window, counted }, 1, vec![images, channels, down, across]))
+}
+
+pub fn global_pool(call: &Call<'_>) -> Result<Ready, Error> {
+    let [images, channels, ..] = call.images()?;
+    let reduction = if call.node.operator == "GlobalMaxPool" { Reduction::Max } else { Reduction::Mean };
+    Ok(Ready::new(Operation::Reduce(reduction, vec![2, 3]), 1, vec![images, channels, 1, 1]))
+}
+
+pub fn resize(call: &Call<'_>) -> Result<Ready, Error> {
+    let [images, channels, height, width] = call.images()?;
+    let is_new = call.node.operator == "Resize" && call.opset >= 11;
+    let attributes = &call.node.attributes;
+    let scales = match attributes.get("scales") {
+        Some(crate::attribute::Attribute::Floats(scales)) => scales.clone(),
+        _ => call.known(if is_new { 2 } else { 1 })?.map_or_else(Vec::new, |known| known.floats()),
+    };
+    let sizes = if is_new { call.ints(3)?.unwrap_or_default() } else { &[] };
+    // From operator set 18 on, sizes may be given for some axes only.
+    let axes = match attributes.ints("axes") {
+        Some(axes) => axes.iter().map(|axis| call.axis(*axis, 4)).collect::<Result<_, _>>()?,
+        None => vec![0, 1, 2, 3],
+    };
+    let given = if sizes.is_empty() { scales.len() } else { sizes.len() };
+    if given != axes.len() {
+        return Err(call.wrong(format!("it has {given} sizes for {} axes", axes.len())));
+    }
+    if attributes.text("keep_aspect_ratio_policy", "stretch") != "stretch" {
+        return Err(call.wrong("keeping the aspect ratio is not supported"));
+    }
+    let mut out = [images, channels, height, width];
+    for (place, axis) in axes.into_iter().enumerate() {
+        let size = match sizes.get(place) {
+            Some(size) => *size as f64,
+            None => (out[axis] as f64 * f64::from(scales[place])).floor(),
+        };
+        if !(1.0..=65536.0).contains(&size) {
+            return Err(call.wrong(format!("it gives an axis the length {size}")));
+        }
+        // The batch may differ from that of the file.
+        if axis > 0 {
+            out[axis] = size as usize;
+        }
+    }
+    if out[1] != channels {
+        return Err(call.wrong("it changes the number of channels, which is not supported"));
+    }
+    let usual = if is_new { "half_pixel" } else { "asymmetric" };
+    let coordinates = match attributes.text("coordinate_transformation_mode", usual) {
+        "half_pixel" | "half_pixel_symmetric" => Coordinates::HalfPixel,
+        // Differs only for an output of one pixel.
+        "pytorch_half_pixel" if out[2] > 1 && out[3] > 1 => Coordinates::HalfPixel,
+        "align_corners" => Coordinates::AlignCorners,
+        "asymmetric" => Coordinates::Asymmetric,
+        other => return Err(call.wrong(format!("the coordinates {other} are not supported"))),
+    };
+    let mode = match attributes.text("mode", "nearest") {
+        "nearest" => ResizeMode::Nearest(
+            match attributes.text("nearest_mode", if is_new { "round_prefer_floor" } else { "floor" }) {
+                "round_prefer_floor" => Rounding::HalfDown,
+                "round_prefer_ceil" => Rounding::HalfUp,
+                "ceil" => Rounding::Ceil,
+                _ => Rounding::Floor,
+            },
+        ),
+        "linear" => ResizeMode::Linear,
+        "cubic" => ResizeMode::Cubic,
+        other => return Err(call.wrong(format!("the interpolation {other} is not supported"))),
+    };
+    if coordinates == Coordinates::Asymmetric && !matches!(mode, ResizeMode::Nearest(_)) {
+        return Err(call.wrong("asymmetric coordinates are supported only for the nearest pixel"));
+    }
+    if attributes.int("antialias").unwrap_or(0) != 0 {
+        return Err(call.wrong("antialiasing is not supported"));
+    }
+    Ok(Ready::new(Operation::Resize(mode, coordinates), 1, out.to_vec()))
+}
+
+/// Returns the first two lengths of the weights, and the kernel.
+fn weights(call: &Call<'_>) -> Result<(usize, usize, [usize; 2]), Error> {
+    let shape = call.shape(1)?;
+    match *shape {
+        [first, second, down, across] if down.min(across) > 0 && down.max(across) < 1 << 16 => {
+            Ok((first, second, [down, across]))
+        }
+        _ => {
+            Err(call.wrong(format!("its weights have the shape {shape:?}; only two-dimensional kernels are supported")))
+        }
+    }
+}
+
+/// Returns the number of inputs: two, or three with a bias of this length.
+fn arguments(call: &Call<'_>, outputs: usize) -> Result<usize, Error> {
+    if !call.has(2) {
+        return Ok(2);
+    }
+    call.expect(2, &[outputs])?;
+    Ok(3)
+}
+
+fn groups(call: &Call<'_>) -> Result<usize, Error> {
+    let groups = call.node.attributes.int("group").unwrap_or(1);
+    usize::try_from(groups)
+        .ok()
+        .filter(|groups| *groups > 0)
+        .ok_or_else(|| call.wrong(format!("it has {groups} groups")))
+}
+
+fn kernel(call: &Call<'_>) -> Result<[usize; 2], Error> {
+    if call.node.attributes.ints("kernel_shape").is_none() {
+        return Err(call.wrong("it has no kernel_shape"));
+    }
+    positive(call, "kernel_shape")
+}
+
+fn positive(call: &Call<'_>, attribute: &str) -> Result<[usize; 2], Error> {
+    let pair = call.pair(attribute, 1)?;
+    if pair.contains(&0) { Err(call.wrong(format!("its {attribute} is {pair:?}"))) } else { Ok(pair) }
+}
+
+fn automatic<'a>(call: &'a Call<'_>) -> Option<&'a str> {
+    Some(call.node.attributes.text("auto_pad", "NOTSET")).filter(|mode| *mode != "NOTSET")
+}
+
+/// Returns the explicit padding: top, left, bottom, right.
+fn pads(call: &Call<'_>) -> Result<[usize; 4], Error> {
+    let Some(pads) = call.node.attributes.ints("pads") else { return Ok([0; 4]) };
+    let small = |pad: &i64| usize::try_from(*pad).ok().filter(|pad| *pad < 1 << 16);
+    let all = pads.iter().map(small).collect::<Option<Vec<_>>>().and_then(|all| all.try_into().ok());
+    all.ok_or_else(|| call.wrong(format!("its pads are {pads:?}")))
+}
+
+/// Slides a window over an image: returns its geometry and the size of the output. If the size is
+/// rounded up, the padding includes the rows and columns that this adds.
+fn slide(call: &Call<'_>, kernel: [usize; 2], sides: [usize; 2]) -> Result<(Window, [usize; 2]), Error> {
+    let (stride, dilation) = (positive(call, "strides")?, positive(call, "dilations")?);
+    let mut padding = pads(call)?;
+    let rounds_up = call.node.attributes.int("ceil_mode").unwrap_or(0) != 0;
+    let mut out = [0; 2];
+    for axis in 0..2 {
+        let (side, stride, reach) = (sides[axis], stride[axis], (kernel[axis] - 1) * dilation[axis] + 1);
+        match automatic(call) {
+            None => {}
+            Some("VALID") => (padding[axis], padding[axis + 2]) = (0, 0),
+            Some(mode @ ("SAME_UPPER" | "SAME_LOWER")) => {
+                let total = ((side.div_ceil(stride) - 1) * stride + reach).saturating_sub(side);
+                let before = if mode == "SAME_UPPER" { total / 2 } else { total - total / 2 };
+                (padding[axis], padding[axis + 2]) = (before, total - before);
+            }
+            Some(other) => return Err(call.wrong(format!("the padding {other} is unknown"))),
+        }
+        let (before, after) = (padding[axis], padding[axis + 2]);
+        let room = (side + before + after).checked_sub(reach);
+        let room =
+            room.ok_or_else(|| call.wrong(format!("its window of {reach} px is larger than its input of {side} px")))?;
+        out[axis] = room / stride + 1;
+        // The last window must start inside the image or the padding before it.
+        if rounds_up && !room.is_multiple_of(stride) && out[axis] * stride < side + before {
+            out[axis] += 1;
+            padding[axis + 2] += stride - room % stride;
+        }
+    }
+    Ok((Window { kernel, stride, dilation, padding }, out))
+}

@@ -1,0 +1,228 @@
+//! Networks written field by field.
+
+use std::io::Cursor;
+
+use super::*;
+
+/// A message of the wire format.
+#[derive(Clone, Default)]
+struct Message(Vec<u8>);
+
+impl Message {
+    fn varint(bytes: &mut Vec<u8>, mut number: u64) {
+        while number >= 0x80 {
+            bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        bytes.push(number as u8);
+    }
+
+    fn int(mut self, field: u64, number: i64) -> Self {
+        Self::varint(&mut self.0, field << 3);
+        Self::varint(&mut self.0, number as u64);
+        self
+    }
+
+    fn bytes(mut self, field: u64, bytes: &[u8]) -> Self {
+        Self::varint(&mut self.0, field << 3 | 2);
+        Self::varint(&mut self.0, bytes.len() as u64);
+        self.0.extend(bytes);
+        self
+    }
+
+    fn text(self, field: u64, text: &str) -> Self {
+        self.bytes(field, text.as_bytes())
+    }
+
+    fn message(self, field: u64, message: &Self) -> Self {
+        self.bytes(field, &message.0)
+    }
+}
+
+fn float_weight(name: &str, dims: &[i64]) -> Message {
+    let numbers = dims.iter().product::<i64>() as usize;
+    let weight = dims.iter().fold(Message::default(), |weight, dim| weight.int(1, *dim));
+    weight.int(2, 1).text(8, name).bytes(9, &vec![0; 4 * numbers])
+}
+
+fn list(name: &str, ints: &[i64]) -> Message {
+    let bytes: Vec<u8> = ints.iter().flat_map(|int| int.to_le_bytes()).collect();
+    Message::default().int(1, ints.len() as i64).int(2, 7).text(8, name).bytes(9, &bytes)
+}
+
+fn node(operator: &str, name: &str, inputs: &[&str], output: &str, ints: &[(&str, &[i64])]) -> Message {
+    let node = inputs.iter().fold(Message::default(), |node, input| node.text(1, input));
+    let node = node.text(2, output).text(3, name).text(4, operator);
+    ints.iter().fold(node, |node, (name, ints)| {
+        let attribute = Message::default().text(1, name);
+        node.message(
+            5,
+            &match ints {
+                [int] => attribute.int(3, *int).int(20, 2),
+                ints => ints.iter().fold(attribute, |attribute, int| attribute.int(8, *int)).int(20, 7),
+            },
+        )
+    })
+}
+
+/// A value of this shape; a length of 0 is left open under the name `n`.
+fn value(name: &str, dims: &[i64]) -> Message {
+    let shape = dims.iter().fold(Message::default(), |shape, dim| {
+        let dimension = Message::default();
+        shape.message(1, &if *dim > 0 { dimension.int(1, *dim) } else { dimension.text(2, "n") })
+    });
+    let tensor = Message::default().int(1, 1).message(2, &shape);
+    Message::default().text(1, name).message(2, &Message::default().message(1, &tensor))
+}
+
+fn model(opset: i64, input: &[i64], nodes: &[Message], weights: &[Message]) -> Vec<u8> {
+    let graph = nodes.iter().fold(Message::default(), |graph, node| graph.message(1, node));
+    let graph = weights.iter().fold(graph, |graph, weight| graph.message(5, weight));
+    let graph = graph.message(11, &value("images", input)).message(12, &value("scores", &[]));
+    let operators = Message::default().text(1, "").int(2, opset);
+    Message::default().int(1, 8).text(2, "test").message(7, &graph).message(8, &operators).0
+}
+
+fn read(bytes: &[u8]) -> Result<Network, Error> {
+    Network::read(&mut Cursor::new(bytes))
+}
+
+/// The plan of one node with this operator, for images of 2×3×7×9.
+fn planned(operator: &str, inputs: &[&str], ints: &[(&str, &[i64])], weights: &[Message]) -> Result<Plan, Error> {
+    let nodes = [node(operator, "it", inputs, "scores", ints)];
+    read(&model(18, &[0, 3, 7, 9], &nodes, weights))?.plan([2, 3, 7, 9])
+}
+
+fn output(plan: &Plan) -> &[usize] {
+    &plan.shapes[plan.output]
+}
+
+#[test]
+fn padding_is_explicit_or_follows_from_the_size() {
+    let weights = [float_weight("w", &[4, 3, 3, 3])];
+    let conv = |ints: &[(&str, &[i64])]| {
+        let plan = planned("Conv", &["images", "w"], ints, &weights).unwrap();
+        let Operation::Conv { window, .. } = plan.steps[0].operation else { panic!("{:?}", plan.steps) };
+        (window.padding, output(&plan)[2..].to_vec())
+    };
+    assert_eq!(conv(&[("pads", &[1, 0, 2, 3]), ("strides", &[2, 1])]), ([1, 0, 2, 3], vec![4, 10]));
+    assert_eq!(conv(&[("dilations", &[2, 3])]), ([0; 4], vec![3, 3]));
+    let automatic = |mode: &str, strides: &[i64]| {
+        let attribute = Message::default().text(1, "auto_pad").text(4, mode).int(20, 3);
+        let strided = node("Conv", "it", &["images", "w"], "scores", &[("strides", strides)]).message(5, &attribute);
+        let plan = read(&model(18, &[0, 3, 7, 9], &[strided], &weights)).unwrap().plan([1, 3, 7, 9]).unwrap();
+        let Operation::Conv { window, .. } = plan.steps[0].operation else { panic!("{:?}", plan.steps) };
+        (window.padding, output(&plan)[2..].to_vec())
+    };
+    assert_eq!(automatic("SAME_UPPER", &[2, 4]), ([1, 1, 1, 1], vec![4, 3]));
+    assert_eq!(automatic("SAME_LOWER", &[1, 2]), ([1, 1, 1, 1], vec![7, 5]));
+    assert_eq!(automatic("VALID", &[1, 1]), ([0; 4], vec![5, 7]));
+}
+
+#[test]
+fn a_pool_that_rounds_up_has_no_window_that_starts_in_the_padding_after_the_image() {
+    let pool = |pads: &[i64], rounds_up: i64| {
+        let ints: [(&str, &[i64]); 4] =
+            [("kernel_shape", &[2, 2]), ("strides", &[2, 2]), ("pads", pads), ("ceil_mode", &[rounds_up])];
+        output(&planned("MaxPool", &["images"], &ints, &[]).unwrap())[2..].to_vec()
+    };
+    assert_eq!((pool(&[0, 0, 0, 0], 0), pool(&[0, 0, 0, 0], 1)), (vec![3, 4], vec![4, 5]));
+    // With one pixel before, the last window would start at pixel 8 of 7, or 10 of 9.
+    assert_eq!(pool(&[1, 1, 1, 1], 1), [4, 5]);
+}
+
+#[test]
+fn shapes_computed_from_the_batch_are_folded_for_every_batch() {
+    let nodes = [
+        node("Shape", "a", &["images"], "shape", &[]),
+        node("Gather", "b", &["shape", "zero"], "batch", &[]),
+        node("Concat", "c", &["batch", "rest"], "target", &[("axis", &[0])]),
+        node("Reshape", "d", &["images", "target"], "scores", &[]),
+    ];
+    let weights = [list("zero", &[0]), list("rest", &[-1])];
+    let network = read(&model(18, &[0, 3, 7, 9], &nodes, &weights)).unwrap();
+    for batch in [1, 2, 5] {
+        let plan = network.plan([batch, 3, 7, 9]).unwrap();
+        assert_eq!((output(&plan), plan.steps.len()), ([batch, 189].as_slice(), 1));
+    }
+}
+
+#[test]
+fn a_shape_written_for_one_image_is_scaled_to_the_batch() {
+    let nodes = [node("Reshape", "d", &["images", "target"], "scores", &[])];
+    let network = read(&model(18, &[1, 4, 6, 6], &nodes, &[list("target", &[1, 2, 2, 36])])).unwrap();
+    assert_eq!(output(&network.plan([8, 4, 6, 6]).unwrap()), [8, 2, 2, 36]);
+    assert_eq!(output(&network.plan([1, 4, 6, 6]).unwrap()), [1, 2, 2, 36]);
+}
+
+#[test]
+fn costs_are_those_of_the_formulas() {
+    let nodes = [
+        node("Conv", "conv", &["images", "w", "b"], "c", &[("pads", &[1, 1, 1, 1])]),
+        node("Relu", "relu", &["c"], "r", &[]),
+        node("Flatten", "flat", &["r"], "f", &[]),
+        node("MatMul", "last", &["f", "m"], "scores", &[]),
+    ];
+    let weights = [float_weight("w", &[4, 3, 3, 3]), float_weight("b", &[4]), float_weight("m", &[252, 10])];
+    let network = read(&model(18, &[0, 3, 7, 9], &nodes, &weights)).unwrap();
+    let costs = network.costs(&network.plan([1, 3, 7, 9]).unwrap());
+    let products: Vec<u64> = costs.layers.iter().map(|layer| layer.multiply_accumulates).collect();
+    assert_eq!(products, [4 * 63 * 27, 0, 0, 2520]);
+    assert_eq!((costs.parameters, costs.launches()), (108 + 4 + 2520, 3));
+    // Input and convolution are alive together (189 + 252), then convolution and activation.
+    assert_eq!(costs.inference_bytes, 4 * 504);
+    assert_eq!(costs.training_bytes, 4 * (189 + 252 + 252 + 10));
+    assert_eq!(costs.layers[0].traffic_bytes, 4 * (189 + 108 + 4 + 252));
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_one_sentence_with_the_node() {
+    let relu = node("Relu", "act", &["images"], "scores", &[]);
+    let said = |bytes: &[u8]| match read(bytes).and_then(|network| network.plan([1, 3, 7, 9])) {
+        Ok(plan) => format!("{plan:?}"),
+        Err(error) => error.to_string(),
+    };
+    let ordinary = |nodes: &[Message], weights: &[Message]| said(&model(18, &[0, 3, 7, 9], nodes, weights));
+    let whole = model(18, &[0, 3, 7, 9], std::slice::from_ref(&relu), &[]);
+    assert!(said(&whole).starts_with("Plan"), "{}", said(&whole));
+    for len in 1..whole.len() {
+        let words = said(&whole[..len]);
+        assert!(words.starts_with("the file is truncated") || words.starts_with("this is not an ONNX file"), "{words}");
+    }
+    assert!(
+        said(&model(40, &[0, 3, 7, 9], std::slice::from_ref(&relu), &[]))
+            .contains("operator set 40, and this version reads 7 to 24")
+    );
+    let missing =
+        ordinary(&[node("Loop", "body", &["images"], "x", &[]), node("NonZero", "", &["x"], "scores", &[])], &[]);
+    assert_eq!(missing, "the network needs operators that are not supported: Loop (node body), NonZero (node scores)");
+    let unknown = ordinary(&[node("Relu", "act", &["nothing"], "scores", &[])], &[]);
+    assert!(unknown.starts_with("the node act (Relu): its input nothing is neither"), "{unknown}");
+    let unfit = ordinary(&[node("Conv", "c1", &["images", "w"], "scores", &[])], &[float_weight("w", &[4, 5, 3, 3])]);
+    assert!(unfit.starts_with("the node c1 (Conv): its weights take 5 channels in 1 groups and give 4"), "{unfit}");
+    let short = ordinary(std::slice::from_ref(&relu), &[float_weight("w", &[2]).int(1, 3)]);
+    assert!(short.starts_with("the weight w: its shape [2, 3] needs 24, and the file has 8"), "{short}");
+    let outside = |file: &str| {
+        let place = Message::default().text(1, "location").text(2, file);
+        ordinary(
+            std::slice::from_ref(&relu),
+            &[Message::default().int(1, 2).int(2, 1).text(8, "w").message(13, &place).int(14, 1)],
+        )
+    };
+    assert!(outside("weights.bin").starts_with("Plan"));
+    for file in ["../secret", "/etc/passwd", "..", ""] {
+        assert!(outside(file).contains("not in the folder of the network"), "{file}");
+    }
+    let open = read(&model(18, &[0, 3, 0, 0], &[relu], &[])).unwrap();
+    assert!(open.image_shape(None).unwrap_err().to_string().contains("give it with --image-px"));
+    assert_eq!(open.image_shape(Some(64)).unwrap(), [3, 64, 64]);
+}
+
+#[test]
+fn weights_are_not_read_with_the_graph() {
+    let bytes =
+        model(18, &[0, 3, 7, 9], &[node("Relu", "a", &["images"], "scores", &[])], &[float_weight("w", &[2000])]);
+    let network = read(&bytes).unwrap();
+    let Place::Inside(at, len) = network.weights[0].place else { panic!("{:?}", network.weights[0].place) };
+    assert_eq!((len, bytes[at as usize..][..len as usize].iter().all(|byte| *byte == 0)), (8000, true));
+}
