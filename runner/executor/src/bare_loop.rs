@@ -7,13 +7,14 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use foreglow_architectures::Architecture;
-use foreglow_cnn::{Build as _, Cnn, device};
+use foreglow_cnn::{Build as _, Cnn};
 use foreglow_data::Decoded;
 use foreglow_protocol::Assignment;
 
 use super::data::Data;
 use super::loader::Loader;
 use super::slot::words;
+use super::{keep_peaks, open_device};
 
 /// Passes before the clock starts.
 const WARM_UP: u32 = 3;
@@ -25,7 +26,7 @@ const WARM_UP: u32 = 3;
 /// The sample has fewer images than a mini-batch, an image is broken, or the device fails.
 pub fn forward_passes_secs(job: &Assignment, passes: u32) -> anyhow::Result<f64> {
     let architecture = Architecture::named(&job.model).context("there is no such CNN")?;
-    let device = device::open_in(job.place, job.number_format)?;
+    let device = open_device(job)?;
     let data = Data::open(job, architecture)?;
     let cnn = architecture.build(job.seed, data.shape(), &device);
     let batch = mini_batch(job, &data)?;
@@ -47,7 +48,9 @@ pub fn forward_passes_secs(job: &Assignment, passes: u32) -> anyhow::Result<f64>
         for thread in threads {
             thread.join().map_err(|panic| anyhow::anyhow!("the CNN panicked: {}", words(panic.as_ref())))??;
         }
-        Ok(clock.elapsed().as_secs_f64())
+        let secs = clock.elapsed().as_secs_f64();
+        keep_peaks(job);
+        Ok(secs)
     })
 }
 

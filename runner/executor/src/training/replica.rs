@@ -5,12 +5,13 @@ use std::time::Instant;
 use anyhow::Context as _;
 use burn::tensor::{Device, Tensor, TensorData};
 use foreglow_architectures::{Architecture, Shape};
-use foreglow_cnn::device::{self, failure};
+use foreglow_cnn::device::failure;
 use foreglow_cnn::{Build as _, Numbers};
 use foreglow_data::Sample;
 use foreglow_protocol::{Assignment, BrokenImage, Phases, Tally, Training};
 
 use super::super::data::Data;
+use super::super::open_device;
 use super::learner::{Learner, Lesson, sum};
 use super::optimizer::{Pace, Update as _};
 use super::pieces::{Parameter, change};
@@ -48,7 +49,7 @@ impl Replica {
         training: &Training,
         data: &Data,
     ) -> anyhow::Result<Self> {
-        let device = device::open_in(job.place, job.number_format)?;
+        let device = open_device(job)?;
         let numbers = architecture.build(job.seed, data.shape(), &device).numbers();
         Ok(Self {
             architecture,
