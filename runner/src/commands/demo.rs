@@ -38,6 +38,8 @@ const PLAN: Plan = Plan { grid: [(1, 1), (1, 2), (2, 1)], left_out: (2, 2) };
 const PLAN_OF_ONE_EXECUTOR: Plan = Plan { grid: [(1, 1), (1, 2), (1, 4)], left_out: (1, 3) };
 const SMALL_RATES: [f64; 2] = [0.01, 0.1];
 const REPEAT: u32 = 3;
+/// Repetitions on a GPU, where every run compiles and tunes its kernels first.
+const REPEAT_ON_GPU: u32 = 1;
 /// Default deadline, as a position between the fastest configuration's time (0) and one core's time
 /// (1).
 const DEADLINE_PLACE: f64 = 0.5;
@@ -161,9 +163,10 @@ impl Bench<'_> {
 
     /// Returns the runs to learn from, in ascending order of work.
     fn small(&self) -> Vec<Run> {
+        let repeat = if self.job.device.accelerator().is_some() { REPEAT_ON_GPU } else { REPEAT };
         let mut runs = Vec::new();
         for sampling_rate in SMALL_RATES {
-            for repetition in 0..REPEAT {
+            for repetition in 0..repeat {
                 runs.extend(self.plan.grid.map(|configuration| self.run(configuration, sampling_rate, repetition)));
             }
         }
