@@ -46,6 +46,9 @@ CASES = [(*case, dtype) for case in CASES for dtype in (("f32", "f16") if case i
 QUICK = [("inference", "lenet5", 32, 8, 5, "f32"), ("inference", "lenet5", 32, 8, 5, "f16"), ("training", "lenet5", 32, 8, 4, "f32")]
 # Longest time of one case, seconds: the first start on a GPU compiles and tunes every kernel.
 LONGEST_CASE = 180
+LONGEST_DEMO = 240
+# A software adapter that shares its processors with other programs takes this long.
+LONGEST_QUICK = 600
 WARM_UP = 5
 
 
@@ -68,11 +71,14 @@ def parse():
     root = Path(__file__).resolve().parents[2]
     parser.add_argument("--foreglow", type=Path, default=root / "target/release/foreglow", help="the binary")
     parser.add_argument("--device", default="gpu", help="gpu, or an index or a name of `foreglow devices`")
-    parser.add_argument("--minutes", type=float, default=10, help="stop in time for this; 10 by default")
+    parser.add_argument("--minutes", type=float, help="stop in time for this; 10 by default, 30 with --quick")
     parser.add_argument("--out", type=Path, default=root / "target/bench", help="folder of the results")
     parser.add_argument("--peak-tflops", type=float, help="fp32 peak of the GPU, if its name is not known here")
     parser.add_argument("--quick", action="store_true", help="two small cases: a check of the script itself")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.minutes is None:
+        arguments.minutes = 30 if arguments.quick else 10
+    return arguments
 
 
 class Bench:
@@ -87,6 +93,7 @@ class Bench:
         return self.arguments.minutes * 60 - (time.monotonic() - self.start)
 
     def foreglow(self, *words, limit=LONGEST_CASE, **options):
+        limit = LONGEST_QUICK if self.arguments.quick else limit
         command = [str(self.arguments.foreglow), *map(str, words)]
         environment = {**os.environ, "FOREGLOW_CACHE": str(self.cache), "FOREGLOW_DATA": str(self.cache / "data")}
         limit = max(5.0, min(limit, self.left()))
@@ -164,7 +171,7 @@ class Bench:
         small = ["--model", "lenet5", "--images", "200"] if self.arguments.quick else []
         start = time.monotonic()
         try:
-            check(self.foreglow("demo", "--once", "--format", "json", "--device", self.device["index"], *small, limit=240))
+            check(self.foreglow("demo", "--once", "--format", "json", "--device", self.device["index"], *small, limit=LONGEST_DEMO))
         except (subprocess.TimeoutExpired, RuntimeError) as error:
             self.skipped.append(f"the demo: {error}")
             return

@@ -1,5 +1,7 @@
 //! Opens the devices that run CNNs, and lists them in this process.
 
+use std::path::Path;
+
 use burn::tensor::{Device, ExecutionError, FloatDType};
 use foreglow_exit::unusable;
 use foreglow_machine::device::{Adapter, Place, UNSUPPORTED, processor};
@@ -10,6 +12,8 @@ mod graphics;
 #[cfg(not(feature = "gpu"))]
 #[path = "device/no_graphics.rs"]
 mod graphics;
+#[cfg(feature = "gpu")]
+mod peaks;
 
 /// Burn's words for a buffer that it could not allocate, which it notices when a kernel needs it.
 const NOT_ALLOCATED: &str = "Memory location was never initialized";
@@ -39,6 +43,25 @@ pub fn open_in(place: Place, format: NumberFormat) -> anyhow::Result<Device> {
     anyhow::ensure!(device.supports_dtype(dtype), "the device does not compute in {format}; use --dtype f32");
     device.configure(dtype).map_err(|error| anyhow::anyhow!("the device cannot be set to {format}: {error:?}"))?;
     Ok(device)
+}
+
+/// Spares the tuner of an opened device the measurements that an earlier process has kept in this
+/// folder.
+#[cfg_attr(not(feature = "gpu"), expect(unused_variables, reason = "the CPU has no tuner"))]
+pub fn recall_peaks(place: Place, folder: &Path) {
+    #[cfg(feature = "gpu")]
+    peaks::recall(place, folder);
+}
+
+/// Keeps the measurements of the device's tuner for later processes.
+///
+/// # Errors
+/// The file cannot be written.
+#[cfg_attr(not(feature = "gpu"), expect(unused_variables, reason = "the CPU has no tuner"))]
+pub fn keep_peaks(place: Place, folder: &Path) -> anyhow::Result<()> {
+    #[cfg(feature = "gpu")]
+    peaks::keep(place, folder)?;
+    Ok(())
 }
 
 /// Converts an error of a device to a message.

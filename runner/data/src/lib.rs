@@ -25,4 +25,4 @@ pub use self::identity::identity;
 pub use self::pack::{Packing, Split, pack};
 pub use self::sample::{Sample, draw, images_in_sample, true_rate};
 pub use self::set::{DataSet, Item, ItemError, Layout};
-pub use self::source::{Kind, Source};
+pub use self::source::{Kind, Source, cache_folder};

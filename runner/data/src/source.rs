@@ -198,15 +198,18 @@ impl Source {
 }
 
 fn cache_root(cache_dir: Option<&Path>) -> anyhow::Result<PathBuf> {
-    if let Some(dir) = cache_dir {
-        return Ok(dir.to_owned());
-    }
-    if let Some(dir) = std::env::var_os("FOREGLOW_CACHE").filter(|dir| !dir.is_empty()) {
-        return Ok(dir.into());
-    }
-    directories::ProjectDirs::from("", "", "foreglow")
-        .map(|dirs| dirs.cache_dir().to_owned())
+    cache_dir
+        .map(Path::to_owned)
+        .or_else(cache_folder)
         .context("there is no home directory for generated data; name a directory with --cache-dir")
+}
+
+/// Returns the folder for what can be made again: `FOREGLOW_CACHE`, or the user's cache directory.
+pub fn cache_folder() -> Option<PathBuf> {
+    if let Some(dir) = std::env::var_os("FOREGLOW_CACHE").filter(|dir| !dir.is_empty()) {
+        return Some(dir.into());
+    }
+    directories::ProjectDirs::from("", "", "foreglow").map(|dirs| dirs.cache_dir().to_owned())
 }
 
 #[cfg(test)]

@@ -5,13 +5,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;
 use std::time::Instant;
 
-use foreglow_cnn::{Cnn, Network, device};
+use foreglow_cnn::{Cnn, Network};
 use foreglow_data::Decoded;
 use foreglow_protocol::Assignment;
 
 use super::data::Data;
 use super::loader::Loader;
 use super::slot::words;
+use super::{keep_peaks, open_device};
 
 /// Passes before the clock starts.
 const WARM_UP: u32 = 3;
@@ -23,7 +24,7 @@ const WARM_UP: u32 = 3;
 /// The sample has fewer images than a mini-batch, an image is broken, or the device fails.
 pub fn forward_passes_secs(job: &Assignment, passes: u32) -> anyhow::Result<f64> {
     let network = Network::of_job(&job.model, job.network.as_ref())?;
-    let device = device::open_in(job.place, job.number_format)?;
+    let device = open_device(job)?;
     let data = Data::open(job, &network)?;
     let cnn = network.build(job.seed, data.shape(), &device)?;
     let batch = mini_batch(job, &data)?;
@@ -45,7 +46,9 @@ pub fn forward_passes_secs(job: &Assignment, passes: u32) -> anyhow::Result<f64>
         for thread in threads {
             thread.join().map_err(|panic| anyhow::anyhow!("the CNN panicked: {}", words(panic.as_ref())))??;
         }
-        Ok(clock.elapsed().as_secs_f64())
+        let secs = clock.elapsed().as_secs_f64();
+        keep_peaks(job);
+        Ok(secs)
     })
 }
 

@@ -14,8 +14,10 @@ use std::io::{BufRead, Write};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use anyhow::Context as _;
+use burn::tensor::Device;
 
 use foreglow_cnn::{Network, device};
+use foreglow_data::cache_folder;
 use foreglow_machine::bounds::{self, peak_memory_mib};
 use foreglow_protocol::{Assignment, Order, Report};
 
@@ -63,7 +65,7 @@ fn start(job: &Assignment, input: impl BufRead + Send + 'static, reports: &Repor
     if let Some(training) = &job.training {
         return training::serve(job, training, &network, &data, input, reports);
     }
-    let device = device::open_in(job.place, job.number_format)?;
+    let device = open_device(job)?;
     let cnn = network.build(job.seed, data.shape(), &device)?;
 
     let (orders, queue) = mpsc::channel();
@@ -92,6 +94,7 @@ fn start(job: &Assignment, input: impl BufRead + Send + 'static, reports: &Repor
     for _ in 0..job.threads {
         warmed.recv().context("a thread of the executor ended while it warmed up")??;
     }
+    keep_peaks(job);
     reports.send(&Report::Ready { images: data.sample.len() })?;
 
     for line in input.lines() {
@@ -105,6 +108,23 @@ fn start(job: &Assignment, input: impl BufRead + Send + 'static, reports: &Repor
         thread.join().map_err(|_| anyhow::anyhow!("a thread of the executor panicked"))?;
     }
     Ok(())
+}
+
+/// Opens the device of a job with what earlier executors have measured of it.
+fn open_device(job: &Assignment) -> anyhow::Result<Device> {
+    let device = device::open_in(job.place, job.number_format)?;
+    if let Some(folder) = cache_folder() {
+        device::recall_peaks(job.place, &folder);
+    }
+    Ok(device)
+}
+
+/// Keeps what the warm-up has measured of the device. Without the file the next executor measures
+/// it again, so that a failure is not an error.
+fn keep_peaks(job: &Assignment) {
+    if let Some(folder) = cache_folder() {
+        let _ = device::keep_peaks(job.place, &folder);
+    }
 }
 
 /// Standard output, shared by the threads line by line.

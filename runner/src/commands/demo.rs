@@ -55,6 +55,8 @@ const EIGHT_CORES: u32 = 8;
 /// these do not disturb the runs.
 const USED_SHARE: f64 = 0.8;
 const SMALL_RATES: [f64; 2] = [0.01, 0.1];
+/// Repetitions on GPUs, where every run compiles and tunes its kernels first.
+const REPEAT_ON_GPU: u32 = 1;
 /// Default deadline, as a position between the fastest configuration's time (0) and one core's time
 /// (1).
 const DEADLINE_PLACE: f64 = 0.5;
@@ -110,6 +112,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Some(EIGHT_CORES..) if job.device.accelerator().is_none() => PLAN_OF_EIGHT_CORES,
         _ => PLAN,
     };
+    let repeat = if job.device.accelerator().is_some() { REPEAT_ON_GPU } else { plan.repeat };
+    let plan = Plan { repeat, ..plan };
     check_sizes(&job, &[plan.left_out.0], &[args.partition_size])?;
     let store = Store::open(args.store.as_deref())?;
     let mut bench = Bench {

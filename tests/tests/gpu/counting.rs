@@ -53,6 +53,22 @@ fn an_executor_too_many_is_refused_unless_they_may_share() -> anyhow::Result<()>
     Ok(())
 }
 
+/// The tuner's probes take 16 of the 24 s of a first start.
+#[test]
+fn a_later_executor_does_not_measure_the_peaks_of_the_gpu_again() -> anyhow::Result<()> {
+    let Some(rig) = GpuRig::with(1, "Rig GPU")? else { return Ok(()) };
+    let home = tempfile::tempdir()?;
+    let rig = rig.and("FOREGLOW_CACHE", home.path().join("cache").display().to_string());
+    let first = measured(&rig, home.path(), "--executors 1");
+    let files = || std::fs::read_dir(home.path().join("cache/gpu-peaks"))?.collect::<Result<Vec<_>, _>>();
+    assert_eq!(files()?.len(), 1, "one GPU has one file");
+    let peaks: Value = serde_json::from_slice(&std::fs::read(files()?[0].path())?)?;
+    assert!(!peaks.as_array().unwrap().is_empty());
+    let second = measured(&rig, home.path(), "--executors 1");
+    assert!(second.startup_secs < first.startup_secs, "{:?} and {:?}", second.startup_secs, first.startup_secs);
+    Ok(())
+}
+
 #[test]
 fn a_collection_asks_for_as_many_executors_as_there_are_gpus() -> anyhow::Result<()> {
     for (gpus, expected) in [(1, "1"), (2, "1 2")] {

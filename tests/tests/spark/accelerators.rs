@@ -73,6 +73,6 @@ fn executors_report_the_name_of_the_gpu_that_spark_assigned() -> anyhow::Result<
     assert_eq!(sample.configuration.accelerator.as_deref(), Some("NVIDIA A10G"));
     assert_eq!(sample.host.adapter.as_deref(), Some("NVIDIA A10G"));
     let again = run(home.path(), &collect(&cluster, home.path(), &job));
-    assert!(again.stderr.contains("1 of 1 runs are in"), "the run is known by its real GPU: {}", again.stderr);
+    assert!(again.stderr.contains("1 of 1 runs are already in"), "the run is known by its real GPU: {}", again.stderr);
     Ok(())
 }

@@ -25,8 +25,8 @@ use self::inbox::Inbox;
 use self::peers::Peers;
 use self::reader::{Ahead, Partitions, Reading};
 use self::replica::{Replica, Written};
-use super::Reports;
 use super::data::Data;
+use super::{Reports, keep_peaks};
 
 /// Warm-up passes for each share size on a device that compiles and tunes.
 const WARM_UP_ROUNDS: usize = 2;
@@ -50,6 +50,7 @@ pub fn serve(
     let (sample, replica) = (&data.sample, Replica::new(network, job, training, data)?);
     let mut trainee = Trainee { job, training, sample, reports, replica, peers: None };
     trainee.warm_up()?;
+    keep_peaks(job);
     let inbox = Inbox::open(input)?;
     reports.send(&Report::Ready { images: sample.len() })?;
     while let Some(order) = inbox.next()? {

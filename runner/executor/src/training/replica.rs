@@ -5,12 +5,13 @@ use std::time::Instant;
 use anyhow::Context as _;
 use burn::tensor::{Device, Tensor, TensorData};
 use foreglow_architectures::Shape;
-use foreglow_cnn::device::{self, failure};
+use foreglow_cnn::device::failure;
 use foreglow_cnn::{Network, Numbers};
 use foreglow_data::Sample;
 use foreglow_protocol::{Assignment, BrokenImage, Phases, Tally, Training};
 
 use super::super::data::Data;
+use super::super::open_device;
 use super::learner::{Learner, Lesson, sum};
 use super::optimizer::{Pace, Update as _};
 use super::pieces::{Parameter, change};
@@ -43,7 +44,7 @@ impl Replica {
     /// # Errors
     /// The device is not available, or the network's file cannot be read.
     pub fn new(network: &Network, job: &Assignment, training: &Training, data: &Data) -> anyhow::Result<Self> {
-        let device = device::open_in(job.place, job.number_format)?;
+        let device = open_device(job)?;
         let numbers = network.build(job.seed, data.shape(), &device)?.numbers();
         let classes = network.classes(data.shape(), 1)?;
         let learners = (0..job.threads).map(|_| Learner::new(network, data, &device));
