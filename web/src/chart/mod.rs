@@ -2,6 +2,7 @@
 
 pub mod grid;
 pub mod lines;
+pub mod machine_front;
 pub mod markup;
 pub mod resource_use;
 pub mod scale;
