@@ -12,7 +12,7 @@ use crate::chart::grid::thinned;
 use crate::chart::lines::{counts_of, line, lines, lines_for, measured, whole_job_secs};
 use crate::import::Imported;
 use crate::job::{Space, most_counts};
-use crate::machines::{MachineQuestion, MachineTable};
+use crate::machines::{MachineHtml, MachineQuestion};
 
 /// A request to the fit worker: the request's number, the job, and the question about it. The
 /// number tells a late answer to an earlier request from the current one.
@@ -63,7 +63,7 @@ pub enum FromErrand {
     /// The published scenarios.
     Evaluated(Box<Published>),
     /// The machine types.
-    Machines(Result<Box<MachineTable>, String>),
+    Machines(Box<MachineHtml>),
     /// The module failed, with the reason.
     Broken(String),
 }

@@ -16,7 +16,7 @@ use crate::fit::{Fitted, FromErrand, Published, Scenario, ToErrand};
 use crate::fit_worker::FitWorker;
 use crate::job::{Limits, Space};
 use crate::left_out::{LeftOuts, Run};
-use crate::machines::{MachineChoice, MachineQuestion, MachineTable, machine_types};
+use crate::machines::{MachineChoice, MachineHtml, MachineQuestion, machine_types};
 use crate::source::{Import, Live, address};
 use crate::view::{Shown, Tab};
 use crate::workload::with_work;
@@ -67,7 +67,7 @@ pub enum Machines {
     /// Running.
     Running,
     /// The comparison is done.
-    Ready(Arc<MachineTable>),
+    Ready(Arc<MachineHtml>),
     /// The comparison failed, with the reason.
     Failed(String),
 }
@@ -329,14 +329,6 @@ impl Planner {
         self.job().is_some_and(|job| self.jobs.with(|jobs| machine_types(jobs, &job.context) > 1))
     }
 
-    /// The comparison of machine types, if it is done; reactive.
-    pub fn shown_machines(self) -> Option<Arc<MachineTable>> {
-        match self.machines.get() {
-            Machines::Ready(table) => Some(table),
-            _ => None,
-        }
-    }
-
     /// Keeps the comparison of machine types current. A change of the question cancels the
     /// comparison in progress.
     pub fn follow_machines(self) {
@@ -358,15 +350,17 @@ impl Planner {
                 sheet: question.prices,
                 choice: self.machine_choice.get(),
             };
-            self.machines.set(Machines::Running);
+            if !matches!(self.machines.get_untracked(), Machines::Ready(_)) {
+                self.machines.set(Machines::Running);
+            }
             set_timeout_with_handle(move || self.compare_machines(question), MACHINES_PAUSE).ok()
         });
     }
 
     fn compare_machines(self, question: MachineQuestion) {
         let told = move |told: Result<FromErrand, String>| match told {
-            Ok(FromErrand::Machines(Ok(table))) => self.machines.set(Machines::Ready(Arc::new(*table))),
-            Ok(FromErrand::Machines(Err(reason))) | Err(reason) => self.machines.set(Machines::Failed(reason)),
+            Ok(FromErrand::Machines(html)) => self.machines.set(Machines::Ready(Arc::new(*html))),
+            Err(reason) => self.machines.set(Machines::Failed(reason)),
             Ok(_) => {}
         };
         match Errand::start(READER, &ToErrand::Machines(Box::new(question)), None, told) {

@@ -39,7 +39,7 @@ pub fn serve_readings(scope: &DedicatedWorkerGlobalScope) {
             say(scope, &FromErrand::Advised(advice));
         }
         Ok(ToErrand::Evaluate(job)) => say(scope, &FromErrand::Evaluated(Box::new(evaluate(&job, clock)))),
-        Ok(ToErrand::Machines(question)) => say(scope, &FromErrand::Machines(question.answer().map(Box::new))),
+        Ok(ToErrand::Machines(question)) => say(scope, &FromErrand::Machines(Box::new(question.answer()))),
         Ok(ToErrand::Compare(_)) | Err(_) => {}
     });
 }

@@ -2,7 +2,6 @@
 
 pub mod grid;
 pub mod lines;
-pub mod machine_front;
 pub mod markup;
 pub mod resource_use;
 pub mod scale;

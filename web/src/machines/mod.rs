@@ -1,11 +1,14 @@
 //! The comparison of machine types, which a worker makes: the question, and the table that answers
 //! it. The page shows the table and computes nothing of it.
 
+mod front;
+mod html;
+
 use foreglow_model::{Basis, Comparison, JointPredictor, MachineCandidate, MachineLimits, Offer};
 use foreglow_shared::{Catalog, Context, Job, JobDefinition, JobGroup, Observation, PriceSheet, group_jobs};
 use serde::{Deserialize, Serialize};
 
-use crate::chart::machine_front;
+pub use self::html::MachineHtml;
 
 /// A question about a job on all machine types that were measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,7 +49,7 @@ pub enum Devices {
 }
 
 /// The answer: the notable configurations, and the machine types.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MachineTable {
     /// Currency of all prices.
     pub currency: String,
@@ -66,12 +69,10 @@ pub struct MachineTable {
     pub types: Vec<TypePrice>,
     /// What was not compared, and why; one sentence each.
     pub omitted: Vec<String>,
-    /// The chart of money by time as an SVG element; empty without a known price.
-    pub picture: String,
 }
 
 /// A configuration on machines of one type.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MachineRow {
     /// Name of the machine type.
     pub machine: String,
@@ -96,7 +97,7 @@ pub struct MachineRow {
 }
 
 /// A measured machine type and its price.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TypePrice {
     /// Name of the machine type.
     pub machine: String,
@@ -110,18 +111,28 @@ pub struct TypePrice {
 pub fn machine_types(jobs: &[Job], context: &Context) -> usize {
     let definition = JobDefinition::of(context);
     let is_same = |job: &&Job| !job.observations.is_empty() && JobDefinition::of(&job.context) == definition;
-    let mut names: Vec<String> = jobs.iter().filter(is_same).map(|job| job.context.machine_name()).collect();
-    foreglow_shared::sort(&mut names);
-    names.dedup();
+    let mut names: Vec<String> = Vec::new();
+    for name in jobs.iter().filter(is_same).map(|job| job.context.machine_name()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     names.len()
 }
 
 impl MachineQuestion {
+    /// Answers as HTML: the comparison, or the reason why it failed.
+    pub fn answer(self) -> MachineHtml {
+        let (choice, deadline_secs) = (self.choice.clone(), self.limits.deadline_secs);
+        let table = self.compare();
+        MachineHtml::of(table.as_ref().map_err(String::as_str), &choice, deadline_secs)
+    }
+
     /// Compares the machine types, as `foreglow plan` does.
     ///
     /// # Errors
     /// The runs cannot be fitted, or a limit is out of range; one sentence.
-    pub fn answer(mut self) -> Result<MachineTable, String> {
+    fn compare(mut self) -> Result<MachineTable, String> {
         let definition = JobDefinition::of(&self.context);
         let groups = group_jobs(std::mem::take(&mut self.jobs));
         let group = groups.into_iter().find(|group| group.definition == definition);
@@ -142,7 +153,7 @@ impl MachineQuestion {
             let machine = catalog.and_then(|catalog| catalog.find(&kind.machine).ok());
             TypePrice { hourly_price: machine.map(|machine| machine.hourly_price), ..kind }
         };
-        let mut table = MachineTable {
+        Ok(MachineTable {
             currency: comparison.currency().to_owned(),
             weighed: decision.weighed,
             rows: decision.candidates.iter().map(|candidate| row(&comparison, candidate)).collect(),
@@ -152,10 +163,7 @@ impl MachineQuestion {
             pareto: decision.pareto,
             types: types.into_iter().map(priced).collect(),
             omitted: comparison.omissions().iter().map(|left| format!("{}: {}", left.machine, left.reason)).collect(),
-            picture: String::new(),
-        };
-        table.picture = machine_front::picture(&table, self.limits.deadline_secs).into_text();
-        Ok(table)
+        })
     }
 
     fn offer(&self, group: &JobGroup, types: &[TypePrice]) -> Offer {

@@ -3,9 +3,9 @@
 
 use foreglow_shared::{format_duration, format_money};
 
+use super::{MachineRow, MachineTable};
 use crate::chart::markup::Markup;
 use crate::chart::scale::{Scale, Spread};
-use crate::machines::{MachineRow, MachineTable};
 
 /// Size of the chart, in the units of its view box.
 const SIZE: (f64, f64) = (960.0, 320.0);
@@ -15,11 +15,6 @@ const UP: (f64, f64) = (270.0, 26.0);
 const MARGIN: f64 = 1.12;
 /// Number of colours.
 const SHADES: usize = 6;
-
-/// The machine types of the chart, in the order of their colours.
-pub fn names(table: &MachineTable) -> Vec<String> {
-    table.types.iter().map(|kind| kind.machine.clone()).collect()
-}
 
 /// The class of the colour at a place: neighbours in the list differ most.
 pub fn shade(place: usize) -> String {
