@@ -82,8 +82,8 @@ pub enum FitError {
     NoSharedConfiguration,
     /// No two configurations differ in one resource only.
     #[error(
-        "no two configurations differ in the executors alone or in the cores alone, so the effects cannot be separated; \
-         collect two that do"
+        "no two configurations differ only in executors or only in cores, so their effects cannot be separated; \
+         collect such a pair"
     )]
     NoFeatureAlone,
 }
@@ -121,27 +121,4 @@ pub enum DecideError {
     /// The largest hourly cost is not finite and above 0.
     #[error("the largest hourly cost is {0}; it must be an amount of money above 0")]
     HourlyCost(f64),
-}
-
-/// Why an error measure is undefined.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum MetricError {
-    /// The lists are empty.
-    #[error("there is nothing to compare; give at least one measured time")]
-    Empty,
-    /// The lists differ in length.
-    #[error("there are {actual} measured and {predicted} predicted times; give one prediction for each measured time")]
-    Length {
-        /// Number of measured times.
-        actual: usize,
-        /// Number of predicted times.
-        predicted: usize,
-    },
-    /// A measured time is not above 0, so that no relative error exists.
-    #[error("a measured time is {0} s; it must be a number of seconds above 0")]
-    Actual(f64),
-    /// A prediction is not finite.
-    #[error("a predicted time is {0} s; leave out unknown predictions, and report how many there are")]
-    Predicted(f64),
 }

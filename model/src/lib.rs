@@ -26,12 +26,10 @@ mod error;
 mod evaluation;
 mod explain;
 mod joint;
-mod learner;
 mod line;
 mod machines;
 mod meaning;
 mod measured_ratios;
-mod metric;
 mod prediction;
 mod predictor;
 mod published;
@@ -45,7 +43,6 @@ mod search;
 mod setting;
 mod simulation;
 mod spread;
-mod student_t;
 mod tuning;
 
 pub use crate::advise::{Advice, Suggestion, Verdict, advise};
@@ -55,17 +52,15 @@ pub use crate::comparison::{
 pub use crate::dataset::{Column, Dataset, DatasetError, Features, Transform, Values};
 pub use crate::decision::{Candidate, Decision, Exclusion, decide, decide_again, pareto_front};
 pub use crate::ensemble::{Ensemble, Explanation, Part};
-pub use crate::error::{DecideError, FitError, MetricError};
+pub use crate::error::{DecideError, FitError};
 pub use crate::evaluation::{
     Answer, Coverage, Held, Outcome, Repeats, Score, Settings, Split, Trial, draw, sample_trial, score,
 };
 pub use crate::explain::{Factors, HeldOut, shared_processors};
 pub use crate::joint::{Arm, Basis, Borrowing, JointPredictor};
-pub use crate::learner::{Activation, Cancelled, Grid, MaxFeatures, Solver, Technique};
 pub use crate::line::{Line, line_through};
 pub use crate::machines::{Bill, ExecutorSize, Packing, PackingError, Rental, SYSTEM_MIB, pack};
 pub use crate::meaning::Meaning;
-pub use crate::metric::mape;
 pub use crate::prediction::{Interval, Prediction, Warning};
 pub use crate::predictor::Predictor;
 pub use crate::published::{Choice, Effect, Effects, Place, Scenario, ScenarioRow, scenario_row, scenario_table};
@@ -76,3 +71,5 @@ pub use crate::setting::{Feature, Setting};
 pub use crate::simulation::{SimulatedTime, Simulation, SimulationError};
 pub use crate::spread::{HeldOutErrors, Spread, SpreadError};
 pub use crate::tuning::Tuning;
+pub use foreglow_learner::{Activation, Cancelled, Grid, MaxFeatures, Solver, Technique};
+pub use foreglow_numeric::{MetricError, mape};

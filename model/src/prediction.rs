@@ -216,8 +216,8 @@ impl fmt::Display for Warning {
             }
             Self::Subsampled { distinct, fitted } => write!(
                 f,
-                "of {distinct} distinct samples {fitted} were fitted, those at the ends of each range among them; fit a \
-                 part of the samples to choose for yourself"
+                "only {fitted} of {distinct} distinct samples were fitted, including the ends of each range; give fewer \
+                 samples to choose them yourself"
             ),
             Self::Oversubscribed { slots, processors } => write!(
                 f,
@@ -226,15 +226,14 @@ impl fmt::Display for Warning {
             ),
             Self::TooFewAccelerators { executors, accelerators } => write!(
                 f,
-                "{executors} executors are more than the {accelerators} GPUs of this machine, of which each holds one; \
+                "{executors} executors exceed the {accelerators} GPUs of this machine, and each executor needs its own; \
                  choose at most {accelerators}, or measure with --share-gpu how several share one"
             ),
             Self::NotPositive => f.write_str(
-                "the prediction is no number of seconds above zero here, so the time is unknown; collect a sample nearer \
-                 to this question",
+                "the predicted time is not above 0, so it is unknown; collect a sample closer to this configuration",
             ),
             Self::Impossible => f.write_str(
-                "no job can run so; give at least one executor, one core, and a sampling rate above 0 and at most 1",
+                "this configuration is invalid; give at least one executor, one core, and a sampling rate above 0 and at most 1",
             ),
         }
     }

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
+use foreglow_numeric::student_t;
 use serde::{Deserialize, Serialize};
-
-use crate::student_t;
 
 /// Tolerance of ranks against the rounding of probabilities.
 const ROUNDING: f64 = 1e-9;

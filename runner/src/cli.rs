@@ -33,7 +33,7 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
 
-    /// Print the answer and errors alone: no progress, notes or warnings
+    /// Print only the answer and errors: no progress, notes or warnings
     #[arg(long, short, global = true)]
     pub quiet: bool,
 }

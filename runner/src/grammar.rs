@@ -131,6 +131,13 @@ pub fn share(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "write a share between 0 and 1, such as 0.02 or 2%".to_owned())
 }
 
+/// Parses a share of a processor: `0.05`, `5%`, `1`. The kernel's smallest quota is 1 %.
+pub fn core_share(text: &str) -> Result<f64, String> {
+    fraction(text)
+        .filter(|share| (0.01..=1.0).contains(share))
+        .ok_or_else(|| "write a share of a processor from 1% to 100%, such as 5% or 0.05".to_owned())
+}
+
 /// Parses a probability: `0.9`, `90%`.
 pub fn probability(text: &str) -> Result<f64, String> {
     share(text).map_err(|_| "write a probability between 0 and 1, such as 0.9 or 90%".to_owned())

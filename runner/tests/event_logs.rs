@@ -128,7 +128,7 @@ fn values_missing_in_a_log_are_asked_for() {
     assert_eq!((read.len(), &read[0]["sampling_rate"], &read[0]["spark"]["killed_tasks"]), (1, &0.5.into(), &0.into()));
     let other = import(&home, &[&log("3.5-measured"), "--model", "vgg16"]);
     assert_eq!(other.code, 2);
-    assert!(other.stderr.contains("\"vgg16\" by --model"), "{}", other.stderr);
+    assert!(other.stderr.contains("--model says \"vgg16\""), "{}", other.stderr);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn invalid_and_truncated_logs_are_reported() {
     std::fs::write(&cut, &packed[..packed.len() - 3000]).unwrap();
     let answer = import(&home, &[&cut]);
     assert_eq!((answer.code, samples(&answer).len() < 3), (0, true), "{}", answer.stderr);
-    assert!(answer.stderr.contains("it is read as far as possible"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("only the readable part is used"), "{}", answer.stderr);
 }
 
 /// Serves real logs as a zip file, as a history server does.

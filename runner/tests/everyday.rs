@@ -132,7 +132,7 @@ fn a_link_for_this_machine_alone_says_so_and_takes_another_planner() {
     let link = |more: &[&str]| home.run(&[&["link", SAMPLES, "--model", "lenet5"], more].concat());
     let here = link(&[]);
     assert!(here.stdout.starts_with("http://127.0.0.1:8787/#v1."), "{}", here.stdout);
-    assert!(here.stderr.contains("opens on this machine alone") && here.stderr.contains("FOREGLOW_PLANNER"));
+    assert!(here.stderr.contains("works only on this machine") && here.stderr.contains("FOREGLOW_PLANNER"));
     let elsewhere = link(&["--planner", "planner.example.org"]);
     assert!(elsewhere.stdout.starts_with("http://planner.example.org/#v1."), "{}", elsewhere.stdout);
     assert_eq!(elsewhere.stderr, "");
@@ -167,7 +167,7 @@ fn a_plan_tells_the_start_up_and_a_deadline_can_include_it() {
         .fold(0.0, f64::max);
     assert!(longest > 0.0);
     let plan = |more: &[&str]| home.run(&[&["plan", SAMPLES, "--model", "lenet5"], more].concat());
-    assert!(plan(&[]).stdout.contains("Start-up, not in these times: "));
+    assert!(plan(&[]).stdout.contains("Start-up, excluded from these times: "));
     let json = plan(&["--deadline", "1h", "--with-startup", "--format", "json"]);
     let answer: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(answer["startup"]["longest_secs"], longest);

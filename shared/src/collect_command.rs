@@ -81,6 +81,9 @@ pub fn collect_command(
     if let Some((name, path)) = place {
         option(name, path.to_owned());
     }
+    if let Some(share) = context.host.core_share {
+        words.extend(["--core-share".to_owned(), share.to_string()]);
+    }
     if context.shares_accelerators {
         words.push("--share-gpu".to_owned());
     }

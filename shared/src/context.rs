@@ -61,6 +61,9 @@ impl Context {
         for part in [&self.host.adapter, &self.accelerator, &self.host.cpu].into_iter().flatten().take(1) {
             title.push_str(&format!(", {part}"));
         }
+        if let Some(cores) = self.host.describe_slow_cores() {
+            title.push_str(&format!(", {cores}"));
+        }
         if self.host.accelerators.len() > 1 {
             title.push_str(&format!(" × {}", self.host.accelerators.len()));
         }

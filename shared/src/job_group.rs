@@ -66,12 +66,16 @@ impl Context {
     /// `Some CPU, 4 processors`.
     pub fn machine_name(&self) -> String {
         if let Some(machine) = &self.host.machine {
-            return machine.clone();
+            return match self.host.describe_slow_cores() {
+                Some(cores) => format!("{machine}, {cores}"),
+                None => machine.clone(),
+            };
         }
         let hardware = [&self.host.adapter, &self.accelerator, &self.host.cpu].into_iter().flatten().next();
         let mut name = hardware.cloned().unwrap_or_else(|| "unknown machine".to_owned());
         if let Some(processors) = self.host.processors {
-            name.push_str(&format!(", {processors} processors"));
+            let cores = self.host.describe_slow_cores().unwrap_or_else(|| "processors".to_owned());
+            name.push_str(&format!(", {processors} {cores}"));
         }
         name
     }

@@ -56,6 +56,10 @@ pub(crate) fn check(sample: &Sample) -> Result<(), SampleError> {
             return Err(SampleError::Range { field, value, must: format!("at most {MOST_LETTERS} letters") });
         }
     }
+    if let Some(share) = sample.host.core_share.filter(|share| !(*share > 0.0 && *share <= 1.0)) {
+        let must = "above 0 and at most 1".to_owned();
+        return Err(SampleError::Range { field: "host.core_share", value: share.to_string(), must });
+    }
     if workload.model.trim().is_empty() {
         let value = "empty".to_owned();
         return Err(SampleError::Range { field: "workload.model", value, must: "the name of a CNN".to_owned() });

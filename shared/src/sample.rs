@@ -109,6 +109,10 @@ pub struct Host {
     /// Hardware threads available to the runner; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<u32>,
+    /// Share of a processor that a core has if a CPU quota slows it, in (0, 1); `None` for whole
+    /// processors. [`Host::processors`] counts the slowed cores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_share: Option<f64>,
     /// Name of the graphics adapter that ran the CNN; `None` on CPUs.
     #[serde(default)]
     pub adapter: Option<String>,
@@ -137,6 +141,12 @@ pub struct Accelerator {
 }
 
 impl Host {
+    /// Returns how fast the cores are if a CPU quota slows them: `cores of 5 % of a processor`.
+    pub fn describe_slow_cores(&self) -> Option<String> {
+        let percent = (self.core_share? * 1e4).round() / 1e2;
+        Some(format!("cores of {percent} % of a processor"))
+    }
+
     /// Returns the machine without the addresses of its accelerators, so that two machines of the
     /// same make compare equal.
     pub fn without_addresses(&self) -> Self {

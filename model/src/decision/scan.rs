@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use foreglow_numeric::exponentials;
 use foreglow_shared::{Job, Question, Resources};
 
 use super::candidate::ranking;
@@ -13,7 +14,6 @@ use super::front::pareto_front;
 use super::{Exclusion, SAME_MONEY};
 use crate::Predictor;
 use crate::ensemble::{Margin, Region, Surface};
-use crate::regression::elementary::exponentials;
 
 /// Number of time bins of the staircase that stores the least cost so far.
 const STEPS: usize = 1 << 14;

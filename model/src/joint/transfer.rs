@@ -11,8 +11,9 @@
 //! types from its runs on few reference types in the same way; there the reference types are chosen
 //! ahead, and the regression is a forest.
 
+use foreglow_numeric::Cholesky;
+
 use crate::Spread;
-use crate::learner::Cholesky;
 
 /// Standard deviations of the slope and of the peers' coefficients before anything is known.
 const SLOPES: [f64; 3] = [0.03, 0.1, 0.3];

@@ -1,10 +1,10 @@
 //! The fitted predictor of a scenario.
 
+use foreglow_learner::{Cancelled, Grid, Work};
 use foreglow_shared::sort;
 use serde::{Deserialize, Serialize};
 
 use crate::capacity::Capacity;
-use crate::learner::{Cancelled, Grid, Work};
 use crate::published::row::{AveragedRun, rates_below_one};
 use crate::published::scenario::Shape;
 use crate::published::single::Single;

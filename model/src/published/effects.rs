@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 
+use foreglow_learner::{Grid, Work};
 use foreglow_shared::{Context, Observation};
 use serde::{Deserialize, Serialize};
 
 use crate::capacity::Capacity;
-use crate::learner::{Grid, Work};
 use crate::published::row::{AveragedRun, average};
 use crate::published::scaled_time::scaled_times;
 use crate::published::{Curve, Halt, Hierarchy};

@@ -1,9 +1,9 @@
 //! The two-level hierarchy: level 1 learns the effect of each feature, level 2 combines them.
 
+use foreglow_learner::{Cancelled, Grid, Model, Selection, Table, Work, select};
 use foreglow_shared::sort_by;
 use serde::{Deserialize, Serialize};
 
-use crate::learner::{Cancelled, Grid, Model, Selection, Table, Work, select};
 use crate::published::scaled_time::scaled_times;
 
 /// Input of level 2.

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use foreglow_learner::Selection;
 use serde::{Deserialize, Serialize};
 
-use crate::learner::Selection;
 use crate::{Feature, Technique};
 
 /// A place in a scenario filled by a learner.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::learner::Table;
+use foreglow_learner::Table;
 
 /// Rows that agree in every feature but one, with their scaled times.
 struct Group {

@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 
+use foreglow_learner::{Cancelled, Fold, Grid, Work};
 use foreglow_shared::{Context, Observation};
 use serde::{Deserialize, Serialize};
 
 use crate::capacity::Capacity;
-use crate::learner::{Cancelled, Fold, Grid, Work};
 use crate::published::row::{AveragedRun, average, average_apart};
 use crate::published::{Choice, Curve, Halt, Scenario};
 use crate::{FitError, Setting, mape};

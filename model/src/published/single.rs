@@ -1,8 +1,8 @@
 //! A single learner from all features to the completion time.
 
+use foreglow_learner::{Cancelled, Grid, Model, Selection, Table, Work, select};
 use serde::{Deserialize, Serialize};
 
-use crate::learner::{Cancelled, Grid, Model, Selection, Table, Work, select};
 use crate::published::row::{AveragedRun, longest_secs};
 
 /// A feature with its transform (the paper, Table 8).

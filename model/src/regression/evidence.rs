@@ -1,8 +1,9 @@
 //! Learns the variance of each component of a kernel from the marginal likelihood.
 
+use foreglow_numeric::lbfgs;
+use foreglow_numeric::{Factor, Matrix, add_scaled, dot};
+
 use crate::regression::kernel::{Kernel, Kind, Place};
-use crate::regression::lbfgs;
-use crate::regression::linalg::{Factor, Matrix, add_scaled, dot};
 
 /// Prior standard deviation of the logarithm of each variance.
 const BELIEF: f64 = 2.5;

@@ -1,12 +1,12 @@
 //! Gaussian processes: sums of smooth functions of a few features each.
 
+use foreglow_numeric::{Factor, Matrix, dot};
 use foreglow_shared::{sort, sort_by};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Points, Training};
 use crate::regression::evidence::{Beliefs, Evidence, JITTER};
 use crate::regression::kernel::{Kernel, Place, Rows};
-use crate::regression::linalg::{Factor, Matrix, dot};
 use crate::regression::plane::{Factored, Plane};
 use crate::regression::{Regression, process_plane, spread, weighted_mean};
 

@@ -1,9 +1,9 @@
 //! Log-additive regression: a power of each number times a factor for each name.
 
+use foreglow_learner::{Linear, Table, ridge};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Training;
-use crate::learner::{Linear, Table, ridge};
 use crate::regression::Regression;
 use crate::regression::encoding::{Encoding, Unit};
 use crate::regression::plane::{Factored, Plane};

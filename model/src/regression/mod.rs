@@ -12,13 +12,10 @@
 //! names no effect.
 
 pub(crate) mod detrended;
-pub(crate) mod elementary;
 mod encoding;
 pub(crate) mod evidence;
 pub(crate) mod gaussian_process;
 mod kernel;
-mod lbfgs;
-mod linalg;
 pub(crate) mod log_additive;
 pub(crate) mod plane;
 pub(crate) mod posynomial;

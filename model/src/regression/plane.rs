@@ -9,7 +9,7 @@
 //!
 //! [`Regression::log`]: crate::regression::Regression::log
 
-use crate::regression::elementary::logarithms;
+use foreglow_numeric::logarithms;
 
 /// Points that differ in only two numbers.
 pub(crate) struct Plane<'a> {

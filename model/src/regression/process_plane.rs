@@ -1,8 +1,9 @@
 //! A Gaussian process on a grid of two numbers.
 
-use crate::regression::elementary::exponentials;
+use foreglow_numeric::Matrix;
+use foreglow_numeric::exponentials;
+
 use crate::regression::kernel::{Kernel, Place};
-use crate::regression::linalg::Matrix;
 use crate::regression::plane::{Factored, Line, Plane, Product};
 
 /// Functions along a line whose linear combinations are all kernels of one number: 1, z, and S(z,

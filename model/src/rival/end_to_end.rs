@@ -5,7 +5,8 @@
 //! "specialized for the particular CNN and deployment", with one model for training and one for
 //! inference.
 
-use crate::learner::Cholesky;
+use foreglow_numeric::Cholesky;
+
 use crate::rival::context::contexts;
 use crate::rival::{Rival, RivalError, Roles, Term};
 use crate::{Dataset, Features};

@@ -1,6 +1,6 @@
 //! Non-negative least squares.
 
-use crate::learner::Cholesky;
+use foreglow_numeric::Cholesky;
 
 /// Share of its scale below which a gradient is rounding error, so that the optimum is reached.
 const TOLERANCE: f64 = 1e-11;

@@ -1,8 +1,9 @@
 //! Random forests and gradient-boosted trees.
 
+use foreglow_learner::{Draws, Forest, Ground, Table, Tree};
+
 use crate::dataset::Points;
 use crate::ensemble::Schema;
-use crate::learner::{Draws, Forest, Ground, Table, Tree};
 use crate::rival::{Rival, RivalError, Roles};
 use crate::{Dataset, Features};
 

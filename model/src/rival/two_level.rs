@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use crate::learner::{Grid, Work};
+use foreglow_learner::{Grid, Work};
+
 use crate::published::{Hierarchy, Level2};
 use crate::rival::context::contexts;
 use crate::rival::{Rival, RivalError, Roles, Term};

@@ -1,8 +1,9 @@
 //! CherryPick's model: a Gaussian process with a Matérn 5/2 kernel over the configurations.
 
+use foreglow_numeric::Cholesky;
+
 use super::start::{distance, points};
 use super::{Expected, Probe, SearchTable};
-use crate::learner::Cholesky;
 
 /// Length scales to choose from, in units of a column's range, and noise variances, in units of the
 /// process's variance.

@@ -40,10 +40,7 @@ impl ClassFolder {
     pub fn open(root: &Path, holding: &Holding) -> anyhow::Result<Self> {
         let (shown, Holding { what, advice, accepts, .. }) = (root.display(), holding);
         if !root.is_dir() {
-            return Err(unusable(format!(
-                "{shown} is not a folder; name the folder that holds the {what}s with \
-                --data"
-            )));
+            return Err(unusable(format!("{shown} is not a folder; give the folder that holds the {what}s")));
         }
         let mut files = Vec::new();
         for entry in walkdir::WalkDir::new(root).follow_links(true) {

@@ -37,9 +37,7 @@ impl Format {
     pub fn source(self, path: &Path) -> anyhow::Result<Source> {
         if !path.exists() {
             let shown = path.display();
-            return Err(unusable(format!(
-                "{shown} does not exist; give an existing folder or file of images with --data"
-            )));
+            return Err(unusable(format!("{shown} does not exist; give an existing folder or file of images")));
         }
         Ok(match self {
             Self::Auto => return detect(path),
@@ -58,7 +56,7 @@ fn detect(path: &Path) -> anyhow::Result<Source> {
     if !path.is_dir() {
         if folder::is_image(path) {
             let shown = path.display();
-            return Err(unusable(format!("{shown} is one image; name the folder that holds the images with --data")));
+            return Err(unusable(format!("{shown} is one image; give the folder that holds the images")));
         }
         let named = sniff(path).and_then(|format| format.source(path).ok());
         return named.ok_or_else(|| {

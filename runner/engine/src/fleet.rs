@@ -11,11 +11,15 @@ use anyhow::Context as _;
 use foreglow_protocol::{Assignment, Order, Partition, Report};
 use serde::Serialize;
 
-use super::memory_group::MemoryGroup;
+use super::control_group::ControlGroup;
+use super::cpu_quota::CpuQuota;
 use super::watch::{Usage, Watch};
 
 /// Lines of an executor's standard error to keep.
 const KEPT_LINES: usize = 20;
+/// Share of the periods in which an undisturbed executor uses up its CPU quota: all but those
+/// without work, such as the last.
+const FULL_QUOTA: f64 = 0.9;
 /// Grace period for an executor after the end of its input.
 const ENDING: Duration = Duration::from_secs(5);
 
@@ -63,28 +67,53 @@ struct Executor {
     input: Option<ChildStdin>,
     errors: Option<JoinHandle<VecDeque<String>>>,
     bound: Option<MemoryBound>,
+    quota: Option<CpuQuota>,
     /// Removed after the executor has ended.
-    group: Option<MemoryGroup>,
+    group: Option<ControlGroup>,
 }
 
 impl Fleet {
     /// Starts an executor for each assignment, limits its memory, and sends it the assignment.
+    /// `core_share` is the share of a processor that each task thread gets once
+    /// [`Fleet::slow_down`] is called.
     ///
     /// # Errors
-    /// The system cannot start a process.
-    pub fn start(assignments: &[Assignment]) -> anyhow::Result<Self> {
+    /// The system cannot start a process, or does not permit CPU quotas.
+    pub fn start(assignments: &[Assignment], core_share: Option<f64>) -> anyhow::Result<Self> {
         let (sender, events) = mpsc::channel();
         let mut executors = Vec::new();
         for (index, assignment) in assignments.iter().enumerate() {
             let mut executor = Executor::start(index, sender.clone())
                 .with_context(|| format!("executor {} of {} could not be started", index + 1, assignments.len()))?;
             let assignment = executor.bound_memory(assignment);
+            if let Some(share) = core_share {
+                executor.prepare_quota(share * f64::from(assignment.threads))?;
+            }
             // If the executor is already gone, its end is reported as an event.
             let _ = executor.say(&assignment);
             executors.push(executor);
         }
         let watch = Watch::new(executors.iter().map(|executor| executor.child.id()).collect());
         Ok(Self { executors, events, watch })
+    }
+
+    /// Enforces the CPU quotas, if the executors have any, or lifts them.
+    ///
+    /// # Errors
+    /// The system refuses the quota.
+    pub fn slow_down(&self, is_slow: bool) -> anyhow::Result<()> {
+        let quotas = self.executors.iter().filter_map(|executor| executor.quota.as_ref());
+        for quota in quotas {
+            quota.enforce(is_slow).context("the CPU quota of an executor could not be set")?;
+        }
+        Ok(())
+    }
+
+    /// Returns whether every executor has a CPU quota and used it up in nearly every period: other
+    /// programs then took nothing from it.
+    pub fn has_full_quotas(&self) -> bool {
+        let is_full = |quota: &CpuQuota| quota.used_up().is_some_and(|share| share >= FULL_QUOTA);
+        self.executors.iter().all(|executor| executor.quota.as_ref().is_some_and(is_full))
     }
 
     /// Returns the memory limit of each executor.
@@ -183,7 +212,7 @@ impl Fleet {
         }
         executor.kill();
         let last_words = executor.errors.take().and_then(|errors| errors.join().ok()).unwrap_or_default();
-        let is_out_of_memory = executor.group.as_ref().is_some_and(MemoryGroup::has_killed);
+        let is_out_of_memory = executor.group.as_ref().is_some_and(ControlGroup::has_killed);
         End { status, last_words: last_words.into(), is_out_of_memory }
     }
 }
@@ -199,7 +228,7 @@ impl Executor {
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn()?;
         let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let mut executor = Self { child, input, errors: None, bound: None, group: None };
+        let mut executor = Self { child, input, errors: None, bound: None, quota: None, group: None };
         let (Some(output), Some(errors)) = (output, errors) else {
             anyhow::bail!("its pipes are missing");
         };
@@ -219,7 +248,7 @@ impl Executor {
     /// itself.
     fn bound_memory(&mut self, assignment: &Assignment) -> Assignment {
         let Some(memory_mib) = assignment.memory_mib else { return assignment.clone() };
-        self.group = MemoryGroup::around(self.child.id(), memory_mib);
+        self.group = ControlGroup::with_memory(self.child.id(), memory_mib);
         self.bound = match &self.group {
             Some(_) => Some(MemoryBound::Cgroup),
             // Drivers of graphics cards reserve far more address space than they use.
@@ -227,6 +256,12 @@ impl Executor {
         };
         let memory_mib = (self.bound == Some(MemoryBound::Rlimit)).then_some(memory_mib);
         Assignment { memory_mib, ..assignment.clone() }
+    }
+
+    fn prepare_quota(&mut self, processors: f64) -> anyhow::Result<()> {
+        let quota = CpuQuota::around(self.child.id(), processors, self.group.as_ref());
+        self.quota = Some(quota.context("this system does not permit a CPU quota for --core-share")?);
+        Ok(())
     }
 
     fn say(&mut self, message: &impl Serialize) -> anyhow::Result<()> {

@@ -2,10 +2,11 @@
 //! Apache Spark cluster.
 
 mod account;
+mod control_group;
+mod cpu_quota;
 mod ending;
 mod fleet;
 mod local;
-mod memory_group;
 mod monitor;
 mod partitions;
 mod processors;
@@ -27,6 +28,7 @@ use serde_json::{Map, Value};
 
 pub use self::account::broken_images;
 use self::account::describe_broken;
+pub use self::cpu_quota::is_allowed as allows_cpu_quotas;
 pub use self::monitor::open as open_monitor;
 use self::spark::Spark;
 
@@ -50,6 +52,8 @@ pub struct Job {
     pub broken_limit: Option<u64>,
     /// File to which each run appends its resource use once a second.
     pub monitor: Option<PathBuf>,
+    /// Share of a processor that each core of an executor has, in (0, 1); `None` for whole ones.
+    pub core_share: Option<f64>,
     /// Machine type on which the executors run; `None` if unknown.
     pub machine_type: Option<String>,
     /// Training settings and held-out images; `None` for inference.
@@ -115,9 +119,9 @@ impl Engine {
 
     /// Returns the hardware threads that all executors share; `None` if the executors are on
     /// different machines.
-    pub fn processors(&self) -> Option<u32> {
+    pub fn processors(&self, job: &Job) -> Option<u32> {
         match self {
-            Self::Local => processors(),
+            Self::Local => job.host().processors,
             Self::Spark(_) => None,
         }
     }
@@ -190,7 +194,8 @@ impl Job {
         Host {
             cpu: processor_name(),
             machine: self.machine_type.clone(),
-            processors: processors(),
+            processors: processors().map(|count| slow_cores(count, self.core_share)),
+            core_share: self.core_share,
             adapter: self.device.adapter_name().map(str::to_owned),
             accelerators: self.device.accelerators(),
             extra: Map::new(),
@@ -200,7 +205,7 @@ impl Job {
     /// Returns whether the memory of executors can be limited: always on the CPU, elsewhere only by
     /// control groups.
     pub fn bounds_memory(&self) -> bool {
-        self.device.bounds_memory() || memory_group::is_allowed()
+        self.device.bounds_memory() || control_group::limits_memory()
     }
 
     /// Returns the assignment of an executor.
@@ -213,7 +218,11 @@ impl Job {
             partition_size: configuration.partition_size,
             threads: configuration.cores_per_executor,
             memory_mib: Some(configuration.memory_per_executor_mib),
-            processors: processors::of_executor(executor, configuration.executors, configuration.cores_per_executor),
+            // Slow cores outnumber the processors, and the system spreads them best.
+            processors: match self.core_share {
+                None => processors::of_executor(executor, configuration.executors, configuration.cores_per_executor),
+                Some(_) => Vec::new(),
+            },
             place: self.device.place(executor),
             source: self.source.clone(),
             images: self.workload.images,
@@ -227,5 +236,22 @@ impl Job {
                 ..training.settings.clone()
             }),
         }
+    }
+}
+
+/// Returns the number of cores of a machine whose processors are divided into shares.
+fn slow_cores(processors: u32, core_share: Option<f64>) -> u32 {
+    // A share of 1/N must give N cores, whatever its last digit.
+    core_share.map_or(processors, |share| (f64::from(processors) / share * (1.0 + 1e-9)) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_divide_the_processors_into_whole_cores() {
+        let shares = [None, Some(0.05), Some(0.2), Some(1.0 / 3.0), Some(0.3), Some(0.01)];
+        assert_eq!(shares.map(|share| slow_cores(2, share)), [2, 40, 10, 6, 6, 200]);
     }
 }

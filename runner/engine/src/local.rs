@@ -113,9 +113,11 @@ impl Run<'_> {
             (0..executors).map(|executor| self.job.assignment(executor, self.configuration, sampling_rate)).collect();
         let own: Vec<Vec<u32>> = assignments.iter().map(|assignment| assignment.processors.clone()).collect();
         let slots = self.configuration.executors.saturating_mul(self.configuration.cores_per_executor);
+        let slots = (f64::from(slots) * self.job.core_share.unwrap_or(1.0)).ceil() as u32;
         self.machine = Some(Machine::before(slots, processors::of_all(&own), &self.job.device.pci_bus_ids()));
         let submitted = Instant::now();
-        let mut fleet = Fleet::start(&assignments).map_err(|error| failed(format!("{error:#}")))?;
+        let mut fleet =
+            Fleet::start(&assignments, self.job.core_share).map_err(|error| failed(format!("{error:#}")))?;
         self.account.start(&assignments, fleet.memory_bounds());
         let completion_time = self.drive(&mut fleet, submitted);
         if completion_time.is_ok() {
@@ -134,6 +136,8 @@ impl Run<'_> {
 
         (self.progress)(Progress::Images(0, self.partitions.images));
         let (load, own_secs) = (self.machine.as_ref().and_then(Machine::load), fleet.processor_secs());
+        // Start-up and evaluation run at full speed.
+        fleet.slow_down(true).map_err(|error| failed(format!("{error:#}")))?;
         let clock = Instant::now();
         let result = match &self.job.training {
             None => self.hand_out(fleet, clock),
@@ -143,7 +147,11 @@ impl Run<'_> {
         if let Some(machine) = &mut self.machine {
             let own_secs = fleet.processor_secs() - own_secs;
             machine.note(load.zip(machine.load()).map(|(before, after)| after.since(before, own_secs)));
+            if fleet.has_full_quotas() {
+                machine.note_full_quotas();
+            }
         }
+        fleet.slow_down(false).map_err(|error| failed(format!("{error:#}")))?;
         result?;
         self.evaluate(fleet)?;
         // The system's clock may have a coarse resolution, and a completion time must not be zero.

@@ -41,7 +41,7 @@ pub fn read(log: &LogFiles) -> anyhow::Result<Log> {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     notes.push(format!(
-                        "{} is damaged or still being written; it is read as far as possible ({error})",
+                        "{} is damaged or still being written; only the readable part is used ({error})",
                         file.display()
                     ));
                     break;

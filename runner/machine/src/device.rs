@@ -125,7 +125,7 @@ impl Chosen {
             Some(most) if executors > most => {
                 let gpus = if most == 1 { "1 GPU".to_owned() } else { format!("{most} GPUs") };
                 Err(unusable(format!(
-                    "--executors {executors} is more than the {gpus} ({}) of this machine, and each executor holds one; \
+                    "--executors {executors} exceeds the {gpus} ({}) of this machine, and each executor needs its own; \
                      choose at most {most}, or let several share a GPU with --share-gpu",
                     self.adapter.name
                 )))

@@ -47,6 +47,7 @@ pub struct Machine {
     accelerators: Vec<Accelerator>,
     accelerators_before: Vec<AcceleratorUse>,
     load: Option<SharedLoad>,
+    has_full_quotas: bool,
 }
 
 impl Machine {
@@ -63,6 +64,7 @@ impl Machine {
             accelerators,
             processors,
             load: None,
+            has_full_quotas: false,
         }
     }
 
@@ -74,6 +76,11 @@ impl Machine {
     /// Records the other load during the measurement.
     pub fn note(&mut self, load: Option<SharedLoad>) {
         self.load = load;
+    }
+
+    /// Records that every executor got the CPU time of its quota, whatever the other load.
+    pub fn note_full_quotas(&mut self) {
+        self.has_full_quotas = true;
     }
 
     /// Returns the use of each accelerator whose driver reports it.
@@ -94,7 +101,8 @@ impl Machine {
         if self.slots > processors && processors > 0 {
             warnings.push(Warning::MoreSlotsThanProcessors { slots: self.slots, processors });
         }
-        warnings.extend(self.load.and_then(|load| load.warning(processors.saturating_sub(self.slots), self.slots)));
+        let load = self.load.filter(|_| !self.has_full_quotas);
+        warnings.extend(load.and_then(|load| load.warning(processors.saturating_sub(self.slots), self.slots)));
         warnings.extend(clock_rate::slow_governor(&self.processors).map(|governor| Warning::SlowGovernor { governor }));
         if let Some(times) = self.throttled().filter(|times| *times > 0) {
             warnings.push(Warning::Throttled { times });

@@ -81,7 +81,9 @@ impl AdviceAnswer {
         }
         let left = self.suggestions.len().saturating_sub(FEW);
         if left > 0 {
-            text.push_str(&format!("… and {left} more that narrow it less for their time (--format csv lists all)\n"));
+            text.push_str(&format!(
+                "… and {left} more, which narrow the decision less per second (--format csv lists all)\n"
+            ));
         }
         let wanted = match self.verdict {
             Verdict::First { .. } => FEW,
@@ -102,8 +104,8 @@ impl AdviceAnswer {
         }
         if let Some(folder) = self.context.workload.data_path().filter(|path| !Path::new(path).is_absolute()) {
             text.push_str(&format!(
-                "\nThe samples name their data {folder} without its path: run the command where that is, or write its path after \
-                 --data.\n"
+                "\nThe samples have no path for the data set {folder}: run the command in its parent folder, or give the path \
+                 with --data.\n"
             ));
         }
         if !commands.is_empty() && self.context.engine == Engine::Spark {
@@ -126,16 +128,16 @@ impl AdviceAnswer {
         match (&self.verdict, saving) {
             (Verdict::First { reason }, _) => format!("FIRST SAMPLES: nothing can be predicted yet: {reason}."),
             (Verdict::Enough, Some(saving)) => format!(
-                "STOP: no other configuration is expected to save more than {saving} of the {what}, so the answer of \
-                 `foreglow plan` stands."
+                "STOP: no other configuration is expected to save more than {saving} of the {what}, so use the \
+                 answer of `foreglow plan`."
             ),
             (Verdict::GoOn, Some(saving)) => {
                 format!(
-                    "GO ON: another configuration is still expected to save {saving} of the recommended one's {what}."
+                    "CONTINUE: another configuration is expected to save {saving} of the {what} of the recommended one."
                 )
             }
             (Verdict::GoOn, None) => {
-                "GO ON: no configuration meets the limits with the required probability yet.".into()
+                "CONTINUE: no configuration meets the limits with the required probability yet.".into()
             }
             _ => "STOP: no sample that could be collected narrows the decision any more.".into(),
         }

@@ -59,7 +59,7 @@ impl Check {
     fn table(&self) -> String {
         let time = |secs: Option<f64>| secs.map_or_else(|| "unknown".into(), format_duration);
         format!(
-            "CHECK: the whole job on {}, predicted before any run of it\n  \
+            "CHECK: the whole job on {}, predicted without any run on it\n  \
              predicted {}, measured {}: {} off\n  \
              The table above says {}, because it was fitted with that run as well.\n",
             configuration(self.executors, self.cores_per_executor),

@@ -58,7 +58,7 @@ fn probability(interval: &Interval) -> String {
 /// Returns why the cost is unknown and how to give a price; `None` if the prices cover the
 /// hardware.
 fn cost_unknown(prices: &PriceSheet, accelerator: Option<&str>) -> Option<String> {
-    prices.check_for(accelerator).err().map(|error| format!("{error}, in a file for --prices"))
+    prices.check_for(accelerator).err().map(|error| format!("{error}, in the price sheet of --prices"))
 }
 
 /// Returns the note about unknown costs, after an empty line.

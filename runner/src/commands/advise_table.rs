@@ -16,7 +16,7 @@ const SECS_PER_HOUR: f64 = 3600.0;
 
 /// A table of candidates in place of samples.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Any other table")]
+#[command(next_help_heading = "Tables of other programs")]
 pub struct TableArgs {
     /// Table of configurations to choose from: a CSV with a column for each property and the price
     /// per hour

@@ -178,7 +178,7 @@ fn to_redo(engine: &Engine, job: &Job, runs: &[Run], known: &[Sample]) -> Vec<Sa
 fn say_before(args: &Args, job: &Job, grid: &Grid, engine: &Engine, progress: &Progress) {
     let most = |counts: &[u32]| counts.iter().copied().max().unwrap_or(1);
     let slots = most(&grid.executors).saturating_mul(most(&grid.cores));
-    warn(job, engine.processors(), slots, args.grid.bounds_memory(), progress);
+    warn(job, engine.processors(job), slots, args.grid.bounds_memory(), progress);
 }
 
 /// Reports the runs that were not made.

@@ -9,7 +9,7 @@ use foreglow_collector::{Access, Collector};
 use foreglow_engine::sweep::{self, Forecast, Limits, Run};
 use foreglow_engine::{self as engine, Engine};
 use foreglow_exit::{Interrupt, Interrupted};
-use foreglow_machine::{processors, warnings_of};
+use foreglow_machine::warnings_of;
 use foreglow_model::{Grid, Prediction, Predictor, Setting};
 use foreglow_shared::{Context, Job, LeftOut, Observation, Outcome, Question, Sample, View, group_by_context};
 
@@ -27,17 +27,34 @@ use crate::question::Bill;
 #[derive(Clone, Copy)]
 struct Plan {
     /// Configurations measured on small samples.
-    grid: [(u32, u32); 3],
-    /// Configurations that are first predicted and then measured, to check the prediction.
+    grid: &'static [(u32, u32)],
+    /// Runs of each of them at each sampling rate.
+    repeat: u32,
+    /// Configuration that is first predicted and then measured, to check the prediction.
     left_out: (u32, u32),
+    /// Configurations that are measured on the whole job too, for the scenario table.
+    whole: &'static [(u32, u32)],
 }
 
-/// The default plan.
-const PLAN: Plan = Plan { grid: [(1, 1), (1, 2), (2, 1)], left_out: (2, 2) };
+/// The plan for a machine with few processors.
+const PLAN: Plan =
+    Plan { grid: &[(1, 1), (1, 2), (2, 1)], repeat: 3, left_out: (2, 2), whole: &[(1, 1), (1, 2), (2, 1)] };
 /// The plan for a machine with one GPU, which only one executor can hold.
-const PLAN_OF_ONE_EXECUTOR: Plan = Plan { grid: [(1, 1), (1, 2), (1, 4)], left_out: (1, 3) };
+const PLAN_OF_ONE_EXECUTOR: Plan =
+    Plan { grid: &[(1, 1), (1, 2), (1, 4)], repeat: 3, left_out: (1, 3), whole: &[(1, 1), (1, 2), (1, 4)] };
+/// The plan for 8 cores or more, slow ones included. The whole job runs only where it is fast.
+const PLAN_OF_EIGHT_CORES: Plan = Plan {
+    grid: &[(1, 1), (1, 2), (2, 1), (2, 2), (4, 1)],
+    repeat: 2,
+    left_out: (4, 2),
+    whole: &[(2, 2), (4, 1), (2, 1)],
+};
+/// Cores of [`PLAN_OF_EIGHT_CORES`].
+const EIGHT_CORES: u32 = 8;
+/// Share of the processors that slow cores use together: the rest is for other programs, so that
+/// these do not disturb the runs.
+const USED_SHARE: f64 = 0.8;
 const SMALL_RATES: [f64; 2] = [0.01, 0.1];
-const REPEAT: u32 = 3;
 /// Default deadline, as a position between the fastest configuration's time (0) and one core's time
 /// (1).
 const DEADLINE_PLACE: f64 = 0.5;
@@ -84,8 +101,15 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     // Binds the address first, so that a port in use is reported before the measurement.
     let collector = if args.once { None } else { Some(listen(args.listen)?) };
-    let job = args.workload.job()?;
-    let plan = if job.device.most_executors() == Some(1) { PLAN_OF_ONE_EXECUTOR } else { PLAN };
+    let mut job = args.workload.job()?;
+    if args.workload.core_share.is_none() {
+        job.core_share = slow_cores(&job);
+    }
+    let plan = match job.host().processors {
+        _ if job.device.most_executors() == Some(1) => PLAN_OF_ONE_EXECUTOR,
+        Some(EIGHT_CORES..) if job.device.accelerator().is_none() => PLAN_OF_EIGHT_CORES,
+        _ => PLAN,
+    };
     check_sizes(&job, &[plan.left_out.0], &[args.partition_size])?;
     let store = Store::open(args.store.as_deref())?;
     let mut bench = Bench {
@@ -155,7 +179,14 @@ impl Bench<'_> {
     fn prepare(&self) -> anyhow::Result<()> {
         let (name, workload) = (self.job.device.name(), &self.job.workload);
         self.progress.line(&format!("{} on {name}, {} {}", workload.model, workload.images, workload.noun()));
-        warn(self.job, processors(), 1, false, &self.progress);
+        let host = self.job.host();
+        if let Some((cores, speed)) = host.processors.zip(host.describe_slow_cores()) {
+            self.progress.line(&format!(
+                "CPU quotas divide the processors of this machine into {cores} {speed}, so that 8 cores scale like \
+                 those of a larger machine; --core-share 100% measures whole processors"
+            ));
+        }
+        warn(self.job, self.job.host().processors, 1, false, &self.progress);
         prepare(self.job, &self.progress)
     }
 
@@ -163,8 +194,8 @@ impl Bench<'_> {
     fn small(&self) -> Vec<Run> {
         let mut runs = Vec::new();
         for sampling_rate in SMALL_RATES {
-            for repetition in 0..REPEAT {
-                runs.extend(self.plan.grid.map(|configuration| self.run(configuration, sampling_rate, repetition)));
+            for repetition in 0..self.plan.repeat {
+                runs.extend(self.plan.grid.iter().map(|size| self.run(*size, sampling_rate, repetition)));
             }
         }
         runs
@@ -174,7 +205,7 @@ impl Bench<'_> {
     /// scenario table.
     fn whole(&self) -> Vec<Run> {
         let mut configurations = vec![self.plan.left_out];
-        configurations.extend(self.plan.grid);
+        configurations.extend(self.plan.whole);
         configurations.into_iter().map(|configuration| self.run(configuration, 1.0, 0)).collect()
     }
 
@@ -238,6 +269,15 @@ impl Bench<'_> {
     }
 }
 
+/// Returns the share of a processor for each core at which a small machine has eight of them;
+/// `None` for whole processors: on a larger machine, on a GPU, or if the system does not permit
+/// quotas.
+fn slow_cores(job: &engine::Job) -> Option<f64> {
+    let processors = job.host().processors.filter(|count| *count < EIGHT_CORES)?;
+    let share = (USED_SHARE * f64::from(processors) / f64::from(EIGHT_CORES) * 100.0).floor() / 100.0;
+    (job.device.accelerator().is_none() && engine::allows_cpu_quotas()).then_some(share)
+}
+
 fn listen(wanted: Option<SocketAddr>) -> anyhow::Result<Collector> {
     let bind = |address| Collector::bind(address, Access::default());
     match wanted {
@@ -268,7 +308,8 @@ fn usual_deadline_secs(plan: Plan, predictor: &Predictor, probability: f64) -> O
         let ratio = prediction.spread.map_or(1.0, |spread| spread.quantile(probability));
         Some(prediction.completion_time_secs? * if ratio.is_finite() { ratio } else { 1.0 })
     };
-    let fastest = plan.grid.into_iter().chain([plan.left_out]).map(predict).filter_map(kept).min_by(f64::total_cmp)?;
+    let fastest =
+        plan.grid.iter().chain([&plan.left_out]).copied().map(predict).filter_map(kept).min_by(f64::total_cmp)?;
     let secs = fastest.max(fastest + (slowest - fastest) * DEADLINE_PLACE);
     Some(if secs >= 10.0 { secs.ceil() } else { (secs * 100.0).ceil() / 100.0 })
 }

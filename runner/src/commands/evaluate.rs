@@ -9,8 +9,8 @@ use crate::evaluation::{TableArgs, on_samples};
 use crate::output::{self, Format};
 use crate::progress::Progress;
 
-/// Show how accurate each scenario is on the samples, with collecting and training times; or, with
-/// --input, how accurate Foreglow's predictor and its rivals are on any other table.
+/// Show the accuracy of each scenario on the samples, with collection and training times; with
+/// --input, the accuracy of Foreglow's predictor and its rivals on any table.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -48,8 +48,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let link = view.to_link(&args.planner);
     if is_loopback(&args.planner) {
         note(
-            "This link opens on this machine alone, while `foreglow serve` or `foreglow demo` runs. For others, name the address of a \
-             planner that they reach with --planner URL or FOREGLOW_PLANNER; any copy of the planner will do.",
+            "This link works only on this machine while `foreglow serve` or `foreglow demo` runs. To share it, give the address of any copy \
+             of the planner with --planner URL or FOREGLOW_PLANNER.",
         );
     }
     output::print(&match args.format {

@@ -92,7 +92,7 @@ fn show(models: &[Model]) -> String {
         ("sizes", Align::Right),
         ("classes", Align::Right),
         ("parameters", Align::Right),
-        ("multiply-accumulates an input", Align::Right),
+        ("multiply-accumulates per input", Align::Right),
         ("source", Align::Left),
     ];
     let rows = ALL.iter().zip(models).map(|(architecture, model)| {

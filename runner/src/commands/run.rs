@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use foreglow_engine::{self as engine, Engine};
 use foreglow_exit::{Interrupt, unusable};
-use foreglow_machine::{processors, warnings_of};
+use foreglow_machine::warnings_of;
 use foreglow_shared::{Outcome, write_csv, write_jsonl};
 
 use super::training_args::TrainingArgs;
@@ -71,7 +71,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut upload = args.upload.start()?;
     let progress = Progress::new();
     let slots = args.executors.saturating_mul(args.cores);
-    warn(&job, processors(), slots, args.memory.is_some(), &progress);
+    warn(&job, job.host().processors, slots, args.memory.is_some(), &progress);
     prepare(&job, &progress)?;
     let configuration = job.configuration(args.executors, args.cores, memory_mib, partition_size);
     let interrupt = Interrupt::on_signals();

@@ -31,7 +31,7 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// List the samples, and mark those that do not fit the others
+    /// List the samples, and mark outliers and disturbed runs
     List(ListArgs),
     /// Show one sample
     Show(ShowArgs),
@@ -184,7 +184,7 @@ fn find(text: &str, known: &[Uuid]) -> anyhow::Result<Uuid> {
     match found.len() {
         1 => Ok(found.first().map_or(Uuid::nil(), |id| **id)),
         0 => Err(unusable(format!("no sample has the id {text}; `foreglow samples list` shows them"))),
-        several => Err(unusable(format!("{several} samples have an id with {text}; write more of it"))),
+        several => Err(unusable(format!("{several} samples have an id with {text}; give more of its characters"))),
     }
 }
 

@@ -73,8 +73,8 @@ pub struct TrainingArgs {
     #[arg(long)]
     average_optimizer_state: bool,
 
-    /// Images of a mini-batch that a thread learns at once, which is all that batch normalisation
-    /// sees [default: an eighth of the mini-batch, but at least 8; on a GPU all of it]
+    /// Images of a mini-batch that a thread processes at once; batch normalisation is computed over
+    /// these [default: an eighth of the mini-batch, but at least 8; on a GPU all of it]
     #[arg(long, value_name = "N", value_parser = grammar::count, allow_negative_numbers = true)]
     share_size: Option<u32>,
 

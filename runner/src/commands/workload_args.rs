@@ -95,6 +95,11 @@ pub struct WorkloadArgs {
     #[arg(long, help_heading = "Measurement")]
     pub share_gpu: bool,
 
+    /// Slow each core down to this share of a processor by a CPU quota, 1% to 100%: two processors
+    /// become 40 cores of 5%. Start-up is not slowed. Runs with other shares are not comparable
+    #[arg(long, value_name = "SHARE", value_parser = grammar::core_share, allow_negative_numbers = true, help_heading = "Measurement")]
+    pub core_share: Option<f64>,
+
     /// Seed of the sample of images and of the CNN's weights
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = grammar::whole_number, allow_negative_numbers = true, help_heading = "Measurement")]
     pub seed: u64,
@@ -147,7 +152,9 @@ impl WorkloadArgs {
             chosen.shared(self.share_gpu)
         })?;
         let machine_type = job.machine_type.clone().or_else(foreglow_machine::machine_type);
-        Ok((Job { machine_type, ..job }, workloads))
+        let job = Job { machine_type, core_share: self.core_share.filter(|share| *share < 1.0), ..job };
+        check_core_share(&job)?;
+        Ok((job, workloads))
     }
 
     /// Does the same for executors on a cluster, which must have the images at the same path as
@@ -158,6 +165,9 @@ impl WorkloadArgs {
     pub fn job_and_workloads_on_cluster(&self) -> anyhow::Result<(Job, Vec<Workload>)> {
         if self.monitor.is_some() {
             return Err(unusable("--monitor is for runs on this machine, and not for those on a cluster"));
+        }
+        if self.core_share.is_some() {
+            return Err(unusable("--core-share slows the cores of this machine; leave it out for a cluster"));
         }
         self.job_on(|| device::on_cluster(&self.device)?.shared(self.share_gpu))
     }
@@ -208,8 +218,18 @@ impl WorkloadArgs {
             engine::open_monitor(path).map_err(|error| unusable(format!("{error:#}")))?;
         }
         let machine_type = self.machine.clone();
-        let job =
-            Job { workload: first, source, device, seed, timeout, broken_limit, monitor, machine_type, training: None };
+        let job = Job {
+            workload: first,
+            source,
+            device,
+            seed,
+            timeout,
+            broken_limit,
+            monitor,
+            machine_type,
+            core_share: None,
+            training: None,
+        };
         Ok((job, workloads))
     }
 
@@ -382,6 +402,23 @@ pub fn prepare(job: &Job, progress: &Progress) -> anyhow::Result<()> {
 /// Returns the listed sizes.
 fn listed(counts: &Option<Counts>) -> &[u32] {
     counts.as_ref().map_or(&[], |Counts(sizes)| sizes)
+}
+
+/// Refuses slow cores where they have no effect or the system does not permit them.
+fn check_core_share(job: &Job) -> anyhow::Result<()> {
+    if job.core_share.is_none() {
+        return Ok(());
+    }
+    if job.device.accelerator().is_some() {
+        return Err(unusable("--core-share slows processors, and this job runs on a GPU; add --device cpu"));
+    }
+    if !engine::allows_cpu_quotas() {
+        return Err(unusable(
+            "--core-share needs CPU quotas, which this user cannot set here; run as root, or in a container whose \
+             control groups are writable",
+        ));
+    }
+    Ok(())
 }
 
 /// Warns about settings that have no effect on a machine with `processors` processors.

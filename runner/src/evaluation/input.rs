@@ -13,7 +13,7 @@ use crate::evaluation::records::Records;
 
 /// A user-supplied table
 #[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Any other table")]
+#[command(next_help_heading = "Tables of other programs")]
 pub struct InputArgs {
     /// Table of runs to evaluate instead of samples: CSV, TSV or JSON Lines; `-` for standard input
     #[arg(long, value_name = "FILE", requires_all = ["target", "features"], conflicts_with_all = ["files", "store", "model", "context"])]

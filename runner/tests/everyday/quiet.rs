@@ -1,4 +1,4 @@
-//! `--quiet`: the answer and errors alone.
+//! `--quiet`: only the answer and errors.
 
 use crate::foreglow::{Foreglow, SAMPLES, Serving, id, line};
 

@@ -6,6 +6,7 @@ mod adapters;
 mod bench_folder;
 #[cfg(test)]
 mod collect;
+mod core_share;
 #[cfg(test)]
 mod data;
 #[cfg(test)]

@@ -247,7 +247,7 @@ fn invalid_input_exits_with_code_2_and_one_sentence() {
             "3 executors are more than the job's 2 images; give --executors 2 or less",
         ),
         (&["--data", data, "--partition-size", "3"], "3 images per partition are more than the job's 2 images"),
-        (&["--data", &one], "is one image; name the folder"),
+        (&["--data", &one], "is one image; give the folder"),
         (&["--data", &notes], "notes.txt is not a TFRecord, CIFAR-10, IDX or BSON file"),
         (&["--data", &notes, "--data-format", "bson"], "product 0 of "),
         (&["--model", "alexnet"], "there is no CNN alexnet; choose one of: lenet5, cnn11, vgg16, resnet18"),

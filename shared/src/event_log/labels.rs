@@ -87,7 +87,7 @@ pub enum LabelError {
         must: &'static str,
     },
     /// The log and a flag contradict each other.
-    #[error("{name} is {log:?} in the log and {given:?} by {flag}; leave {flag} out, or import this log by itself")]
+    #[error("{name} is {log:?} in the log, but {flag} says {given:?}; omit {flag}, or import this log separately")]
     Conflict {
         /// Name of the label.
         name: &'static str,

@@ -1,6 +1,7 @@
 //! Penalised least squares on the logarithm of a sum of exponentials.
 
-use crate::regression::linalg::{Factor, Matrix, add_scaled, dot};
+use foreglow_numeric::{Factor, Matrix, add_scaled, dot};
+
 use crate::regression::posynomial::design::{Row, log_sum};
 use crate::regression::posynomial::penalty::Penalty;
 

@@ -13,12 +13,12 @@ mod penalty;
 #[cfg(test)]
 mod tests;
 
+use foreglow_numeric::Matrix;
+use foreglow_numeric::exponentials;
 use serde::{Deserialize, Serialize};
 
 use crate::Meaning;
 use crate::dataset::Training;
-use crate::regression::elementary::exponentials;
-use crate::regression::linalg::Matrix;
 use crate::regression::plane::{Factored, Line, Plane, Product};
 use crate::regression::posynomial::design::{Design, Row, log_sum};
 use crate::regression::posynomial::marquardt::{LeastSquares, Noise};

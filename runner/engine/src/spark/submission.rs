@@ -150,6 +150,7 @@ mod tests {
             timeout: None,
             broken_limit: None,
             monitor: None,
+            core_share: None,
             machine_type: None,
             training: None,
         }

@@ -38,7 +38,7 @@ impl Forecast {
         };
         let samples: Vec<Sample> =
             of_these_machines(engine, job, samples).into_iter().filter(of_job).cloned().collect();
-        let mut pace = Pace { processors: engine.processors(), ..Pace::default() };
+        let mut pace = Pace { processors: engine.processors(job), ..Pace::default() };
         for sample in &samples {
             pace.add(&Run::of(sample), sample.startup_secs.unwrap_or(0.0), sample.completed_secs());
         }

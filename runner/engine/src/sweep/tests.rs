@@ -15,6 +15,7 @@ fn job() -> Job {
         timeout: None,
         broken_limit: None,
         monitor: None,
+        core_share: None,
         machine_type: None,
         training: None,
     }

@@ -36,7 +36,7 @@ impl DecisionAnswer {
         text.push_str(&table(&columns, self.candidates.iter().map(|row| self.cells(row))));
         if self.weighed > self.candidates.len() {
             text.push_str(&format!(
-                "\n{} configurations were considered; the table has the notable ones.\n",
+                "\n{} configurations were compared; the table shows the named ones and the Pareto front.\n",
                 self.weighed
             ));
         }
@@ -46,7 +46,7 @@ impl DecisionAnswer {
             Some(_) => ("of as few executor-hours", "Prices: unknown".to_owned()),
         };
         text.push_str(&format!(
-            "\nOn the front: no other configuration is both as fast and {as_cheap}.\n\
+            "\nOn the Pareto front: no other configuration is both as fast and {as_cheap}.\n\
              {whose}; {} MiB per executor.\nPredicted by Foreglow's own predictor.\n",
             self.question.memory_per_executor_mib,
         ));

@@ -40,8 +40,8 @@ impl Inversion {
     /// Returns one sentence for users.
     pub(super) fn describe(&self) -> String {
         format!(
-            "{} is predicted to take {:.2} times as long as {}, which is smaller: this job gains nothing from more there, or the \
-             samples of one of the two are off. Measure both again to know.",
+            "{} is predicted to take {:.2} times as long as {}, which is smaller: either this job does not scale that far, or \
+             samples of one of the two are outliers. Measure both again to decide.",
             configuration(self.larger.0, self.larger.1),
             self.ratio,
             configuration(self.smaller.0, self.smaller.1),

@@ -36,13 +36,13 @@ impl Startup {
         let range = match format_duration(*shortest_secs) == format_duration(*longest_secs) {
             true => format_duration(*longest_secs),
             false => format!(
-                "{} to {} in the samples, {} in the middle",
+                "{} to {} in the samples, median {}",
                 format_duration(*shortest_secs),
                 format_duration(*longest_secs),
                 format_duration(*median_secs)
             ),
         };
-        format!("Start-up, not in these times: {range} (--with-startup takes it off the deadline).")
+        format!("Start-up, excluded from these times: {range} (--with-startup subtracts it from the deadline).")
     }
 }
 
@@ -59,7 +59,7 @@ mod tests {
         let startup = Startup::of(&runs).unwrap();
         assert_eq!(startup.longest_secs(), 24.0);
         let said = startup.describe();
-        assert!(said.contains("9.00 s to 24.00 s in the samples, 12.00 s in the middle"), "{said}");
+        assert!(said.contains("9.00 s to 24.00 s in the samples, median 12.00 s"), "{said}");
         assert_eq!(Startup::of(&runs[1..2]), None);
         assert!(Startup::of(&runs[..1]).unwrap().describe().contains("times: 24.00 s ("));
     }

@@ -33,7 +33,7 @@ impl MachineAnswer {
         text.push_str(&self.prices());
         if let Some(startup) = &self.startup {
             text.push_str(&format!(
-                "Start-up, not in these times: {} in the middle of the samples; machines are billed for it.\n",
+                "Start-up, excluded from these times: median {} in the samples; machines are billed for it.\n",
                 format_duration(startup.median_secs())
             ));
         }

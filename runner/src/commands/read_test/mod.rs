@@ -164,6 +164,7 @@ impl Args {
             device: self.device.clone(),
             dtype: foreglow_shared::NumberFormat::F32,
             share_gpu: false,
+            core_share: None,
             seed: self.seed,
             monitor: None,
             machine: None,

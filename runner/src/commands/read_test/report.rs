@@ -176,7 +176,7 @@ impl Report {
             ("files", Align::Left),
             ("parameter", Align::Left),
             ("R", Align::Right),
-            ("images/s for each 1 more", Align::Right),
+            ("slope, images/s per unit", Align::Right),
         ];
         let lines = inputs.iter().flat_map(|input| {
             PARAMETERS.map(|(name, of)| {
@@ -327,7 +327,7 @@ mod tests {
         resnet18 takes 450.0 images/s on one slot of cpu.
         From folder, on disk, the input is the bottleneck: 150.0 images/s on 1 thread, 75 % of a slot's time. The cause: many small files; pack them with `foreglow pack`, or keep them in memory.
 
-        format   files       parameter          R   images/s for each 1 more
+        format   files       parameter          R   slope, images/s per unit
         ──────────────────────────────────────────────────────────────────────
         folder   on disk     batch_size     1.000                      50.00
         folder   on disk     batches      unknown                    unknown

@@ -8,9 +8,9 @@
 use burn::tensor::activation::relu;
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 
-use crate::learner::Activation;
-use crate::learner::network::{SATURATED, SQUARINGS};
-use crate::learner::perceptron::target::Targets;
+use crate::Activation;
+use crate::network::{SATURATED, SQUARINGS};
+use crate::perceptron::target::Targets;
 
 /// Weight of the L2 penalty, scikit-learn's default.
 const ALPHA: f64 = 1e-4;
@@ -159,7 +159,7 @@ fn sigmoid(z: Tensor<3>) -> Tensor<3> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learner::Table;
+    use crate::Table;
 
     #[test]
     fn the_gradient_equals_finite_differences() {

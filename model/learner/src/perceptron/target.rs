@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::learner::{Fold, Table};
+use crate::{Fold, Table};
 
 /// The distinct rows of a table and the targets of each fold. Equal features give equal outputs, so
 /// rows with equal features are merged with their mean target; level-1 grids have two to four

@@ -40,13 +40,15 @@ const LOGARITHM: [f64; 10] =
     [1.0 / 19.0, 1.0 / 17.0, 1.0 / 15.0, 1.0 / 13.0, 1.0 / 11.0, 1.0 / 9.0, 1.0 / 7.0, 1.0 / 5.0, 1.0 / 3.0, 1.0];
 
 /// Replaces each x by eˣ, with a relative error of about 2e-16; x is clamped to [−708, 709].
-pub(crate) fn exponentials(values: &mut [f64]) {
+#[inline]
+pub fn exponentials(values: &mut [f64]) {
     values.iter_mut().for_each(|value| *value = exponential(*value));
 }
 
 /// Replaces each x by ln x, with a relative error of about 2e-16 (absolute near 1); x must be a
 /// normal number above 0.
-pub(crate) fn logarithms(values: &mut [f64]) {
+#[inline]
+pub fn logarithms(values: &mut [f64]) {
     values.iter_mut().for_each(|value| *value = logarithm(*value));
 }
 

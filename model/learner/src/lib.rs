@@ -3,7 +3,6 @@
 //! To add one: a variant of [`Technique`] and of [`Model`], a file with its [`Learner`], and an
 //! entry in [`Grid`].
 
-mod cholesky;
 mod draws;
 mod forest;
 mod lasso;
@@ -12,7 +11,7 @@ mod network;
 mod parallel;
 #[cfg(feature = "perceptron")]
 mod perceptron;
-pub(crate) mod ridge;
+pub mod ridge;
 mod selection;
 mod table;
 mod technique;
@@ -23,21 +22,20 @@ mod work;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use crate::learner::cholesky::Cholesky;
-pub(crate) use crate::learner::draws::Draws;
-pub(crate) use crate::learner::forest::Forest;
-use crate::learner::forest::Forests;
-use crate::learner::lasso::Lasso;
-use crate::learner::network::Network;
+pub use crate::draws::Draws;
+pub use crate::forest::Forest;
+use crate::forest::Forests;
+use crate::lasso::Lasso;
+use crate::network::Network;
 #[cfg(feature = "perceptron")]
-use crate::learner::perceptron::Perceptrons;
-use crate::learner::ridge::Ridge;
-pub(crate) use crate::learner::selection::{Selection, select};
-pub(crate) use crate::learner::table::{Fold, Linear, Table};
-pub use crate::learner::technique::{Activation, MaxFeatures, Solver, Technique};
-pub(crate) use crate::learner::tree::{Ground, Tree};
-pub use crate::learner::work::Cancelled;
-pub(crate) use crate::learner::work::Work;
+use crate::perceptron::Perceptrons;
+use crate::ridge::Ridge;
+pub use crate::selection::{Selection, select};
+pub use crate::table::{Fold, Linear, Table};
+pub use crate::technique::{Activation, MaxFeatures, Solver, Technique};
+pub use crate::tree::{Ground, Tree};
+pub use crate::work::Cancelled;
+pub use crate::work::Work;
 
 /// Penalty weights for Lasso and Ridge (the paper, Table 10), ascending.
 const ALPHAS: [f64; 9] = [1e-15, 1e-10, 1e-8, 1e-3, 1e-2, 1.0, 5.0, 10.0, 20.0];
@@ -81,9 +79,12 @@ pub(crate) struct Candidate {
 /// A fitted model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Model {
+pub enum Model {
+    /// A linear model.
     Linear(Linear),
+    /// A random forest.
     Forest(Forest),
+    /// A multi-layer perceptron.
     Network(Network),
 }
 
@@ -100,14 +101,14 @@ impl Grid {
     }
 
     /// Returns the number of steps to fill one place.
-    pub(crate) fn steps(self) -> u64 {
+    pub fn steps(self) -> u64 {
         self.learners().iter().map(|learner| learner.steps()).sum()
     }
 }
 
 impl Model {
     /// Returns the prediction at `features`, as many as in training.
-    pub(crate) fn at(&self, features: &[f64]) -> f64 {
+    pub fn at(&self, features: &[f64]) -> f64 {
         match self {
             Self::Linear(line) => line.at(features),
             Self::Forest(forest) => forest.at(features),

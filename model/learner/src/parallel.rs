@@ -1,6 +1,6 @@
 //! Parallel map over threads, if there are any.
 
-use crate::learner::{Cancelled, Work};
+use crate::{Cancelled, Work};
 
 /// Applies `part` to each item in parallel and returns the results in the order of the items. Each
 /// item is a step of the work.
@@ -8,7 +8,7 @@ use crate::learner::{Cancelled, Work};
 /// # Errors
 /// [`Cancelled`]: the watcher cancelled the work. Items that were started are finished first.
 #[cfg(not(target_family = "wasm"))]
-pub(crate) fn steps<T: Sync, R: Send>(
+pub fn steps<T: Sync, R: Send>(
     items: &[T],
     work: &mut Work<'_>,
     part: impl Fn(&T) -> R + Sync,
@@ -47,7 +47,7 @@ pub(crate) fn steps<T: Sync, R: Send>(
 
 /// Applies `part` to each item in sequence, because wasm has no threads here.
 #[cfg(target_family = "wasm")]
-pub(crate) fn steps<T: Sync, R: Send>(
+pub fn steps<T: Sync, R: Send>(
     items: &[T],
     work: &mut Work<'_>,
     part: impl Fn(&T) -> R + Sync,

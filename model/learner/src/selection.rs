@@ -1,7 +1,7 @@
 //! Selection of a technique by leave-one-out cross-validation.
 
 use crate::Technique;
-use crate::learner::{Cancelled, Grid, Model, Table, Work};
+use crate::{Cancelled, Grid, Model, Table, Work};
 
 /// Relative difference below which errors are tied: it is rounding.
 const SAME_SHARE: f64 = 1e-9;
@@ -18,10 +18,11 @@ const GAIN_BY_LUCK: f64 = 0.05;
 
 /// A selected technique.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Selection {
-    pub(crate) technique: Technique,
+pub struct Selection {
+    /// The technique.
+    pub technique: Technique,
     /// Its mean squared leave-one-out error, in the squared unit of the target.
-    pub(crate) loo_mse: f64,
+    pub loo_mse: f64,
 }
 
 /// Selects the technique of the grid with the lowest mean squared leave-one-out error (the paper,
@@ -34,7 +35,7 @@ pub(crate) struct Selection {
 ///
 /// # Errors
 /// [`Cancelled`]: the watcher cancelled the work.
-pub(crate) fn select(table: &Table, grid: Grid, work: &mut Work<'_>) -> Result<(Selection, Model), Cancelled> {
+pub fn select(table: &Table, grid: Grid, work: &mut Work<'_>) -> Result<(Selection, Model), Cancelled> {
     let mut candidates = Vec::new();
     for learner in grid.learners() {
         candidates.extend(learner.candidates(table, work)?);

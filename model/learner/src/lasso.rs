@@ -1,9 +1,10 @@
 //! Lasso: least squares with an L1 penalty.
 
+use foreglow_numeric::Cholesky;
+
 use crate::Technique;
-use crate::learner::cholesky::Cholesky;
-use crate::learner::table::{Fold, Linear, Moments, Table};
-use crate::learner::{ALPHAS, Cancelled, Candidate, Learner, Model, Work};
+use crate::table::{Fold, Linear, Moments, Table};
+use crate::{ALPHAS, Cancelled, Candidate, Learner, Model, Work};
 
 /// Convergence: no weight moved by more than this share of the largest one.
 const CONVERGED: f64 = 1e-16;
@@ -14,7 +15,7 @@ const MAX_SWEEPS: u32 = 1 << 14;
 
 /// Minimises ‖y − Xw − b‖² / 2n + α‖w‖₁ without a penalty on b (Tibshirani, "Regression shrinkage
 /// and selection via the lasso", J. R. Stat. Soc. B 58(1), 1996).
-pub(crate) struct Lasso;
+pub struct Lasso;
 
 impl Learner for Lasso {
     fn steps(&self) -> u64 {
@@ -42,7 +43,8 @@ impl Learner for Lasso {
     }
 }
 
-pub(crate) fn fit(table: &Table, alpha: f64) -> Linear {
+/// Fits with the penalty weight `alpha`, α.
+pub fn fit(table: &Table, alpha: f64) -> Linear {
     let moments = table.moments(None);
     let stronger = ALPHAS.iter().position(|other| *other > alpha).unwrap_or(ALPHAS.len());
     let start = path(&moments, stronger).into_iter().next().unwrap_or_else(|| vec![0.0; moments.moment.len()]);

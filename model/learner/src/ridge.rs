@@ -1,9 +1,10 @@
 //! Ridge regression: least squares with an L2 penalty.
 
+use foreglow_numeric::Cholesky;
+
 use crate::Technique;
-use crate::learner::cholesky::Cholesky;
-use crate::learner::table::{Fold, Linear, MAX_FOLDS, Moments, Table};
-use crate::learner::{ALPHAS, Cancelled, Candidate, Learner, Model, Work};
+use crate::table::{Fold, Linear, MAX_FOLDS, Moments, Table};
+use crate::{ALPHAS, Cancelled, Candidate, Learner, Model, Work};
 
 /// Limit of the closed form: for a row with 1 − leverage below it, the division amplifies rounding
 /// errors, and the model is refitted without the row.
@@ -40,7 +41,7 @@ pub(crate) fn fit(table: &Table, alpha: f64) -> Linear {
 }
 
 /// Fits with the penalty that has the smallest leave-one-out error; the first of equals.
-pub(crate) fn fit_best(table: &Table, alphas: impl Iterator<Item = f64>) -> Linear {
+pub fn fit_best(table: &Table, alphas: impl Iterator<Item = f64>) -> Linear {
     let moments = table.moments(None);
     let error = |alpha: f64| -> f64 {
         let predictions = leave_one_out(table, &moments, alpha);

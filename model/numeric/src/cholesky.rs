@@ -6,13 +6,14 @@ const DEPENDENT: f64 = 1e-13;
 /// Factor L with A = LLᵀ of a symmetric, positive semi-definite matrix (Golub and Van Loan, "Matrix
 /// Computations", 4th ed., §4.2.5). Columns that depend on earlier ones are dropped: their unknowns
 /// are 0.
-pub(crate) struct Cholesky {
+pub struct Cholesky {
     lower: Vec<Vec<f64>>,
     dropped: Vec<bool>,
 }
 
 impl Cholesky {
-    pub(crate) fn of(matrix: &[Vec<f64>]) -> Self {
+    /// Factorises a square matrix, whose lower triangle is read.
+    pub fn of(matrix: &[Vec<f64>]) -> Self {
         let size = matrix.len();
         let mut lower = vec![vec![0.0; size]; size];
         let mut dropped = vec![false; size];
@@ -32,18 +33,18 @@ impl Cholesky {
     }
 
     /// Whether no column was dropped.
-    pub(crate) fn is_regular(&self) -> bool {
+    pub fn is_regular(&self) -> bool {
         !self.dropped.contains(&true)
     }
 
     /// Returns the logarithm of the determinant of A, without the columns that were dropped.
-    pub(crate) fn log_determinant(&self) -> f64 {
+    pub fn log_determinant(&self) -> f64 {
         let kept = (0..self.lower.len()).filter(|j| !self.dropped[*j]);
         2.0 * kept.map(|j| libm::log(self.lower[j][j])).sum::<f64>()
     }
 
     /// Returns L⁻¹b.
-    pub(crate) fn forward(&self, rhs: &[f64]) -> Vec<f64> {
+    pub fn forward(&self, rhs: &[f64]) -> Vec<f64> {
         let mut solved = vec![0.0; rhs.len()];
         for j in (0..rhs.len()).filter(|j| !self.dropped[*j]) {
             let dot: f64 = (0..j).map(|k| self.lower[j][k] * solved[k]).sum();
@@ -53,7 +54,7 @@ impl Cholesky {
     }
 
     /// Returns A⁻¹b.
-    pub(crate) fn solve(&self, rhs: &[f64]) -> Vec<f64> {
+    pub fn solve(&self, rhs: &[f64]) -> Vec<f64> {
         let mut solved = self.forward(rhs);
         for j in (0..rhs.len()).rev() {
             if self.dropped[j] {

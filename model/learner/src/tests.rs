@@ -237,7 +237,7 @@ fn assert_as_accurate(
         for expected in set[family].as_array().unwrap() {
             let index = runs[0].iter().position(|candidate| find(expected, candidate.technique)).unwrap();
             let theirs = numbers(&expected["mape_percent"]);
-            let ours = runs.iter().map(|run| crate::mape(&table.target, &run[index].held_out).unwrap());
+            let ours = runs.iter().map(|run| foreglow_numeric::mape(&table.target, &run[index].held_out).unwrap());
             let differences: Vec<f64> = ours.zip(&theirs).map(|(ours, theirs)| ours - theirs).collect();
             // Effect of rounding alone on scikit-learn's results, where the fixture has it.
             let rounding = expected["mape_percent_reversed"].as_array().map_or(0.0, |_| {

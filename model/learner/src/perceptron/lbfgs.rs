@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 
 use burn::tensor::Tensor;
 
-use crate::learner::perceptron::batch::{Batch, numbers, tensor};
-use crate::learner::perceptron::line_search::{LineSearch, Next, Point};
+use crate::perceptron::batch::{Batch, numbers, tensor};
+use crate::perceptron::line_search::{LineSearch, Next, Point};
 
 const CORRECTIONS: usize = 10;
 /// Convergence: largest component of the gradient (scikit-learn's `tol`).

@@ -21,7 +21,7 @@ const MAX_STEPS: u32 = 200;
 
 /// Returns P(T > t) for Student's t with `degrees` degrees of freedom. NaN if `degrees` is not
 /// above 0 or an argument is NaN.
-pub(crate) fn probability_above(t: f64, degrees: f64) -> f64 {
+pub fn probability_above(t: f64, degrees: f64) -> f64 {
     if t.is_nan() || degrees.is_nan() || degrees <= 0.0 {
         return f64::NAN;
     }
@@ -44,7 +44,7 @@ pub(crate) fn probability_above(t: f64, degrees: f64) -> f64 {
 }
 
 /// Returns the t with P(T > t) = `above`, for `above` in (0, 1/2]; infinite if t overflows.
-pub(crate) fn exceeded_with(above: f64, degrees: f64) -> f64 {
+pub fn exceeded_with(above: f64, degrees: f64) -> f64 {
     if above >= 0.5 {
         return 0.0;
     }

@@ -1,6 +1,6 @@
 //! Bounded minimisation of a smooth function.
 
-use crate::regression::linalg::{add_scaled, dot};
+use crate::linalg::{add_scaled, dot};
 
 /// Number of steps whose gradient change is stored.
 const MEMORY: usize = 10;
@@ -27,7 +27,7 @@ struct Pair {
 /// Program. 45, 1989) with projection: a coordinate at a bound stays if its gradient points
 /// outwards (Bertsekas, "Projected Newton methods for optimization problems with simple
 /// constraints", SIAM J. Control Optim. 20(2), 1982).
-pub(crate) fn minimise(
+pub fn minimise(
     mut point: Vec<f64>,
     bounds: &[(f64, f64)],
     steps: u32,

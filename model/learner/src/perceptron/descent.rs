@@ -2,8 +2,8 @@
 
 use burn::tensor::Tensor;
 
-use crate::learner::Solver;
-use crate::learner::perceptron::batch::{Batch, numbers, pick, tensor};
+use crate::Solver;
+use crate::perceptron::batch::{Batch, numbers, pick, tensor};
 
 /// scikit-learn's defaults: training stops after more than `PATIENCE` steps in a row that improve
 /// the loss by less than `TOLERANCE`.

@@ -8,27 +8,28 @@ const TREE_SEEDS: u32 = i32::MAX as u32;
 /// NumPy's `RandomState` (Matsumoto and Nishimura, "Mersenne Twister", ACM Trans. Model. Comput.
 /// Simul. 8(1), 1998).
 #[derive(Clone)]
-pub(crate) struct Draws(Mt);
+pub struct Draws(Mt);
 
 /// Generator for the features considered at the splits of a tree (Marsaglia, "Xorshift RNGs", J.
 /// Stat. Softw. 8(14), 2003).
 #[derive(Clone, Copy)]
-pub(crate) struct SplitDraws(u32);
+pub struct SplitDraws(u32);
 
 impl Draws {
-    pub(crate) fn new(seed: u32) -> Self {
+    /// Creates the generator of `RandomState(seed)`.
+    pub fn new(seed: u32) -> Self {
         Self(Mt::new(seed))
     }
 
     /// Draws a number in [0, 1), in steps of 2⁻⁵³.
     #[cfg(feature = "perceptron")]
-    pub(crate) fn unit(&mut self) -> f64 {
+    pub fn unit(&mut self) -> f64 {
         let (high, low) = (self.0.next_u32() >> 5, self.0.next_u32() >> 6);
         (f64::from(high) * f64::from(1 << 26) + f64::from(low)) / (1u64 << 53) as f64
     }
 
     /// Draws an integer below `end`, which must be at least 1, by masked rejection sampling.
-    pub(crate) fn below(&mut self, end: u32) -> u32 {
+    pub fn below(&mut self, end: u32) -> u32 {
         let mask = u32::MAX.checked_shr((end - 1).leading_zeros()).unwrap_or(0);
         loop {
             let drawn = if mask == 0 { 0 } else { self.0.next_u32() & mask };
@@ -39,12 +40,12 @@ impl Draws {
     }
 
     /// Draws the seed of a tree.
-    pub(crate) fn tree_seed(&mut self) -> u32 {
+    pub fn tree_seed(&mut self) -> u32 {
         self.below(TREE_SEEDS)
     }
 
     /// Creates the generator for the splits of a tree.
-    pub(crate) fn splits(&mut self) -> SplitDraws {
+    pub fn splits(&mut self) -> SplitDraws {
         // The xorshift state 0 would stay 0.
         SplitDraws(self.below(TREE_SEEDS).max(1))
     }
@@ -52,7 +53,7 @@ impl Draws {
 
 impl SplitDraws {
     /// Draws an integer in `start..end`, which must not be empty.
-    pub(crate) fn between(&mut self, start: usize, end: usize) -> usize {
+    pub fn between(&mut self, start: usize, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 17;
         self.0 ^= self.0 << 5;

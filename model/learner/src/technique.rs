@@ -90,7 +90,7 @@ pub enum Activation {
 
 impl Technique {
     /// Whether the fit depends on random numbers.
-    pub(crate) fn is_seeded(self) -> bool {
+    pub fn is_seeded(self) -> bool {
         matches!(self, Self::RandomForest { .. } | Self::Perceptron { .. })
     }
 }

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::learner::Table;
-use crate::learner::draws::SplitDraws;
+use crate::Table;
+use crate::draws::SplitDraws;
 
 /// Relative squared error below which a node counts as pure.
 const PURE: f64 = 1e-14;
@@ -12,7 +12,7 @@ const PURE: f64 = 1e-14;
 /// 1984, ch. 8), grown until every leaf is pure: squared error, at least two rows to split and one
 /// in a leaf, like scikit-learn's defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Tree {
+pub struct Tree {
     /// Nodes in depth-first order, the root first.
     nodes: Vec<Node>,
     /// Whether the depth limit ended a branch.
@@ -39,14 +39,15 @@ enum Node {
 }
 
 /// Training data and limits of a tree.
-pub(crate) struct Ground<'a> {
-    pub(crate) table: &'a Table,
+pub struct Ground<'a> {
+    /// The rows.
+    pub table: &'a Table,
     /// Number of times that each row counts.
-    pub(crate) weights: Vec<f64>,
+    pub weights: Vec<f64>,
     /// Number of features considered at a split.
-    pub(crate) features_per_split: usize,
+    pub features_per_split: usize,
     /// Depth limit.
-    pub(crate) max_depth: u32,
+    pub max_depth: u32,
 }
 
 struct Split {
@@ -57,7 +58,7 @@ struct Split {
 
 impl Tree {
     /// Grows a tree; `sorted` holds the rows with positive weight, sorted by each feature.
-    pub(crate) fn grow(ground: &Ground<'_>, sorted: Vec<Vec<usize>>, draws: SplitDraws) -> Self {
+    pub fn grow(ground: &Ground<'_>, sorted: Vec<Vec<usize>>, draws: SplitDraws) -> Self {
         let mut tree = Self { nodes: Vec::new(), cut: false };
         let features: Vec<usize> = (0..sorted.len()).collect();
         let mut order = Order { draws, constant: features.clone(), features };
@@ -66,7 +67,7 @@ impl Tree {
     }
 
     /// Whether a larger depth limit would have given another tree.
-    pub(crate) fn is_cut(&self) -> bool {
+    pub fn is_cut(&self) -> bool {
         self.cut
     }
 
@@ -99,7 +100,7 @@ impl Tree {
     }
 
     /// Returns the prediction at `features`.
-    pub(crate) fn at(&self, features: &[f64]) -> f64 {
+    pub fn at(&self, features: &[f64]) -> f64 {
         let mut at = 0;
         loop {
             match self.nodes[at] {

@@ -4,67 +4,71 @@ use serde::{Deserialize, Serialize};
 
 /// Features and target of the training rows.
 #[derive(Clone, Debug)]
-pub(crate) struct Table {
+pub struct Table {
     /// One list of features per row, all of the same length.
-    pub(crate) features: Vec<Vec<f64>>,
+    pub features: Vec<Vec<f64>>,
     /// One value per row.
-    pub(crate) target: Vec<f64>,
+    pub target: Vec<f64>,
 }
 
 /// Limit on the number of folds: up to this many rows, each row is a fold.
-pub(crate) const MAX_FOLDS: usize = 64;
+pub const MAX_FOLDS: usize = 64;
 
 /// One fold of a cross-validation; rows are assigned in turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Fold {
-    pub(crate) index: usize,
+pub struct Fold {
+    /// Its number, from 0.
+    pub index: usize,
     /// Number of folds.
-    pub(crate) of: usize,
+    pub of: usize,
 }
 
 impl Fold {
     /// Returns the folds of a table; leave-one-out up to [`MAX_FOLDS`] rows.
-    pub(crate) fn all(rows: usize) -> impl Iterator<Item = Self> {
+    pub fn all(rows: usize) -> impl Iterator<Item = Self> {
         let of = rows.min(MAX_FOLDS);
         (0..of).map(move |index| Self { index, of })
     }
 
     /// Whether the fold contains a row.
-    pub(crate) fn has(self, row: usize) -> bool {
+    pub fn has(self, row: usize) -> bool {
         row % self.of == self.index
     }
 }
 
 /// Centred second moments of the rows, which determine every penalised least-squares fit.
 #[derive(Clone, Debug)]
-pub(crate) struct Moments {
+pub struct Moments {
     /// Number of rows, n.
-    pub(crate) rows: f64,
+    pub rows: f64,
     /// Mean of each feature.
-    pub(crate) means: Vec<f64>,
+    pub means: Vec<f64>,
     /// Mean of the target.
-    pub(crate) target_mean: f64,
+    pub target_mean: f64,
     /// XᵀX of the centred features, p × p; exactly 0 for constant features.
-    pub(crate) gram: Vec<Vec<f64>>,
+    pub gram: Vec<Vec<f64>>,
     /// Xᵀy of the centred features and target, length p.
-    pub(crate) moment: Vec<f64>,
+    pub moment: Vec<f64>,
 }
 
 /// A linear model: Σ weight · feature + intercept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Linear {
-    pub(crate) weights: Vec<f64>,
-    pub(crate) intercept: f64,
+pub struct Linear {
+    /// One weight per feature.
+    pub weights: Vec<f64>,
+    /// Prediction where all features are 0.
+    pub intercept: f64,
 }
 
 impl Table {
-    pub(crate) fn rows(&self) -> usize {
+    /// Returns the number of rows.
+    pub fn rows(&self) -> usize {
         self.target.len()
     }
 
     /// Collects the held-out prediction of each row. `predict` returns the predictions for the rows
     /// of a fold by a fit without them.
-    pub(crate) fn held_out(&self, predict: impl Fn(Fold) -> Vec<f64>) -> Vec<f64> {
+    pub fn held_out(&self, predict: impl Fn(Fold) -> Vec<f64>) -> Vec<f64> {
         let mut held_out = vec![0.0; self.rows()];
         for fold in Fold::all(self.rows()) {
             let rows = (0..self.rows()).filter(|row| fold.has(*row));
@@ -77,7 +81,7 @@ impl Table {
     ///
     /// They are summed from scratch for each fold instead of subtracted from the total: if one row
     /// holds nearly all variance of a feature, the difference would be rounding error.
-    pub(crate) fn moments(&self, left_out: Option<Fold>) -> Moments {
+    pub fn moments(&self, left_out: Option<Fold>) -> Moments {
         let kept: Vec<usize> = (0..self.rows()).filter(|row| !left_out.is_some_and(|fold| fold.has(*row))).collect();
         let rows = kept.len() as f64;
         let count = self.features.first().map_or(0, Vec::len);
@@ -100,7 +104,7 @@ impl Table {
 
 impl Moments {
     /// Returns the linear model with these weights through the means.
-    pub(crate) fn line(&self, weights: Vec<f64>) -> Linear {
+    pub fn line(&self, weights: Vec<f64>) -> Linear {
         let shift: f64 = weights.iter().zip(&self.means).map(|(w, mean)| w * mean).sum();
         Linear { weights, intercept: self.target_mean - shift }
     }
@@ -108,7 +112,7 @@ impl Moments {
 
 impl Linear {
     /// Returns the prediction at `features`, one per weight.
-    pub(crate) fn at(&self, features: &[f64]) -> f64 {
+    pub fn at(&self, features: &[f64]) -> f64 {
         self.weights.iter().zip(features).map(|(w, x)| w * x).sum::<f64>() + self.intercept
     }
 }

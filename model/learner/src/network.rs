@@ -2,29 +2,30 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::learner::Activation;
+use crate::Activation;
 
 /// Beyond this argument the sigmoid is 0 or 1 to thirteen digits.
-pub(crate) const SATURATED: f64 = 30.0;
+pub const SATURATED: f64 = 30.0;
 /// Number of squarings in e⁻ᶻ = (e^(−z/32))³², with e^y ≈ (120 + 60y + 12y² + y³) / (120 − 60y +
 /// 12y² − y³), the [3/3] Padé approximant. The error of the sigmoid is at most 10⁻¹¹. Only the four
 /// basic operations are used, which give the same result on every machine.
-pub(crate) const SQUARINGS: i32 = 5;
+pub const SQUARINGS: i32 = 5;
 
 /// One hidden layer and a linear output: Σₕ vₕ · φ(Σⱼ wⱼₕ xⱼ + bₕ) + c.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Network {
-    pub(crate) activation: Activation,
+pub struct Network {
+    /// Activation of the hidden units.
+    pub activation: Activation,
     /// Number of features.
-    pub(crate) features: usize,
+    pub features: usize,
     /// w by feature, then b, v and c, in the layout of the training batch: (features + 2) · units +
     /// 1 numbers.
-    pub(crate) parameters: Vec<f64>,
+    pub parameters: Vec<f64>,
 }
 
 impl Network {
     /// Returns the output at `features`.
-    pub(crate) fn at(&self, features: &[f64]) -> f64 {
+    pub fn at(&self, features: &[f64]) -> f64 {
         let (layers, output) = self.parameters.split_at(self.parameters.len() - 1);
         let units = layers.len() / (self.features + 2);
         let unit = |unit: usize| {

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Technique;
-use crate::learner::tree::{Ground, Tree};
-use crate::learner::{Cancelled, Candidate, Draws, Fold, Learner, MaxFeatures, Model, Table, Work};
+use crate::tree::{Ground, Tree};
+use crate::{Cancelled, Candidate, Draws, Fold, Learner, MaxFeatures, Model, Table, Work};
 
 /// Hyper-parameters of the published grid (the paper, Table 11).
 const TREES: [u32; 3] = [50, 100, 150];
@@ -16,7 +16,7 @@ const MAX_ROWS: usize = 4096;
 /// Mean of trees that are grown on bootstrap samples of the rows (Breiman, "Random forests",
 /// Machine Learning 45(1), 2001).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Forest {
+pub struct Forest {
     trees: Vec<Tree>,
 }
 
@@ -25,8 +25,9 @@ pub(crate) struct Forest {
 /// Only few of them need to be grown: the first 50 trees of a forest of 150 are the forest of 50,
 /// settings that give the same number of features per split are equal, and so are depth limits that
 /// no branch reached.
-pub(crate) struct Forests {
-    pub(crate) seed: u32,
+pub struct Forests {
+    /// Seed of every forest.
+    pub seed: u32,
 }
 
 /// Forests of one shape, for all numbers of trees.
@@ -101,12 +102,12 @@ impl Grown {
 
 impl Forest {
     /// Grows a forest on all rows, without a depth limit and with all features at each split.
-    pub(crate) fn of(table: &Table, trees: u32, seed: u32) -> Self {
+    pub fn of(table: &Table, trees: u32, seed: u32) -> Self {
         grow(table, None, (trees, table.features[0].len(), u32::MAX), seed)
     }
 
     /// Returns the mean prediction of the trees at `features`.
-    pub(crate) fn at(&self, features: &[f64]) -> f64 {
+    pub fn at(&self, features: &[f64]) -> f64 {
         self.trees.iter().map(|tree| tree.at(features)).sum::<f64>() / self.trees.len() as f64
     }
 

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 pub struct Cancelled;
 
 /// Counts steps and reports them to a watcher.
-pub(crate) struct Work<'a> {
+pub struct Work<'a> {
     done: u64,
     total: u64,
     watch: &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>,
@@ -16,7 +16,7 @@ pub(crate) struct Work<'a> {
 
 impl<'a> Work<'a> {
     /// Starts a calculation of `total` steps.
-    pub(crate) fn new(total: u64, watch: &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>) -> Self {
+    pub fn new(total: u64, watch: &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>) -> Self {
         Self { done: 0, total, watch }
     }
 
@@ -24,17 +24,17 @@ impl<'a> Work<'a> {
     ///
     /// # Errors
     /// [`Cancelled`]: the watcher cancelled the work.
-    pub(crate) fn step(&mut self) -> Result<(), Cancelled> {
+    pub fn step(&mut self) -> Result<(), Cancelled> {
         self.move_to(self.done + 1)
     }
 
     /// Returns the number of completed steps.
-    pub(crate) fn done(&self) -> u64 {
+    pub fn done(&self) -> u64 {
         self.done
     }
 
     /// Reports that `done` steps are completed or skipped.
-    pub(crate) fn move_to(&mut self, done: u64) -> Result<(), Cancelled> {
+    pub fn move_to(&mut self, done: u64) -> Result<(), Cancelled> {
         self.done = done.min(self.total);
         match (self.watch)(self.done, self.total) {
             ControlFlow::Continue(()) => Ok(()),

@@ -11,7 +11,8 @@ const LANES: usize = 4;
 const BLOCK: usize = 4;
 
 /// Σ aᵢbᵢ.
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+#[inline]
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     let [sum] = dots(a, [b]);
     sum
 }
@@ -36,7 +37,8 @@ fn dots<const N: usize>(a: &[f64], bs: [&[f64]; N]) -> [f64; N] {
 }
 
 /// Computes a += factor · b.
-pub(crate) fn add_scaled(a: &mut [f64], factor: f64, b: &[f64]) {
+#[inline]
+pub fn add_scaled(a: &mut [f64], factor: f64, b: &[f64]) {
     for (a, b) in a.iter_mut().zip(b) {
         *a += factor * b;
     }
@@ -44,17 +46,20 @@ pub(crate) fn add_scaled(a: &mut [f64], factor: f64, b: &[f64]) {
 
 /// A matrix in row-major order.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Matrix {
+pub struct Matrix {
     columns: usize,
     values: Vec<f64>,
 }
 
 impl Matrix {
-    pub(crate) fn zeros(rows: usize, columns: usize) -> Self {
+    /// Creates a matrix of zeros.
+    pub fn zeros(rows: usize, columns: usize) -> Self {
         Self { columns, values: vec![0.0; rows * columns] }
     }
 
-    pub(crate) fn columns(&self) -> usize {
+    /// Returns the number of columns.
+    #[inline]
+    pub fn columns(&self) -> usize {
         self.columns
     }
 }
@@ -62,24 +67,26 @@ impl Matrix {
 impl Index<usize> for Matrix {
     type Output = [f64];
 
+    #[inline]
     fn index(&self, row: usize) -> &[f64] {
         &self.values[row * self.columns..(row + 1) * self.columns]
     }
 }
 
 impl IndexMut<usize> for Matrix {
+    #[inline]
     fn index_mut(&mut self, row: usize) -> &mut [f64] {
         &mut self.values[row * self.columns..(row + 1) * self.columns]
     }
 }
 
 /// Lower triangle L of A = LLᵀ (Golub and Van Loan, "Matrix Computations", 4th ed., §4.2.5).
-pub(crate) struct Factor(Matrix);
+pub struct Factor(Matrix);
 
 impl Factor {
     /// Factorises a square matrix, whose lower triangle is read; `None` if it is not positive
     /// definite.
-    pub(crate) fn of(mut matrix: Matrix) -> Option<Self> {
+    pub fn of(mut matrix: Matrix) -> Option<Self> {
         let size = matrix.columns;
         for first in (0..size).step_by(BLOCK) {
             let (above, below) = matrix.values.split_at_mut(first * size);
@@ -108,12 +115,12 @@ impl Factor {
     }
 
     /// Returns ln |A|.
-    pub(crate) fn log_determinant(&self) -> f64 {
+    pub fn log_determinant(&self) -> f64 {
         (0..self.0.columns).map(|i| 2.0 * libm::log(self.0[i][i])).sum()
     }
 
     /// Returns A⁻¹b.
-    pub(crate) fn solve(&self, rhs: &[f64]) -> Vec<f64> {
+    pub fn solve(&self, rhs: &[f64]) -> Vec<f64> {
         let lower = &self.0;
         let mut solved = rhs.to_vec();
         for i in 0..solved.len() {
@@ -128,7 +135,7 @@ impl Factor {
     }
 
     /// Returns A⁻¹ = L⁻ᵀL⁻¹, both triangles.
-    pub(crate) fn inverse(&self) -> Matrix {
+    pub fn inverse(&self) -> Matrix {
         let size = self.0.columns;
         let columns = self.columns_of_inverse();
         let mut inverse = Matrix::zeros(size, size);

@@ -11,10 +11,10 @@ mod line_search;
 mod target;
 
 use crate::Technique;
-use crate::learner::network::Network;
-use crate::learner::perceptron::batch::{Batch, tensor};
-use crate::learner::perceptron::target::Targets;
-use crate::learner::{Activation, Cancelled, Candidate, Draws, Learner, Model, Solver, Table, Work, parallel};
+use crate::network::Network;
+use crate::perceptron::batch::{Batch, tensor};
+use crate::perceptron::target::Targets;
+use crate::{Activation, Cancelled, Candidate, Draws, Learner, Model, Solver, Table, Work, parallel};
 
 /// Hyper-parameters of the published grid (the paper, Table 12).
 const SOLVERS: [Solver; 3] = [Solver::Lbfgs, Solver::Adam, Solver::Sgd];
@@ -29,8 +29,9 @@ const MAX_ROWS: usize = 1024;
 const NUMBERS: usize = 1 << 15;
 
 /// The 108 perceptrons of the grid.
-pub(crate) struct Perceptrons {
-    pub(crate) seed: u32,
+pub struct Perceptrons {
+    /// Seed of every perceptron.
+    pub seed: u32,
 }
 
 impl Learner for Perceptrons {

@@ -1,0 +1,16 @@
+//! Numerical methods of Foreglow's mathematics. None knows what a run or a configuration is.
+//!
+//! They use `+ − × ÷ √`, which IEEE 754 defines to the last digit, and `libm`, which uses only
+//! these, so that the same input gives the same bytes on every machine and in the browser.
+
+mod cholesky;
+mod elementary;
+pub mod lbfgs;
+mod linalg;
+mod metric;
+pub mod student_t;
+
+pub use crate::cholesky::Cholesky;
+pub use crate::elementary::{exponentials, logarithms};
+pub use crate::linalg::{Factor, Matrix, add_scaled, dot};
+pub use crate::metric::{MetricError, mape};

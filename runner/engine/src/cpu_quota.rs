@@ -1,0 +1,91 @@
+//! Slow cores: a CPU quota of the kernel limits the task threads of an executor to a share of a
+//! processor each.
+//!
+//! Sources: Linux, Documentation/scheduler/sched-bwc.rst (cgroup v1) and
+//! Documentation/admin-guide/cgroup-v2.rst.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::control_group::{ControlGroup, Version, parents};
+
+/// Period in which a group may use its quota, microseconds. A run that ends within a period has
+/// used the quota at its start, so a short period keeps short runs true.
+const PERIOD_MICROS: f64 = 10_000.0;
+/// The kernel's smallest quota, microseconds; small quotas get a longer period.
+const SMALLEST_QUOTA_MICROS: f64 = 1_000.0;
+
+/// A CPU quota around one executor, without effect until [`CpuQuota::enforce`].
+pub struct CpuQuota {
+    folder: PathBuf,
+    version: Version,
+    processors: f64,
+    /// Removed after the executor has ended; `None` if the executor's memory group has the quota.
+    _group: Option<ControlGroup>,
+}
+
+impl CpuQuota {
+    /// Prepares a quota of `processors` processors, such as 0.2, around a process. `memory` is the
+    /// group that the process is already in: with cgroup v2 it cannot be in a second one.
+    ///
+    /// # Errors
+    /// The system does not let this user set quotas.
+    pub fn around(process: u32, processors: f64, memory: Option<&ControlGroup>) -> io::Result<Self> {
+        if let Some(folder) = memory.map(ControlGroup::folder).filter(|folder| folder.join("cpu.max").exists()) {
+            return Ok(Self { folder: folder.to_owned(), version: Version::Two, processors, _group: None });
+        }
+        let mut refused = io::Error::from(io::ErrorKind::Unsupported);
+        for (version, parent) in quota_parents(memory.is_some()) {
+            match ControlGroup::below(&parent, process, &[]) {
+                Ok(group) => {
+                    let folder = group.folder().to_owned();
+                    return Ok(Self { folder, version, processors, _group: Some(group) });
+                }
+                Err(error) => refused = error,
+            }
+        }
+        Err(refused)
+    }
+
+    /// Starts to enforce the quota, or lifts it.
+    ///
+    /// # Errors
+    /// The system does not accept the quota.
+    pub fn enforce(&self, is_enforced: bool) -> io::Result<()> {
+        let period = PERIOD_MICROS.max(SMALLEST_QUOTA_MICROS / self.processors).ceil() as u64;
+        let quota = (self.processors * period as f64).round() as u64;
+        match self.version {
+            Version::One => {
+                fs::write(self.folder.join("cpu.cfs_period_us"), period.to_string())?;
+                let quota = if is_enforced { quota.to_string() } else { "-1".to_owned() };
+                fs::write(self.folder.join("cpu.cfs_quota_us"), quota)
+            }
+            Version::Two => {
+                let quota = if is_enforced { quota.to_string() } else { "max".to_owned() };
+                fs::write(self.folder.join("cpu.max"), format!("{quota} {period}"))
+            }
+        }
+    }
+
+    /// Returns in which share of the periods so far the executor used up its quota; `None` if
+    /// unknown.
+    pub fn used_up(&self) -> Option<f64> {
+        let stat = fs::read_to_string(self.folder.join("cpu.stat")).ok()?;
+        let count = |name: &str| stat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
+        let (periods, throttled) = (count("nr_periods ")?, count("nr_throttled ")?);
+        (periods > 0).then(|| throttled as f64 / periods as f64)
+    }
+}
+
+/// Returns whether this user can set CPU quotas on this system.
+pub fn is_allowed() -> bool {
+    let is_writable = |parent: &Path| fs::OpenOptions::new().write(true).open(parent.join("cgroup.procs")).is_ok();
+    quota_parents(false).iter().any(|(_, parent)| is_writable(parent))
+}
+
+/// Returns the groups whose children can have quotas. `is_in_v2` leaves out those of version 2.
+fn quota_parents(is_in_v2: bool) -> Vec<(Version, PathBuf)> {
+    let versions = if is_in_v2 { &[Version::One][..] } else { &[Version::Two, Version::One] };
+    versions.iter().flat_map(|version| parents(*version, "cpu").into_iter().map(|parent| (*version, parent))).collect()
+}
