@@ -41,7 +41,7 @@ LIMIT_MS = 50.0
 PATIENCE_SECS = 30
 CATEGORIES = "toplevel,v8.wasm,disabled-by-default-v8.wasm.detailed"
 # Test ids of the answer and of the panel that is drawn last.
-COMPLETE = "return ['recommended-time', 'print'].every((id) => document.querySelector(`[data-testid=${id}]`))"
+COMPLETE = "return ['recommended-time', 'complete'].every((id) => document.querySelector(`[data-testid=${id}]`))"
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

@@ -84,8 +84,14 @@ impl Context {
 /// Groups samples by the job that they are runs of. The result does not depend on the order of the
 /// samples.
 pub fn group_by_definition(samples: &[Sample]) -> Vec<JobGroup> {
+    group_jobs(group_by_context(samples))
+}
+
+/// Groups measurements, one [`Job`] for each context, by the job that they are of. The result does
+/// not depend on their order.
+pub fn group_jobs(mut jobs: Vec<Job>) -> Vec<JobGroup> {
+    sort_by(&mut jobs, |a, b| a.context.key().cmp(&b.context.key()));
     let mut groups: Vec<JobGroup> = Vec::new();
-    let jobs = group_by_context(samples);
     for job in &jobs {
         let definition = JobDefinition::of(&job.context);
         match groups.iter_mut().find(|group| group.definition == definition) {

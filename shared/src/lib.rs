@@ -49,7 +49,7 @@ pub use crate::format::{
     format_count, format_duration, format_money, format_percent, format_probability, format_rate, printable,
 };
 pub use crate::job::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMemory, group_by_context};
-pub use crate::job_group::{JobDefinition, JobGroup, group_by_definition};
+pub use crate::job_group::{JobDefinition, JobGroup, group_by_definition, group_jobs};
 pub use crate::jsonl::{parse_line, write_jsonl};
 pub use crate::limits::{MOST_CORES, MOST_EXECUTORS, MOST_MEMORY_MIB};
 pub use crate::link::{FRAGMENT_PREFIX, LeftOut, LinkError, View};

@@ -220,11 +220,12 @@ pub(crate) fn pack(value: &impl Serialize) -> String {
     URL_SAFE_NO_PAD.encode(miniz_oxide::deflate::compress_to_vec_zlib(&json, COMPRESSION_LEVEL))
 }
 
-/// Decodes the payload of a link.
+/// Decodes the payload of a link. What follows `&` names a view of the page and is ignored here.
 ///
 /// # Errors
 /// [`LinkError::Damaged`] or [`LinkError::Form`].
 pub(crate) fn unpack<T: serde::de::DeserializeOwned>(payload: &str) -> Result<T, LinkError> {
+    let payload = payload.split('&').next().unwrap_or_default();
     let packed = URL_SAFE_NO_PAD.decode(payload).map_err(|_| LinkError::Damaged("a character is missing or wrong"))?;
     let json = miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(&packed, MAX_JSON_BYTES)
         .map_err(|_| LinkError::Damaged("its checksum does not match"))?;

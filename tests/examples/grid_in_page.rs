@@ -87,6 +87,7 @@ async fn in_page(file: &Path) -> anyhow::Result<Took> {
         .await?
         .send_keys(file.to_str().context("the path is plain")?)
         .await?;
+    browser.show("trust").await?;
     browser.element("compare").await?.click().await?;
     let started = Instant::now();
     while browser.page.find(By::Testid("compared")).await.is_err() {

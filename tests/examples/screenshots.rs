@@ -7,7 +7,9 @@ use foreglow_tests::{Browser, FileHost};
 
 /// Name, colour scheme, width and height.
 const PICTURES: [(&str, &str, u32, u32); 3] =
-    [("light", "light", 1280, 1600), ("dark", "dark", 1280, 1600), ("phone", "light", 320, 1200)];
+    [("light", "light", 1440, 900), ("dark", "dark", 1440, 900), ("phone", "light", 360, 800)];
+/// The views, each of which is taken as a whole.
+const VIEWS: [&str; 5] = ["compare", "explore", "trust", "runs", "export"];
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
@@ -24,7 +26,12 @@ async fn main() -> anyhow::Result<()> {
         browser.screen(width, height).await?;
         // Waits for transitions to end.
         tokio::time::sleep(Duration::from_secs(1)).await;
-        browser.page.screenshot(&folder.join(format!("planner-{name}.png"))).await?;
+        for view in VIEWS {
+            browser.show(view).await?;
+            // Waits for the charts, which are drawn once their data and their width are known.
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            browser.page.screenshot(&folder.join(format!("planner-{view}-{name}.png"))).await?;
+        }
     }
     browser.close().await
 }

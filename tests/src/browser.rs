@@ -88,14 +88,26 @@ impl Browser {
         self.page.query(by).wait(WAIT, Duration::from_millis(50)).first().await
     }
 
-    /// Waits until the page has an answer and is complete: the panels below the answer follow piece
-    /// by piece.
+    /// Waits until the page has an answer and its view is complete: the charts and tables follow
+    /// piece by piece.
     ///
     /// # Errors
     /// There is no answer in time.
     pub async fn answered(&self) -> anyhow::Result<()> {
         self.element("recommended-time").await?;
-        self.element("print").await?;
+        self.element("complete").await?;
+        Ok(())
+    }
+
+    /// Selects a tab and waits until its view is complete.
+    ///
+    /// # Errors
+    /// The view does not appear in time.
+    pub async fn show(&self, view: &str) -> anyhow::Result<()> {
+        let tab = self.element(&format!("tab-{view}")).await?.to_json()?;
+        self.page.execute("arguments[0].click()", vec![tab]).await?;
+        let complete = By::Css(format!("[data-testid=complete][data-view={view}]"));
+        self.find(complete).await.with_context(|| format!("the view {view} is not complete"))?;
         Ok(())
     }
 

@@ -117,6 +117,7 @@ async fn samples_from_a_collector_appear_live_and_its_outages_are_shown() -> any
     says(&browser, "live", "Live").await?;
     upload(&part("first.jsonl", &lines[..first])?)?;
     browser.answered().await?;
+    browser.show("runs").await?;
     says(&browser, "samples-count", &format!("{first} runs")).await?;
     // New samples must not change the user's question.
     browser.set("deadline", "20s").await?;
@@ -162,6 +163,7 @@ async fn a_file_in_any_encoding_is_read_and_a_table_of_another_tool_asks_for_its
     let path = home.path().join("samples.csv");
     fs::write(&path, utf16)?;
     pick(&browser, &path).await?;
+    browser.show("runs").await?;
     says(&browser, "samples-count", &runs()?).await?;
 
     // A spreadsheet of the same runs: semicolons, decimal commas, foreign column names,
@@ -220,6 +222,7 @@ async fn an_excluded_run_changes_the_answer_and_is_kept_in_the_link() -> anyhow:
     let is_meant = |run: &&Observation| (run.executors, run.cores_per_executor, run.sampling_rate) == (1, 1, 1.0);
     let (meant, all) = (runs.iter().filter(is_meant).count(), runs.len());
     let whole = browser.secs("what-if-time").await?;
+    browser.show("runs").await?;
     let before = url(&browser).await?;
     browser.set("samples-filter", "1x1 100%").await?;
     says(&browser, "samples-count", &format!("{meant} of {all}")).await?;
@@ -255,6 +258,7 @@ async fn a_hundred_thousand_runs_scroll_with_few_rows_in_the_page() -> anyhow::R
     let (_host, browser) = open_page().await?;
     pick(&browser, &path).await?;
     click(&browser, "import-use").await?;
+    browser.show("runs").await?;
     says(&browser, "samples-count", "100000 runs").await?;
     // Scrolls from end to end in 120 steps and measures the longest time between two frames.
     let longest = browser
@@ -284,6 +288,7 @@ async fn a_hundred_thousand_runs_scroll_with_few_rows_in_the_page() -> anyhow::R
 async fn the_page_advises_the_same_samples_as_the_command_line() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let (_host, browser) = open_example().await?;
+    browser.show("runs").await?;
     click(&browser, "next-samples").await?;
     let file = example().display().to_string();
     let advice = Answer::of(
@@ -333,6 +338,7 @@ async fn back_and_forward_switch_scenarios_and_names_survive_a_reload() -> anyho
 #[tokio::test]
 async fn the_exports_hold_what_the_page_shows() -> anyhow::Result<()> {
     let (_host, browser) = open_example().await?;
+    browser.show("export").await?;
     // Records the contents of downloads.
     script(&browser, "window.taken = []; const make = URL.createObjectURL; URL.createObjectURL = (blob) => { taken.push(blob.text()); return make(blob); };").await?;
     for button in ["export-runs", "export-configurations", "export-json", "export-commands"] {
@@ -351,6 +357,111 @@ async fn the_exports_hold_what_the_page_shows() -> anyhow::Result<()> {
     let secs = browser.secs("recommended-time").await?;
     assert_eq!(json["recommended"]["completion_time_secs"].to_string(), secs);
     assert!(text(3).contains("foreglow collect --model resnet18"), "{}", text(3));
+    browser.close().await
+}
+
+#[tokio::test]
+async fn every_view_has_an_address_that_opens_it_and_the_back_button_returns() -> anyhow::Result<()> {
+    let (host, browser) = open_example().await?;
+    browser.wait_until("a link", async |page| Ok(url(page).await?.contains("#v1."))).await?;
+    let first = url(&browser).await?;
+    let mut addresses = Vec::new();
+    for view in ["explore", "trust", "runs", "export"] {
+        browser.show(view).await?;
+        let has_address = async |page: &Browser| Ok(url(page).await?.ends_with(&format!("&view={view}")));
+        browser.wait_until("the address of the view", has_address).await?;
+        addresses.push((view, url(&browser).await?));
+    }
+    browser.page.back().await?;
+    let is_shown = |view: &'static str| {
+        async move |page: &Browser| {
+            let selected = script(page, "return document.querySelector('[role=tab][aria-selected=true]').id").await?;
+            Ok(selected == json!(format!("tab-{view}")))
+        }
+    };
+    browser.wait_until("the view before", is_shown("runs")).await?;
+
+    // The arrow keys move the focus and the selection, as in any list of tabs.
+    let focus = "document.querySelector('[role=tab][aria-selected=true]').focus()";
+    script(&browser, focus).await?;
+    browser.page.action_chain().send_keys(thirtyfour::Key::Left).perform().await?;
+    browser.wait_until("the view to the left", is_shown("trust")).await?;
+    assert_eq!(script(&browser, "return document.activeElement.id").await?, json!("tab-trust"));
+    browser.page.action_chain().send_keys(thirtyfour::Key::Home).perform().await?;
+    browser.wait_until("the first view", is_shown("compare")).await?;
+    let panel = "return document.getElementById(document.querySelector('[aria-selected=true]').getAttribute('aria-controls')).getAttribute('role')";
+    assert_eq!(script(&browser, panel).await?, json!("tabpanel"));
+    browser.close().await?;
+
+    // Links open in another browser with the view, and links of earlier versions without one.
+    let reader = Browser::start().await?;
+    for (view, address) in addresses.iter().chain([&("compare", first)]) {
+        let (_, fragment) = address.split_once('#').context("a link has a fragment")?;
+        reader.page.goto("about:blank").await?;
+        reader.page.goto(format!("{}#{fragment}", host.url)).await?;
+        reader.answered().await?;
+        reader.wait_until("the view of the link", is_shown(view)).await?;
+    }
+    let home = tempfile::tempdir()?;
+    let opened = Answer::of(home.path(), &["link", "--open", &addresses[0].1, "--format", "json"])?;
+    assert_eq!(opened.code, Some(0), "{}", opened.stderr);
+    reader.close().await
+}
+
+#[tokio::test]
+async fn the_first_screen_holds_the_question_the_answer_and_a_picture() -> anyhow::Result<()> {
+    let (_host, browser) = open_example().await?;
+    browser.screen(1440, 900).await?;
+    browser.wait_until("the picture", async |page| Ok(page.element("time-by-money-readout").await.is_ok())).await?;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let outside = "const out = []; for (const [name, selector] of [
+          ['question', '.question'], ['answer', '.recommended'], ['picture', '[data-testid=time-by-money]']]) {
+        const box = document.querySelector(selector).getBoundingClientRect();
+        if (box.top < 0 || box.bottom > innerHeight || box.left < 0 || box.right > innerWidth) out.push([name, box.top, box.bottom]);
+      } return out";
+    assert_eq!(script(&browser, outside).await?, json!([]));
+    // Question and answer stay while the view scrolls.
+    script(&browser, "window.scrollTo(0, 600)").await?;
+    let rail = script(&browser, "return document.querySelector('.rail').getBoundingClientRect().top").await?;
+    assert_eq!(rail, json!(0));
+    browser.close().await
+}
+
+#[tokio::test]
+async fn another_page_hands_over_samples_by_message() -> anyhow::Result<()> {
+    // Two hosts, because two ports are two origins.
+    let (dashboard, planner) = (FileHost::start().await?, FileHost::start().await?);
+    let browser = Browser::start().await?;
+    browser.page.goto(&dashboard.url).await?;
+    let samples = example_shown()?.lines.join("\n");
+    let hand_over = "const [url, samples, done] = arguments; const planner = window.open(url); let pongs = 0;
+        const ping = setInterval(() => planner.postMessage('PING', '*'), 50);
+        window.addEventListener('message', (event) => {
+          if (event.source !== planner || event.data !== 'PONG' || pongs++) return;
+          clearInterval(ping);
+          planner.postMessage({ foreglow: { samples, name: 'private.jsonl' } }, new URL(url).origin);
+          done(event.origin);
+        });";
+    let origin = browser.page.execute_async(hand_over, vec![json!(planner.url), json!(samples)]).await?.json().clone();
+    assert!(planner.url.starts_with(origin.as_str().unwrap_or("none")), "{origin}");
+    let windows = browser.page.windows().await?;
+    browser.page.switch_to_window(windows[1].clone()).await?;
+    browser.answered().await?;
+    browser.show("runs").await?;
+    says(&browser, "samples-count", &runs()?).await?;
+
+    // A frame of the page itself is neither its opener nor its parent, and must not replace the
+    // samples.
+    let intruder = "const frame = document.createElement('iframe'); document.body.append(frame);
+        frame.contentWindow.eval(`parent.postMessage({ foreglow: { samples: 'broken', name: 'intruder' } }, '*')`)";
+    let _ = browser.page.execute(intruder, vec![]).await;
+    script(&browser, "window.postMessage({ foreglow: { samples: 'broken', name: 'intruder' } }, '*')").await?;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    says(&browser, "samples-count", &runs()?).await?;
+    assert!(
+        browser.page.find_all(thirtyfour::By::Testid("alert")).await?.is_empty(),
+        "an intruder's message is ignored"
+    );
     browser.close().await
 }
 
@@ -418,7 +529,9 @@ async fn a_page_that_was_loaded_once_opens_without_a_network() -> anyhow::Result
     tokio::time::sleep(Duration::from_millis(300)).await;
     browser.page.refresh().await?;
     browser.wait_until("the answer", async |page| Ok(page.secs("recommended-time").await? == secs)).await?;
+    browser.show("export").await?;
     click(&browser, "example").await?;
+    browser.show("runs").await?;
     says(&browser, "samples-count", &runs()?).await?;
     browser.close().await
 }

@@ -10,6 +10,9 @@ const AXE: &str = "target/axe/package/axe.min.js";
 /// The axe tags of the success criteria of WCAG 2.2, levels A and AA.
 const RULES: [&str; 5] = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
+/// The views of the page.
+const VIEWS: [&str; 5] = ["compare", "explore", "trust", "runs", "export"];
+
 async fn open_example() -> anyhow::Result<(FileHost, Browser)> {
     let host = FileHost::start().await?;
     let browser = Browser::start().await?;
@@ -62,8 +65,13 @@ async fn axe_finds_no_violation_in_light_and_dark_on_any_part_of_the_page() -> a
     browser.answered().await?;
     for scheme in ["light", "dark"] {
         browser.prefer(scheme).await?;
-        found.extend(violations(&browser).await?);
+        for view in VIEWS {
+            browser.show(view).await?;
+            found.extend(violations(&browser).await?);
+        }
     }
+    browser.show("runs").await?;
+    click(&browser, "more-question").await?;
     click(&browser, "share").await?;
     click(&browser, "next-samples").await?;
     found.extend(violations(&browser).await?);
@@ -84,13 +92,17 @@ async fn the_page_fits_from_320_pixels_to_4k_and_its_layout_is_stable() -> anyho
     let (_host, browser) = open_example().await?;
     for (width, height) in [(320, 640), (768, 1024), (1280, 800), (3840, 2160)] {
         browser.screen(width, height).await?;
-        let wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
-        let beyond = browser.page.execute(wide, vec![]).await?.json().clone();
-        assert_eq!(beyond, json!(0), "at {width} pixels the page is wider than the screen");
+        for view in VIEWS {
+            browser.show(view).await?;
+            let wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
+            let beyond = browser.page.execute(wide, vec![]).await?.json().clone();
+            assert_eq!(beyond, json!(0), "at {width} pixels the view {view} is wider than the screen");
+        }
     }
     // Layout shifts without recent input, from the first paint to the answer, as Chromium scores
     // them; below 0.1 is "good".
     browser.screen(1280, 800).await?;
+    browser.show("compare").await?;
     browser.page.refresh().await?;
     browser.answered().await?;
     let observed = browser

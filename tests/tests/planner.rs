@@ -99,9 +99,12 @@ async fn page_command_line_and_link_show_the_same_prediction_to_the_last_digit()
         let secs = predicted_secs(home.path(), &file, executors, cores)?;
         look_at(&browser, executors, cores, &secs).await?;
     }
+    browser.show("explore").await?;
     let points = browser.page.find_all(By::Css("[data-testid=chart] .run")).await?;
     assert!(!points.is_empty(), "the chart shows measured points");
-    assert!(browser.text("scenario-table").await?.contains("4-2"));
+    browser.show("trust").await?;
+    let has_scenarios = async |page: &Browser| Ok(page.text("scenario-table").await?.contains("4-2"));
+    browser.wait_until("the published scenarios", has_scenarios).await?;
     let recommended = browser.text("recommended-configuration").await?;
     let (time, cost) = (browser.text("what-if-time").await?, browser.text("what-if-cost").await?);
 
@@ -196,6 +199,7 @@ async fn comparing_all_learners_gives_the_command_lines_results_and_can_be_cance
     let home = tempfile::tempdir()?;
     let file = measure(home.path())?;
     let (_host, browser) = open_page_with(&file).await?;
+    browser.show("trust").await?;
     browser.element("compare").await?.click().await?;
     browser.element("compare-progress").await?;
     browser.element("compare-cancel").await?.click().await?;

@@ -12,11 +12,13 @@ use crate::chart::{
 };
 use crate::later::{Later, later};
 use crate::panel::{
-    Alert, Candidates, Compare, DataPanel, EmptyPage, Explained, Export, Header, ImportPanel, JobTitle, LiveStatus,
-    MonitorPanel, Newer, NextSamples, QuestionPanel, Recommended, Samples, Scenarios, WhatIfPanel, WhySheet,
+    Alert, Candidates, Compare, DataPanel, EmptyPage, Explained, Export, Header, ImportPanel, InShort, JobTitle,
+    LiveStatus, MachineTypes, MonitorPanel, Newer, NextSamples, QuestionPanel, Recommended, Samples, Scenarios, Tabs,
+    WhatIfPanel, WhySheet, tab_id,
 };
 use crate::source;
 use crate::state::{Fit, Planner};
+use crate::view::Tab;
 
 /// Mounts the page into the element `planner` of `index.html`.
 pub fn mount(window: &Window) {
@@ -50,20 +52,15 @@ fn App() -> impl IntoView {
     provide_context(Overview::new(planner));
     provide_context(Explained::new());
     planner.start_worker();
+    planner.follow_machines();
     // Loads the state before mounting, to avoid a flash of the empty page.
     later(move || source::open(planner));
     later(end_opening);
     source::follow_address(planner);
     source::follow_session(planner);
+    source::follow_messages(planner);
     let dragging = accept_drops(planner);
     let empty = Memo::new(move |_| planner.jobs.with(Vec::is_empty));
-
-    // Without a predictor the answer panel shows the reason, and the charts would be empty.
-    let failed = Memo::new(move |_| planner.fit.with(|fit| matches!(fit, Fit::Failed(_))));
-    // Charts and tables appear with the first answer and stay during a refit.
-    let answered = Memo::new(move |before: Option<&bool>| {
-        before.copied().unwrap_or(false) || planner.fit.with(|fit| matches!(fit, Fit::Ready(_) | Fit::Failed(_)))
-    });
 
     view! {
         <div class="page" class:dragging=dragging>
@@ -81,74 +78,24 @@ fn App() -> impl IntoView {
                         when=move || !empty.get()
                         fallback=|| view! { <EmptyPage /> {later(mark_interactive)} }
                     >
-                        <JobTitle />
-                        <div class="answer">
-                            <Later>
-                                <Recommended />
-                            </Later>
-                            <Later>
-                                <WhatIfPanel />
-                            </Later>
+                        <InShort />
+                        <div class="desk">
+                            <aside class="rail" aria-label="Question and answer">
+                                <JobTitle />
+                                <QuestionPanel />
+                                <Later>
+                                    <Recommended />
+                                </Later>
+                            </aside>
+                            {later(mark_interactive)}
+                            <div class="views">
+                                <Tabs />
+                                <Later>
+                                    <WhatIfPanel />
+                                </Later>
+                                <Views />
+                            </div>
                         </div>
-                        {later(mark_interactive)}
-                        <Later>
-                            <Show when=move || !failed.get()>
-                                <Compare />
-                            </Show>
-                        </Later>
-                        <Later>
-                            <QuestionPanel />
-                        </Later>
-                        <Show when=move || answered.get()>
-                            <Show when=move || !failed.get()>
-                                <div class="pair">
-                                    <Later>
-                                        <TimeByMoneyChart />
-                                    </Later>
-                                    <Later>
-                                        <HeatMapChart />
-                                    </Later>
-                                </div>
-                                <Later>
-                                    <CompletionTimeChart />
-                                </Later>
-                                <div class="pair">
-                                    <Later>
-                                        <SpeedUpChart />
-                                    </Later>
-                                    <Later>
-                                        <SamplingRateChart />
-                                    </Later>
-                                </div>
-                                <EffectsCharts />
-                                <div class="pair">
-                                    <Later>
-                                        <PredictedByMeasuredChart />
-                                    </Later>
-                                    <Later>
-                                        <ResidualsChart />
-                                    </Later>
-                                </div>
-                                <Later>
-                                    <Scenarios />
-                                </Later>
-                                <Later>
-                                    <Candidates />
-                                </Later>
-                            </Show>
-                            // Created after the charts, so that they queue behind them: the charts
-                            // would push them down.
-                            {move || view! {
-                                <Later>
-                                    <Samples />
-                                </Later>
-                                <Later>
-                                    <NextSamples />
-                                    <Export />
-                                    <DataPanel />
-                                </Later>
-                            }}
-                        </Show>
                     </Show>
                 </Later>
             </main>
@@ -162,6 +109,99 @@ fn App() -> impl IntoView {
                 </footer>
             </Later>
         </div>
+    }
+}
+
+/// The view of the selected tab. Only this one is in the page, so that a slider updates no hidden
+/// chart.
+#[component]
+fn Views() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    // Without a predictor the answer shows the reason, and the charts would be empty.
+    let failed = Memo::new(move |_| planner.fit.with(|fit| matches!(fit, Fit::Failed(_))));
+    // The views appear with the first answer and stay during a refit.
+    let answered = Memo::new(move |before: Option<&bool>| {
+        before.copied().unwrap_or(false) || planner.fit.with(|fit| matches!(fit, Fit::Ready(_) | Fit::Failed(_)))
+    });
+    let view = move || {
+        let tab = planner.tab.get();
+        let shown = match tab {
+            Tab::Runs => view! { <Later><Samples /></Later> <Later><NextSamples /></Later> }.into_any(),
+            Tab::Export => view! { <Later><Export /> <DataPanel /></Later> }.into_any(),
+            _ if failed.get() => {
+                view! { <p class="hush">"There is no prediction to show. The view Runs lists what was measured."</p> }
+                    .into_any()
+            }
+            Tab::Compare => view! { <CompareView /> }.into_any(),
+            Tab::Explore => view! { <ExploreView /> }.into_any(),
+            Tab::Trust => view! { <TrustView /> }.into_any(),
+        };
+        view! {
+            {shown}
+            // Marks for tests and benchmarks that the view is complete.
+            <Later>
+                <span hidden data-testid="complete" data-view=tab.name()></span>
+            </Later>
+        }
+    };
+    view! {
+        <div class="view" role="tabpanel" id="view" tabindex="0" aria-labelledby=move || tab_id(planner.tab.get())>
+            <Show when=move || answered.get()>{view}</Show>
+        </div>
+    }
+}
+
+#[component]
+fn CompareView() -> impl IntoView {
+    view! {
+        <MachineTypes />
+        <Later>
+            <TimeByMoneyChart />
+        </Later>
+        <Later>
+            <Compare />
+        </Later>
+        <Later>
+            <Candidates />
+        </Later>
+    }
+}
+
+#[component]
+fn ExploreView() -> impl IntoView {
+    view! {
+        <Later>
+            <HeatMapChart />
+        </Later>
+        <Later>
+            <CompletionTimeChart />
+        </Later>
+        <div class="pair">
+            <Later>
+                <SpeedUpChart />
+            </Later>
+            <Later>
+                <SamplingRateChart />
+            </Later>
+        </div>
+        <EffectsCharts />
+    }
+}
+
+#[component]
+fn TrustView() -> impl IntoView {
+    view! {
+        <div class="pair">
+            <Later>
+                <PredictedByMeasuredChart />
+            </Later>
+            <Later>
+                <ResidualsChart />
+            </Later>
+        </div>
+        <Later>
+            <Scenarios />
+        </Later>
     }
 }
 

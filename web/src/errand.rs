@@ -12,7 +12,7 @@ use crate::fit::{FromErrand, ToErrand};
 use crate::fit_worker::{listen, spawn};
 use crate::worker::parse;
 
-/// The module that reads files and advises, fetched on first use.
+/// The module for files, advice, the published scenarios and machine types, fetched on first use.
 pub const READER: &str = "./reader-worker.js";
 /// The module with all learners of the published grid, fetched on first use.
 pub const COMPARISON: &str = "./comparison-worker.js";

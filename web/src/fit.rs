@@ -12,6 +12,7 @@ use crate::chart::grid::thinned;
 use crate::chart::lines::{counts_of, line, lines, lines_for, measured, whole_job_secs};
 use crate::import::Imported;
 use crate::job::{Space, most_counts};
+use crate::machines::{MachineHtml, MachineQuestion};
 
 /// A request to the fit worker: the request's number, the job, and the question about it. The
 /// number tells a late answer to an earlier request from the current one.
@@ -40,6 +41,10 @@ pub enum ToErrand {
     Import(Option<Mapping>),
     /// Advise which samples to collect next.
     Advise(Job, Box<Question>),
+    /// Evaluate the published scenarios on this job, without the perceptrons.
+    Evaluate(Job),
+    /// Compare the machine types.
+    Machines(Box<MachineQuestion>),
 }
 
 /// A message of such a module to the page.
@@ -55,11 +60,15 @@ pub enum FromErrand {
     Imported(Result<Imported, String>),
     /// The samples to collect next.
     Advised(Result<Advice, String>),
+    /// The published scenarios.
+    Evaluated(Box<Published>),
+    /// The machine types.
+    Machines(Box<MachineHtml>),
     /// The module failed, with the reason.
     Broken(String),
 }
 
-/// A fitted predictor, and the accuracy of every scenario on the same runs.
+/// A fitted predictor.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Fitted {
     /// The predictor, ready to predict without further fitting, so that the page follows the
@@ -68,6 +77,12 @@ pub struct Fitted {
     pub predictor: Predictor,
     /// The whole-job completion time that each run implies, seconds; `None` where it is unknown.
     pub whole_job_secs: Vec<Option<f64>>,
+}
+
+/// What the paper's method says of the same runs. It is evaluated when a view first shows it, in
+/// the module that is fetched on demand.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Published {
     /// The evaluation of each scenario.
     pub scenarios: Vec<Scenario>,
     /// The effect of each feature alone, or why it cannot be estimated.
@@ -140,11 +155,11 @@ mod packed {
 /// Most runs that the page fits: the time of a fit grows with their cube.
 const MOST_RUNS: usize = 5_000;
 
-/// Fits a job. `clock` returns seconds and times the training of the scenarios.
+/// Fits a job.
 ///
 /// # Errors
 /// These runs give no predictor; one sentence that says why.
-pub fn fit(job: &Job, clock: &mut dyn FnMut() -> f64) -> Result<Fitted, String> {
+pub fn fit(job: &Job) -> Result<Fitted, String> {
     let runs = job.observations.len();
     if runs > MOST_RUNS {
         return Err(format!(
@@ -155,12 +170,15 @@ pub fn fit(job: &Job, clock: &mut dyn FnMut() -> f64) -> Result<Fitted, String> 
     let predictor = Predictor::fit_job(job).map_err(|error| error.to_string())?;
     predictor.prepare(&settings(job));
     let whole_job_secs = whole_job_secs(&predictor, &job.observations);
+    Ok(Fitted { predictor, whole_job_secs })
+}
+
+/// Evaluates the published scenarios. `clock` returns seconds and times their training.
+pub fn evaluate(job: &Job, clock: &mut dyn FnMut() -> f64) -> Published {
     let watch = &mut |_, _| ControlFlow::Continue(());
-    let scenarios = scenario_table(&job.context, &job.observations, Grid::Linear, clock, watch)
-        .map_err(|cancelled| cancelled.to_string())?;
-    let scenarios = scenarios.into_iter().map(Scenario::from).collect();
+    let rows = scenario_table(&job.context, &job.observations, Grid::Linear, clock, watch).unwrap_or_default();
     let effects = Effects::fit(&job.context, &job.observations).map_err(|error| error.to_string());
-    Ok(Fitted { predictor, whole_job_secs, scenarios, effects })
+    Published { scenarios: rows.into_iter().map(Scenario::from).collect(), effects }
 }
 
 /// Runs once what the page does with a new answer. The page and the worker share one compiled
@@ -249,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_predictor_sent_to_the_page_predicts_the_same_to_the_last_digit() {
-        let fitted = fit(&job(), &mut || 0.0).unwrap();
+        let fitted = fit(&job()).unwrap();
         let wire = serde_json::to_string(&FromFit::Answer(7, Ok(Box::new(fitted.clone())))).unwrap();
         let FromFit::Answer(7, Ok(arrived)) = serde_json::from_str(&wire).unwrap() else { unreachable!() };
         for executors in 1..9 {
@@ -258,7 +276,15 @@ mod tests {
                 assert_eq!(arrived.predictor.predict(setting), fitted.predictor.predict(setting));
             }
         }
-        assert_eq!(arrived.scenarios, fitted.scenarios);
+    }
+
+    #[test]
+    fn the_published_scenarios_sent_to_the_page_are_those_of_the_worker() {
+        let published = evaluate(&job(), &mut || 0.0);
+        assert_eq!(published.scenarios.len(), 7);
+        let wire = serde_json::to_string(&FromErrand::Evaluated(Box::new(published.clone()))).unwrap();
+        let FromErrand::Evaluated(arrived) = serde_json::from_str(&wire).unwrap() else { unreachable!() };
+        assert_eq!(*arrived, published);
     }
 
     /// A job with a run of every configuration that fits the processors of its machine; without
@@ -287,7 +313,7 @@ mod tests {
         question.executors = (1..=512).collect();
         question.cores_per_executor = (1..=200).collect();
         question.deadline_secs = Some(20.0);
-        let wire = serde_json::to_string(&fit(job, &mut || 0.0).unwrap()).unwrap();
+        let wire = serde_json::to_string(&fit(job).unwrap()).unwrap();
         let arrived: Fitted = serde_json::from_str(&wire).unwrap();
         let predictor = &arrived.predictor;
         let grid = chart::grid::Grid::of(predictor, &Space::of(&question));
@@ -339,7 +365,7 @@ mod tests {
             ..job.observations[0]
         });
         job.observations.extend(repeats);
-        let fitted = fit(&job, &mut || 0.0).unwrap();
+        let fitted = fit(&job).unwrap();
         assert!(!fitted.predictor.warnings().is_empty(), "one run took four times as long as its repeats");
         let wire = serde_json::to_string(&fitted).unwrap();
         let arrived: Fitted = serde_json::from_str(&wire).unwrap();
@@ -349,13 +375,13 @@ mod tests {
     #[test]
     fn a_job_without_runs_says_what_to_collect() {
         let empty = Job { observations: Vec::new(), ..job() };
-        assert!(fit(&empty, &mut || 0.0).unwrap_err().contains("collect"));
+        assert!(fit(&empty).unwrap_err().contains("collect"));
     }
 
     #[test]
     fn a_whole_run_keeps_its_own_time_and_a_sample_keeps_its_relative_error() {
         let job = job();
-        let Fitted { predictor, whole_job_secs, .. } = fit(&job, &mut || 0.0).unwrap();
+        let Fitted { predictor, whole_job_secs, .. } = fit(&job).unwrap();
         let points = measured(&whole_job_secs, &job.observations);
         let whole = points.iter().find(|point| point.run.sampling_rate == 1.0).unwrap();
         assert_eq!(whole.whole_job_secs, 99.0);

@@ -1,14 +1,15 @@
 //! The planner: a page that fits the predictor in the browser and answers what-if questions about a
 //! CNN job.
 //!
-//! Modules: [`job`] and [`duration`] define the page's data; `state` holds it in signals; `source`
-//! loads it from a collector, a file or a link; `fit_worker` fits off the main thread; `panel` and
-//! `chart` show it. Everything except the user interface is plain Rust that is tested natively;
-//! Leptos and the browser APIs are dependencies on wasm32 only.
+//! Modules: [`job`] and [`duration`] define the page's data; [`view`] its views and addresses;
+//! `state` holds it in signals; `source` loads it from a collector, a file or a link; `fit_worker`
+//! fits off the main thread; `panel` and `chart` show it. Everything except the user interface is
+//! plain Rust that is tested natively; Leptos and the browser APIs are dependencies on wasm32 only.
 //!
-//! The crate builds three wasm modules: `main` is the page and its fit worker, `reader` reads files
-//! and advises, and `web/comparison` compares all learners with Burn, which is as large as
-//! everything else. The latter two are fetched on first use.
+//! The crate builds three wasm modules: `main` is the page and its fit worker; `reader` reads
+//! files, advises, evaluates the published scenarios and compares machine types; `web/comparison`
+//! compares all learners with Burn, which is as large as everything else. The latter two are
+//! fetched on first use.
 //!
 //! This crate must not compute predictions or prices or define number formats: `model` and `shared`
 //! do, so that the page and the command line print the same digits. It must not send anything
@@ -21,7 +22,9 @@ pub mod fit;
 pub mod import;
 pub mod job;
 pub mod left_out;
+pub mod machines;
 pub mod run_table;
+pub mod view;
 pub mod why;
 pub mod workload;
 

@@ -1,4 +1,5 @@
-//! The module that reads files and advises. It is separate because most visits never use it.
+//! The module for what most visits never use: it reads files, advises, evaluates the published
+//! scenarios and compares machine types.
 #![cfg_attr(target_arch = "wasm32", no_main)]
 
 #[cfg(target_arch = "wasm32")]

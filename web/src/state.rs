@@ -2,21 +2,27 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
-use foreglow_model::{Decision, Prediction, Setting, decide, decide_again};
+use foreglow_model::{Decision, MachineLimits, Prediction, Setting, decide, decide_again};
 use foreglow_shared::{
     Engine, Job, LinkError, MonitoredRun, Observation, PriceSheet, Question, Resources, ShortLink, View, WhatIf,
     spark_submit_arguments,
 };
 use leptos::prelude::*;
 
-use crate::errand::{COMPARISON, Errand};
-use crate::fit::{Fitted, FromErrand, Scenario, ToErrand};
+use crate::errand::{COMPARISON, Errand, READER};
+use crate::fit::{Fitted, FromErrand, Published, Scenario, ToErrand};
 use crate::fit_worker::FitWorker;
 use crate::job::{Limits, Space};
 use crate::left_out::{LeftOuts, Run};
+use crate::machines::{MachineChoice, MachineHtml, MachineQuestion, machine_types};
 use crate::source::{Import, Live, address};
+use crate::view::{Shown, Tab};
 use crate::workload::with_work;
+
+/// Delay after the last change of the question until machine types are compared again.
+const MACHINES_PAUSE: Duration = Duration::from_millis(250);
 
 /// State of the fit.
 #[derive(Clone, Debug)]
@@ -38,6 +44,32 @@ impl Fit {
             _ => None,
         }
     }
+}
+
+/// State of the evaluation of the published scenarios.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Evaluated {
+    /// No view has shown it yet.
+    None,
+    /// Running.
+    Running,
+    /// The evaluation is done.
+    Ready(Arc<Published>),
+    /// The evaluation failed, with the reason.
+    Failed(String),
+}
+
+/// State of the comparison of machine types.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Machines {
+    /// The job was measured on one machine type.
+    None,
+    /// Running.
+    Running,
+    /// The comparison is done.
+    Ready(Arc<MachineHtml>),
+    /// The comparison failed, with the reason.
+    Failed(String),
 }
 
 /// State of the comparison of all learners.
@@ -74,8 +106,16 @@ pub struct Planner {
     pub what_if: RwSignal<WhatIf>,
     /// The pinned configurations.
     pub pins: RwSignal<Vec<WhatIf>>,
+    /// The view that is shown.
+    pub tab: RwSignal<Tab>,
     /// State of the selected job's fit.
     pub fit: RwSignal<Fit>,
+    /// State of the comparison of machine types.
+    pub machines: RwSignal<Machines>,
+    /// The machine types to compare, and the user's prices of them.
+    pub machine_choice: RwSignal<MachineChoice>,
+    /// State of the evaluation of the published scenarios.
+    pub evaluated: RwSignal<Evaluated>,
     /// State of the comparison of the published scenarios with all learners.
     pub compared: RwSignal<Compared>,
     /// The last error, in one sentence; the rest of the page is unaffected by it.
@@ -100,6 +140,8 @@ pub struct Planner {
     foresee: Callback<Arc<Fitted>>,
     worker: StoredValue<Option<Rc<FitWorker>>, LocalStorage>,
     comparison: StoredValue<Option<Errand>, LocalStorage>,
+    evaluation: StoredValue<Option<Errand>, LocalStorage>,
+    machine_errand: StoredValue<Option<Errand>, LocalStorage>,
 }
 
 impl Planner {
@@ -149,7 +191,11 @@ impl Planner {
             what_if,
             prediction,
             pins: RwSignal::new(Vec::new()),
+            tab: RwSignal::new(Tab::default()),
             fit,
+            evaluated: RwSignal::new(Evaluated::None),
+            machines: RwSignal::new(Machines::None),
+            machine_choice: RwSignal::new(MachineChoice::default()),
             decision,
             foresee: Callback::new(move |fitted| drop(untrack(|| decide_with(fitted)))),
             alert: RwSignal::new(None),
@@ -161,6 +207,8 @@ impl Planner {
             live: Live::new(),
             worker: StoredValue::new_local(None),
             comparison: StoredValue::new_local(None),
+            evaluation: StoredValue::new_local(None),
+            machine_errand: StoredValue::new_local(None),
             compared: RwSignal::new(Compared::None),
         }
     }
@@ -253,6 +301,105 @@ impl Planner {
             Ok(worker) => self.worker.set_value(Some(worker)),
             Err(reason) => self.alert.set(Some(reason)),
         }
+    }
+
+    /// Shows a view. The back button returns to the earlier one.
+    pub fn show(self, tab: Tab) {
+        if self.tab.get_untracked() != tab {
+            address::begin_scenario();
+            self.tab.set(tab);
+        }
+    }
+
+    /// What the page shows besides the link; reactive.
+    pub fn shown(self) -> Shown {
+        Shown { tab: self.tab.get(), choice: self.machine_choice.get() }
+    }
+
+    /// Shows what an address asks for.
+    pub fn take_shown(self, shown: Shown) {
+        self.tab.set(shown.tab);
+        if self.machine_choice.get_untracked() != shown.choice {
+            self.machine_choice.set(shown.choice);
+        }
+    }
+
+    /// Whether the selected job was measured on several machine types; reactive.
+    pub fn has_machine_types(self) -> bool {
+        self.job().is_some_and(|job| self.jobs.with(|jobs| machine_types(jobs, &job.context) > 1))
+    }
+
+    /// Keeps the comparison of machine types current. A change of the question cancels the
+    /// comparison in progress.
+    pub fn follow_machines(self) {
+        Effect::new(move |earlier: Option<Option<TimeoutHandle>>| {
+            if let Some(handle) = earlier.flatten() {
+                handle.clear();
+            }
+            self.machine_errand.set_value(None);
+            if !self.has_machine_types() {
+                self.machines.set(Machines::None);
+                return None;
+            }
+            let question =
+                Question { what_if: WhatIf { executors: 1, cores_per_executor: 1 }, ..self.question_without_what_if() };
+            let question = MachineQuestion {
+                jobs: self.jobs.get(),
+                context: self.job()?.context,
+                limits: MachineLimits::of(&question),
+                sheet: question.prices,
+                choice: self.machine_choice.get(),
+            };
+            if !matches!(self.machines.get_untracked(), Machines::Ready(_)) {
+                self.machines.set(Machines::Running);
+            }
+            set_timeout_with_handle(move || self.compare_machines(question), MACHINES_PAUSE).ok()
+        });
+    }
+
+    fn compare_machines(self, question: MachineQuestion) {
+        let told = move |told: Result<FromErrand, String>| match told {
+            Ok(FromErrand::Machines(html)) => self.machines.set(Machines::Ready(Arc::new(*html))),
+            Err(reason) => self.machines.set(Machines::Failed(reason)),
+            Ok(_) => {}
+        };
+        match Errand::start(READER, &ToErrand::Machines(Box::new(question)), None, told) {
+            Ok(errand) => self.machine_errand.set_value(Some(errand)),
+            Err(reason) => self.machines.set(Machines::Failed(reason)),
+        }
+    }
+
+    /// The published scenarios, evaluated on the first call after a fit; reactive.
+    pub fn published(self) -> Option<Arc<Published>> {
+        match (self.fit.with(|fit| matches!(fit, Fit::Ready(_))), self.evaluated.get()) {
+            (true, Evaluated::Ready(published)) => Some(published),
+            (true, Evaluated::None) => {
+                self.evaluate();
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Starts the evaluation in a task of its own, because it changes signals.
+    fn evaluate(self) {
+        let start = move || {
+            if self.evaluated.get_untracked() != Evaluated::None {
+                return;
+            }
+            let Some(job) = untrack(|| self.job()) else { return };
+            self.evaluated.set(Evaluated::Running);
+            let told = move |told: Result<FromErrand, String>| match told {
+                Ok(FromErrand::Evaluated(published)) => self.evaluated.set(Evaluated::Ready(Arc::new(*published))),
+                Ok(_) => {}
+                Err(reason) => self.evaluated.set(Evaluated::Failed(reason)),
+            };
+            match Errand::start(READER, &ToErrand::Evaluate(job), None, told) {
+                Ok(evaluation) => self.evaluation.set_value(Some(evaluation)),
+                Err(reason) => self.evaluated.set(Evaluated::Failed(reason)),
+            }
+        };
+        set_timeout(start, Duration::ZERO);
     }
 
     /// Starts the comparison of the published scenarios with all of their learners.
@@ -429,6 +576,8 @@ impl Planner {
 
     fn refit(&self) {
         self.cancel_comparison();
+        self.evaluation.set_value(None);
+        self.evaluated.set(Evaluated::None);
         let Some(job) = untrack(|| self.job()) else {
             self.fit.set(Fit::None);
             return;

@@ -9,7 +9,7 @@ use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
 
-use crate::fit::{FromErrand, FromFit, ToErrand, ToFit, compare, fit, rehearse};
+use crate::fit::{FromErrand, FromFit, ToErrand, ToFit, compare, evaluate, fit, rehearse};
 use crate::import::import;
 
 const MILLIS_PER_SEC: f64 = 1000.0;
@@ -19,9 +19,9 @@ const BROKEN: &str = r#"{"Broken":"a bug stopped the worker"}"#;
 
 /// Serves fit requests.
 pub fn serve_fits(scope: &DedicatedWorkerGlobalScope) {
-    serve(scope, |scope, message, _, clock| {
+    serve(scope, |scope, message, _, _| {
         if let Ok(ToFit(number, job, question)) = parse(message)
-            && let Ok(answer) = serde_json::to_string(&FromFit::Answer(number, fit(&job, clock).map(Box::new)))
+            && let Ok(answer) = serde_json::to_string(&FromFit::Answer(number, fit(&job).map(Box::new)))
         {
             rehearse(&answer, &job, &question);
             post(scope, &answer);
@@ -29,14 +29,17 @@ pub fn serve_fits(scope: &DedicatedWorkerGlobalScope) {
     });
 }
 
-/// Serves imports and advice: the module `foreglow-reader`.
+/// Serves the module `foreglow-reader`: imports, advice, the published scenarios and the comparison
+/// of machine types.
 pub fn serve_readings(scope: &DedicatedWorkerGlobalScope) {
-    serve(scope, |scope, message, bytes, _| match parse(message) {
+    serve(scope, |scope, message, bytes, clock| match parse(message) {
         Ok(ToErrand::Import(mapping)) => say(scope, &FromErrand::Imported(import(bytes, mapping.as_ref()))),
         Ok(ToErrand::Advise(job, question)) => {
             let advice = advise(&job, &question).map_err(|error| error.to_string());
             say(scope, &FromErrand::Advised(advice));
         }
+        Ok(ToErrand::Evaluate(job)) => say(scope, &FromErrand::Evaluated(Box::new(evaluate(&job, clock)))),
+        Ok(ToErrand::Machines(question)) => say(scope, &FromErrand::Machines(Box::new(question.answer()))),
         Ok(ToErrand::Compare(_)) | Err(_) => {}
     });
 }

@@ -123,6 +123,27 @@ impl Comparison {
     }
 }
 
+impl Comparison {
+    /// Returns the machines of a configuration and their executors:
+    /// `3 × c5.xlarge, 2 executors of 2 cores each`.
+    pub fn describe(&self, placement: Placement) -> String {
+        let Placement { executors, cores_per_executor, machines, executors_per_machine: full, .. } = placement;
+        let machine = &self.predictor.arms()[placement.arm].machine;
+        let plural = |count: u32| if count == 1 { "" } else { "s" };
+        let cores = format!("{cores_per_executor} core{}", plural(cores_per_executor));
+        let counted = |count: u32| format!("{count} executor{} of {cores}", plural(count));
+        match machines {
+            0 => format!("{machine}, {}", counted(executors)),
+            1 => format!("1 × {machine}, {}", counted(executors)),
+            _ if executors == machines * full => format!("{machines} × {machine}, {} each", counted(full)),
+            _ => {
+                let last = executors - (machines - 1) * full;
+                format!("{machines} × {machine}, {}, the last {last}", counted(full))
+            }
+        }
+    }
+}
+
 fn resources(placement: Placement, accelerated: bool) -> Resources {
     Resources {
         executors: placement.executors,

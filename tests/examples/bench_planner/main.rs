@@ -55,6 +55,8 @@ async fn main() -> anyhow::Result<()> {
     let view = cluster_view(512, 200);
     browser.page.goto(view.to_link(&host.url)).await?;
     browser.answered().await?;
+    // The view with the most charts.
+    browser.show("explore").await?;
     tokio::time::sleep(Duration::from_secs(2)).await;
     let long = numbers(browser.page.execute_async(LONG_TASKS, vec![]).await?.json())?;
     let tools = &browser.page;

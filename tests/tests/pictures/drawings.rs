@@ -6,7 +6,7 @@ use foreglow_tests::{Browser, answer, cluster_view};
 use serde_json::Value;
 use thirtyfour::{By, Key};
 
-use crate::{PICTURES, evaluate, open};
+use crate::{PICTURES, evaluate, open, show};
 
 /// Captures what the page saves, by media type, instead of downloading it.
 const CATCH: &str = "window.saved = {}; URL.createObjectURL = blob => {
@@ -21,20 +21,23 @@ async fn what_if(browser: &Browser) -> anyhow::Result<(String, String)> {
 #[tokio::test]
 async fn every_chart_answers_to_the_arrow_keys_and_describes_the_selected_mark() -> anyhow::Result<()> {
     let (_host, browser) = open(&cluster_view(6, 4)).await?;
-    for picture in PICTURES {
-        let place = browser.element(picture).await?;
-        evaluate(&browser, "arguments[0].focus()", vec![place.to_json()?]).await?;
-        let rest = browser.text(&format!("{picture}-readout")).await?;
-        let mut seen = Vec::new();
-        for key in [Key::Home, Key::Right, Key::End] {
-            browser.page.action_chain().send_keys(key).perform().await?;
-            seen.push(browser.text(&format!("{picture}-readout")).await?);
+    for (view, pictures) in PICTURES {
+        show(&browser, view, pictures).await?;
+        for picture in pictures {
+            let place = browser.element(picture).await?;
+            evaluate(&browser, "arguments[0].focus()", vec![place.to_json()?]).await?;
+            let rest = browser.text(&format!("{picture}-readout")).await?;
+            let mut seen = Vec::new();
+            for key in [Key::Home, Key::Right, Key::End] {
+                browser.page.action_chain().send_keys(key).perform().await?;
+                seen.push(browser.text(&format!("{picture}-readout")).await?);
+            }
+            assert!(seen.iter().all(|words| *words != rest), "{picture}: {seen:?}");
+            assert_ne!(seen[0], seen[2], "{picture}");
+            assert_eq!(place.find_all(By::Css(".ring")).await?.len(), 1, "{picture}");
+            browser.page.action_chain().send_keys(Key::Escape).perform().await?;
+            assert_eq!(browser.text(&format!("{picture}-readout")).await?, rest, "{picture}");
         }
-        assert!(seen.iter().all(|words| *words != rest), "{picture}: {seen:?}");
-        assert_ne!(seen[0], seen[2], "{picture}");
-        assert_eq!(place.find_all(By::Css(".ring")).await?.len(), 1, "{picture}");
-        browser.page.action_chain().send_keys(Key::Escape).perform().await?;
-        assert_eq!(browser.text(&format!("{picture}-readout")).await?, rest, "{picture}");
     }
     browser.close().await
 }
@@ -42,6 +45,7 @@ async fn every_chart_answers_to_the_arrow_keys_and_describes_the_selected_mark()
 #[tokio::test]
 async fn a_click_and_the_enter_key_set_the_what_if() -> anyhow::Result<()> {
     let (_host, browser) = open(&cluster_view(6, 4)).await?;
+    show(&browser, "explore", &["heat-map"]).await?;
     let map = browser.element("heat-map").await?;
     map.scroll_into_view().await?;
     // The cell of 6 executors and 4 cores is at the upper right corner. Cells of a colour are
@@ -54,6 +58,7 @@ async fn a_click_and_the_enter_key_set_the_what_if() -> anyhow::Result<()> {
     assert_eq!(cells, Value::from(24));
     browser.wait_until("the last cell", async |page| Ok(what_if(page).await? == ("6".into(), "4".into()))).await?;
 
+    show(&browser, "compare", &["time-by-money"]).await?;
     let front = browser.element("time-by-money").await?;
     evaluate(&browser, "arguments[0].focus()", vec![front.to_json()?]).await?;
     browser.page.action_chain().send_keys(Key::End).send_keys(Key::Enter).perform().await?;
@@ -65,6 +70,7 @@ async fn a_click_and_the_enter_key_set_the_what_if() -> anyhow::Result<()> {
 #[tokio::test]
 async fn axes_switch_to_logarithmic_and_back() -> anyhow::Result<()> {
     let (_host, browser) = open(&cluster_view(6, 4)).await?;
+    show(&browser, "explore", &["chart"]).await?;
     let labels = async || {
         let script =
             "return [...document.querySelectorAll('[data-testid=chart] .axis.y text')].map(t => t.textContent).join()";
@@ -89,35 +95,39 @@ async fn every_chart_saves_its_data_and_its_image() -> anyhow::Result<()> {
     let (predictor, _) = answer(&view)?;
     let (_host, browser) = open(&view).await?;
     evaluate(&browser, CATCH, vec![]).await?;
-    for picture in PICTURES {
-        for kind in ["csv", "svg"] {
-            let button = browser.element(&format!("{picture}-{kind}")).await?;
-            evaluate(&browser, "window.saved = {}; arguments[0].click()", vec![button.to_json()?]).await?;
-            browser
-                .wait_until("a saved file", async |page| {
-                    Ok(evaluate(page, "return Object.keys(window.saved).length", vec![]).await? == 1)
-                })
-                .await?;
-            let saved = evaluate(&browser, "return Object.values(window.saved)[0]", vec![]).await?;
-            let text = saved.as_str().context("a file is text")?.to_owned();
-            if kind == "csv" {
-                let mut lines = text.split("\r\n").filter(|line| !line.is_empty());
-                let columns = lines.next().context("there is a line of names")?.split(',').count();
-                let rows: Vec<&str> = lines.collect();
-                assert!(!rows.is_empty(), "{picture} saves no rows");
-                assert!(rows.iter().all(|row| row.split(',').count() == columns), "{picture}: {text}");
-            } else {
-                let script = "const svg = new DOMParser().parseFromString(arguments[0], 'image/svg+xml');
+    for (view, pictures) in PICTURES {
+        show(&browser, view, pictures).await?;
+        for picture in pictures {
+            for kind in ["csv", "svg"] {
+                let button = browser.element(&format!("{picture}-{kind}")).await?;
+                evaluate(&browser, "window.saved = {}; arguments[0].click()", vec![button.to_json()?]).await?;
+                browser
+                    .wait_until("a saved file", async |page| {
+                        Ok(evaluate(page, "return Object.keys(window.saved).length", vec![]).await? == 1)
+                    })
+                    .await?;
+                let saved = evaluate(&browser, "return Object.values(window.saved)[0]", vec![]).await?;
+                let text = saved.as_str().context("a file is text")?.to_owned();
+                if kind == "csv" {
+                    let mut lines = text.split("\r\n").filter(|line| !line.is_empty());
+                    let columns = lines.next().context("there is a line of names")?.split(',').count();
+                    let rows: Vec<&str> = lines.collect();
+                    assert!(!rows.is_empty(), "{picture} saves no rows");
+                    assert!(rows.iter().all(|row| row.split(',').count() == columns), "{picture}: {text}");
+                } else {
+                    let script = "const svg = new DOMParser().parseFromString(arguments[0], 'image/svg+xml');
                     return [svg.documentElement.nodeName, svg.querySelectorAll('parsererror').length]";
-                let parsed = evaluate(&browser, script, vec![Value::from(text.as_str())]).await?;
-                assert_eq!(parsed, serde_json::json!(["svg", 0]), "{picture}");
-                assert!(
-                    !text.contains("var(--") && text.contains("fill=\"rgb"),
-                    "{picture} keeps no colours of its own"
-                );
+                    let parsed = evaluate(&browser, script, vec![Value::from(text.as_str())]).await?;
+                    assert_eq!(parsed, serde_json::json!(["svg", 0]), "{picture}");
+                    assert!(
+                        !text.contains("var(--") && text.contains("fill=\"rgb"),
+                        "{picture} keeps no colours of its own"
+                    );
+                }
             }
         }
     }
+    browser.show("explore").await?;
     // The heat map's data are the predictor's.
     let button = browser.element("heat-map-csv").await?;
     evaluate(&browser, "window.saved = {}; arguments[0].click()", vec![button.to_json()?]).await?;
@@ -146,6 +156,7 @@ async fn the_level_1_curves_show_their_points_and_factors() -> anyhow::Result<()
     let view = cluster_view(6, 4);
     let effects = foreglow_model::Effects::fit(&view.job.context, &view.job.observations)?;
     let (_host, browser) = open(&view).await?;
+    show(&browser, "explore", &["effect-executors", "effect-cores", "effect-rate"]).await?;
     for (effect, picture) in effects.effects.iter().zip(["effect-executors", "effect-cores", "effect-rate"]) {
         let place = browser.element(picture).await?;
         assert_eq!(place.find_all(By::Testid("scaled-point")).await?.len(), effect.points.len(), "{picture}");

@@ -8,19 +8,27 @@ use foreglow_shared::View;
 use foreglow_tests::{Browser, FileHost};
 use serde_json::Value;
 
-/// Test ids of all charts.
-pub const PICTURES: [&str; 10] = [
-    "time-by-money",
-    "heat-map",
-    "chart",
-    "speed-up",
-    "sampling-rate-chart",
-    "effect-executors",
-    "effect-cores",
-    "effect-rate",
-    "predicted-by-measured",
-    "residuals",
+/// The views with charts, and the test ids of their charts.
+pub const PICTURES: [(&str, &[&str]); 3] = [
+    ("compare", &["time-by-money"]),
+    (
+        "explore",
+        &["heat-map", "chart", "speed-up", "sampling-rate-chart", "effect-executors", "effect-cores", "effect-rate"],
+    ),
+    ("trust", &["predicted-by-measured", "residuals"]),
 ];
+
+/// Whether all charts are drawn: a chart is drawn once its width and its data are known.
+const ARE_DRAWN: &str = "return arguments[0].every(id => document.querySelector(`[data-testid=${id}] .axis`) !== null)";
+
+/// Shows a view and waits until its charts are drawn.
+pub async fn show(browser: &Browser, view: &str, pictures: &[&str]) -> anyhow::Result<()> {
+    browser.show(view).await?;
+    let pictures = Value::from(pictures.to_vec());
+    let are_drawn =
+        async |page: &Browser| Ok(evaluate(page, ARE_DRAWN, vec![pictures.clone()]).await? == Value::Bool(true));
+    browser.wait_until("every chart of the view", are_drawn).await
+}
 
 /// Opens the page with a link to a view.
 pub async fn open(view: &View) -> anyhow::Result<(FileHost, Browser)> {

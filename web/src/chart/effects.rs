@@ -37,7 +37,7 @@ struct Alone {
 #[component]
 pub fn EffectsCharts() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let effects = Memo::new(move |_| planner.fitted().map(|fitted| fitted.effects.clone()));
+    let effects = Memo::new(move |_| planner.published().map(|published| published.effects.clone()));
     let product = move || {
         effects.with(|effects| {
             let effects = effects.as_ref()?.as_ref().ok()?;
@@ -70,20 +70,21 @@ fn alone(feature: Feature, id: &'static str, title: &'static str) -> impl IntoVi
     let place = Place::new(HEIGHT_PX);
     let spread = RwSignal::new(Spread::Log);
     let drawing = drawn(move || {
-        let fitted = planner.fitted()?;
+        let published = planner.published()?;
         let grid = overview.grid.get()?;
         let counts = match feature {
             Feature::InverseExecutors => grid.executors.clone(),
             Feature::InverseCores => grid.cores.clone(),
             Feature::SamplingRate => Vec::new(),
         };
-        Alone::of(fitted.effects.as_ref().ok()?, feature, &counts, spread.get(), place.frame()?)
+        Alone::of(published.effects.as_ref().ok()?, feature, &counts, spread.get(), place.frame()?)
     });
     let frame = Card {
         id,
         title,
         says: Signal::derive(move || {
             drawing.with(|drawing| match drawing {
+                _ if planner.published().is_none() => "Evaluating the published scenarios…".into(),
                 Some(_) => "Scaled time: relative to the longest of the runs that differ in this only.".into(),
                 None => "It never varied alone in the runs, so its own effect is unknown.".into(),
             })
@@ -183,8 +184,8 @@ impl Drawing for Alone {
     }
 
     fn moving(&self, planner: Planner) -> Option<Markup> {
-        let fitted = planner.fitted()?;
-        let effects = fitted.effects.as_ref().ok()?;
+        let published = planner.published()?;
+        let effects = published.effects.as_ref().ok()?;
         let WhatIf { executors, cores_per_executor } = planner.what_if.get();
         let value = self.feature.value(Setting { executors, cores_per_executor, sampling_rate: 1.0 });
         let scaled = effects.at(self.feature, value)?;

@@ -75,9 +75,9 @@ pub fn HeatMapChart() -> impl IntoView {
         HeatMap::of(planner, predictions, grid, rates, measure.get(), place.frame()?)
     });
     let says = Signal::derive(move || match (measure.get(), planner.deadline_secs.get()) {
-        (Measure::Chance, None) => "The chance depends on a deadline: set one above.".into(),
+        (Measure::Chance, None) => "The chance depends on a deadline: set one in the question.".into(),
         (Measure::Money, _) if planner.unpriced().is_some() => {
-            "The prices do not cover this hardware: give its price above.".into()
+            "The prices do not cover this hardware: write its price under Prices and memory.".into()
         }
         (_, Some(deadline)) => format!(
             "Executors by cores. The dashed line separates what is predicted to finish within {} from the rest.",

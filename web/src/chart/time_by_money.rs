@@ -71,7 +71,7 @@ pub fn TimeByMoneyChart() -> impl IntoView {
         id: "time-by-money",
         title: "Time by money",
         says: Signal::derive(move || match planner.unpriced() {
-            Some(_) => "The prices do not cover this hardware: give its price above.".into(),
+            Some(_) => "The prices do not cover this hardware: write its price under Prices and memory.".into(),
             None => {
                 "Each dot is a configuration. The line is the Pareto front: nothing else is both faster and cheaper."
                     .into()

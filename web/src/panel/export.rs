@@ -1,5 +1,7 @@
 //! Exports: the runs, everything as JSON, the commands that measured them, and a printed report.
 
+use std::time::Duration;
+
 use foreglow_model::Decision;
 use foreglow_shared::{Configuration, View, collect_command};
 use leptos::prelude::*;
@@ -11,6 +13,10 @@ use crate::left_out::Run;
 use crate::run_table::{Row, rows};
 use crate::source::page_address;
 use crate::state::Planner;
+use crate::view::Tab;
+
+/// Time in which the first view is built.
+const PAUSE: Duration = Duration::from_millis(600);
 
 /// The export buttons.
 #[component]
@@ -40,14 +46,20 @@ pub fn Export() -> impl IntoView {
                     "Commands to repeat the measurements"
                 </button>
                 <button type="button" data-testid="print" on:click=move |_| {
-                    // A browser that cannot print ignores it.
-                    let _ = window().print();
+                    // The report is the first view, which takes a moment to build.
+                    planner.show(Tab::Compare);
+                    set_timeout(print, PAUSE);
                 }>
                     "Print a report"
                 </button>
             </p>
         </section>
     }
+}
+
+fn print() {
+    // A browser that cannot print ignores it.
+    let _ = window().print();
 }
 
 /// The runs as CSV, with the column names of the sample format and whether each run is excluded.

@@ -24,7 +24,7 @@ pub fn Header() -> impl IntoView {
                 </svg>
                 <div>
                     <p class="name">"Foreglow"</p>
-                    <p class="claim">"Run a little, know the whole."</p>
+                    <p class="claim">"How long a CNN job takes and what it costs on every configuration, predicted from short runs."</p>
                 </div>
             </div>
             <div class="actions">
@@ -56,7 +56,7 @@ pub fn JobTitle() -> impl IntoView {
         <section class="job" aria-label="The job">
             <h1>{text(job::name)}</h1>
             <p class="circumstances">{text(job::circumstances)}</p>
-            <p class="extent">"Measured: " {text(job::extent)}</p>
+            <p class="extent">"Predicted for the whole job from " {text(job::extent)} "."</p>
             <Show when=move || titles.with(|titles| titles.len() > 1)>
                 <label class="choose-job">
                     <span>{move || format!("{} jobs were measured; show", titles.with(Vec::len))}</span>

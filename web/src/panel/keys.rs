@@ -1,18 +1,31 @@
 //! Keyboard shortcuts, listed by `?`. They can be switched off, as WCAG 2.2, 2.1.4 requires.
 
+use std::time::Duration;
+
 use leptos::ev;
 use leptos::html::Dialog;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement, KeyboardEvent};
 
+use crate::state::Planner;
+use crate::view::Tab;
+
+const FILTER: &str = "[data-testid=samples-filter]";
 const OFF: &str = "foreglow.keys-off";
+/// Delay until the elements of a view exist after its tab was chosen.
+const PAUSE: Duration = Duration::from_millis(200);
 /// Each shortcut's key, description and target element.
-const KEYS: [(&str, &str, &str); 6] = [
+const KEYS: [(&str, &str, &str); 11] = [
+    ("1", "compare configurations", "#tab-compare"),
+    ("2", "explore the predicted times", "#tab-explore"),
+    ("3", "check the accuracy", "#tab-trust"),
+    ("4", "list the runs", "#tab-runs"),
+    ("5", "export", "#tab-export"),
     ("d", "go to the deadline", "#deadline"),
     ("e", "go to the executors of the what-if", "#what-if-executors"),
     ("c", "go to the cores of the what-if", "#what-if-cores"),
-    ("f", "go to the filter of the runs", "[data-testid=samples-filter]"),
+    ("f", "go to the filter of the runs", FILTER),
     ("s", "share this page", "#share"),
     ("o", "open a file of samples", "input[type=file]"),
 ];
@@ -20,6 +33,7 @@ const KEYS: [(&str, &str, &str); 6] = [
 /// The list of shortcuts, and their handler.
 #[component]
 pub fn Keys() -> impl IntoView {
+    let planner = expect_context::<Planner>();
     let dialog = NodeRef::<Dialog>::new();
     let is_on = RwSignal::new(!is_switched_off());
     let pressed = window_event_listener(ev::keydown, move |event| {
@@ -32,10 +46,14 @@ pub fn Keys() -> impl IntoView {
             show(dialog);
         } else if is_on.get_untracked()
             && let Some((_, _, place)) = KEYS.iter().find(|(known, ..)| *known == key)
-            && let Ok(Some(element)) = document().query_selector(place)
         {
             event.prevent_default();
-            act(&element);
+            if *place == FILTER {
+                planner.show(Tab::Runs);
+                set_timeout(|| reach(FILTER), PAUSE);
+            } else {
+                reach(place);
+            }
         }
     });
     on_cleanup(move || pressed.remove());
@@ -94,6 +112,13 @@ fn is_typed(event: &KeyboardEvent) -> bool {
         field.closest("input:not([type=range]), select, textarea, dialog").ok().flatten().is_some()
     });
     is_text || event.ctrl_key() || event.meta_key() || event.alt_key() || event.default_prevented()
+}
+
+/// Focuses or clicks the element of a shortcut, if the page shows it.
+fn reach(place: &str) {
+    if let Ok(Some(element)) = document().query_selector(place) {
+        act(&element);
+    }
 }
 
 fn act(element: &Element) {

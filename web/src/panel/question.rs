@@ -8,24 +8,35 @@ use crate::panel::prediction::capitalised;
 use crate::panel::prices::Prices;
 use crate::state::Planner;
 
-/// The panel with the inputs of the question, except the deadline.
+/// The panel with the inputs of the question.
 #[component]
 pub fn QuestionPanel() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let prices = move || {
+        let memory = planner.space.with(|space| space.memory_per_executor_mib);
+        planner.prices.with(|sheet| format!("{}, {memory} MiB each", sheet.name))
+    };
     view! {
         <section class="card question" aria-labelledby="question-title">
             <h2 id="question-title">"The question"</h2>
-            <Work />
+            <Deadline />
             <Budget />
+            <Work />
             <Probability />
-            <Memory />
-            <Prices />
+            <details class="more">
+                <summary data-testid="more-question">
+                    <span class="edit">"Prices and memory"</span>
+                    <span class="hush">{prices}</span>
+                </summary>
+                <Memory />
+                <Prices />
+            </details>
         </section>
     }
 }
 
-/// The deadline's input, which is shown in the recommendation's panel.
 #[component]
-pub fn Deadline() -> impl IntoView {
+fn Deadline() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let mistake = RwSignal::new(None::<String>);
     let written = move || planner.deadline_secs.get().map(compact_duration).unwrap_or_default();
@@ -63,7 +74,7 @@ pub fn Deadline() -> impl IntoView {
             <p id="deadline-note" class="note" class:wrong=move || mistake.with(Option::is_some) role="status">
                 {move || match mistake.get() {
                     Some(mistake) => capitalised(&mistake),
-                    None => "90, 90s, 5m or 1h30m; empty for none".into(),
+                    None => "90s, 5m or 1h30m".into(),
                 }}
             </p>
         </div>
@@ -116,7 +127,7 @@ fn Work() -> impl IntoView {
             <p id="images-note" class="note" class:wrong=move || mistake.with(Option::is_some) role="status">
                 {move || match mistake.get() {
                     Some(mistake) => capitalised(&mistake),
-                    None => "of the whole job; the runs are samples of it".into(),
+                    None => "in the whole job".into(),
                 }}
             </p>
         </div>
@@ -154,7 +165,7 @@ fn Budget() -> impl IntoView {
                 <span>{move || planner.prices.with(|prices| prices.currency.clone())}</span>
             </div>
             <p id="budget-note" class="note" class:wrong=move || mistake.get() role="status">
-                {move || if mistake.get() { "Write an amount of money above 0, such as 5." } else { "for the whole job; empty for none" }}
+                {move || if mistake.get() { "Write an amount of money above 0, such as 5." } else { "for the whole job" }}
             </p>
         </div>
     }
@@ -175,7 +186,7 @@ fn Probability() -> impl IntoView {
     let written = move || ((planner.probability.get() * 1e6).round() / 1e4).to_string();
     view! {
         <div class="field probability">
-            <label for="probability">"Met with a probability of"</label>
+            <label for="probability">"Probability"</label>
             <div class="with-unit">
                 <input
                     id="probability"
@@ -191,7 +202,7 @@ fn Probability() -> impl IntoView {
                 <span>"%"</span>
             </div>
             <p id="probability-note" class="note" class:wrong=move || mistake.get() role="status">
-                {move || if mistake.get() { "Write a percentage above 0 and below 100, such as 90." } else { "at least, for deadline and budget" }}
+                {move || if mistake.get() { "Write a percentage above 0 and below 100, such as 90." } else { "of meeting each limit" }}
             </p>
         </div>
     }

@@ -5,8 +5,9 @@ use foreglow_shared::{WhatIf, format_duration, format_money, format_probability}
 use leptos::either::EitherOf4;
 use leptos::prelude::*;
 
+use crate::panel::machines::RecommendedMachines;
+use crate::panel::neighbours::NextOnFront;
 use crate::panel::prediction::{capitalised, counted, interval_text, time_of, warnings};
-use crate::panel::question::Deadline;
 use crate::panel::why::WhyButton;
 use crate::state::{Fit, Planner};
 
@@ -25,11 +26,10 @@ pub fn Recommended() -> impl IntoView {
     };
     view! {
         <section class="card recommended" aria-labelledby="recommended-title">
-            <div class="recommended-head">
-                <h2 id="recommended-title">"Recommended"</h2>
-                <Deadline />
-            </div>
+            <h2 id="recommended-title">"Recommended"</h2>
+            <RecommendedMachines />
             {body}
+            <NextOnFront />
         </section>
     }
 }
@@ -64,7 +64,7 @@ fn answer(planner: Planner, candidate: &Candidate) -> impl IntoView + use<> {
         <Configuration configuration />
         <dl class="figures" class:three=has_chance>
             <div>
-                <dt>"Completion time"</dt>
+                <dt>"Time"</dt>
                 <dd class="figure" data-testid="recommended-time" data-secs=secs>
                     {time}
                 </dd>
@@ -73,7 +73,6 @@ fn answer(planner: Planner, candidate: &Candidate) -> impl IntoView + use<> {
             <div>
                 <dt>"Money"</dt>
                 <dd class="figure" data-testid="recommended-cost">{money}</dd>
-                <dd class="beside" data-testid="recommended-prices">{whose}</dd>
             </div>
             {sure.map(|sure| {
                 view! {
@@ -85,6 +84,7 @@ fn answer(planner: Planner, candidate: &Candidate) -> impl IntoView + use<> {
                 }
             })}
         </dl>
+        <p class="beside" data-testid="recommended-prices">{whose}</p>
         {warnings(Some(&candidate.prediction))}
         {planner.spark_submit(configuration).map(|arguments| view! {
             <p class="beside">"For spark-submit: " <code data-testid="spark-submit">{arguments}</code></p>

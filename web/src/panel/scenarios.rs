@@ -5,17 +5,17 @@ use leptos::prelude::*;
 
 use crate::fit::Scenario;
 use crate::panel::prediction::capitalised;
-use crate::state::{Compared, Fit, Planner};
+use crate::state::{Compared, Evaluated, Planner};
 
 /// The table of scenarios.
 #[component]
 pub fn Scenarios() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let rows = move || {
-        let fitted = planner.fitted()?;
+        let published = planner.published()?;
         Some(match planner.compared.get() {
             Compared::Ready(rows) => rows.iter().map(row).collect_view(),
-            _ => fitted.scenarios.iter().map(row).collect_view(),
+            _ => published.scenarios.iter().map(row).collect_view(),
         })
     };
     view! {
@@ -39,8 +39,13 @@ pub fn Scenarios() -> impl IntoView {
                     {rows}
                 </table>
             </div>
-            {move || planner.fitted().is_some().then(|| comparison(planner))}
-            {move || matches!(planner.fit.get(), Fit::Running).then(|| view! { <p class="hush">"Fitting…"</p> })}
+            {move || match planner.evaluated.get() {
+                Evaluated::Ready(_) => comparison(planner).into_any(),
+                Evaluated::Failed(reason) => view! { <p class="reason" role="alert">{capitalised(&reason)}</p> }.into_any(),
+                Evaluated::None | Evaluated::Running => {
+                    view! { <p class="hush" role="status">"Evaluating the published scenarios…"</p> }.into_any()
+                }
+            }}
         </section>
     }
 }

@@ -27,8 +27,10 @@ pub fn Share() -> impl IntoView {
         let view = open.get().then(|| planner.view()).flatten()?;
         let full = fits_in_link(&view) && !(short.get() && has_collector.get());
         Some(match full {
-            true => view.to_link(&page_address()),
-            false => ShortLink::new(&view.job.context, view.question).to_link(&page_address()),
+            true => view.to_link(&page_address()) + &planner.shown().suffix(),
+            false => {
+                ShortLink::new(&view.job.context, view.question).to_link(&page_address()) + &planner.shown().suffix()
+            }
         })
     });
     let text = Memo::new(move |_| link.get().unwrap_or_default());

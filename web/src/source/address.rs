@@ -8,6 +8,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsValue;
 
 use crate::state::Planner;
+use crate::view;
 
 /// Delay before the address changes: browsers throttle a page that does so at every slider step.
 const PAUSE: Duration = Duration::from_millis(150);
@@ -31,6 +32,12 @@ pub fn fragment_of(view: &View) -> String {
     } else {
         ShortLink::new(&view.job.context, view.question.clone()).to_fragment()
     }
+}
+
+/// The fragment of the page: its data and the view that is shown.
+fn current(planner: Planner) -> Option<String> {
+    let shown = planner.shown();
+    planner.view().map(|view| fragment_of(&view) + &shown.suffix())
 }
 
 /// Whether a view's runs fit in a link.
@@ -62,7 +69,7 @@ pub fn base() -> String {
 /// Keeps the address bar unchanged until the user changes something, so that a link of a newer
 /// version can still be copied.
 pub fn hold(planner: Planner) {
-    let current = untrack(|| planner.view()).map(|view| fragment_of(&view));
+    let current = untrack(|| current(planner));
     HELD.with_borrow_mut(|held| *held = current);
 }
 
@@ -77,17 +84,22 @@ pub fn follow(planner: Planner) {
         if let Some(handle) = earlier.flatten() {
             handle.clear();
         }
-        let view = planner.view()?;
-        set_timeout_with_handle(move || write(&fragment_of(&view)), PAUSE).ok()
+        let (view, shown) = (planner.view()?, planner.shown());
+        set_timeout_with_handle(move || write(&(fragment_of(&view) + &shown.suffix())), PAUSE).ok()
     });
     let listener = window_event_listener(ev::hashchange, move |_| {
         let Some(fragment) = fragment() else { return };
-        let current = untrack(|| planner.view()).map(|view| fragment_of(&view));
+        let current = untrack(|| current(planner));
         // The address already matches the page, as after the page's own write.
         if current.as_deref() == Some(fragment.as_str()) {
             return;
         }
-        let opened = planner.open_fragment(&fragment);
+        let (link, shown) = view::split(&fragment);
+        let is_shown = current.as_deref().is_some_and(|current| view::split(current).0 == link);
+        let opened = if is_shown { Ok(()) } else { planner.open_fragment(link) };
+        if opened.is_ok() {
+            planner.take_shown(shown);
+        }
         end_scenario();
         if let Err(error) = opened {
             planner.alert.set(Some(format!("That link cannot be opened: {error}. The page is unchanged.")));

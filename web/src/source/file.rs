@@ -62,12 +62,7 @@ impl Import {
 pub fn read(planner: Planner, file: File) {
     let name = file.name();
     planner.import.give_up();
-    if file.size() > MOST_BYTES {
-        let megabytes = (file.size() / 1e6).round();
-        planner.alert.set(Some(format!(
-            "{name} has {megabytes} MB, and the page reads files up to 64 MB; choose the runs of one job, or run `foreglow \
-             plan` on it."
-        )));
+    if is_too_large(planner, &name, file.size()) {
         return;
     }
     planner.import.reading.set(Some(name.clone()));
@@ -80,6 +75,29 @@ pub fn read(planner: Planner, file: File) {
         planner.import.bytes.set_value(Some(Uint8Array::new(&buffer)));
         start(planner, &name, None);
     });
+}
+
+/// Reads the contents of a file as [`read`] does.
+pub fn read_bytes(planner: Planner, name: &str, bytes: Uint8Array) {
+    planner.import.give_up();
+    if !is_too_large(planner, name, f64::from(bytes.length())) {
+        planner.import.reading.set(Some(name.to_owned()));
+        planner.import.bytes.set_value(Some(bytes));
+        start(planner, name, None);
+    }
+}
+
+/// Whether a file exceeds the limit, which is then said.
+fn is_too_large(planner: Planner, name: &str, size: f64) -> bool {
+    let is_too_large = size > MOST_BYTES;
+    if is_too_large {
+        let megabytes = (size / 1e6).round();
+        planner.alert.set(Some(format!(
+            "{name} has {megabytes} MB, and the page reads files up to 64 MB; choose the runs of one job, or run `foreglow \
+             plan` on it."
+        )));
+    }
+    is_too_large
 }
 
 /// Reads the table again with the mapping that the user chose.

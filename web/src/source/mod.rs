@@ -1,10 +1,11 @@
-//! The page's data sources: a link, the collector that serves it, or a file.
+//! The page's data sources: a link, the collector that serves it, a file, or another page.
 
 pub mod address;
 mod collector;
 mod example;
 mod file;
 mod live;
+mod message;
 pub mod saved;
 mod session;
 
@@ -16,14 +17,20 @@ pub use self::address::{base as page_address, follow as follow_address};
 pub use self::example::open as open_example;
 pub use self::file::{Import, Unmapped, read as read_file, read_mapped};
 pub use self::live::{Connection, Live};
+pub use self::message::follow as follow_messages;
 pub use self::session::follow as follow_session;
 use crate::job::same_job;
 use crate::state::Planner;
+use crate::view;
 
 /// Loads the page's first jobs. A link takes precedence over the collector, because it is what its
 /// sender wanted to show.
 pub fn open(planner: Planner) {
-    let fragment = address::fragment();
+    let fragment = address::fragment().map(|fragment| {
+        let (link, shown) = view::split(&fragment);
+        planner.take_shown(shown);
+        link.to_owned()
+    });
     // A short link has no runs, and waits until they are loaded.
     let short = fragment.clone().filter(|fragment| address::is_short(fragment));
     let linked = match fragment.as_deref().filter(|_| short.is_none()).map(|fragment| planner.open_link(fragment)) {

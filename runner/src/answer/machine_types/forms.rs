@@ -69,7 +69,7 @@ impl MachineAnswer {
         for (name, row) in named {
             let Some(row) = row.as_ref().filter(|row| !shown.contains(row)) else { continue };
             shown.push(row);
-            lines.push(vec![name.to_owned(), row.describe(), row.time(), self.money(row)]);
+            lines.push(vec![name.to_owned(), row.description.clone(), row.time(), self.money(row)]);
         }
         let columns = [("", Align::Left), ("machines", Align::Left), ("time", Align::Right), ("cost", Align::Right)];
         let table = if lines.is_empty() { String::new() } else { format!("\n{}", table(&columns, lines)) };
@@ -91,7 +91,7 @@ impl MachineAnswer {
         ];
         let cells = |row: &MachineRow| {
             vec![
-                row.describe(),
+                row.description.clone(),
                 if has_batches { row.batch_size.to_string() } else { String::new() },
                 format!("{} MiB", row.memory_per_executor_mib),
                 row.time(),

@@ -47,6 +47,9 @@ pub struct MachineAnswer {
 /// A configuration on machines of one type.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct MachineRow {
+    /// `3 × c5.xlarge, 2 executors of 2 cores each`.
+    #[serde(skip)]
+    description: String,
     machine: String,
     /// Machines; `None` if the machine type is not in the catalog.
     machines: Option<u32>,
@@ -82,6 +85,7 @@ impl MachineRow {
         let pricing = comparison.pricing(placement.arm);
         let in_catalog = |count: u32| pricing.machine_type().map(|_| count);
         Self {
+            description: comparison.describe(placement),
             machine: arm.machine.clone(),
             machines: in_catalog(placement.machines),
             executors: placement.executors,
@@ -106,24 +110,6 @@ impl MachineRow {
             },
             warnings: candidate.prediction.warnings.clone(),
             is_beyond_one_machine: placement.machines > 1 && arm.engine == Engine::Local,
-        }
-    }
-
-    /// Returns the machines and their executors: `3 × c5.xlarge, 2 executors of 2 cores each`.
-    fn describe(&self) -> String {
-        let plural = |count: u32| if count == 1 { "" } else { "s" };
-        let cores = format!("{} core{}", self.cores_per_executor, plural(self.cores_per_executor));
-        let executors = |count: u32| format!("{count} executor{} of {cores}", plural(count));
-        match (self.machines, self.executors_per_machine) {
-            (Some(machines), Some(full)) if machines > 1 && self.executors == machines * full => {
-                format!("{machines} × {}, {} each", self.machine, executors(full))
-            }
-            (Some(machines), Some(full)) if machines > 1 => {
-                let last = self.executors - (machines - 1) * full;
-                format!("{machines} × {}, {}, the last {last}", self.machine, executors(full))
-            }
-            (Some(_), _) => format!("1 × {}, {}", self.machine, executors(self.executors)),
-            (None, _) => format!("{}, {}", self.machine, executors(self.executors)),
         }
     }
 
@@ -212,13 +198,13 @@ impl MachineAnswer {
                 "no configuration is predicted to meet the deadline of {}: the fastest, {}, takes {}; allow more time, or \
                  measure a faster machine type",
                 format_duration(deadline),
-                fastest.describe(),
+                fastest.description,
                 fastest.time()
             );
         }
         let most = self.likeliest.as_ref().and_then(|row| Some((row, row.success_probability?)));
         let likeliest = most.map_or_else(String::new, |(row, most)| {
-            format!("; the likeliest, {}, is so with {}", row.describe(), format_probability(most))
+            format!("; the likeliest, {}, is so with {}", row.description, format_probability(most))
         });
         anyhow::bail!(
             "no configuration is {wish} with a probability of {}{likeliest}; relax the limits, lower --probability, or \

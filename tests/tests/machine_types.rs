@@ -1,0 +1,135 @@
+//! Machine types in the planner: the same digits as `foreglow plan`, filters and prices in the
+//! address, and CPUs against GPUs.
+
+use std::{fs, path::Path};
+
+use anyhow::Context as _;
+use foreglow_tests::{Answer, Browser, FileHost, example_shown};
+use serde_json::{Value, json};
+use thirtyfour::By;
+
+/// Machine types of the built-in catalog, with their accelerator and the factor by which their
+/// times differ from the example's.
+const TYPES: [(&str, Option<&str>, f64); 3] =
+    [("c5.xlarge", None, 1.0), ("c5.4xlarge", None, 0.7), ("g4dn.xlarge", Some("T4"), 0.2)];
+
+/// Writes the example's first job as if it had been measured on each of the machine types.
+fn measured_on_all(folder: &Path) -> anyhow::Result<String> {
+    let mut text = String::new();
+    for (machine, accelerator, factor) in TYPES {
+        for line in example_shown()?.lines {
+            let mut sample: Value = serde_json::from_str(&line)?;
+            sample["host"]["machine"] = json!(machine);
+            sample["configuration"]["accelerator"] = json!(accelerator);
+            let secs = sample["completion_time_secs"].as_f64().context("the example's runs completed")?;
+            sample["completion_time_secs"] = json!(secs * factor);
+            let id = sample["id"].as_str().context("a sample has an id")?.to_owned();
+            // Another machine type has other samples.
+            sample["id"] = json!(format!("{}{}", &id[..id.len() - 1], machine.len() % 10));
+            text.push_str(&format!("{sample}\n"));
+        }
+    }
+    let path = folder.join("machines.jsonl");
+    fs::write(&path, text)?;
+    Ok(path.display().to_string())
+}
+
+async fn open(file: &str) -> anyhow::Result<(FileHost, Browser)> {
+    let host = FileHost::start().await?;
+    let browser = Browser::start().await?;
+    browser.page.goto(&host.url).await?;
+    browser.file_input().await?.send_keys(file).await?;
+    browser.answered().await?;
+    Ok((host, browser))
+}
+
+/// Waits until the recommendation over all machine types is on this machine type, and returns its
+/// time with all digits.
+async fn recommended(browser: &Browser, machine: &str) -> anyhow::Result<String> {
+    let is_on = async |page: &Browser| Ok(page.text("recommended-machines").await?.contains(machine));
+    browser.wait_until(&format!("a recommendation on {machine}"), is_on).await?;
+    browser.secs("recommended-machines-time").await
+}
+
+#[tokio::test]
+async fn the_page_names_the_machines_of_the_command_line_with_the_same_digits() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let file = measured_on_all(home.path())?;
+    let (_host, browser) = open(&file).await?;
+    for (deadline, args) in [("", &[][..]), ("15s", &["--deadline", "15s"][..])] {
+        browser.set("deadline", deadline).await?;
+        let args = [&["plan", &file][..], args, &["--format", "json"]].concat();
+        let answer = Answer::of(home.path(), &args)?.json()?;
+        let expected = &answer["recommended"];
+        let machine = expected["machine"].as_str().context("a machine type is recommended")?;
+        let secs = expected["completion_time_secs"].to_string();
+        let is_same = async |page: &Browser| Ok(page.secs("recommended-machines-time").await? == secs);
+        browser.wait_until(&format!("the command line's {secs} on {machine}"), is_same).await?;
+        assert!(browser.text("recommended-machines").await?.contains(machine));
+        let best = answer["best_per_machine"].as_array().context("there is a best of each machine type")?;
+        assert_eq!(best.len(), TYPES.len());
+        for row in best {
+            let machine = row["machine"].as_str().unwrap_or_default();
+            let cells = browser.page.find(By::Css(format!("[data-testid=machine-table] [data-machine='{machine}']")));
+            let cells = cells.await?;
+            for (name, value) in [("data-secs", &row["completion_time_secs"]), ("data-cost", &row["cost"])] {
+                let shown = cells.find(By::Css(format!("[{name}]"))).await?.attr(name).await?;
+                assert_eq!(shown, Some(value.to_string()), "{name} of {machine}, deadline {deadline:?}");
+            }
+        }
+        let dots = browser.page.find_all(By::Css(".machine-front .dot")).await?;
+        assert!(dots.len() >= TYPES.len(), "the chart shows the best of each machine type");
+    }
+    let errors = browser.console_errors().await?;
+    assert!(errors.iter().all(|error| error.contains("api/v1/samples")), "{errors:?}");
+    browser.close().await
+}
+
+#[tokio::test]
+async fn one_click_compares_only_gpus_or_cpus_and_the_address_keeps_it() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let (_host, browser) = open(&measured_on_all(home.path())?).await?;
+    browser.element("machine-table").await?;
+    browser.element("devices-gpu").await?.click().await?;
+    recommended(&browser, "g4dn.xlarge").await?;
+    let is_kept = async |page: &Browser| Ok(page.page.current_url().await?.as_str().ends_with("&devices=gpu"));
+    browser.wait_until("the filter in the address", is_kept).await?;
+    browser.page.refresh().await?;
+    browser.answered().await?;
+    recommended(&browser, "g4dn.xlarge").await?;
+    let rows = browser.page.find_all(By::Css("[data-testid=machine-table] tbody tr")).await?;
+    assert_eq!(rows.len(), 1, "only the GPU is compared");
+    browser.element("devices-cpu").await?.click().await?;
+    recommended(&browser, "c5.").await?;
+    browser.close().await
+}
+
+#[tokio::test]
+async fn an_edited_price_changes_the_recommendation_and_a_left_out_machine_type_is_not_compared() -> anyhow::Result<()>
+{
+    let home = tempfile::tempdir()?;
+    let (_host, browser) = open(&measured_on_all(home.path())?).await?;
+    browser.element("machine-table").await?;
+    let set =
+        "const [machine, price] = arguments; const input = document.querySelector(`[data-price-of='${machine}']`);
+        input.value = price; input.dispatchEvent(new Event('change', { bubbles: true }))";
+    browser.page.execute(set, vec![json!("c5.4xlarge"), json!("0.001")]).await?;
+    recommended(&browser, "c5.4xlarge").await?;
+    let is_kept =
+        async |page: &Browser| Ok(page.page.current_url().await?.as_str().contains("&price=c5.4xlarge:0.001"));
+    browser.wait_until("the price in the address", is_kept).await?;
+    // A price of 0 is never a bargain.
+    browser.page.execute(set, vec![json!("c5.xlarge"), json!("0")]).await?;
+    let text = "return document.querySelector('.machines').textContent";
+    let is_rejected = async |page: &Browser| {
+        let text = page.page.execute(text, vec![]).await?;
+        Ok(text.json().as_str().is_some_and(|text| text.contains("above 0")))
+    };
+    browser.wait_until("a reason", is_rejected).await?;
+    recommended(&browser, "c5.4xlarge").await?;
+    let leave_out = "document.querySelector(\".machine-list [data-machine='c5.4xlarge']\").click()";
+    browser.page.execute(leave_out, vec![]).await?;
+    let is_gone = async |page: &Browser| Ok(!page.text("recommended-machines").await?.contains("c5.4xlarge"));
+    browser.wait_until("another machine type", is_gone).await?;
+    browser.close().await
+}

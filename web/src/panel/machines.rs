@@ -1,0 +1,92 @@
+//! The machine types side by side. The worker writes the HTML; the page handles its controls.
+
+use foreglow_shared::number;
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::{Element, Event, HtmlInputElement};
+
+use crate::machines::Devices;
+use crate::panel::prediction::capitalised;
+use crate::state::{Machines, Planner};
+
+/// The table of machine types; absent unless the job was measured on several.
+#[component]
+pub fn MachineTypes() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let mistake = RwSignal::new(false);
+    let html = Memo::new(move |_| match planner.machines.get() {
+        Machines::None => None,
+        Machines::Running => Some("<p role=\"status\">Comparing the machine types…</p>".to_owned()),
+        Machines::Failed(reason) => Some(capitalised(&reason).replace('<', "&lt;")),
+        Machines::Ready(html) => Some(html.body.clone()),
+    });
+    let changed = move |event: Event| {
+        if let Some(input) = target(&event).and_then(|element| element.dyn_into::<HtmlInputElement>().ok()) {
+            mistake.set(!change(planner, &input));
+        }
+    };
+    let clicked = move |event: web_sys::MouseEvent| {
+        let devices = target(&event).and_then(|element| element.get_attribute("data-devices"));
+        let devices = match devices.as_deref() {
+            Some("all") => Devices::All,
+            Some("cpu") => Devices::Cpu,
+            Some("gpu") => Devices::Gpu,
+            _ => return,
+        };
+        planner.machine_choice.update(|choice| choice.devices = devices);
+    };
+    view! {
+        <section
+            class="card machines"
+            aria-labelledby="machines-title"
+            data-testid="machines"
+            hidden=move || html.with(Option::is_none)
+            on:change=changed
+            on:click=clicked
+        >
+            <h2 id="machines-title">"Machine types"</h2>
+            <div class="machines" inner_html=move || html.get().unwrap_or_default()></div>
+            <p class="note wrong" role="status">
+                {move || mistake.get().then_some("Write a price above 0, such as 0.04. The price is unchanged.")}
+            </p>
+        </section>
+    }
+}
+
+fn target(event: &Event) -> Option<Element> {
+    event.target()?.dyn_into().ok()
+}
+
+/// Takes the change of a checkbox or a price. Returns whether it is valid.
+fn change(planner: Planner, input: &HtmlInputElement) -> bool {
+    if let Some(machine) = input.get_attribute("data-price-of") {
+        let price = number(input.value().trim()).filter(|price| *price > 0.0 && price.is_finite());
+        if let Some(price) = price {
+            planner.machine_choice.update(|choice| {
+                choice.prices.retain(|(name, _)| *name != machine);
+                choice.prices.push((machine, price));
+            });
+        }
+        return price.is_some();
+    }
+    if let Some(machine) = input.get_attribute("data-machine") {
+        planner.machine_choice.update(|choice| {
+            choice.without.retain(|name| *name != machine);
+            if !input.checked() {
+                choice.without.push(machine);
+            }
+        });
+    }
+    true
+}
+
+/// The recommendation over all machine types, at the top of the answer.
+#[component]
+pub fn RecommendedMachines() -> impl IntoView {
+    let planner = expect_context::<Planner>();
+    let html = Memo::new(move |_| match planner.machines.get() {
+        Machines::Ready(html) => html.recommended.clone(),
+        _ => String::new(),
+    });
+    view! { <p class="best-machines" hidden=move || html.with(String::is_empty) inner_html=html></p> }
+}
