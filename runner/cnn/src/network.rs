@@ -108,7 +108,7 @@ impl Network {
         };
         let (name, network) = (&file.name, &file.network);
         let (fixed, any) = (network.image_shape(None), network.image_shape(Some(LARGEST_PX as usize)));
-        let [channels, height, width] = any.map_err(|error| said(name, error))?;
+        let [channels, height, width] = any.map_err(|error| said(name, &error))?;
         let colour = match channels {
             1 => Colour::Grey,
             3 => Colour::Rgb,
@@ -138,7 +138,7 @@ impl Network {
             Self::Onnx(file) => {
                 let [channels, height, width] = shape;
                 let plan = file.network.plan([batch, channels, height, width]);
-                let plan = plan.map_err(|error| said(&file.name, error))?;
+                let plan = plan.map_err(|error| said(&file.name, &error))?;
                 if plan.shapes[plan.output].first() != Some(&batch) {
                     let output = &plan.shapes[plan.output];
                     return Err(unusable(format!(
@@ -159,7 +159,7 @@ impl Network {
         let Self::Onnx(file) = self else { return Ok(()) };
         let [channels, height, width] = shape;
         let name = &file.name;
-        let plan = file.network.plan([1, channels, height, width]).map_err(|error| said(name, error))?;
+        let plan = file.network.plan([1, channels, height, width]).map_err(|error| said(name, &error))?;
         if !file.is_trainable(&plan) {
             return Err(unusable(format!("{name} has no weights that training could change")));
         }
@@ -224,13 +224,13 @@ impl Network {
             Self::Onnx(file) => {
                 let [channels, height, width] = shape;
                 let plan = file.network.plan([1, channels, height, width]);
-                let plan = plan.map_err(|error| said(&file.name, error))?;
+                let plan = plan.map_err(|error| said(&file.name, &error))?;
                 Ok(file.network.costs(&plan))
             }
         }
     }
 }
 
-fn said(name: &str, error: Error) -> anyhow::Error {
+fn said(name: &str, error: &Error) -> anyhow::Error {
     unusable(format!("{name}: {error}"))
 }

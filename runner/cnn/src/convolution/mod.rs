@@ -38,9 +38,9 @@ pub fn convolve(conv: &Conv2d, images: Tensor<4>) -> Tensor<4> {
 }
 
 /// Convolves, adds `beside` if given, and applies the activation.
-pub fn convolve_then(conv: &Conv2d, images: Tensor<4>, beside: Option<Tensor<4>>, then: Activation) -> Tensor<4> {
+pub fn convolve_then(conv: &Conv2d, images: Tensor<4>, beside: Option<&Tensor<4>>, then: Activation) -> Tensor<4> {
     let after = |output: Tensor<4>| {
-        then.forward(match &beside {
+        then.forward(match beside {
             None => output,
             Some(beside) => output + beside.clone(),
         })
@@ -62,7 +62,7 @@ pub fn convolve_then(conv: &Conv2d, images: Tensor<4>, beside: Option<Tensor<4>>
         Some(Some(shift)) => Some(Some((vec![1.0; channels], shift))),
     };
     affine
-        .and_then(|affine| work.plain(conv, &images, affine.as_ref(), beside.as_ref(), then))
+        .and_then(|affine| work.plain(conv, &images, affine.as_ref(), beside, then))
         .unwrap_or_else(|| after(conv.forward(images)))
 }
 

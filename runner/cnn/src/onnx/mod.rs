@@ -50,9 +50,8 @@ impl OnnxCnn {
     fn program(&self, batch: usize) -> Arc<Program> {
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         let program = programs.entry(batch).or_insert_with(|| {
-            // The caller has checked the plan of its batch size; others differ only in the batch.
             let program = Program::new(&self.file, self.shape, batch, &self.device);
-            Arc::new(program.unwrap_or_else(|error| std::panic::panic_any(format!("a batch of {batch}: {error:#}"))))
+            Arc::new(program.expect("a network that takes one image of this shape takes a batch of them"))
         });
         Arc::clone(program)
     }

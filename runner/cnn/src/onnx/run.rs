@@ -64,7 +64,7 @@ fn step(program: &Program, parameters: &Parameters, instruction: &Instruction, v
             let beside = sources.next().map(|beside| beside.tensor().image());
             vec![Value::Image(match norm {
                 Some(norm) => convolve_and_normalise(conv, &parameters.norms[*norm], images, beside, *then),
-                None => convolve_then(conv, images, beside, *then),
+                None => convolve_then(conv, images, beside.as_ref(), *then),
             })]
         }
         Work::Norm { norm, then } => {
@@ -90,6 +90,7 @@ fn step(program: &Program, parameters: &Parameters, instruction: &Instruction, v
 
 /// A source of an operation.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "an operation has a few, for as long as it runs")]
 pub enum Operand {
     Tensor(Value),
     /// Only beside a tensor, in a function of two numbers.

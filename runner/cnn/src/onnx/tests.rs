@@ -126,7 +126,7 @@ fn nan_weights_and_files_that_are_missing_or_cut_are_errors_of_one_sentence() {
         _ => None,
     });
     let (name, at) = large.expect("the export has a weight of more than 4 KiB");
-    let mut broken = whole.clone();
+    let mut broken = whole;
     broken[at + 4..at + 8].copy_from_slice(&f32::NAN.to_le_bytes());
     let words = said(&broken);
     assert!(words.starts_with(&format!("net.onnx: the weight {name}: its number 2 of")), "{words}");
