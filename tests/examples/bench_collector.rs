@@ -34,7 +34,7 @@ fn main() -> anyhow::Result<()> {
     figures.push(single_posts(&collector, samples)?);
     figures.push(figure("peak memory of the collector", collector.peak_mib()?, "MiB"));
     for figure in &figures {
-        println!(
+        eprintln!(
             "{:60} {:>10.1} {}",
             figure["what"].as_str().unwrap_or_default(),
             figure["value"],
@@ -44,7 +44,7 @@ fn main() -> anyhow::Result<()> {
     let path = workspace_dir().join("target/bench/collector.json");
     std::fs::create_dir_all(path.parent().context("the file has a folder")?)?;
     std::fs::write(&path, format!("{:#}\n", json!({ "samples": samples, "figures": figures })))?;
-    println!("written to {}", path.display());
+    eprintln!("written to {}", path.display());
     Ok(())
 }
 

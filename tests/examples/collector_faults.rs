@@ -57,10 +57,10 @@ fn main() -> anyhow::Result<()> {
         acknowledged += sent.0;
         refused += sent.1;
         if (number + 1) % 100 == 0 {
-            println!("{} faults, {acknowledged} samples acknowledged, {:.0?}", number + 1, started.elapsed());
+            eprintln!("{} faults, {acknowledged} samples acknowledged, {:.0?}", number + 1, started.elapsed());
         }
     }
-    println!(
+    eprintln!(
         "{faults} faults in {:.0?}: {acknowledged} samples acknowledged, 0 lost, 0 doubled; {refused} requests refused",
         started.elapsed()
     );

@@ -19,7 +19,7 @@ impl Space {
     pub(super) fn of(free_bytes: u64) -> Self {
         match free_bytes {
             ..FULL_BYTES => Self::Full,
-            ..LOW_BYTES => Self::Low,
+            FULL_BYTES..LOW_BYTES => Self::Low,
             _ => Self::Enough,
         }
     }

@@ -68,7 +68,10 @@ fn old_samples_are_removed_with_a_line_in_the_record() {
     // A collector that keeps samples for a year removes older ones at its start.
     let server = Serving::start_with(&home, &["--listen", "127.0.0.1:0", "--keep", "365d"]);
     let is_gone = || get(&server.url, "/api/v1/samples").1.lines().count() == 1;
-    let gone = (0..100).any(|_| is_gone() || std::thread::sleep(std::time::Duration::from_millis(100)) != ());
+    let gone = (0..100).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        is_gone()
+    });
     assert!(gone);
     let record = home.run(&["store", "audit", "--format", "csv"]).stdout;
     assert!(record.contains("retention,removed 1 sample from before"), "{record}");

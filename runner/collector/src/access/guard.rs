@@ -75,7 +75,8 @@ impl Route {
         Self::Public
     }
 
-    fn needs(self) -> Option<(fn(&Roles) -> bool, &'static str)> {
+    /// Returns whether roles suffice, and what they are for; `None` if none are needed.
+    fn needs(self) -> Option<Need> {
         match self {
             Self::Page | Self::Read => Some((|roles| roles.read, "read samples")),
             Self::Write => Some((|roles| roles.write, "send samples")),
@@ -84,6 +85,9 @@ impl Route {
         }
     }
 }
+
+/// A test of roles, and the purpose that it is for.
+type Need = (fn(&Roles) -> bool, &'static str);
 
 async fn admit(
     shared: &Shared,

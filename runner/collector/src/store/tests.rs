@@ -258,7 +258,10 @@ fn a_reader_sees_what_was_committed_and_waits_for_no_writer() {
     assert_eq!(reader.ids().unwrap(), [sample(1).id, sample(2).id]);
 }
 
-fn all_runs(store: &Store) -> Vec<(u64, Option<(f64, f64, f64)>)> {
+/// Number of samples, and mean, least and largest completion time, seconds.
+type Counted = (u64, Option<(f64, f64, f64)>);
+
+fn all_runs(store: &Store) -> Vec<Counted> {
     let runs = store.runs(&RunsFilter { limit: 100, ..RunsFilter::default() }).unwrap();
     let times = |runs: &Runs| runs.times.map(|times| (times.mean_secs, times.least_secs, times.most_secs));
     runs.iter().map(|runs| (runs.samples, times(runs))).collect()
