@@ -225,7 +225,7 @@ fn an_unknown_data_set_is_rejected_with_advice() {
     };
     let said = |path: &Path| Format::Auto.source(path).unwrap_err().to_string();
     assert!(said(Path::new("/no/such/place")).contains("/no/such/place does not exist; give an existing folder"));
-    assert!(said(&write("one.jpg", b"x")).contains("is one image; name the folder"));
+    assert!(said(&write("one.jpg", b"x")).contains("is one image; give the folder"));
     assert!(said(&write("notes.txt", b"hello")).contains("give its format with --data-format"));
     assert!(said(&write("empty", b"")).contains("give its format with --data-format"));
     let damaged = Format::Auto.source(&write("damaged.tfrecord", &[7; 100])).unwrap();
