@@ -1,8 +1,7 @@
 //! Folds nodes whose result is known before the run: constants, shapes, and arithmetic on them.
 
 use crate::attribute::Attribute;
-use crate::known::MOST_KNOWN;
-use crate::plan::numbers;
+use crate::known::{MOST_KNOWN, numbers};
 use crate::rules::{Call, broadcast, ranges, squeezed, unsqueezed};
 use crate::{Error, Known, Numbers};
 

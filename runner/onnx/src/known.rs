@@ -3,6 +3,14 @@
 /// Most numbers in a known tensor.
 pub const MOST_KNOWN: usize = 1 << 16;
 
+/// Most numbers in a tensor: more than fit any memory, and few enough to count without overflow.
+const MOST_NUMBERS: usize = 1 << 40;
+
+/// Returns the count of numbers, if it is not too large.
+pub fn numbers(dims: &[usize]) -> Option<usize> {
+    dims.iter().try_fold(1_usize, |product, dim| product.checked_mul(*dim)).filter(|count| *count <= MOST_NUMBERS)
+}
+
 /// A tensor of known numbers, in row-major order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Known {

@@ -17,6 +17,7 @@ mod known;
 mod network;
 mod operation;
 mod plan;
+mod read;
 mod rules;
 #[cfg(test)]
 mod tests;

@@ -1,12 +1,10 @@
 //! A network as its file describes it.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Seek};
 
+use crate::Error;
 use crate::attribute::Attributes;
-use crate::rules;
 use crate::weight::Weight;
-use crate::{Error, OPSETS, decode};
 
 /// A decoded network.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,16 +59,6 @@ impl Node {
 }
 
 impl Network {
-    /// Reads and validates a network. The numbers of its weights are not read.
-    ///
-    /// # Errors
-    /// The file is not an ONNX file, is truncated, or needs what is not supported.
-    pub fn read(source: &mut (impl Read + Seek)) -> Result<Self, Error> {
-        let network = decode::model(source)?;
-        network.check()?;
-        Ok(network)
-    }
-
     /// Returns channels, height and width, with `px` for a height and a width that the file leaves
     /// open.
     ///
@@ -105,25 +93,5 @@ impl Network {
             Some(Dimension::Fixed(batch)) => Some(*batch),
             _ => None,
         }
-    }
-
-    fn check(&self) -> Result<(), Error> {
-        if !OPSETS.contains(&self.opset) {
-            return Err(Error::Opset(self.opset));
-        }
-        let mut missing: Vec<String> = Vec::new();
-        for node in &self.nodes {
-            let operator = match node.domain.as_str() {
-                "" => node.operator.clone(),
-                domain => format!("{domain}.{}", node.operator),
-            };
-            if !rules::is_supported(&operator) && !missing.iter().any(|words| words.starts_with(&operator)) {
-                missing.push(format!("{operator} (node {})", node.title()));
-            }
-        }
-        if !missing.is_empty() {
-            return Err(Error::Operators(missing.join(", ")));
-        }
-        self.weights.iter().try_for_each(Weight::check)
     }
 }

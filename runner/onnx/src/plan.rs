@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::known::MOST_KNOWN;
+use crate::known::{MOST_KNOWN, numbers};
 use crate::network::{Network, Node};
 use crate::rules::{self, Call};
 use crate::{Error, Known, MOST_AXES, Operation, fold};
@@ -12,9 +12,6 @@ use crate::{Error, Known, MOST_AXES, Operation, fold};
 pub type ValueId = usize;
 /// Index of a weight in [`Network::weights`].
 pub type WeightId = usize;
-
-/// Most numbers in a tensor: more than fit any memory, and few enough to count without overflow.
-const MOST_NUMBERS: usize = 1 << 40;
 
 /// The operations of a network for one shape of its input.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,11 +95,6 @@ impl Network {
         let weight = &self.weights[weight];
         (weight.len() <= MOST_KNOWN).then(|| weight.known()).flatten()
     }
-}
-
-/// Returns the count of numbers, if it is not too large.
-pub fn numbers(dims: &[usize]) -> Option<usize> {
-    dims.iter().try_fold(1_usize, |product, dim| product.checked_mul(*dim)).filter(|count| *count <= MOST_NUMBERS)
 }
 
 struct Planner<'a> {

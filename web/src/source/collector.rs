@@ -34,8 +34,8 @@ pub async fn samples(after: Option<Uuid>) -> Collected {
         let Some(response) = get(&format!("{SAMPLES}?limit={PAGE}{after}")).await else { break };
         if response.status() == 401 {
             collected.error = Some(
-                "The collector requires its token, which this page cannot send: open a link or a file, or start the \
-                 collector on this machine without one."
+                "The collector shows its samples to those who have signed in: open its address without index.html, or \
+                 open a link or a file here."
                     .into(),
             );
             break;

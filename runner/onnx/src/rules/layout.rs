@@ -1,7 +1,7 @@
 //! Shapes: the same numbers in another order, or a part of them.
 
 use super::{Call, Ready};
-use crate::plan::numbers;
+use crate::known::numbers;
 use crate::{Error, Operation, PadMode, SliceRange};
 
 pub fn concat(call: &Call<'_>) -> Result<Ready, Error> {

@@ -1,0 +1,109 @@
+"""Measures the published study's grid on slow cores: `make sweep-paper`.
+
+    python3 bench/paper/run.py FOLDER [CNN…]
+
+Myung and Yu (Electronics 9(9):1340, 2020) ran Inception-v4, ResNet-50 and Xception on up to 24 cores
+of three machines, on 1 %, 10 % and all of 200,000 images. Here 24 cores of 5 % of a processor take
+their place (`--core-share 5%`): 1 to 6 executors of 1 to 4 cores, 24 configurations, and 2,400
+images of the smallest size that the CNNs accept, one image per task.
+
+Several configurations are measured at the same time, together on at most SLOTS slow cores (24, which
+is 1.2 processors), so that the small ones do not leave the machine idle. The quotas keep them apart.
+Each configuration has its file FOLDER/CNN/E-C.jsonl. The same command continues an interrupted
+sweep. At the end FOLDER/CNN.jsonl has all samples of a CNN, and FOLDER/memory/CNN.jsonl those with
+other memory limits and partition sizes.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FOREGLOW = os.environ.get("FOREGLOW", ROOT / "target/release/foreglow")
+SLOTS = int(os.environ.get("SLOTS", 24))
+IMAGES = int(os.environ.get("IMAGES", 2400))
+SHARE = "5%"
+# The smallest image sizes, pixels: of Inception-v4 and Xception the smallest that they accept.
+CNNS = {"resnet50": 64, "xception": 71, "inception_v4": 75}
+# Sampling rate and number of runs: short runs are repeated more often.
+RATES = [("0.01", 3), ("0.1", 2), ("1", 1)]
+# Configurations whose whole job is repeated, for the noise.
+REPEATED = [(2, 4), (4, 4), (6, 4)]
+# Memory limits, MiB, and partition sizes, images, on 2 executors of 2 cores and 10 % of the images.
+MEMORY = "64,96,128,192,256,512,1024,2048"
+PARTITIONS = "1,4,16"
+
+room = threading.Condition()
+free = SLOTS
+
+
+def collect(cnn, output, *arguments):
+    """Measures on slow cores; runs with a saved sample are not repeated."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    command = [FOREGLOW, "collect", "--model", cnn, "--image-px", str(CNNS[cnn]), "--images", str(IMAGES), "--batch-size", "1",
+               "--core-share", SHARE, "--device", "cpu", "--cache-dir", output.parents[1] / "cache", "--output", output, *arguments]
+    with open(output.with_suffix(".log"), "a") as log:
+        done = subprocess.run([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=log)
+    if done.returncode != 0:
+        raise SystemExit(f"{output.with_suffix('.log')} says why; run the same command again to continue")
+
+
+def measure(folder, cnn, executors, cores):
+    output = folder / cnn / f"{executors}-{cores}.jsonl"
+    grid = ["--executors", str(executors), "--cores", str(cores), "--partition-size", "1"]
+    for rate, count in RATES:
+        count += 2 if rate == "1" and (executors, cores) in REPEATED else 0
+        collect(cnn, output, *grid, "--sampling-rate", rate, "--repeat", str(count))
+
+
+def measure_memory(folder, cnn):
+    grid = ["--executors", "2", "--cores", "2", "--sampling-rate", "0.1"]
+    collect(cnn, folder / "memory" / f"{cnn}.jsonl", *grid, "--memory", MEMORY, "--partition-size", PARTITIONS)
+
+
+def run(slots, what):
+    """Starts a thread when enough slow cores are free."""
+    global free
+    with room:
+        room.wait_for(lambda: free >= slots)
+        free -= slots
+
+    def work():
+        global free
+        try:
+            what()
+        finally:
+            with room:
+                free += slots
+                room.notify_all()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def main():
+    folder = Path(sys.argv[1]).resolve()
+    # The images are generated once, before several processes read them.
+    for cnn in sys.argv[2:] or CNNS:
+        collect(cnn, folder / cnn / "4-4.jsonl", "--executors", "4", "--cores", "4", "--partition-size", "1", "--sampling-rate", "0.01")
+        # The longest first.
+        sizes = sorted(((e, c) for e in range(1, 7) for c in range(1, 5)), key=lambda size: size[0] * size[1])
+        threads = [run(e * c, lambda e=e, c=c: measure(folder, cnn, e, c)) for e, c in sizes]
+        threads.append(run(4, lambda: measure_memory(folder, cnn)))
+        for thread in threads:
+            thread.join()
+        parts = [folder / cnn / f"{e}-{c}.jsonl" for e, c in sizes]
+        lines = [line for part in parts for line in part.read_text().splitlines()]
+        failed = [line for line in lines if json.loads(line)["outcome"] != "completed"]
+        if failed:
+            raise SystemExit(f"{cnn}: {len(failed)} runs did not complete; see the samples in {folder / cnn}")
+        (folder / f"{cnn}.jsonl").write_text("\n".join(lines) + "\n")
+        print(f"{cnn}: {len(lines)} samples")
+
+
+if __name__ == "__main__":
+    main()
