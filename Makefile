@@ -323,6 +323,11 @@ paper: build
 bench-training: build
 	python3 bench/training/run.py
 
+# Trains LeNet-5 on MNIST with 1 to 8 executors: accuracy by averaging interval.
+.PHONY: bench-mnist
+bench-mnist: build
+	python3 bench/mnist/run.py
+
 # Measures the CNNs on this machine's GPU, and PyTorch if PYTORCH names a Python that has it: at
 # most 10 minutes.
 .PHONY: bench-gpu bench-gpu-archive

@@ -32,7 +32,9 @@ SLOTS = int(os.environ.get("SLOTS", 24))
 IMAGES = int(os.environ.get("IMAGES", 2400))
 SHARE = "5%"
 # The smallest image sizes, pixels: of Inception-v4 and Xception the smallest that they accept.
-CNNS = {"resnet50": 64, "xception": 71, "inception_v4": 75}
+CNNS = {"inception_v4": 75, "xception": 71, "resnet50": 64}
+# Executors and cores per executor, the longest runs first.
+GRID = sorted(((executors, cores) for executors in range(1, 7) for cores in range(1, 5)), key=math.prod)
 # Sampling rate and number of runs: short runs are repeated more often.
 RATES = [("0.01", 3), ("0.1", 2), ("1", 1)]
 # Configurations whose whole job is repeated, for the noise.
@@ -40,10 +42,6 @@ REPEATED = [(2, 4), (4, 4), (6, 4)]
 # Memory limits, MiB, and partition sizes, images, on 2 executors of 2 cores and 10 % of the images.
 MEMORY = "64,96,128,192,256,512,1024,2048"
 PARTITIONS = "1,4,16"
-
-POOL = ThreadPoolExecutor(max_workers=64)
-room = threading.Condition()
-free = SLOTS
 
 
 def collect(cnn, output, *arguments):
@@ -88,36 +86,36 @@ def keep(files, output):
     output.write_text("\n".join(lines) + "\n")
 
 
-def with_slots(slots, measurement):
-    """Waits until enough slow cores are free and starts the measurement, in a thread; the future has
-    its failure."""
-    global free
-    with room:
-        room.wait_for(lambda: free >= slots)
-        free -= slots
+def measure_all(jobs):
+    """Runs jobs (slow cores, function) in threads; the first one that fits into the free slow cores
+    is next. Raises the first failure, after the running jobs."""
+    room, free, waiting = threading.Condition(), SLOTS, list(jobs)
 
-    def measured():
-        global free
+    def work(slots, job):
+        nonlocal free
         try:
-            measurement()
+            job()
         finally:
             with room:
                 free += slots
-                room.notify_all()
+                room.notify()
 
-    return POOL.submit(measured)
-
-
-def sweep(folder, cnn):
-    # The images are generated once, before several processes read them.
-    collect(cnn, folder / cnn / "4-4.jsonl", "--executors", "4", "--cores", "4", "--partition-size", "1", "--sampling-rate", "0.01")
-    # The longest first.
-    sizes = sorted(((executors, cores) for executors in range(1, 7) for cores in range(1, 5)), key=math.prod)
-    started = [with_slots(math.prod(size), lambda size=size: measure(folder, cnn, *size)) for size in sizes]
-    started.append(with_slots(4, lambda: measure_memory(folder, cnn)))
+    with ThreadPoolExecutor(max_workers=SLOTS) as pool:
+        started = []
+        while waiting and not any(one.done() and one.exception() for one in started):
+            with room:
+                room.wait_for(lambda: any(slots <= free for slots, _ in waiting))
+                place = next(place for place, (slots, _) in enumerate(waiting) if slots <= free)
+                slots, job = waiting.pop(place)
+                free -= slots
+            started.append(pool.submit(work, slots, job))
     for one in started:
         one.result()
-    files = [folder / cnn / "{}-{}.jsonl".format(*size) for size in sizes]
+
+
+def finish(folder, cnn):
+    """Keeps the samples of a CNN."""
+    files = [folder / cnn / f"{executors}-{cores}.jsonl" for executors, cores in GRID]
     outcomes = [json.loads(line)["outcome"] for file in files for line in file.read_text().splitlines()]
     failed = len(outcomes) - outcomes.count("completed")
     if failed:
@@ -128,12 +126,21 @@ def sweep(folder, cnn):
 
 
 def main():
-    folder = Path(sys.argv[1]).resolve()
-    for cnn in sys.argv[2:] or CNNS:
-        try:
-            sweep(folder, cnn)
-        except RuntimeError as error:
-            raise SystemExit(str(error)) from None
+    folder, cnns = Path(sys.argv[1]).resolve(), sys.argv[2:] or list(CNNS)
+    jobs = []
+    for executors, cores in GRID:
+        for cnn in cnns:
+            jobs.append((executors * cores, lambda cnn=cnn, size=(executors, cores): measure(folder, cnn, *size)))
+    jobs += [(4, lambda cnn=cnn: measure_memory(folder, cnn)) for cnn in cnns]
+    try:
+        # The images are generated once, before several processes read them.
+        for cnn in cnns:
+            collect(cnn, folder / cnn / "4-4.jsonl", "--executors", "4", "--cores", "4", "--partition-size", "1", "--sampling-rate", "0.01")
+        measure_all(jobs)
+        for cnn in cnns:
+            finish(folder, cnn)
+    except RuntimeError as error:
+        raise SystemExit(str(error)) from None
 
 
 if __name__ == "__main__":
