@@ -1,14 +1,19 @@
-//! Accessibility, responsive layout, behaviour without scripts, and the content security policy.
+//! Accessibility, responsive layout, size, behaviour without scripts, and the content security
+//! policy.
 
-use std::fs;
+use std::io::Write as _;
+use std::{collections::BTreeSet, fs};
 
 use anyhow::Context as _;
-use foreglow_tests::{Browser, FileHost, workspace_dir};
+use foreglow_tests::{Browser, FileHost, planner_dir, workspace_dir};
 use serde_json::{Value, json};
 
 const AXE: &str = "target/axe/package/axe.min.js";
 /// The axe tags of the success criteria of WCAG 2.2, levels A and AA.
 const RULES: [&str; 5] = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+
+/// Upper limit on what a first visit fetches, compressed with brotli.
+const MOST_BYTES: usize = 500_000;
 
 /// The views of the page.
 const VIEWS: [&str; 5] = ["compare", "explore", "trust", "runs", "export"];
@@ -144,5 +149,27 @@ async fn without_scripts_the_page_says_what_it_needs_and_its_policy_blocks_every
     for directive in ["script-src-elem", "img-src", "connect-src"] {
         assert!(seen[0].as_array().is_some_and(|list| list.contains(&json!(directive))), "{directive}: {seen}");
     }
+    browser.close().await
+}
+
+#[tokio::test]
+async fn a_first_visit_fetches_at_most_500_kilobytes() -> anyhow::Result<()> {
+    let host = FileHost::start().await?;
+    let browser = Browser::start().await?;
+    browser.page.goto(&host.url).await?;
+    browser.element("example").await?;
+    let paths = "return performance.getEntriesByType('resource').map((entry) => new URL(entry.name).pathname.slice(1))";
+    let mut files: BTreeSet<String> =
+        serde_json::from_value(browser.page.execute(paths, vec![]).await?.json().clone())?;
+    files.insert("index.html".into());
+    assert!(files.contains("foreglow-web_bg.wasm"), "{files:?}");
+    let mut total = 0;
+    // What is requested and missing is the collector's.
+    for body in files.iter().filter_map(|name| fs::read(planner_dir().join(name)).ok()) {
+        let mut compressed = Vec::new();
+        brotli::CompressorWriter::new(&mut compressed, 1 << 16, 11, 24).write_all(&body)?;
+        total += compressed.len();
+    }
+    assert!(total <= MOST_BYTES, "{files:?} have {total} bytes");
     browser.close().await
 }

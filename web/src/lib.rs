@@ -15,6 +15,7 @@
 //! do, so that the page and the command line print the same digits. It must not send anything
 //! anywhere; it reads from its own origin.
 
+pub mod advice;
 pub mod chart;
 pub mod compare;
 pub mod duration;
@@ -23,6 +24,7 @@ pub mod import;
 pub mod job;
 pub mod left_out;
 pub mod machines;
+mod packed;
 pub mod run_table;
 pub mod view;
 pub mod why;

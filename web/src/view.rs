@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use foreglow_shared::number;
+
 use crate::machines::{Devices, MachineChoice};
 
 /// A view of the answer.
@@ -101,7 +103,7 @@ impl Shown {
                 ("without", _) => shown.choice.without.extend(decoded(value)),
                 ("price", _) => {
                     let priced = value.rsplit_once(':').and_then(|(machine, price)| {
-                        let price = price.parse().ok().filter(|price: &f64| price.is_finite() && *price > 0.0)?;
+                        let price = number(price).filter(|price| *price > 0.0)?;
                         Some((decoded(machine)?, price))
                     });
                     shown.choice.prices.extend(priced);

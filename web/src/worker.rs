@@ -9,6 +9,7 @@ use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
 
+use crate::advice::AdviceText;
 use crate::fit::{FromErrand, FromFit, ToErrand, ToFit, compare, evaluate, fit, rehearse};
 use crate::import::import;
 
@@ -35,8 +36,8 @@ pub fn serve_readings(scope: &DedicatedWorkerGlobalScope) {
     serve(scope, |scope, message, bytes, clock| match parse(message) {
         Ok(ToErrand::Import(mapping)) => say(scope, &FromErrand::Imported(import(bytes, mapping.as_ref()))),
         Ok(ToErrand::Advise(job, question)) => {
-            let advice = advise(&job, &question).map_err(|error| error.to_string());
-            say(scope, &FromErrand::Advised(advice));
+            let advice = advise(&job, &question).map(|advice| AdviceText::of(&advice, &job, &question));
+            say(scope, &FromErrand::Advised(advice.map_err(|error| error.to_string())));
         }
         Ok(ToErrand::Evaluate(job)) => say(scope, &FromErrand::Evaluated(Box::new(evaluate(&job, clock)))),
         Ok(ToErrand::Machines(question)) => say(scope, &FromErrand::Machines(Box::new(question.answer()))),

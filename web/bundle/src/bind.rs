@@ -9,6 +9,8 @@ use anyhow::{Context, Result, bail};
 use walrus::Module;
 use wasm_bindgen_cli_support::Bindgen;
 
+use crate::order::order_functions;
+
 /// Prefix of the stream classes that Leptos exports for server functions. wasm-bindgen keeps every
 /// export, called or not.
 const IDLE: &str = "IntoUnderlying";
@@ -45,6 +47,7 @@ pub fn bind(wasm: &Path, name: &str, out: &Path) -> Result<()> {
         anyhow::Ok(names)
     };
     let names = generate().with_context(|| format!("binding {}", wasm.display()))?;
+    order_functions(&out.join(format!("{name}_bg.wasm")))?;
     let glue = out.join(format!("{name}.js"));
     let text = fs::read_to_string(&glue).with_context(|| format!("reading {}", glue.display()))?;
     fs::write(&glue, names.glue(&text, name)).with_context(|| format!("writing {}", glue.display()))

@@ -6,6 +6,7 @@
 
 mod bind;
 mod offline;
+mod order;
 mod page;
 
 use std::fs;

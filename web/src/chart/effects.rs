@@ -122,7 +122,7 @@ impl Alone {
         let measured = || effect.points.iter().map(|point| point.0);
         let least = measured().fold(f64::INFINITY, f64::min);
         let values: Vec<f64> = if feature == Feature::SamplingRate {
-            (0..=STEPS).map(|step| least.powf(1.0 - f64::from(step) / f64::from(STEPS))).collect()
+            (0..=STEPS).map(|step| libm::pow(least, 1.0 - f64::from(step) / f64::from(STEPS))).collect()
         } else {
             let most = measured().fold(1.0, f64::max) as u32;
             let last = counts.last().copied().unwrap_or(1).max(most);

@@ -84,7 +84,7 @@ pub fn thinned(counts: &[u32], most: usize) -> Vec<u32> {
         return counts.to_vec();
     }
     let ratio = f64::from(*last) / f64::from((*first).max(1));
-    let wanted = |place: usize| f64::from(*first) * ratio.powf(place as f64 / (most - 1).max(1) as f64);
+    let wanted = |place: usize| f64::from(*first) * libm::pow(ratio, place as f64 / (most - 1).max(1) as f64);
     let nearest = |wanted: f64| {
         let after = counts.partition_point(|count| f64::from(*count) < wanted).min(counts.len() - 1);
         let before = after.saturating_sub(1);

@@ -86,7 +86,11 @@ impl Drawing for Shares {
         let fitted = planner.fitted()?;
         let what_if @ WhatIf { executors, cores_per_executor } = planner.what_if.get();
         let rate = |step: u32| {
-            if step == STEPS { 1.0 } else { self.least * (1.0 / self.least).powf(f64::from(step) / f64::from(STEPS)) }
+            if step == STEPS {
+                1.0
+            } else {
+                self.least * libm::pow(1.0 / self.least, f64::from(step) / f64::from(STEPS))
+            }
         };
         let curve: Vec<(f64, f64)> = (0..=STEPS)
             .map(rate)

@@ -147,7 +147,7 @@ impl Scale {
 
 /// The smallest of 1, 2, 5 times a power of ten that is not below `step`.
 fn round_step(step: f64) -> f64 {
-    let power = 10f64.powf(step.log10().floor());
+    let power = libm::exp10(libm::log10(step).floor());
     [1.0, 2.0, 5.0, 10.0].into_iter().map(|digit| digit * power).find(|round| *round >= step * 0.999).unwrap_or(step)
 }
 

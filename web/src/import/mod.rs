@@ -7,6 +7,7 @@ use foreglow_shared::{ForeignTable, Job, Mapping, MonitoredRun, ReadError, is_mo
 use serde::{Deserialize, Serialize};
 
 use crate::job::{jobs_of, most_runs_first};
+use crate::packed;
 
 /// Number of rows that illustrate the columns to the user.
 const FIRST_ROWS: usize = 3;
@@ -17,9 +18,9 @@ pub enum Imported {
     /// Jobs, sorted by descending number of runs.
     Jobs(Vec<Job>),
     /// Resource use of runs.
-    Monitored(Vec<MonitoredRun>),
+    Monitored(#[serde(with = "packed")] Vec<MonitoredRun>),
     /// A table of another tool.
-    Columns(Columns),
+    Columns(#[serde(with = "packed")] Columns),
 }
 
 /// The columns of a table, with a guessed mapping.
