@@ -33,9 +33,15 @@ pub struct CostedRun {
 
 impl CostedRun {
     fn order(&self, other: &Self) -> Ordering {
-        let numbers = |run: &Self| run.costs.values().iter().copied().chain([run.batch_size, run.secs_per_image]);
-        let pairs = || numbers(self).zip(numbers(other)).map(|(a, b)| a.total_cmp(&b));
-        self.family.cmp(&other.family).then(pairs().find(|order| order.is_ne()).unwrap_or(Ordering::Equal))
+        let by_costs = || {
+            let pairs = self.costs.values().iter().zip(other.costs.values());
+            pairs.map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+        };
+        let by_run = || {
+            let secs = || self.secs_per_image.total_cmp(&other.secs_per_image);
+            self.batch_size.total_cmp(&other.batch_size).then_with(secs)
+        };
+        self.family.cmp(&other.family).then_with(by_costs).then_with(by_run)
     }
 }
 
