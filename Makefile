@@ -44,6 +44,7 @@ help:
 	@echo 'make accuracy-check  compares a quick run with the committed figures; fails if one is more than 5 % worse'
 	@echo 'make development  measures how the interval constants were chosen, and what contexts with few runs gain from others'
 	@echo 'make sweep  two CNNs, inference and training, on 1 %, 10 % and all of the images: the built-in example, half an hour'
+	@echo 'make sweep-paper  the published study on 24 slow cores: two hours; `make paper` writes docs/paper.md from its samples'
 	@echo 'make parity compares the CNNs with PyTorch on the same weights; CNNS="vgg16 xception" selects some; parity-onnx does this for ONNX exports'
 	@echo 'make screenshots  the pictures of the planner in docs/'
 	@echo 'make campaign  FAULTS faults of a collector under load; none may lose or double an acknowledged sample'
@@ -307,6 +308,15 @@ bench-cnns: build $(if $(filter $(PARITY)/%,$(PYTORCH)),$(PARITY)/venv/installed
 .PHONY: sweep
 sweep: build
 	bench/sweep/run.sh target/sweep
+
+# Measures the published study's grid on slow cores: about two hours for all three CNNs. The same
+# command continues an interrupted sweep. `make paper` writes docs/paper.md from the samples.
+.PHONY: sweep-paper paper
+sweep-paper: build
+	python3 bench/paper/run.py target/paper
+	$(MAKE) paper
+paper: build
+	python3 bench/paper/report.py bench/paper/samples docs
 
 # Measures the accuracy lost by distributed training.
 .PHONY: bench-training

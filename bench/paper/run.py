@@ -10,18 +10,23 @@ images of the smallest size that the CNNs accept, one image per task.
 Several configurations are measured at the same time, together on at most SLOTS slow cores (24, which
 is 1.2 processors), so that the small ones do not leave the machine idle. The quotas keep them apart.
 Each configuration has its file FOLDER/CNN/E-C.jsonl. The same command continues an interrupted
-sweep. At the end FOLDER/CNN.jsonl has all samples of a CNN, and FOLDER/memory/CNN.jsonl those with
-other memory limits and partition sizes.
+sweep. Then samples/CNN.jsonl beside this script has all samples of a CNN, and samples/memory/CNN.jsonl
+those with other memory limits and partition sizes, without the fields that nothing reads.
 """
 
 import json
+import math
 import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = Path(__file__).resolve().parent / "samples"
+KEPT = ["schema", "id", "workload", "configuration", "sampling_rate", "outcome", "completion_time_secs", "startup_secs", "engine",
+        "runner_version", "host", "started_at", "images_processed", "peak_memory_mib"]
 FOREGLOW = os.environ.get("FOREGLOW", ROOT / "target/release/foreglow")
 SLOTS = int(os.environ.get("SLOTS", 24))
 IMAGES = int(os.environ.get("IMAGES", 2400))
@@ -36,6 +41,7 @@ REPEATED = [(2, 4), (4, 4), (6, 4)]
 MEMORY = "64,96,128,192,256,512,1024,2048"
 PARTITIONS = "1,4,16"
 
+POOL = ThreadPoolExecutor(max_workers=64)
 room = threading.Condition()
 free = SLOTS
 
@@ -48,7 +54,7 @@ def collect(cnn, output, *arguments):
     with open(output.with_suffix(".log"), "a") as log:
         done = subprocess.run([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=log)
     if done.returncode != 0:
-        raise SystemExit(f"{output.with_suffix('.log')} says why; run the same command again to continue")
+        raise RuntimeError(f"{output.with_suffix('.log')} says why a run failed; the same command continues the sweep")
 
 
 def measure(folder, cnn, executors, cores):
@@ -64,45 +70,70 @@ def measure_memory(folder, cnn):
     collect(cnn, folder / "memory" / f"{cnn}.jsonl", *grid, "--memory", MEMORY, "--partition-size", PARTITIONS)
 
 
-def run(slots, what):
-    """Starts a thread when enough slow cores are free."""
+def task_secs(sample):
+    """The mean time of a task, seconds."""
+    parts = sample["executors"]
+    return sum(sum(part["phases"].values()) for part in parts) / sum(part["partitions"] for part in parts)
+
+
+def keep(files, output):
+    """Writes the samples of all files into one."""
+    lines = []
+    for sample in (json.loads(line) for file in files for line in file.read_text().splitlines()):
+        kept = {name: sample[name] for name in KEPT if name in sample}
+        if sample["outcome"] == "completed":
+            kept["task_secs"] = round(task_secs(sample), 6)
+        lines.append(json.dumps(kept, separators=(",", ":"), ensure_ascii=False))
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text("\n".join(lines) + "\n")
+
+
+def with_slots(slots, measurement):
+    """Waits until enough slow cores are free and starts the measurement, in a thread; the future has
+    its failure."""
     global free
     with room:
         room.wait_for(lambda: free >= slots)
         free -= slots
 
-    def work():
+    def measured():
         global free
         try:
-            what()
+            measurement()
         finally:
             with room:
                 free += slots
                 room.notify_all()
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    return thread
+    return POOL.submit(measured)
+
+
+def sweep(folder, cnn):
+    # The images are generated once, before several processes read them.
+    collect(cnn, folder / cnn / "4-4.jsonl", "--executors", "4", "--cores", "4", "--partition-size", "1", "--sampling-rate", "0.01")
+    # The longest first.
+    sizes = sorted(((executors, cores) for executors in range(1, 7) for cores in range(1, 5)), key=math.prod)
+    started = [with_slots(math.prod(size), lambda size=size: measure(folder, cnn, *size)) for size in sizes]
+    started.append(with_slots(4, lambda: measure_memory(folder, cnn)))
+    for one in started:
+        one.result()
+    files = [folder / cnn / "{}-{}.jsonl".format(*size) for size in sizes]
+    outcomes = [json.loads(line)["outcome"] for file in files for line in file.read_text().splitlines()]
+    failed = len(outcomes) - outcomes.count("completed")
+    if failed:
+        raise RuntimeError(f"{cnn}: {failed} of {len(outcomes)} runs did not complete; see the samples in {folder / cnn}")
+    keep(files, SAMPLES / f"{cnn}.jsonl")
+    keep([folder / "memory" / f"{cnn}.jsonl"], SAMPLES / "memory" / f"{cnn}.jsonl")
+    print(f"{cnn}: {len(outcomes)} runs")
 
 
 def main():
     folder = Path(sys.argv[1]).resolve()
-    # The images are generated once, before several processes read them.
     for cnn in sys.argv[2:] or CNNS:
-        collect(cnn, folder / cnn / "4-4.jsonl", "--executors", "4", "--cores", "4", "--partition-size", "1", "--sampling-rate", "0.01")
-        # The longest first.
-        sizes = sorted(((e, c) for e in range(1, 7) for c in range(1, 5)), key=lambda size: size[0] * size[1])
-        threads = [run(e * c, lambda e=e, c=c: measure(folder, cnn, e, c)) for e, c in sizes]
-        threads.append(run(4, lambda: measure_memory(folder, cnn)))
-        for thread in threads:
-            thread.join()
-        parts = [folder / cnn / f"{e}-{c}.jsonl" for e, c in sizes]
-        lines = [line for part in parts for line in part.read_text().splitlines()]
-        failed = [line for line in lines if json.loads(line)["outcome"] != "completed"]
-        if failed:
-            raise SystemExit(f"{cnn}: {len(failed)} runs did not complete; see the samples in {folder / cnn}")
-        (folder / f"{cnn}.jsonl").write_text("\n".join(lines) + "\n")
-        print(f"{cnn}: {len(lines)} samples")
+        try:
+            sweep(folder, cnn)
+        except RuntimeError as error:
+            raise SystemExit(str(error)) from None
 
 
 if __name__ == "__main__":

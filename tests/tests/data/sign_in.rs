@@ -50,7 +50,7 @@ async fn a_browser_signs_in_once_opens_a_link_and_follows_the_collector() -> any
     let lines = std::fs::read_to_string(&file)?;
     let first = lines.lines().next().context("there are samples")?;
     let id = first.split("\"id\":\"").nth(1).and_then(|rest| rest.get(..36)).context("it has an id")?;
-    let other = format!("{}f", &id[..35]);
+    let other = format!("{}ff", &id[..34]);
     let new = home.path().join("new.jsonl");
     std::fs::write(&new, first.replace(id, &other))?;
     let arguments = ["upload", new.to_str().context("the path is text")?, "--to", url, "--token", &token];

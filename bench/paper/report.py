@@ -1,0 +1,235 @@
+"""Writes docs/paper.md from the samples of `make sweep-paper`: `make paper`.
+
+    python3 bench/paper/report.py SAMPLES DOCS
+
+SAMPLES has CNN.jsonl, the study's grid, and memory/CNN.jsonl, other memory limits and partition
+sizes. The times of the scenarios and of the default predictor are those of `foreglow evaluate`. The
+published figures are quoted from Myung and Yu, Electronics 9(9):1340, 2020.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import bars
+
+ROOT = Path(__file__).resolve().parents[2]
+FOREGLOW = os.environ.get("FOREGLOW", ROOT / "target/release/foreglow")
+TITLES = {"inception_v4": "Inception-v4", "resnet50": "ResNet-50", "xception": "Xception"}
+SCENARIOS = ["baseline", "1", "2", "3-1", "3-2", "4-1", "4-2"]
+# Accuracy in percent of Inception-v4, ResNet-50 and Xception; one number where the study gives a
+# mean.
+PUBLISHED = {"baseline": [92.3, 92.2, 92.4], "1": [50, 51, 45], "2": [55, 51, 45], "3-1": ["> 98"], "3-2": ["> 99"],
+             "4-1": [57.3, 57.1, 54.3], "4-2": ["99.8"]}
+# Minimum, mean and maximum of the scaled completion time by sampling rate (its Table 2), executor
+# memory (3) and partition size (4).
+PUBLISHED_RATE = {0.01: {"inception_v4": (0.0102, 0.0104, 0.0106), "resnet50": (0.0105, 0.0107, 0.0109), "xception": (0.0104, 0.0108, 0.0110)},
+                  0.1: {"inception_v4": (0.095, 0.098, 0.100), "resnet50": (0.097, 0.100, 0.101), "xception": (0.096, 0.097, 0.098)}}
+PUBLISHED_MEMORY = {"inception_v4": (0.98, 0.99, 1), "resnet50": (0.95, 0.97, 1), "xception": (0.93, 0.97, 1)}
+PUBLISHED_PARTITION = {"inception_v4": (0.99, 0.99, 1), "resnet50": (0.94, 0.97, 1), "xception": (0.98, 0.99, 1)}
+# Scaled completion time by total cores (5a) and executors (5b), scaled task time by cores (6a).
+PUBLISHED_CORES = {"inception_v4": (1, 0.66, 0.52, 0.47), "resnet50": (1, 0.65, 0.51, 0.47), "xception": (1, 0.65, 0.48, 0.41)}
+PUBLISHED_EXECUTORS = {"inception_v4": (1, 0.51, 0.34), "resnet50": (1, 0.50, 0.34), "xception": (1, 0.50, 0.33)}
+PUBLISHED_TASK = {"inception_v4": (0.53, 0.70, 0.83, 1), "resnet50": (0.53, 0.68, 0.81, 1), "xception": (0.60, 0.78, 0.87, 1)}
+# The configurations of the small training set, chosen before the sweep: the corners of the grid and
+# two inside.
+SIX = {(1, 1), (1, 4), (6, 1), (6, 4), (3, 2), (2, 3)}
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def size(sample):
+    return sample["configuration"]["executors"], sample["configuration"]["cores_per_executor"]
+
+
+def means(samples, key):
+    """The mean completion time by key, seconds."""
+    groups = {}
+    for sample in samples:
+        groups.setdefault(key(sample), []).append(sample["completion_time_secs"])
+    return {key: statistics.mean(secs) for key, secs in groups.items()}
+
+
+def scaled(times, axis):
+    """Scales times that differ in this place of their key alone by the largest of them; returns the
+    scaled times by the value of that place."""
+    groups = {}
+    for key, secs in times.items():
+        groups.setdefault(key[:axis] + key[axis + 1:], {})[key[axis]] = secs
+    found = {}
+    for group in groups.values():
+        if len(group) > 1:
+            for value, secs in group.items():
+                found.setdefault(value, []).append(secs / max(group.values()))
+    return found
+
+
+def three(values, digits):
+    return " / ".join(f"{value:.{digits}f}" for value in values)
+
+
+def spread(values, digits):
+    return three((min(values), statistics.mean(values), max(values)), digits)
+
+
+def table(columns, rows):
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "".join("| " + " | ".join(str(cell) for cell in line) + " |\n" for line in lines)
+
+
+def percent(number, digits=1):
+    return "unknown" if number is None else f"{number:.{digits}f} %".replace("-", "−")
+
+
+def evaluate(samples):
+    """The answer of `foreglow evaluate` on these samples."""
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+        file.write("\n".join(map(json.dumps, samples)) + "\n")
+        file.flush()
+        answer = subprocess.run([FOREGLOW, "evaluate", file.name, "--format", "json", "--quiet"], check=True, stdout=subprocess.PIPE)
+    return json.loads(answer.stdout)
+
+
+def noise(samples):
+    """The root mean square of the coefficients of variation of repeated runs, percent."""
+    groups = {}
+    for sample in samples:
+        groups.setdefault(size(sample), []).append(sample["completion_time_secs"])
+    shares = [statistics.stdev(secs) / statistics.mean(secs) for secs in groups.values() if len(secs) > 1]
+    return 100 * statistics.mean(share**2 for share in shares) ** 0.5
+
+
+def effects(grids):
+    """The tables of how completion time depends on each feature."""
+    rows = []
+    for rate in (0.01, 0.1):
+        row = [f"{rate:.0%}".replace("%", " %")]
+        for cnn, samples in grids.items():
+            times = means(samples, lambda sample: (*size(sample), sample["sampling_rate"]))
+            row += [spread(scaled(times, 2)[rate], 4), three(PUBLISHED_RATE[rate][cnn], 4)]
+        rows.append(row)
+    yield "Completion time by sampling rate, scaled by that of the whole job on the same configuration: minimum / mean / maximum."
+    yield table(["SR", *(f"{TITLES[cnn]}{whose}" for cnn in grids for whose in (", here", ", published"))], rows)
+
+    for axis, name, values, published, of in [(1, "cores per executor", (1, 2, 3, 4), PUBLISHED_CORES, (2, 4, 6, 8)),
+                                              (0, "executors", (1, 2, 3, 4, 5, 6), PUBLISHED_EXECUTORS, (1, 2, 3))]:
+        rows = []
+        for cnn, samples in grids.items():
+            whole = [sample for sample in samples if sample["sampling_rate"] == 1]
+            found = scaled(means(whole, size), axis)
+            theirs = dict(zip(of, published[cnn]))
+            rows.append([TITLES[cnn], *(f"{statistics.mean(found[value]):.2f}" for value in values), *theirs.values()])
+        yield f"Completion time of the whole job by {name}, scaled by the largest of those that differ in it alone, mean."
+        yield table(["CNN", *(f"{value}, here" for value in values), *(f"{value}, published" for value in of)], rows)
+
+    rows = []
+    for cnn, samples in grids.items():
+        whole = [dict(sample, completion_time_secs=sample["task_secs"]) for sample in samples if sample["sampling_rate"] == 1]
+        found = scaled(means(whole, size), 1)
+        rows.append([TITLES[cnn], *(f"{statistics.mean(found[cores]):.2f}" for cores in (1, 2, 3, 4)), *PUBLISHED_TASK[cnn]])
+    yield "Time of one task by cores per executor, scaled in the same way."
+    yield table(["CNN", *(f"{cores}, here" for cores in (1, 2, 3, 4)), *(f"{cores}, published" for cores in (2, 4, 6, 8))], rows)
+
+
+def memory(folder, cnns):
+    """The tables of executor memory and partition size."""
+    rows, limits = [], []
+    for cnn in cnns:
+        samples = read(folder / f"{cnn}.jsonl")
+        where = lambda sample: (sample["configuration"]["memory_per_executor_mib"], sample["configuration"]["partition_size"])
+        times = means([sample for sample in samples if sample["outcome"] == "completed"], where)
+        by_memory = [share for shares in scaled(times, 0).values() for share in shares]
+        by_partition = [share for shares in scaled(times, 1).values() for share in shares]
+        rows.append([TITLES[cnn], spread(by_memory, 2), three(PUBLISHED_MEMORY[cnn], 2), spread(by_partition, 2), three(PUBLISHED_PARTITION[cnn], 2)])
+        for partition in sorted({where(sample)[1] for sample in samples}):
+            failed = [where(sample)[0] for sample in samples if sample["outcome"] == "out_of_memory" and where(sample)[1] == partition]
+            ran = [mib for mib, size in times if size == partition]
+            limits.append([TITLES[cnn], partition, max(failed, default="–"), min(ran)])
+    yield "Completion time on 2 executors of 2 cores and 10 % of the images, scaled by the largest of those that differ in this feature alone: minimum / mean / maximum."
+    yield table(["CNN", "by memory, here", "published", "by partition size, here", "published"], rows)
+    yield "Executor memory: the largest that was too little, and the smallest that was enough."
+    yield table(["CNN", "partition size", "out of memory at, MiB", "completed at, MiB"], limits)
+
+
+def scenarios(answers):
+    """The tables of the seven scenarios."""
+    rows, times = [], []
+    for place, (cnn, answer) in enumerate(answers.items()):
+        found = {row["scenario"]: row for row in answer["scenarios"]}
+        rows.append([TITLES[cnn], *(percent(found[name]["accuracy_percent"]) for name in SCENARIOS)])
+        base, last = found["baseline"], found["4-2"]
+        cut = 100 * (1 - last["total_secs"] / base["total_secs"])
+        times.append([TITLES[cnn], *(f"{row['t1_secs'] / 60:.1f}, {row['t2_secs'] / 60:.2f}, {row['total_secs'] / 60:.1f}" for row in (base, last)), percent(cut, 0)])
+    for place, cnn in enumerate(TITLES):
+        if cnn in answers:
+            rows.append([f"{TITLES[cnn]}, published", *(str(PUBLISHED[name][place % len(PUBLISHED[name])]) + " %" for name in SCENARIOS)])
+    yield "Accuracy (100 % − MAPE) of the whole jobs. The study gives means over the three CNNs for 3-1, 3-2 and 4-2."
+    yield table(["CNN", *SCENARIOS], rows)
+    yield "![Accuracy of the seven scenarios](paper-scenarios.svg)\n"
+    yield "Time to collect samples (t1), to tune and train (t2), and their sum T, minutes. Published: T is cut by 89 %."
+    yield table(["CNN", "baseline: t1, t2, T", "4-2: t1, t2, T", "T is cut by"], times)
+
+
+def predictors(grids, answers):
+    """The table of the default predictor and its rivals."""
+    rows = []
+    for cnn, samples in grids.items():
+        few = [sample for sample in samples if sample["sampling_rate"] == 1 or size(sample) in SIX]
+        for what, answer in [("all 24 configurations", answers[cnn]), ("6 configurations", evaluate(few))]:
+            mape = {row["name"]: row for row in answer["predictors"]}
+            ours = mape["foreglow"]
+            rivals = {name: row["mape_percent"] for name, row in mape.items() if name != "foreglow" and row["mape_percent"] is not None}
+            best = min(rivals, key=rivals.get)
+            rows.append([TITLES[cnn], what, f"**{percent(ours['mape_percent'])}**", percent(ours["coverage_percent"], 0), f"{best}: {percent(rivals[best])}",
+                         percent(rivals.get("linear-scaling")), percent(rivals.get("ernest"))])
+    yield "MAPE of the whole jobs on all 24 configurations, from runs on 1 % and 10 % of the images."
+    yield table(["CNN", "runs on", "`foreglow`", "in its 90 % interval", "best rival", "linear scaling", "Ernest"], rows)
+
+
+def main():
+    samples, docs = Path(sys.argv[1]), Path(sys.argv[2])
+    grids = {cnn: read(samples / f"{cnn}.jsonl") for cnn in TITLES if (samples / f"{cnn}.jsonl").exists()}
+    answers = {cnn: evaluate(grid) for cnn, grid in grids.items()}
+    some = next(iter(grids.values()))[0]
+    rows = []
+    for cnn, grid in grids.items():
+        whole = [sample for sample in grid if sample["sampling_rate"] == 1]
+        times = means(whole, size)
+        rows.append([TITLES[cnn], f"{grid[0]['workload']['image_px']} px", len(grid), f"{times[1, 1] / 60:.1f} min", f"{times[6, 4] / 60:.2f} min",
+                     *(percent(noise([sample for sample in grid if sample["sampling_rate"] == rate]), 2) for rate in (0.01, 0.1, 1))])
+    parts = [
+        "# The published study, repeated\n",
+        "Myung and Yu, *Performance Prediction for Convolutional Neural Network on Spark Cluster*, Electronics 9(9):1340, 2020, ran three CNNs on 200,000 images with "
+        "up to 24 cores of three machines. Here the same CNNs run on 24 [slow cores](guide.md#slow-cores), on fewer and smaller images.\n",
+        "```\nmake sweep-paper      # hours; an interrupted sweep continues\nmake paper            # this page, from the samples in bench/paper/samples\n```\n",
+        table(["", "study", "here"], [
+            ["cores", "2 to 24 of Intel Core i7-6700, 3 machines", f"1 to 24 cores of {100 * some['host']['core_share']:g} % of a processor of {some['host']['cpu']}"],
+            ["executors × cores per executor", "1–3 × 2–8 in steps of 2: 12 configurations", "1–6 × 1–4: 24 configurations"],
+            ["images of the whole job", "200,000 of Yelp", f"{some['workload']['images']:,} generated JPEG files"],
+            ["images per task", "20 to 100", "1; for memory and partition size 1, 4, 16"],
+            ["executor memory", "2 to 14 GB", "2 GiB; for memory and partition size 64 MiB to 2 GiB"],
+            ["sampling rates", "1 %, 10 %, 100 %", "the same; three runs of 1 %, two of 10 %, one of 100 % (three on 2 × 4, 4 × 4 and 6 × 4)"],
+            ["engine", "Spark 2.3 with TensorFlow", "local, Burn on the processor"],
+        ]),
+        f"Measured on {min(sample['started_at'] for grid in grids.values() for sample in grid)[:10]} on a machine of 2 processors ({some['host']['cpu']}), several configurations at "
+        "a time on at most 24 slow cores together (1.2 processors), while compilers kept the rest of the machine busy.\n",
+        table(["CNN", "image", "runs", "whole job on 1 × 1", "on 6 × 4", "noise at 1 %", "at 10 %", "at 100 %"], rows),
+        "The noise is the standard deviation of repeated runs ÷ their mean, as a root mean square over the configurations.\n",
+        "## Accuracy\n", *predictors(grids, answers), *scenarios(answers),
+        "## Effect of each feature\n", *effects(grids),
+    ]
+    if (samples / "memory").is_dir():
+        parts += ["## Memory and partition size\n", *memory(samples / "memory", grids)]
+    (docs / "paper.md").write_text("\n".join(parts))
+    accuracy = {TITLES[cnn]: [next(row["accuracy_percent"] for row in answer["scenarios"] if row["scenario"] == name) for name in SCENARIOS] for cnn, answer in answers.items()}
+    (docs / "paper-scenarios.svg").write_text(bars.chart(SCENARIOS, accuracy))
+
+
+if __name__ == "__main__":
+    main()
