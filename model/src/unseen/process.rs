@@ -167,9 +167,9 @@ impl Distances {
     fn of(rows: &[Vec<f64>], chosen: &[usize]) -> Self {
         let count = chosen.len();
         let mut distances = Self { products: Matrix::zeros(count, count), squares: Matrix::zeros(count, count) };
-        for i in 0..count {
-            for j in 0..=i {
-                let (product, square) = product_and_distance(&rows[chosen[i]], &rows[chosen[j]]);
+        for (i, row) in chosen.iter().enumerate() {
+            for (j, other) in chosen[..=i].iter().enumerate() {
+                let (product, square) = product_and_distance(&rows[*row], &rows[*other]);
                 distances.products[i][j] = product;
                 distances.squares[i][j] = square;
             }
@@ -276,7 +276,7 @@ mod tests {
 
     fn table() -> (Vec<Vec<f64>>, Vec<f64>, Vec<usize>) {
         let rows: Vec<Vec<f64>> = (0..40).map(|i| vec![f64::from(i % 8), f64::from(i / 8) * 0.3]).collect();
-        let targets = rows.iter().map(|row| 0.5 * row[0] - row[1] + 0.1 * (row[0] * row[1]).sin()).collect();
+        let targets = rows.iter().map(|row| 0.5 * row[0] - row[1] + 0.1 * libm::sin(row[0] * row[1])).collect();
         (rows, targets, (0..40).map(|i| i / 4).collect())
     }
 

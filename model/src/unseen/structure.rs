@@ -113,7 +113,7 @@ mod tests {
             terms.iter().map(|terms| 1e-11 * terms.iter().zip(&usual()).map(|(a, b)| a * b).sum::<f64>()).collect();
         let fitted = Structure::fit(&[&terms[0]], &secs[..1]);
         for (terms, secs) in terms.iter().zip(&secs) {
-            assert!((fitted.log(terms) - secs.ln()).abs() < 1e-6);
+            assert!((fitted.log(terms) - libm::log(*secs)).abs() < 1e-6);
         }
     }
 
@@ -124,7 +124,7 @@ mod tests {
         let mut slow = clean.clone();
         slow[7] *= 10.0;
         let fitted = Structure::fit(&terms.iter().collect::<Vec<_>>(), &slow);
-        let error = (fitted.log(&terms[20]) - clean[20].ln()).abs();
+        let error = (fitted.log(&terms[20]) - libm::log(clean[20])).abs();
         assert!(error < 0.05, "{error}");
     }
 }
