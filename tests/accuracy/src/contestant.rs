@@ -2,7 +2,8 @@
 //! interface.
 
 use foreglow_model::{
-    Answer, Borrowing, Dataset, Ensemble, Features, Outcome, Prediction, Predictor, Roles, Setting, Tuning, Warning,
+    Answer, Borrowing, Dataset, Ensemble, Features, Outcome, Pairs, Prediction, Predictor, Roles, Setting, Tuning,
+    Warning,
 };
 use foreglow_shared::{Job, Observation};
 
@@ -41,9 +42,11 @@ pub fn answer_table(
         Some(category) => Borrowing::fit(fit, &roles.meanings(), category)
             .map_err(|error| error.to_string())
             .and_then(|predictor| predictor.predict(asked).map_err(|error| error.to_string()))?,
-        None => Ensemble::fit_tuned(fit, &roles.meanings(), *constants)
-            .map_err(|error| error.to_string())
-            .and_then(|predictor| predictor.predict(asked).map_err(|error| error.to_string()))?,
+        None => Pairs::or_ensemble(fit, asked, || {
+            let predictor = Ensemble::fit_tuned(fit, &roles.meanings(), *constants);
+            let predictions = predictor.map_err(|error| error.to_string())?.predict(asked);
+            predictions.map_err(|error| error.to_string())
+        })?,
     };
     let is_beyond = |prediction: &Prediction| {
         prediction.warnings.iter().any(|warning| matches!(warning, Warning::OutsideSampledRange { .. }))

@@ -4,6 +4,7 @@
 mod bouts;
 mod chance;
 mod child;
+mod cnn_trial;
 mod contestant;
 mod figures;
 pub mod left_out;

@@ -4,6 +4,7 @@ use foreglow_model::{Column, Dataset, Features, Outcome, Repeats, Rival, Roles, 
 use foreglow_shared::{Job, Observation, sort_by};
 
 use crate::chance::Chance;
+use crate::cnn_trial::CnnTrial;
 use crate::contestant::{Constants, answer_job, answer_table};
 use crate::slowed::{Slowed, slow};
 
@@ -14,6 +15,8 @@ pub enum Trial {
     Table(TableTrial),
     /// Runs of a job, for the predictor of jobs.
     Job(JobTrial),
+    /// Runs of CNNs with their costs, for the predictor of CNNs that were never run.
+    Cnn(CnnTrial),
 }
 
 /// One split of a table.
@@ -46,6 +49,7 @@ impl Trial {
         let mut chance = Chance::new(&[slowed.seed(), number]);
         match self {
             Self::Table(trial) => Self::Table(trial.slowed(slowed, &mut chance)),
+            Self::Cnn(trial) => Self::Cnn(trial.slowed(slowed, &mut chance)),
             Self::Job(trial) => {
                 let mut trial = trial.clone();
                 let runs = &mut trial.job.observations;
@@ -62,6 +66,7 @@ impl Trial {
     pub fn has_repeats(&self) -> bool {
         match self {
             Self::Table(trial) => Settings::of(&trial.fit).len() < trial.fit.secs().len(),
+            Self::Cnn(_) => false,
             Self::Job(trial) => {
                 let cells = cells(&trial.job.observations);
                 (1..cells.len()).any(|row| cells[..row].contains(&cells[row]))
@@ -73,6 +78,7 @@ impl Trial {
     pub fn has_largest(&self) -> bool {
         let size = match self {
             Self::Table(trial) => trial.size(),
+            Self::Cnn(_) => return false,
             Self::Job(trial) => trial.job.observations.iter().map(|run| run.sampling_rate).collect(),
         };
         let largest = size.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -84,6 +90,7 @@ impl Trial {
     pub fn tested(&self) -> usize {
         match self {
             Self::Table(trial) => trial.trial().tested(),
+            Self::Cnn(trial) => trial.test.len(),
             Self::Job(trial) => trial.medians().len(),
         }
     }
@@ -98,6 +105,7 @@ impl Trial {
                 trial.trial().outcomes(|fit, asked| answer_table(fit, asked, &trial.roles, constants, trial.borrows))
             }
             Self::Job(trial) => answer_job(&trial.job, &trial.medians(), constants),
+            Self::Cnn(trial) => trial.foreglow(),
         }
     }
 
@@ -106,20 +114,26 @@ impl Trial {
     /// # Errors
     /// The rival does not support these runs.
     pub fn rival(&self, rival: &dyn Rival) -> Result<Vec<Outcome>, String> {
-        let outcomes = match self {
-            Self::Table(trial) => trial.trial().rival(rival, &trial.roles),
-            Self::Job(trial) => {
-                let table = trial.table().map_err(|error| error.to_string())?;
-                table.trial().rival(rival, &table.roles)
-            }
+        let table = match self {
+            Self::Table(trial) => return trial.rival(rival),
+            Self::Cnn(trial) => return trial.rival(rival),
+            Self::Job(trial) => trial.table(),
         };
-        outcomes.map_err(|error| error.to_string())
+        table.map_err(|error| error.to_string())?.rival(rival)
     }
 }
 
 impl TableTrial {
     fn trial(&self) -> foreglow_model::Trial {
         foreglow_model::Trial::new(&self.fit, &self.test, self.repeats)
+    }
+
+    /// Returns the answers of a rival.
+    ///
+    /// # Errors
+    /// The rival does not support these runs.
+    pub fn rival(&self, rival: &dyn Rival) -> Result<Vec<Outcome>, String> {
+        self.trial().rival(rival, &self.roles).map_err(|error| error.to_string())
     }
 
     /// Returns the data size of each fitted row; 0 if the table has none.

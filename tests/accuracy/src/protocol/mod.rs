@@ -10,6 +10,7 @@ mod profet;
 mod simulated;
 mod timm;
 mod trimtuner;
+mod unseen;
 
 use std::path::{Path, PathBuf};
 
@@ -96,6 +97,7 @@ pub fn protocols() -> Vec<Protocol> {
         trimtuner::protocols(),
         profet::protocols(),
         timm::protocols(),
+        unseen::protocols(),
     ];
     sets.into_iter().flatten().collect()
 }

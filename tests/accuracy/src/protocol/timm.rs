@@ -12,12 +12,12 @@ use crate::trial::{TableTrial, Trial};
 
 const SET: Set = Set { name: "timm", is_development: false, is_public: true };
 
-const GPU: &str = "timm/infer-amp-nchw-pt240-cu124-rtx3090.csv";
+pub(super) const GPU: &str = "timm/infer-amp-nchw-pt240-cu124-rtx3090.csv";
 const GPU_LAST: &str = "timm/infer-amp-nhwc-pt240-cu124-rtx3090.csv";
-const CPU: &str = "timm/infer-fp32-nchw-pt240-cpu-i9_10940x-dynamo.csv";
+pub(super) const CPU: &str = "timm/infer-fp32-nchw-pt240-cpu-i9_10940x-dynamo.csv";
 
 /// Held-out families of CNNs: every model whose name contains the word.
-const FAMILIES: [&str; 12] = [
+pub(super) const FAMILIES: [&str; 12] = [
     "resnet",
     "efficientnet",
     "mobilenet",
@@ -66,18 +66,28 @@ pub fn protocols() -> Vec<Protocol> {
 
 /// One CNN at one image size.
 #[derive(Clone)]
-struct Run {
+pub(super) struct Run {
     device: &'static str,
-    model: String,
+    pub(super) model: String,
     /// Parameters in millions, multiply-accumulates in G, activations in M, pixels, batch.
     numbers: [f64; 5],
-    secs: f64,
+    pub(super) secs: f64,
+}
+
+impl Run {
+    pub(super) fn pixels(&self) -> u64 {
+        self.numbers[3] as u64
+    }
+
+    pub(super) fn batch_size(&self) -> f64 {
+        self.numbers[4]
+    }
 }
 
 const NUMBERS: [&str; 5] = ["param_count", "infer_gmacs", "infer_macts", "infer_img_size", "infer_batch_size"];
 
 /// Returns the complete runs of a file.
-fn runs(places: &Places, file: &str, device: &'static str) -> anyhow::Result<Vec<Run>> {
+pub(super) fn runs(places: &Places, file: &str, device: &'static str) -> anyhow::Result<Vec<Run>> {
     let spec = Spec { file: file.to_owned(), ..Spec::default() };
     let table = Table::read(&places.data, &spec)?;
     let (models, times) = (table.cells("model")?, table.cells("infer_step_time")?);
