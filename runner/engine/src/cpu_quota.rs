@@ -16,8 +16,8 @@ const PERIOD_MICROS: f64 = 10_000.0;
 /// The kernel's smallest quota, microseconds; small quotas get a longer period.
 const SMALLEST_QUOTA_MICROS: f64 = 1_000.0;
 
-/// Factor of the group's weight: other programs get what the slow cores leave, so that a busy machine
-/// does not keep an executor below its quota.
+/// Factor of the group's weight: other programs get what the slow cores leave, so that a busy
+/// machine does not keep an executor below its quota.
 const WEIGHT: u64 = 64;
 
 /// A CPU quota around one executor, without effect until [`CpuQuota::enforce`].

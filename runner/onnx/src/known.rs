@@ -4,11 +4,13 @@
 pub const MOST_KNOWN: usize = 1 << 16;
 
 /// Most numbers in a tensor: more than fit any memory, and few enough to count without overflow.
-const MOST_NUMBERS: usize = 1 << 40;
+const MOST_NUMBERS: u64 = 1 << 40;
 
 /// Returns the count of numbers, if it is not too large.
 pub fn numbers(dims: &[usize]) -> Option<usize> {
-    dims.iter().try_fold(1_usize, |product, dim| product.checked_mul(*dim)).filter(|count| *count <= MOST_NUMBERS)
+    dims.iter()
+        .try_fold(1_usize, |product, dim| product.checked_mul(*dim))
+        .filter(|count| *count as u64 <= MOST_NUMBERS)
 }
 
 /// A tensor of known numbers, in row-major order.
