@@ -4,7 +4,6 @@
 mod bouts;
 mod chance;
 mod child;
-mod cnn_trial;
 mod contestant;
 mod figures;
 pub mod left_out;
@@ -14,7 +13,6 @@ mod protocol;
 pub mod reference;
 pub mod saved;
 mod slowed;
-mod splits;
 mod summary;
 mod table;
 mod trial;

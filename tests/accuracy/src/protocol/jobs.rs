@@ -3,8 +3,8 @@
 
 use foreglow_model::{Repeats, Roles, Term};
 
+use crate::protocol::splits::{Splits, TablePart};
 use crate::protocol::{Protocol, Set};
-use crate::splits::{Splits, TablePart};
 use crate::table::Spec;
 
 const C3O: Set = Set { name: "C3O", is_development: true, is_public: true };

@@ -8,6 +8,7 @@ mod machines;
 mod own_runs;
 mod profet;
 mod simulated;
+mod splits;
 mod timm;
 mod trimtuner;
 mod unseen;

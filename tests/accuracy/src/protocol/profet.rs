@@ -2,8 +2,8 @@
 
 use foreglow_model::{Roles, Term};
 
+use crate::protocol::splits::{Splits, TablePart};
 use crate::protocol::{Protocol, Set};
-use crate::splits::{Splits, TablePart};
 use crate::table::Spec;
 
 const SET: Set = Set { name: "PROFET", is_development: true, is_public: true };

@@ -10,8 +10,8 @@ use anyhow::Context as _;
 use foreglow_model::{CostedRun, GraphCosts};
 
 use super::timm::{CPU, FAMILIES, GPU, Run, runs};
-use crate::cnn_trial::CnnTrial;
 use crate::protocol::{Part, Places, Protocol, Set};
+use crate::trial::CnnTrial;
 use crate::trial::Trial;
 
 const DEVELOPMENT: Set = Set { name: "timm, layers of the graph", is_development: true, is_public: true };

@@ -1,12 +1,15 @@
 //! Trials: runs to fit, and other runs to predict.
 
+mod cnn;
+
 use foreglow_model::{Column, Dataset, Features, Outcome, Repeats, Rival, Roles, Settings, Term, Values};
 use foreglow_shared::{Job, Observation, sort_by};
 
 use crate::chance::Chance;
-use crate::cnn_trial::CnnTrial;
 use crate::contestant::{Constants, answer_job, answer_table};
 use crate::slowed::{Slowed, slow};
+
+pub use self::cnn::CnnTrial;
 
 /// One split.
 #[derive(Clone)]
