@@ -41,8 +41,8 @@ impl Store {
     }
 }
 
-/// Copies all pages in one step: in WAL mode nobody waits for it, and nothing that is written in the
-/// meantime makes it begin again.
+/// Copies all pages in one step: in WAL mode nobody waits for it, and nothing that is written in
+/// the meantime makes it begin again.
 fn copy_to(file: &sqlite::File, to: &Path) -> anyhow::Result<()> {
     remove(to).with_context(|| format!("{} cannot be replaced", to.display()))?;
     let copy = || -> rusqlite::Result<StepResult> {

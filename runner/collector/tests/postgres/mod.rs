@@ -13,8 +13,8 @@ use anyhow::Context as _;
 /// because PostgreSQL refuses to run as root.
 const USER: &str = "postgres";
 /// Loses nothing when a process is killed, and everything on a power failure.
-const FAST: &str = "-c fsync=off -c full_page_writes=off -c max_connections=200";
-const TLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/fixtures/tls");
+const FAST: &str = "-c fsync=off -c full_page_writes=off";
+const TLS: &str = "runner/tests/fixtures/tls";
 /// Time in which a server starts, seconds: machines that test are often busy.
 const START_SECS: &str = "120";
 
@@ -24,6 +24,7 @@ pub struct Server {
     /// Folder with the cluster and the socket.
     folder: PathBuf,
     port: u16,
+    is_durable: bool,
     /// Stops the server when its standard input is closed, such as by the end of this process.
     _guard: Child,
     databases: AtomicU32,
@@ -42,8 +43,16 @@ pub fn shared() -> Option<&'static Server> {
 /// Starts another server; `None` if PostgreSQL is not installed.
 #[allow(clippy::panic, reason = "a server that is installed has to start")]
 pub fn own() -> Option<Server> {
-    let server = Server::start(&programs()?);
+    let server = Server::start(&programs()?, false);
     Some(server.unwrap_or_else(|error| panic!("PostgreSQL did not start: {error:#}")))
+}
+
+/// Starts a server with the settings of a real one, for benchmarks.
+///
+/// # Errors
+/// PostgreSQL is not installed, or does not start.
+pub fn durable() -> anyhow::Result<Server> {
+    Server::start(&programs().context("PostgreSQL is not installed; `./setup.sh test` installs it")?, true)
 }
 
 /// Returns the folder of the newest installed server's programs.
@@ -86,12 +95,15 @@ fn succeed(command: &mut Command) -> anyhow::Result<String> {
 }
 
 impl Server {
-    fn start(programs: &Path) -> anyhow::Result<Self> {
+    fn start(programs: &Path, is_durable: bool) -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("foreglow-postgres-").tempdir()?.keep();
         let data = folder.join("data");
         let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let workspace =
+            Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().find(|folder| folder.join("Cargo.lock").exists());
+        let tls = workspace.context("the tests run in the repository")?.join(TLS);
         for (from, to) in [("first.pem", "server.pem"), ("first.key", "server.key")] {
-            std::fs::copy(format!("{TLS}/{from}"), folder.join(to))?;
+            std::fs::copy(tls.join(from), folder.join(to))?;
         }
         succeed(Command::new("chmod").arg("600").arg(folder.join("server.key")))?;
         if is_root() {
@@ -112,7 +124,7 @@ impl Server {
             .arg(&data)
             .stdin(Stdio::piped())
             .spawn()?;
-        let server = Self { folder, port, _guard: guard, databases: AtomicU32::new(0) };
+        let server = Self { folder, port, is_durable, _guard: guard, databases: AtomicU32::new(0) };
         server.start_again()?;
         server.sql("postgres", &format!("ALTER USER {USER} PASSWORD '{}'", server.password()))?;
         Ok(server)
@@ -124,8 +136,9 @@ impl Server {
     /// It does not start.
     pub fn start_again(&self) -> anyhow::Result<()> {
         let folder = self.folder.display();
+        let fast = if self.is_durable { "" } else { FAST };
         let options = format!(
-            "{FAST} -c port={} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} \
+            "{fast} -c max_connections=200 -c port={} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} \
              -c ssl=on -c ssl_cert_file={folder}/server.pem -c ssl_key_file={folder}/server.key",
             self.port
         );

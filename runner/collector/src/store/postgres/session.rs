@@ -36,6 +36,8 @@ pub(in crate::store) struct Session {
     /// The last failure to connect.
     failed: RefCell<Option<(Instant, String)>>,
     has_row: Cell<bool>,
+    /// Whether a transaction is open. Another connection would not be part of it.
+    is_writing: Cell<bool>,
 }
 
 #[derive(Debug)]
@@ -64,6 +66,7 @@ impl Session {
             connected: RefCell::default(),
             failed: RefCell::default(),
             has_row: Cell::default(),
+            is_writing: Cell::default(),
         }
     }
 
@@ -131,6 +134,11 @@ impl Session {
         Ok(Writing::new(self))
     }
 
+    /// Notes whether a transaction is open.
+    pub(super) fn set_writing(&self, is_writing: bool) {
+        self.is_writing.set(is_writing);
+    }
+
     /// Uses the connection, and makes it first if necessary. A connection that fails is closed.
     pub(super) fn with_client<T>(&self, work: impl FnOnce(&mut Connected) -> Outcome<T>) -> Outcome<T> {
         let mut connected = self.connect()?;
@@ -162,6 +170,9 @@ impl Session {
         let mut connected = self.connected.borrow_mut();
         if connected.as_ref().is_none_or(|connected| connected.client.is_closed()) {
             *connected = None;
+            if self.is_writing.get() {
+                return Err(unreachable("the connection was lost".to_owned()));
+            }
             let mut failed = self.failed.borrow_mut();
             // Requests that wait would otherwise each wait for an answer of their own.
             if let Some((_, reason)) = failed.as_ref().filter(|(at, _)| at.elapsed() < PAUSE) {

@@ -1,5 +1,6 @@
 //! TLS to the server. Its certificate is always checked.
 
+use std::convert::Infallible;
 use std::io;
 use std::path::Path;
 use std::pin::Pin;
@@ -45,10 +46,11 @@ impl Tls {
 impl MakeTlsConnect<Socket> for Tls {
     type Stream = Stream;
     type TlsConnect = Handshake;
-    type Error = InvalidDnsNameError;
+    type Error = Infallible;
 
-    fn make_tls_connect(&mut self, host: &str) -> Result<Handshake, InvalidDnsNameError> {
-        let name = ServerName::try_from(host.to_owned())?;
+    /// Also called for a socket, which has no name and no handshake.
+    fn make_tls_connect(&mut self, host: &str) -> Result<Handshake, Infallible> {
+        let name = ServerName::try_from(host.to_owned());
         Ok(Handshake { connector: Arc::clone(&self.0).into(), name })
     }
 }
@@ -56,7 +58,7 @@ impl MakeTlsConnect<Socket> for Tls {
 /// A handshake with a server of this name.
 pub(super) struct Handshake {
     connector: TlsConnector,
-    name: ServerName<'static>,
+    name: Result<ServerName<'static>, InvalidDnsNameError>,
 }
 
 impl TlsConnect<Socket> for Handshake {
@@ -65,7 +67,10 @@ impl TlsConnect<Socket> for Handshake {
     type Future = Pin<Box<dyn Future<Output = io::Result<Stream>> + Send>>;
 
     fn connect(self, socket: Socket) -> Self::Future {
-        Box::pin(async move { self.connector.connect(self.name, socket).await.map(Stream) })
+        Box::pin(async move {
+            let name = self.name.map_err(io::Error::other)?;
+            self.connector.connect(name, socket).await.map(Stream)
+        })
     }
 }
 

@@ -23,6 +23,7 @@ pub(in crate::store) struct Writing<'a> {
 impl<'a> Writing<'a> {
     pub(super) fn begin(session: &Session) -> Outcome<()> {
         let begun = session.execute_batch(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCK})"));
+        session.set_writing(begun.is_ok());
         if begun.is_err() {
             // Ends the transaction that could not get the lock.
             let _ = session.execute_batch("ROLLBACK");
@@ -83,15 +84,22 @@ impl<'a> Writing<'a> {
     }
 
     pub(in crate::store) fn commit(self) -> Outcome<()> {
-        match self.has_news.get() {
+        let committed = match self.has_news.get() {
             true => self.session.execute_batch(&format!("NOTIFY {CHANNEL}; COMMIT")),
             false => self.session.execute_batch("COMMIT"),
+        };
+        if committed.is_err() {
+            self.roll_back();
+        } else {
+            self.session.set_writing(false);
         }
+        committed
     }
 
     pub(in crate::store) fn roll_back(self) {
         // A server that cannot be reached undoes everything itself.
         let _ = self.session.execute_batch("ROLLBACK");
+        self.session.set_writing(false);
     }
 }
 
