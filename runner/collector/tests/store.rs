@@ -10,7 +10,8 @@ mod access;
 #[path = "store/faults.rs"]
 mod faults;
 
-use foreglow_collector::store::{Filter, Inserted, Location, Runs, RunsFilter, Store, Waiting};
+use foreglow_collector::store::{Filter, Inserted, Location, Roles, Runs, RunsFilter, Store, Token, Waiting};
+use foreglow_collector::token::Hash;
 use foreglow_shared::{Outcome, Sample, Uuid, parse_line};
 
 const LINE: &str = r#"{"schema":1,"id":"01890000-0000-7000-8000-000000000001","workload":{"model":"lenet5","mode":"inference",
@@ -104,6 +105,7 @@ over_both! {
     a_store_of_a_newer_version_is_rejected
     a_reader_sees_what_was_committed
     samples_of_any_size_and_with_any_character_are_stored
+    a_token_is_found_by_its_hash_until_it_is_revoked
 }
 
 fn a_sample_is_stored_once_and_read_back_unchanged(place: &Place) {
@@ -292,4 +294,26 @@ fn samples_of_any_size_and_with_any_character_are_stored(place: &Place) {
     assert_eq!(store.insert(&[large.clone()]).unwrap(), inserted(0, 1));
     assert_eq!(store.sample_line(large.id).unwrap(), Some(line));
     assert_eq!(store.count().unwrap(), 1);
+}
+
+fn a_token_is_found_by_its_hash_until_it_is_revoked(place: &Place) {
+    let mut store = place.open();
+    let roles: Roles = "read,write".parse().unwrap();
+    let time = |text: &str| text.parse().unwrap();
+    let (created_at, expires_at) = (time("2026-11-21T10:00:00.000001Z"), Some(time("2027-11-21T10:00:00Z")));
+    let mut token = Token { name: "anna".into(), roles, per_minute: 60, created_at, expires_at, last_used_at: None };
+    assert!(!store.has_tokens().unwrap());
+    store.add_token(&token, Hash::of("secret"), "me").unwrap();
+    assert!(store.has_tokens().unwrap());
+    let again = store.add_token(&token, Hash::of("other"), "me").unwrap_err();
+    assert!(again.to_string().contains("there is a token anna already"), "{again}");
+    assert_eq!(store.token(Hash::of("secret")).unwrap().as_ref(), Some(&token));
+    assert_eq!(store.token(Hash::of("other")).unwrap(), None);
+    token.last_used_at = expires_at;
+    store.mark_used(&[("anna".into(), expires_at.unwrap()), ("nobody".into(), created_at)]).unwrap();
+    assert_eq!(store.tokens().unwrap(), [token]);
+    assert!(store.revoke_token("anna", "me").unwrap() && !store.revoke_token("anna", "me").unwrap());
+    assert!(!store.has_tokens().unwrap());
+    let record: Vec<String> = store.audit().unwrap().into_iter().map(|line| line.what).collect();
+    assert_eq!(record, ["made the token anna (read,write)", "revoked the token anna"]);
 }

@@ -163,7 +163,7 @@ impl Store {
     /// # Errors
     /// The store cannot be read.
     pub fn has_tokens(&self) -> anyhow::Result<bool> {
-        Ok(self.integer("SELECT count(*) FROM (SELECT 1 FROM tokens LIMIT 1) AS some")? > 0)
+        Ok(self.integer("SELECT count(*) FROM (SELECT 1 FROM tokens LIMIT 1) AS found")? > 0)
     }
 
     /// Records when tokens were last used, by name.
