@@ -47,7 +47,7 @@ help:
 	@echo 'make sweep-paper  the published study on 24 slow cores: two hours; `make paper` writes docs/paper.md from its samples'
 	@echo 'make parity compares the CNNs with PyTorch on the same weights; CNNS="vgg16 xception" selects some; parity-onnx does this for ONNX exports'
 	@echo 'make screenshots  the pictures of the planner in docs/'
-	@echo 'make campaign  FAULTS faults of a collector under load; none may lose or double an acknowledged sample'
+	@echo 'make campaign  FAULTS faults of a collector under load; none may lose or double an acknowledged sample; STORE=postgres on a PostgreSQL server'
 	@echo 'make fuzz   fuzzes the readers of links and files'
 	@echo 'GPU=1 or GPU=0 after any of them: with or without GPU support, which doubles the time of the first build'
 
@@ -170,19 +170,21 @@ bench-decide: build
 	cargo build $(CARGO_FLAGS) --example bench_decide
 	target/release/examples/bench_decide
 
-# Measures the collector with SAMPLES samples: throughput, times of requests, peak memory.
+# Measures the collector with SAMPLES samples: throughput, times of requests, peak memory. STORE is
+# sqlite, postgres (a server that is started for it), or the URL of an empty database.
 SAMPLES := 1000000
+STORE := sqlite
 .PHONY: bench-collector campaign
 bench-collector: build
 	cargo build $(CARGO_FLAGS) --example bench_collector
-	target/release/examples/bench_collector $(SAMPLES)
+	target/release/examples/bench_collector $(SAMPLES) $(STORE)
 
 # Lets FAULTS faults happen to a collector, and checks that no acknowledged sample is lost or
-# doubled.
+# doubled. STORE is sqlite, or postgres for a server that is started for it.
 FAULTS := 200
 campaign: build
 	cargo build $(CARGO_FLAGS) --example collector_faults
-	target/release/examples/collector_faults $(FAULTS)
+	target/release/examples/collector_faults $(FAULTS) $(STORE)
 
 # Measures the thread time of the longest task while a link is opened and fitted.
 .PHONY: bench-opening

@@ -162,6 +162,11 @@ for_test() {
   if ! have slurmctld && may_install && grep -qs '^ID=debian$' /etc/os-release; then
     install "Slurm (for the exported scripts)" slurmctld slurmd slurm-client munge
   fi
+  # Needed by the tests of shared stores, which start a server of their own and are skipped
+  # without it.
+  if ! have initdb && ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && may_install; then
+    install "PostgreSQL (for the collector's shared store)" postgresql
+  fi
   if ! cargo clippy --version >/dev/null 2>&1; then
     if rustup_may_download; then say "clippy is missing; adding it with rustup"; rustup component add clippy rustfmt >&2
     else fail "clippy is missing. Install it (rustup component add clippy), then run the same command again."; fi

@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use foreglow_collector::store::{Filter, Store};
+use foreglow_collector::store::{Filter, Location, Store};
 use foreglow_exit::{unreadable, unusable};
 use foreglow_shared::{
     Job, JobGroup, ReadError, Sample, format_count, group_by_context, group_by_definition, read_samples,
@@ -22,7 +22,7 @@ pub struct Source {
 
     /// Store to read from [default: the user's store]
     #[arg(long, value_name = "FILE", help_heading = "Samples")]
-    pub store: Option<PathBuf>,
+    pub store: Option<Location>,
 
     /// Use only the samples of this CNN
     #[arg(long, value_name = "NAME", help_heading = "Samples")]
@@ -48,7 +48,7 @@ impl Source {
     /// A file cannot be read, or does not hold samples.
     pub fn samples(&self) -> anyhow::Result<Vec<Sample>> {
         if self.files.is_empty() {
-            return read_store(self.store.as_deref());
+            return read_store(self.store.as_ref());
         }
         read_files(&self.files)
     }
@@ -156,13 +156,13 @@ fn before_cut_line(bytes: &[u8], line: u64) -> Option<&[u8]> {
     (line == lines + 1 && is_cut).then(|| &bytes[..end])
 }
 
-fn read_store(path: Option<&Path>) -> anyhow::Result<Vec<Sample>> {
-    let store = Store::open_existing(path)?;
+fn read_store(location: Option<&Location>) -> anyhow::Result<Vec<Sample>> {
+    let store = Store::open_existing(location)?;
     let samples = store.samples(&Filter::default())?;
     if samples.is_empty() {
         return Err(unusable(format!(
             "the store {} holds no samples; measure some with `foreglow demo` or `foreglow collect`",
-            store.path().display()
+            store.location()
         )));
     }
     Ok(samples)

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use foreglow_collector::store::{Filter, Store, default_path, user};
+use foreglow_collector::store::{Filter, Location, Store, user};
 use foreglow_model::Predictor;
 use foreglow_shared::{Context, Sample, Uuid, group_by_context};
 
@@ -19,8 +19,8 @@ pub struct PlaceArgs {
     pub output: Option<PathBuf>,
 
     /// Store to save the samples in [default: the user's store]
-    #[arg(long, value_name = "FILE")]
-    pub store: Option<PathBuf>,
+    #[arg(long, value_name = "FILE|URL")]
+    pub store: Option<Location>,
 }
 
 /// A destination that only this command writes to.
@@ -32,8 +32,9 @@ pub enum Place {
     Store {
         /// The open store.
         store: Box<Store>,
-        /// Lock that excludes other measuring commands while it is open.
-        _lock: File,
+        /// Lock that excludes other measuring commands while it is open. A database has none:
+        /// several machines measure into it.
+        _lock: Option<File>,
     },
 }
 
@@ -48,8 +49,8 @@ impl PlaceArgs {
             let (file, samples) = SamplesFile::open_alone(output)?;
             return Ok((Place::File(file), samples));
         }
-        let store = Store::open(self.store.as_deref())?;
-        let lock = lock(store.path())?;
+        let store = Store::open(self.store.as_ref())?;
+        let lock = store.location().file().map(lock).transpose()?;
         // With the lock held, no other command adds samples after this read.
         let samples = store.samples(&Filter::default())?;
         Ok((Place::Store { store: Box::new(store), _lock: lock }, samples))
@@ -64,11 +65,10 @@ impl PlaceArgs {
             Some(output) if !output.exists() => Ok(Vec::new()),
             Some(output) => Ok(SamplesFile::open(output)?.1),
             None => {
-                let path = self.store.clone().map_or_else(default_path, Ok)?;
-                if path.exists() {
-                    Store::open_existing(Some(&path))?.samples(&Filter::default())
-                } else {
-                    Ok(Vec::new())
+                let location = self.store.clone().map_or_else(Location::of_user, Ok)?;
+                match location.file() {
+                    Some(path) if !path.exists() => Ok(Vec::new()),
+                    _ => Store::open_existing(Some(&location))?.samples(&Filter::default()),
                 }
             }
         }
@@ -76,10 +76,9 @@ impl PlaceArgs {
 
     /// Returns the arguments that name the destination to a command that reads samples.
     fn words(&self) -> Vec<String> {
-        let text = |path: &Path| path.display().to_string();
         match (&self.output, &self.store) {
-            (Some(output), _) => vec![text(output)],
-            (None, Some(store)) => vec!["--store".into(), text(store)],
+            (Some(output), _) => vec![output.display().to_string()],
+            (None, Some(store)) => vec!["--store".into(), store.to_string()],
             (None, None) => Vec::new(),
         }
     }
@@ -102,11 +101,11 @@ impl PlaceArgs {
 }
 
 impl Place {
-    /// Returns the path of the destination.
-    pub fn path(&self) -> &Path {
+    /// Returns the place of the destination.
+    pub fn location(&self) -> Location {
         match self {
-            Self::File(file) => file.path(),
-            Self::Store { store, .. } => store.path(),
+            Self::File(file) => Location::File(file.path().to_owned()),
+            Self::Store { store, .. } => store.location().clone(),
         }
     }
 
@@ -153,7 +152,7 @@ mod tests {
     #[test]
     fn two_commands_do_not_measure_into_one_store() {
         let folder = tempfile::tempdir().unwrap();
-        let place = PlaceArgs { output: None, store: Some(folder.path().join("samples.sqlite")) };
+        let place = PlaceArgs { output: None, store: Some(folder.path().join("samples.sqlite").into()) };
         let first = place.open().unwrap();
         assert!(place.open().unwrap_err().to_string().contains("another foreglow is measuring into"));
         assert_eq!(place.read().unwrap(), []);
@@ -166,7 +165,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for place in [
             PlaceArgs { output: Some(folder.path().join("a.jsonl")), store: None },
-            PlaceArgs { output: None, store: Some(folder.path().join("a.sqlite")) },
+            PlaceArgs { output: None, store: Some(folder.path().join("a.sqlite").into()) },
         ] {
             assert_eq!(place.read().unwrap(), []);
         }

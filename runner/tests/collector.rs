@@ -8,35 +8,64 @@ mod access;
 mod copies;
 #[path = "collector/damage.rs"]
 mod damage;
+#[path = "collector/database.rs"]
+mod database;
 mod foreglow;
 #[path = "collector/hostile.rs"]
 mod hostile;
 #[path = "collector/sender.rs"]
 mod sender;
+#[path = "../collector/tests/postgres/mod.rs"]
+mod server;
 
 use std::io::{BufRead as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 
 use foreglow::{Foreglow, SAMPLES, Serving, get, line, post};
 
-#[test]
-fn an_acknowledged_sample_survives_a_kill() {
-    let home = Foreglow::new();
+/// Runs each test with a store in a file and in a database.
+macro_rules! over_both {
+    ($($name:ident)*) => {
+        mod on_a_file {
+            $(#[test]
+            fn $name() {
+                super::$name(&crate::Foreglow::new());
+            })*
+        }
+        mod on_a_database {
+            $(#[test]
+            fn $name() {
+                if let Some(server) = crate::server::shared() {
+                    super::$name(&crate::Foreglow::with_store(server.database().unwrap()));
+                }
+            })*
+        }
+    };
+}
+
+over_both! {
+    an_acknowledged_sample_survives_a_kill
+    a_kill_amid_many_senders_loses_nothing_that_was_acknowledged
+    the_same_sample_sent_twice_is_stored_once
+    a_sample_is_shown_and_removed_by_its_id
+    samples_of_many_senders_at_once_are_all_stored
+    samples_are_filtered_paged_and_exported_as_csv
+}
+
+fn an_acknowledged_sample_survives_a_kill(home: &Foreglow) {
     for round in 0..5 {
-        let server = Serving::start(&home);
+        let server = Serving::start(home);
         let (status, receipt) = post(&server.url, &line(round));
         assert_eq!((status, receipt.as_str()), (200, r#"{"new":1,"known":0,"rejected":[]}"#));
         server.kill();
-        let stored = get(&Serving::start(&home).url, "/api/v1/samples");
+        let stored = get(&Serving::start(home).url, "/api/v1/samples");
         let expected: String = (0..=round).map(|number| line(number) + "\n").collect();
         assert_eq!(stored, (200, expected));
     }
 }
 
-#[test]
-fn a_kill_amid_many_senders_loses_nothing_that_was_acknowledged() {
-    let home = Foreglow::new();
-    let server = Serving::start(&home);
+fn a_kill_amid_many_senders_loses_nothing_that_was_acknowledged(home: &Foreglow) {
+    let server = Serving::start(home);
     let url = server.url.clone();
     let acknowledged = std::thread::scope(|scope| {
         let senders: Vec<_> = (0..4u32)
@@ -56,26 +85,22 @@ fn a_kill_amid_many_senders_loses_nothing_that_was_acknowledged() {
         senders.into_iter().flat_map(|sender| sender.join().unwrap()).collect::<Vec<u32>>()
     });
     assert!(!acknowledged.is_empty());
-    let stored = get(&Serving::start(&home).url, "/api/v1/samples").1;
+    let stored = get(&Serving::start(home).url, "/api/v1/samples").1;
     let stored: std::collections::BTreeSet<&str> = stored.lines().collect();
     let lost: Vec<&u32> = acknowledged.iter().filter(|number| !stored.contains(line(**number).as_str())).collect();
     assert!(lost.is_empty(), "{} of {} acknowledged samples were lost", lost.len(), acknowledged.len());
 }
 
-#[test]
-fn the_same_sample_sent_twice_is_stored_once() {
-    let home = Foreglow::new();
-    let server = Serving::start(&home);
+fn the_same_sample_sent_twice_is_stored_once(home: &Foreglow) {
+    let server = Serving::start(home);
     let body = format!("{}\n\n{}\n{}\n", line(1), line(2), line(1));
     assert_eq!(post(&server.url, &body).1, r#"{"new":2,"known":1,"rejected":[]}"#);
     assert_eq!(post(&server.url, &body).1, r#"{"new":0,"known":3,"rejected":[]}"#);
     assert_eq!(get(&server.url, "/api/v1/samples").1.lines().count(), 2);
 }
 
-#[test]
-fn a_sample_is_shown_and_removed_by_its_id() {
-    let home = Foreglow::new();
-    let server = Serving::start(&home);
+fn a_sample_is_shown_and_removed_by_its_id(home: &Foreglow) {
+    let server = Serving::start(home);
     post(&server.url, &format!("{}\n{}", line(1), line(2)));
     let path = format!("/api/v1/samples/{}", foreglow::id(1));
     assert_eq!(get(&server.url, &path), (200, line(1) + "\n"));
@@ -96,10 +121,8 @@ fn a_sample_beyond_every_limit_is_rejected_with_the_reason() {
     assert!(receipt.contains("configuration.executors is 4294967295; it must be from 1 to 10000"), "{receipt}");
 }
 
-#[test]
-fn samples_of_many_senders_at_once_are_all_stored() {
-    let home = Foreglow::new();
-    let server = Serving::start(&home);
+fn samples_of_many_senders_at_once_are_all_stored(home: &Foreglow) {
+    let server = Serving::start(home);
     std::thread::scope(|scope| {
         for sender in 0..8 {
             let url = &server.url;
@@ -161,10 +184,8 @@ fn a_too_large_request_is_rejected_before_its_body_is_sent() {
     assert!(answer.starts_with("HTTP/1.1 413 ") && answer.contains("a request may have at most 16 MiB"), "{answer}");
 }
 
-#[test]
-fn samples_are_filtered_paged_and_exported_as_csv() {
-    let home = Foreglow::new();
-    let server = Serving::start(&home);
+fn samples_are_filtered_paged_and_exported_as_csv(home: &Foreglow) {
+    let server = Serving::start(home);
     let failed = line(3).replace(r#""outcome":"completed""#, r#""outcome":"failed""#);
     post(&server.url, &[line(1), line(2), failed.clone(), line(4)].join("\n"));
     let samples = |query: &str| get(&server.url, &format!("/api/v1/samples{query}"));

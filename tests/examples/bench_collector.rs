@@ -1,12 +1,14 @@
 //! Benchmark of the collector with a million samples. `make bench-collector` prints the figures and
-//! writes `target/bench/collector.json`. Clients and collector share the machine.
+//! writes `target/bench/collector.json`. Clients and collector share the machine. The second
+//! argument is the store: `sqlite`, `postgres` for a server that is started for it, or the URL of
+//! an empty database.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use foreglow_tests::collector::{Collector, Connection, sample};
-use foreglow_tests::workspace_dir;
+use foreglow_tests::{postgres, workspace_dir};
 use serde_json::{Value, json};
 
 /// Samples unless the first argument is another number.
@@ -20,7 +22,14 @@ const READS: usize = 20;
 fn main() -> anyhow::Result<()> {
     let samples = std::env::args().nth(1).map_or(Ok(SAMPLES), |samples| samples.parse())?;
     let folder = tempfile::tempdir()?;
-    let collector = Collector::start(&folder.path().join("bench.sqlite"), "")?;
+    let kind = std::env::args().nth(2).unwrap_or_else(|| "sqlite".to_owned());
+    let server = (kind == "postgres").then(postgres::durable).transpose()?;
+    let store = match (kind.as_str(), &server) {
+        ("sqlite", _) => folder.path().join("bench.sqlite").into_os_string(),
+        (_, Some(server)) => server.database()?.into(),
+        (url, None) => url.into(),
+    };
+    let collector = Collector::start(&store, "")?;
     let mut figures = vec![batches(&collector, samples)?];
     // Unlike the rate, it hardly depends on what else runs on the machine.
     figures.push(figure(
@@ -41,9 +50,12 @@ fn main() -> anyhow::Result<()> {
             figure["unit"].as_str().unwrap_or_default()
         );
     }
-    let path = workspace_dir().join("target/bench/collector.json");
+    // A URL may have a password.
+    let kind = if kind == "sqlite" { "sqlite" } else { "postgres" };
+    let name = if kind == "sqlite" { "collector.json" } else { "collector-postgres.json" };
+    let path = workspace_dir().join("target/bench").join(name);
     std::fs::create_dir_all(path.parent().context("the file has a folder")?)?;
-    std::fs::write(&path, format!("{:#}\n", json!({ "samples": samples, "figures": figures })))?;
+    std::fs::write(&path, format!("{:#}\n", json!({ "store": kind, "samples": samples, "figures": figures })))?;
     eprintln!("written to {}", path.display());
     Ok(())
 }

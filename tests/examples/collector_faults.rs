@@ -1,16 +1,18 @@
-//! Faults of a collector: `make campaign FAULTS=1000`. After each fault every acknowledged sample
-//! has to be in the store once.
+//! Faults of a collector: `make campaign FAULTS=1000`, and with `STORE=postgres` on a PostgreSQL
+//! server. After each fault every acknowledged sample has to be in the store once.
 
 use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use foreglow_tests::collector::{Collector, Connection, id, sample};
+use foreglow_tests::postgres::{self, Server};
 
 const FAULTS: u32 = 200;
 /// Faults after which a new store begins, because each is read as a whole.
@@ -34,25 +36,60 @@ enum Fault {
     TwoWriters,
     /// Every sample is sent several times, by all senders.
     Duplicates,
+    /// The database's server crashes and comes back, then the collector is killed.
+    ServerCrash,
 }
 
-const KINDS: [Fault; 6] =
+const OF_A_FILE: [Fault; 6] =
     [Fault::Kill, Fault::TornLog, Fault::FullDisk, Fault::Cut, Fault::TwoWriters, Fault::Duplicates];
+/// Log and disk are the server's.
+const OF_A_DATABASE: [Fault; 5] = [Fault::Kill, Fault::ServerCrash, Fault::Cut, Fault::TwoWriters, Fault::Duplicates];
+
+/// Where the stores of a campaign are.
+enum Place {
+    Folder(tempfile::TempDir),
+    Server(Server),
+}
+
+impl Place {
+    /// Returns a new store, a file or a URL.
+    fn store(&mut self) -> anyhow::Result<OsString> {
+        match self {
+            Self::Folder(folder) => {
+                *folder = tempfile::tempdir()?;
+                Ok(folder.path().join("faults.sqlite").into_os_string())
+            }
+            Self::Server(server) => Ok(server.database()?.into()),
+        }
+    }
+
+    fn faults(&self) -> &'static [Fault] {
+        match self {
+            Self::Folder(_) => &OF_A_FILE,
+            Self::Server(_) => &OF_A_DATABASE,
+        }
+    }
+}
 
 fn main() -> anyhow::Result<()> {
     let faults = std::env::args().nth(1).map_or(Ok(FAULTS), |faults| faults.parse())?;
     let started = Instant::now();
     let (mut acknowledged, mut refused) = (0, 0);
-    let mut folder = tempfile::tempdir()?;
+    let mut place = match std::env::args().nth(2).as_deref() {
+        None | Some("sqlite") => Place::Folder(tempfile::tempdir()?),
+        Some("postgres") => Place::Server(postgres::own().context("PostgreSQL is not installed")?),
+        Some(_) => anyhow::bail!("the store is sqlite or postgres, whose server the campaign crashes"),
+    };
+    let mut store = OsString::new();
     let mut kept = BTreeSet::new();
     for number in 0..faults {
         if number % FAULTS_OF_A_STORE == 0 {
-            folder = tempfile::tempdir()?;
+            store = place.store()?;
             kept.clear();
         }
-        let fault = KINDS[number as usize % KINDS.len()];
-        let store = folder.path().join("faults.sqlite");
-        let sent = one(fault, u64::from(number), &store, &mut kept);
+        let kinds = place.faults();
+        let fault = kinds[number as usize % kinds.len()];
+        let sent = one(fault, u64::from(number), (&place, &store), &mut kept);
         let sent = sent.with_context(|| format!("fault {number}, {fault:?}"))?;
         acknowledged += sent.0;
         refused += sent.1;
@@ -71,7 +108,12 @@ fn main() -> anyhow::Result<()> {
 
 /// Sends samples during a fault, and checks the store afterwards; returns the number of samples
 /// that were acknowledged, and of requests that were refused.
-fn one(fault: Fault, number: u64, store: &Path, kept: &mut BTreeSet<String>) -> anyhow::Result<(usize, u64)> {
+fn one(
+    fault: Fault,
+    number: u64,
+    (place, store): (&Place, &OsStr),
+    kept: &mut BTreeSet<String>,
+) -> anyhow::Result<(usize, u64)> {
     let script = match fault {
         Fault::FullDisk => {
             let size = std::fs::metadata(store).map_or(0, |file| file.len() / 512);
@@ -96,6 +138,12 @@ fn one(fault: Fault, number: u64, store: &Path, kept: &mut BTreeSet<String>) -> 
             scope.spawn(move || send(fault, number, sender, address, record));
         }
         std::thread::sleep(moment);
+        if let (Fault::ServerCrash, Place::Server(server)) = (fault, place) {
+            server.crash()?;
+            std::thread::sleep(moment);
+            server.start_again()?;
+            std::thread::sleep(moment);
+        }
         collector.kill()?;
         is_over.store(true, Ordering::Relaxed);
         Ok(())
@@ -141,7 +189,7 @@ fn send(fault: Fault, fault_number: u64, sender: u64, address: &str, record: Rec
                     acknowledged.extend(numbers.map(id));
                 }
             }
-            // The disk is full; the next batch may fit.
+            // The disk is full, and the next batch may fit; or the server is away for a moment.
             Ok(_) => {
                 record.refused.fetch_add(1, Ordering::Relaxed);
             }
@@ -158,14 +206,14 @@ fn cut(address: &str, body: &str) {
     let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body.as_bytes()[..body.len() / 2]));
 }
 
-fn log_of(store: &Path) -> PathBuf {
-    let mut path = store.as_os_str().to_owned();
+fn log_of(store: &OsStr) -> PathBuf {
+    let mut path = store.to_owned();
     path.push("-wal");
     path.into()
 }
 
 /// Starts a collector again, and compares what it has with what was acknowledged.
-fn check(store: &Path, acknowledged: &BTreeSet<String>) -> anyhow::Result<()> {
+fn check(store: &OsStr, acknowledged: &BTreeSet<String>) -> anyhow::Result<()> {
     let collector = Collector::start(store, "")?;
     let mut connection = Connection::open(&collector.address)?;
     let (status, health) = connection.send("GET", "/healthz", "")?;

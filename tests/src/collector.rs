@@ -1,8 +1,8 @@
 //! A collector under load: the built binary, and connections that speak HTTP to it.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -21,15 +21,16 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Starts a collector on a free port. `script` runs in a shell before it, for limits.
+    /// Starts a collector of a store, a file or a URL, on a free port. `script` runs in a shell
+    /// before it, for limits.
     ///
     /// # Errors
     /// The binary is missing, or does not start.
-    pub fn start(store: &Path, script: &str) -> anyhow::Result<Self> {
+    pub fn start(store: impl AsRef<OsStr>, script: &str) -> anyhow::Result<Self> {
         let command = format!("{script} exec \"$0\" serve --listen 127.0.0.1:0 --store \"$1\"");
         let mut child = Command::new("sh")
             .args(["-c", &command])
-            .args([foreglow()?.as_path(), store])
+            .args([foreglow()?.as_os_str(), store.as_ref()])
             .env_remove("FOREGLOW_TOKEN")
             .stdin(Stdio::null())
             .stderr(Stdio::piped())

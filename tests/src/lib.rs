@@ -11,6 +11,8 @@ mod example;
 mod file_host;
 mod firefox;
 mod gpu_rig;
+#[path = "../../runner/collector/tests/postgres/mod.rs"]
+pub mod postgres;
 mod program;
 mod spark;
 

@@ -49,13 +49,6 @@ pub(super) fn free_bytes(_: &Path) -> Option<u64> {
     None
 }
 
-/// Returns the size of a store with its write-ahead log.
-pub(super) fn store_bytes(path: &Path) -> u64 {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    [path, Path::new(&log)].iter().filter_map(|file| std::fs::metadata(file).ok()).map(|file| file.len()).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

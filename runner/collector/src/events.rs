@@ -9,17 +9,16 @@ use axum::extract::{Extension, Query, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use foreglow_exit::UnusableInput;
 use foreglow_shared::{Uuid, parse_line};
 use futures_util::stream;
 use serde::Deserialize;
 use tokio::sync::watch;
 
 use super::access::Credential;
-use super::{Shared, refusal};
+use super::{Shared, failure, refusal};
 
 /// Poll interval for samples that other processes write into the store. Posted samples are sent at
-/// once.
+/// once, and so are those of another collector that serves the same PostgreSQL database.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Samples per query of the store.
 const BATCH: usize = 100;
@@ -64,8 +63,7 @@ pub(super) async fn events(
     };
     let after = match start {
         Ok(position) => position,
-        Err(error) if error.is::<UnusableInput>() => return refusal(StatusCode::BAD_REQUEST, error),
-        Err(error) => return refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")),
+        Err(error) => return failure(&error),
     };
     let reader = Reader { shared, credential, news, after, waiting: VecDeque::new(), greeted: false };
     let stream = stream::unfold(reader, |mut reader| async {

@@ -9,7 +9,8 @@ use axum::response::{IntoResponse as _, Response};
 
 use super::disk::{self, Space};
 use super::metrics::Gauges;
-use super::{Shared, refusal};
+use super::{Shared, failure};
+use crate::store::Unavailable;
 
 /// Time in which a store that is ready answers.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -43,7 +44,7 @@ async fn problem(shared: &Shared) -> Option<String> {
         Ok(Err(error)) => return Some(format!("{error:#}")),
         Ok(Ok(())) => {}
     }
-    let free = disk::free_bytes(&shared.store);
+    let free = shared.store.as_deref().and_then(disk::free_bytes);
     free.filter(|free| Space::of(*free) == Space::Full)
         .map(|free| format!("the disk that holds the store has {} MiB left", free >> 20))
 }
@@ -55,16 +56,17 @@ pub(super) async fn version(State(shared): State<Shared>) -> Response {
 
 /// `GET /metrics`: counters in the text format of Prometheus.
 pub(super) async fn metrics(State(shared): State<Shared>) -> Response {
-    let samples = match shared.storage.read(|store| store.count()).await {
-        Ok(samples) => Some(samples),
-        Err(error) if error.is::<foreglow_exit::UnusableInput>() => None,
-        Err(error) => return refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")),
+    let (samples, store_bytes) = match shared.storage.read(|store| Ok((store.count()?, store.size_bytes()?))).await {
+        Ok((samples, bytes)) => (Some(samples), Some(bytes)),
+        // A store that is away is told by the other figures.
+        Err(error) if error.is::<foreglow_exit::UnusableInput>() || error.is::<Unavailable>() => (None, None),
+        Err(error) => return failure(&error),
     };
     let gauges = Gauges {
         version: shared.version.to_string(),
         samples,
-        store_bytes: disk::store_bytes(&shared.store),
-        free_bytes: disk::free_bytes(&shared.store),
+        store_bytes,
+        free_bytes: shared.store.as_deref().and_then(disk::free_bytes),
         queued_writes: shared.storage.queued(),
         is_damaged: shared.storage.is_damaged(),
     };

@@ -31,7 +31,7 @@ use axum::Router;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use foreglow_exit::{Signals, unusable};
+use foreglow_exit::{Signals, UnusableInput, unusable};
 use foreglow_shared::format_count;
 use tokio::sync::{Semaphore, watch};
 
@@ -44,7 +44,7 @@ use self::metrics::Metrics;
 pub use self::samples::{Receipt, Rejection};
 use self::storage::Storage;
 pub use self::tls::Tls;
-use crate::store::Store;
+use crate::store::{Location, Store, Unavailable};
 
 /// Maximum size of a request body.
 pub const MAX_BODY_BYTES: usize = 16 << 20;
@@ -67,8 +67,8 @@ struct Shared {
     news: watch::Sender<News>,
     metrics: Arc<Metrics>,
     log: Option<AccessLog>,
-    /// Path of the store.
-    store: Arc<Path>,
+    /// Path of the store, if it is a file.
+    store: Option<Arc<Path>>,
     version: Arc<str>,
     is_tls: bool,
 }
@@ -147,16 +147,16 @@ impl Collector {
             .build()
             .context("the threads that answer requests cannot be started")?;
         let gate = Gate::new(&self.access, self.address, store.reader()?);
-        let path: Arc<Path> = store.path().into();
+        let location = store.location().clone();
         let (storage, closed) = Storage::start(store, is_damaged)?;
-        let outcome = runtime.block_on(self.answer(storage, gate, path));
+        let outcome = runtime.block_on(self.answer(storage, gate, location));
         runtime.shutdown_timeout(STOP_TIMEOUT);
         // An error says that it is closed.
         let _ = closed.recv_timeout(STOP_TIMEOUT);
         outcome
     }
 
-    async fn answer(self, storage: Storage, gate: Gate, store: Arc<Path>) -> anyhow::Result<()> {
+    async fn answer(self, storage: Storage, gate: Gate, location: Location) -> anyhow::Result<()> {
         let told_to_stop = told_to_stop()?;
         let listener =
             tokio::net::TcpListener::from_std(self.listener).context("the listening socket cannot be used")?;
@@ -169,10 +169,12 @@ impl Collector {
             news: watch::Sender::new(News::default()),
             metrics: Arc::new(Metrics::default()),
             log,
-            store,
+            store: location.file().map(Arc::from),
             version: version.into(),
             is_tls: tls.is_some(),
         };
+        let news = shared.news.clone();
+        let others = tokio::spawn(store::follow(location, move || news.send_modify(|news| news.posted += 1)));
         let upkeep = tokio::spawn(upkeep::keep_up(shared.clone(), tls.clone(), keep));
         let (stop, stopping) = watch::channel(false);
         let server = connections::serve(listener, router(shared.clone()), tls, Arc::clone(&shared.metrics), stopping);
@@ -186,6 +188,7 @@ impl Collector {
         stop.send_replace(true);
         // Requests in progress have until then.
         let _ = tokio::time::timeout(STOP_TIMEOUT, server).await;
+        others.abort();
         upkeep.abort();
         upkeep::mark_used(&shared).await;
         Ok(())
@@ -198,8 +201,7 @@ impl Collector {
 /// The structure is damaged.
 fn check(store: &Store) -> anyhow::Result<bool> {
     store.check_structure()?;
-    let bytes = std::fs::metadata(store.path()).map_or(0, |file| file.len());
-    if bytes > CHECKED_BYTES {
+    if store.size_bytes()? > CHECKED_BYTES {
         return Ok(false);
     }
     let damaged = store.check()?.damaged.len();
@@ -207,7 +209,7 @@ fn check(store: &Store) -> anyhow::Result<bool> {
         eprintln!(
             "foreglow: warning: {} in {} differ from what was stored, and are not served; `foreglow serve --check` lists them",
             format_count(damaged, "sample"),
-            store.path().display()
+            store.location()
         );
     }
     Ok(damaged > 0)
@@ -238,6 +240,18 @@ fn router(shared: Shared) -> Router {
 /// Returns the error format of all API routes: `{"error":"…"}`.
 fn refusal(status: StatusCode, sentence: impl std::fmt::Display) -> Response {
     (status, axum::Json(serde_json::json!({ "error": sentence.to_string() }))).into_response()
+}
+
+/// Returns the answer to a request that the store could not serve.
+fn failure(error: &anyhow::Error) -> Response {
+    let status = if error.is::<UnusableInput>() {
+        StatusCode::BAD_REQUEST
+    } else if error.is::<Unavailable>() {
+        StatusCode::SERVICE_UNAVAILABLE
+    } else {
+        StatusCode::INTERNAL_SERVER_ERROR
+    };
+    refusal(status, format!("{error:#}"))
 }
 
 /// Returns a future that completes on SIGINT, SIGTERM or SIGHUP. The handlers are installed by this

@@ -43,7 +43,7 @@ struct Latencies {
 pub(super) struct Gauges {
     pub(super) version: String,
     pub(super) samples: Option<u64>,
-    pub(super) store_bytes: u64,
+    pub(super) store_bytes: Option<u64>,
     pub(super) free_bytes: Option<u64>,
     pub(super) queued_writes: usize,
     pub(super) is_damaged: bool,
@@ -120,7 +120,7 @@ impl Metrics {
             ("foreglow_store_errors_total", "counter", "Writes that failed.", load(&self.store_errors)),
             ("foreglow_connections", "gauge", "Open connections.", load(&self.connections)),
             ("foreglow_stored_samples", "gauge", "Samples in the store.", gauges.samples),
-            ("foreglow_store_bytes", "gauge", "Size of the store with its log.", Some(gauges.store_bytes)),
+            ("foreglow_store_bytes", "gauge", "Size of the store with its log.", gauges.store_bytes),
             ("foreglow_disk_free_bytes", "gauge", "Free space of the store's disk.", gauges.free_bytes),
             ("foreglow_queued_writes", "gauge", "Writes that wait.", Some(gauges.queued_writes as u64)),
             ("foreglow_store_damaged", "gauge", "1 if a damaged sample was found.", Some(gauges.is_damaged.into())),

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use foreglow_shared::Outcome;
 use serde::Deserialize;
 
-use super::{Shared, refusal};
+use super::{Shared, failure, refusal};
 use crate::store::{Runs, RunsFilter};
 
 const DEFAULT_LIMIT: usize = 10_000;
@@ -43,7 +43,7 @@ pub(super) async fn list(State(shared): State<Shared>, query: Result<Query<RunsQ
     let wanted = filter.clone();
     let runs = match shared.storage.read(move |store| store.runs(&wanted)).await {
         Ok(runs) => runs,
-        Err(error) => return refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")),
+        Err(error) => return failure(&error),
     };
     let next = runs.last().filter(|_| runs.len() == limit).map(|last| next_page(&filter, last.number));
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];

@@ -9,14 +9,13 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Path, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use foreglow_exit::UnusableInput;
 use foreglow_shared::{Engine, Mode, Outcome, Sample, Timestamp, Uuid, parse_line, write_csv};
 use futures_util::stream;
 use serde::{Deserialize, Serialize};
 
 use super::access::Credential;
 use super::body::busy;
-use super::{Shared, refusal};
+use super::{Shared, failure, refusal};
 use crate::store::{Filter, Page, Store};
 
 /// Default and maximum number of samples in an answer.
@@ -257,19 +256,13 @@ fn as_csv(lines: &[String]) -> String {
     write_csv(&samples)
 }
 
-/// Returns the answer to a request that the store could not serve.
-fn failure(error: &anyhow::Error) -> Response {
-    let status = if error.is::<UnusableInput>() { StatusCode::BAD_REQUEST } else { StatusCode::INTERNAL_SERVER_ERROR };
-    refusal(status, format!("{error:#}"))
-}
-
 /// `GET /api/v1/samples/ID`: one sample as JSON.
 pub(super) async fn one(State(shared): State<Shared>, Path(id): Path<String>) -> Response {
     let Ok(id) = id.parse::<Uuid>() else { return no_id(&id) };
     match shared.storage.read(move |store| store.sample_line(id)).await {
         Ok(Some(line)) => ([(header::CONTENT_TYPE, "application/json")], line + "\n").into_response(),
         Ok(None) => not_there(id),
-        Err(error) => refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")),
+        Err(error) => failure(&error),
     }
 }
 
@@ -284,7 +277,7 @@ pub(super) async fn remove(
     match shared.storage.write(move |store| store.remove(&[id], &who)).await {
         Ok(0) => not_there(id),
         Ok(removed) => Json(serde_json::json!({ "removed": removed })).into_response(),
-        Err(error) => refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")),
+        Err(error) => failure(&error),
     }
 }
 
@@ -318,6 +311,6 @@ pub(super) async fn workloads(State(shared): State<Shared>) -> Response {
                 .collect();
             Json(serde_json::json!({ "schema": 1, "workloads": workloads })).into_response()
         }
-        Err(error) => refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")),
+        Err(error) => failure(&error),
     }
 }

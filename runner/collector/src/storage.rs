@@ -1,7 +1,7 @@
 //! The store behind the requests: one thread that writes, and several connections that read.
 //!
-//! Readers wait for no writer (SQLite in WAL mode), and posts that arrive during a write share the
-//! next one, with one `fsync` for all of them.
+//! Readers wait for no writer, and posts that arrive during a write share the
+//! next one, with one write to the disk for all of them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use foreglow_shared::Sample;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use crate::store::{Inserted, Store};
+use crate::store::{Inserted, Store, Unavailable};
 
 /// Connections that read at the same time.
 const READERS: usize = 4;
@@ -145,11 +145,19 @@ fn write_all(mut store: Store, mut writes: mpsc::Receiver<Write>) {
 }
 
 /// Stores the samples of several requests together, or one by one if that fails, so that no request
-/// fails because of another one.
+/// fails because of another one. A database that does not answer is asked once for all.
 fn insert(store: &mut Store, group: Vec<(Vec<Sample>, oneshot::Sender<anyhow::Result<Inserted>>)>) {
     let requests: Vec<&[Sample]> = group.iter().map(|(samples, _)| samples.as_slice()).collect();
-    let together = if group.len() > 1 { store.insert_all(&requests).ok() } else { None };
-    let mut together = together.map(Vec::into_iter);
+    let together = if group.len() > 1 { Some(store.insert_all(&requests)) } else { None };
+    let mut together = match together {
+        Some(Err(error)) if error.is::<Unavailable>() => {
+            for (_, reply) in group {
+                drop(reply.send(Err(Unavailable::again(&error))));
+            }
+            return;
+        }
+        together => together.and_then(Result::ok).map(Vec::into_iter),
+    };
     for (samples, reply) in group {
         let inserted = together.as_mut().and_then(Iterator::next).map_or_else(|| store.insert(&samples), Ok);
         // A sender that has gone sends the samples again, and they are known.

@@ -38,9 +38,10 @@ pub(super) async fn keep_up(shared: Shared, tls: Option<Tls>, keep: Option<Durat
 }
 
 fn warn(shared: &Shared, before: Space) -> Space {
-    let Some(free) = disk::free_bytes(&shared.store) else { return before };
+    let Some(store) = &shared.store else { return before };
+    let Some(free) = disk::free_bytes(store) else { return before };
     let space = Space::of(free);
-    if let Some(warning) = space.warning(before, &shared.store, free) {
+    if let Some(warning) = space.warning(before, store, free) {
         eprintln!("{warning}");
     }
     space

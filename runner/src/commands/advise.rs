@@ -50,7 +50,7 @@ fn place(args: &Args) -> Option<(&'static str, String)> {
     match (&args.output, args.source.files.as_slice(), &args.source.store) {
         (Some(output), _, _) => Some(("--output", text(output))),
         (None, [], None) => None,
-        (None, [], Some(store)) => Some(("--store", text(store))),
+        (None, [], Some(store)) => Some(("--store", store.to_string())),
         (None, [file], _) if file.extension().is_some_and(|extension| extension == "jsonl") => {
             Some(("--output", text(file)))
         }

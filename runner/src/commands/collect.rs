@@ -85,7 +85,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
 
     let progress = Progress::new();
-    let shown = place.as_ref().map_or_else(String::new, |place| place.path().display().to_string());
+    let shown = place.as_ref().map_or_else(String::new, |place| place.location().to_string());
     say_before(args, &job, &grid, &engine, &progress);
     if runs.len() < all.len() {
         progress.line(&format!("{} of {} runs are already in {shown}", all.len() - runs.len(), all.len()));

@@ -1,10 +1,9 @@
 //! `foreglow demo`: the main job, without arguments.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 
 use anyhow::Context as _;
-use foreglow_collector::store::{Filter, Store};
+use foreglow_collector::store::{Filter, Location, Store};
 use foreglow_collector::{Access, Collector};
 use foreglow_engine::sweep::{self, Forecast, Limits, Run};
 use foreglow_engine::{self as engine, Engine};
@@ -88,8 +87,8 @@ pub struct Args {
     listen: Option<SocketAddr>,
 
     /// Store for the samples [default: the user's store]
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    store: Option<PathBuf>,
+    #[arg(long, value_name = "FILE|URL", help_heading = "Output")]
+    store: Option<Location>,
 
     #[command(flatten)]
     upload: UploadArgs,
@@ -115,7 +114,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let repeat = if job.device.accelerator().is_some() { REPEAT_ON_GPU } else { plan.repeat };
     let plan = Plan { repeat, ..plan };
     check_sizes(&job, &[plan.left_out.0], &[args.partition_size])?;
-    let store = Store::open(args.store.as_deref())?;
+    let store = Store::open(args.store.as_ref())?;
     let mut bench = Bench {
         job: &job,
         plan,
@@ -161,7 +160,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             note(&format!(
                 "\nThe planner is at {} (Ctrl-C ends it); samples are kept in {}",
                 collector.url(),
-                store.path().display()
+                store.location()
             ));
             collector.run(store)
         }
@@ -238,7 +237,7 @@ impl Bench<'_> {
             Err(error) if error.is::<Interrupted>() => {
                 return Err(Interrupted::with(format!(
                     "interrupted: finished runs are saved in {}; `foreglow demo` starts again",
-                    store.path().display()
+                    store.location()
                 )));
             }
             other => drop(other?),

@@ -141,9 +141,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut seen = BTreeSet::new();
     let mut samples: Vec<Sample> = Vec::new();
     let (mut new, mut unused) = (0, 0);
-    let output = place.path().to_owned();
+    let output = place.location();
     for input in &args.inputs {
-        for log in find(input, &args.application, folder.path())?.iter().filter(|log| !is_output(log, &output)) {
+        for log in find(input, &args.application, folder.path())?
+            .iter()
+            .filter(|log| !output.file().is_some_and(|output| is_output(log, output)))
+        {
             let read = take_samples(log, (&labels, &args.labels.engine), &mut |sample| {
                 if seen.insert(sample.id) {
                     if kept.insert(sample.id) {
@@ -163,7 +166,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             }
         }
     }
-    note(&format!("{}, {new} new in {}", format_count(samples.len(), "sample"), output.display()));
+    note(&format!("{}, {new} new in {}", format_count(samples.len(), "sample"), output));
     if let Some(sample) = samples.last() {
         let kept: Vec<Sample> = known.iter().chain(&samples).cloned().collect();
         note(&format!("Next: {}", args.place.next_command(&Context::of(sample), &kept)));

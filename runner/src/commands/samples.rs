@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use foreglow_collector::store::{Store, user};
+use foreglow_collector::store::{Location, Store, user};
 use foreglow_engine::sweep::Run;
 use foreglow_exit::unusable;
 use foreglow_machine::warnings_of;
@@ -46,8 +46,8 @@ struct ListArgs {
     files: Vec<PathBuf>,
 
     /// Store to read from [default: the user's store]
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
+    #[arg(long, value_name = "FILE|URL")]
+    store: Option<Location>,
 
     /// List only the samples of this CNN
     #[arg(long, value_name = "NAME")]
@@ -77,8 +77,8 @@ struct ShowArgs {
     files: Vec<PathBuf>,
 
     /// Store to read from [default: the user's store]
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
+    #[arg(long, value_name = "FILE|URL")]
+    store: Option<Location>,
 
     /// Output format
     #[arg(long, value_enum, default_value_t)]
@@ -96,8 +96,8 @@ struct RemoveArgs {
     from: Option<PathBuf>,
 
     /// Store to remove from [default: the user's store]
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
+    #[arg(long, value_name = "FILE|URL")]
+    store: Option<Location>,
 }
 
 /// Runs the subcommand.
@@ -155,10 +155,10 @@ fn remove(args: &RemoveArgs) -> anyhow::Result<()> {
         note(&format!("{} removed from {}", format_count(ids.len(), "sample"), path.display()));
         return Ok(());
     }
-    let mut store = Store::open_existing(args.store.as_deref())?;
+    let mut store = Store::open_existing(args.store.as_ref())?;
     let ids = find_all(&args.ids, &store.ids()?)?;
     let removed = store.remove(&ids, &user())?;
-    note(&format!("{} removed from {}", format_count(removed, "sample"), store.path().display()));
+    note(&format!("{} removed from {}", format_count(removed, "sample"), store.location()));
     Ok(())
 }
 

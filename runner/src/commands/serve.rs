@@ -1,10 +1,10 @@
 //! `foreglow serve`: the collector with the planner.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use foreglow_collector::store::Store;
+use foreglow_collector::store::{Location, Store};
 use foreglow_collector::{Access, AccessLog, Collector, Options, Tls, token};
 use foreglow_shared::format_count;
 
@@ -27,9 +27,10 @@ pub struct Args {
     #[arg(long, value_name = "ADDRESS", default_value = DEFAULT_LISTEN, value_parser = address)]
     listen: SocketAddr,
 
-    /// Store for the samples [default: the user's store]
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
+    /// Store for the samples, a file or postgres://USER@HOST/DATABASE, which several collectors may
+    /// serve [default: the user's store]
+    #[arg(long, value_name = "FILE|URL")]
+    store: Option<Location>,
 
     /// Token that may do everything, besides the tokens of `foreglow tokens`
     #[arg(long, value_name = "TOKEN", env = "FOREGLOW_TOKEN", hide_env_values = true, help_heading = "Access")]
@@ -71,7 +72,7 @@ pub struct Args {
 /// Serves until the process is told to stop.
 pub fn run(args: Args) -> anyhow::Result<()> {
     if args.check {
-        return check(args.store.as_deref());
+        return check(args.store.as_ref());
     }
     let keep = args.keep.map(Duration::try_from_secs_f64).transpose()?;
     let tls = match (&args.tls_cert, &args.tls_key) {
@@ -80,11 +81,11 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     };
     let token = token::given(args.token, args.token_file.as_deref())?;
     let log = args.access_log.as_deref().map(AccessLog::start).transpose()?;
-    let store = Store::open(args.store.as_deref())?;
+    let store = Store::open(args.store.as_ref())?;
     let access = Access { token, open: args.allow_open, has_tokens: store.has_tokens()?, hosts: args.host };
     let options = Options { version: VERSION.to_owned(), tls, log, keep };
     let collector = Collector::bind(args.listen, access)?.with(options);
-    eprintln!("The planner is at {} (Ctrl-C ends it); samples are kept in {}", collector.url(), store.path().display());
+    eprintln!("The planner is at {} (Ctrl-C ends it); samples are kept in {}", collector.url(), store.location());
     collector.run(store)
 }
 
@@ -92,10 +93,10 @@ pub fn run(args: Args) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// It is damaged; the message says what is.
-fn check(path: Option<&Path>) -> anyhow::Result<()> {
-    let store = Store::open_existing(path)?;
+fn check(location: Option<&Location>) -> anyhow::Result<()> {
+    let store = Store::open_existing(location)?;
     let findings = store.check()?;
-    let shown = store.path().display();
+    let shown = store.location();
     if findings.is_sound() {
         return output::print(&format!(
             "{} in {shown}: no damage\n",

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use foreglow_collector::store::{AuditLine, Store, default_path, restore, user};
+use foreglow_collector::store::{AuditLine, Location, Store, restore, user};
 use foreglow_exit::unusable;
 use foreglow_shared::{Timestamp, format_count};
 use jiff::SignedDuration;
@@ -79,22 +79,22 @@ struct AuditArgs {
 #[derive(Debug, clap::Args)]
 struct StoreArgs {
     /// Store [default: the user's store]
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
+    #[arg(long, value_name = "FILE|URL")]
+    store: Option<Location>,
 }
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     match &args.command {
         Command::Backup(args) => {
-            let samples = Store::open_existing(args.place.store.as_deref())?.back_up(&args.copy)?;
+            let samples = Store::open_existing(args.place.store.as_ref())?.back_up(&args.copy)?;
             note(&format!("{} copied to {}", format_count(samples as usize, "sample"), args.copy.display()));
             Ok(())
         }
         Command::Restore(args) => {
-            let store = args.place.store.clone().map_or_else(default_path, Ok)?;
+            let store = args.place.store.clone().map_or_else(Location::of_user, Ok)?;
             let (samples, kept) = restore(&args.copy, &store, &user())?;
-            note(&format!("{} restored to {}", format_count(samples as usize, "sample"), store.display()));
+            note(&format!("{} restored to {store}", format_count(samples as usize, "sample")));
             if let Some(kept) = kept {
                 note(&format!("the store that was there is kept in {}", kept.display()));
             }
@@ -102,7 +102,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
         Command::Prune(args) => prune(args),
         Command::Audit(args) => {
-            let lines = Store::open_existing(args.place.store.as_deref())?.audit()?;
+            let lines = Store::open_existing(args.place.store.as_ref())?.audit()?;
             output::print(&audit(&lines, args.format))
         }
     }
@@ -112,7 +112,7 @@ fn prune(args: &PruneArgs) -> anyhow::Result<()> {
     let age = SignedDuration::try_from_secs_f64(args.older_than).ok();
     let before = age.and_then(|age| Timestamp::now().checked_sub(age).ok());
     let before = before.ok_or_else(|| unusable("that is before any date; write a time such as 365d"))?;
-    let mut store = Store::open_existing(args.place.store.as_deref())?;
+    let mut store = Store::open_existing(args.place.store.as_ref())?;
     let mut removed = 0;
     loop {
         let of_batch = store.remove_before(before, BATCH, &user())?;
@@ -121,11 +121,7 @@ fn prune(args: &PruneArgs) -> anyhow::Result<()> {
             break;
         }
     }
-    note(&format!(
-        "{} from before {before:.0} removed from {}",
-        format_count(removed, "sample"),
-        store.path().display()
-    ));
+    note(&format!("{} from before {before:.0} removed from {}", format_count(removed, "sample"), store.location()));
     Ok(())
 }
 

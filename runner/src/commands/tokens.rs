@@ -1,8 +1,6 @@
 //! `foreglow tokens`: makes, lists and revokes the tokens of a collector.
 
-use std::path::PathBuf;
-
-use foreglow_collector::store::{DEFAULT_PER_MINUTE, Roles, Store, Token, user};
+use foreglow_collector::store::{DEFAULT_PER_MINUTE, Location, Roles, Store, Token, user};
 use foreglow_collector::token::{Hash, random};
 use foreglow_exit::unusable;
 use foreglow_shared::Timestamp;
@@ -78,8 +76,8 @@ struct RevokeArgs {
 #[derive(Debug, clap::Args)]
 struct StoreArgs {
     /// Store of the collector [default: the user's store]
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
+    #[arg(long, value_name = "FILE|URL")]
+    store: Option<Location>,
 }
 
 /// Runs the subcommand.
@@ -87,7 +85,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     match &args.command {
         Command::Create(args) => create(args),
         Command::List(args) => {
-            let tokens = Store::open(args.place.store.as_deref())?.tokens()?;
+            let tokens = Store::open(args.place.store.as_ref())?.tokens()?;
             output::print(&list(&tokens, args.format, Timestamp::now()))
         }
         Command::Revoke(args) => revoke(args),
@@ -108,7 +106,7 @@ fn create(args: &CreateArgs) -> anyhow::Result<()> {
         expires_at: args.expires.map(end).transpose()?,
         last_used_at: None,
     };
-    let mut store = Store::open(args.place.store.as_deref())?;
+    let mut store = Store::open(args.place.store.as_ref())?;
     let secret = random()?;
     store.add_token(&token, Hash::of(&secret), &user())?;
     output::print(&format!("{secret}\n"))?;
@@ -116,13 +114,13 @@ fn create(args: &CreateArgs) -> anyhow::Result<()> {
         "the token {} ({}) is shown only now; {} has its hash. Keep it in a file that only its user may read",
         token.name,
         token.roles,
-        store.path().display()
+        store.location()
     ));
     Ok(())
 }
 
 fn revoke(args: &RevokeArgs) -> anyhow::Result<()> {
-    let mut store = Store::open_existing(args.place.store.as_deref())?;
+    let mut store = Store::open_existing(args.place.store.as_ref())?;
     if !store.revoke_token(&args.name, &user())? {
         return Err(unusable(format!("there is no token {}; `foreglow tokens list` shows them", args.name)));
     }

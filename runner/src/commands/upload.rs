@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use foreglow_collector::address::url;
-use foreglow_collector::store::{Filter, Rejected, Store, Waiting};
+use foreglow_collector::store::{Filter, Location, Rejected, Store, Waiting};
 use foreglow_collector::upload::{Target, all_accepted, summary};
 use foreglow_collector::{Receipt, token};
 use foreglow_exit::unusable;
@@ -56,8 +56,8 @@ pub struct Args {
     discard_rejected: Option<String>,
 
     /// Store that keeps unsent samples [default: the user's store]
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
+    #[arg(long, value_name = "FILE|URL")]
+    store: Option<Location>,
 
     /// Token of the collector
     #[arg(long, value_name = "TOKEN", env = "FOREGLOW_TOKEN", hide_env_values = true)]
@@ -74,7 +74,7 @@ pub struct Args {
 
 /// Sends the samples of the files and those that wait, and prints the result.
 pub fn run(args: Args) -> anyhow::Result<()> {
-    let mut store = Store::open(args.store.as_deref())?;
+    let mut store = Store::open(args.store.as_ref())?;
     if let Some(address) = args.discard.as_ref().or(args.discard_rejected.as_ref()) {
         let address = known(&store, address)?;
         let only_rejected = args.discard.is_none();
@@ -95,7 +95,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     }
     let samples = if args.all { store.samples(&Filter::default())? } else { read_files(&args.files)? };
     if args.all && samples.is_empty() {
-        return Err(unusable(format!("the store {} holds no samples to send", store.path().display())));
+        return Err(unusable(format!("the store {} holds no samples to send", store.location())));
     }
     if args.again {
         store.send_again(target.url())?;

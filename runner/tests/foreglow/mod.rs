@@ -10,6 +10,8 @@ pub const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/s
 /// The binary with a temporary data folder.
 pub struct Foreglow {
     data: tempfile::TempDir,
+    /// URL of the store in place of a file.
+    store: Option<String>,
 }
 
 /// Output and exit code of a command.
@@ -22,7 +24,12 @@ pub struct Answer {
 
 impl Foreglow {
     pub fn new() -> Self {
-        Self { data: tempfile::tempdir().unwrap() }
+        Self { data: tempfile::tempdir().unwrap(), store: None }
+    }
+
+    /// With a store in a PostgreSQL database.
+    pub fn with_store(url: String) -> Self {
+        Self { store: Some(url), ..Self::new() }
     }
 
     pub fn path(&self, name: &str) -> String {
@@ -46,7 +53,11 @@ impl Foreglow {
             .env_remove("FOREGLOW_TOKEN")
             .env_remove("FOREGLOW_TOKEN_FILE")
             .env_remove("FOREGLOW_CA")
+            .env_remove("FOREGLOW_STORE")
             .env("COLUMNS", "100");
+        if let Some(store) = &self.store {
+            command.env("FOREGLOW_STORE", store);
+        }
     }
 
     pub fn run(&self, arguments: &[&str]) -> Answer {

@@ -1,9 +1,8 @@
 //! Record of what was deleted, and of the tokens that were made and revoked.
 
 use foreglow_shared::Timestamp;
-use rusqlite::{Transaction, params};
 
-use super::failure::sentence;
+use super::database::{Outcome, Transaction, Value, text};
 use super::{Store, moment};
 
 /// A line of the record.
@@ -24,9 +23,10 @@ pub fn user() -> String {
 }
 
 /// Adds a line in the transaction of what it records, so that neither exists without the other.
-pub(super) fn record(transaction: &Transaction<'_>, who: &str, what: &str) -> rusqlite::Result<()> {
-    let query = "INSERT INTO audit (at_us, who, what) VALUES (?1, ?2, ?3)";
-    transaction.execute(query, params![Timestamp::now().as_microsecond(), who, what]).map(drop)
+pub(super) fn record(transaction: &Transaction<'_>, who: &str, what: &str) -> Outcome<()> {
+    let query = "INSERT INTO audit (at_us, who, what) VALUES ($1, $2, $3)";
+    let at = Value::Integer(Timestamp::now().as_microsecond());
+    transaction.execute(query, &[at, text(who), text(what)]).map(drop)
 }
 
 impl Store {
@@ -35,14 +35,8 @@ impl Store {
     /// # Errors
     /// The store cannot be read.
     pub fn audit(&self) -> anyhow::Result<Vec<AuditLine>> {
-        self.connection
-            .prepare("SELECT at_us, who, what FROM audit ORDER BY seq")
-            .and_then(|mut statement| {
-                let line = |row: &rusqlite::Row<'_>| {
-                    Ok(AuditLine { at: moment(row.get(0)?), who: row.get(1)?, what: row.get(2)? })
-                };
-                statement.query_map([], line)?.collect()
-            })
-            .map_err(|error| sentence(&self.path, &error))
+        self.read("SELECT at_us, who, what FROM audit ORDER BY seq", &[], |mut row| {
+            Ok(AuditLine { at: moment(row.integer(0)?), who: row.text(1)?, what: row.text(2)? })
+        })
     }
 }

@@ -8,8 +8,9 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, ErrorCode};
 
 use super::audit::record;
-use super::failure::sentence;
-use super::{BUSY_TIMEOUT, Store};
+use super::database::Database;
+use super::sqlite::{self, BUSY_TIMEOUT, sentence};
+use super::{Location, Store};
 
 impl Store {
     /// Copies the store, as it is at one moment, into a new file, and checks the copy; returns its
@@ -18,11 +19,15 @@ impl Store {
     /// # Errors
     /// The file exists, the disk is full, or the store is damaged.
     pub fn back_up(&self, to: &Path) -> anyhow::Result<u64> {
+        let Database::File(file) = &self.database else {
+            let instead = format!("copy it with `pg_dump --file={}`", to.display());
+            return Err(self.location.need_file(&instead).err().unwrap_or_else(|| unusable(instead)));
+        };
         if to.exists() {
             return Err(unusable(format!("{} exists; name a new file for the copy", to.display())));
         }
         let partial = with_suffix(to, ".partial");
-        let copied = self.copy(&partial);
+        let copied = copy_to(file, &partial);
         let checked = copied.and_then(|()| check(&partial));
         if checked.is_err() {
             // What is left of a failed copy is of no use.
@@ -34,24 +39,24 @@ impl Store {
             .with_context(|| format!("the copy {} cannot be completed", to.display()))?;
         Ok(samples)
     }
+}
 
-    /// Copies all pages in one step: in WAL mode nobody waits for it, and nothing that is written
-    /// in the meantime makes it begin again.
-    fn copy(&self, to: &Path) -> anyhow::Result<()> {
-        remove(to).with_context(|| format!("{} cannot be replaced", to.display()))?;
-        let copy = || -> rusqlite::Result<StepResult> {
-            let mut copy = Connection::open(to)?;
-            let result = Backup::new(&self.connection, &mut copy)?.step(-1)?;
-            // A copy is one file; a store that is opened gets its log again.
-            copy.pragma_update(None, "journal_mode", "delete")?;
-            Ok(result)
-        };
-        match copy().map_err(|error| sentence(&self.path, &error))? {
-            StepResult::Done => {}
-            _ => anyhow::bail!("another program held the store for too long; try again"),
-        }
-        std::fs::File::open(to).and_then(|file| file.sync_all()).context("the copy cannot be written to the disk")
+/// Copies all pages in one step: in WAL mode nobody waits for it, and nothing that is written in
+/// the meantime makes it begin again.
+fn copy_to(file: &sqlite::File, to: &Path) -> anyhow::Result<()> {
+    remove(to).with_context(|| format!("{} cannot be replaced", to.display()))?;
+    let copy = || -> rusqlite::Result<StepResult> {
+        let mut copy = Connection::open(to)?;
+        let result = Backup::new(&file.connection, &mut copy)?.step(-1)?;
+        // A copy is one file; a store that is opened gets its log again.
+        copy.pragma_update(None, "journal_mode", "delete")?;
+        Ok(result)
+    };
+    match copy().map_err(|error| sentence(&file.path, &error))? {
+        StepResult::Done => {}
+        _ => anyhow::bail!("another program held the store for too long; try again"),
     }
+    std::fs::File::open(to).and_then(|file| file.sync_all()).context("the copy cannot be written to the disk")
 }
 
 /// Puts a copy in the place of a store, and returns its number of samples and where the store that
@@ -59,7 +64,8 @@ impl Store {
 ///
 /// # Errors
 /// The copy is damaged, or a program has the store open.
-pub fn restore(copy: &Path, to: &Path, who: &str) -> anyhow::Result<(u64, Option<PathBuf>)> {
+pub fn restore(copy: &Path, to: &Location, who: &str) -> anyhow::Result<(u64, Option<PathBuf>)> {
+    let to = to.need_file("restore it with PostgreSQL's own tools, such as `psql --file` or `pg_restore`")?;
     if !copy.is_file() {
         return Err(unusable(format!("there is no file {}; check its name", copy.display())));
     }
@@ -68,7 +74,7 @@ pub fn restore(copy: &Path, to: &Path, who: &str) -> anyhow::Result<(u64, Option
         .and_then(|()| std::fs::copy(copy, &partial))
         .with_context(|| format!("the copy {} cannot be brought to the place of the store", copy.display()))?;
     let restored = check(&partial).and_then(|samples| {
-        let mut store = Store::open_existing(Some(&partial))?;
+        let mut store = Store::open_existing(Some(&Location::File(partial.clone())))?;
         let what = format!("restored the store from {}", copy.display());
         store.write(|transaction| record(transaction, who, &what))?;
         drop(store);
@@ -120,7 +126,7 @@ fn set_aside(store: &Path) -> anyhow::Result<PathBuf> {
 
 /// Checks a copy and returns its number of samples.
 fn check(copy: &Path) -> anyhow::Result<u64> {
-    let findings = Store::open_existing(Some(copy))?.check()?;
+    let findings = Store::open_existing(Some(&Location::File(copy.to_owned())))?.check()?;
     if !findings.is_sound() {
         return Err(unusable(format!(
             "{} is damaged: {}",

@@ -1,11 +1,9 @@
 //! Detection of damage: of the file's structure, and of each sample.
 
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Row};
-
 use super::Store;
 use super::checksum::checksum;
-use super::failure::sentence;
+use super::database::{Database, Outcome, Row};
+use super::failure::damaged;
 
 /// Problems that a check of the structure names at most.
 const MOST_PROBLEMS: usize = 10;
@@ -37,29 +35,24 @@ pub(super) struct StoredLine {
 }
 
 /// Reads a row of `seq, id, checksum, line`.
-pub(super) fn stored_line(row: &Row<'_>) -> rusqlite::Result<StoredLine> {
-    let bytes = |column: usize| -> rusqlite::Result<Vec<u8>> {
-        Ok(match row.get_ref(column)? {
-            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.to_vec(),
-            _ => Vec::new(),
-        })
-    };
-    let (id, line) = (bytes(1)?, bytes(3)?);
-    let is_same = matches!(row.get_ref(2)?, ValueRef::Integer(sum) if sum == checksum(&id, &line));
+pub(super) fn stored_line(mut row: Row) -> Outcome<StoredLine> {
+    let seq = row.integer(0)?;
+    let (id, line) = (row.bytes(1), row.bytes(3));
     let damaged = || String::from_utf8_lossy(&id).into_owned();
+    let is_same = matches!(row.maybe_integer(2), Ok(Some(sum)) if sum == checksum(&id, &line));
     let line = if is_same { String::from_utf8(line).map_err(|_| damaged()) } else { Err(damaged()) };
-    Ok(StoredLine { seq: row.get(0)?, line })
+    Ok(StoredLine { seq, line })
 }
 
 impl Store {
-    /// Checks the structure of the file, and every sample against its checksum.
+    /// Checks the structure of a file, and every sample against its checksum.
     ///
     /// # Errors
     /// The file cannot be read at all.
     pub fn check(&self) -> anyhow::Result<Findings> {
         let mut findings = Findings { structure: self.structure("integrity_check")?, ..Findings::default() };
         if findings.structure.is_empty() {
-            self.check_samples(&mut findings).map_err(|error| sentence(&self.path, &error))?;
+            self.check_samples(&mut findings).map_err(|failure| self.explain(&failure))?;
         }
         Ok(findings)
     }
@@ -71,27 +64,26 @@ impl Store {
     pub fn check_structure(&self) -> anyhow::Result<()> {
         match self.structure("quick_check")?.as_slice() {
             [] => Ok(()),
-            [first, ..] => Err(super::failure::damaged(&self.path, first)),
+            [first, ..] => Err(damaged(&self.location, first)),
         }
     }
 
+    /// A server checks the structure of its files itself.
     fn structure(&self, pragma: &str) -> anyhow::Result<Vec<String>> {
-        let problems = |connection: &Connection| -> rusqlite::Result<Vec<String>> {
-            let mut statement = connection.prepare(&format!("PRAGMA {pragma}({MOST_PROBLEMS})"))?;
-            statement.query_map([], |row| row.get(0))?.collect()
-        };
-        let problems = problems(&self.connection).map_err(|error| sentence(&self.path, &error))?;
+        if matches!(self.database, Database::Server(_)) {
+            return Ok(Vec::new());
+        }
+        let problems = self.read(&format!("PRAGMA {pragma}({MOST_PROBLEMS})"), &[], |mut row| row.text(0))?;
         Ok(problems.into_iter().filter(|problem| problem != "ok").collect())
     }
 
-    fn check_samples(&self, findings: &mut Findings) -> rusqlite::Result<()> {
-        let mut statement = self.connection.prepare("SELECT seq, id, checksum, line FROM samples ORDER BY seq")?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
+    fn check_samples(&self, findings: &mut Findings) -> Outcome<()> {
+        let query = "SELECT seq, id, checksum, line FROM samples ORDER BY seq";
+        self.database.each(query, &[], &mut |row| {
             let StoredLine { seq, line } = stored_line(row)?;
             findings.samples += 1;
             findings.damaged.extend(line.err().map(|id| (seq, id)));
-        }
-        Ok(())
+            Ok(true)
+        })
     }
 }

@@ -1,44 +1,50 @@
-//! User messages for failures of SQLite, with advice.
+//! User messages for failures of a store.
 
-use std::path::Path;
+use std::fmt;
 
 use foreglow_exit::unusable;
-use rusqlite::ErrorCode;
+
+use super::Location;
+use super::database::Failure;
+use super::{postgres, sqlite};
+
+/// The store's database does not answer at the moment; the same request may succeed later.
+#[derive(Debug)]
+pub struct Unavailable(pub(super) String);
+
+impl Unavailable {
+    /// Returns the same error for another request.
+    pub(crate) fn again(error: &anyhow::Error) -> anyhow::Error {
+        anyhow::Error::new(Self(format!("{error:#}")))
+    }
+}
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unavailable {}
 
 /// Returns the message for a damaged store.
-pub(super) fn damaged(path: &Path, what: &str) -> anyhow::Error {
-    let store = path.display();
+pub(super) fn damaged(location: &Location, what: &str) -> anyhow::Error {
     unusable(format!(
-        "the store {store} is damaged ({what}); `foreglow serve --check` says what is, restore it from a copy"
+        "the store {location} is damaged ({what}); `foreglow serve --check` says what is, restore it from a copy"
     ))
 }
 
-/// Returns the message for a failure of the store at `path`.
-pub(super) fn sentence(path: &Path, error: &rusqlite::Error) -> anyhow::Error {
-    let store = path.display();
-    match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase) => {
-            unusable(format!("{store} is not a Foreglow store; name another file with --store"))
-        }
-        Some(ErrorCode::DatabaseCorrupt) => unusable(format!(
-            "the store {store} is damaged ({error}); restore it from a copy, or name another file with --store"
+/// Returns the message for a failure of the store at `location`.
+pub(super) fn sentence(location: &Location, failure: &Failure) -> anyhow::Error {
+    match (failure, location) {
+        (Failure::Sqlite(error), Location::File(path)) => sqlite::sentence(path, error),
+        (Failure::Sqlite(error), Location::Database(_)) => anyhow::anyhow!("the store {location} failed: {error}"),
+        (Failure::Postgres(failure), _) => postgres::sentence(location, failure),
+        (Failure::Gone, _) => unusable(format!(
+            "the store {location} was removed or replaced while it was open, and nothing was stored; put the file \
+             back, or start again to use the new one"
         )),
-        Some(ErrorCode::DiskFull) => anyhow::anyhow!(
-            "the disk that holds the store {store} is full, and nothing was stored; free some space and try again"
-        ),
-        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => anyhow::anyhow!(
-            "the store {store} may not be written; give a writable place with --store FILE or FOREGLOW_DATA"
-        ),
-        Some(ErrorCode::CannotOpen) => anyhow::anyhow!(
-            "the store {store} cannot be opened; check that it is a file that you may read and write, or name another with --store"
-        ),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            anyhow::anyhow!("another program has held the store {store} for too long; end it and try again")
-        }
-        Some(ErrorCode::SystemIoFailure) => anyhow::anyhow!(
-            "a write to the store {store} failed ({error}), and nothing was stored; check that it has space and try \
-            again"
-        ),
-        _ => anyhow::anyhow!("the store {store} failed: {error}"),
+        (Failure::Unexpected(value), _) => damaged(location, &format!("unexpected value {value:?}")),
+        (Failure::Json(error), _) => anyhow::anyhow!("a sample cannot be written as JSON: {error}"),
     }
 }

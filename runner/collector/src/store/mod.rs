@@ -1,50 +1,49 @@
-//! The embedded store of samples, with the samples that still wait for a collector.
+//! The store of samples, with the samples that still wait for a collector: an SQLite file, or a
+//! PostgreSQL database that several collectors serve.
 //!
-//! One SQLite file in WAL mode with `synchronous=FULL`: samples that [`Store::insert`] has
-//! acknowledged are on disk.
+//! Samples that [`Store::insert`] has acknowledged are on disk.
 
 mod audit;
 mod backup;
 mod check;
 mod checksum;
+mod database;
 mod failure;
+mod location;
+mod postgres;
 mod queue;
 mod read;
 mod runs;
-mod schema;
+mod sqlite;
 mod tokens;
 mod upkeep;
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use anyhow::Context as _;
 use foreglow_exit::{note, unusable};
 use foreglow_shared::{Engine, Mode, Outcome, Sample, Timestamp, Uuid, Workload, parse_line};
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
 
 pub use audit::{AuditLine, user};
 pub use backup::restore;
 use checksum::checksum;
+use database::{Database, Failure, NewSample, Row, Transaction, Value, text};
+pub use failure::Unavailable;
 use failure::sentence;
+pub use location::Location;
+pub(crate) use postgres::follow;
 pub use queue::{Rejected, Waiting};
 pub use read::Page;
 pub use runs::{Runs, RunsFilter};
 pub use tokens::{DEFAULT_PER_MINUTE, Roles, Token};
 
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-const FILE_NAME: &str = "samples.sqlite";
-
 /// An open store.
 #[derive(Debug)]
 pub struct Store {
-    connection: Connection,
-    path: PathBuf,
+    database: Database,
+    location: Location,
     has_seen_damage: Cell<bool>,
-    /// The file when it was opened.
-    identity: Option<upkeep::Identity>,
 }
 
 /// Result of inserting samples.
@@ -77,26 +76,17 @@ pub struct Filter {
     pub limit: Option<usize>,
 }
 
-/// Returns the default path of the store: in the folder `FOREGLOW_DATA`, or else in the user's data
-/// folder.
-pub fn default_path() -> anyhow::Result<PathBuf> {
-    if let Some(folder) = std::env::var_os("FOREGLOW_DATA").filter(|folder| !folder.is_empty()) {
-        return Ok(PathBuf::from(folder).join(FILE_NAME));
-    }
-    let folders = directories::ProjectDirs::from("", "", "foreglow")
-        .context("no folder for data is known on this machine; set FOREGLOW_DATA to one or give --store FILE")?;
-    Ok(folders.data_dir().join(FILE_NAME))
-}
-
 impl Store {
-    /// Opens the store at `path` or at [`default_path`], and creates it if necessary.
+    /// Opens the store at `location` or at [`Location::of_user`], and creates it if necessary.
     ///
     /// # Errors
-    /// The file cannot be created or read, is not a store, or was written by a newer version of
+    /// The store cannot be created or read, is not a store, or was written by a newer version of
     /// Foreglow.
-    pub fn open(path: Option<&Path>) -> anyhow::Result<Self> {
-        let path = path.map_or_else(default_path, |path| Ok(path.to_owned()))?;
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+    pub fn open(location: Option<&Location>) -> anyhow::Result<Self> {
+        let location = location.map_or_else(Location::of_user, |location| Ok(location.clone()))?;
+        if let Some(folder) =
+            location.file().and_then(|path| path.parent()).filter(|folder| !folder.as_os_str().is_empty())
+        {
             std::fs::create_dir_all(folder).with_context(|| {
                 format!(
                     "the folder {} cannot be created; give a writable place with --store FILE or FOREGLOW_DATA",
@@ -104,50 +94,43 @@ impl Store {
                 )
             })?;
         }
-        Self::connect(path, OpenFlags::SQLITE_OPEN_CREATE)
+        Self::connect(location, true)
     }
 
     /// Opens an existing store for reading.
     ///
     /// # Errors
-    /// As for [`Store::open`], or there is no file.
-    pub fn open_existing(path: Option<&Path>) -> anyhow::Result<Self> {
-        let path = path.map_or_else(default_path, |path| Ok(path.to_owned()))?;
-        if !path.is_file() {
+    /// As for [`Store::open`], or there is no store.
+    pub fn open_existing(location: Option<&Location>) -> anyhow::Result<Self> {
+        let location = location.map_or_else(Location::of_user, |location| Ok(location.clone()))?;
+        if location.file().is_some_and(|path| !path.is_file()) {
             return Err(unusable(format!(
-                "there is no store at {}; measure something first with `foreglow demo`, or name a file of samples",
-                path.display()
+                "there is no store at {location}; measure something first with `foreglow demo`, or name a file of samples"
             )));
         }
-        Self::connect(path, OpenFlags::empty())
+        Self::connect(location, false)
     }
 
     /// Opens another connection to the same store, which only reads and waits for no writer.
     ///
     /// # Errors
-    /// The file cannot be opened.
+    /// The store cannot be opened.
     pub fn reader(&self) -> anyhow::Result<Self> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let failed = |error: rusqlite::Error| sentence(&self.path, &error);
-        let connection = Connection::open_with_flags(&self.path, flags).map_err(failed)?;
-        connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
-        let (path, identity) = (self.path.clone(), self.identity);
-        Ok(Self { connection, path, has_seen_damage: Cell::new(false), identity })
+        let database = self.database.reader().map_err(|failure| self.explain(&failure))?;
+        Ok(Self { database, location: self.location.clone(), has_seen_damage: Cell::new(false) })
     }
 
-    fn connect(path: PathBuf, create: OpenFlags) -> anyhow::Result<Self> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
-        let opened = Connection::open_with_flags(&path, flags).map_err(|error| sentence(&path, &error))?;
-        opened.busy_timeout(BUSY_TIMEOUT).map_err(|error| sentence(&path, &error))?;
-        let mut store = Self { connection: opened, path, has_seen_damage: Cell::new(false), identity: None };
-        schema::prepare(&mut store.connection, &store.path)?;
-        store.identity = upkeep::Identity::of(&store.path);
-        Ok(store)
+    fn connect(location: Location, create: bool) -> anyhow::Result<Self> {
+        let database = match &location {
+            Location::File(path) => Database::File(sqlite::File::open(path.clone(), create)?),
+            Location::Database(url) => Database::Server(Box::new(postgres::open(url, &location, create)?)),
+        };
+        Ok(Self { database, location, has_seen_damage: Cell::new(false) })
     }
 
-    /// Returns the path of the store.
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// Returns the place of the store.
+    pub fn location(&self) -> &Location {
+        &self.location
     }
 
     /// Stores all samples with unknown IDs, or none of them on an error.
@@ -174,13 +157,14 @@ impl Store {
     /// As [`Store::insert`].
     pub fn remove(&mut self, ids: &[Uuid], who: &str) -> anyhow::Result<usize> {
         self.write(|transaction| {
-            let mut remove = transaction.prepare("DELETE FROM samples WHERE id = ?1 RETURNING run")?;
             let (mut removed, mut runs) = (0, BTreeSet::new());
             for id in ids {
-                if let Some(run) = remove.query_row([id.to_string()], |row| row.get::<_, Option<i64>>(0)).optional()? {
+                let rows =
+                    transaction.query("DELETE FROM samples WHERE id = $1 RETURNING run", &[text(id.to_string())])?;
+                for row in rows {
                     audit::record(transaction, who, &format!("removed the sample {id}"))?;
                     removed += 1;
-                    runs.extend(run);
+                    runs.extend(row.maybe_integer(0)?);
                 }
             }
             runs::count_again(transaction, &runs)?;
@@ -193,7 +177,7 @@ impl Store {
     /// # Errors
     /// The store cannot be read.
     pub fn ids(&self) -> anyhow::Result<Vec<Uuid>> {
-        let ids = self.lines("SELECT id FROM samples ORDER BY seq", &[])?;
+        let ids = self.read("SELECT id FROM samples ORDER BY seq", &[], |mut row| row.text(0))?;
         Ok(ids.iter().filter_map(|id| id.parse().ok()).collect())
     }
 
@@ -202,11 +186,10 @@ impl Store {
     /// # Errors
     /// The store cannot be read.
     pub fn workloads(&self) -> anyhow::Result<Vec<(Workload, u64)>> {
-        let counts: Vec<(String, i64)> = self
-            .connection
-            .prepare("SELECT workload, samples FROM workloads ORDER BY workload")
-            .and_then(|mut statement| statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect())
-            .map_err(|error| sentence(&self.path, &error))?;
+        let query = "SELECT workload, samples FROM workloads";
+        let mut counts = self.read(query, &[], |mut row| Ok((row.text(0)?, row.integer(1)?)))?;
+        // A server may order texts in another way.
+        counts.sort_unstable();
         // The workload of a sample from before the limits may not be one.
         let workload = |(text, samples): (String, i64)| {
             serde_json::from_str(&text).ok().map(|workload| (workload, samples.unsigned_abs()))
@@ -230,9 +213,7 @@ impl Store {
     /// # Errors
     /// The store cannot be read.
     pub fn end(&self) -> anyhow::Result<i64> {
-        self.connection
-            .query_row("SELECT coalesce(max(seq), 0) FROM samples", [], |row| row.get(0))
-            .map_err(|error| sentence(&self.path, &error))
+        self.integer("SELECT coalesce(max(seq), 0) FROM samples")
     }
 
     /// Returns the position of a sample in order of arrival.
@@ -240,18 +221,29 @@ impl Store {
     /// # Errors
     /// The ID is unknown.
     pub fn position(&self, id: Uuid) -> anyhow::Result<i64> {
-        self.connection
-            .query_row("SELECT seq FROM samples WHERE id = ?1", [id.to_string()], |row| row.get(0))
-            .optional()
-            .map_err(|error| sentence(&self.path, &error))?
-            .ok_or_else(|| unusable(format!("there is no sample with the id {id} to continue after")))
+        let found =
+            self.read("SELECT seq FROM samples WHERE id = $1", &[text(id.to_string())], |row| row.integer(0))?;
+        let unknown = || unusable(format!("there is no sample with the id {id} to continue after"));
+        found.first().copied().ok_or_else(unknown)
     }
 
-    fn lines(&self, query: &str, parameters: &[&dyn rusqlite::ToSql]) -> anyhow::Result<Vec<String>> {
-        self.connection
-            .prepare(query)
-            .and_then(|mut statement| statement.query_map(parameters, |row| row.get(0))?.collect())
-            .map_err(|error| sentence(&self.path, &error))
+    fn read<T>(
+        &self,
+        query: &str,
+        parameters: &[Value],
+        of_row: impl Fn(Row) -> database::Outcome<T>,
+    ) -> anyhow::Result<Vec<T>> {
+        let rows = self.database.query(query, parameters);
+        let values = rows.and_then(|rows| rows.into_iter().map(of_row).collect());
+        values.map_err(|failure| self.explain(&failure))
+    }
+
+    fn integer(&self, query: &str) -> anyhow::Result<i64> {
+        self.database.integer(query).map_err(|failure| self.explain(&failure))
+    }
+
+    fn explain(&self, failure: &Failure) -> anyhow::Error {
+        sentence(&self.location, failure)
     }
 
     /// Parses stored lines. Invalid samples, such as those stored before the limits were checked,
@@ -269,7 +261,7 @@ impl Store {
             note(&format!(
                 "note: {} of the samples in {} cannot be used and are left out: {} ({error}); remove it with `foreglow samples remove {}`",
                 unusable.len(),
-                self.path.display(),
+                self.location,
                 if unusable.len() == 1 { "its reason" } else { "the reason of the first" },
                 id.map_or_else(|| "ID".to_owned(), |id| id.to_string()),
             ));
@@ -277,20 +269,9 @@ impl Store {
         samples
     }
 
-    fn write<T>(
-        &mut self,
-        change: impl FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T>,
-    ) -> anyhow::Result<T> {
-        self.check_in_place()?;
-        let path = &self.path;
-        self.connection
-            .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
-            .and_then(|transaction| {
-                let outcome = change(&transaction)?;
-                transaction.commit()?;
-                Ok(outcome)
-            })
-            .map_err(|error| sentence(path, &error))
+    fn write<T>(&mut self, change: impl FnOnce(&Transaction<'_>) -> database::Outcome<T>) -> anyhow::Result<T> {
+        let location = &self.location;
+        self.database.write(change).map_err(|failure| sentence(location, &failure))
     }
 }
 
@@ -300,56 +281,43 @@ fn moment(microsecond: i64) -> Timestamp {
     Timestamp::from_microsecond(microsecond).unwrap_or(limit)
 }
 
-fn insert(transaction: &rusqlite::Transaction<'_>, requests: &[&[Sample]]) -> rusqlite::Result<Vec<Inserted>> {
+fn insert(transaction: &Transaction<'_>, requests: &[&[Sample]]) -> database::Outcome<Vec<Inserted>> {
     let mut added = runs::Added::default();
-    let inserted = requests.iter().map(|samples| insert_request(transaction, samples, &mut added)).collect();
-    added.store(transaction)?;
-    inserted
-}
-
-fn insert_request(
-    transaction: &rusqlite::Transaction<'_>,
-    samples: &[Sample],
-    added: &mut runs::Added,
-) -> rusqlite::Result<Inserted> {
-    let mut add = transaction.prepare_cached(
-        "INSERT OR IGNORE INTO samples (id, model, mode, engine, outcome, started_at_us, line, checksum, run, secs)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-    )?;
-    let mut inserted = Inserted::default();
-    for (index, sample) in samples.iter().enumerate() {
+    let mut new_samples = Vec::with_capacity(requests.iter().map(|samples| samples.len()).sum());
+    for sample in requests.iter().copied().flatten() {
         let (id, line) = (sample.id.to_string(), line(sample)?);
+        let checksum = checksum(id.as_bytes(), line.as_bytes());
         let run = added.run_of(transaction, sample)?;
-        let new = add.execute(params![
-            id,
-            sample.workload.model,
-            sample.workload.mode.as_str(),
-            sample.engine.as_str(),
-            sample.outcome.as_str(),
-            sample.started_at.as_microsecond(),
-            line,
-            checksum(id.as_bytes(), line.as_bytes()),
-            run,
-            sample.completion_time_secs,
-        ])?;
-        if new == 1 {
-            inserted.new += 1;
-            added.count(run, sample.completion_time_secs);
-        } else if is_stored(transaction, &id, &line)? {
-            inserted.known += 1;
-        } else {
-            inserted.conflicts.push(index);
-        }
+        new_samples.push(NewSample { sample, id, line, checksum, run });
     }
+    let is_new = transaction.add_samples(&new_samples)?;
+    let known: HashSet<&str> =
+        new_samples.iter().zip(&is_new).filter(|(_, is_new)| !**is_new).map(|(new, _)| new.id.as_str()).collect();
+    let stored = if known.is_empty() { HashMap::new() } else { transaction.lines_of(&Vec::from_iter(known))? };
+    let mut outcomes = new_samples.iter().zip(is_new);
+    let inserted = requests.iter().map(|samples| {
+        let mut inserted = Inserted::default();
+        for (index, (new, is_new)) in outcomes.by_ref().take(samples.len()).enumerate() {
+            if is_new {
+                inserted.new += 1;
+                added.count(new.run, new.sample.completion_time_secs);
+            } else if stored.get(&new.id).is_some_and(|stored| is_same(stored, &new.line)) {
+                inserted.known += 1;
+            } else {
+                inserted.conflicts.push(index);
+            }
+        }
+        inserted
+    });
+    let inserted = inserted.collect();
+    added.store(transaction)?;
     Ok(inserted)
 }
 
-/// Returns whether the stored sample with this id has the same content, in any order of fields.
-fn is_stored(transaction: &rusqlite::Transaction<'_>, id: &str, line: &str) -> rusqlite::Result<bool> {
-    let mut find = transaction.prepare_cached("SELECT line FROM samples WHERE id = ?1")?;
-    let stored: String = find.query_row([id], |row| row.get(0))?;
+/// Returns whether two lines have the same content, in any order of fields.
+fn is_same(stored: &str, line: &str) -> bool {
     let value = |line: &str| serde_json::from_str::<serde_json::Value>(line).ok();
-    Ok(stored == line || value(&stored).is_some_and(|stored| Some(stored) == value(line)))
+    stored == line || value(stored).is_some_and(|stored| Some(stored) == value(line))
 }
 
 /// Returns the id in a stored line, whether or not the sample is valid.
@@ -358,8 +326,8 @@ pub fn id_of(line: &str) -> Option<Uuid> {
     value.get("id")?.as_str()?.parse().ok()
 }
 
-fn line(sample: &Sample) -> rusqlite::Result<String> {
-    serde_json::to_string(sample).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+fn line(sample: &Sample) -> database::Outcome<String> {
+    Ok(serde_json::to_string(sample)?)
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! Samples that wait for a collector, or that it has rejected.
 
 use foreglow_shared::{Sample, Uuid};
-use rusqlite::params;
 
-use super::failure::sentence;
+use super::database::{Value, text};
 use super::{Store, line};
 
 /// Number of samples that are kept for a collector.
@@ -35,12 +34,12 @@ impl Store {
     /// # Errors
     /// As for [`Store::insert`].
     pub fn keep_for(&mut self, url: &str, samples: &[Sample]) -> anyhow::Result<()> {
+        let keep = "INSERT INTO pending (collector, id, line) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
         self.write(|transaction| {
-            let mut keep =
-                transaction.prepare("INSERT OR IGNORE INTO pending (collector, id, line) VALUES (?1, ?2, ?3)")?;
-            samples
-                .iter()
-                .try_for_each(|sample| keep.execute(params![url, sample.id.to_string(), line(sample)?]).map(drop))
+            samples.iter().try_for_each(|sample| {
+                let of_sample = [text(url), text(sample.id.to_string()), text(line(sample)?)];
+                transaction.execute(keep, &of_sample).map(drop)
+            })
         })
     }
 
@@ -49,8 +48,8 @@ impl Store {
     /// # Errors
     /// The store cannot be read.
     pub fn waiting_for(&self, url: &str) -> anyhow::Result<Vec<Sample>> {
-        let query = "SELECT line FROM pending WHERE collector = ?1 AND rejection IS NULL ORDER BY seq";
-        Ok(self.parse(&self.lines(query, params![url])?))
+        let query = "SELECT line FROM pending WHERE collector = $1 AND rejection IS NULL ORDER BY seq";
+        Ok(self.parse(&self.read(query, &[text(url)], |mut row| row.text(0))?))
     }
 
     /// Returns the collectors that samples are kept for, in the order of their addresses.
@@ -58,16 +57,13 @@ impl Store {
     /// # Errors
     /// The store cannot be read.
     pub fn waiting(&self) -> anyhow::Result<Vec<Waiting>> {
-        let query = "SELECT collector, sum(rejection IS NULL), sum(rejection IS NOT NULL)
+        let query = "SELECT collector, count(*) - count(rejection), count(rejection)
              FROM pending GROUP BY collector ORDER BY collector";
-        let row = |row: &rusqlite::Row<'_>| {
-            let count = |column: usize| row.get::<_, i64>(column).map(i64::unsigned_abs);
-            Ok(Waiting { collector: row.get(0)?, waiting: count(1)?, rejected: count(2)? })
-        };
-        self.connection
-            .prepare(query)
-            .and_then(|mut statement| statement.query_map([], row)?.collect())
-            .map_err(|error| sentence(&self.path, &error))
+        self.read(query, &[], |mut row| {
+            let count = |column: usize| row.integer(column).map(i64::unsigned_abs);
+            let (waiting, rejected) = (count(1)?, count(2)?);
+            Ok(Waiting { collector: row.text(0)?, waiting, rejected })
+        })
     }
 
     /// Returns the rejected samples, by collector and in order of arrival.
@@ -76,12 +72,9 @@ impl Store {
     /// The store cannot be read.
     pub fn rejected(&self) -> anyhow::Result<Vec<Rejected>> {
         let query = "SELECT collector, id, rejection FROM pending WHERE rejection IS NOT NULL ORDER BY collector, seq";
-        let row =
-            |row: &rusqlite::Row<'_>| Ok(Rejected { collector: row.get(0)?, id: row.get(1)?, reason: row.get(2)? });
-        self.connection
-            .prepare(query)
-            .and_then(|mut statement| statement.query_map([], row)?.collect())
-            .map_err(|error| sentence(&self.path, &error))
+        self.read(query, &[], |mut row| {
+            Ok(Rejected { collector: row.text(0)?, id: row.text(1)?, reason: row.text(2)? })
+        })
     }
 
     /// Lets the samples that the collector at `url` has rejected wait again; returns their number.
@@ -89,8 +82,8 @@ impl Store {
     /// # Errors
     /// As for [`Store::insert`].
     pub fn send_again(&mut self, url: &str) -> anyhow::Result<usize> {
-        let query = "UPDATE pending SET rejection = NULL WHERE collector = ?1 AND rejection IS NOT NULL";
-        self.write(|transaction| transaction.execute(query, params![url]))
+        let query = "UPDATE pending SET rejection = NULL WHERE collector = $1 AND rejection IS NOT NULL";
+        self.write(|transaction| transaction.execute(query, &[text(url)]))
     }
 
     /// Records what the collector at `url` has done with samples: those it has are forgotten, those
@@ -100,10 +93,14 @@ impl Store {
     /// As for [`Store::insert`].
     pub fn settle(&mut self, url: &str, accepted: &[Uuid], rejected: &[(Uuid, String)]) -> anyhow::Result<()> {
         self.write(|transaction| {
-            let mut sent = transaction.prepare("DELETE FROM pending WHERE collector = ?1 AND id = ?2")?;
-            accepted.iter().try_for_each(|id| sent.execute(params![url, id.to_string()]).map(drop))?;
-            let mut mark = transaction.prepare("UPDATE pending SET rejection = ?3 WHERE collector = ?1 AND id = ?2")?;
-            rejected.iter().try_for_each(|(id, reason)| mark.execute(params![url, id.to_string(), reason]).map(drop))
+            let sent = "DELETE FROM pending WHERE collector = $1 AND id = $2";
+            accepted
+                .iter()
+                .try_for_each(|id| transaction.execute(sent, &[text(url), text(id.to_string())]).map(drop))?;
+            let mark = "UPDATE pending SET rejection = $3 WHERE collector = $1 AND id = $2";
+            rejected.iter().try_for_each(|(id, reason)| {
+                transaction.execute(mark, &[text(url), text(id.to_string()), text(reason)]).map(drop)
+            })
         })
     }
 
@@ -115,11 +112,12 @@ impl Store {
     pub fn redirect(&mut self, from: &str, to: &str) -> anyhow::Result<usize> {
         self.write(|transaction| {
             transaction.execute(
-                "INSERT OR IGNORE INTO pending (collector, id, line)
-                 SELECT ?2, id, line FROM pending WHERE collector = ?1 ORDER BY seq",
-                params![from, to],
+                "INSERT INTO pending (collector, id, line)
+                 SELECT CAST($2 AS TEXT), id, line FROM pending WHERE collector = $1 ORDER BY seq
+                 ON CONFLICT DO NOTHING",
+                &[text(from), text(to)],
             )?;
-            transaction.execute("DELETE FROM pending WHERE collector = ?1", params![from])
+            transaction.execute("DELETE FROM pending WHERE collector = $1", &[text(from)])
         })
     }
 
@@ -129,7 +127,8 @@ impl Store {
     /// # Errors
     /// As [`Store::insert`].
     pub fn discard(&mut self, url: &str, only_rejected: bool) -> anyhow::Result<usize> {
-        let query = "DELETE FROM pending WHERE collector = ?1 AND (rejection IS NOT NULL OR NOT ?2)";
-        self.write(|transaction| transaction.execute(query, params![url, only_rejected]))
+        let query = "DELETE FROM pending WHERE collector = $1 AND (rejection IS NOT NULL OR $2 = 0)";
+        let only_rejected = Value::Integer(only_rejected.into());
+        self.write(|transaction| transaction.execute(query, &[text(url), only_rejected]))
     }
 }

@@ -2,10 +2,9 @@
 
 use foreglow_exit::note;
 use foreglow_shared::{Engine, Mode, Outcome, Sample, Uuid, format_count};
-use rusqlite::OptionalExtension as _;
-use rusqlite::types::Value;
 
-use super::failure::{damaged, sentence};
+use super::database::{Value, maybe_text};
+use super::failure::damaged;
 use super::{Filter, Store, check};
 
 /// Part of the samples that match a filter.
@@ -24,22 +23,22 @@ impl Page {
 
 /// The samples of [`parameters`].
 const MATCHING: &str = "FROM samples
-    WHERE seq > ?1 AND seq <= ?2
-      AND (?3 IS NULL OR model = ?3) AND (?4 IS NULL OR mode = ?4) AND (?5 IS NULL OR engine = ?5)
-      AND (?6 IS NULL OR outcome = ?6) AND (?7 IS NULL OR started_at_us >= ?7)
-    ORDER BY seq LIMIT ?8";
+    WHERE seq > $1 AND seq <= $2
+      AND (CAST($3 AS TEXT) IS NULL OR model = $3) AND (CAST($4 AS TEXT) IS NULL OR mode = $4)
+      AND (CAST($5 AS TEXT) IS NULL OR engine = $5) AND (CAST($6 AS TEXT) IS NULL OR outcome = $6)
+      AND (CAST($7 AS BIGINT) IS NULL OR started_at_us >= $7)
+    ORDER BY seq LIMIT $8";
 
 /// Returns the parameters of [`MATCHING`].
 fn parameters(filter: &Filter, after: i64, end: i64, most: usize) -> [Value; 8] {
-    let text = |text: Option<&str>| text.map_or(Value::Null, |text| Value::Text(text.to_owned()));
     [
         Value::Integer(after),
         Value::Integer(end),
-        text(filter.model.as_deref()),
-        text(filter.mode.map(Mode::as_str)),
-        text(filter.engine.map(Engine::as_str)),
-        text(filter.outcome.map(Outcome::as_str)),
-        filter.since.map_or(Value::Null, |since| Value::Integer(since.as_microsecond())),
+        maybe_text(filter.model.as_deref()),
+        maybe_text(filter.mode.map(Mode::as_str)),
+        maybe_text(filter.engine.map(Engine::as_str)),
+        maybe_text(filter.outcome.map(Outcome::as_str)),
+        filter.since.map(|since| since.as_microsecond()).into(),
         Value::Integer(i64::try_from(most).unwrap_or(i64::MAX)),
     ]
 }
@@ -50,18 +49,14 @@ impl Store {
     /// # Errors
     /// The store cannot be read, or the sample is damaged.
     pub fn sample_line(&self, id: Uuid) -> anyhow::Result<Option<String>> {
-        let query = "SELECT seq, id, checksum, line FROM samples WHERE id = ?1";
-        let found = self
-            .connection
-            .query_row(query, [id.to_string()], check::stored_line)
-            .optional()
-            .map_err(|error| sentence(&self.path, &error))?;
+        let query = "SELECT seq, id, checksum, line FROM samples WHERE id = $1";
+        let found = self.read(query, &[Value::Text(id.to_string())], check::stored_line)?.pop();
         match found.map(|row| row.line) {
             None => Ok(None),
             Some(Ok(line)) => Ok(Some(line)),
             Some(Err(_)) => {
                 self.saw_damage(1);
-                Err(damaged(&self.path, &format!("the sample {id} differs from what was stored")))
+                Err(damaged(&self.location, &format!("the sample {id} differs from what was stored")))
             }
         }
     }
@@ -100,23 +95,24 @@ impl Store {
         let after = self.start(filter)?;
         let most = filter.limit.unwrap_or(usize::MAX);
         let query = format!("SELECT seq, id, octet_length(line) {MATCHING}");
-        let walk = || -> rusqlite::Result<Page> {
-            let mut statement = self.connection.prepare(&query)?;
-            // One more sample tells whether there is a next page.
-            let mut rows = statement.query(parameters(filter, after, i64::MAX, most.saturating_add(1)))?;
-            let (mut end, mut last, mut count, mut bytes) = (after, None, 0, 0);
-            while let Some(row) = rows.next()? {
-                bytes += row.get::<_, i64>(2)?.unsigned_abs() + 1;
+        let mut page = Page { end: after, next: None };
+        let (mut last, mut count, mut bytes) = (None, 0, 0);
+        // One more sample tells whether there is a next page.
+        let of_page = parameters(filter, after, i64::MAX, most.saturating_add(1));
+        self.database
+            .each(&query, &of_page, &mut |mut row| {
+                bytes += row.integer(2)?.unsigned_abs() + 1;
                 if count == most || (last.is_some() && bytes > most_bytes) {
-                    return Ok(Page { end, next: last });
+                    page.next = last;
+                    return Ok(false);
                 }
-                end = row.get(0)?;
-                last = row.get::<_, String>(1)?.parse().ok();
+                page.end = row.integer(0)?;
+                last = row.text(1)?.parse().ok();
                 count += 1;
-            }
-            Ok(Page { end, next: None })
-        };
-        walk().map_err(|error| sentence(&self.path, &error))
+                Ok(true)
+            })
+            .map_err(|failure| self.explain(&failure))?;
+        Ok(page)
     }
 
     /// Returns samples of a page after a position, as stored, and the position of the last one.
@@ -127,15 +123,7 @@ impl Store {
     pub fn page_lines(&self, filter: &Filter, after: i64, page: Page) -> anyhow::Result<(Vec<String>, i64)> {
         let query = format!("SELECT seq, id, checksum, line {MATCHING}");
         let most = filter.limit.unwrap_or(usize::MAX);
-        let rows = self
-            .connection
-            .prepare(&query)
-            .and_then(|mut statement| {
-                statement
-                    .query_map(parameters(filter, after, page.end, most), check::stored_line)?
-                    .collect::<rusqlite::Result<Vec<_>>>()
-            })
-            .map_err(|error| sentence(&self.path, &error))?;
+        let rows = self.read(&query, &parameters(filter, after, page.end, most), check::stored_line)?;
         let end = rows.last().map_or(after, |row| row.seq);
         let all = rows.len();
         let lines: Vec<String> = rows.into_iter().filter_map(|row| row.line.ok()).collect();
@@ -153,7 +141,7 @@ impl Store {
             note(&format!(
                 "note: {} in {} differ from what was stored, and are left out; `foreglow serve --check` lists them",
                 format_count(samples, "sample"),
-                self.path.display()
+                self.location
             ));
         }
     }

@@ -5,10 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use foreglow_shared::{Sample, parse_line};
-use rusqlite::{OptionalExtension as _, Transaction, params};
 
 use super::Store;
-use super::failure::sentence;
+use super::database::{Failure, Outcome, Row, Transaction, Value, maybe_text, text};
 
 /// Samples that an upgrade reads at a time.
 const BATCH: i64 = 1_000;
@@ -78,38 +77,31 @@ struct Sums {
 
 impl Added {
     /// Returns the run of a sample.
-    pub(super) fn run_of(&mut self, transaction: &Transaction<'_>, sample: &Sample) -> rusqlite::Result<i64> {
-        let json = |value: serde_json::Result<String>| {
-            value.map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
-        };
+    pub(super) fn run_of(&mut self, transaction: &Transaction<'_>, sample: &Sample) -> Outcome<i64> {
         let key = [
-            json(serde_json::to_string(&sample.workload))?,
-            json(serde_json::to_string(&sample.configuration))?,
+            serde_json::to_string(&sample.workload)?,
+            serde_json::to_string(&sample.configuration)?,
             sample.sampling_rate.to_string(),
             sample.engine.as_str().to_owned(),
             sample.outcome.as_str().to_owned(),
-            json(serde_json::to_string(&sample.host))?,
+            serde_json::to_string(&sample.host)?,
         ];
         if let Some(number) = self.numbers.get(&key) {
             return Ok(*number);
         }
         let [workload, configuration, _, engine, outcome, host] = &key;
-        let of_run = params![workload, configuration, sample.sampling_rate, engine, outcome, host];
-        let mut find = transaction.prepare_cached(
-            "SELECT number FROM runs WHERE workload = ?1 AND configuration = ?2 AND sampling_rate = ?3 AND engine = ?4
-                 AND outcome = ?5 AND host = ?6",
-        )?;
-        let number = match find.query_row(of_run, |row| row.get(0)).optional()? {
-            Some(number) => number,
-            None => {
-                let mut add = transaction.prepare_cached(
-                    "INSERT INTO runs (workload, configuration, sampling_rate, engine, outcome, host, model)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                )?;
-                let model = &sample.workload.model;
-                add.insert(params![workload, configuration, sample.sampling_rate, engine, outcome, host, model])?
-            }
-        };
+        let rate = Value::Real(sample.sampling_rate);
+        let mut of_run = vec![text(workload), text(configuration), rate, text(engine), text(outcome), text(host)];
+        let mut found = transaction.query(transaction.number_of_run(), &of_run)?;
+        if found.is_empty() {
+            of_run.push(text(&sample.workload.model));
+            found = transaction.query(
+                "INSERT INTO runs (workload, configuration, sampling_rate, engine, outcome, host, model)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING number",
+                &of_run,
+            )?;
+        }
+        let number = found.first().map_or(Err(Failure::Unexpected(Value::Null)), |row| row.integer(0))?;
         self.numbers.insert(key, number);
         Ok(number)
     }
@@ -126,73 +118,76 @@ impl Added {
         }
     }
 
-    pub(super) fn store(&self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    pub(super) fn store(&self, transaction: &Transaction<'_>) -> Outcome<()> {
         let mut of_workload: BTreeMap<&str, i64> = BTreeMap::new();
         for ([workload, ..], number) in &self.numbers {
             let samples = self.of_run.get(number).map_or(0, |sums| sums.samples);
             *of_workload.entry(workload).or_default() += samples;
         }
-        let mut add = transaction.prepare_cached(
-            "INSERT INTO workloads (workload, samples) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET samples = samples + ?2",
-        )?;
         for (workload, samples) in of_workload.into_iter().filter(|(_, samples)| *samples > 0) {
-            add.execute(params![workload, samples])?;
+            let of_workload = [text(workload), Value::Integer(samples)];
+            let update = "UPDATE workloads SET samples = samples + $2 WHERE workload = $1";
+            if transaction.execute(update, &of_workload)? == 0 {
+                transaction.execute("INSERT INTO workloads (workload, samples) VALUES ($1, $2)", &of_workload)?;
+            }
         }
-        let mut update = transaction.prepare_cached(
-            "UPDATE runs SET samples = samples + ?2, timed = timed + ?3, sum_secs = sum_secs + ?4,
-                 least_secs = coalesce(min(least_secs, ?5), least_secs, ?5),
-                 most_secs = coalesce(max(most_secs, ?6), most_secs, ?6)
-             WHERE number = ?1",
-        )?;
+        let update = "UPDATE runs SET samples = samples + $2, timed = timed + $3, sum_secs = sum_secs + $4,
+                 least_secs = CASE WHEN least_secs <= $5 THEN least_secs ELSE coalesce($5, least_secs) END,
+                 most_secs = CASE WHEN most_secs >= $6 THEN most_secs ELSE coalesce($6, most_secs) END
+             WHERE number = $1";
         self.of_run.iter().try_for_each(|(run, Sums { samples, timed, sum, least, most })| {
-            update.execute(params![run, samples, timed, sum, least, most]).map(drop)
+            let [run, samples, timed] = [run, samples, timed].map(|count| Value::Integer(*count));
+            let of_run = [run, samples, timed, Value::Real(*sum), (*least).into(), (*most).into()];
+            transaction.execute(update, &of_run).map(drop)
         })
     }
 }
 
 /// Counts runs again from their samples, after some were removed.
-pub(super) fn count_again(transaction: &Transaction<'_>, runs: &BTreeSet<i64>) -> rusqlite::Result<()> {
-    let mut workload_of = transaction.prepare_cached("SELECT workload FROM runs WHERE number = ?1")?;
-    let workloads: BTreeSet<String> =
-        runs.iter().map(|run| workload_of.query_row([run], |row| row.get(0))).collect::<rusqlite::Result<_>>()?;
-    let mut update = transaction.prepare_cached(
-        "UPDATE runs SET (samples, timed, sum_secs, least_secs, most_secs) =
-             (SELECT count(*), count(secs), coalesce(sum(secs), 0), min(secs), max(secs) FROM samples WHERE run = ?1)
-         WHERE number = ?1",
-    )?;
-    let mut remove = transaction.prepare_cached("DELETE FROM runs WHERE number = ?1 AND samples = 0")?;
+pub(super) fn count_again(transaction: &Transaction<'_>, runs: &BTreeSet<i64>) -> Outcome<()> {
+    let mut workloads = BTreeSet::new();
     for run in runs {
-        update.execute([run])?;
-        remove.execute([run])?;
+        let run = [Value::Integer(*run)];
+        for mut row in transaction.query("SELECT workload FROM runs WHERE number = $1", &run)? {
+            workloads.insert(row.text(0)?);
+        }
+        transaction.execute(
+            "UPDATE runs SET (samples, timed, sum_secs, least_secs, most_secs) =
+                 (SELECT count(*), count(secs), coalesce(sum(secs), 0), min(secs), max(secs) FROM samples WHERE run = $1)
+             WHERE number = $1",
+            &run,
+        )?;
+        transaction.execute("DELETE FROM runs WHERE number = $1 AND samples = 0", &run)?;
     }
-    let mut update = transaction.prepare_cached(
-        "UPDATE workloads SET samples = (SELECT coalesce(sum(samples), 0) FROM runs WHERE workload = ?1)
-         WHERE workload = ?1",
-    )?;
-    let mut remove = transaction.prepare_cached("DELETE FROM workloads WHERE workload = ?1 AND samples = 0")?;
-    for workload in &workloads {
-        update.execute([workload])?;
-        remove.execute([workload])?;
+    for workload in workloads {
+        let workload = [text(workload)];
+        transaction.execute(
+            "UPDATE workloads SET samples = (SELECT coalesce(sum(samples), 0) FROM runs WHERE workload = $1)
+             WHERE workload = $1",
+            &workload,
+        )?;
+        transaction.execute("DELETE FROM workloads WHERE workload = $1 AND samples = 0", &workload)?;
     }
     Ok(())
 }
 
 /// Assigns the samples of a store of an earlier version to their runs.
-pub(super) fn assign_all(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
-    let mut read = transaction.prepare("SELECT seq, line FROM samples WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;
-    let mut write = transaction.prepare("UPDATE samples SET run = ?2, secs = ?3 WHERE seq = ?1")?;
+pub(super) fn assign_all(transaction: &Transaction<'_>) -> Outcome<()> {
+    let read = "SELECT seq, line FROM samples WHERE seq > $1 ORDER BY seq LIMIT $2";
+    let write = "UPDATE samples SET run = $2, secs = $3 WHERE seq = $1";
     let mut after = 0_i64;
     loop {
-        let rows: Vec<(i64, String)> = read
-            .query_map(params![after, BATCH], |row| Ok((row.get(0)?, row.get(1)?)))?
-            .collect::<rusqlite::Result<_>>()?;
-        let Some((last, _)) = rows.last() else { return Ok(()) };
-        after = *last;
+        let rows = transaction.query(read, &[Value::Integer(after), Value::Integer(BATCH)])?;
+        let Some(last) = rows.last() else { return Ok(()) };
+        after = last.integer(0)?;
         let mut added = Added::default();
-        // Samples outside the limits belong to no run, as no answer has them.
-        for (seq, sample) in rows.iter().filter_map(|(seq, line)| Some((seq, parse_line(line).ok()?))) {
+        for mut row in rows {
+            let seq = row.integer(0)?;
+            // Samples outside the limits belong to no run, as no answer has them.
+            let Ok(sample) = parse_line(&row.text(1)?) else { continue };
             let run = added.run_of(transaction, &sample)?;
-            write.execute(params![seq, run, sample.completion_time_secs])?;
+            let of_sample = [Value::Integer(seq), Value::Integer(run), sample.completion_time_secs.into()];
+            transaction.execute(write, &of_sample)?;
             added.count(run, sample.completion_time_secs);
         }
         added.store(transaction)?;
@@ -209,33 +204,35 @@ impl Store {
             "SELECT number, workload, configuration, sampling_rate, engine, outcome, host, samples, timed, sum_secs,
                  least_secs, most_secs
              FROM runs
-             WHERE samples > 0 AND number > ?1 AND (?2 IS NULL OR model = ?2) AND (?3 IS NULL OR outcome = ?3)
-             ORDER BY number LIMIT ?4";
-        let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
-        let runs = |row: &rusqlite::Row<'_>| {
-            let timed: i64 = row.get(8)?;
-            let times = Times {
-                mean_secs: row.get::<_, f64>(9)? / timed as f64,
-                least_secs: row.get::<_, Option<f64>>(10)?.unwrap_or(f64::NAN),
-                most_secs: row.get::<_, Option<f64>>(11)?.unwrap_or(f64::NAN),
-            };
-            Ok(Runs {
-                number: row.get(0)?,
-                workload: row.get(1)?,
-                configuration: row.get(2)?,
-                sampling_rate: row.get(3)?,
-                engine: row.get(4)?,
-                outcome: row.get(5)?,
-                host: row.get(6)?,
-                samples: row.get::<_, i64>(7)?.unsigned_abs(),
-                times: (timed > 0).then_some(times),
-            })
-        };
-        self.connection
-            .prepare_cached(query)
-            .and_then(|mut statement| {
-                statement.query_map(params![filter.after, filter.model, filter.outcome, limit], runs)?.collect()
-            })
-            .map_err(|error| sentence(&self.path, &error))
+             WHERE samples > 0 AND number > $1 AND (CAST($2 AS TEXT) IS NULL OR model = $2)
+                 AND (CAST($3 AS TEXT) IS NULL OR outcome = $3)
+             ORDER BY number LIMIT $4";
+        let of_filter = [
+            Value::Integer(filter.after),
+            maybe_text(filter.model.as_deref()),
+            maybe_text(filter.outcome.as_deref()),
+            Value::Integer(i64::try_from(filter.limit).unwrap_or(i64::MAX)),
+        ];
+        self.read(query, &of_filter, runs)
     }
+}
+
+fn runs(mut row: Row) -> Outcome<Runs> {
+    let timed = row.integer(8)?;
+    let times = Times {
+        mean_secs: row.real(9)? / timed as f64,
+        least_secs: row.maybe_real(10)?.unwrap_or(f64::NAN),
+        most_secs: row.maybe_real(11)?.unwrap_or(f64::NAN),
+    };
+    Ok(Runs {
+        number: row.integer(0)?,
+        workload: row.text(1)?,
+        configuration: row.text(2)?,
+        sampling_rate: row.real(3)?,
+        engine: row.text(4)?,
+        outcome: row.text(5)?,
+        host: row.text(6)?,
+        samples: row.integer(7)?.unsigned_abs(),
+        times: (timed > 0).then_some(times),
+    })
 }

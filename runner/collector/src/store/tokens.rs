@@ -5,10 +5,9 @@ use std::str::FromStr;
 
 use foreglow_exit::unusable;
 use foreglow_shared::Timestamp;
-use rusqlite::{OptionalExtension as _, Row, params};
 
 use super::audit::record;
-use super::failure::sentence;
+use super::database::{Outcome, Row, Value, text};
 use super::{Store, moment};
 use crate::token::Hash;
 
@@ -79,16 +78,15 @@ impl fmt::Display for Roles {
 
 const COLUMNS: &str = "name, roles, per_minute, created_at_us, expires_at_us, last_used_at_us";
 
-fn token(row: &Row<'_>) -> rusqlite::Result<Token> {
-    let time = |column: usize| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(moment));
+fn token(mut row: Row) -> Outcome<Token> {
     Ok(Token {
-        name: row.get(0)?,
         // An unknown role of a later version grants nothing.
-        roles: row.get::<_, String>(1)?.parse().unwrap_or_default(),
-        per_minute: row.get(2)?,
-        created_at: moment(row.get(3)?),
-        expires_at: time(4)?,
-        last_used_at: time(5)?,
+        roles: row.text(1)?.parse().unwrap_or_default(),
+        per_minute: u32::try_from(row.integer(2)?).unwrap_or(u32::MAX),
+        created_at: moment(row.integer(3)?),
+        expires_at: row.maybe_integer(4)?.map(moment),
+        last_used_at: row.maybe_integer(5)?.map(moment),
+        name: row.text(0)?,
     })
 }
 
@@ -107,15 +105,15 @@ impl Store {
         }
         let added = self.write(|transaction| {
             let added = transaction.execute(
-                "INSERT OR IGNORE INTO tokens (name, hash, roles, per_minute, created_at_us, expires_at_us)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                params![
-                    name,
-                    hash.0,
-                    token.roles.to_string(),
-                    token.per_minute,
-                    token.created_at.as_microsecond(),
-                    token.expires_at.map(Timestamp::as_microsecond),
+                "INSERT INTO tokens (name, hash, roles, per_minute, created_at_us, expires_at_us)
+                 VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
+                &[
+                    text(name),
+                    Value::Blob(hash.0.to_vec()),
+                    text(token.roles.to_string()),
+                    Value::Integer(token.per_minute.into()),
+                    Value::Integer(token.created_at.as_microsecond()),
+                    token.expires_at.map(Timestamp::as_microsecond).into(),
                 ],
             )?;
             if added == 1 {
@@ -135,7 +133,7 @@ impl Store {
     /// The store cannot be written.
     pub fn revoke_token(&mut self, name: &str, who: &str) -> anyhow::Result<bool> {
         self.write(|transaction| {
-            let revoked = transaction.execute("DELETE FROM tokens WHERE name = ?1", [name])? == 1;
+            let revoked = transaction.execute("DELETE FROM tokens WHERE name = $1", &[text(name)])? == 1;
             if revoked {
                 record(transaction, who, &format!("revoked the token {name}"))?;
             }
@@ -148,10 +146,7 @@ impl Store {
     /// # Errors
     /// The store cannot be read.
     pub fn tokens(&self) -> anyhow::Result<Vec<Token>> {
-        self.connection
-            .prepare(&format!("SELECT {COLUMNS} FROM tokens ORDER BY name"))
-            .and_then(|mut statement| statement.query_map([], token)?.collect())
-            .map_err(|error| sentence(&self.path, &error))
+        self.read(&format!("SELECT {COLUMNS} FROM tokens ORDER BY name"), &[], token)
     }
 
     /// Returns the token with this hash, expired or not.
@@ -159,10 +154,8 @@ impl Store {
     /// # Errors
     /// The store cannot be read.
     pub fn token(&self, hash: Hash) -> anyhow::Result<Option<Token>> {
-        self.connection
-            .prepare_cached(&format!("SELECT {COLUMNS} FROM tokens WHERE hash = ?1"))
-            .and_then(|mut statement| statement.query_row([hash.0], token).optional())
-            .map_err(|error| sentence(&self.path, &error))
+        let query = format!("SELECT {COLUMNS} FROM tokens WHERE hash = $1");
+        Ok(self.read(&query, &[Value::Blob(hash.0.to_vec())], token)?.pop())
     }
 
     /// Returns whether there are tokens.
@@ -170,10 +163,7 @@ impl Store {
     /// # Errors
     /// The store cannot be read.
     pub fn has_tokens(&self) -> anyhow::Result<bool> {
-        self.connection
-            .prepare_cached("SELECT EXISTS (SELECT 1 FROM tokens)")
-            .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
-            .map_err(|error| sentence(&self.path, &error))
+        Ok(self.integer("SELECT count(*) FROM (SELECT 1 FROM tokens LIMIT 1) AS found")? > 0)
     }
 
     /// Records when tokens were last used, by name.
@@ -182,8 +172,10 @@ impl Store {
     /// The store cannot be written.
     pub fn mark_used(&mut self, used: &[(String, Timestamp)]) -> anyhow::Result<()> {
         self.write(|transaction| {
-            let mut mark = transaction.prepare("UPDATE tokens SET last_used_at_us = ?2 WHERE name = ?1")?;
-            used.iter().try_for_each(|(name, time)| mark.execute(params![name, time.as_microsecond()]).map(drop))
+            let mark = "UPDATE tokens SET last_used_at_us = $2 WHERE name = $1";
+            used.iter().try_for_each(|(name, time)| {
+                transaction.execute(mark, &[text(name), Value::Integer(time.as_microsecond())]).map(drop)
+            })
         })
     }
 }

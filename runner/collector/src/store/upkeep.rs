@@ -1,61 +1,33 @@
-//! Whether the store is still there and can be written, and removal of old samples.
+//! Whether the store is still there and can be written, its size, and removal of old samples.
 
-use std::path::Path;
-
-use foreglow_exit::unusable;
 use foreglow_shared::{Timestamp, format_count};
-use rusqlite::{TransactionBehavior, params};
 
 use super::Store;
 use super::audit::record;
-use super::failure::sentence;
+use super::database::Value;
 use super::runs::count_again;
 
-/// Identity of a file, which a file of the same name does not have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Identity(u64, u64);
-
-impl Identity {
-    #[cfg(unix)]
-    pub(super) fn of(path: &Path) -> Option<Self> {
-        use std::os::unix::fs::MetadataExt as _;
-        std::fs::metadata(path).ok().map(|file| Self(file.dev(), file.ino()))
-    }
-
-    #[cfg(not(unix))]
-    pub(super) fn of(path: &Path) -> Option<Self> {
-        path.exists().then_some(Self(0, 0))
-    }
-}
-
 impl Store {
-    /// Checks that the file was neither removed nor replaced since it was opened. SQLite would go
-    /// on writing to the removed file, and everything would be lost at the end.
+    /// Checks that a sample would be stored now.
     ///
     /// # Errors
-    /// The file is another one, or missing.
-    pub fn check_in_place(&self) -> anyhow::Result<()> {
-        if Identity::of(&self.path) == self.identity {
-            return Ok(());
-        }
-        Err(unusable(format!(
-            "the store {} was removed or replaced while it was open, and nothing was stored; put the file back, or \
-             start again to use the new one",
-            self.path.display()
-        )))
+    /// The store was removed, is locked by another program, is read-only, or does not answer.
+    pub fn probe(&mut self) -> anyhow::Result<()> {
+        let outcome = self.database.begin().and_then(|transaction| {
+            // Changes nothing, and needs everything that a change needs.
+            let outcome = transaction.execute("DELETE FROM audit WHERE seq = 0", &[]);
+            transaction.roll_back();
+            outcome.map(drop)
+        });
+        outcome.map_err(|failure| self.explain(&failure))
     }
 
-    /// Checks that the store can be written.
+    /// Returns the size of the store on the disk, bytes.
     ///
     /// # Errors
-    /// It was removed, is locked by another program, or is read-only.
-    pub fn probe(&mut self) -> anyhow::Result<()> {
-        self.check_in_place()?;
-        let path = &self.path;
-        self.connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .and_then(rusqlite::Transaction::rollback)
-            .map_err(|error| sentence(path, &error))
+    /// The store cannot be read.
+    pub fn size_bytes(&self) -> anyhow::Result<u64> {
+        self.database.size_bytes().map_err(|failure| self.explain(&failure))
     }
 
     /// Returns the number of samples.
@@ -63,10 +35,7 @@ impl Store {
     /// # Errors
     /// The store cannot be read.
     pub fn count(&self) -> anyhow::Result<u64> {
-        self.connection
-            .query_row("SELECT coalesce(sum(samples), 0) FROM workloads", [], |row| row.get::<_, i64>(0))
-            .map(i64::unsigned_abs)
-            .map_err(|error| sentence(&self.path, &error))
+        self.integer("SELECT CAST(coalesce(sum(samples), 0) AS BIGINT) FROM workloads").map(i64::unsigned_abs)
     }
 
     /// Removes at most this number of samples of runs that were submitted before a time, with a
@@ -76,16 +45,15 @@ impl Store {
     /// As for [`Store::insert`].
     pub fn remove_before(&mut self, before: Timestamp, most: usize, who: &str) -> anyhow::Result<usize> {
         self.write(|transaction| {
-            let mut remove = transaction.prepare_cached(
+            let removed = transaction.query(
                 "DELETE FROM samples WHERE seq IN
-                     (SELECT seq FROM samples WHERE started_at_us < ?1 ORDER BY started_at_us LIMIT ?2)
+                     (SELECT seq FROM samples WHERE started_at_us < $1 ORDER BY started_at_us LIMIT $2)
                  RETURNING run",
+                &[Value::Integer(before.as_microsecond()), Value::Integer(i64::try_from(most).unwrap_or(i64::MAX))],
             )?;
-            let of_batch = params![before.as_microsecond(), i64::try_from(most).unwrap_or(i64::MAX)];
-            let runs: Vec<Option<i64>> =
-                remove.query_map(of_batch, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-            let removed = runs.len();
-            count_again(transaction, &runs.into_iter().flatten().collect())?;
+            let runs = removed.iter().filter_map(|row| row.maybe_integer(0).transpose());
+            count_again(transaction, &runs.collect::<Result<_, _>>()?)?;
+            let removed = removed.len();
             if removed > 0 {
                 record(transaction, who, &format!("removed {} from before {before}", format_count(removed, "sample")))?;
             }

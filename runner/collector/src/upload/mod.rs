@@ -82,7 +82,7 @@ impl Target {
         format!(
             "{what} not sent; {kept} kept in {} and sent by the next `foreglow upload --to {}` (`foreglow upload \
              --waiting` lists such samples)",
-            store.path().display(),
+            store.location(),
             self.url
         )
     }

@@ -3,11 +3,15 @@
 use std::path::Path;
 
 use foreglow_exit::unusable;
-use rusqlite::{Connection, Transaction, params};
+use rusqlite::{Connection, params};
 
-use super::checksum::checksum;
 use super::failure::sentence;
-use super::runs::assign_all;
+use super::{Outcome, Writing};
+use crate::store::Location;
+use crate::store::checksum::checksum;
+use crate::store::database::Transaction;
+use crate::store::failure::sentence as explain;
+use crate::store::runs::assign_all;
 
 /// `FGLW`, which marks an SQLite file as a Foreglow store.
 const APPLICATION_ID: i64 = 0x4647_4c57;
@@ -15,7 +19,7 @@ const APPLICATION_ID: i64 = 0x4647_4c57;
 /// [`migrate`].
 const VERSION: i64 = 4;
 
-pub(super) const TABLES: &str = "
+pub(in crate::store) const TABLES: &str = "
     CREATE TABLE samples (
         seq INTEGER PRIMARY KEY AUTOINCREMENT,
         id TEXT NOT NULL UNIQUE,
@@ -105,7 +109,7 @@ pub(super) fn prepare(connection: &mut Connection, path: &Path) -> anyhow::Resul
     check(connection, path)?;
     connection.pragma_update(None, "journal_mode", "wal").map_err(failed)?;
     connection.pragma_update(None, "synchronous", "full").map_err(failed)?;
-    migrate(connection).map_err(failed)
+    migrate(connection).map_err(|failure| explain(&Location::File(path.to_owned()), &failure))
 }
 
 /// Runs before anything is written, so that foreign files stay unchanged.
@@ -132,7 +136,7 @@ fn check(connection: &Connection, path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+fn migrate(connection: &mut Connection) -> Outcome<()> {
     let version =
         |connection: &Connection| connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
     if version(connection)? == VERSION {
@@ -141,30 +145,31 @@ fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     // Another process may have initialised the file in the meantime, so check again inside the
     // transaction.
     let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    if version(&transaction)? < 1 {
+    let found = version(&transaction)?;
+    if found < 1 {
         transaction.execute_batch(TABLES)?;
     }
-    if version(&transaction)? < 2 {
+    if found < 2 {
         transaction.execute_batch(VERSION_2)?;
         add_checksums(&transaction)?;
     }
-    if version(&transaction)? < 3 {
+    if found < 3 {
         transaction.execute_batch(VERSION_3)?;
     }
-    if version(&transaction)? < 4 {
+    let transaction = Transaction::File(Writing(transaction));
+    if found < 4 {
         transaction.execute_batch(VERSION_4)?;
         assign_all(&transaction)?;
         transaction.execute_batch(INDEX_OF_RUNS)?;
     }
-    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}"))?;
     transaction.commit()
 }
 
 /// Samples whose checksums are added at a time.
 const BATCH: i64 = 1_000;
 
-fn add_checksums(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+fn add_checksums(transaction: &Connection) -> rusqlite::Result<()> {
     let mut read = transaction.prepare("SELECT seq, id, line FROM samples WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;
     let mut write = transaction.prepare("UPDATE samples SET checksum = ?2 WHERE seq = ?1")?;
     let mut after = 0_i64;

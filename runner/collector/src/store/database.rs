@@ -1,0 +1,253 @@
+//! What the store needs of a database. SQLite and PostgreSQL both do it.
+//!
+//! The SQL of the callers is understood by both, with the parameters `$1`, `$2` and so on. What
+//! differs (tables, inserts of many samples, connections) is in `sqlite` and `postgres`.
+
+use std::collections::HashMap;
+
+use foreglow_shared::Sample;
+pub(super) use rusqlite::types::Value;
+
+use super::{postgres, sqlite};
+
+/// A row of an answer.
+#[derive(Clone, Debug)]
+pub(super) struct Row(pub(super) Vec<Value>);
+
+/// Reason why a database has not done something.
+#[derive(Debug)]
+pub(super) enum Failure {
+    Sqlite(rusqlite::Error),
+    Postgres(postgres::Failure),
+    /// The file was removed or replaced since it was opened.
+    Gone,
+    /// A value of a row is not of the type that was stored.
+    Unexpected(Value),
+    /// A sample has no JSON.
+    Json(serde_json::Error),
+}
+
+/// A sample to store.
+#[derive(Debug)]
+pub(super) struct NewSample<'a> {
+    pub(super) sample: &'a Sample,
+    pub(super) id: String,
+    pub(super) line: String,
+    pub(super) checksum: i64,
+    pub(super) run: i64,
+}
+
+/// An open database.
+#[derive(Debug)]
+pub(super) enum Database {
+    File(sqlite::File),
+    Server(Box<postgres::Session>),
+}
+
+/// Changes that are made together or not at all. At most one transaction writes at a time, whatever
+/// the number of collectors, so that the positions of samples become visible in their order.
+#[derive(Debug)]
+pub(super) enum Transaction<'a> {
+    File(sqlite::Writing<'a>),
+    Server(postgres::Writing<'a>),
+}
+
+pub(super) type Outcome<T> = Result<T, Failure>;
+
+impl Database {
+    /// Returns all rows of an answer.
+    pub(super) fn query(&self, sql: &str, parameters: &[Value]) -> Outcome<Vec<Row>> {
+        let mut rows = Vec::new();
+        self.each(sql, parameters, &mut |row| {
+            rows.push(row);
+            Ok(true)
+        })?;
+        Ok(rows)
+    }
+
+    /// Visits the rows of an answer one at a time, until `visit` returns `false`.
+    pub(super) fn each(
+        &self,
+        sql: &str,
+        parameters: &[Value],
+        visit: &mut dyn FnMut(Row) -> Outcome<bool>,
+    ) -> Outcome<()> {
+        match self {
+            Self::File(file) => file.each(sql, parameters, visit),
+            Self::Server(session) => session.each(sql, parameters, visit),
+        }
+    }
+
+    /// Returns the first column of the only row of an answer.
+    pub(super) fn integer(&self, sql: &str) -> Outcome<i64> {
+        self.query(sql, &[])?.first().map_or(Err(Failure::Unexpected(Value::Null)), |row| row.integer(0))
+    }
+
+    /// Makes changes; an error undoes all of them.
+    pub(super) fn write<T>(&mut self, change: impl FnOnce(&Transaction<'_>) -> Outcome<T>) -> Outcome<T> {
+        let transaction = self.begin()?;
+        match change(&transaction) {
+            Ok(value) => transaction.commit().map(|()| value),
+            Err(failure) => {
+                transaction.roll_back();
+                Err(failure)
+            }
+        }
+    }
+
+    /// Begins a transaction that may write, when the others have ended.
+    pub(super) fn begin(&mut self) -> Outcome<Transaction<'_>> {
+        match self {
+            Self::File(file) => file.begin().map(Transaction::File),
+            Self::Server(session) => session.begin().map(Transaction::Server),
+        }
+    }
+
+    /// Returns another connection, which only reads and waits for no writer.
+    pub(super) fn reader(&self) -> Outcome<Self> {
+        match self {
+            Self::File(file) => file.reader().map(Self::File),
+            Self::Server(session) => session.another().map(|session| Self::Server(Box::new(session))),
+        }
+    }
+
+    /// Returns the size on the disk, bytes.
+    pub(super) fn size_bytes(&self) -> Outcome<u64> {
+        match self {
+            Self::File(file) => Ok(file.size_bytes()),
+            Self::Server(_) => self.integer("SELECT pg_database_size(current_database())").map(i64::unsigned_abs),
+        }
+    }
+}
+
+impl Transaction<'_> {
+    /// Makes a change, and returns the number of rows.
+    pub(super) fn execute(&self, sql: &str, parameters: &[Value]) -> Outcome<usize> {
+        match self {
+            Self::File(writing) => writing.execute(sql, parameters),
+            Self::Server(writing) => writing.execute(sql, parameters),
+        }
+    }
+
+    pub(super) fn query(&self, sql: &str, parameters: &[Value]) -> Outcome<Vec<Row>> {
+        match self {
+            Self::File(writing) => writing.query(sql, parameters),
+            Self::Server(writing) => writing.query(sql, parameters),
+        }
+    }
+
+    /// Runs several statements without parameters.
+    pub(super) fn execute_batch(&self, sql: &str) -> Outcome<()> {
+        match self {
+            Self::File(writing) => writing.execute_batch(sql),
+            Self::Server(writing) => writing.execute_batch(sql),
+        }
+    }
+
+    /// Stores the samples with unknown ids in their order; returns for each whether it was stored.
+    pub(super) fn add_samples(&self, samples: &[NewSample<'_>]) -> Outcome<Vec<bool>> {
+        match self {
+            Self::File(writing) => writing.add_samples(samples),
+            Self::Server(writing) => writing.add_samples(samples),
+        }
+    }
+
+    /// Returns the stored lines of samples by their ids.
+    pub(super) fn lines_of(&self, ids: &[&str]) -> Outcome<HashMap<String, String>> {
+        match self {
+            Self::File(writing) => writing.lines_of(ids),
+            Self::Server(writing) => writing.lines_of(ids),
+        }
+    }
+
+    /// Returns the query for the number of a run: by its workload, configuration, sampling rate,
+    /// engine, outcome and host.
+    pub(super) fn number_of_run(&self) -> &'static str {
+        match self {
+            Self::File(_) => sqlite::NUMBER_OF_RUN,
+            Self::Server(_) => postgres::NUMBER_OF_RUN,
+        }
+    }
+
+    pub(super) fn commit(self) -> Outcome<()> {
+        match self {
+            Self::File(writing) => writing.commit(),
+            Self::Server(writing) => writing.commit(),
+        }
+    }
+
+    pub(super) fn roll_back(self) {
+        match self {
+            // Dropping it undoes everything.
+            Self::File(_) => {}
+            Self::Server(writing) => writing.roll_back(),
+        }
+    }
+}
+
+impl Row {
+    pub(super) fn integer(&self, column: usize) -> Outcome<i64> {
+        self.maybe_integer(column)?.ok_or(Failure::Unexpected(Value::Null))
+    }
+
+    pub(super) fn maybe_integer(&self, column: usize) -> Outcome<Option<i64>> {
+        match self.value(column) {
+            Value::Integer(value) => Ok(Some(*value)),
+            Value::Null => Ok(None),
+            other => Err(Failure::Unexpected(other.clone())),
+        }
+    }
+
+    pub(super) fn real(&self, column: usize) -> Outcome<f64> {
+        self.maybe_real(column)?.ok_or(Failure::Unexpected(Value::Null))
+    }
+
+    pub(super) fn maybe_real(&self, column: usize) -> Outcome<Option<f64>> {
+        match self.value(column) {
+            Value::Real(value) => Ok(Some(*value)),
+            Value::Null => Ok(None),
+            other => Err(Failure::Unexpected(other.clone())),
+        }
+    }
+
+    /// Takes a text out of the row.
+    pub(super) fn text(&mut self, column: usize) -> Outcome<String> {
+        match self.take(column) {
+            Value::Text(text) => Ok(text),
+            other => Err(Failure::Unexpected(other)),
+        }
+    }
+
+    /// Takes a text or blob out of the row as bytes; damaged values of other types are empty.
+    pub(super) fn bytes(&mut self, column: usize) -> Vec<u8> {
+        match self.take(column) {
+            Value::Text(text) => text.into_bytes(),
+            Value::Blob(bytes) => bytes,
+            Value::Null | Value::Integer(_) | Value::Real(_) => Vec::new(),
+        }
+    }
+
+    fn value(&self, column: usize) -> &Value {
+        self.0.get(column).unwrap_or(&Value::Null)
+    }
+
+    fn take(&mut self, column: usize) -> Value {
+        self.0.get_mut(column).map_or(Value::Null, |value| std::mem::replace(value, Value::Null))
+    }
+}
+
+/// Returns a text as a parameter.
+pub(super) fn text(text: impl Into<String>) -> Value {
+    Value::Text(text.into())
+}
+
+/// Returns a text as a parameter, or none.
+pub(super) fn maybe_text(text: Option<&str>) -> Value {
+    text.map_or(Value::Null, |text| Value::Text(text.to_owned()))
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Json(error)
+    }
+}

@@ -1,0 +1,123 @@
+//! URL of a database.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use foreglow_exit::unusable;
+use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::{Client, Config, Connection, Socket};
+
+use super::tls::{Stream, Tls};
+
+/// Time in which a server accepts a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time after which a server that has vanished from the network is given up.
+const VANISHED: Duration = Duration::from_secs(20);
+/// Folder of the socket on Debian, Fedora and others.
+const SOCKET_FOLDER: &str = "/var/run/postgresql";
+
+/// How to reach a database.
+#[derive(Clone, Debug)]
+pub(super) struct Address {
+    config: Config,
+    tls: Tls,
+}
+
+impl Address {
+    /// Reads a URL in the form of PostgreSQL's own programs. `sslmode` is `disable`, `require` or
+    /// `verify-full`. The last two are the same: a certificate that nobody checks protects against
+    /// nothing. The default is TLS, except on this machine.
+    pub(super) fn parse(url: &str) -> anyhow::Result<Self> {
+        let (place, query) = url.split_once('?').unwrap_or((url, ""));
+        let (mut mode, mut root, mut rest) = (None, None, Vec::new());
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            match pair.split_once('=') {
+                Some(("sslmode", value)) => mode = Some(value),
+                Some(("sslrootcert", value)) => root = Some(PathBuf::from(value)),
+                _ => rest.push(pair),
+            }
+        }
+        let mut config: Config = format!("{place}?{}", rest.join("&"))
+            .parse()
+            .map_err(|error| unusable(format!("that is no URL of a PostgreSQL database ({})", cause(&error))))?;
+        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+            config.host_path(SOCKET_FOLDER);
+        }
+        if config.get_password().is_none()
+            && let Some(password) = std::env::var_os("PGPASSWORD")
+        {
+            config.password(password.into_encoded_bytes());
+        }
+        let is_encrypted = match mode {
+            None => !config.get_hosts().iter().all(is_local),
+            Some("disable") => false,
+            Some("require" | "verify-full") => true,
+            Some(other) => {
+                return Err(unusable(format!(
+                    "sslmode={other} would accept any server; write sslmode=verify-full, with sslrootcert=FILE for an \
+                     authority of your own, or sslmode=disable"
+                )));
+            }
+        };
+        config
+            .ssl_mode(if is_encrypted { SslMode::Require } else { SslMode::Disable })
+            .connect_timeout(CONNECT_TIMEOUT)
+            .tcp_user_timeout(VANISHED)
+            .keepalives_idle(VANISHED)
+            .application_name("foreglow");
+        Ok(Self { config, tls: Tls::new(root.as_deref())? })
+    }
+
+    pub(super) async fn connect(&self) -> Result<(Client, Connection<Socket, Stream>), tokio_postgres::Error> {
+        self.config.connect(self.tls.clone()).await
+    }
+}
+
+fn is_local(host: &Host) -> bool {
+    match host {
+        Host::Tcp(name) => name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback()),
+        #[cfg(unix)]
+        Host::Unix(_) => true,
+    }
+}
+
+/// Returns an error with its cause, which the crate leaves to the source.
+pub(super) fn cause(error: &tokio_postgres::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(url: &str) -> SslMode {
+        Address::parse(url).unwrap().config.get_ssl_mode()
+    }
+
+    #[test]
+    fn other_machines_are_reached_with_tls_unless_the_url_says_otherwise() {
+        assert_eq!(mode("postgres://anna@db.example.org/team"), SslMode::Require);
+        assert_eq!(mode("postgres://anna@db.example.org/team?sslmode=disable"), SslMode::Disable);
+        assert_eq!(mode("postgres://anna@127.0.0.1/team"), SslMode::Disable);
+        assert_eq!(mode("postgres://anna@localhost/team?sslmode=verify-full"), SslMode::Require);
+        assert_eq!(mode("postgres:///team?user=anna"), SslMode::Disable);
+        assert_eq!(mode("postgres://anna@%2Ftmp%2Fsocket/team"), SslMode::Disable);
+    }
+
+    #[test]
+    fn a_url_that_protects_nothing_or_is_wrong_is_refused_with_the_reason() {
+        for (url, reason) in [
+            ("postgres://host/team?sslmode=prefer", "would accept any server"),
+            ("postgres://host/team?sslmode=verify-ca", "would accept any server"),
+            ("postgres://host/team?colour=red", "unknown option `colour`"),
+            ("postgres://host:x/team", "no URL of a PostgreSQL database"),
+            ("postgres://host/team?sslrootcert=/missing.pem", "/missing.pem"),
+        ] {
+            let error = Address::parse(url).unwrap_err().to_string();
+            assert!(error.contains(reason), "{url}: {error}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Tables of the store in a database.
+
+use foreglow_exit::unusable;
+
+use super::session::Session;
+use crate::store::Location;
+use crate::store::database::{Outcome, Row, Value};
+use crate::store::failure::sentence;
+
+/// Tables of each version. A change of the tables adds a step, which an existing store takes when
+/// it is opened.
+const STEPS: [&str; 1] = [VERSION_1];
+
+/// The tables of version 4 of an SQLite store. Hash indexes, because a workload may be longer than
+/// an entry of a B-tree; the lock of the writers keeps their rows unique.
+const VERSION_1: &str = "
+    CREATE TABLE samples (
+        seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        model TEXT NOT NULL,
+        mode TEXT NOT NULL,
+        engine TEXT NOT NULL,
+        outcome TEXT NOT NULL,
+        started_at_us BIGINT NOT NULL,
+        line TEXT NOT NULL,
+        checksum BIGINT NOT NULL,
+        run BIGINT,
+        secs DOUBLE PRECISION
+    );
+    CREATE INDEX samples_by_start ON samples (started_at_us);
+    CREATE INDEX samples_by_run ON samples (run, secs);
+    CREATE TABLE pending (
+        seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        collector TEXT NOT NULL,
+        id TEXT NOT NULL,
+        line TEXT NOT NULL,
+        rejection TEXT,
+        UNIQUE (collector, id)
+    );
+    CREATE TABLE workloads (workload TEXT NOT NULL, samples BIGINT NOT NULL);
+    CREATE INDEX workloads_by_workload ON workloads USING hash (workload);
+    CREATE TABLE runs (
+        number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        model TEXT NOT NULL,
+        workload TEXT NOT NULL,
+        configuration TEXT NOT NULL,
+        sampling_rate DOUBLE PRECISION NOT NULL,
+        engine TEXT NOT NULL,
+        outcome TEXT NOT NULL,
+        host TEXT NOT NULL,
+        samples BIGINT NOT NULL DEFAULT 0,
+        timed BIGINT NOT NULL DEFAULT 0,
+        sum_secs DOUBLE PRECISION NOT NULL DEFAULT 0,
+        least_secs DOUBLE PRECISION,
+        most_secs DOUBLE PRECISION
+    );
+    CREATE INDEX runs_by_key ON runs USING hash ((workload || configuration || host));
+    CREATE TABLE tokens (
+        name TEXT PRIMARY KEY,
+        hash BYTEA NOT NULL UNIQUE,
+        roles TEXT NOT NULL,
+        per_minute BIGINT NOT NULL,
+        created_at_us BIGINT NOT NULL,
+        expires_at_us BIGINT,
+        last_used_at_us BIGINT
+    );
+    CREATE TABLE audit (
+        seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        at_us BIGINT NOT NULL,
+        who TEXT NOT NULL,
+        what TEXT NOT NULL
+    );
+    CREATE TABLE foreglow_store (version BIGINT NOT NULL);
+    INSERT INTO foreglow_store VALUES (0);";
+
+/// Where the version of the tables is; in no other program's database.
+const HAS_VERSION: &str = "SELECT to_regclass('foreglow_store') IS NOT NULL";
+const VERSION: &str = "SELECT version FROM foreglow_store";
+
+/// Checks that the database is a store of this version, or creates or upgrades its tables.
+pub(super) fn prepare(session: &mut Session, location: &Location, create: bool) -> anyhow::Result<()> {
+    let failed = |failure| sentence(location, &failure);
+    let found = version(|sql| query(session, sql)).map_err(failed)?;
+    if found == STEPS.len() {
+        return Ok(());
+    }
+    if found > STEPS.len() {
+        return Err(unusable(format!(
+            "the store {location} was written by a newer Foreglow (tables of version {found}, this one knows {}); use \
+             that version, or another store with --store",
+            STEPS.len()
+        )));
+    }
+    if found == 0 && !create {
+        return Err(unusable(format!(
+            "there is no store at {location}; `foreglow serve --store` with that URL makes one"
+        )));
+    }
+    let is_foreign = query(session, "SELECT to_regclass('samples') IS NOT NULL OR to_regclass('runs') IS NOT NULL");
+    if found == 0 && is_foreign.map_err(failed)? == 1 {
+        return Err(unusable(format!(
+            "{location} is a database of another program; make one for the store with `createdb`"
+        )));
+    }
+    upgrade(session).map_err(failed)
+}
+
+fn upgrade(session: &mut Session) -> Outcome<()> {
+    let writing = session.begin()?;
+    // Another collector may have done it in the meantime.
+    let steps = version(|sql| writing.query(sql, &[]).and_then(|rows| first(&rows))).and_then(|found| {
+        STEPS.iter().skip(found).try_for_each(|step| writing.execute_batch(step))?;
+        let update = "UPDATE foreglow_store SET version = $1";
+        writing.execute(update, &[Value::Integer(i64::try_from(STEPS.len()).unwrap_or(i64::MAX))])
+    });
+    match steps {
+        Ok(_) => writing.commit(),
+        Err(failure) => {
+            writing.roll_back();
+            Err(failure)
+        }
+    }
+}
+
+/// Returns the version of the tables; 0 without tables.
+fn version(query: impl Fn(&str) -> Outcome<i64>) -> Outcome<usize> {
+    if query(HAS_VERSION)? == 0 {
+        return Ok(0);
+    }
+    Ok(usize::try_from(query(VERSION)?).unwrap_or(0))
+}
+
+fn query(session: &Session, sql: &str) -> Outcome<i64> {
+    let mut rows = Vec::new();
+    session.each(sql, &[], &mut |row| {
+        rows.push(row);
+        Ok(true)
+    })?;
+    first(&rows)
+}
+
+fn first(rows: &[Row]) -> Outcome<i64> {
+    rows.first().map_or(Ok(0), |row| row.integer(0))
+}

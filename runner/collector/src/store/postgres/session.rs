@@ -1,0 +1,239 @@
+//! A connection to a server, which is made again after it was lost.
+
+use std::cell::{Cell, RefCell, RefMut};
+use std::collections::HashMap;
+use std::pin::pin;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use futures_util::TryStreamExt as _;
+use tokio::runtime::Runtime;
+use tokio_postgres::{Client, Statement};
+
+use super::Failure;
+use super::address::{Address, cause};
+use super::values::{Parameter, values};
+use super::writing::Writing;
+use crate::store::database::{self, Outcome, Row, Value};
+
+/// Time in which a server answers a query, or sends the next row.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time during which nobody tries again after a connection could not be made.
+const PAUSE: Duration = Duration::from_secs(1);
+/// An acknowledged sample is on the server's disk, whatever its default is. A writer that vanished
+/// gives its lock back.
+const SET_UP: &str = "SELECT set_config('synchronous_commit', 'on', false)
+        WHERE current_setting('synchronous_commit') = 'off';
+    SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '60s'; SET client_min_messages = error;";
+
+/// A connection with a thread of its own time: its work is done while a query waits for it.
+#[derive(Debug)]
+pub(in crate::store) struct Session {
+    address: Address,
+    /// `None` only while it is dropped.
+    runtime: Option<Runtime>,
+    connected: RefCell<Option<Connected>>,
+    /// The last failure to connect.
+    failed: RefCell<Option<(Instant, String)>>,
+    has_row: Cell<bool>,
+    /// Whether a transaction is open. Another connection would not be part of it.
+    is_writing: Cell<bool>,
+}
+
+#[derive(Debug)]
+pub(super) struct Connected {
+    client: Client,
+    statements: HashMap<String, Statement>,
+}
+
+impl Session {
+    /// Prepares a session; the first query connects.
+    pub(super) fn new(address: Address) -> anyhow::Result<Self> {
+        let runtime = runtime().context("the connection to the database cannot be set up")?;
+        Ok(Self::with(address, runtime))
+    }
+
+    /// Returns another session with the same database.
+    pub(in crate::store) fn another(&self) -> Outcome<Self> {
+        let runtime = runtime().map_err(|error| unreachable(error.to_string()))?;
+        Ok(Self::with(self.address.clone(), runtime))
+    }
+
+    fn with(address: Address, runtime: Runtime) -> Self {
+        Self {
+            address,
+            runtime: Some(runtime),
+            connected: RefCell::default(),
+            failed: RefCell::default(),
+            has_row: Cell::default(),
+            is_writing: Cell::default(),
+        }
+    }
+
+    /// Visits the rows of an answer. A query whose connection was lost before the first row is sent
+    /// again, once.
+    pub(in crate::store) fn each(
+        &self,
+        sql: &str,
+        parameters: &[Value],
+        visit: &mut dyn FnMut(Row) -> Outcome<bool>,
+    ) -> Outcome<()> {
+        let outcome = self.each_once(sql, parameters, visit);
+        match outcome {
+            Err(failure) if is_disconnected(&failure) && !self.has_row.get() => self.each_once(sql, parameters, visit),
+            outcome => outcome,
+        }
+    }
+
+    /// Visits the rows of an answer, in a transaction or not.
+    pub(super) fn each_once(
+        &self,
+        sql: &str,
+        parameters: &[Value],
+        visit: &mut dyn FnMut(Row) -> Outcome<bool>,
+    ) -> Outcome<()> {
+        self.has_row.set(false);
+        self.with_client(|connected| {
+            let statement = self.prepared(connected, sql)?;
+            let parameters: Vec<Parameter<'_>> = parameters.iter().map(Parameter).collect();
+            let rows = self.wait(connected.client.query_raw(&statement, &parameters))?;
+            let mut rows = pin!(rows);
+            while let Some(row) = self.wait(rows.try_next())? {
+                self.has_row.set(true);
+                if !visit(Row(values(&row)?))? {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Makes a change, and returns the number of rows.
+    pub(super) fn execute(&self, sql: &str, parameters: &[Value]) -> Outcome<usize> {
+        self.with_client(|connected| {
+            let statement = self.prepared(connected, sql)?;
+            let parameters: Vec<Parameter<'_>> = parameters.iter().map(Parameter).collect();
+            let changed = self.wait(connected.client.execute_raw(&statement, &parameters))?;
+            Ok(usize::try_from(changed).unwrap_or(usize::MAX))
+        })
+    }
+
+    /// Runs several statements without parameters.
+    pub(super) fn execute_batch(&self, sql: &str) -> Outcome<()> {
+        self.with_client(|connected| self.wait(connected.client.batch_execute(sql)))
+    }
+
+    /// Begins a transaction, when those of other sessions have ended.
+    pub(in crate::store) fn begin(&mut self) -> Outcome<Writing<'_>> {
+        let begun = Writing::begin(self);
+        match begun {
+            // The connection was lost since the last use, such as by a restart of the server.
+            Err(failure) if is_disconnected(&failure) => Writing::begin(self)?,
+            begun => begun?,
+        }
+        Ok(Writing::new(self))
+    }
+
+    /// Notes whether a transaction is open.
+    pub(super) fn set_writing(&self, is_writing: bool) {
+        self.is_writing.set(is_writing);
+    }
+
+    /// Uses the connection, and makes it first if necessary. A connection that fails is closed.
+    pub(super) fn with_client<T>(&self, work: impl FnOnce(&mut Connected) -> Outcome<T>) -> Outcome<T> {
+        let mut connected = self.connect()?;
+        let outcome = connected.as_mut().map_or_else(|| Err(unreachable(String::new())), work);
+        if outcome.as_ref().is_err_and(is_disconnected) {
+            *connected = None;
+        }
+        outcome
+    }
+
+    /// Waits for an answer.
+    pub(super) fn wait<T>(&self, answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Outcome<T> {
+        let Some(runtime) = &self.runtime else { return Err(unreachable(String::new())) };
+        let answered = runtime.block_on(async { tokio::time::timeout(ANSWER_TIMEOUT, answer).await });
+        Ok(answered.map_err(|_| database::Failure::Postgres(Failure::Silent))??)
+    }
+
+    /// Returns the statement of a query, which the server parses once.
+    pub(super) fn prepared(&self, connected: &mut Connected, sql: &str) -> Outcome<Statement> {
+        if let Some(statement) = connected.statements.get(sql) {
+            return Ok(statement.clone());
+        }
+        let statement = self.wait(connected.client.prepare(sql))?;
+        connected.statements.insert(sql.to_owned(), statement.clone());
+        Ok(statement)
+    }
+
+    fn connect(&self) -> Outcome<RefMut<'_, Option<Connected>>> {
+        let mut connected = self.connected.borrow_mut();
+        if connected.as_ref().is_none_or(|connected| connected.client.is_closed()) {
+            *connected = None;
+            if self.is_writing.get() {
+                return Err(unreachable("the connection was lost".to_owned()));
+            }
+            let mut failed = self.failed.borrow_mut();
+            // Requests that wait would otherwise each wait for an answer of their own.
+            if let Some((_, reason)) = failed.as_ref().filter(|(at, _)| at.elapsed() < PAUSE) {
+                return Err(unreachable(reason.clone()));
+            }
+            match self.new_connection() {
+                Ok(new) => (*connected, *failed) = (Some(new), None),
+                Err(failure) => {
+                    if let database::Failure::Postgres(Failure::Unreachable(reason)) = &failure {
+                        *failed = Some((Instant::now(), reason.clone()));
+                    }
+                    return Err(failure);
+                }
+            }
+        }
+        Ok(connected)
+    }
+
+    fn new_connection(&self) -> Outcome<Connected> {
+        let client = self.wait(async {
+            let (client, connection) = self.address.connect().await?;
+            // Its error is that of the query that waits for it.
+            drop(tokio::spawn(async { drop(connection.await) }));
+            client.batch_execute(SET_UP).await?;
+            Ok(client)
+        });
+        let client = client.map_err(|failure| match failure {
+            database::Failure::Postgres(Failure::Server(error)) if error.as_db_error().is_none() => {
+                unreachable(cause(&error))
+            }
+            database::Failure::Postgres(Failure::Silent) => unreachable("it does not answer".to_owned()),
+            failure => failure,
+        })?;
+        Ok(Connected { client, statements: HashMap::new() })
+    }
+}
+
+impl Connected {
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl Drop for Session {
+    /// A runtime must not wait for its threads where other requests are answered.
+    fn drop(&mut self) {
+        self.connected.take();
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn runtime() -> std::io::Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
+}
+
+fn unreachable(reason: String) -> database::Failure {
+    database::Failure::Postgres(Failure::Unreachable(reason))
+}
+
+pub(super) fn is_disconnected(failure: &database::Failure) -> bool {
+    matches!(failure, database::Failure::Postgres(failure) if failure.is_disconnected())
+}

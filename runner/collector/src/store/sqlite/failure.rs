@@ -1,0 +1,36 @@
+//! User messages for failures of SQLite, with advice.
+
+use std::path::Path;
+
+use foreglow_exit::unusable;
+use rusqlite::ErrorCode;
+
+/// Returns the message for a failure of the store at `path`.
+pub(in crate::store) fn sentence(path: &Path, error: &rusqlite::Error) -> anyhow::Error {
+    let store = path.display();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => {
+            unusable(format!("{store} is not a Foreglow store; name another file with --store"))
+        }
+        Some(ErrorCode::DatabaseCorrupt) => unusable(format!(
+            "the store {store} is damaged ({error}); restore it from a copy, or name another file with --store"
+        )),
+        Some(ErrorCode::DiskFull) => anyhow::anyhow!(
+            "the disk that holds the store {store} is full, and nothing was stored; free some space and try again"
+        ),
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => anyhow::anyhow!(
+            "the store {store} may not be written; give a writable place with --store FILE or FOREGLOW_DATA"
+        ),
+        Some(ErrorCode::CannotOpen) => anyhow::anyhow!(
+            "the store {store} cannot be opened; check that it is a file that you may read and write, or name another with --store"
+        ),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            anyhow::anyhow!("another program has held the store {store} for too long; end it and try again")
+        }
+        Some(ErrorCode::SystemIoFailure) => anyhow::anyhow!(
+            "a write to the store {store} failed ({error}), and nothing was stored; check that it has space and try \
+            again"
+        ),
+        _ => anyhow::anyhow!("the store {store} failed: {error}"),
+    }
+}

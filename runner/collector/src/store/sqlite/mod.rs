@@ -1,0 +1,200 @@
+//! The embedded store: one SQLite file in WAL mode with `synchronous=FULL`.
+
+mod failure;
+pub(super) mod schema;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior, params, params_from_iter};
+
+use super::database::{Failure, NewSample, Outcome, Row, Value};
+pub(super) use failure::sentence;
+
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+pub(super) const NUMBER_OF_RUN: &str = "SELECT number FROM runs WHERE workload = $1 AND configuration = $2
+    AND sampling_rate = $3 AND engine = $4 AND outcome = $5 AND host = $6";
+
+/// An open file.
+#[derive(Debug)]
+pub(super) struct File {
+    pub(super) connection: Connection,
+    pub(super) path: PathBuf,
+    /// The file when it was opened.
+    identity: Option<Identity>,
+}
+
+/// Identity of a file, which a file of the same name does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Identity(u64, u64);
+
+impl Identity {
+    #[cfg(unix)]
+    fn of(path: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt as _;
+        std::fs::metadata(path).ok().map(|file| Self(file.dev(), file.ino()))
+    }
+
+    #[cfg(not(unix))]
+    fn of(path: &Path) -> Option<Self> {
+        path.exists().then_some(Self(0, 0))
+    }
+}
+
+impl File {
+    /// Opens a store, and upgrades its tables; with `create`, a missing file is created.
+    pub(super) fn open(path: PathBuf, create: bool) -> anyhow::Result<Self> {
+        let create = if create { OpenFlags::SQLITE_OPEN_CREATE } else { OpenFlags::empty() };
+        let mut file = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | create)?;
+        schema::prepare(&mut file.connection, &file.path)?;
+        file.identity = Identity::of(&file.path);
+        Ok(file)
+    }
+
+    fn connect(path: PathBuf, flags: OpenFlags) -> anyhow::Result<Self> {
+        let failed = |error: rusqlite::Error| sentence(&path, &error);
+        let connection = Connection::open_with_flags(&path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
+        connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
+        Ok(Self { connection, path, identity: None })
+    }
+
+    pub(super) fn reader(&self) -> Outcome<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&self.path, flags)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        Ok(Self { connection, path: self.path.clone(), identity: self.identity })
+    }
+
+    pub(super) fn each(
+        &self,
+        sql: &str,
+        parameters: &[Value],
+        visit: &mut dyn FnMut(Row) -> Outcome<bool>,
+    ) -> Outcome<()> {
+        each(&self.connection, sql, parameters, visit)
+    }
+
+    /// Begins a transaction. The file must neither be removed nor replaced since it was opened:
+    /// SQLite would go on writing to the removed file, and everything would be lost at the end.
+    pub(super) fn begin(&mut self) -> Outcome<Writing<'_>> {
+        if Identity::of(&self.path) != self.identity {
+            return Err(Failure::Gone);
+        }
+        Ok(Writing(self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?))
+    }
+
+    /// Returns the size of the file with its write-ahead log.
+    pub(super) fn size_bytes(&self) -> u64 {
+        let mut log = self.path.as_os_str().to_owned();
+        log.push("-wal");
+        let files = [self.path.as_path(), Path::new(&log)];
+        files.iter().filter_map(|file| std::fs::metadata(file).ok()).map(|file| file.len()).sum()
+    }
+}
+
+/// A transaction that holds the lock for writers.
+#[derive(Debug)]
+pub(super) struct Writing<'a>(pub(super) rusqlite::Transaction<'a>);
+
+impl Writing<'_> {
+    pub(super) fn execute(&self, sql: &str, parameters: &[Value]) -> Outcome<usize> {
+        Ok(self.0.prepare_cached(&numbered(sql))?.execute(params_from_iter(parameters))?)
+    }
+
+    pub(super) fn query(&self, sql: &str, parameters: &[Value]) -> Outcome<Vec<Row>> {
+        let mut rows = Vec::new();
+        each(&self.0, sql, parameters, &mut |row| {
+            rows.push(row);
+            Ok(true)
+        })?;
+        Ok(rows)
+    }
+
+    pub(super) fn execute_batch(&self, sql: &str) -> Outcome<()> {
+        Ok(self.0.execute_batch(sql)?)
+    }
+
+    pub(super) fn add_samples(&self, samples: &[NewSample<'_>]) -> Outcome<Vec<bool>> {
+        let mut add = self.0.prepare_cached(
+            "INSERT OR IGNORE INTO samples
+                 (id, model, mode, engine, outcome, started_at_us, line, checksum, run, secs)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        )?;
+        let add = |new: &NewSample<'_>| {
+            let sample = new.sample;
+            Ok(add.execute(params![
+                new.id,
+                sample.workload.model,
+                sample.workload.mode.as_str(),
+                sample.engine.as_str(),
+                sample.outcome.as_str(),
+                sample.started_at.as_microsecond(),
+                new.line,
+                new.checksum,
+                new.run,
+                sample.completion_time_secs,
+            ])? == 1)
+        };
+        samples.iter().map(add).collect()
+    }
+
+    pub(super) fn lines_of(&self, ids: &[&str]) -> Outcome<HashMap<String, String>> {
+        let mut find = self.0.prepare_cached("SELECT line FROM samples WHERE id = ?1")?;
+        let mut lines = HashMap::with_capacity(ids.len());
+        for id in ids {
+            let line: Option<String> = find.query_row([id], |row| row.get(0)).optional()?;
+            lines.extend(line.map(|line| ((*id).to_owned(), line)));
+        }
+        Ok(lines)
+    }
+
+    pub(super) fn commit(self) -> Outcome<()> {
+        Ok(self.0.commit()?)
+    }
+}
+
+fn each(
+    connection: &Connection,
+    sql: &str,
+    parameters: &[Value],
+    visit: &mut dyn FnMut(Row) -> Outcome<bool>,
+) -> Outcome<()> {
+    let mut statement = connection.prepare_cached(&numbered(sql))?;
+    let columns = statement.column_count();
+    let mut rows = statement.query(params_from_iter(parameters))?;
+    while let Some(row) = rows.next()? {
+        let row = (0..columns).map(|column| row.get_ref(column).map(value)).collect::<rusqlite::Result<_>>()?;
+        if !visit(Row(row))? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// A text that is not UTF-8 was damaged, and stays readable as bytes.
+fn value(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(value) => Value::Integer(value),
+        ValueRef::Real(value) => Value::Real(value),
+        ValueRef::Blob(bytes) => Value::Blob(bytes.to_vec()),
+        ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => Value::Text(text.to_owned()),
+            Err(_) => Value::Blob(bytes.to_vec()),
+        },
+    }
+}
+
+/// SQLite numbers `$1` by its first occurrence, and `?1` as written.
+fn numbered(sql: &str) -> String {
+    sql.replace('$', "?")
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}

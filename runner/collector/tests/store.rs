@@ -1,0 +1,319 @@
+//! The same tests over both kinds of store: a file, and a PostgreSQL database.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+#[path = "postgres/mod.rs"]
+mod server;
+
+#[path = "store/access.rs"]
+mod access;
+#[path = "store/faults.rs"]
+mod faults;
+
+use foreglow_collector::store::{Filter, Inserted, Location, Roles, Runs, RunsFilter, Store, Token, Waiting};
+use foreglow_collector::token::Hash;
+use foreglow_shared::{Outcome, Sample, Uuid, parse_line};
+
+const LINE: &str = r#"{"schema":1,"id":"01890000-0000-7000-8000-000000000001","workload":{"model":"lenet5","mode":"inference",
+"image_px":28,"images":1000,"epochs":1,"batch_size":8},"configuration":{"executors":1,"cores_per_executor":1,
+"memory_per_executor_mib":1024,"partition_size":8,"accelerator":null},"sampling_rate":0.1,"outcome":"completed",
+"completion_time_secs":2.5,"engine":"local","runner_version":"0.1.0","host":{"cpu":"A","adapter":null},
+"started_at":"2026-11-21T10:00:00Z","note":"kept"}"#;
+
+fn sample(number: u128) -> Sample {
+    let mut sample = parse_line(&LINE.replace('\n', "")).unwrap();
+    sample.id = Uuid::from_u128((0x0189 << 112) | (7 << 76) | (2 << 62) | number);
+    sample
+}
+
+fn inserted(new: usize, known: usize) -> Inserted {
+    Inserted { new, known, conflicts: Vec::new() }
+}
+
+fn waiting(collector: &str, waiting: u64) -> Waiting {
+    Waiting { collector: collector.to_owned(), waiting, rejected: 0 }
+}
+
+/// A place for a store that is empty at first.
+struct Place {
+    location: Location,
+    /// The file is removed with it.
+    _folder: Option<tempfile::TempDir>,
+    server: Option<&'static server::Server>,
+}
+
+impl Place {
+    fn file() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let location = folder.path().join("inner").join("samples.sqlite").into();
+        Self { location, _folder: Some(folder), server: None }
+    }
+
+    /// A database of its own; `None` without PostgreSQL.
+    fn database() -> Option<Self> {
+        let server = server::shared()?;
+        let location = Location::Database(server.database().unwrap());
+        Some(Self { location, _folder: None, server: Some(server) })
+    }
+
+    fn open(&self) -> Store {
+        Store::open(Some(&self.location)).unwrap()
+    }
+
+    /// Changes the tables past the store.
+    fn alter(&self, sql: &str) {
+        match (&self.location, self.server) {
+            (Location::File(path), _) => rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap(),
+            (Location::Database(url), Some(server)) => drop(server.sql(url, sql).unwrap()),
+            (Location::Database(_), None) => panic!("a database has a server"),
+        }
+    }
+}
+
+/// Runs each test with a file and with a database.
+macro_rules! over_both {
+    ($($name:ident)*) => {
+        mod file {
+            $(#[test]
+            fn $name() {
+                super::$name(&crate::Place::file());
+            })*
+        }
+        mod database {
+            $(#[test]
+            fn $name() {
+                if let Some(place) = crate::Place::database() {
+                    super::$name(&place);
+                }
+            })*
+        }
+    };
+}
+
+over_both! {
+    a_sample_is_stored_once_and_read_back_unchanged
+    filters_select_samples_and_pages_have_no_gaps
+    a_sample_waits_until_its_collector_has_it
+    workloads_are_counted
+    a_sample_from_before_the_limits_is_left_out_and_can_be_removed
+    samples_that_wait_are_listed_sent_elsewhere_or_discarded
+    a_rejected_sample_is_kept_with_the_reason_until_it_is_sent_again_or_discarded
+    another_sample_with_a_known_id_is_a_conflict_and_changes_nothing
+    a_page_ends_after_its_limit_and_names_where_the_next_one_begins
+    equal_runs_are_counted_together_through_every_change
+    a_sample_that_was_altered_is_found_and_left_out
+    a_store_of_a_newer_version_is_rejected
+    a_reader_sees_what_was_committed
+    samples_of_any_size_and_with_any_character_are_stored
+    a_token_is_found_by_its_hash_until_it_is_revoked
+}
+
+fn a_sample_is_stored_once_and_read_back_unchanged(place: &Place) {
+    let mut store = place.open();
+    assert_eq!(store.insert(&[sample(1), sample(2), sample(1)]).unwrap(), inserted(2, 1));
+    assert_eq!(store.insert(&[sample(2)]).unwrap(), inserted(0, 1));
+    drop(store);
+    assert_eq!(place.open().samples(&Filter::default()).unwrap(), [sample(1), sample(2)]);
+}
+
+fn filters_select_samples_and_pages_have_no_gaps(place: &Place) {
+    let mut store = place.open();
+    let mut failed = sample(3);
+    failed.outcome = Outcome::Failed;
+    failed.started_at = "2026-11-21T10:00:00.5Z".parse().unwrap();
+    store.insert(&[sample(1), sample(2), failed.clone(), sample(4)]).unwrap();
+
+    let read = |filter: Filter| store.samples(&filter).unwrap();
+    assert_eq!(read(Filter { outcome: Some(Outcome::Failed), ..Filter::default() }), [failed.clone()]);
+    assert_eq!(read(Filter { since: Some(failed.started_at), ..Filter::default() }), [failed.clone()]);
+    assert_eq!(read(Filter { model: Some("vgg16".into()), ..Filter::default() }), []);
+    let page = read(Filter { limit: Some(2), ..Filter::default() });
+    assert_eq!(page, [sample(1), sample(2)]);
+    let page = read(Filter { limit: Some(2), after: Some(page[1].id), ..Filter::default() });
+    assert_eq!(page, [failed, sample(4)]);
+    let error = store.samples(&Filter { after: Some(sample(9).id), ..Filter::default() }).unwrap_err();
+    assert!(error.to_string().contains("there is no sample with the id"), "{error}");
+}
+
+fn a_sample_waits_until_its_collector_has_it(place: &Place) {
+    let mut store = place.open();
+    store.keep_for("http://a", &[sample(1), sample(2)]).unwrap();
+    store.keep_for("http://b", &[sample(1)]).unwrap();
+    store.settle("http://a", &[sample(1).id], &[]).unwrap();
+    assert_eq!(store.waiting_for("http://a").unwrap(), [sample(2)]);
+    assert_eq!(store.waiting_for("http://b").unwrap(), [sample(1)]);
+    assert_eq!(store.samples(&Filter::default()).unwrap(), [], "waiting samples are not samples of this store");
+}
+
+fn workloads_are_counted(place: &Place) {
+    let mut store = place.open();
+    let mut other = sample(3);
+    other.workload.model = "a".into();
+    store.insert(&[sample(1), other.clone(), sample(2)]).unwrap();
+    assert_eq!(store.workloads().unwrap(), [(other.workload, 1), (sample(1).workload, 2)]);
+}
+
+fn a_sample_from_before_the_limits_is_left_out_and_can_be_removed(place: &Place) {
+    let mut store = place.open();
+    let mut huge = sample(1);
+    huge.configuration.executors = u32::MAX;
+    // The format of an earlier version.
+    store.insert(&[huge, sample(2)]).unwrap();
+    assert_eq!(store.samples(&Filter::default()).unwrap(), [sample(2)]);
+    assert_eq!(store.ids().unwrap(), [sample(1).id, sample(2).id]);
+    assert_eq!(store.remove(&[sample(1).id, sample(9).id], "me").unwrap(), 1);
+    assert_eq!(store.ids().unwrap(), [sample(2).id]);
+}
+
+fn samples_that_wait_are_listed_sent_elsewhere_or_discarded(place: &Place) {
+    let mut store = place.open();
+    store.keep_for("http://a", &[sample(1), sample(2)]).unwrap();
+    store.keep_for("http://b", &[sample(2), sample(3)]).unwrap();
+    assert_eq!(store.waiting().unwrap(), [waiting("http://a", 2), waiting("http://b", 2)]);
+    assert_eq!(store.redirect("http://a", "http://b").unwrap(), 2);
+    assert_eq!(store.waiting().unwrap(), [waiting("http://b", 3)], "one of them waited there already");
+    assert_eq!(store.discard("http://nobody", false).unwrap(), 0);
+    assert_eq!(store.discard("http://b", false).unwrap(), 3);
+    assert_eq!(store.waiting().unwrap(), []);
+}
+
+fn a_rejected_sample_is_kept_with_the_reason_until_it_is_sent_again_or_discarded(place: &Place) {
+    let mut store = place.open();
+    store.keep_for("http://a", &[sample(1), sample(2)]).unwrap();
+    store.settle("http://a", &[sample(1).id], &[(sample(2).id, "a newer schema".into())]).unwrap();
+    assert_eq!(store.waiting_for("http://a").unwrap(), []);
+    assert_eq!(store.waiting().unwrap(), [Waiting { collector: "http://a".into(), waiting: 0, rejected: 1 }]);
+    let rejected = store.rejected().unwrap();
+    assert_eq!((rejected[0].id.as_str(), rejected[0].reason.as_str()), (&*sample(2).id.to_string(), "a newer schema"));
+    store.keep_for("http://a", &[sample(2)]).unwrap();
+    assert_eq!(store.waiting_for("http://a").unwrap(), [], "it is not sent again by itself");
+    assert_eq!(store.send_again("http://a").unwrap(), 1);
+    assert_eq!(store.waiting_for("http://a").unwrap(), [sample(2)]);
+    store.settle("http://a", &[], &[(sample(2).id, "again".into())]).unwrap();
+    assert_eq!(store.discard("http://a", true).unwrap(), 1);
+    assert_eq!(store.waiting().unwrap(), []);
+}
+
+fn another_sample_with_a_known_id_is_a_conflict_and_changes_nothing(place: &Place) {
+    let mut store = place.open();
+    let mut other = sample(1);
+    other.completion_time_secs = Some(9.0);
+    store.insert(&[sample(1)]).unwrap();
+    let outcome = store.insert(&[sample(1), other, sample(2)]).unwrap();
+    assert_eq!(outcome, Inserted { new: 1, known: 1, conflicts: vec![1] });
+    assert_eq!(store.samples(&Filter::default()).unwrap(), [sample(1), sample(2)]);
+}
+
+fn a_page_ends_after_its_limit_and_names_where_the_next_one_begins(place: &Place) {
+    let mut store = place.open();
+    store.insert(&[sample(1), sample(2), sample(3)]).unwrap();
+    let page = |limit: usize, bytes: u64| {
+        let page = store.page(&Filter { limit: Some(limit), ..Filter::default() }, bytes).unwrap();
+        (page.end, page.next)
+    };
+    assert_eq!(page(3, u64::MAX), (3, None));
+    assert_eq!(page(2, u64::MAX), (2, Some(sample(2).id)));
+    assert_eq!(page(3, 10), (1, Some(sample(1).id)), "one sample at least");
+}
+
+/// Number of samples, and mean, least and largest completion time, seconds.
+type Counted = (u64, Option<(f64, f64, f64)>);
+
+fn all_runs(store: &Store) -> Vec<Counted> {
+    let runs = store.runs(&RunsFilter { limit: 100, ..RunsFilter::default() }).unwrap();
+    let times = |runs: &Runs| runs.times.map(|times| (times.mean_secs, times.least_secs, times.most_secs));
+    runs.iter().map(|runs| (runs.samples, times(runs))).collect()
+}
+
+fn equal_runs_are_counted_together_through_every_change(place: &Place) {
+    let mut store = place.open();
+    let taking = |number: u128, secs: f64| Sample { completion_time_secs: Some(secs), ..sample(number) };
+    let mut other = sample(9);
+    other.configuration.executors = 2;
+    let mut failed = sample(8);
+    (failed.outcome, failed.completion_time_secs) = (Outcome::Failed, None);
+    store.insert(&[taking(1, 2.0), taking(2, 4.0), other, failed, taking(1, 2.0)]).unwrap();
+    assert_eq!(all_runs(&store), [(2, Some((3.0, 2.0, 4.0))), (1, Some((2.5, 2.5, 2.5))), (1, None)]);
+    store.insert(&[taking(3, 1.0), taking(2, 4.0)]).unwrap();
+    assert_eq!(all_runs(&store)[0], (3, Some((7.0 / 3.0, 1.0, 4.0))));
+    store.remove(&[sample(3).id, sample(9).id], "me").unwrap();
+    assert_eq!(all_runs(&store), [(2, Some((3.0, 2.0, 4.0))), (1, None)]);
+    let filter = RunsFilter { outcome: Some("failed".into()), limit: 9, ..RunsFilter::default() };
+    assert_eq!(store.runs(&filter).unwrap().len(), 1);
+    let later = "2100-01-01T00:00:00Z".parse().unwrap();
+    assert_eq!(store.remove_before(later, 100, "me").unwrap(), 3);
+    assert_eq!(all_runs(&store), []);
+    assert_eq!(store.count().unwrap(), 0);
+    let record: Vec<String> = store.audit().unwrap().into_iter().map(|line| line.what).collect();
+    assert_eq!(record.len(), 3);
+    assert!(record[2].starts_with("removed 3 samples from before 2100"), "{record:?}");
+}
+
+fn a_sample_that_was_altered_is_found_and_left_out(place: &Place) {
+    let mut store = place.open();
+    store.insert(&[sample(1), sample(2)]).unwrap();
+    assert!(store.check().unwrap().is_sound());
+    place.alter("UPDATE samples SET line = replace(line, '2.5', '2.4') WHERE seq = 1");
+    let findings = store.check().unwrap();
+    assert_eq!((findings.samples, findings.damaged), (2, vec![(1, sample(1).id.to_string())]));
+    assert!(!store.has_seen_damage());
+    assert_eq!(store.samples(&Filter::default()).unwrap(), [sample(2)]);
+    assert!(store.has_seen_damage() && store.sample_line(sample(1).id).is_err());
+    assert_eq!(store.remove(&[sample(1).id], "me").unwrap(), 1);
+    assert!(store.check().unwrap().is_sound());
+}
+
+fn a_store_of_a_newer_version_is_rejected(place: &Place) {
+    drop(place.open());
+    place.alter(match place.location {
+        Location::File(_) => "PRAGMA user_version = 9",
+        Location::Database(_) => "UPDATE foreglow_store SET version = 9",
+    });
+    let error = Store::open(Some(&place.location)).unwrap_err();
+    assert!(error.to_string().contains("written by a newer Foreglow (tables of version 9"), "{error}");
+}
+
+fn a_reader_sees_what_was_committed(place: &Place) {
+    let mut store = place.open();
+    let reader = store.reader().unwrap();
+    store.insert(&[sample(1)]).unwrap();
+    assert_eq!(reader.ids().unwrap(), [sample(1).id]);
+    store.insert_all(&[&[sample(2)], &[sample(1), sample(3)]]).unwrap();
+    assert_eq!(reader.ids().unwrap(), [sample(1).id, sample(2).id, sample(3).id]);
+    assert_eq!((reader.end().unwrap(), reader.count().unwrap()), (reader.position(sample(3).id).unwrap(), 3));
+    assert!(reader.size_bytes().unwrap() > 0);
+}
+
+fn samples_of_any_size_and_with_any_character_are_stored(place: &Place) {
+    let mut store = place.open();
+    let mut large = sample(1);
+    large.workload.model = format!("a\u{0}b{}", "é\u{1f980}".repeat(2_000));
+    large.host.cpu = Some("\u{0}".repeat(5_000));
+    let line = serde_json::to_string(&large).unwrap();
+    assert_eq!(store.insert(&[large.clone()]).unwrap(), inserted(1, 0));
+    assert_eq!(store.insert(&[large.clone()]).unwrap(), inserted(0, 1));
+    assert_eq!(store.sample_line(large.id).unwrap(), Some(line));
+    assert_eq!(store.count().unwrap(), 1);
+}
+
+fn a_token_is_found_by_its_hash_until_it_is_revoked(place: &Place) {
+    let mut store = place.open();
+    let roles: Roles = "read,write".parse().unwrap();
+    let time = |text: &str| text.parse().unwrap();
+    let (created_at, expires_at) = (time("2026-11-21T10:00:00.000001Z"), Some(time("2027-11-21T10:00:00Z")));
+    let mut token = Token { name: "anna".into(), roles, per_minute: 60, created_at, expires_at, last_used_at: None };
+    assert!(!store.has_tokens().unwrap());
+    store.add_token(&token, Hash::of("secret"), "me").unwrap();
+    assert!(store.has_tokens().unwrap());
+    let again = store.add_token(&token, Hash::of("other"), "me").unwrap_err();
+    assert!(again.to_string().contains("there is a token anna already"), "{again}");
+    assert_eq!(store.token(Hash::of("secret")).unwrap().as_ref(), Some(&token));
+    assert_eq!(store.token(Hash::of("other")).unwrap(), None);
+    token.last_used_at = expires_at;
+    store.mark_used(&[("anna".into(), expires_at.unwrap()), ("nobody".into(), created_at)]).unwrap();
+    assert_eq!(store.tokens().unwrap(), [token]);
+    assert!(store.revoke_token("anna", "me").unwrap() && !store.revoke_token("anna", "me").unwrap());
+    assert!(!store.has_tokens().unwrap());
+    let record: Vec<String> = store.audit().unwrap().into_iter().map(|line| line.what).collect();
+    assert_eq!(record, ["made the token anna (read,write)", "revoked the token anna"]);
+}
