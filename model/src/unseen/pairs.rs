@@ -67,25 +67,6 @@ impl Pairs {
         Some(pairs)
     }
 
-    /// Predicts a table: pairs that were never measured together by [`Pairs::predict`], and the
-    /// other questions by `ensemble`, which is called only if there are any.
-    ///
-    /// # Errors
-    /// Those of `ensemble`, which reports columns that do not match.
-    pub fn or_ensemble<E>(
-        fit: &Dataset,
-        asked: &Features,
-        ensemble: impl FnOnce() -> Result<Vec<Prediction>, E>,
-    ) -> Result<Vec<Prediction>, E> {
-        let pairs = Self::of(fit).and_then(|pairs| pairs.predict(asked).ok());
-        let pairs = pairs.unwrap_or_else(|| vec![None; asked.rows()]);
-        if let Some(all) = pairs.iter().cloned().collect() {
-            return Ok(all);
-        }
-        let predictions = ensemble()?.into_iter().zip(pairs);
-        Ok(predictions.map(|(prediction, pair)| pair.unwrap_or(prediction)).collect())
-    }
-
     /// Predicts each question whose pair was never measured together; `None` for the others, and
     /// where no other machine type ran the configuration.
     ///
@@ -233,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_measured_pair_is_left_to_the_ensemble() {
+    fn a_measured_pair_gets_no_answer() {
         let (fitted, _) = table(false);
         let answers = Pairs::of(&fitted).unwrap().predict(fitted.features()).unwrap();
         assert!(answers.iter().all(Option::is_none));

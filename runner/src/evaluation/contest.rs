@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::Instant;
 
 use foreglow_model::{
-    Answer, Dataset, Ensemble, Features, Outcome, Pairs, RIVALS, Rival, Roles, Score, Trial, Warning, score,
+    Answer, Dataset, Ensemble, Features, Outcome, RIVALS, Rival, Roles, Score, Trial, Warning, score,
 };
 
 /// Name of the default predictor.
@@ -61,10 +61,8 @@ impl Contestant {
 }
 
 fn foreglow(fit: &Dataset, asked: &Features, roles: &Roles) -> Result<Vec<Answer>, String> {
-    let predictions = Pairs::or_ensemble(fit, asked, || {
-        let predictor = Ensemble::fit_known(fit, &roles.meanings()).map_err(|error| error.to_string())?;
-        predictor.predict(asked).map_err(|error| error.to_string())
-    })?;
+    let predictor = Ensemble::fit_known(fit, &roles.meanings()).map_err(|error| error.to_string())?;
+    let predictions = predictor.predict(asked).map_err(|error| error.to_string())?;
     let answer = |prediction: foreglow_model::Prediction| Answer {
         secs: prediction.completion_time_secs,
         interval: prediction.interval.map(|interval| (interval.lower_secs, interval.upper_secs)),

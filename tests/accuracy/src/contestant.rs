@@ -42,16 +42,25 @@ pub fn answer_table(
         Some(category) => Borrowing::fit(fit, &roles.meanings(), category)
             .map_err(|error| error.to_string())
             .and_then(|predictor| predictor.predict(asked).map_err(|error| error.to_string()))?,
-        None => Pairs::or_ensemble(fit, asked, || {
-            let predictor = Ensemble::fit_tuned(fit, &roles.meanings(), *constants);
-            let predictions = predictor.map_err(|error| error.to_string())?.predict(asked);
-            predictions.map_err(|error| error.to_string())
-        })?,
+        None => Ensemble::fit_tuned(fit, &roles.meanings(), *constants)
+            .map_err(|error| error.to_string())
+            .and_then(|predictor| predictor.predict(asked).map_err(|error| error.to_string()))?,
     };
     let is_beyond = |prediction: &Prediction| {
         prediction.warnings.iter().any(|warning| matches!(warning, Warning::OutsideSampledRange { .. }))
     };
     Ok(predictions.iter().map(|prediction| answer(prediction, is_beyond(prediction))).collect())
+}
+
+/// Returns the answers for pairs of a machine type and a CNN that were measured only apart.
+///
+/// # Errors
+/// The table has other than two categories, or a question cannot be answered.
+pub fn answer_pairs(fit: &Dataset, asked: &Features) -> Result<Vec<Answer>, String> {
+    let pairs = Pairs::of(fit).ok_or("the table does not have two categories")?;
+    let predictions = pairs.predict(asked).map_err(|error| error.to_string())?;
+    let unknown = || Answer { secs: None, interval: None, is_beyond: false };
+    Ok(predictions.into_iter().map(|prediction| prediction.map_or_else(unknown, |it| answer(&it, false))).collect())
 }
 
 /// Returns the predictor's answers for runs of a job.

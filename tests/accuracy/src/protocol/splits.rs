@@ -53,12 +53,21 @@ pub struct TablePart {
     pub repeats: Repeats,
     /// Fitted runs are stopped at this time, seconds; they are then lower bounds, or left out.
     pub stop: Option<(f64, bool)>,
+    /// Whether the predictor of pairs that were measured only apart answers.
+    pub pairs: bool,
 }
 
 impl Default for TablePart {
     fn default() -> Self {
         let splits = Splits::Random { splits: 1, fitted: None };
-        Self { spec: Spec::default(), splits, roles: Roles::default(), repeats: Repeats::Median, stop: None }
+        Self {
+            spec: Spec::default(),
+            splits,
+            roles: Roles::default(),
+            repeats: Repeats::Median,
+            stop: None,
+            pairs: false,
+        }
     }
 }
 
@@ -117,7 +126,8 @@ impl TablePart {
                 splits.iter().enumerate().map(trial).collect::<anyhow::Result<_>>()?
             }
         };
-        let command = if self.stop.is_none() { self.command() } else { Vec::new() };
+        // `foreglow evaluate` asks the predictor of tables, and has no stop.
+        let command = if self.stop.is_none() && !self.pairs { self.command() } else { Vec::new() };
         Ok(Part { command, trials })
     }
 
@@ -138,6 +148,7 @@ impl TablePart {
             repeats: self.repeats,
             roles: self.roles.clone(),
             borrows: self.borrows(),
+            pairs: self.pairs,
         }))
     }
 

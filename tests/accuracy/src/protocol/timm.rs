@@ -113,7 +113,7 @@ fn left_out(places: &Places, file: &str, family: &str) -> anyhow::Result<Part> {
     };
     let (fit, test) = (some(&fit, FITTED)?, some(&test, TESTED)?);
     let roles = Roles { batch_size: Some(Term::new("infer_batch_size")), ..Roles::default() };
-    let trial = Trial::Table(TableTrial { fit, test, repeats: Repeats::Median, roles, borrows: None });
+    let trial = Trial::Table(TableTrial { fit, test, repeats: Repeats::Median, roles, borrows: None, pairs: false });
     Ok(Part { command: Vec::new(), trials: vec![trial] })
 }
 
@@ -170,6 +170,7 @@ fn large(places: &Places) -> anyhow::Result<Part> {
         repeats: Repeats::Median,
         roles: Roles::default(),
         borrows: None,
+        pairs: false,
     };
     Ok(Part { command: Vec::new(), trials: vec![Trial::Table(trial)] })
 }
