@@ -41,7 +41,7 @@ pub(super) struct NewSample<'a> {
 #[derive(Debug)]
 pub(super) enum Database {
     File(sqlite::File),
-    Server(postgres::Session),
+    Server(Box<postgres::Session>),
 }
 
 /// Changes that are made together or not at all. At most one transaction writes at a time, whatever
@@ -107,7 +107,7 @@ impl Database {
     pub(super) fn reader(&self) -> Outcome<Self> {
         match self {
             Self::File(file) => file.reader().map(Self::File),
-            Self::Server(session) => session.another().map(Self::Server),
+            Self::Server(session) => session.another().map(|session| Self::Server(Box::new(session))),
         }
     }
 

@@ -123,7 +123,7 @@ impl Store {
     fn connect(location: Location, create: bool) -> anyhow::Result<Self> {
         let database = match &location {
             Location::File(path) => Database::File(sqlite::File::open(path.clone(), create)?),
-            Location::Database(url) => Database::Server(postgres::open(url, &location, create)?),
+            Location::Database(url) => Database::Server(Box::new(postgres::open(url, &location, create)?)),
         };
         Ok(Self { database, location, has_seen_damage: Cell::new(false) })
     }
