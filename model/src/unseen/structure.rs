@@ -2,6 +2,7 @@
 //!
 //! time per image = Σ multiply-accumulates of a kind ÷ throughput + Σ numbers of a kind ÷ bandwidth
 //! + (weights ÷ bandwidth + launches · latency + constant) ÷ batch. All coefficients are 0 or more.
+//!
 //! They minimise the squared relative error, and are shrunk towards the usual ratios between them,
 //! so that runs of two CNNs already give a prediction.
 

@@ -148,7 +148,7 @@ fn a_copy_has_what_the_store_had_and_needs_a_new_name() {
     drop(store);
     let (samples, kept) = restore(&copy, &Location::File(path.clone()), "me").unwrap();
     assert_eq!((samples, Store::open_existing(kept.map(Location::from).as_ref()).unwrap().count().unwrap()), (2, 3));
-    let store = Store::open_existing(Some(&path.clone().into())).unwrap();
+    let store = Store::open_existing(Some(&path.into())).unwrap();
     assert_eq!(store.samples(&Filter::default()).unwrap(), [sample(1), sample(2)]);
     assert!(store.audit().unwrap()[0].what.contains("restored the store from"));
 }
