@@ -62,9 +62,9 @@ impl Progress {
         self.show(done, all, format!("{done} of {all}"));
     }
 
-    /// Shows the finished steps of tuning and training.
-    pub fn tuning(&self, done: u64, all: u64) {
-        self.bar.set_prefix("tuning");
+    /// Shows the finished steps of tuning and training a published scenario.
+    pub fn tuning(&self, scenario: &str, done: u64, all: u64) {
+        self.bar.set_prefix(format!("tuning scenario {scenario}"));
         self.show(done, all, format!("{done} of {all}"));
     }
 

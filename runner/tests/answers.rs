@@ -192,6 +192,16 @@ fn the_scenario_table_is_readable() {
         let total = row["t1_secs"].as_f64().unwrap() + row["t2_secs"].as_f64().unwrap();
         assert_eq!(row["total_secs"].as_f64().unwrap(), total);
     }
+    let only = lenet5(&["evaluate", "--scenario", "4-2", "--scenario", "baseline", "--format", "json"]).stdout;
+    let only: serde_json::Value = serde_json::from_str(&only).unwrap();
+    assert_eq!(only["scenarios"].as_array().unwrap().len(), 2);
+    for (one, all) in [(0, 0), (1, 6)] {
+        assert_eq!(only["scenarios"][one]["scenario"], rows[all]["scenario"]);
+        assert_eq!(only["scenarios"][one]["accuracy_percent"], rows[all]["accuracy_percent"]);
+    }
+    let refused = lenet5(&["evaluate", "--scenario", "4-3"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("write one of baseline, 1, 2, 3-1, 3-2, 4-1, 4-2"), "{}", refused.stderr);
     let csv = lenet5(&["evaluate", "--format", "csv"]).stdout;
     assert!(csv.starts_with("scenario,accuracy_percent,mape_percent,fitted,tested,t1_secs,"), "{csv}");
 }

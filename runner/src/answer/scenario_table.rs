@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use foreglow_model::{Grid, ScenarioRow, Warning, scenario_table};
+use foreglow_model::{Grid, Scenario, ScenarioRow, Warning, scenario_row};
 use foreglow_shared::{Context, Job, format_duration, format_percent};
 use serde::Serialize;
 
@@ -27,23 +27,30 @@ pub struct ScenarioTableAnswer {
 }
 
 impl ScenarioTableAnswer {
-    /// Fits and tests every scenario on a job's runs with the learners of a grid. `show` is called
-    /// with the finished steps and the total.
+    /// Fits and tests scenarios on a job's runs with the learners of a grid. `show` is called with
+    /// the scenario, its finished steps and their total.
     ///
     /// # Errors
     /// The computation was cancelled, which does not happen here.
-    pub fn new(job: &Job, grid: Grid, show: &dyn Fn(u64, u64)) -> anyhow::Result<Self> {
+    pub fn new(
+        job: &Job,
+        scenarios: &[Scenario],
+        grid: Grid,
+        show: &dyn Fn(Scenario, u64, u64),
+    ) -> anyhow::Result<Self> {
         let started = std::time::Instant::now();
         let mut clock = || started.elapsed().as_secs_f64();
-        let mut watch = |done, total| {
-            show(done, total);
-            ControlFlow::Continue(())
+        let row = |scenario: &Scenario| {
+            let mut watch = |done, total| {
+                show(*scenario, done, total);
+                ControlFlow::Continue(())
+            };
+            scenario_row(*scenario, &job.context, &job.observations, grid, &mut clock, &mut watch)
         };
-        let scenarios = scenario_table(&job.context, &job.observations, grid, &mut clock, &mut watch)?;
         Ok(Self {
             schema: SCHEMA,
             context: job.context.clone(),
-            scenarios,
+            scenarios: scenarios.iter().map(row).collect::<Result<_, _>>()?,
             predictors: Vec::new(),
             warnings: Vec::new(),
         })
@@ -134,7 +141,7 @@ impl ScenarioTableAnswer {
     fn choices(&self) -> Vec<Vec<String>> {
         let choices =
             self.scenarios.iter().flat_map(|row| row.choices.iter().map(move |choice| (row.scenario, choice)));
-        let cells = |(scenario, choice): (foreglow_model::Scenario, &foreglow_model::Choice)| {
+        let cells = |(scenario, choice): (Scenario, &foreglow_model::Choice)| {
             vec![
                 scenario.label().to_owned(),
                 choice.place.to_string(),

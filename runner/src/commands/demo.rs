@@ -9,7 +9,7 @@ use foreglow_engine::sweep::{self, Forecast, Limits, Run};
 use foreglow_engine::{self as engine, Engine};
 use foreglow_exit::{Interrupt, Interrupted};
 use foreglow_machine::warnings_of;
-use foreglow_model::{Grid, Prediction, Predictor, Setting};
+use foreglow_model::{Grid, Prediction, Predictor, Scenario, Setting};
 use foreglow_shared::{Context, Job, LeftOut, Observation, Outcome, Question, Sample, View, group_by_context};
 
 use super::run::DEFAULT_MEMORY_MIB;
@@ -142,7 +142,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let planner = collector.as_ref().map_or_else(|| serve::DEFAULT_PLANNER.to_owned(), Collector::url);
     let samples = bench.samples(&known.context)?;
     // The full grid of `evaluate` would take longer than the rest of the demo.
-    let scenarios = ScenarioTableAnswer::new(&known, Grid::Linear, &|_, _| {})?;
+    let scenarios = ScenarioTableAnswer::new(&known, &Scenario::ALL, Grid::Linear, &|_, _, _| {})?;
     let link = link(known, question, &planner);
     let answer = DemoAnswer::new(
         samples,

@@ -1,7 +1,7 @@
 //! `foreglow evaluate`: accuracy of the scenarios on samples, or of all predictors on any other
 //! table.
 
-use foreglow_model::{Grid, Predictor};
+use foreglow_model::{Grid, Predictor, Scenario};
 
 use crate::answer::{EvaluationAnswer, ScenarioTableAnswer};
 use crate::ask::Source;
@@ -20,8 +20,19 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 
+    /// Test only this published scenario: baseline, 1, 2, 3-1, 3-2, 4-1 or 4-2; may be repeated
+    /// [default: all]
+    #[arg(long = "scenario", value_name = "NAME", value_parser = scenario, conflicts_with = "input")]
+    scenarios: Vec<Scenario>,
+
     #[command(flatten)]
     table: TableArgs,
+}
+
+/// Parses the published name of a scenario.
+fn scenario(text: &str) -> Result<Scenario, String> {
+    let named = Scenario::ALL.into_iter().find(|scenario| scenario.label() == text.trim());
+    named.ok_or_else(|| format!("write one of {}", Scenario::ALL.map(Scenario::label).join(", ")))
 }
 
 /// Prints the scenario table, or the comparison of predictors.
@@ -30,8 +41,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         return output::print(&EvaluationAnswer::new(evaluation).render(args.format));
     }
     let job = args.source.job()?;
+    // In the order of the published table, each once.
+    let is_asked = |scenario: &Scenario| args.scenarios.is_empty() || args.scenarios.contains(scenario);
+    let scenarios: Vec<Scenario> = Scenario::ALL.into_iter().filter(is_asked).collect();
     let progress = Progress::new();
-    let answer = ScenarioTableAnswer::new(&job, Grid::Published, &|done, total| progress.tuning(done, total))?;
+    let show = |scenario: Scenario, done, total| progress.tuning(scenario.label(), done, total);
+    let answer = ScenarioTableAnswer::new(&job, &scenarios, Grid::Published, &show)?;
     drop(progress);
     let warnings = Predictor::fit_job(&job).map(|predictor| predictor.contradictions()).unwrap_or_default();
     let answer = answer.beside(on_samples(&job)).warned(warnings);
