@@ -36,7 +36,7 @@ const INVALID: [(&[&str], &str); 54] = [
     (&["run", "--data", "/no/such/folder"], "does not exist; give an existing folder"),
     (&["run", "--model", "lenet5", "--image-px", "64"], "leave --image-px out: it takes 32 px"),
     (&["run", "--classes", "1"], "write a number from 2 to 100000, or own"),
-    (&["run", "--weights", "none.safetensors"], "there is no file none.safetensors"),
+    (&["run", "--weights", "none.safetensors"], "none.safetensors; check its name"),
     (&["run", "--weights", SAMPLES], "is not a complete safetensors file"),
     (&["run", "--checkpoint", "a"], "--checkpoint is for training; add --mode training"),
     (&["run", "--validation", "10%"], "--validation is for training; add --mode training"),
