@@ -132,9 +132,7 @@ pub fn classes(sample: &Sample) -> String {
     let confusion = classification.and_then(|it| serde_json::from_value::<Confusion>(it["confusion"].clone()).ok());
     let Some((classes, confusion)) = classes.zip(confusion) else { return String::new() };
     let number = |class: &serde_json::Value| class["class"].as_u64().and_then(|it| u32::try_from(it).ok()).unwrap_or(0);
-    let name = |class: &serde_json::Value| {
-        class["name"].as_str().map_or_else(|| number(class).to_string(), |name| printable(name))
-    };
+    let name = |class: &serde_json::Value| class["name"].as_str().map_or_else(|| number(class).to_string(), printable);
     let predicted: Vec<String> = classes.iter().map(|class| format!("as {}", name(class))).collect();
     let mut columns = vec![("class", Align::Left)];
     columns.extend(["images", "precision", "recall", "F1"].map(|title| (title, Align::Right)));

@@ -41,10 +41,11 @@ pub fn collect_command(
     match workload.classes() {
         Some(classes) => option("--classes", classes.to_string()),
         // Otherwise the folders of the data would decide.
-        None if workload.mode == Mode::Training && workload.data_path().is_some() => {
-            if workload.network_file().is_none() {
-                option("--classes", "own".to_owned());
-            }
+        None if workload.mode == Mode::Training
+            && workload.data_path().is_some()
+            && workload.network_file().is_none() =>
+        {
+            option("--classes", "own".to_owned());
         }
         None => {}
     }
