@@ -42,6 +42,42 @@ def cnn11():
     return nn.Sequential(*layers, nn.Linear(100, 143))
 
 
+class CifarBlock(nn.Module):
+    """Two convolutions; the shortcut takes every other pixel and adds channels of zeros."""
+
+    def __init__(self, channels, width):
+        super().__init__()
+        self.stride = 1 if channels == width else 2
+        self.conv1 = nn.Conv2d(channels, width, 3, self.stride, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(width, eps=1e-3)
+        self.conv2 = nn.Conv2d(width, width, 3, 1, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(width, eps=1e-3)
+
+    def forward(self, x):
+        residual = self.bn2(self.conv2(torch.relu(self.bn1(self.conv1(x)))))
+        if self.stride == 2:
+            x = x[:, :, ::2, ::2]
+            x = torch.cat([x, torch.zeros_like(x)], 1)
+        return torch.relu(residual + x)
+
+
+def resnet20_cifar():
+    widths = [16] * 4 + [32] * 3 + [64] * 3
+    blocks = [CifarBlock(channels, width) for channels, width in zip(widths, widths[1:])]
+    stem = [nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU()]
+    return nn.Sequential(*stem, *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
+
+
+def vgg16_cifar():
+    layers, channels = [], 3
+    for width, count in [(64, 2), (128, 2), (256, 3), (512, 3), (512, 3)]:
+        for _ in range(count):
+            layers += [nn.Conv2d(channels, width, 3, 1, 1), nn.BatchNorm2d(width, eps=1e-3), nn.ReLU()]
+            channels = width
+        layers.append(nn.MaxPool2d(2))
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(512, 512), nn.BatchNorm1d(512), nn.ReLU(), nn.Linear(512, 10))
+
+
 def text_head():
     return [nn.Linear(256, 128), nn.Dropout(0.2), nn.ReLU(), nn.Linear(128, 20)]
 
@@ -78,6 +114,8 @@ REFERENCES = {
     "inception_v4": ("timm inception_v4", lambda: timm.create_model("inception_v4")),
     "xception": ("timm legacy_xception", lambda: timm.create_model("legacy_xception")),
     "mobilenet_v2": ("torchvision mobilenet_v2", torchvision.models.mobilenet_v2),
+    "resnet20_cifar": ("torch.nn layers", resnet20_cifar),
+    "vgg16_cifar": ("torch.nn layers", vgg16_cifar),
     "text_cnn": ("torch.nn layers", text_cnn),
     "text_lstm": ("torch.lstm, torch.nn layers", lambda: nn.Sequential(LastOfLstm(), *text_head())),
 }

@@ -131,6 +131,27 @@ pub fn share(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "write a share between 0 and 1, such as 0.02 or 2%".to_owned())
 }
 
+/// Number of classes of a built-in CNN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Classes {
+    /// That of its publication.
+    Own,
+    /// The user's.
+    Count(u32),
+}
+
+/// Largest number of classes: larger ones would only run out of memory.
+const MOST_CLASSES: u32 = 100_000;
+
+/// Parses a number of classes: `10`, `own`.
+pub fn classes(text: &str) -> Result<Classes, String> {
+    if text == "own" {
+        return Ok(Classes::Own);
+    }
+    let number = count(text).ok().filter(|classes| (2..=MOST_CLASSES).contains(classes));
+    number.map(Classes::Count).ok_or_else(|| format!("write a number from 2 to {MOST_CLASSES}, or own"))
+}
+
 /// Parses a share of a processor: `0.05`, `5%`, `1`. The kernel's smallest quota is 1 %.
 pub fn core_share(text: &str) -> Result<f64, String> {
     fraction(text)

@@ -11,7 +11,7 @@ use foreglow_engine::sweep::{Run, Step};
 pub use foreglow_exit::{be_quiet, note};
 use foreglow_exit::{is_quiet, plain};
 use foreglow_machine::{AcceleratorUse, Use, Warning};
-use foreglow_shared::{Outcome, Sample, format_duration, format_rate};
+use foreglow_shared::{Outcome, Sample, format_count, format_duration, format_rate};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// A progress bar on standard error.
@@ -70,6 +70,14 @@ impl Progress {
 
     /// Shows the progress of a single run.
     pub fn run(&self, progress: engine::Progress) {
+        match progress {
+            engine::Progress::Epoch(epoch) => return self.line(&describe_epoch(&epoch)),
+            engine::Progress::Resumed(epochs) => {
+                return self
+                    .line(&format!("the checkpoint continues after {}", format_count(epochs as usize, "epoch")));
+            }
+            _ => {}
+        }
         self.bar.set_prefix(if progress == engine::Progress::Starting { "starting executors" } else { "running" });
         self.go_on(progress);
     }
@@ -88,6 +96,8 @@ impl Progress {
             engine::Progress::Images(0, all) => *going = Going { since: Instant::now(), done: 0, all, using: None },
             engine::Progress::Images(done, all) => (going.done, going.all) = (done, all),
             engine::Progress::Using(using) => going.using = Some(using),
+            // A sweep has too many epochs for a line each.
+            engine::Progress::Epoch(_) | engine::Progress::Resumed(_) => {}
         }
         self.show(going.done, going.all, going.describe(self.noun.get(), going.since.elapsed()));
     }
@@ -126,6 +136,15 @@ impl Progress {
         self.bar.set_position(done);
         self.bar.set_message(message);
     }
+}
+
+/// Returns a line such as `epoch 2 of 6: loss 0.4312, accuracy 86.20 %; validation: loss 0.3999,
+/// accuracy 87.00 %`.
+fn describe_epoch(epoch: &engine::Epoch) -> String {
+    let score = |score: engine::Score| format!("loss {:.4}, accuracy {:.2} %", score.loss, 100.0 * score.accuracy);
+    let mut line = format!("epoch {} of {}: {}", epoch.number, epoch.of, score(epoch.training));
+    line.extend(epoch.validation.map(|validation| format!("; validation: {}", score(validation))));
+    line
 }
 
 impl Drop for Progress {

@@ -2,7 +2,7 @@
 
 use foreglow_engine::sweep::Run;
 use foreglow_model::Repetitions;
-use foreglow_shared::{Outcome, Sample, format_duration, format_rate};
+use foreglow_shared::{Confusion, Outcome, Sample, format_duration, format_rate, printable};
 
 use crate::table::{Align, table};
 
@@ -110,8 +110,40 @@ fn accuracy(sample: &Sample) -> Vec<(&'static str, String)> {
     };
     let last = training["epochs"].as_array().and_then(|epochs| epochs.last());
     let last = last.map(|score| ("last epoch", shown(score)));
+    let validation = training["epochs"].as_array().and_then(|epochs| epochs.last()?.get("validation"));
+    let validation = validation.map(|score| ("validation", shown(score)));
     let held_out = training.get("held_out").map(|score| ("held out", shown(score)));
-    last.into_iter().chain(held_out).collect()
+    let average = training["classification"].get("macro").map(|it| {
+        let share = |name: &str| it[name].as_f64().unwrap_or(0.0);
+        let [precision, recall, f1] = ["precision", "recall", "f1"].map(share);
+        ("mean of the classes", format!("precision {precision:.4}, recall {recall:.4}, F1 {f1:.4}"))
+    });
+    last.into_iter().chain(validation).chain(held_out).chain(average).collect()
+}
+
+/// Most classes that a table shows with their confusion matrix.
+const MOST_CLASSES: usize = 20;
+
+/// Renders precision, recall, F1 and confusion matrix of a training run, one line per true class;
+/// empty without evaluated images or with too many classes.
+pub fn classes(sample: &Sample) -> String {
+    let classification = sample.extra.get("training").and_then(|training| training.get("classification"));
+    let classes = classification.and_then(|it| it["classes"].as_array()).filter(|it| it.len() <= MOST_CLASSES);
+    let confusion = classification.and_then(|it| serde_json::from_value::<Confusion>(it["confusion"].clone()).ok());
+    let Some((classes, confusion)) = classes.zip(confusion) else { return String::new() };
+    let number = |class: &serde_json::Value| class["class"].as_u64().and_then(|it| u32::try_from(it).ok()).unwrap_or(0);
+    let name = |class: &serde_json::Value| class["name"].as_str().map_or_else(|| number(class).to_string(), printable);
+    let predicted: Vec<String> = classes.iter().map(|class| format!("as {}", name(class))).collect();
+    let mut columns = vec![("class", Align::Left)];
+    columns.extend(["images", "precision", "recall", "F1"].map(|title| (title, Align::Right)));
+    columns.extend(predicted.iter().map(|title| (title.as_str(), Align::Right)));
+    let rows = classes.iter().map(|class| {
+        let share = |field: &str| format!("{:.4}", class[field].as_f64().unwrap_or(0.0));
+        let mut row = vec![name(class), class["images"].to_string(), share("precision"), share("recall"), share("f1")];
+        row.extend(classes.iter().map(|other| confusion.count(number(class), number(other)).to_string()));
+        row
+    });
+    format!("\n{}", table(&columns, rows))
 }
 
 pub fn completion_time(sample: &Sample) -> String {

@@ -38,6 +38,17 @@ pub fn collect_command(
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), shell_word(&value)]);
     option("--model", workload.network_file().map_or_else(|| workload.model.clone(), |file| file.path));
     option("--images", workload.images.to_string());
+    match workload.classes() {
+        Some(classes) => option("--classes", classes.to_string()),
+        // Otherwise the folders of the data would decide.
+        None if workload.mode == Mode::Training
+            && workload.data_path().is_some()
+            && workload.network_file().is_none() =>
+        {
+            option("--classes", "own".to_owned());
+        }
+        None => {}
+    }
     let text = workload.text();
     match &text {
         None => option("--image-px", workload.image_px.to_string()),
@@ -103,6 +114,9 @@ fn training_options(workload: &Workload) -> Option<Vec<String>> {
         if let Some(value) = said(name) {
             options.push_str(&format!(" {option} {value}"));
         }
+    }
+    if let Some(share) = workload.validation() {
+        options.push_str(&format!(" --validation {share}"));
     }
     if said("average_optimizer_state").is_some_and(|value| value == true) {
         options.push_str(" --average-optimizer-state");
@@ -230,6 +244,30 @@ mod tests {
         said(adam, "--optimizer adam --average-every 20 --average-optimizer-state");
         assert_eq!(command(&context(3, "training", "")), None, "its optimiser is unknown");
         assert_eq!(command(&context(3, "inference", "")), None);
+    }
+
+    #[test]
+    fn classes_and_validation_are_those_of_the_job() {
+        let mut context: Context = serde_json::from_str(
+            r#"{"workload":{"model":"resnet18","mode":"training","image_px":32,"images":400,"epochs":1,"batch_size":8,
+                "optimizer":"adam","data":"/photos","data_format":"folder","data_items":400,"data_fingerprint":"00"},
+                "engine":"local","host":{}}"#,
+        )
+        .unwrap();
+        let configuration =
+            r#"{"executors":2,"cores_per_executor":1,"memory_per_executor_mib":600,"partition_size":8}"#;
+        let configuration: Configuration = serde_json::from_str(configuration).unwrap();
+        let command = |context: &Context| collect_command(context, &configuration, 0.1, None).unwrap();
+        // A sample of an earlier version has the CNN's own classes, whatever the folders are.
+        assert!(command(&context).contains(" --classes own "), "{}", command(&context));
+        context.workload.set_classes(Some(12));
+        context.workload.set_validation(Some(0.1));
+        assert!(command(&context).contains(" --classes 12 "), "{}", command(&context));
+        assert!(command(&context).contains(" --validation 0.1 "), "{}", command(&context));
+        assert!(context.title().contains(", 12 classes, "), "{}", context.title());
+        context.workload.mode = Mode::Inference;
+        context.workload.set_classes(None);
+        assert!(!command(&context).contains("--classes"), "{}", command(&context));
     }
 
     #[test]

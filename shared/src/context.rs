@@ -47,6 +47,9 @@ impl Context {
         if let Some(path) = self.workload.data_path() {
             title.push_str(&format!(" from {path}"));
         }
+        if let Some(classes) = self.workload.classes() {
+            title.push_str(&format!(", {classes} classes"));
+        }
         title.push_str(&format!(", batch {batch_size}"));
         if self.workload.number_format() != NumberFormat::F32 {
             title.push_str(&format!(", {}", self.workload.number_format()));

@@ -8,7 +8,9 @@
 //! This crate must never read a file, a clock, the network or a source of randomness: the same
 //! input gives the same bytes on every machine and in the browser.
 
+mod classes;
 mod collect_command;
+mod confusion;
 mod context;
 mod csv;
 mod data;
@@ -40,6 +42,7 @@ mod spark_submit;
 mod text;
 
 pub use crate::collect_command::{collect_command, shell_word};
+pub use crate::confusion::{ClassQuality, Confusion};
 pub use crate::context::Context;
 pub use crate::csv::write_csv;
 pub use crate::data::DataSet;

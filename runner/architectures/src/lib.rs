@@ -8,11 +8,12 @@ mod registry;
 
 pub use self::input::{Colour, Input, Shape, USUAL_VECTOR_DIMS};
 pub use self::registry::{
-    ALL, CNN11, INCEPTION_V4, LENET5, MOBILENET_V2, RESNET18, RESNET50, TEXT_CNN, TEXT_LSTM, VGG16, XCEPTION,
+    ALL, CNN11, INCEPTION_V4, LENET5, MOBILENET_V2, RESNET18, RESNET20_CIFAR, RESNET50, TEXT_CNN, TEXT_LSTM, VGG16,
+    VGG16_CIFAR, XCEPTION,
 };
 
 /// Description of a CNN, available before it is built.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Architecture {
     /// Name on the command line and in samples.
     pub name: &'static str,
@@ -20,7 +21,7 @@ pub struct Architecture {
     pub source: &'static str,
     /// Kind and size of the inputs.
     pub input: Input,
-    /// Number of classes.
+    /// Number of classes, which users may change.
     pub classes: usize,
 }
 

@@ -3,8 +3,20 @@
 use crate::{Architecture, Colour, Input};
 
 /// All architectures, in the order in which `foreglow models` lists them.
-pub const ALL: &[&Architecture] =
-    &[&LENET5, &CNN11, &VGG16, &RESNET18, &RESNET50, &INCEPTION_V4, &XCEPTION, &MOBILENET_V2, &TEXT_CNN, &TEXT_LSTM];
+pub const ALL: &[&Architecture] = &[
+    &LENET5,
+    &CNN11,
+    &VGG16,
+    &RESNET18,
+    &RESNET50,
+    &INCEPTION_V4,
+    &XCEPTION,
+    &MOBILENET_V2,
+    &RESNET20_CIFAR,
+    &VGG16_CIFAR,
+    &TEXT_CNN,
+    &TEXT_LSTM,
+];
 
 /// Groups in 20 Newsgroups.
 const NEWSGROUPS: usize = 20;
@@ -79,6 +91,23 @@ pub const MOBILENET_V2: Architecture = Architecture {
     // Five layers halve the side.
     input: Input::Images { colour: Colour::Rgb, default_px: 224, px: 32..=1024 },
     classes: 1000,
+};
+
+/// Architecture of ResNet-20 for CIFAR-10.
+pub const RESNET20_CIFAR: Architecture = Architecture {
+    name: "resnet20_cifar",
+    source: "BigDL 0.7.1",
+    input: Input::Images { colour: Colour::Rgb, default_px: 32, px: 32..=1024 },
+    classes: 10,
+};
+
+/// Architecture of VGG-16 for CIFAR-10.
+pub const VGG16_CIFAR: Architecture = Architecture {
+    name: "vgg16_cifar",
+    source: "BigDL 0.7.1",
+    // The fully connected layers fix the image size.
+    input: Input::Images { colour: Colour::Rgb, default_px: 32, px: 32..=32 },
+    classes: 10,
 };
 
 /// Architecture of the convolutional classifier.

@@ -56,7 +56,7 @@ fn main() -> anyhow::Result<()> {
             apart.push(name.as_str());
         }
         if let Some(built_in) = Architecture::named(name).filter(|_| passes > 0) {
-            let built_in = Network::BuiltIn(built_in).build(0, shape, &device)?;
+            let built_in = Network::named(built_in.name)?.build(0, shape, &device)?;
             let [own, other] = alternate(&[built_in.as_ref(), cnn.as_ref()], px, passes, &device);
             eprintln!(
                 "{name}: built in {:.1} ms, from the file {:.1} ms a batch of 8, {:+.1} %",

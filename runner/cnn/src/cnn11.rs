@@ -33,7 +33,7 @@ pub struct Cnn11 {
 
 impl Cnn11 {
     /// Creates the network with Burn's initial weights.
-    pub fn new(device: &Device) -> Self {
+    pub fn new(classes: usize, device: &Device) -> Self {
         let convs = [[20, 20], [20, 200], [200, 200], [200, 500]];
         let dense = [[500 * 3 * 3, 128], [128, 128], [128, 100]];
         Self {
@@ -41,11 +41,11 @@ impl Cnn11 {
             pool: MaxPool2dConfig::new([2, 2]).with_strides([2, 2]).init(),
             convs: convs.iter().map(|channels| Conv2dConfig::new(*channels, [3, 3]).init(device)).collect(),
             dense: dense.iter().map(|[inputs, outputs]| LinearConfig::new(*inputs, *outputs).init(device)).collect(),
-            output: LinearConfig::new(100, 143).init(device),
+            output: LinearConfig::new(100, classes).init(device),
         }
     }
 
-    /// Returns the class scores: images `[n, 3, 32, 32]` to `[n, 143]`.
+    /// Returns the class scores: images `[n, 3, 32, 32]` to `[n, classes]`.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
         let mut x = max_pool(&self.pool, leaky_relu(convolve(&self.conv1, images), SLOPE));
         for conv in &self.convs {

@@ -91,7 +91,7 @@ pub enum Layer {
 
 impl InceptionV4 {
     /// Creates the network with Burn's initial weights.
-    pub fn new(device: &Device) -> Self {
+    pub fn new(classes: usize, device: &Device) -> Self {
         let drawings = STEM
             .into_iter()
             .chain([INCEPTION_A; 4])
@@ -103,11 +103,11 @@ impl InceptionV4 {
         Self {
             mixed: drawings.map(|drawing| Mixed::new(&mut channels, drawing, device)).collect(),
             dropout: Dropout::new(0.2),
-            fc: LinearConfig::new(channels, 1000).init(device),
+            fc: LinearConfig::new(channels, classes).init(device),
         }
     }
 
-    /// Returns the class scores: images `[n, 3, px, px]` to `[n, 1000]`.
+    /// Returns the class scores: images `[n, 3, px, px]` to `[n, classes]`.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
         let x = self.mixed.iter().fold(images, |x, mixed| mixed.forward(&x));
         self.fc.forward(self.dropout.forward(global_average(x)))

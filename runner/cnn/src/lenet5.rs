@@ -25,18 +25,18 @@ pub struct LeNet5 {
 
 impl LeNet5 {
     /// Creates the network with Burn's initial weights.
-    pub fn new(device: &Device) -> Self {
+    pub fn new(classes: usize, device: &Device) -> Self {
         Self {
             conv1: Conv2dConfig::new([1, 6], [5, 5]).init(device),
             conv2: Conv2dConfig::new([6, 16], [5, 5]).init(device),
             pool: AvgPool2dConfig::new([2, 2]).with_strides([2, 2]).init(),
             fc1: LinearConfig::new(16 * 5 * 5, 120).init(device),
             fc2: LinearConfig::new(120, 84).init(device),
-            fc3: LinearConfig::new(84, 10).init(device),
+            fc3: LinearConfig::new(84, classes).init(device),
         }
     }
 
-    /// Returns the class scores: images `[n, 1, 32, 32]` to `[n, 10]`.
+    /// Returns the class scores: images `[n, 1, 32, 32]` to `[n, classes]`.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
         let x = self.pool.forward(self.conv1.forward(images).tanh());
         let x = self.pool.forward(self.conv2.forward(x).tanh());

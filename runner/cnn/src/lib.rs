@@ -11,10 +11,12 @@ mod network;
 mod normalisation;
 mod onnx;
 mod shapes;
+mod tensor_names;
 #[cfg(test)]
 mod tests;
 mod vectorised;
 mod weights;
+mod weights_file;
 
 pub mod cnn11;
 pub mod device;
@@ -22,8 +24,10 @@ pub mod inception;
 pub mod lenet5;
 pub mod mobilenet;
 pub mod resnet;
+pub mod resnet_cifar;
 pub mod text;
 pub mod vgg;
+pub mod vgg_cifar;
 pub mod xception;
 
 use burn::tensor::{Device, Gradients, Tensor};
@@ -34,23 +38,34 @@ pub use self::learning::Numbers;
 pub use self::network::Network;
 pub use self::onnx::OnnxFile;
 pub use self::shapes::Trace;
+pub use self::weights::Parameter;
 pub use foreglow_onnx::Costs;
 
-/// Creates a CNN with Burn's initial weights.
-type Builder = fn(Shape, &Device) -> Box<dyn Cnn>;
+/// Creates a CNN with this number of classes and Burn's initial weights.
+type Builder = fn(Shape, usize, &Device) -> Box<dyn Cnn>;
 
 /// The builder of each architecture.
-const BUILDERS: [(&Architecture, Builder); 10] = [
-    (&foreglow_architectures::LENET5, |_, device| Box::new(lenet5::LeNet5::new(device))),
-    (&foreglow_architectures::CNN11, |_, device| Box::new(cnn11::Cnn11::new(device))),
-    (&foreglow_architectures::VGG16, |_, device| Box::new(vgg::Vgg16::new(device))),
-    (&foreglow_architectures::RESNET18, |_, device| Box::new(resnet::ResNet::resnet18(device))),
-    (&foreglow_architectures::RESNET50, |_, device| Box::new(resnet::ResNet::resnet50(device))),
-    (&foreglow_architectures::INCEPTION_V4, |_, device| Box::new(inception::InceptionV4::new(device))),
-    (&foreglow_architectures::XCEPTION, |_, device| Box::new(xception::Xception::new(device))),
-    (&foreglow_architectures::MOBILENET_V2, |_, device| Box::new(mobilenet::MobileNetV2::new(device))),
-    (&foreglow_architectures::TEXT_CNN, |shape, device| Box::new(text::TextCnn::new(shape, device))),
-    (&foreglow_architectures::TEXT_LSTM, |shape, device| Box::new(text::TextLstm::new(shape, device))),
+const BUILDERS: [(&Architecture, Builder); 12] = [
+    (&foreglow_architectures::LENET5, |_, classes, device| Box::new(lenet5::LeNet5::new(classes, device))),
+    (&foreglow_architectures::CNN11, |_, classes, device| Box::new(cnn11::Cnn11::new(classes, device))),
+    (&foreglow_architectures::VGG16, |_, classes, device| Box::new(vgg::Vgg16::new(classes, device))),
+    (&foreglow_architectures::RESNET18, |_, classes, device| Box::new(resnet::ResNet::resnet18(classes, device))),
+    (&foreglow_architectures::RESNET50, |_, classes, device| Box::new(resnet::ResNet::resnet50(classes, device))),
+    (&foreglow_architectures::INCEPTION_V4, |_, classes, device| {
+        Box::new(inception::InceptionV4::new(classes, device))
+    }),
+    (&foreglow_architectures::XCEPTION, |_, classes, device| Box::new(xception::Xception::new(classes, device))),
+    (&foreglow_architectures::MOBILENET_V2, |_, classes, device| {
+        Box::new(mobilenet::MobileNetV2::new(classes, device))
+    }),
+    (&foreglow_architectures::RESNET20_CIFAR, |_, classes, device| {
+        Box::new(resnet_cifar::ResNet20::new(classes, device))
+    }),
+    (&foreglow_architectures::VGG16_CIFAR, |_, classes, device| Box::new(vgg_cifar::VggCifar::new(classes, device))),
+    (&foreglow_architectures::TEXT_CNN, |shape, classes, device| Box::new(text::TextCnn::new(shape, classes, device))),
+    (&foreglow_architectures::TEXT_LSTM, |shape, classes, device| {
+        Box::new(text::TextLstm::new(shape, classes, device))
+    }),
 ];
 
 /// A CNN with its weights on a device.
@@ -81,6 +96,10 @@ pub trait Cnn: Send {
     /// Takes the gradients of the learned parameters from a backward pass, in the order of
     /// [`Numbers::learned`].
     fn gradients(&self, all: &mut Gradients) -> Vec<Tensor<1>>;
+
+    /// Returns the parameters' places in the CNN: the learned ones in the order of
+    /// [`Numbers::learned`], then the running statistics.
+    fn layout(&self) -> Vec<Parameter>;
 
     /// Returns the CNN in inference mode: no dropout, and normalisation with the running
     /// statistics.
@@ -123,6 +142,10 @@ macro_rules! burn_cnn {
                 crate::learning::gradients(self, all)
             }
 
+            fn layout(&self) -> Vec<crate::weights::Parameter> {
+                crate::weights::layout(self)
+            }
+
             fn trained(&self) -> Box<dyn crate::Cnn> {
                 Box::new(burn::module::Module::valid(self))
             }
@@ -153,7 +176,7 @@ impl Build for Architecture {
             .iter()
             .find(|(architecture, _)| architecture.name == self.name)
             .expect("every architecture has a builder, as a test checks");
-        build(shape, device)
+        build(shape, self.classes, device)
     }
 
     fn size(&self, shape: Shape) -> Size {

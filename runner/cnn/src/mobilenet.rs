@@ -35,7 +35,7 @@ pub struct Block {
 
 impl MobileNetV2 {
     /// Creates the network with Burn's initial weights.
-    pub fn new(device: &Device) -> Self {
+    pub fn new(classes: usize, device: &Device) -> Self {
         let mut blocks = Vec::new();
         let mut channels = 32;
         for (expansion, out, count, first_stride) in STAGES {
@@ -50,11 +50,11 @@ impl MobileNetV2 {
             blocks,
             last: ConvNorm::new(&conv([channels, 1280], [1, 1], 1), device),
             dropout: Dropout::new(0.2),
-            fc: LinearConfig::new(1280, 1000).init(device),
+            fc: LinearConfig::new(1280, classes).init(device),
         }
     }
 
-    /// Returns the class scores: images `[n, 3, px, px]` to `[n, 1000]`.
+    /// Returns the class scores: images `[n, 3, px, px]` to `[n, classes]`.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
         let mut x = self.stem.forward_relu6(images);
         for block in &self.blocks {

@@ -1,6 +1,6 @@
 //! A network that the user names: a built-in CNN or an ONNX file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -11,18 +11,27 @@ use foreglow_onnx::{Costs, Error};
 use foreglow_shared::{NetworkFile, Workload};
 
 use super::onnx::{OnnxCnn, OnnxFile};
-use super::{Build as _, Cnn, Size, Trace};
+use super::{Build as _, Cnn, Numbers, Size, Trace, weights_file};
 
 /// Ending of the name of an ONNX file.
 const ENDING: &str = ".onnx";
 /// Largest side of an image, pixels, that a file which leaves the side open may get.
 const LARGEST_PX: u32 = 4096;
 
+/// A CNN of this crate with the user's choices.
+#[derive(Clone, Debug)]
+pub struct BuiltIn {
+    /// The CNN, with the number of classes of the job.
+    architecture: Architecture,
+    /// File with its weights; `None` to draw them from the seed.
+    weights: Option<PathBuf>,
+}
+
 /// A network that can be built on a device.
 #[derive(Clone, Debug)]
 pub enum Network {
     /// One of the CNNs in this crate.
-    BuiltIn(&'static Architecture),
+    BuiltIn(BuiltIn),
     /// A network in a file.
     Onnx(Arc<OnnxFile>),
 }
@@ -36,7 +45,8 @@ impl Network {
         if model.ends_with(ENDING) {
             return Self::open(Path::new(model));
         }
-        Architecture::named(model).map(Self::BuiltIn).ok_or_else(|| {
+        let built_in = |it: &Architecture| Self::BuiltIn(BuiltIn { architecture: it.clone(), weights: None });
+        Architecture::named(model).map(built_in).ok_or_else(|| {
             let names = Architecture::names();
             unusable(format!("there is no CNN {model}; choose one of: {names}; or give an ONNX file, net.onnx"))
         })
@@ -53,6 +63,62 @@ impl Network {
         Ok(network)
     }
 
+    /// Returns the network with this number of classes; `None` leaves them as they are.
+    ///
+    /// # Errors
+    /// The classes of a network from a file are fixed.
+    pub fn with_classes(mut self, classes: Option<u32>) -> anyhow::Result<Self> {
+        match (&mut self, classes) {
+            (Self::BuiltIn(it), Some(classes)) => it.architecture.classes = classes as usize,
+            (Self::Onnx(file), Some(_)) => {
+                let name = &file.name;
+                return Err(unusable(format!("--classes is for built-in CNNs, and {name} has its own; leave it out")));
+            }
+            (_, None) => {}
+        }
+        Ok(self)
+    }
+
+    /// Returns the network with the weights in this file; `None` leaves them as they are.
+    ///
+    /// # Errors
+    /// A network from a file has its own weights.
+    pub fn with_weights(mut self, weights: Option<&Path>) -> anyhow::Result<Self> {
+        match (&mut self, weights) {
+            (Self::BuiltIn(it), Some(path)) => it.weights = Some(path.to_owned()),
+            (Self::Onnx(file), Some(_)) => {
+                let name = &file.name;
+                return Err(unusable(format!("--weights is for built-in CNNs, and {name} has its own; leave it out")));
+            }
+            (_, None) => {}
+        }
+        Ok(self)
+    }
+
+    /// Checks that the file with the weights, if there is one, fits a network for inputs of this
+    /// shape.
+    ///
+    /// # Errors
+    /// The file cannot be read, a tensor is missing or has another shape, or a number is not
+    /// finite.
+    pub fn check_weights(&self, shape: Shape) -> anyhow::Result<()> {
+        let Self::BuiltIn(BuiltIn { architecture, weights: Some(path) }) = self else { return Ok(()) };
+        let cnn = architecture.build_empty(shape, &Device::flex());
+        weights_file::check(path, architecture, cnn.as_ref())
+    }
+
+    /// Saves the weights of a built-in CNN for inputs of this shape.
+    ///
+    /// # Errors
+    /// The network is from a file, or the weights cannot be written.
+    pub fn save_weights(&self, path: &Path, shape: Shape, numbers: &Numbers) -> anyhow::Result<()> {
+        let Self::BuiltIn(BuiltIn { architecture, .. }) = self else {
+            anyhow::bail!("the weights of a network from a file cannot be saved");
+        };
+        let cnn = architecture.build_empty(shape, &Device::flex());
+        weights_file::save(path, architecture, cnn.as_ref(), numbers)
+    }
+
     /// Returns the network of a workload.
     ///
     /// # Errors
@@ -60,7 +126,7 @@ impl Network {
     pub fn of(workload: &Workload) -> anyhow::Result<Self> {
         match workload.network_file() {
             Some(file) => Self::open(Path::new(&file.path)),
-            None => Self::named(&workload.model),
+            None => Self::named(&workload.model)?.with_classes(workload.classes()),
         }
     }
 
@@ -84,7 +150,7 @@ impl Network {
     /// Returns the name in samples: that of the CNN, or of the file without its folder.
     pub fn name(&self) -> &str {
         match self {
-            Self::BuiltIn(architecture) => architecture.name,
+            Self::BuiltIn(it) => it.architecture.name,
             Self::Onnx(file) => &file.name,
         }
     }
@@ -103,7 +169,7 @@ impl Network {
     /// A file takes no square images in grey or colour.
     pub fn input(&self) -> anyhow::Result<Input> {
         let file = match self {
-            Self::BuiltIn(architecture) => return Ok(architecture.input.clone()),
+            Self::BuiltIn(it) => return Ok(it.architecture.input.clone()),
             Self::Onnx(file) => file,
         };
         let (name, network) = (&file.name, &file.network);
@@ -134,7 +200,7 @@ impl Network {
     /// A node does not take the shape.
     pub fn classes(&self, shape: Shape, batch: usize) -> anyhow::Result<usize> {
         match self {
-            Self::BuiltIn(architecture) => Ok(architecture.classes),
+            Self::BuiltIn(it) => Ok(it.architecture.classes),
             Self::Onnx(file) => {
                 let [channels, height, width] = shape;
                 let plan = file.network.plan([batch, channels, height, width]);
@@ -177,7 +243,12 @@ impl Network {
     /// The weights of a file cannot be read.
     pub fn build(&self, seed: u64, shape: Shape, device: &Device) -> anyhow::Result<Box<dyn Cnn>> {
         match self {
-            Self::BuiltIn(architecture) => Ok(architecture.build(seed, shape, device)),
+            Self::BuiltIn(BuiltIn { architecture, weights: None }) => Ok(architecture.build(seed, shape, device)),
+            Self::BuiltIn(BuiltIn { architecture, weights: Some(path) }) => {
+                let mut cnn = architecture.build_empty(shape, device);
+                cnn.take(&weights_file::load(path, architecture, cnn.as_ref(), device)?);
+                Ok(cnn)
+            }
             Self::Onnx(file) => Ok(Box::new(OnnxCnn::load(file, shape, device)?)),
         }
     }
@@ -188,7 +259,7 @@ impl Network {
     /// The weights of a file cannot be read.
     pub fn build_empty(&self, shape: Shape, device: &Device) -> anyhow::Result<Box<dyn Cnn>> {
         match self {
-            Self::BuiltIn(architecture) => Ok(architecture.build_empty(shape, device)),
+            Self::BuiltIn(it) => Ok(it.architecture.build_empty(shape, device)),
             Self::Onnx(_) => self.build(0, shape, device),
         }
     }
@@ -199,7 +270,7 @@ impl Network {
     /// A node of a file does not take the shape.
     pub fn size(&self, shape: Shape) -> anyhow::Result<Size> {
         match self {
-            Self::BuiltIn(architecture) => Ok(architecture.size(shape)),
+            Self::BuiltIn(it) => Ok(it.architecture.size(shape)),
             Self::Onnx(_) => {
                 let costs = self.costs(shape)?;
                 let parameters = usize::try_from(costs.parameters).context("there are too many parameters")?;
@@ -215,7 +286,7 @@ impl Network {
     /// A node of a file does not take the shape.
     pub fn costs(&self, shape: Shape) -> anyhow::Result<Costs> {
         match self {
-            Self::BuiltIn(architecture) => {
+            Self::BuiltIn(BuiltIn { architecture, .. }) => {
                 let cnn = architecture.build_empty(shape, &Device::flex());
                 let mut trace = Trace::new(shape);
                 cnn.trace(&mut trace);

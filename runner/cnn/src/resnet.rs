@@ -1,6 +1,6 @@
 //! ResNet: He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition" (CVPR 2016),
 //! table 1, as in torchvision: projections where the shape changes, batch normalisation after every
-//! convolution, 1,000 classes, and in ResNet-50 the stride in the 3×3 convolution.
+//! convolution, and in ResNet-50 the stride in the 3×3 convolution.
 
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig, pool::MaxPool2d};
@@ -9,6 +9,11 @@ use burn::tensor::{Device, Tensor};
 use super::Trace;
 use super::convolution::max_pool;
 use super::layers::{ConvNorm, conv, global_average, halving_max_pool};
+
+/// Blocks of each stage.
+pub const RESNET18_BLOCKS: [usize; 4] = [2, 2, 2, 2];
+/// Blocks of each stage.
+pub const RESNET50_BLOCKS: [usize; 4] = [3, 4, 6, 3];
 
 /// Stem, four stages of residual blocks and one fully connected layer.
 #[derive(Module, Debug)]
@@ -42,16 +47,16 @@ fn bottleneck(width: usize, stride: usize) -> Vec<(usize, usize, usize)> {
 
 impl ResNet {
     /// Creates ResNet-18.
-    pub fn resnet18(device: &Device) -> Self {
-        Self::new([2, 2, 2, 2], basic, device)
+    pub fn resnet18(classes: usize, device: &Device) -> Self {
+        Self::new(RESNET18_BLOCKS, basic, classes, device)
     }
 
     /// Creates ResNet-50.
-    pub fn resnet50(device: &Device) -> Self {
-        Self::new([3, 4, 6, 3], bottleneck, device)
+    pub fn resnet50(classes: usize, device: &Device) -> Self {
+        Self::new(RESNET50_BLOCKS, bottleneck, classes, device)
     }
 
-    fn new(blocks_per_stage: [usize; 4], convs: Convs, device: &Device) -> Self {
+    fn new(blocks_per_stage: [usize; 4], convs: Convs, classes: usize, device: &Device) -> Self {
         let mut blocks = Vec::new();
         let mut channels = 64;
         for (stage, count) in blocks_per_stage.into_iter().enumerate() {
@@ -64,11 +69,11 @@ impl ResNet {
             stem: ConvNorm::new(&conv([3, 64], [7, 7], 2), device),
             pool: halving_max_pool(1),
             blocks,
-            fc: LinearConfig::new(channels, 1000).init(device),
+            fc: LinearConfig::new(channels, classes).init(device),
         }
     }
 
-    /// Returns the class scores: images `[n, 3, px, px]` to `[n, 1000]`.
+    /// Returns the class scores: images `[n, 3, px, px]` to `[n, classes]`.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
         let mut x = max_pool(&self.pool, self.stem.forward_relu(images));
         for block in &self.blocks {

@@ -20,8 +20,6 @@ use super::Trace;
 use super::dropout::Dropout;
 use super::lstm::Lstm;
 
-/// Groups in 20 Newsgroups.
-const CLASSES: usize = 20;
 /// Filters of the convolution and units of the recurrent layer.
 const FEATURES: usize = 256;
 /// Words per filter.
@@ -36,11 +34,11 @@ pub struct TextCnn {
 
 impl TextCnn {
     /// Creates the network with Burn's initial weights, for word vectors of this shape.
-    pub fn new([_, _, dims]: Shape, device: &Device) -> Self {
-        Self { conv: Conv2dConfig::new([1, FEATURES], [WINDOW, dims]).init(device), head: Head::new(device) }
+    pub fn new([_, _, dims]: Shape, classes: usize, device: &Device) -> Self {
+        Self { conv: Conv2dConfig::new([1, FEATURES], [WINDOW, dims]).init(device), head: Head::new(classes, device) }
     }
 
-    /// Returns the class scores: texts `[n, 1, words, dims]` to `[n, 20]`.
+    /// Returns the class scores: texts `[n, 1, words, dims]` to `[n, classes]`.
     pub fn forward(&self, texts: Tensor<4>) -> Tensor<2> {
         let answers = relu(self.conv.forward(texts));
         let [n, features, _, _] = answers.dims();
@@ -63,11 +61,11 @@ pub struct TextLstm {
 
 impl TextLstm {
     /// Creates the network with Burn's initial weights, for word vectors of this shape.
-    pub fn new([_, _, dims]: Shape, device: &Device) -> Self {
-        Self { lstm: Lstm::new(dims, FEATURES, device), head: Head::new(device) }
+    pub fn new([_, _, dims]: Shape, classes: usize, device: &Device) -> Self {
+        Self { lstm: Lstm::new(dims, FEATURES, device), head: Head::new(classes, device) }
     }
 
-    /// Returns the class scores: texts `[n, 1, words, dims]` to `[n, 20]`.
+    /// Returns the class scores: texts `[n, 1, words, dims]` to `[n, classes]`.
     pub fn forward(&self, texts: Tensor<4>) -> Tensor<2> {
         let [n, _, words, dims] = texts.dims();
         self.head.forward(self.lstm.last(&texts.reshape([n, words, dims])))
@@ -89,11 +87,11 @@ struct Head {
 }
 
 impl Head {
-    fn new(device: &Device) -> Self {
+    fn new(classes: usize, device: &Device) -> Self {
         Self {
             hidden: LinearConfig::new(FEATURES, 128).init(device),
             dropout: Dropout::new(0.2),
-            output: LinearConfig::new(128, CLASSES).init(device),
+            output: LinearConfig::new(128, classes).init(device),
         }
     }
 
@@ -143,13 +141,13 @@ mod tests {
     #[test]
     fn layer_shapes_are_those_of_the_program() {
         let device = Device::flex();
-        let cnn = TextCnn::new([1, 500, 200], &device);
+        let cnn = TextCnn::new([1, 500, 200], 20, &device);
         let mut trace = Trace::new([1, 500, 200]);
         assert_eq!((trace.conv(&cnn.conv).channels, trace.px), (256, [496, 1]));
         assert_eq!((trace.global_pool().channels, trace.px), (256, [1, 1]));
         assert_eq!((trace.linear(&cnn.head.hidden).channels, trace.px), (128, [1, 1]));
         assert_eq!((trace.linear(&cnn.head.output).channels, trace.px), (20, [1, 1]));
-        let lstm = TextLstm::new([1, 500, 200], &device);
+        let lstm = TextLstm::new([1, 500, 200], 20, &device);
         let mut trace = Trace::new([1, 500, 200]);
         assert_eq!((trace.lstm(&lstm.lstm).channels, trace.px), (256, [1, 1]));
     }

@@ -16,7 +16,7 @@ use super::dropout::Dropout;
 use super::layers::conv;
 
 /// Channels and number of convolutions of each stage.
-const STAGES: [(usize, usize); 5] = [(64, 2), (128, 2), (256, 3), (512, 3), (512, 3)];
+pub const STAGES: [(usize, usize); 5] = [(64, 2), (128, 2), (256, 3), (512, 3), (512, 3)];
 
 /// Five stages of convolutions, each with a pool, and three fully connected layers.
 #[derive(Module, Debug)]
@@ -32,7 +32,7 @@ pub struct Vgg16 {
 
 impl Vgg16 {
     /// Creates the network with Burn's initial weights.
-    pub fn new(device: &Device) -> Self {
+    pub fn new(classes: usize, device: &Device) -> Self {
         let mut channels = 3;
         let stages = STAGES.map(|(out, count)| {
             let mut conv =
@@ -45,12 +45,12 @@ impl Vgg16 {
             average: AdaptiveAvgPool2dConfig::new([7, 7]).init(),
             fc1: LinearConfig::new(512 * 7 * 7, 4096).init(device),
             fc2: LinearConfig::new(4096, 4096).init(device),
-            fc3: LinearConfig::new(4096, 1000).init(device),
+            fc3: LinearConfig::new(4096, classes).init(device),
             dropout: Dropout::new(0.5),
         }
     }
 
-    /// Returns the class scores: images `[n, 3, px, px]` to `[n, 1000]`.
+    /// Returns the class scores: images `[n, 3, px, px]` to `[n, classes]`.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
         let mut x = images;
         for stage in &self.stages {

@@ -58,6 +58,46 @@ impl ModuleMapper for Draw {
     }
 }
 
+/// A parameter of a CNN.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Names of the modules around it and its own, separated by dots.
+    pub path: String,
+    /// Its dimensions.
+    pub dims: Vec<usize>,
+}
+
+/// Returns the parameters of a module, the running statistics of batch normalisation last.
+pub fn layout<M: Module>(module: &M) -> Vec<Parameter> {
+    let mut list = List::default();
+    module.visit(&mut list);
+    list.learned.append(&mut list.running);
+    list.learned
+}
+
+#[derive(Default)]
+struct List {
+    learned: Vec<Parameter>,
+    running: Vec<Parameter>,
+    path: Vec<String>,
+}
+
+impl ModuleVisitor for List {
+    fn enter_module(&mut self, name: &str, _container_type: &str) {
+        self.path.push(name.to_owned());
+    }
+
+    fn exit_module(&mut self, _name: &str, _container_type: &str) {
+        self.path.pop();
+    }
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let is_running = self.path.last().is_some_and(|name| name.starts_with("running_"));
+        let list = if is_running { &mut self.running } else { &mut self.learned };
+        list.push(Parameter { path: self.path.join("."), dims: param.lazy_shape().to_vec() });
+    }
+}
+
 struct Count {
     parameters: usize,
     path: Vec<String>,

@@ -40,7 +40,7 @@ pub struct Separable {
 
 impl Xception {
     /// Creates the network with Burn's initial weights.
-    pub fn new(device: &Device) -> Self {
+    pub fn new(classes: usize, device: &Device) -> Self {
         let stem = [conv([3, 32], [3, 3], 2), conv([32, 64], [3, 3], 1)];
         let entry = [[64, 128, 128], [128, 256, 256], [256, 728, 728]];
         let mut blocks: Vec<_> = entry.iter().map(|channels| Block::new(channels, device)).collect();
@@ -52,11 +52,11 @@ impl Xception {
             blocks,
             exit: vec![Separable::new([1024, 1536], device), Separable::new([1536, 2048], device)],
             dropout: Dropout::new(0.5),
-            fc: LinearConfig::new(2048, 1000).init(device),
+            fc: LinearConfig::new(2048, classes).init(device),
         }
     }
 
-    /// Returns the class scores: images `[n, 3, px, px]` to `[n, 1000]`.
+    /// Returns the class scores: images `[n, 3, px, px]` to `[n, classes]`.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
         let mut x = images;
         for conv in &self.stem {

@@ -44,6 +44,12 @@ impl Sample {
         Self { set, numbers }
     }
 
+    /// Removes the last `count` items, which the caller puts into a sample of their own.
+    pub fn split_off(&mut self, count: u64) -> Vec<u64> {
+        let left = self.numbers.len().saturating_sub(usize::try_from(count).unwrap_or(usize::MAX));
+        self.numbers.split_off(left)
+    }
+
     /// Returns the number of items.
     pub fn len(&self) -> u64 {
         self.numbers.len() as u64

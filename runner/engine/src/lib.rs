@@ -2,7 +2,9 @@
 //! Apache Spark cluster.
 
 mod account;
+mod checkpoint;
 mod control_group;
+mod course;
 mod cpu_quota;
 mod ending;
 mod fleet;
@@ -27,6 +29,8 @@ use serde_json::{Map, Value};
 
 pub use self::account::broken_images;
 use self::account::describe_broken;
+pub use self::checkpoint::remove as remove_checkpoint;
+pub use self::course::{Epoch, Score};
 pub use self::cpu_quota::is_allowed as allows_cpu_quotas;
 pub use self::monitor::open as open_monitor;
 use self::spark::Spark;
@@ -55,6 +59,8 @@ pub struct Job {
     pub core_share: Option<f64>,
     /// Machine type on which the executors run; `None` if unknown.
     pub machine_type: Option<String>,
+    /// File with the weights of a built-in CNN; `None` to draw them from the seed.
+    pub weights: Option<PathBuf>,
     /// Training settings and held-out images; `None` for inference.
     pub training: Option<TrainingJob>,
 }
@@ -66,6 +72,11 @@ pub struct TrainingJob {
     pub settings: Training,
     /// Held-out images to evaluate the CNN on after the clock has stopped.
     pub held_out: Option<Evaluation>,
+    /// File that keeps the state of the training after each epoch, so that the same command
+    /// continues after a kill.
+    pub checkpoint: Option<PathBuf>,
+    /// File for the trained weights.
+    pub save_weights: Option<PathBuf>,
     /// Counts the learned parameters of a workload's CNN: the engine itself builds no CNN.
     pub parameters: fn(&Workload) -> Option<u64>,
 }
@@ -135,6 +146,10 @@ pub enum Progress {
     Images(u64, u64),
     /// Resource use.
     Using(Use),
+    /// A training run continues after this many epochs.
+    Resumed(u32),
+    /// A finished epoch of a training run.
+    Epoch(Epoch),
 }
 
 impl Job {
@@ -212,6 +227,8 @@ impl Job {
         Assignment {
             model: self.workload.model.clone(),
             network: self.workload.network_file(),
+            classes: self.workload.classes(),
+            weights: self.weights.clone(),
             image_px: self.workload.image_px,
             words: self.workload.text().map(|text| text.words),
             batch_size: self.workload.batch_size,

@@ -11,8 +11,8 @@ use foreglow_protocol::{BrokenImage, Report};
 use foreglow_shared::{Configuration, Engine, Outcome, SCHEMA, Sample, Timestamp, Uuid};
 use serde_json::{Map, Value, json};
 
-pub use self::training::Course;
 use super::account::Account;
+use super::course::Course;
 use super::ending::{Ending, Stop, failed, timed_out, unexpected};
 use super::fleet::{Event, Fleet};
 use super::monitor::{self, Monitor};
@@ -52,10 +52,13 @@ pub fn measure(
             Monitor::writing_to(monitor::open(path)?, run)
         }
     };
+    let images = images_in_sample(job.workload.images, sampling_rate);
+    let validation = job.training.as_ref().map_or(0, |training| training.settings.validation_images(images));
     let mut run = Run {
         job,
         configuration,
-        partitions: Partitions::new(images_in_sample(job.workload.images, sampling_rate), configuration.partition_size),
+        partitions: Partitions::new(images - validation, configuration.partition_size),
+        sampling_rate,
         interrupt,
         progress,
         startup: None,
@@ -65,7 +68,7 @@ pub fn measure(
         monitor,
         said: None,
     };
-    let ending = match run.execute(sampling_rate) {
+    let ending = match run.execute() {
         Ok(secs) => Ending { outcome: Outcome::Completed, completion_time_secs: Some(secs), reason: None },
         Err(Stop::Interrupted) => return Err(Interrupted::default().into()),
         Err(Stop::Ended(ending)) => ending,
@@ -92,6 +95,7 @@ struct Run<'a> {
     job: &'a Job,
     configuration: &'a Configuration,
     partitions: Partitions,
+    sampling_rate: f64,
     interrupt: &'a Interrupt,
     progress: &'a mut dyn FnMut(Progress),
     startup: Option<Duration>,
@@ -106,11 +110,12 @@ struct Run<'a> {
 impl Run<'_> {
     /// Starts the executors, distributes the partitions, and returns the completion time in
     /// seconds.
-    fn execute(&mut self, sampling_rate: f64) -> Result<f64, Stop> {
+    fn execute(&mut self) -> Result<f64, Stop> {
         (self.progress)(Progress::Starting);
         let executors = self.configuration.executors as usize;
-        let assignments: Vec<_> =
-            (0..executors).map(|executor| self.job.assignment(executor, self.configuration, sampling_rate)).collect();
+        let assignments: Vec<_> = (0..executors)
+            .map(|executor| self.job.assignment(executor, self.configuration, self.sampling_rate))
+            .collect();
         let own: Vec<Vec<u32>> = assignments.iter().map(|assignment| assignment.processors.clone()).collect();
         let slots = self.configuration.executors.saturating_mul(self.configuration.cores_per_executor);
         let slots = (f64::from(slots) * self.job.core_share.unwrap_or(1.0)).ceil() as u32;
@@ -140,10 +145,9 @@ impl Run<'_> {
         fleet.slow_down(true).map_err(|error| failed(format!("{error:#}")))?;
         let clock = Instant::now();
         let result = match &self.job.training {
-            None => self.hand_out(fleet, clock),
-            Some(training) => self.train(fleet, clock, &training.settings),
+            None => self.hand_out(fleet, clock).map(|()| clock.elapsed()),
+            Some(training) => self.train(fleet, clock, training),
         };
-        let completion_time = clock.elapsed();
         if let Some(machine) = &mut self.machine {
             let own_secs = fleet.processor_secs() - own_secs;
             machine.note(load.zip(machine.load()).map(|(before, after)| after.since(before, own_secs)));
@@ -152,8 +156,9 @@ impl Run<'_> {
             }
         }
         fleet.slow_down(false).map_err(|error| failed(format!("{error:#}")))?;
-        result?;
+        let completion_time = result?;
         self.evaluate(fleet)?;
+        self.save_weights(fleet)?;
         // The system's clock may have a coarse resolution, and a completion time must not be zero.
         Ok(micros(completion_time).max(1e-6))
     }
@@ -237,7 +242,7 @@ impl Run<'_> {
     fn fields(&self) -> Map<String, Value> {
         let mut fields = self.account.fields(self.job.seed);
         if let Some(training) = &self.job.training {
-            fields.insert("training".into(), self.course.to_json(&training.settings));
+            fields.insert("training".into(), self.course.to_json(training, self.job));
         }
         fields.extend(self.monitor.summary().map(|summary| ("usage".to_owned(), summary)));
         if let Some(machine) = &self.machine {

@@ -5,14 +5,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;
 use std::time::Instant;
 
-use foreglow_cnn::{Cnn, Network};
+use foreglow_cnn::Cnn;
 use foreglow_data::Decoded;
 use foreglow_protocol::Assignment;
 
 use super::data::Data;
 use super::loader::Loader;
 use super::slot::words;
-use super::{keep_peaks, open_device};
+use super::{keep_peaks, network_of, open_device};
 
 /// Passes before the clock starts.
 const WARM_UP: u32 = 3;
@@ -23,7 +23,7 @@ const WARM_UP: u32 = 3;
 /// # Errors
 /// The sample has fewer images than a mini-batch, an image is broken, or the device fails.
 pub fn forward_passes_secs(job: &Assignment, passes: u32) -> anyhow::Result<f64> {
-    let network = Network::of_job(&job.model, job.network.as_ref())?;
+    let network = network_of(job)?;
     let device = open_device(job)?;
     let data = Data::open(job, &network)?;
     let cnn = network.build(job.seed, data.shape(), &device)?;

@@ -15,6 +15,8 @@ use super::loader::Loader;
 pub struct Data {
     /// The items in processing order.
     pub sample: Sample,
+    /// The items that validate the CNN during training.
+    pub validation: Option<Sample>,
     form: Form,
     /// Whether the CNN runs on the CPU.
     is_native: bool,
@@ -31,7 +33,12 @@ impl Data {
     /// # Errors
     /// There are too few items, or the CNN does not take them.
     pub fn open(job: &Assignment, network: &Network) -> anyhow::Result<Self> {
-        let sample = job.source.sample(job.images, job.sampling_rate, job.seed)?;
+        let mut sample = job.source.sample(job.images, job.sampling_rate, job.seed)?;
+        let validation = job.training.as_ref().map_or(0, |training| training.validation_images(sample.len()));
+        let validation = match validation {
+            0 => None,
+            images => Some(Sample::new(job.source.open()?, sample.split_off(images))),
+        };
         let embedding = job.source.embedding()?;
         let (name, noun) = (network.name(), job.source.noun());
         let form = match (network.input()?, embedding) {
@@ -42,7 +49,7 @@ impl Data {
             }
             _ => anyhow::bail!("{name} cannot take {noun}"),
         };
-        Ok(Self { sample, form, is_native: job.place.is_native() })
+        Ok(Self { sample, validation, form, is_native: job.place.is_native() })
     }
 
     /// Returns channels, height and width of an item in the CNN's input.

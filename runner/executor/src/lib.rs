@@ -60,7 +60,7 @@ fn start(job: &Assignment, input: impl BufRead + Send + 'static, reports: &Repor
     if let Some(memory_mib) = job.memory_mib.filter(|_| job.place.is_native()) {
         bounds::bound_memory(memory_mib)?;
     }
-    let network = Network::of_job(&job.model, job.network.as_ref())?;
+    let network = network_of(job)?;
     let data = Arc::new(Data::open(job, &network)?);
     if let Some(training) = &job.training {
         return training::serve(job, training, &network, &data, input, reports);
@@ -108,6 +108,11 @@ fn start(job: &Assignment, input: impl BufRead + Send + 'static, reports: &Repor
         thread.join().map_err(|_| anyhow::anyhow!("a thread of the executor panicked"))?;
     }
     Ok(())
+}
+
+/// Returns the network of a job with the user's classes and weights.
+fn network_of(job: &Assignment) -> anyhow::Result<Network> {
+    Network::of_job(&job.model, job.network.as_ref())?.with_classes(job.classes)?.with_weights(job.weights.as_deref())
 }
 
 /// Opens the device of a job with what earlier executors have measured of it.

@@ -63,6 +63,8 @@ fn a_lost_device_fails_every_later_partition_with_the_reason() {
     let job = Assignment {
         model: "lenet5".into(),
         network: None,
+        classes: None,
+        weights: None,
         image_px: 32,
         words: None,
         batch_size: 4,

@@ -20,7 +20,7 @@ use safetensors::{Dtype, tensor::TensorView};
 use foreglow_architectures::{ALL, Input, Shape, USUAL_VECTOR_DIMS};
 use foreglow_cnn::text::{TextCnn, TextLstm};
 use foreglow_cnn::{cnn11::Cnn11, inception::InceptionV4, lenet5::LeNet5, mobilenet::MobileNetV2};
-use foreglow_cnn::{resnet::ResNet, vgg::Vgg16, xception::Xception};
+use foreglow_cnn::{resnet::ResNet, resnet_cifar::ResNet20, vgg::Vgg16, vgg_cifar::VggCifar, xception::Xception};
 
 use draw::{As, Draw, WithoutDropout, numbers};
 use gradients::Gradients;
@@ -39,7 +39,7 @@ fn main() -> anyhow::Result<()> {
     let folder = PathBuf::from(arguments.next().context("the first argument is the folder to write to")?);
     let names: Vec<String> = arguments.collect();
     for architecture in ALL {
-        let name = architecture.name;
+        let (name, classes) = (architecture.name, architecture.classes);
         if !names.is_empty() && !names.iter().any(|wanted| wanted == name) {
             continue;
         }
@@ -52,16 +52,18 @@ fn main() -> anyhow::Result<()> {
         };
         let work = Work { folder, shape };
         match name {
-            "lenet5" => work.run(LeNet5::new, LeNet5::forward),
-            "cnn11" => work.run(Cnn11::new, Cnn11::forward),
-            "vgg16" => work.run(Vgg16::new, Vgg16::forward),
-            "resnet18" => work.run(ResNet::resnet18, ResNet::forward),
-            "resnet50" => work.run(ResNet::resnet50, ResNet::forward),
-            "inception_v4" => work.run(InceptionV4::new, InceptionV4::forward),
-            "xception" => work.run(Xception::new, Xception::forward),
-            "mobilenet_v2" => work.run(MobileNetV2::new, MobileNetV2::forward),
-            "text_cnn" => work.run(|device| TextCnn::new(shape, device), TextCnn::forward),
-            "text_lstm" => work.run(|device| TextLstm::new(shape, device), TextLstm::forward),
+            "lenet5" => work.run(|device| LeNet5::new(classes, device), LeNet5::forward),
+            "cnn11" => work.run(|device| Cnn11::new(classes, device), Cnn11::forward),
+            "vgg16" => work.run(|device| Vgg16::new(classes, device), Vgg16::forward),
+            "resnet18" => work.run(|device| ResNet::resnet18(classes, device), ResNet::forward),
+            "resnet50" => work.run(|device| ResNet::resnet50(classes, device), ResNet::forward),
+            "inception_v4" => work.run(|device| InceptionV4::new(classes, device), InceptionV4::forward),
+            "xception" => work.run(|device| Xception::new(classes, device), Xception::forward),
+            "mobilenet_v2" => work.run(|device| MobileNetV2::new(classes, device), MobileNetV2::forward),
+            "resnet20_cifar" => work.run(|device| ResNet20::new(classes, device), ResNet20::forward),
+            "vgg16_cifar" => work.run(|device| VggCifar::new(classes, device), VggCifar::forward),
+            "text_cnn" => work.run(|device| TextCnn::new(shape, classes, device), TextCnn::forward),
+            "text_lstm" => work.run(|device| TextLstm::new(shape, classes, device), TextLstm::forward),
             _ => anyhow::bail!("{name} has no entry here and no reference in reference.py"),
         }
         .with_context(|| format!("{name} did not run"))?;

@@ -9,8 +9,9 @@
 //! Training differs. An executor that needs peers says `{"listening":…}` before it is ready; once
 //! all do, `{"peers":…}` tells each its rank and the addresses of all, and it answers
 //! `{"joined":…}`. `{"train":…}` is answered by a `{"learned":…}` for each partition and one
-//! `{"trained":…}`; `{"evaluate":…}` by `{"evaluated":…}`. The input must stay open until then:
-//! closing it cancels the work, and the executor exits at once.
+//! `{"trained":…}`; `{"evaluate":…}` and `{"validate":…}` by `{"evaluated":…}`;
+//! `{"save_weights":…}` by `{"saved_weights":…}`. The input must stay open until then: closing it
+//! cancels the work, and the executor exits at once.
 
 mod mini_batch;
 mod training;
@@ -19,7 +20,7 @@ use std::path::PathBuf;
 
 use foreglow_data::Source;
 use foreglow_machine::device::Place;
-use foreglow_shared::{NetworkFile, NumberFormat};
+use foreglow_shared::{Confusion, NetworkFile, NumberFormat};
 use serde::{Deserialize, Serialize};
 
 pub use self::mini_batch::mini_batches;
@@ -33,6 +34,13 @@ pub struct Assignment {
     /// File of the network, at the same path on the executor's machine; `None` for a built-in CNN.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkFile>,
+    /// Number of classes of a built-in CNN; `None` for its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classes: Option<u32>,
+    /// File with the weights of a built-in CNN, at the same path on the executor's machine; `None`
+    /// to draw them from the seed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<PathBuf>,
     /// Side of the square input, pixels; unused for texts.
     pub image_px: u32,
     /// Words per text; `None` for images.
@@ -91,6 +99,16 @@ pub enum Order {
     Train(Round),
     /// Training: images to evaluate the CNN on.
     Evaluate(Evaluation),
+    /// Training: evaluates the CNN on this executor's share of the validation images.
+    Validate {
+        /// Rank of this executor.
+        rank: u32,
+    },
+    /// Training: saves the weights of a built-in CNN.
+    SaveWeights {
+        /// The file, safetensors.
+        path: PathBuf,
+    },
 }
 
 /// Steps to train. With connected executors a whole run is one round. Without connections a driver
@@ -248,6 +266,14 @@ pub enum Report {
         /// Images that could not be used.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         broken: Vec<BrokenImage>,
+        /// Images by true and predicted class.
+        #[serde(default, skip_serializing_if = "Confusion::is_empty")]
+        confusion: Confusion,
+    },
+    /// Training: the weights are saved.
+    SavedWeights {
+        /// The file.
+        path: PathBuf,
     },
     /// A partition failed, or the start if no partition is given.
     Failed {
@@ -381,8 +407,13 @@ mod tests {
             r#"{"learned":{"epoch":1,"images":8,"loss_sum":2.5,"correct":6,"read_secs":0.0,"decode_secs":0.0,"copy_secs":0.0,"forward_secs":1.0,"backward_secs":2.0,"wait_secs":0.5}}"#
         );
         assert_eq!(
-            json(&Report::Evaluated { tally, broken: vec![] }),
+            json(&Report::Evaluated { tally, broken: vec![], confusion: Confusion::default() }),
             r#"{"evaluated":{"images":8,"loss_sum":2.5,"correct":6}}"#
+        );
+        let confusion = Confusion::from(vec![(0, 1, 2), (1, 1, 6)]);
+        assert_eq!(
+            json(&Report::Evaluated { tally, broken: vec![], confusion }),
+            r#"{"evaluated":{"images":8,"loss_sum":2.5,"correct":6,"confusion":[[0,1,2],[1,1,6]]}}"#
         );
         let order = |line: &str| serde_json::from_str::<Order>(line).unwrap();
         assert_eq!(

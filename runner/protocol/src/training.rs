@@ -27,6 +27,9 @@ pub struct Training {
     /// (Hoffer et al., "Train longer, generalize better", NeurIPS 2017, section 4), so that the
     /// result does not depend on the number of threads.
     pub share_size: u32,
+    /// Share of the sample's images that are left out of training and validate the CNN.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation: Option<f64>,
     /// Address on which the executor waits for its peers; `None` if it needs none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listen: Option<String>,
@@ -75,6 +78,13 @@ pub enum Schedule {
 }
 
 impl Training {
+    /// Returns how many of a sample's images validate the CNN: the last ones, because the sample is
+    /// in random order. At least one is left to train on.
+    pub fn validation_images(&self, images: u64) -> u64 {
+        let Some(share) = self.validation else { return 0 };
+        ((images as f64 * share).round() as u64).clamp(1, images.max(2) - 1).min(images.saturating_sub(1))
+    }
+
     /// Returns the learning rate of a step, counted over all epochs; `steps` is the number of steps
     /// per epoch.
     pub fn learning_rate(&self, step: u64, steps: u64) -> f64 {
@@ -158,6 +168,25 @@ mod tests {
     }
 
     #[test]
+    fn validation_leaves_an_image_to_train_on_and_takes_at_least_one() {
+        let with = |validation| Training {
+            optimizer: Optimizer::Adam,
+            learning_rate: 0.1,
+            schedule: Schedule::Constant,
+            epochs: 1,
+            executors: 1,
+            average_every: 1,
+            average_optimizer_state: false,
+            share_size: 8,
+            validation,
+            listen: None,
+        };
+        let of = |share, images| with(Some(share)).validation_images(images);
+        assert_eq!([of(0.1, 100), of(0.001, 100), of(0.999, 100), of(0.5, 1), of(0.5, 2)], [10, 1, 99, 0, 1]);
+        assert_eq!(with(None).validation_images(100), 0);
+    }
+
+    #[test]
     fn the_learning_rate_follows_its_schedule() {
         let with = |schedule| Training {
             optimizer: Optimizer::Adam,
@@ -168,6 +197,7 @@ mod tests {
             average_every: 1,
             average_optimizer_state: false,
             share_size: 8,
+            validation: None,
             listen: None,
         };
         let at = |schedule, step| with(schedule).learning_rate(step, 10);

@@ -65,6 +65,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let (job, workloads) = args.training.job_and_workloads(job, workloads, &args.workload)?;
     let grid = args.grid.grid(&job, workloads)?;
     let mut engine = args.engine.engine()?;
+    if let Engine::Spark(_) = &engine {
+        args.training.check_cluster()?;
+    }
     let prices = args.budget.prices(&job)?;
     let budget = args.budget.budget(prices.clone(), &job)?;
     let has_limit = args.budget.is_limited() || args.grid.precision().is_some();

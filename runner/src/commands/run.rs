@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use foreglow_engine::{self as engine, Engine};
+use foreglow_engine::{self as engine, Engine, Job};
 use foreglow_exit::{Interrupt, unusable};
 use foreglow_machine::warnings_of;
 use foreglow_shared::{Outcome, write_csv, write_jsonl};
@@ -24,6 +24,15 @@ pub struct Args {
 
     #[command(flatten)]
     training: TrainingArgs,
+
+    /// File that keeps the state of the training after each epoch: after a kill the same command
+    /// continues. Deleted when the run is complete
+    #[arg(long, value_name = "FILE", help_heading = "Training")]
+    checkpoint: Option<PathBuf>,
+
+    /// File for the trained weights of a built-in CNN, safetensors with PyTorch's names
+    #[arg(long, value_name = "FILE", help_heading = "Training")]
+    save_weights: Option<PathBuf>,
 
     /// Number of executors (processes), E
     #[arg(long, short = 'E', value_name = "E", default_value_t = 1, help_heading = "Configuration", value_parser = grammar::one_executors, allow_negative_numbers = true)]
@@ -57,13 +66,40 @@ pub struct Args {
     format: Format,
 }
 
+impl Args {
+    /// Adds the files that a training run writes to the job.
+    fn keep(&self, job: &mut Job) -> anyhow::Result<()> {
+        for (option, file) in [("--checkpoint", &self.checkpoint), ("--save-weights", &self.save_weights)] {
+            let Some(file) = file else { continue };
+            if !self.training.is_training() {
+                return Err(unusable(format!("{option} is for training; add --mode training or leave it out")));
+            }
+            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+            if file.is_dir() || folder.is_some_and(|folder| !folder.is_dir()) {
+                let shown = file.display();
+                return Err(unusable(format!("{option} cannot write {shown}; give a file in an existing folder")));
+            }
+        }
+        if self.save_weights.is_some() && job.workload.network_file().is_some() {
+            let name = &job.workload.model;
+            return Err(unusable(format!("--save-weights is for built-in CNNs, and {name} is a file; leave it out")));
+        }
+        if let Some(training) = &mut job.training {
+            training.checkpoint.clone_from(&self.checkpoint);
+            training.save_weights.clone_from(&self.save_weights);
+        }
+        Ok(())
+    }
+}
+
 /// Default memory limit of an executor, MiB.
 pub const DEFAULT_MEMORY_MIB: u32 = 2048;
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let memory_mib = args.memory.unwrap_or(DEFAULT_MEMORY_MIB);
-    let job = args.training.job(args.workload.job()?, &args.workload)?;
+    let mut job = args.training.job(args.workload.job()?, &args.workload)?;
+    args.keep(&mut job)?;
     let partition_size = args.partition_size.unwrap_or_else(|| default_partition_size(&job));
     check_sizes(&job, &[args.executors], &[partition_size])?;
     let mut file = args.output.as_deref().map(SamplesFile::open).transpose()?.map(|(file, _)| file);
@@ -82,10 +118,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         file.append(&sample)?;
     }
     upload.send(&sample, &progress);
+    if let Some(checkpoint) = args.checkpoint.as_ref().filter(|_| sample.outcome == Outcome::Completed) {
+        engine::remove_checkpoint(checkpoint)?;
+    }
     drop(progress);
 
     output::print(&match args.format {
-        Format::Table => sample_table::one(&sample),
+        Format::Table => format!("{}{}", sample_table::one(&sample), sample_table::classes(&sample)),
         Format::Json => write_jsonl([&sample]),
         Format::Csv => write_csv(std::slice::from_ref(&sample)),
     })?;

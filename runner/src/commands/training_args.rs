@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use foreglow_architectures::{Input, Shape};
 use foreglow_cnn::Network;
+use foreglow_data::Kind;
 use foreglow_engine::{Job, SHARE_SIZE, TrainingJob};
 use foreglow_exit::unusable;
 use foreglow_protocol::{Evaluation, Optimizer, Schedule, Training};
@@ -78,6 +79,11 @@ pub struct TrainingArgs {
     #[arg(long, value_name = "N", value_parser = grammar::count, allow_negative_numbers = true)]
     share_size: Option<u32>,
 
+    /// Share of the sample to leave out of training and to evaluate the CNN on after each epoch,
+    /// outside the clock: 10%. Runs with other shares are not comparable
+    #[arg(long, value_name = "SHARE", value_parser = grammar::share, allow_negative_numbers = true)]
+    validation: Option<f64>,
+
     /// Held-out images or texts on which to evaluate the CNN after the clock has stopped, in the
     /// format of --data
     #[arg(long, value_name = "PATH")]
@@ -115,6 +121,22 @@ enum ScheduleArg {
 }
 
 impl TrainingArgs {
+    /// Whether the job trains.
+    pub fn is_training(&self) -> bool {
+        self.mode == ModeArg::Training
+    }
+
+    /// Refuses what only the local engine does.
+    ///
+    /// # Errors
+    /// An option is for runs on this machine.
+    pub fn check_cluster(&self) -> anyhow::Result<()> {
+        match self.validation {
+            Some(_) => Err(unusable("--validation is for runs on this machine; on a cluster use --test-data")),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the job with these training settings, or unchanged for inference.
     ///
     /// # Errors
@@ -122,6 +144,7 @@ impl TrainingArgs {
     pub fn job(&self, mut job: Job, workload: &WorkloadArgs) -> anyhow::Result<Job> {
         self.check_mode()?;
         if self.mode == ModeArg::Inference {
+            check_weights(&job)?;
             return Ok(job);
         }
         let format = job.workload.number_format();
@@ -131,6 +154,9 @@ impl TrainingArgs {
             )));
         }
         let images = job.workload.images;
+        if self.validation.is_some() && images < 2 {
+            return Err(unusable("--validation needs at least 2 images, one of them to train on"));
+        }
         let usual = BATCH_SIZE.min(u32::try_from(images).unwrap_or(BATCH_SIZE));
         if workload.batch_size.is_none() {
             job.workload.batch_size = usual;
@@ -147,9 +173,13 @@ impl TrainingArgs {
         job.workload.mode = Mode::Training;
         job.workload.epochs = settings.epochs;
         // Only settings that affect the time of a step, which the learning rate does not.
-        let network = Network::of(&job.workload)?;
+        if workload.classes.is_none() {
+            job.workload.set_classes(folder_classes(&job)?);
+        }
+        let network = Network::of(&job.workload)?.with_weights(job.weights.as_deref())?;
         if let Some(shape) = shape(&network, &job.workload) {
             network.check_training(shape)?;
+            network.check_weights(shape)?;
         }
         let optimizer = match settings.optimizer {
             Optimizer::Sgd { momentum: 0.0 } => "sgd",
@@ -161,7 +191,9 @@ impl TrainingArgs {
         extra.insert("average_every".into(), settings.average_every.into());
         extra.insert("average_optimizer_state".into(), settings.average_optimizer_state.into());
         extra.insert(SHARE_SIZE.into(), settings.share_size.into());
-        job.training = Some(TrainingJob { settings, held_out, parameters });
+        job.workload.set_validation(settings.validation);
+        let (checkpoint, save_weights) = (None, None);
+        job.training = Some(TrainingJob { settings, held_out, checkpoint, save_weights, parameters });
         Ok(job)
     }
 
@@ -210,6 +242,7 @@ impl TrainingArgs {
             average_every,
             average_optimizer_state: self.average_optimizer_state,
             share_size: share_size.min(batch_size),
+            validation: self.validation,
             listen: None,
         })
     }
@@ -268,6 +301,7 @@ impl TrainingArgs {
             ("--average-every", self.average_every.is_some()),
             ("--average-optimizer-state", self.average_optimizer_state),
             ("--share-size", self.share_size.is_some()),
+            ("--validation", self.validation.is_some()),
             ("--test-data", self.test_data.is_some()),
             ("--test-images", self.test_images.is_some()),
         ];
@@ -277,6 +311,27 @@ impl TrainingArgs {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Returns the number of classes of a folder of classes if a built-in CNN has another; `None` for
+/// other data.
+fn folder_classes(job: &Job) -> anyhow::Result<Option<u32>> {
+    if job.workload.network_file().is_some() || !matches!(job.source.kind, Kind::Folder | Kind::Texts(_)) {
+        return Ok(None);
+    }
+    let own = Network::of(&job.workload)?.with_classes(None)?;
+    let own = shape(&own, &job.workload).map(|shape| own.classes(shape, 1)).transpose()?;
+    let there = job.source.open()?.classes().filter(|classes| *classes > 1);
+    Ok(there.filter(|classes| own != Some(*classes as usize)))
+}
+
+/// Checks the file with the weights before anything runs.
+fn check_weights(job: &Job) -> anyhow::Result<()> {
+    let network = Network::of(&job.workload)?.with_weights(job.weights.as_deref())?;
+    match shape(&network, &job.workload) {
+        Some(shape) => network.check_weights(shape),
+        None => Ok(()),
     }
 }
 

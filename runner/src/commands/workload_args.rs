@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use foreglow_architectures::{Input, USUAL_VECTOR_DIMS};
+use foreglow_architectures::{Architecture, Input, USUAL_VECTOR_DIMS};
 use foreglow_cnn::Network;
 use foreglow_data::texts::{self, Words};
 use foreglow_data::{Drawing, Format, Kind, Source, identity};
@@ -14,7 +14,7 @@ use foreglow_machine::Warning;
 use foreglow_machine::device::{self, Chosen, Wish};
 use foreglow_shared::{DataSet, NetworkFile, NumberFormat, TextInput, Workload};
 
-use crate::grammar::{self, Counts};
+use crate::grammar::{self, Classes, Counts};
 use crate::progress::Progress;
 
 /// Default mini-batch size for inference.
@@ -32,6 +32,17 @@ pub struct WorkloadArgs {
     /// Name of the CNN, as `foreglow models` lists them, or an ONNX file: net.onnx
     #[arg(long, value_name = "NAME|FILE", default_value = "resnet18")]
     pub model: String,
+
+    /// Number of classes of a built-in CNN, or own for that of its publication. Runs with other
+    /// numbers are not comparable [default: for training on a folder its number of sub-folders,
+    /// otherwise own]
+    #[arg(long, value_name = "N|own", value_parser = grammar::classes, allow_negative_numbers = true)]
+    pub classes: Option<Classes>,
+
+    /// Weights of a built-in CNN, safetensors with PyTorch's names, such as torchvision's; on a
+    /// cluster at the same path [default: drawn from --seed]
+    #[arg(long, value_name = "FILE")]
+    pub weights: Option<PathBuf>,
 
     /// Images or texts of the whole job [default: all of --data, or 3200]
     #[arg(long, value_name = "N", value_parser = grammar::large_count, allow_negative_numbers = true)]
@@ -178,7 +189,18 @@ impl WorkloadArgs {
     /// # Errors
     /// The name is unknown, or the file is missing or cannot be used.
     pub fn network(&self) -> anyhow::Result<Network> {
-        Network::named(&self.model)
+        let classes = match self.classes {
+            Some(Classes::Count(classes)) => Some(classes),
+            Some(Classes::Own) | None => None,
+        };
+        Network::named(&self.model)?.with_classes(classes)?.with_weights(self.weights.as_deref())
+    }
+
+    /// Returns the classes of the job as its workload records them: `None` for the CNN's own.
+    fn own_or_other(&self) -> Option<u32> {
+        let Some(Classes::Count(classes)) = self.classes else { return None };
+        let own = Architecture::named(&self.model).map(|it| it.classes);
+        Some(classes).filter(|classes| own != Some(*classes as usize))
     }
 
     fn job_on(&self, choose: impl FnOnce() -> anyhow::Result<Chosen>) -> anyhow::Result<(Job, Vec<Workload>)> {
@@ -206,6 +228,7 @@ impl WorkloadArgs {
         let file = file.transpose()?;
         let (source, set, images) = self.data(&input)?;
         let text = self.text(&source)?;
+        let classes = self.own_or_other();
         let workload = |(size, batch_size)| {
             let mut workload = Job::workload(network.name(), size, images, batch_size);
             file.iter().for_each(|file| workload.set_network_file(file));
@@ -216,6 +239,7 @@ impl WorkloadArgs {
                 workload.set_drawn_digits();
             }
             workload.set_number_format(self.dtype);
+            workload.set_classes(classes);
             workload
         };
         let workloads: Vec<Workload> = sizes.into_iter().map(workload).collect();
@@ -238,6 +262,7 @@ impl WorkloadArgs {
             monitor,
             machine_type,
             core_share: None,
+            weights: self.weights.as_deref().map(std::path::absolute).transpose()?,
             training: None,
         };
         Ok((job, workloads))

@@ -3,7 +3,7 @@
 use crate::foreglow::{Foreglow, SAMPLES};
 
 /// Arguments, and a part of the sentence that says what is wrong.
-const INVALID: [(&[&str], &str); 48] = [
+const INVALID: [(&[&str], &str); 54] = [
     (&["frobnicate"], "unrecognized subcommand 'frobnicate'"),
     (&["plan", "--dealine", "3m"], "unexpected argument '--dealine' found; a similar argument exists: '--deadline'"),
     (&["plan", SAMPLES, "--deadline", "5x"], "write a time above 0, such as 90s"),
@@ -35,6 +35,12 @@ const INVALID: [(&[&str], &str); 48] = [
     (&["run", "--images", "0"], "write a whole number, 1 or more"),
     (&["run", "--data", "/no/such/folder"], "does not exist; give an existing folder"),
     (&["run", "--model", "lenet5", "--image-px", "64"], "leave --image-px out: it takes 32 px"),
+    (&["run", "--classes", "1"], "write a number from 2 to 100000, or own"),
+    (&["run", "--weights", "none.safetensors"], "none.safetensors; check its name"),
+    (&["run", "--weights", SAMPLES], "is not a complete safetensors file"),
+    (&["run", "--checkpoint", "a"], "--checkpoint is for training; add --mode training"),
+    (&["run", "--validation", "10%"], "--validation is for training; add --mode training"),
+    (&["run", "--mode", "training", "--save-weights", "/no/such/folder/w"], "--save-weights cannot write /no/such"),
     (&["run", "--epochs", "3"], "--epochs is for training; add --mode training"),
     (&["run", "--mode", "training", "--learning-rate", "much"], "write a number, such as 0.1"),
     (&["run", "--mode", "training", "--momentum", "2"], "give a number from 0 to below 1"),

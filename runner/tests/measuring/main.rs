@@ -22,6 +22,8 @@ mod run;
 #[cfg(test)]
 mod texts;
 #[cfg(test)]
+mod trained_networks;
+#[cfg(test)]
 mod training;
 #[cfg(test)]
 mod training_rounds;

@@ -17,8 +17,9 @@ pub struct Label {
 
 /// Labels that a workload holds under the same name, in addition to its own fields, because they
 /// influence the time.
-pub const WORKLOAD_LABELS: [&str; 11] = [
+pub const WORKLOAD_LABELS: [&str; 12] = [
     "dtype",
+    "classes",
     "network",
     "network_fingerprint",
     "data",
@@ -32,7 +33,7 @@ pub const WORKLOAD_LABELS: [&str; 11] = [
 ];
 
 /// All labels.
-pub const LABELS: [Label; 30] = [
+pub const LABELS: [Label; 31] = [
     Label { name: "model", flag: Some("--model") },
     Label { name: "mode", flag: Some("--mode") },
     Label { name: "image_px", flag: Some("--image-px") },
@@ -43,6 +44,7 @@ pub const LABELS: [Label; 30] = [
     Label { name: "sampling_rate", flag: Some("--sampling-rate") },
     Label { name: "memory_per_executor_mib", flag: Some("--memory") },
     Label { name: "dtype", flag: None },
+    Label { name: "classes", flag: None },
     Label { name: "network", flag: None },
     Label { name: "network_fingerprint", flag: None },
     Label { name: "data", flag: Some("--data-name") },

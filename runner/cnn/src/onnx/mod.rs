@@ -23,7 +23,7 @@ use foreglow_architectures::Shape;
 pub use self::file::OnnxFile;
 use self::parameters::Parameters;
 use self::program::Program;
-use super::{Cnn, Numbers, Trace, learning, weights};
+use super::{Cnn, Numbers, Parameter, Trace, learning, weights};
 
 /// A network from a file, with its weights on a device.
 pub struct OnnxCnn {
@@ -101,6 +101,10 @@ impl Cnn for OnnxCnn {
 
     fn gradients(&self, all: &mut Gradients) -> Vec<Tensor<1>> {
         learning::gradients(&self.parameters, all)
+    }
+
+    fn layout(&self) -> Vec<Parameter> {
+        weights::layout(&self.parameters)
     }
 
     fn trained(&self) -> Box<dyn Cnn> {

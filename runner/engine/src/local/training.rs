@@ -2,71 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use foreglow_protocol::{BrokenImage, Order, Report, Round, Tally, Training};
-use foreglow_shared::Uuid;
-use serde_json::{Value, json};
+use foreglow_protocol::{BrokenImage, Deal, Order, Report, Round, Tally};
+use foreglow_shared::{Confusion, Uuid};
 
-use super::super::Progress;
+use super::super::checkpoint::Checkpoint;
+use super::super::course::Course;
 use super::super::fleet::{Event, Fleet};
+use super::super::{Progress, TrainingJob};
 use super::{LONGEST_STARTUP, PULSE, Run};
 use crate::ending::{Stop, failed, unexpected};
 
 /// How long to look for the executor whose end made others fail.
 const LOOKING: Duration = Duration::from_secs(2);
-
-/// Course of a training.
-#[derive(Debug, Default)]
-pub struct Course {
-    /// Listening ports by executor.
-    ports: Vec<(usize, u16)>,
-    epochs: Vec<Tally>,
-    held_out: Option<Tally>,
-}
-
-impl Course {
-    /// Records the port on which an executor listens.
-    pub fn listens(&mut self, executor: usize, port: u16) {
-        self.ports.push((executor, port));
-    }
-
-    /// Records images learned in an epoch.
-    pub fn learn(&mut self, epoch: u64, tally: Tally) {
-        let epoch = epoch as usize;
-        self.epochs.resize(self.epochs.len().max(epoch + 1), Tally::default());
-        self.epochs[epoch] += tally;
-    }
-
-    /// Records evaluated held-out images.
-    pub fn judge(&mut self, tally: Tally) {
-        *self.held_out.get_or_insert_default() += tally;
-    }
-
-    /// Returns the field of the sample.
-    pub fn to_json(&self, settings: &Training) -> Value {
-        let mut json = json!({
-            "learning_rate": settings.learning_rate,
-            "schedule": settings.schedule,
-            "optimizer": settings.optimizer,
-            "epochs": self.epochs.iter().map(score).collect::<Vec<_>>(),
-        });
-        if let Some(held_out) = &self.held_out {
-            json["held_out"] = score(held_out);
-        }
-        json
-    }
-}
-
-/// Returns mean loss and accuracy. A loss that is not finite, because the training diverged,
-/// becomes null.
-fn score(tally: &Tally) -> Value {
-    let images = tally.images.max(1) as f64;
-    let round = |number: f64| (number * 1e6).round() / 1e6;
-    json!({
-        "images": tally.images,
-        "loss": round(tally.loss_sum / images),
-        "accuracy": round(tally.correct as f64 / images),
-    })
-}
 
 impl Run<'_> {
     /// Sends the executors each other's addresses and waits until all are connected.
@@ -96,29 +43,151 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Trains all steps in every executor; the last executor to finish stops the clock.
-    pub fn train(&mut self, fleet: &mut Fleet, clock: Instant, settings: &Training) -> Result<(), Stop> {
-        let images = self.partitions.images * u64::from(settings.epochs);
+    /// Trains all steps in every executor, and returns the time that training took. With validation
+    /// or a checkpoint the executors stop after each epoch, and so does the clock.
+    pub fn train(&mut self, fleet: &mut Fleet, clock: Instant, training: &TrainingJob) -> Result<Duration, Stop> {
+        let settings = &training.settings;
+        let images = self.all_images();
         (self.progress)(Progress::Images(0, images));
-        for rank in 0..self.configuration.executors {
-            fleet.order(rank as usize, &Order::Train(Round { rank, ..Round::default() }));
+        if settings.validation.is_none() && training.checkpoint.is_none() {
+            self.round(fleet, clock, &Round::default(), |_| Round::default())?;
+            return Ok(clock.elapsed());
         }
-        let (mut left, mut skipped) = (self.configuration.executors, 0);
+        let mut time = Duration::ZERO;
+        let checkpoint = match &training.checkpoint {
+            None => None,
+            Some(path) => Some(Checkpoint::of(path, self.job, self.configuration, self.sampling_rate)),
+        };
+        let mut first = 0;
+        if let Some(checkpoint) = &checkpoint
+            && let Some(kept) = checkpoint.kept().map_err(|error| failed(format!("{error:#}")))?
+        {
+            first = kept.epochs_done;
+            time = Duration::try_from_secs_f64(kept.secs).unwrap_or_default();
+            let files = checkpoint.files(first);
+            // A round without steps only loads.
+            let first_step = u64::from(first) * self.steps();
+            let load = |rank: u32| vec![files[rank as usize % files.len()].clone()];
+            let nothing = Round { first_step, steps: Some(0), ..Round::default() };
+            self.round(fleet, clock, &nothing, |rank| Round { load: load(rank), ..Round::default() })?;
+            self.account.images_done += kept.course.images();
+            self.course.resume(kept.course, first);
+            (self.progress)(Progress::Resumed(first));
+        }
+        for epoch in first..settings.epochs {
+            let (start, steps) = (Instant::now(), self.steps());
+            let round = Round { first_step: u64::from(epoch) * steps, steps: Some(steps), ..Round::default() };
+            self.round(fleet, clock, &round, |_| Round::default())?;
+            time += start.elapsed();
+            if settings.validation.is_some() {
+                self.validate(fleet, epoch)?;
+            }
+            self.say_epoch(u64::from(epoch));
+            if let Some(checkpoint) = &checkpoint {
+                self.save(fleet, clock, checkpoint, epoch + 1, time)?;
+            }
+        }
+        Ok(time)
+    }
+
+    /// Saves the replicas and the course, and then lets the checkpoint refer to them.
+    fn save(
+        &mut self,
+        fleet: &mut Fleet,
+        clock: Instant,
+        checkpoint: &Checkpoint,
+        epochs_done: u32,
+        time: Duration,
+    ) -> Result<(), Stop> {
+        let files = checkpoint.files(epochs_done);
+        // A round without steps only saves.
+        let first_step = u64::from(epochs_done) * self.steps();
+        let nothing = Round { first_step, steps: Some(0), ..Round::default() };
+        self.round(fleet, clock, &nothing, |rank| Round {
+            save: files.get(rank as usize).cloned(),
+            ..Round::default()
+        })?;
+        checkpoint.keep(epochs_done, time.as_secs_f64(), &self.course).map_err(|error| failed(format!("{error:#}")))
+    }
+
+    /// Returns the steps per epoch.
+    fn steps(&self) -> u64 {
+        let executors = u64::from(self.configuration.executors);
+        let batch_size = u64::from(self.job.workload.batch_size);
+        Deal { images: self.partitions.images, batch_size, executors }.steps()
+    }
+
+    fn all_images(&self) -> u64 {
+        let epochs = self.job.training.as_ref().map_or(1, |training| training.settings.epochs);
+        self.partitions.images * u64::from(epochs)
+    }
+
+    /// Has every executor train a round; `own` returns the files of a rank.
+    fn round(
+        &mut self,
+        fleet: &mut Fleet,
+        clock: Instant,
+        round: &Round,
+        own: impl Fn(u32) -> Round,
+    ) -> Result<(), Stop> {
+        let images = self.all_images();
+        for rank in 0..self.configuration.executors {
+            let Round { load, save, .. } = own(rank);
+            fleet.order(rank as usize, &Order::Train(Round { rank, load, save, ..round.clone() }));
+        }
+        let mut left = self.configuration.executors;
         while left > 0 {
             match self.next(fleet, clock)? {
                 None => {}
                 Some((executor, Event::Report(Report::Learned { epoch, tally, broken, phases }))) => {
-                    skipped += broken.len() as u64;
+                    let seen = tally.images + broken.len() as u64;
                     self.skip_once(broken)?;
                     self.course.learn(epoch, tally);
                     self.account.learned(executor, tally.images, phases);
-                    (self.progress)(Progress::Images(self.account.images_done + skipped, images));
+                    let is_over = self.course.see(epoch, seen) == self.partitions.images;
+                    // Without rounds the epochs end one after the other while the training goes on.
+                    if is_over && round.steps.is_none() {
+                        self.say_epoch(epoch);
+                    }
+                    (self.progress)(Progress::Images(self.course.seen(), images));
                 }
                 Some((_, Event::Report(Report::Trained { .. }))) => left -= 1,
                 Some((executor, event)) => return Err(self.cause(fleet, executor, event)),
             }
         }
         Ok(())
+    }
+
+    fn say_epoch(&mut self, epoch: u64) {
+        let of = self.job.training.as_ref().map_or(1, |training| training.settings.epochs);
+        if let Some(epoch) = self.course.epoch(epoch, of) {
+            (self.progress)(Progress::Epoch(epoch));
+        }
+    }
+
+    /// Evaluates the CNN on the validation images, divided among the executors.
+    fn validate(&mut self, fleet: &mut Fleet, epoch: u32) -> Result<(), Stop> {
+        for rank in 0..self.configuration.executors {
+            fleet.order(rank as usize, &Order::Validate { rank });
+        }
+        self.course.start_validation(u64::from(epoch));
+        self.evaluated(fleet, |course, tally, confusion| course.validate(u64::from(epoch), tally, confusion))
+    }
+
+    /// Saves the weights of the first replica; all are equal by now.
+    pub fn save_weights(&mut self, fleet: &mut Fleet) -> Result<(), Stop> {
+        let path = self.job.training.as_ref().and_then(|training| training.save_weights.clone());
+        let Some(path) = path else { return Ok(()) };
+        let path = std::path::absolute(&path).unwrap_or(path);
+        fleet.order(0, &Order::SaveWeights { path });
+        loop {
+            self.check_interrupt()?;
+            match fleet.next(PULSE) {
+                None => {}
+                Some((_, Event::Report(Report::SavedWeights { .. }))) => return Ok(()),
+                Some((executor, event)) => return Err(self.cause(fleet, executor, event)),
+            }
+        }
     }
 
     /// Divides the held-out images among the executors, whose replicas are equal by now.
@@ -130,14 +199,19 @@ impl Run<'_> {
         for (executor, share) in held_out.shares(executors).enumerate() {
             fleet.order(executor, &Order::Evaluate(share));
         }
-        let mut left = executors;
+        self.evaluated(fleet, Course::judge)
+    }
+
+    /// Waits until every executor has evaluated its share.
+    fn evaluated(&mut self, fleet: &mut Fleet, take: impl Fn(&mut Course, Tally, &Confusion)) -> Result<(), Stop> {
+        let mut left = self.configuration.executors;
         while left > 0 {
             self.check_interrupt()?;
             match fleet.next(PULSE) {
                 None => {}
-                Some((_, Event::Report(Report::Evaluated { tally, broken }))) => {
+                Some((_, Event::Report(Report::Evaluated { tally, broken, confusion }))) => {
                     self.skip_once(broken)?;
-                    self.course.judge(tally);
+                    take(&mut self.course, tally, &confusion);
                     left -= 1;
                 }
                 Some((executor, event)) => return Err(self.cause(fleet, executor, event)),

@@ -7,7 +7,7 @@ use foreglow_shared::Configuration;
 use serde_json::{Map, json};
 
 use super::rounds::Rounds;
-use crate::local::Course;
+use crate::course::Course;
 use crate::{Job, describe_broken};
 
 /// Reports of the executors so far.
@@ -79,8 +79,8 @@ impl Results {
                     None => return Err("more executors have trained than were requested".to_owned()),
                 }
             }
-            Report::Evaluated { tally, broken } => {
-                self.course.judge(tally);
+            Report::Evaluated { tally, broken, confusion } => {
+                self.course.judge(tally, &confusion);
                 self.skip(broken);
             }
             other => return Err(format!("an executor sent an unexpected answer: {other:?}")),
@@ -143,7 +143,7 @@ impl Results {
             extra.insert("peak_memory_mib".into(), json!(peak));
         }
         if let Some(training) = &job.training {
-            extra.insert("training".into(), self.course.to_json(&training.settings));
+            extra.insert("training".into(), self.course.to_json(training, job));
         }
     }
 }

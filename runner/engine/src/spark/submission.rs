@@ -172,7 +172,13 @@ mod tests {
         };
         job.workload.extra.insert("optimizer".into(), "adam".into());
         job.workload.extra.insert("average_every".into(), 20.into());
-        job.training = Some(TrainingJob { settings, held_out: None, parameters: |_| Some(25_557_032) });
+        job.training = Some(TrainingJob {
+            settings,
+            held_out: None,
+            checkpoint: None,
+            save_weights: None,
+            parameters: |_| Some(25_557_032),
+        });
         job
     }
 

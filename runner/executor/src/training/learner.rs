@@ -8,6 +8,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use foreglow_cnn::device::failure;
 use foreglow_cnn::{Cnn, Network, Numbers, seed_dropout};
 use foreglow_protocol::{Phases, Tally};
+use foreglow_shared::Confusion;
 
 use super::super::data::Data;
 use super::super::loader::Loader;
@@ -93,7 +94,7 @@ impl Learner {
             true => Vec::new(),
             false => cnn.numbers().running.into_iter().map(|running| running * part).collect(),
         };
-        let tally = tally(scores.without_autodiff(), loss.without_autodiff(), share)?;
+        let (tally, _) = tally(scores.without_autodiff(), loss.without_autodiff(), share)?;
         let phases = Phases {
             forward_secs: (forward - start).as_secs_f64(),
             backward_secs: forward.elapsed().as_secs_f64(),
@@ -106,16 +107,21 @@ impl Learner {
     ///
     /// # Errors
     /// The device fails.
-    pub fn judge(&mut self, numbers: &Numbers, share: &[Example]) -> anyhow::Result<Tally> {
+    pub fn judge(&mut self, numbers: &Numbers, share: &[Example]) -> anyhow::Result<(Tally, Confusion)> {
         if share.is_empty() {
-            return Ok(Tally::default());
+            return Ok(Default::default());
         }
         let cnn = self.with(numbers);
         let device = self.device.clone().without_autodiff();
         let share: Vec<&Example> = share.iter().collect();
         let scores = cnn.trained().forward(self.batch(&share));
         let loss = CrossEntropyLossConfig::new().init(&device).forward(scores.clone(), self.labels(&share, &device));
-        tally(scores, loss, &share)
+        let (tally, predicted) = tally(scores, loss, &share)?;
+        let mut confusion = Confusion::default();
+        for (example, predicted) in share.iter().zip(predicted) {
+            confusion.add(class(i64::from(example.label))?, class(predicted)?);
+        }
+        Ok((tally, confusion))
     }
 
     fn with(&self, numbers: &Numbers) -> Box<dyn Cnn> {
@@ -137,12 +143,17 @@ impl Learner {
     }
 }
 
-fn tally(scores: Tensor<2>, loss: Tensor<1>, share: &[&Example]) -> anyhow::Result<Tally> {
+/// Returns accuracy and loss, and the predicted class of each image.
+fn tally(scores: Tensor<2>, loss: Tensor<1>, share: &[&Example]) -> anyhow::Result<(Tally, Vec<i64>)> {
     let unread = "the answer of the CNN could not be read";
     let classes = scores.argmax(1).try_into_data().map_err(failure).context(unread)?;
     let loss = loss.try_into_data().map_err(failure).context(unread)?.iter::<f32>().next().context(unread)?;
-    let correct =
-        classes.iter::<i64>().zip(share).filter(|(class, example)| *class == i64::from(example.label)).count();
+    let predicted: Vec<i64> = classes.iter::<i64>().collect();
+    let correct = predicted.iter().zip(share).filter(|(class, example)| **class == i64::from(example.label)).count();
     let images = share.len() as u64;
-    Ok(Tally { images, loss_sum: f64::from(loss) * images as f64, correct: correct as u64 })
+    Ok((Tally { images, loss_sum: f64::from(loss) * images as f64, correct: correct as u64 }, predicted))
+}
+
+fn class(number: i64) -> anyhow::Result<u32> {
+    u32::try_from(number).context("the CNN gave a class below 0")
 }

@@ -48,7 +48,8 @@ pub fn serve(
         Some(host) => Some(listen(host, reports)?),
     };
     let (sample, replica) = (&data.sample, Replica::new(network, job, training, data)?);
-    let mut trainee = Trainee { job, training, sample, reports, replica, peers: None };
+    let validation = data.validation.as_ref();
+    let mut trainee = Trainee { job, training, sample, validation, reports, replica, peers: None };
     trainee.warm_up()?;
     keep_peaks(job);
     let inbox = Inbox::open(input)?;
@@ -64,6 +65,11 @@ pub fn serve(
             // The driver may close the input after this report, when the work is done.
             Order::Train(round) => reports.send(&inbox.while_wanted(|| trainee.train(&round))?)?,
             Order::Evaluate(evaluation) => reports.send(&inbox.while_wanted(|| trainee.evaluate(&evaluation))?)?,
+            Order::Validate { rank } => reports.send(&inbox.while_wanted(|| trainee.validate(rank))?)?,
+            Order::SaveWeights { path } => {
+                trainee.replica.save_weights(&path)?;
+                reports.send(&Report::SavedWeights { path })?;
+            }
         }
     }
     Ok(())
@@ -80,6 +86,7 @@ struct Trainee<'a> {
     job: &'a Assignment,
     training: &'a Training,
     sample: &'a Sample,
+    validation: Option<&'a Sample>,
     reports: &'a Reports,
     replica: Replica,
     peers: Option<Peers>,
@@ -286,7 +293,17 @@ impl Trainee<'_> {
         let numbers: Vec<u64> = (*first..first.saturating_add(*images)).collect();
         let places = (0..numbers.len() as u64).collect();
         let held_out = Sample::new(source.open()?, numbers);
-        let (tally, broken) = self.replica.judge(&held_out, places, self.training.share_size as usize)?;
-        Ok(Report::Evaluated { tally, broken })
+        let (tally, confusion, broken) = self.replica.judge(&held_out, places, self.training.share_size as usize)?;
+        Ok(Report::Evaluated { tally, broken, confusion })
+    }
+
+    /// Evaluates the CNN on this executor's share of the validation images.
+    fn validate(&mut self, rank: u32) -> anyhow::Result<Report> {
+        let validation = self.validation.context("the job has no validation images")?;
+        let (rank, executors) = (u64::from(rank), u64::from(self.training.executors.max(1)));
+        let place = |rank: u64| rank * validation.len() / executors;
+        let places = (place(rank)..place(rank + 1)).collect();
+        let (tally, confusion, broken) = self.replica.judge(validation, places, self.training.share_size as usize)?;
+        Ok(Report::Evaluated { tally, broken, confusion })
     }
 }

@@ -1,5 +1,6 @@
 //! The replica of the CNN that an executor trains, with its threads.
 
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context as _;
@@ -9,6 +10,7 @@ use foreglow_cnn::device::failure;
 use foreglow_cnn::{Network, Numbers};
 use foreglow_data::Sample;
 use foreglow_protocol::{Assignment, BrokenImage, Phases, Tally, Training};
+use foreglow_shared::Confusion;
 
 use super::super::data::Data;
 use super::super::open_device;
@@ -186,12 +188,12 @@ impl Replica {
         sample: &Sample,
         places: Vec<u64>,
         at_once: usize,
-    ) -> anyhow::Result<(Tally, Vec<BrokenImage>)> {
+    ) -> anyhow::Result<(Tally, Confusion, Vec<BrokenImage>)> {
         let numbers = &self.numbers;
         let mut workers: Vec<_> = self.learners.iter_mut().zip(&mut self.readers).collect();
         let parts = deal(places, workers.len());
         let judged = together(&mut workers, parts, |(learner, reader), places| {
-            let (mut tally, mut broken) = (Tally::default(), Vec::new());
+            let (mut tally, mut confusion, mut broken) = (Tally::default(), Confusion::default(), Vec::new());
             for places in places.chunks(at_once) {
                 let mut share = Vec::with_capacity(places.len());
                 for place in places {
@@ -200,16 +202,27 @@ impl Replica {
                         Err(why) => broken.push(why),
                     }
                 }
-                tally += learner.judge(numbers, &share)?;
+                let (of_share, confused) = learner.judge(numbers, &share)?;
+                tally += of_share;
+                confusion.merge(&confused);
             }
-            Ok((tally, broken))
+            Ok((tally, confusion, broken))
         })?;
-        let (mut whole, mut broken) = (Tally::default(), Vec::new());
-        for (tally, of_part) in judged {
+        let (mut whole, mut all, mut broken) = (Tally::default(), Confusion::default(), Vec::new());
+        for (tally, confusion, of_part) in judged {
             whole += tally;
+            all.merge(&confusion);
             broken.extend(of_part);
         }
-        Ok((whole, broken))
+        Ok((whole, all, broken))
+    }
+
+    /// Saves the weights of a built-in CNN in the format of PyTorch.
+    ///
+    /// # Errors
+    /// The network is from a file, or the weights cannot be written.
+    pub fn save_weights(&self, path: &Path) -> anyhow::Result<()> {
+        self.network.save_weights(path, self.shape, &self.numbers)
     }
 
     /// Serialises parameters, running statistics and optimiser state to one list.

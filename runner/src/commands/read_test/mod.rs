@@ -152,6 +152,8 @@ impl Args {
     fn cnn_job(&self) -> anyhow::Result<Job> {
         let workload = WorkloadArgs {
             model: self.model.clone(),
+            classes: None,
+            weights: None,
             images: None,
             data: self.data.first().cloned(),
             data_format: self.data_format,
