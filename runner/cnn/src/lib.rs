@@ -34,7 +34,7 @@ pub use self::learning::Numbers;
 pub use self::network::Network;
 pub use self::onnx::OnnxFile;
 pub use self::shapes::Trace;
-pub use foreglow_onnx::Costs;
+pub use foreglow_onnx::{Convolution, Costs, LayerCost};
 
 /// Creates a CNN with Burn's initial weights.
 type Builder = fn(Shape, &Device) -> Box<dyn Cnn>;
