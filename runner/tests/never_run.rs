@@ -110,10 +110,13 @@ fn a_measured_cnn_at_another_size_is_predicted_too() {
 fn what_cannot_be_predicted_is_refused_in_one_sentence() {
     let home = Foreglow::new();
     let lines = std::fs::read_to_string(SAMPLES).unwrap();
-    let only = |model: &str| lines.lines().filter(|line| line.contains(model)).map(|line| format!("{line}\n"));
-    let lenet5 = home.write("lenet5.jsonl", &only("lenet5").collect::<String>());
-    let training = only("resnet18").map(|line| line.replace("inference", "training").replace("019aa6d1", "019aa6d2"));
-    let both = home.write("both.jsonl", &only("resnet18").chain(training).collect::<String>());
+    let only = |model: &str| -> String {
+        lines.lines().filter(|line| line.contains(model)).map(|line| format!("{line}\n")).collect()
+    };
+    let lenet5 = home.write("lenet5.jsonl", &only("lenet5"));
+    let inference = only("resnet18");
+    let training = inference.replace("inference", "training").replace("019aa6d1", "019aa6d2");
+    let both = home.write("both.jsonl", &(inference + &training));
     for (file, more, expected) in [
         (SAMPLES, &["--model", "nosuch"][..], "no job in the samples matches your choice"),
         (SAMPLES, &["--model", "none.onnx"], "none.onnx"),
