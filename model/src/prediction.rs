@@ -155,6 +155,19 @@ impl Prediction {
         }
     }
 
+    /// Widens the interval and the spread by another source of errors.
+    pub(crate) fn widen(&mut self, uncertainty: &Spread) {
+        self.spread = self.spread.as_ref().and_then(|spread| spread.with(uncertainty));
+        let Some((secs, spread)) = self.completion_time_secs.zip(self.spread.as_ref()) else {
+            self.interval = None;
+            return;
+        };
+        if let Some(interval) = &mut self.interval {
+            let ratio = spread.quantile(0.5 + interval.probability / 2.0);
+            (interval.lower_secs, interval.upper_secs) = (secs / ratio, secs * ratio);
+        }
+    }
+
     pub(crate) fn unknown(warnings: Vec<Warning>) -> Self {
         Self { completion_time_secs: None, interval: None, spread: None, warnings }
     }

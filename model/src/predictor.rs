@@ -12,7 +12,7 @@ use crate::measured_ratios::MeasuredRatios;
 use crate::range::Range;
 use crate::rates::Rates;
 use crate::runs::{Items, Run, runs};
-use crate::{Feature, FitError, Meaning, Prediction, Setting, Tuning, Warning};
+use crate::{Feature, FitError, Meaning, Prediction, Setting, Spread, TransferredJob, Tuning, Warning};
 
 /// Minimum number of distinct settings that fit the processors for oversubscribed runs to be left
 /// out.
@@ -43,6 +43,9 @@ pub struct Predictor {
     pub(crate) capacity: Option<Capacity>,
     #[serde(default)]
     pub(crate) measured_ratios: MeasuredRatios,
+    /// Of a CNN that was never run: what its transfer adds to the errors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    uncertainty: Option<Spread>,
 }
 
 impl Predictor {
@@ -74,6 +77,16 @@ impl Predictor {
         Self::fit_tuned(job, Tuning::default())
     }
 
+    /// Fits a job that was transferred from other CNNs; the intervals include the errors of the
+    /// transfer.
+    ///
+    /// # Errors
+    /// [`FitError`]: says what is wrong or missing, and what to collect.
+    pub fn fit_transferred(transferred: &TransferredJob) -> Result<Self, FitError> {
+        let predictor = Self::fit_job(&transferred.job)?;
+        Ok(Self { uncertainty: Some(transferred.uncertainty.clone()), ..predictor })
+    }
+
     /// Fits like [`Predictor::fit_job`], with other constants.
     ///
     /// # Errors
@@ -101,7 +114,7 @@ impl Predictor {
         let rates = Rates::of(kept.iter().map(|run| run.setting.sampling_rate));
         let range = Range::of(kept.iter().map(|run| run.setting)).ok_or(FitError::NoObservations)?;
         let measured_ratios = MeasuredRatios::default();
-        let bound = Self { ensemble, items, rates, range, capacity, measured_ratios };
+        let bound = Self { ensemble, items, rates, range, capacity, measured_ratios, uncertainty: None };
         // If no oversubscribed run was left out, the ensemble has learned from them and there is no
         // bound to correct.
         let has_bound = |run: &Observation| {
@@ -162,6 +175,10 @@ impl Predictor {
     }
 
     fn grid(&self, executors: &[u32], cores: &[u32]) -> Option<Grid> {
+        // A surface holds only the spread of the ensemble.
+        if self.uncertainty.is_some() {
+            return None;
+        }
         let first = Setting { executors: *executors.first()?, cores_per_executor: *cores.first()?, sampling_rate: 1.0 };
         let along = |feature: Feature, counts: &[u32]| Along {
             name: feature.noun(),
@@ -219,6 +236,9 @@ impl Predictor {
         let times: Option<Vec<f64>> = answers.map(|answer| answer.completion_time_secs).collect();
         if let (Some(secs), Some(times)) = (prediction.completion_time_secs, times) {
             prediction.scale(self.rates.rising(setting.sampling_rate, &places, &times, secs) / secs);
+        }
+        if let Some(uncertainty) = &self.uncertainty {
+            prediction.widen(uncertainty);
         }
         prediction
     }

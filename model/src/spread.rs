@@ -137,6 +137,22 @@ impl Spread {
         }
     }
 
+    /// Returns the spread of the sum of two independent log errors, about: Student's t whose 95 %
+    /// quantile is the root of the sum of both squares, with the fewer degrees of freedom. `None`
+    /// if one of the quantiles is infinite.
+    pub(crate) fn with(&self, other: &Self) -> Option<Self> {
+        const UPPER: f64 = 0.95;
+        let degrees = |spread: &Self| match spread {
+            Self::Conformal { errors } => (errors.as_slice().len() as f64).max(1.0),
+            Self::StudentT { degrees_of_freedom, .. } => *degrees_of_freedom,
+        };
+        let [own, others] = [self, other].map(|spread| libm::log(spread.quantile(UPPER)));
+        let degrees_of_freedom = degrees(self).min(degrees(other));
+        let unit = Self::student_t(1.0, degrees_of_freedom).ok()?;
+        let half_width = (own * own + others * others).sqrt();
+        Self::student_t(half_width / libm::log(unit.quantile(UPPER)), degrees_of_freedom).ok()
+    }
+
     /// Returns the largest probability with a finite quantile.
     pub fn most_probability(&self) -> f64 {
         self.probability_below(f64::INFINITY)

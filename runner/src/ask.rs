@@ -53,35 +53,40 @@ impl Source {
         read_files(&self.files)
     }
 
-    /// Reads the samples and selects what they are of: one context, or one job on several machine
+    /// Selects what samples are of: one context, or one job on several machine
     /// types or with several batch sizes. `compares` asks for the second even if there is one
     /// context.
     ///
     /// # Errors
     /// As [`Source::job`].
-    pub fn selection(&self, compares: bool) -> anyhow::Result<Selection> {
-        let samples = self.samples()?;
+    pub fn selection(&self, samples: &[Sample], compares: bool) -> anyhow::Result<Selection> {
         if self.context.is_some() {
-            return self.pick(&samples).map(|job| Selection::Context(Box::new(job)));
+            return self.pick(samples).map(|job| Selection::Context(Box::new(job)));
         }
-        let mut groups = group_by_definition(&samples);
+        let mut groups = group_by_definition(samples);
         groups.iter_mut().for_each(|group| group.jobs.retain(|job| !job.observations.is_empty()));
-        groups.retain(|group| {
-            !group.jobs.is_empty() && self.model.as_ref().is_none_or(|model| *model == group.definition.model)
-        });
+        groups.retain(|group| !group.jobs.is_empty() && self.is_of_model(&group.definition.model));
         match (groups.pop(), groups.is_empty()) {
             (Some(group), true) if compares || group.jobs.len() > 1 => Ok(Selection::Group(Box::new(group))),
-            _ => self.pick(&samples).map(|job| Selection::Context(Box::new(job))),
+            _ => self.pick(samples).map(|job| Selection::Context(Box::new(job))),
         }
     }
 
-    fn pick(&self, samples: &[Sample]) -> anyhow::Result<Job> {
-        let jobs: Vec<(usize, Job)> = group_by_context(samples)
-            .into_iter()
-            .filter(|job| !job.observations.is_empty())
-            .enumerate()
-            .map(|(index, job)| (index + 1, job))
-            .collect();
+    /// Returns whether the user's choice, if there is one, is a CNN of this name in the samples,
+    /// where a file has its name without the folder.
+    pub fn is_of_model(&self, name: &str) -> bool {
+        self.model.as_deref().is_none_or(|model| {
+            let file = Path::new(model).file_name().filter(|_| model.ends_with(".onnx"));
+            model == name || file.is_some_and(|file| file == name)
+        })
+    }
+
+    /// Selects the job, which needs at least one completed run.
+    ///
+    /// # Errors
+    /// No run completed, or several jobs match.
+    pub fn pick(&self, samples: &[Sample]) -> anyhow::Result<Job> {
+        let jobs = measured_jobs(samples);
         if jobs.is_empty() {
             let runs = format_count(samples.len(), "sample");
             return Err(unusable(format!(
@@ -90,8 +95,7 @@ impl Source {
             )));
         }
         let wanted = |number: usize, job: &Job| {
-            self.context.is_none_or(|wanted| wanted == number)
-                && self.model.as_ref().is_none_or(|model| *model == job.context.workload.model)
+            self.context.is_none_or(|wanted| wanted == number) && self.is_of_model(&job.context.workload.model)
         };
         let mut matching: Vec<Job> =
             jobs.iter().filter(|(number, job)| wanted(*number, job)).map(|(_, job)| job.clone()).collect();
@@ -117,7 +121,14 @@ pub enum Selection {
     Group(Box<JobGroup>),
 }
 
-fn list(jobs: &[(usize, Job)]) -> String {
+/// Returns the jobs with a completed run, with their numbers for `--context`.
+pub fn measured_jobs(samples: &[Sample]) -> Vec<(usize, Job)> {
+    let jobs = group_by_context(samples).into_iter().filter(|job| !job.observations.is_empty());
+    jobs.enumerate().map(|(index, job)| (index + 1, job)).collect()
+}
+
+/// Lists jobs with their numbers, one a line.
+pub fn list(jobs: &[(usize, Job)]) -> String {
     let line = |(number, job): &(usize, Job)| {
         let runs = format_count(job.observations.len(), "completed run");
         format!("  {number}  {} ({runs})", job.context.title())

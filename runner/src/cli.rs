@@ -9,8 +9,8 @@ use clap::{Parser, Subcommand};
 pub use self::refusal::sentence;
 
 use crate::commands::{
-    advise, collect, completions, demo, devices, evaluate, executor, export, import, link, machines, man, models, pack,
-    plan, predict, read_test, run, samples, serve, simulate, store, tokens, upload,
+    advise, calibrate, collect, completions, demo, devices, evaluate, executor, export, import, link, machines, man,
+    models, pack, plan, predict, read_test, run, samples, serve, simulate, store, tokens, upload,
 };
 
 /// Version and commit. The build script finds the commit and the rest of what `--version` prints.
@@ -48,6 +48,7 @@ pub enum Command {
     ReadTest(read_test::Args),
     Run(Box<run::Args>),
     Collect(Box<collect::Args>),
+    Calibrate(calibrate::Args),
     Import(import::Args),
     Samples(samples::Args),
     Evaluate(evaluate::Args),
@@ -79,6 +80,7 @@ impl Command {
             Self::ReadTest(args) => read_test::run(&args),
             Self::Run(args) => run::run(&args),
             Self::Collect(args) => collect::run(&args),
+            Self::Calibrate(args) => calibrate::run(&args),
             Self::Import(args) => import::run(&args),
             Self::Samples(args) => samples::run(&args),
             Self::Evaluate(args) => evaluate::run(&args),

@@ -13,6 +13,8 @@ mod evaluation;
 mod export;
 mod finished;
 mod grammar;
+mod graph_costs;
+mod never_run;
 mod output;
 mod place;
 mod progress;

@@ -261,7 +261,7 @@ fn several_jobs_are_listed_for_selection() {
     let ask = |choice: &[&str]| Foreglow::new().run(&[&["plan", SAMPLES, "--format", "csv"], choice].concat());
     golden("several-jobs", &ask(&[]));
     assert_eq!(ask(&["--context", "2"]).stdout, ask(&["--model", "resnet18"]).stdout);
-    for wrong in [&["--context", "3"], &["--model", "vgg16"]] {
+    for wrong in [&["--context", "3"], &["--model", "nosuch"]] {
         let answer = ask(wrong);
         assert_eq!(answer.code, 2);
         assert!(answer.stderr.contains("no job in the samples matches your choice"), "{}", answer.stderr);

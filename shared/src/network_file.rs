@@ -38,6 +38,13 @@ impl Workload {
         self.extra.insert(FINGERPRINT.to_owned(), file.fingerprint.clone().into());
     }
 
+    /// Removes the file, for a workload of a built-in CNN.
+    pub fn remove_network_file(&mut self) {
+        for field in [PATH, FINGERPRINT] {
+            self.extra.remove(field);
+        }
+    }
+
     /// Returns the file of the network; `None` for a built-in CNN.
     pub fn network_file(&self) -> Option<NetworkFile> {
         let word = |field| self.extra.get(field).and_then(serde_json::Value::as_str).map(str::to_owned);

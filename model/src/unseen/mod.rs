@@ -6,10 +6,12 @@ mod fitted;
 mod pairs;
 mod process;
 mod structure;
+mod transfer;
 
 pub use self::costs::{CostedLayer, GraphCosts, LayerKind};
 pub use self::fitted::{CostedRun, UnseenCnn};
 pub use self::pairs::Pairs;
+pub use self::transfer::{MeasuredCnn, TransferredJob};
 use crate::{Interval, Prediction, Spread};
 
 /// Nominal probability of an interval.

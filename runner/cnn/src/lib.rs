@@ -39,7 +39,7 @@ pub use self::network::Network;
 pub use self::onnx::OnnxFile;
 pub use self::shapes::Trace;
 pub use self::weights::Parameter;
-pub use foreglow_onnx::Costs;
+pub use foreglow_onnx::{Convolution, Costs, LayerCost};
 
 /// Creates a CNN with this number of classes and Burn's initial weights.
 type Builder = fn(Shape, usize, &Device) -> Box<dyn Cnn>;

@@ -6,7 +6,7 @@ use burn::nn::{
     pool::{AdaptiveAvgPool2d, AvgPool2d, MaxPool2d},
 };
 
-use foreglow_onnx::{Costs, LayerCost};
+use foreglow_onnx::{Convolution, Costs, LayerCost};
 
 use super::Shape;
 use super::lstm::Lstm;
@@ -50,6 +50,8 @@ impl Trace {
             parameters: parameters as u64,
             multiply_accumulates: multiply_accumulates as u64,
             activations: activations as u64,
+            weights: parameters as u64,
+            convolution: None,
             traffic_bytes: 4 * (inputs + parameters + activations) as u64,
             is_view: false,
         });
@@ -70,6 +72,11 @@ impl Trace {
         let weights = channels_out * channels_in * height * width;
         let bias = if conv.bias.is_some() { channels_out } else { 0 };
         self.layer("Conv", inputs, weights + bias, weights * self.pixels());
+        let channels = [channels_in as u64, (channels_out / conv.groups.max(1)) as u64];
+        let (kernel, groups) = ((height * width) as u64, conv.groups as u64);
+        if let Some(layer) = self.layers.last_mut() {
+            layer.convolution = Some(Convolution { kernel, channels, groups });
+        }
         self
     }
 

@@ -7,6 +7,17 @@ use crate::plan::{Argument, Plan, Step};
 /// Bytes of a number in the CNN's format.
 const FLOAT: u64 = 4;
 
+/// Sizes of a convolution, which decide how fast a multiply-accumulate is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Convolution {
+    /// Weights of one output from one input channel: 9 for 3×3.
+    pub kernel: u64,
+    /// Input and output channels of a group.
+    pub channels: [u64; 2],
+    /// Groups of channels.
+    pub groups: u64,
+}
+
 /// Cost of a layer for the inputs of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LayerCost {
@@ -24,8 +35,20 @@ pub struct LayerCost {
     pub activations: u64,
     /// Bytes that it reads and writes in 32-bit floats, each number once.
     pub traffic_bytes: u64,
+    /// Numbers that it reads from the file's constants, such as learned ones and running
+    /// statistics.
+    pub weights: u64,
+    /// Sizes of a convolution; `None` for other layers.
+    pub convolution: Option<Convolution>,
     /// Whether it computes nothing: a view of its input.
     pub is_view: bool,
+}
+
+impl LayerCost {
+    /// Returns the numbers that the layer reads and writes, without weights.
+    pub fn numbers(&self) -> u64 {
+        (self.traffic_bytes / FLOAT).saturating_sub(self.weights)
+    }
 }
 
 /// Costs of a network for the inputs of a plan.
@@ -114,6 +137,11 @@ impl Network {
             parameters: sum(self.learned(step).map(|weight| self.weights[weight].len() as u64)),
             multiply_accumulates: products(&step.operation, &shapes, &output),
             activations,
+            weights: sum(step.arguments.iter().zip(&shapes).map(|(argument, shape)| match argument {
+                Argument::Value(_) => 0,
+                Argument::Weight(_) | Argument::Known(_) => count(shape),
+            })),
+            convolution: convolution(&step.operation, &shapes),
             traffic_bytes: if is_view { 0 } else { read.saturating_add(activations).saturating_mul(FLOAT) },
             output,
             is_view,
@@ -133,6 +161,18 @@ fn products(operation: &Operation, shapes: &[Vec<usize>], output: &[usize]) -> u
         (Operation::MatMul, [left, ..]) => count(output).saturating_mul(left[left.len() - 1] as u64),
         _ => 0,
     }
+}
+
+/// Returns the sizes of a convolution.
+fn convolution(operation: &Operation, shapes: &[Vec<usize>]) -> Option<Convolution> {
+    let weights = shapes.get(1)?;
+    let (groups, inputs, outputs) = match operation {
+        Operation::Conv { groups, .. } => (*groups, weights[1], weights[0] / (*groups).max(1)),
+        Operation::ConvTranspose { groups, .. } => (*groups, weights[0] / (*groups).max(1), weights[1]),
+        _ => return None,
+    };
+    let channels = [inputs as u64, outputs as u64];
+    Some(Convolution { kernel: count(&weights[2..]), channels, groups: groups as u64 })
 }
 
 fn count(dims: &[usize]) -> u64 {

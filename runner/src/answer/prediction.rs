@@ -5,6 +5,7 @@ use foreglow_shared::{Context, Job, PriceSheet, Question, Resources, format_dura
 use serde::Serialize;
 
 use super::{SCHEMA, configuration, cost_note, cost_unknown, json, notes, probability, range};
+use crate::never_run::Basis;
 use crate::output::Format;
 use crate::table::{csv, number};
 
@@ -14,6 +15,9 @@ pub struct PredictionAnswer {
     schema: u32,
     context: Context,
     predictor: &'static str,
+    /// Present if the CNN was never run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    never_run: Option<Basis>,
     executors: u32,
     cores_per_executor: u32,
     memory_per_executor_mib: u32,
@@ -44,6 +48,7 @@ impl PredictionAnswer {
             schema: SCHEMA,
             context: job.context.clone(),
             predictor: Predictor::NAME,
+            never_run: None,
             executors,
             cores_per_executor,
             memory_per_executor_mib,
@@ -56,6 +61,11 @@ impl PredictionAnswer {
             exclusion: Exclusion::of(job, cores_per_executor, memory_per_executor_mib, sampling_rate),
             warnings,
         }
+    }
+
+    /// Says that the CNN was never run, and what the prediction is based on.
+    pub fn based_on(self, never_run: Option<Basis>) -> Self {
+        Self { never_run, ..self }
     }
 
     /// Fails with the reason if no time is known.
@@ -96,6 +106,9 @@ impl PredictionAnswer {
         );
         line("sampling rate", format_rate(self.sampling_rate));
         line("predicted by", "Foreglow's own predictor".to_owned());
+        if let Some(basis) = &self.never_run {
+            text.push_str(&format!("\n{}\n", basis.describe()));
+        }
         if let Some(exclusion) = self.exclusion {
             text.push_str(&format!("\nOut of memory: {exclusion}.\n"));
         }

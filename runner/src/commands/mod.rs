@@ -2,6 +2,7 @@
 
 pub mod advise;
 mod advise_table;
+pub mod calibrate;
 pub mod collect;
 pub mod completions;
 pub mod demo;

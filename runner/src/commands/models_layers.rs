@@ -30,6 +30,12 @@ struct Layer<'a> {
     multiply_accumulates: u64,
     activations: u64,
     traffic_bytes: u64,
+    weights: u64,
+    /// Weights of one output from one input channel, of a convolution.
+    kernel: Option<u64>,
+    /// Input and output channels of a group.
+    channels: Option<[u64; 2]>,
+    groups: Option<u64>,
 }
 
 impl Layers<'_> {
@@ -52,6 +58,10 @@ impl Layers<'_> {
             multiply_accumulates: layer.multiply_accumulates,
             activations: layer.activations,
             traffic_bytes: layer.traffic_bytes,
+            weights: layer.weights,
+            kernel: layer.convolution.map(|convolution| convolution.kernel),
+            channels: layer.convolution.map(|convolution| convolution.channels),
+            groups: layer.convolution.map(|convolution| convolution.groups),
         })
     }
 

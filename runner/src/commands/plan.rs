@@ -3,18 +3,20 @@
 
 use foreglow_exit::unusable;
 use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
-use foreglow_shared::{DEFAULT_PROBABILITY, Job, JobGroup, Observation, PriceSheet};
+use foreglow_shared::{DEFAULT_PROBABILITY, Job, JobGroup, Observation, PriceSheet, Sample};
 
 use crate::answer::{DecisionAnswer, MachineAnswer, Startup, fit};
 use crate::ask::{Selection, Source};
 use crate::catalog::CatalogArgs;
 use crate::grammar::{Counts, count, counts, large_count, money};
+use crate::never_run::{Basis, Differences, NeverRun, never_run};
 use crate::output::{self, Format};
 use crate::question::{QuestionArgs, read_prices};
 
 /// Find the cheapest configuration that meets a deadline, or the fastest within a budget, and
 /// compare all others: executors and cores, and machine types and batch sizes if the samples have
-/// several.
+/// several. A CNN that was never run here is predicted from the others in the samples: --model
+/// vgg16 or --model net.onnx.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -25,6 +27,11 @@ pub struct Args {
 
     #[command(flatten)]
     machines: MachineArgs,
+
+    /// Side of the square input of a CNN that was never run here, pixels [default: that of the
+    /// other CNNs]
+    #[arg(long, value_name = "PX", requires = "model", help_heading = "Question", value_parser = count, allow_negative_numbers = true)]
+    image_px: Option<u32>,
 
     /// Output format
     #[arg(long, value_enum, default_value_t, help_heading = "Output")]
@@ -75,11 +82,48 @@ impl MachineArgs {
             || self.images.is_some()
             || self.epochs.is_some()
     }
+
+    /// Refuses what only a CNN that was run has: other machine types, and several batch sizes.
+    fn check_never_run(&self, basis: &Basis) -> anyhow::Result<()> {
+        let several = self.batch_size.as_ref().is_some_and(|Counts(sizes)| sizes.len() > 1);
+        let option = match self {
+            Self { machines, .. } if !machines.is_empty() => "--machines",
+            Self { catalog, .. } if catalog.is_given() => "--catalog",
+            Self { spot: true, .. } => "--spot",
+            Self { max_hourly_cost: Some(_), .. } => "--max-hourly-cost",
+            _ if several => "--batch-size with several sizes",
+            _ => return Ok(()),
+        };
+        Err(unusable(format!("{} {option} needs runs of it; leave it out", basis.describe())))
+    }
+}
+
+impl Args {
+    /// Returns what a job of a CNN that was never run differs in.
+    fn differences(&self) -> Differences {
+        let MachineArgs { batch_size, images, epochs, .. } = &self.machines;
+        // Several batch sizes are compared, which needs runs of the CNN itself.
+        let batch_size = match batch_size.as_ref().map(|Counts(sizes)| sizes.as_slice()) {
+            Some(&[size]) => Some(size),
+            _ => None,
+        };
+        Differences { image_px: self.image_px, batch_size, images: *images, epochs: *epochs }
+    }
 }
 
 /// Prints the decision; fails if no configuration meets the deadline.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let group = match args.source.selection(args.machines.is_given())? {
+    let samples = args.source.samples()?;
+    if let Some(NeverRun { job, predictor, basis }) = never_run(&args.source, &samples, args.differences())? {
+        args.machines.check_never_run(&basis)?;
+        let question = args.question.about(&job)?;
+        let answer = DecisionAnswer::new(&job, &predictor, &question)?.based_on(basis);
+        output::print(&answer.render(args.format))?;
+        return answer.check();
+    }
+    let is_of_size = |sample: &Sample| args.image_px.is_none_or(|px| px == sample.workload.image_px);
+    let samples: Vec<Sample> = samples.into_iter().filter(is_of_size).collect();
+    let group = match args.source.selection(&samples, args.machines.is_given())? {
         Selection::Group(group) => *group,
         Selection::Context(_) if args.machines.is_given() => {
             return Err(unusable(

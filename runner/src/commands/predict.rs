@@ -1,14 +1,17 @@
 //! `foreglow predict`: the completion time of one configuration.
 
 use foreglow_model::Setting;
+use foreglow_shared::Sample;
 
 use crate::answer::{PredictionAnswer, fit};
 use crate::ask::Source;
 use crate::grammar;
+use crate::never_run::{Differences, NeverRun, never_run};
 use crate::output::{self, Format};
 use crate::question::Bill;
 
-/// Predict the completion time and the cost of the job on one configuration.
+/// Predict the completion time and the cost of the job on one configuration. A CNN that was never
+/// run here is predicted from the others in the samples: --model vgg16 or --model net.onnx.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -27,6 +30,9 @@ pub struct Args {
     sampling_rate: f64,
 
     #[command(flatten)]
+    never_run: NeverRunArgs,
+
+    #[command(flatten)]
     bill: Bill,
 
     /// Output format
@@ -34,13 +40,47 @@ pub struct Args {
     format: Format,
 }
 
+/// The job of a CNN that was never run.
+#[derive(Clone, Copy, Debug, clap::Args)]
+#[command(next_help_heading = "A CNN that was never run")]
+struct NeverRunArgs {
+    /// Side of its square input, pixels [default: that of the other CNNs]
+    #[arg(long, value_name = "PX", requires = "model", value_parser = grammar::count, allow_negative_numbers = true)]
+    image_px: Option<u32>,
+
+    /// Images per mini-batch [default: those of the other CNNs]
+    #[arg(long, value_name = "N", requires = "model", value_parser = grammar::count, allow_negative_numbers = true)]
+    batch_size: Option<u32>,
+
+    /// Images of the job [default: those of the other CNNs]
+    #[arg(long, value_name = "N", requires = "model", value_parser = grammar::large_count, allow_negative_numbers = true)]
+    images: Option<u64>,
+}
+
 /// Prints the prediction.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let job = args.source.job()?;
+    let samples = args.source.samples()?;
+    let NeverRunArgs { image_px, batch_size, images } = args.never_run;
+    let never_run = never_run(&args.source, &samples, Differences { image_px, batch_size, images, epochs: None })?;
+    let (job, predictor, basis) = match never_run {
+        Some(NeverRun { job, predictor, basis }) => (job, predictor, Some(basis)),
+        None => {
+            let alike = |sample: &Sample| {
+                let workload = &sample.workload;
+                image_px.is_none_or(|px| px == workload.image_px)
+                    && batch_size.is_none_or(|size| size == workload.batch_size)
+                    && images.is_none_or(|images| images == workload.images)
+            };
+            let samples: Vec<Sample> = samples.into_iter().filter(alike).collect();
+            let job = args.source.pick(&samples)?;
+            let predictor = fit(&job)?;
+            (job, predictor, None)
+        }
+    };
     let question = args.bill.about(&job)?;
     let setting =
         Setting { executors: args.executors, cores_per_executor: args.cores, sampling_rate: args.sampling_rate };
-    let answer = PredictionAnswer::new(&job, &fit(&job)?, setting, &question);
+    let answer = PredictionAnswer::new(&job, &predictor, setting, &question).based_on(basis);
     output::print(&answer.render(args.format))?;
     answer.check()
 }

@@ -19,7 +19,8 @@ impl DecisionAnswer {
 
     pub(in crate::answer) fn table(&self) -> String {
         let prices = &self.question.prices;
-        let mut text = format!("{}\n\n{}\n", self.context.title(), self.headline());
+        let basis = self.never_run.as_ref().map_or_else(String::new, |basis| format!("{}\n\n", basis.describe()));
+        let mut text = format!("{}\n\n{basis}{}\n", self.context.title(), self.headline());
         let interval = self.candidates.iter().find_map(|row| row.interval.as_ref());
         let interval =
             interval.map_or_else(|| "interval".into(), |interval| format!("{} interval", probability(interval)));

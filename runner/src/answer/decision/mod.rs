@@ -16,6 +16,7 @@ use serde::Serialize;
 use self::inversion::Inversion;
 pub use self::startup::Startup;
 use super::{SCHEMA, configuration, cost_unknown};
+use crate::never_run::Basis;
 
 /// Answer to a question about a job.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,6 +24,9 @@ pub struct DecisionAnswer {
     schema: u32,
     context: Context,
     predictor: &'static str,
+    /// Present if the CNN was never run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    never_run: Option<Basis>,
     question: Question,
     pub(super) recommended: Option<Row>,
     /// `spark-submit` arguments of the recommended configuration, for jobs run by Spark.
@@ -106,6 +110,7 @@ impl DecisionAnswer {
             context: job.context.clone(),
             spark_submit,
             predictor: Predictor::NAME,
+            never_run: None,
             warnings: predictor.warnings(),
             cost_unknown: cost_unknown(&question.prices, job.context.accelerator.as_deref()),
             question: question.clone(),
@@ -120,6 +125,11 @@ impl DecisionAnswer {
             weighed,
             candidates: rows,
         })
+    }
+
+    /// Says that the CNN was never run, and what its predictions are based on.
+    pub fn based_on(self, basis: Basis) -> Self {
+        Self { never_run: Some(basis), ..self }
     }
 
     /// Returns the configuration to look at first: the recommended one, or else the fastest.

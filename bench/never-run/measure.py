@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Measures the built-in CNNs that take images, and predicts each from the others.
+
+    bench/never-run/measure.py [--binary target/release/foreglow] [--folder target/never-run]
+
+Each CNN runs on three configurations, twice. FOLDER/samples.jsonl keeps the runs, and a run that is
+there is not repeated, so an interrupted measurement continues. Then each CNN is left out, predicted
+with `foreglow predict --model NAME`, and compared with the median of its runs.
+"""
+
+import argparse
+import collections
+import json
+import math
+import pathlib
+import statistics
+import subprocess
+import sys
+
+# Side of the images in pixels, and images of a run.
+CNNS = {
+    "lenet5": (32, 3200),
+    "cnn11": (32, 1600),
+    "vgg16": (32, 160),
+    "resnet18": (64, 320),
+    "resnet50": (64, 160),
+    "inception_v4": (96, 48),
+    "xception": (96, 48),
+    "mobilenet_v2": (64, 320),
+}
+CONFIGURATIONS = [(1, 1), (2, 1), (1, 2)]
+IMAGES = 3200
+REPEATS = 2
+
+
+def key(sample):
+    configuration = sample["configuration"]
+    return (sample["workload"]["model"], configuration["executors"], configuration["cores_per_executor"])
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def measure(binary, path):
+    done = collections.Counter(key(sample) for sample in read(path))
+    for repeat in range(REPEATS):
+        for name, (px, images) in CNNS.items():
+            for executors, cores in CONFIGURATIONS:
+                if done[name, executors, cores] > repeat:
+                    continue
+                subprocess.run(
+                    [binary, "run", "--quiet", "--model", name, "--image-px", str(px), "--images", str(IMAGES),
+                     "--device", "cpu", "--sampling-rate", str(images / IMAGES), "--executors", str(executors),
+                     "--cores", str(cores), "--output", str(path)],
+                    check=True, stdout=subprocess.DEVNULL)
+
+
+def predict(binary, folder, samples, left_out):
+    name, executors, cores = left_out
+    px, images = CNNS[name]
+    others = folder / "others.jsonl"
+    others.write_text("".join(json.dumps(sample) + "\n" for sample in samples if sample["workload"]["model"] != name))
+    answer = subprocess.run(
+        [binary, "predict", str(others), "--model", name, "--image-px", str(px), "--executors", str(executors),
+         "--cores", str(cores), "--sampling-rate", str(images / IMAGES), "--format", "json"],
+        check=True, capture_output=True, text=True)
+    return json.loads(answer.stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", default="target/release/foreglow")
+    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("target/never-run"))
+    parser.add_argument("--only-predict", action="store_true", help="use the runs that are there")
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    path = arguments.folder / "samples.jsonl"
+    if not arguments.only_predict:
+        measure(arguments.binary, path)
+    samples = [sample for sample in read(path) if sample["outcome"] == "completed"]
+    if not samples:
+        sys.exit("there are no runs; leave --only-predict out")
+    times = collections.defaultdict(list)
+    for sample in samples:
+        times[key(sample)].append(sample["completion_time_secs"])
+    errors, covered = collections.defaultdict(list), []
+    print("| CNN | executors × cores | measured | predicted | error | 90 % interval |\n|---|---|---|---|---|---|")
+    for left_out in sorted(times):
+        measured = statistics.median(times[left_out])
+        answer = predict(arguments.binary, arguments.folder, samples, left_out)
+        predicted, interval = answer["completion_time_secs"], answer["interval"]
+        error = predicted / measured - 1
+        errors[left_out[0]].append(abs(error))
+        ends = (interval["lower_secs"], interval["upper_secs"]) if interval else (0, math.inf)
+        covered.append(ends[0] <= measured <= ends[1])
+        name, executors, cores = left_out
+        print(f"| {name} | {executors} × {cores} | {measured:.2f} s | {predicted:.2f} s | {error:+.1%} "
+              f"| {ends[0]:.2f} to {ends[1]:.2f} s |")
+    print()
+    for name, of in sorted(errors.items()):
+        print(f"{name}: MAPE {statistics.mean(of):.1%}")
+    everything = [error for of in errors.values() for error in of]
+    print(f"all {len(errors)} CNNs: MAPE {statistics.mean(everything):.1%}, median {statistics.median(everything):.1%}, "
+          f"in the 90 % interval {statistics.mean(covered):.0%}")
+
+
+if __name__ == "__main__":
+    main()

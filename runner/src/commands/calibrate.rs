@@ -1,0 +1,190 @@
+//! `foreglow calibrate`: short runs of a few CNNs, from which others are predicted.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Parser as _;
+use foreglow_cnn::Network;
+use foreglow_engine::{Engine, Job};
+use foreglow_exit::Interrupt;
+use foreglow_machine::device::Wish;
+use foreglow_machine::warnings_of;
+use foreglow_shared::{Outcome, Sample};
+
+use super::run::DEFAULT_MEMORY_MIB;
+use super::workload_args::{WorkloadArgs, default_partition_size, prepare};
+use crate::grammar;
+use crate::output;
+use crate::progress::{Progress, note, result};
+use crate::samples_file::SamplesFile;
+use crate::table::{Align, table};
+
+/// CNNs and sides of their images, pixels: of every kind of convolution, and small enough for a
+/// run to take seconds.
+const PROBES: [(&str, u32); 6] =
+    [("cnn11", 32), ("resnet18", 64), ("mobilenet_v2", 64), ("vgg16", 32), ("resnet50", 64), ("xception", 96)];
+/// Executors and cores per executor.
+const CONFIGURATIONS: [(u32, u32); 3] = [(1, 1), (1, 2), (2, 1)];
+/// Aim for the time of a run on one core, seconds.
+const RUN_SECS: f64 = 2.0;
+/// Multiply-accumulates per second of a core before the first run.
+const FIRST_SPEED: f64 = 5e9;
+/// Fewest images of a run.
+const FEWEST_IMAGES: f64 = 32.0;
+/// No further run is started after this time.
+const LIMIT: Duration = Duration::from_secs(150);
+
+/// Measure a few small CNNs on this machine, in under 3 minutes, so that `predict` and `plan` know
+/// CNNs that were never run
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// File to append the samples to, JSON Lines
+    #[arg(long, value_name = "FILE")]
+    output: PathBuf,
+
+    /// Images per mini-batch
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = grammar::count, allow_negative_numbers = true)]
+    batch_size: u32,
+
+    /// Device: auto, cpu, gpu, or the number or name of an entry of `foreglow devices`
+    #[arg(long, value_name = "DEVICE", default_value_t = Wish::Auto)]
+    device: Wish,
+
+    /// Slow each core down to this share of a processor by a CPU quota, 1% to 100%
+    #[arg(long, value_name = "SHARE", value_parser = grammar::core_share, allow_negative_numbers = true)]
+    core_share: Option<f64>,
+
+    /// CNN to leave out, to check how well the others predict it; can be given several times
+    #[arg(long, value_name = "NAME")]
+    without: Vec<String>,
+}
+
+/// The job of a probe.
+#[derive(Debug, clap::Parser)]
+struct Probe {
+    #[command(flatten)]
+    workload: WorkloadArgs,
+}
+
+/// A measured probe.
+struct Measured {
+    model: String,
+    image_px: u32,
+    multiply_accumulates: f64,
+    /// On one core.
+    secs_per_image: f64,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let start = Instant::now();
+    let (mut file, _) = SamplesFile::open_alone(&args.output)?;
+    let (progress, interrupt) = (Progress::new(), Interrupt::on_signals());
+    let mut speed = FIRST_SPEED;
+    let (mut measured, mut runs) = (Vec::new(), 0);
+    for (model, image_px) in PROBES {
+        if args.without.iter().any(|name| name == model) {
+            continue;
+        }
+        let job = args.job(model, image_px)?;
+        let shape = job_shape(model, image_px)?;
+        let multiply_accumulates = Network::named(model)?.size(shape)?.multiply_accumulates as f64;
+        prepare(&job, &progress)?;
+        for (executors, cores) in CONFIGURATIONS {
+            let fits = job.host().processors.is_none_or(|processors| executors * cores <= processors)
+                && job.device.most_executors().is_none_or(|most| executors <= most);
+            if !fits || start.elapsed() > LIMIT {
+                continue;
+            }
+            let images = (RUN_SECS * speed / multiply_accumulates).max(FEWEST_IMAGES);
+            let sampling_rate = (images / job.workload.images as f64).min(1.0);
+            let sample = measure(&job, (executors, cores), sampling_rate, (&progress, &interrupt))?;
+            file.append(&sample)?;
+            runs += 1;
+            let Some(secs) = sample.completed_secs().filter(|_| (executors, cores) == (1, 1)) else { continue };
+            let secs_per_image = secs / (sampling_rate * job.workload.images as f64).round().max(1.0);
+            speed = multiply_accumulates / secs_per_image;
+            measured.push(Measured { model: model.to_owned(), image_px, multiply_accumulates, secs_per_image });
+        }
+    }
+    drop(progress);
+    output::print(&show(&measured))?;
+    note(&format!(
+        "\n{runs} runs in {:.0} s are in {}. They predict a CNN that was never run: `foreglow plan {} --model NAME --image-px PX`.",
+        start.elapsed().as_secs_f64(),
+        args.output.display(),
+        args.output.display()
+    ));
+    Ok(())
+}
+
+impl Args {
+    fn job(&self, model: &str, image_px: u32) -> anyhow::Result<Job> {
+        let (px, batch_size, device) = (image_px.to_string(), self.batch_size.to_string(), self.device.to_string());
+        let words =
+            ["calibrate", "--model", model, "--image-px", &px, "--batch-size", &batch_size, "--device", &device];
+        let Probe { mut workload } = Probe::try_parse_from(words)?;
+        workload.core_share = self.core_share;
+        workload.job()
+    }
+}
+
+/// Returns the shape of a probe's images.
+fn job_shape(model: &str, image_px: u32) -> anyhow::Result<[usize; 3]> {
+    let foreglow_architectures::Input::Images { colour, .. } = Network::named(model)?.input()? else {
+        anyhow::bail!("{model} takes no images");
+    };
+    Ok(colour.shape(image_px))
+}
+
+fn measure(
+    job: &Job,
+    (executors, cores): (u32, u32),
+    sampling_rate: f64,
+    (progress, interrupt): (&Progress, &Interrupt),
+) -> anyhow::Result<Sample> {
+    let configuration = job.configuration(executors, cores, DEFAULT_MEMORY_MIB, default_partition_size(job));
+    let mut say = |step| progress.run(step);
+    let sample = Engine::Local.measure(job, &configuration, sampling_rate, interrupt, &mut say)?;
+    warnings_of(&sample).into_iter().for_each(|warning| progress.warn(warning));
+    let model = &job.workload.model;
+    anyhow::ensure!(sample.outcome == Outcome::Completed, "a run of {model} did not complete: {}", result(&sample));
+    progress.line(&format!("{model} on {executors} × {cores}: {}", result(&sample)));
+    Ok(sample)
+}
+
+fn show(measured: &[Measured]) -> String {
+    let columns = [
+        ("CNN", Align::Left),
+        ("pixels", Align::Right),
+        ("million multiply-accumulates per image", Align::Right),
+        ("ms per image on one core", Align::Right),
+        ("billion per second", Align::Right),
+    ];
+    let rows = measured.iter().map(|probe| {
+        let Measured { model, image_px, multiply_accumulates, secs_per_image } = probe;
+        vec![
+            model.clone(),
+            image_px.to_string(),
+            format!("{:.1}", multiply_accumulates / 1e6),
+            format!("{:.2}", secs_per_image * 1e3),
+            format!("{:.2}", multiply_accumulates / secs_per_image / 1e9),
+        ]
+    });
+    table(&columns, rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_probe_is_a_cnn_that_takes_its_images() {
+        for (model, image_px) in PROBES {
+            let network = Network::named(model).unwrap();
+            assert!(network.size(job_shape(model, image_px).unwrap()).unwrap().multiply_accumulates > 0, "{model}");
+            let words = ["calibrate", "--model", model, "--image-px", &image_px.to_string()];
+            assert!(Probe::try_parse_from(words).is_ok(), "{model}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The costs of a network's layers, as the predictor of CNNs that were never run takes them.
+
+use foreglow_cnn::{Costs, LayerCost};
+use foreglow_model::{CostedLayer, GraphCosts, LayerKind};
+
+/// Sums what the layers of a network cost for one input of this shape.
+pub fn graph_costs(costs: &Costs, shape: [usize; 3]) -> GraphCosts {
+    let layers = costs.layers.iter().filter(|layer| !layer.is_view).map(|layer| CostedLayer {
+        kind: kind(layer),
+        multiply_accumulates: layer.multiply_accumulates as f64,
+        numbers: layer.numbers() as f64,
+        weights: layer.weights as f64,
+    });
+    GraphCosts::of(layers, shape.iter().product::<usize>() as f64)
+}
+
+/// Returns what a layer computes, from the name of its operator in ONNX.
+fn kind(layer: &LayerCost) -> LayerKind {
+    if let Some(convolution) = layer.convolution {
+        let foreglow_cnn::Convolution { kernel, channels, groups } = convolution;
+        return LayerKind::Convolution { kernel, channels, groups };
+    }
+    match layer.operator.as_str() {
+        "Gemm" | "MatMul" if layer.weights > 0 => LayerKind::Linear,
+        "Gemm" | "MatMul" => LayerKind::Product,
+        "Softmax" | "LogSoftmax" => LayerKind::Softmax,
+        "Concat" | "Split" | "Expand" | "Transpose" | "Slice" | "Gather" | "Pad" | "Resize" | "Upsample"
+        | "DepthToSpace" | "SpaceToDepth" => LayerKind::Copy,
+        "Add" | "Sub" | "Mul" | "Div" | "Pow" | "Min" | "Max" | "Sum" | "Mean" => LayerKind::Arithmetic,
+        name if name.ends_with("Normalization") => LayerKind::Normalisation,
+        name if name.ends_with("Pool") || name.starts_with("Reduce") => LayerKind::Pooling,
+        _ => LayerKind::Activation,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use foreglow_cnn::Network;
+
+    use super::*;
+
+    fn costs(name: &str, px: usize) -> GraphCosts {
+        let shape = [3, px, px];
+        graph_costs(&Network::named(name).unwrap().costs(shape).unwrap(), shape)
+    }
+
+    fn cost(costs: &GraphCosts, name: &str) -> f64 {
+        let place = GraphCosts::NAMES.iter().position(|known| *known == name).unwrap();
+        costs.values()[place]
+    }
+
+    #[test]
+    fn every_multiply_accumulate_of_a_built_in_cnn_has_its_kind() {
+        for name in ["vgg16", "resnet50", "mobilenet_v2"] {
+            let network = Network::named(name).unwrap();
+            let expected = network.size([3, 64, 64]).unwrap().multiply_accumulates as f64;
+            assert_eq!(costs(name, 64).multiply_accumulates(), expected, "{name}");
+        }
+        assert!(cost(&costs("mobilenet_v2", 64), "macs_depthwise_3") > 0.0);
+        assert_eq!(cost(&costs("vgg16", 64), "macs_depthwise_3"), 0.0);
+        // The published count for images of 224 px: 123.6 million in the three last layers.
+        assert_eq!(cost(&costs("vgg16", 224), "macs_linear"), 123_633_664.0);
+    }
+
+    #[test]
+    fn a_network_from_a_file_costs_what_its_layers_do() {
+        let path = format!("{}/onnx/tests/exports/shufflenet_v2.onnx", env!("CARGO_MANIFEST_DIR"));
+        let network = Network::named(&path).unwrap();
+        let listed = network.costs([3, 32, 32]).unwrap();
+        let costs = graph_costs(&listed, [3, 32, 32]);
+        assert_eq!(costs.multiply_accumulates(), listed.multiply_accumulates() as f64);
+        assert_eq!(cost(&costs, "launches"), listed.launches() as f64);
+        assert!(cost(&costs, "macs_depthwise_3") > 0.0 && cost(&costs, "numbers_activation") > 0.0);
+    }
+}

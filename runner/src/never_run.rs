@@ -1,0 +1,259 @@
+//! Jobs of a CNN that the samples lack, from the runs of other CNNs and the costs of their layers.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use foreglow_architectures::{Architecture, Input};
+use foreglow_cnn::Network;
+use foreglow_exit::unusable;
+use foreglow_model::{GraphCosts, MeasuredCnn, Predictor, TransferredJob};
+use foreglow_shared::{Context, Job, Mode, NetworkFile, Sample, Workload, format_count};
+use serde::Serialize;
+
+use crate::ask::{Source, list, measured_jobs};
+use crate::graph_costs::graph_costs;
+use crate::progress::note;
+
+/// What a job of another CNN differs in from the measured ones.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Differences {
+    /// Side of the images, pixels.
+    pub image_px: Option<u32>,
+    /// Images per mini-batch.
+    pub batch_size: Option<u32>,
+    /// Images of the job.
+    pub images: Option<u64>,
+    /// Passes over the images.
+    pub epochs: Option<u32>,
+}
+
+/// What a prediction of a CNN that was never run is based on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Basis {
+    /// Names of the measured CNNs.
+    pub measured_models: Vec<String>,
+    /// Their completed runs.
+    pub runs: usize,
+    #[serde(skip)]
+    what: String,
+}
+
+impl Basis {
+    /// Says it in a sentence.
+    pub fn describe(&self) -> String {
+        let (count, runs) = (self.measured_models.len(), format_count(self.runs, "run"));
+        let others = if count == 1 { "1 CNN".to_owned() } else { format!("{count} CNNs") };
+        format!(
+            "{} was never run here: predicted from {runs} of {others} ({}) by the cost of its layers.",
+            self.what,
+            self.measured_models.join(", ")
+        )
+    }
+}
+
+/// A job of a CNN that was never run, with its predictor.
+pub struct NeverRun {
+    /// Measured runs, scaled to the CNN.
+    pub job: Job,
+    /// Fitted to them.
+    pub predictor: Predictor,
+    /// What it is based on.
+    pub basis: Basis,
+}
+
+/// Predicts the CNN of `source` from the samples of others. `None` if it was measured, or if there
+/// is neither a built-in CNN nor a file of its name.
+///
+/// # Errors
+/// The samples do not tell the job, or have no runs that can be compared with it.
+pub fn never_run(source: &Source, samples: &[Sample], differences: Differences) -> anyhow::Result<Option<NeverRun>> {
+    let Some(name) = source.model.as_deref() else { return Ok(None) };
+    let jobs = measured_jobs(samples);
+    let is_measured = |(_, job): &(usize, Job)| {
+        let workload = &job.context.workload;
+        source.is_of_model(&workload.model)
+            && differences.image_px.is_none_or(|px| px == workload.image_px)
+            && differences.batch_size.is_none_or(|size| size == workload.batch_size)
+    };
+    let is_file = Path::new(name).extension().is_some_and(|ending| ending == "onnx");
+    if jobs.is_empty() || jobs.iter().any(is_measured) || !(is_file || Architecture::named(name).is_some()) {
+        return Ok(None);
+    }
+    let network = Network::named(name)?;
+    let input = network.input()?;
+    let Input::Images { colour, .. } = &input else {
+        return Err(unusable(format!(
+            "{} takes texts and was never run here; only CNNs that take images are predicted from others, so measure it",
+            network.name()
+        )));
+    };
+    let (costed, left_out) = costed(&jobs);
+    if !left_out.is_empty() {
+        note(&format!("note: the costs of {} are unknown, so its runs are left out", left_out.join(", ")));
+    }
+    let group = comparable(source, costed, &jobs, network.name())?;
+    let context = context(&network, &input, &group, differences)?;
+    let Workload { image_px, batch_size, mode, .. } = context.workload;
+    let shape = colour.shape(image_px);
+    network.classes(shape, batch_size as usize)?;
+    if mode == Mode::Training {
+        network.check_training(shape)?;
+    }
+    let costs = graph_costs(&network.costs(shape)?, shape);
+    let mut measured_models: Vec<String> = group.iter().map(|cnn| cnn.job.context.workload.model.clone()).collect();
+    measured_models.sort_unstable();
+    measured_models.dedup();
+    let is_at_another_size = measured_models.iter().any(|model| model == network.name());
+    let what = match is_at_another_size {
+        true => format!("{} with images of {image_px} px in batches of {batch_size}", network.name()),
+        false => network.name().to_owned(),
+    };
+    let runs = group.iter().map(|cnn| cnn.job.observations.len()).sum();
+    let basis = Basis { measured_models, runs, what };
+    let transferred = TransferredJob::new(&group, context, &costs)
+        .ok_or_else(|| unusable(format!("the time of {} does not follow from the samples", network.name())))?;
+    let predictor = Predictor::fit_transferred(&transferred).map_err(|error| unusable(error.to_string()))?;
+    Ok(Some(NeverRun { job: transferred.job, predictor, basis }))
+}
+
+/// Returns the jobs with the costs of their CNNs, and the names of the CNNs whose costs are
+/// unknown.
+fn costed(jobs: &[(usize, Job)]) -> (Vec<(usize, MeasuredCnn)>, Vec<String>) {
+    let mut known: BTreeMap<(String, u32), Option<GraphCosts>> = BTreeMap::new();
+    let (mut costed, mut left_out) = (Vec::new(), Vec::new());
+    for (number, job) in jobs {
+        let workload = &job.context.workload;
+        let file = workload.network_file().map_or_else(|| workload.model.clone(), |file| file.path);
+        let costs = known.entry((file, workload.image_px)).or_insert_with(|| costs_of(workload));
+        match costs {
+            Some(costs) => {
+                let measured = MeasuredCnn { family: family(&workload.model), costs: costs.clone(), job: job.clone() };
+                costed.push((*number, measured));
+            }
+            None => left_out.push(workload.model.clone()),
+        }
+    }
+    left_out.sort_unstable();
+    left_out.dedup();
+    (costed, left_out)
+}
+
+/// Returns the costs of a workload's CNN; `None` for texts, and if it is unknown, its file is
+/// missing, or it does not take such images.
+fn costs_of(workload: &Workload) -> Option<GraphCosts> {
+    let network = Network::of(workload).ok()?;
+    let Input::Images { colour, px, .. } = network.input().ok()? else { return None };
+    // Imported samples can be of another network with the name of a built-in one.
+    px.contains(&workload.image_px).then_some(())?;
+    let shape = colour.shape(workload.image_px);
+    Some(graph_costs(&network.costs(shape).ok()?, shape))
+}
+
+/// Returns the part of a name before its first digit: networks that differ in the rest are of one
+/// family.
+fn family(model: &str) -> String {
+    model.split(|letter: char| letter.is_ascii_digit()).next().unwrap_or(model).to_owned()
+}
+
+/// Returns the runs with one mode, engine, machine and number format: those of `--context`, or of
+/// all samples if they agree.
+fn comparable(
+    source: &Source,
+    costed: Vec<(usize, MeasuredCnn)>,
+    jobs: &[(usize, Job)],
+    name: &str,
+) -> anyhow::Result<Vec<MeasuredCnn>> {
+    let chosen = match source.context {
+        Some(number) => costed.iter().find(|(known, _)| *known == number).ok_or_else(|| {
+            unusable(format!(
+                "job {number} has no runs of a CNN whose costs are known; choose one of these:\n{}",
+                list(jobs)
+            ))
+        })?,
+        None => costed.first().ok_or_else(|| {
+            unusable(format!("{name} was never run here, and there are no runs of other CNNs to predict it from"))
+        })?,
+    };
+    let chosen = chosen.1.job.context.clone();
+    let (group, others): (Vec<_>, Vec<_>) =
+        costed.into_iter().partition(|(_, cnn)| is_alike(&cnn.job.context, &chosen));
+    if source.context.is_none() && !others.is_empty() {
+        return Err(unusable(format!(
+            "{name} was never run here, and the samples of other CNNs differ in mode, engine, machine or number format; \
+             choose those to predict it from with --context N:\n{}",
+            list(jobs)
+        )));
+    }
+    Ok(group.into_iter().map(|(_, cnn)| cnn).collect())
+}
+
+fn is_alike(one: &Context, other: &Context) -> bool {
+    let of = |context: &Context| {
+        let Context { workload, engine, host, accelerator, shares_accelerators } = context;
+        (workload.mode, workload.number_format(), *engine, host.clone(), accelerator.clone(), *shares_accelerators)
+    };
+    of(one) == of(other)
+}
+
+/// Returns the context of the job: as asked, or as all measured jobs have it.
+fn context(
+    network: &Network,
+    input: &Input,
+    group: &[MeasuredCnn],
+    differences: Differences,
+) -> anyhow::Result<Context> {
+    let name = network.name();
+    let most_runs = group.iter().max_by_key(|cnn| cnn.job.observations.len());
+    let mut context = most_runs.map(|cnn| cnn.job.context.clone()).ok_or_else(|| {
+        unusable(format!("{name} was never run here, and there are no runs of other CNNs to predict it from"))
+    })?;
+    let measured = |of: fn(&Workload) -> u64| -> Vec<u64> {
+        let mut values: Vec<u64> = group.iter().map(|cnn| of(&cnn.job.context.workload)).collect();
+        values.sort_unstable();
+        values.dedup();
+        values
+    };
+    let one = |given: Option<u64>, of: fn(&Workload) -> u64, option: &str| match (given, measured(of).as_slice()) {
+        (Some(given), _) | (None, &[given]) => Ok(given),
+        (None, several) => {
+            let several: Vec<String> = several.iter().map(u64::to_string).collect();
+            let several = several.join(", ");
+            Err(unusable(format!("{name} was never run here, and the other CNNs have {several}; give {option}")))
+        }
+    };
+    let Input::Images { default_px, px, .. } = input else {
+        return Err(unusable(format!("{name} takes no images")));
+    };
+    let only = (px.start() == px.end()).then_some(*default_px).map(u64::from);
+    let side = one(differences.image_px.map(u64::from).or(only), |work| work.image_px.into(), "--image-px")?;
+    let side = u32::try_from(side).ok().filter(|side| px.contains(side)).ok_or_else(|| {
+        let (smallest, largest) = (px.start(), px.end());
+        unusable(format!("{name} cannot take images of {side} px; give --image-px from {smallest} to {largest}"))
+    })?;
+    let batch_size = one(differences.batch_size.map(u64::from), |work| work.batch_size.into(), "--batch-size")?;
+    let workload = &mut context.workload;
+    workload.images = one(differences.images, |work| work.images, "--images")?;
+    let epochs = one(differences.epochs.map(u64::from), |work| work.epochs.into(), "--epochs")?;
+    workload.model = name.to_owned();
+    workload.image_px = side;
+    workload.batch_size = u32::try_from(batch_size).unwrap_or(u32::MAX);
+    workload.epochs = u32::try_from(epochs).unwrap_or(u32::MAX);
+    workload.remove_network_file();
+    if let Some(file) = network.file() {
+        let path = file.path.to_string_lossy().into_owned();
+        workload.set_network_file(&NetworkFile { path, fingerprint: file.fingerprint()? });
+    }
+    Ok(context)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_that_differ_in_their_depth_are_of_one_family() {
+        assert_eq!(family("resnet18"), family("resnet50"));
+        assert_ne!(family("resnet18"), family("vgg16"));
+        assert_eq!(family("xception"), "xception");
+    }
+}
