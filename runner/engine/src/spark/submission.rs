@@ -150,6 +150,7 @@ mod tests {
             monitor: None,
             core_share: None,
             machine_type: None,
+            weights: None,
             training: None,
         }
     }
@@ -168,6 +169,7 @@ mod tests {
             average_every: 20,
             average_optimizer_state: true,
             share_size: 8,
+            validation: None,
             listen: None,
         };
         job.workload.extra.insert("optimizer".into(), "adam".into());

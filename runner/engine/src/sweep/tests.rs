@@ -15,6 +15,7 @@ fn job() -> Job {
         monitor: None,
         core_share: None,
         machine_type: None,
+        weights: None,
         training: None,
     }
 }
