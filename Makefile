@@ -80,7 +80,7 @@ spark:
 planner: $(PLANNER)/index.html
 
 # Bundled again only after a change: the binary embeds these files and would be linked again.
-$(PLANNER)/index.html: $(WEB_WASM) $(READER) $(COMPARED) index.html $(wildcard web/assets/* web/bundle/src/* web/bundle/Cargo.*)
+$(PLANNER)/index.html: $(WEB_WASM) $(READER) $(COMPARED) index.html $(wildcard web/assets/* bench/paper/samples/*.jsonl web/bundle/src/* web/bundle/Cargo.*)
 	cargo run --locked --release --manifest-path web/bundle/Cargo.toml --target-dir target/bundle -- --wasm $(WEB_WASM) \
 	  --reader $(READER) $(if $(COMPARED),--comparison $(COMPARISON)) --out $(PLANNER)
 

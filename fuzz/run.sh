@@ -24,7 +24,7 @@ for name in link samples event_log table catalog onnx; do
   # New inputs go to the first folder; the others are only read.
   mkdir -p "$target/corpus/$name" "$target/earlier/$name"
   # The networks of the tests are larger than the inputs of the other targets.
-  if [ "$name" = onnx ]; then max_len=65536; seeds=../runner/onnx/tests/exports; else max_len=8192; seeds=corpus/$name; fi
+  if [ "$name" = onnx ]; then max_len=65536; seeds=../shared/onnx/tests/exports; else max_len=8192; seeds=corpus/$name; fi
   if [ "$secs" = keep ]; then
     "$binary" -merge=1 -max_len="$max_len" "$target/earlier/$name" "$seeds" "$target/corpus/$name"
   else

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// A small export of torchvision, with batch normalisation kept.
 fn export(name: &str) -> String {
-    format!("{}/onnx/tests/exports/{name}.onnx", env!("CARGO_MANIFEST_DIR"))
+    format!("{}/../shared/onnx/tests/exports/{name}.onnx", env!("CARGO_MANIFEST_DIR"))
 }
 
 const SMALL: [&str; 6] = ["--images", "16", "--sampling-rate", "1", "--device", "cpu"];

@@ -73,7 +73,7 @@ fn a_plan_for_a_cnn_that_was_never_run_says_so_in_every_format() {
 #[test]
 fn a_prediction_of_a_file_that_was_never_run_says_so() {
     let home = Foreglow::new();
-    let net = format!("{}/onnx/tests/exports/shufflenet_v2.onnx", env!("CARGO_MANIFEST_DIR"));
+    let net = format!("{}/../shared/onnx/tests/exports/shufflenet_v2.onnx", env!("CARGO_MANIFEST_DIR"));
     let command =
         ["predict", EIGHT_CNNS, "--model", &net, "--image-px", "32", "--batch-size", "16", "--images", "1000"];
     let answer = json(&home.run(&[&command[..], &ONE_CORE].concat()));

@@ -54,6 +54,26 @@ pub fn format_count(count: usize, noun: &str) -> String {
     format!("{count} {noun}{plural}")
 }
 
+/// Formats an integer with separators: `11,689,512`.
+///
+/// ```
+/// # use foreglow_shared::format_integer;
+/// assert_eq!(format_integer(11_689_512), "11,689,512");
+/// assert_eq!(format_integer(999), "999");
+/// assert_eq!(format_integer(1000), "1,000");
+/// ```
+pub fn format_integer(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
 /// Formats money: two decimals from 1 upwards, four significant digits below: `USD 12.40`,
 /// `USD 0.001234`.
 ///

@@ -49,7 +49,8 @@ pub use crate::data::DataSet;
 pub use crate::fingerprint::Fingerprint;
 pub use crate::foreign::{Extent, Field, FieldSource, ForeignTable, Mapping, TableError, TimeUnit};
 pub use crate::format::{
-    format_count, format_duration, format_money, format_percent, format_probability, format_rate, printable,
+    format_count, format_duration, format_integer, format_money, format_percent, format_probability, format_rate,
+    printable,
 };
 pub use crate::job::{IncompleteOutcome, IncompleteRun, Job, Observation, PeakMemory, group_by_context};
 pub use crate::job_group::{JobDefinition, JobGroup, group_by_definition, group_jobs};

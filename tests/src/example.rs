@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use foreglow_shared::{Context, Job, Sample, group_by_context, parse_line, read_samples};
+use serde_json::Value;
 
 /// The CNN of the job that the page shows first.
 const FIRST: &str = "resnet18";
@@ -52,4 +53,31 @@ pub fn example_shown() -> anyhow::Result<Shown> {
         }
     }
     Ok(shown)
+}
+
+/// Images of the study's data set, which the page's first example asks about.
+pub const STUDY_IMAGES: u64 = 200_000;
+
+/// The samples of the page's first example, as JSON Lines of a job over [`STUDY_IMAGES`]: a run has
+/// the same images, and thus a smaller share of them.
+///
+/// # Errors
+/// A file is missing or invalid.
+pub fn study_lines() -> anyhow::Result<String> {
+    let mut lines = String::new();
+    for entry in std::fs::read_dir(crate::workspace_dir().join("bench/paper/samples"))? {
+        let path = entry?.path();
+        if !path.is_file() {
+            continue;
+        }
+        for line in std::fs::read_to_string(path)?.lines() {
+            let mut sample: Value = serde_json::from_str(line)?;
+            let images = sample["workload"]["images"].as_u64().context("a sample has a number of images")?;
+            let rate = sample["sampling_rate"].as_f64().context("a sample has a sampling rate")?;
+            sample["sampling_rate"] = (rate * (images as f64 / STUDY_IMAGES as f64)).into();
+            sample["workload"]["images"] = STUDY_IMAGES.into();
+            lines.push_str(&format!("{sample}\n"));
+        }
+    }
+    Ok(lines)
 }

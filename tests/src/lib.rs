@@ -18,7 +18,7 @@ mod spark;
 
 pub use crate::browser::Browser;
 pub use crate::cluster::{answer, cluster_job, cluster_view};
-pub use crate::example::{Shown, example, example_jobs, example_shown};
+pub use crate::example::{STUDY_IMAGES, Shown, example, example_jobs, example_shown, study_lines};
 pub use crate::file_host::FileHost;
 pub use crate::firefox::Firefox;
 pub use crate::gpu_rig::GpuRig;

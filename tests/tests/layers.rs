@@ -65,7 +65,7 @@ const ALLOWED: [(&str, &[&str]); 20] = [
             "foreglow-engine",
         ],
     ),
-    ("foreglow-web", &["foreglow-shared", "foreglow-model"]),
+    ("foreglow-web", &["foreglow-shared", "foreglow-model", "foreglow-onnx"]),
     ("foreglow-comparison", &["foreglow-web"]),
     ("foreglow-tests", &["foreglow-shared", "foreglow-model"]),
     ("foreglow-accuracy", &["foreglow-shared", "foreglow-model"]),

@@ -13,8 +13,8 @@ use crate::chart::{
 use crate::later::{Later, later};
 use crate::panel::{
     Alert, Candidates, Compare, DataPanel, EmptyPage, Explained, Export, Header, ImportPanel, InShort, JobTitle,
-    LiveStatus, MachineTypes, MonitorPanel, Newer, NextSamples, QuestionPanel, Recommended, Samples, Scenarios, Tabs,
-    WhatIfPanel, WhySheet, tab_id,
+    LiveStatus, MachineTypes, MonitorPanel, NetworkPanel, Newer, NextSamples, QuestionPanel, Recommended, Samples,
+    Scenarios, Tabs, WhatIfPanel, WhySheet, tab_id,
 };
 use crate::source;
 use crate::state::{Fit, Planner};
@@ -74,6 +74,7 @@ fn App() -> impl IntoView {
                     <LiveStatus />
                     <ImportPanel />
                     <MonitorPanel />
+                    <NetworkPanel />
                     <Show
                         when=move || !empty.get()
                         fallback=|| view! { <EmptyPage /> {later(mark_interactive)} }
@@ -225,7 +226,9 @@ fn accept_drops(planner: Planner) -> RwSignal<bool> {
         let file = event.data_transfer().and_then(|data| data.files()).and_then(|files| files.get(0));
         match file {
             Some(file) => source::read_file(planner, file),
-            None => planner.alert.set(Some("Drop a file of samples (JSON Lines or CSV) on the page.".into())),
+            None => planner
+                .alert
+                .set(Some("Drop a file of samples (JSON Lines or CSV) or an ONNX file on the page.".into())),
         }
     });
     on_cleanup(move || {

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use js_sys::{Array, Uint8Array};
+use js_sys::Array;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::Closure;
 use web_sys::{MessageEvent, Worker};
@@ -23,7 +23,7 @@ pub struct Errand {
 }
 
 impl Errand {
-    /// Starts a request in a new worker. `told` receives every message of the worker, or the reason
+    /// Starts a request in a new worker, with a file or its bytes if it is about one. `told` receives every message of the worker, or the reason
     /// for its failure.
     ///
     /// # Errors
@@ -31,7 +31,7 @@ impl Errand {
     pub fn start(
         script: &str,
         request: &ToErrand,
-        bytes: Option<Uint8Array>,
+        file: Option<JsValue>,
         told: impl Fn(Result<FromErrand, String>) + 'static,
     ) -> Result<Self, String> {
         let worker = spawn(script)?;
@@ -43,10 +43,10 @@ impl Errand {
             move |event: MessageEvent| match parse(&event.data()) {
                 Ok(FromErrand::Ready) => {
                     let message = JsValue::from_str(&message);
-                    // Strings and byte arrays can always be cloned to a worker.
-                    let _ = match &bytes {
+                    // Strings, files and byte arrays can always be cloned to a worker.
+                    let _ = match &file {
                         None => worker.post_message(&message),
-                        Some(bytes) => worker.post_message(&Array::of2(&message, bytes)),
+                        Some(file) => worker.post_message(&Array::of2(&message, file)),
                     };
                 }
                 Ok(FromErrand::Broken(reason)) | Err(reason) => told(Err(reason)),

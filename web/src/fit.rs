@@ -14,6 +14,7 @@ use crate::chart::lines::{counts_of, line, lines, lines_for, measured, whole_job
 use crate::import::Imported;
 use crate::job::{Space, most_counts};
 use crate::machines::{MachineHtml, MachineQuestion};
+use crate::network::NetworkHtml;
 use crate::packed;
 
 /// A request to the fit worker: the request's number, the job, and the question about it. The
@@ -47,6 +48,9 @@ pub enum ToErrand {
     Evaluate(Job),
     /// Compare the machine types.
     Machines(Box<MachineQuestion>),
+    /// Count what the network of an ONNX file costs. The file accompanies the message; its name,
+    /// and the side of its images where it leaves it open, pixels.
+    Network(String, u32),
 }
 
 /// A message of such a module to the page.
@@ -66,6 +70,8 @@ pub enum FromErrand {
     Evaluated(#[serde(with = "packed")] Box<Published>),
     /// The machine types.
     Machines(Box<MachineHtml>),
+    /// What a network costs.
+    Network(#[serde(with = "packed")] Result<NetworkHtml, String>),
     /// The module failed, with the reason.
     Broken(String),
 }

@@ -7,9 +7,9 @@
 //! plain Rust that is tested natively; Leptos and the browser APIs are dependencies on wasm32 only.
 //!
 //! The crate builds three wasm modules: `main` is the page and its fit worker; `reader` reads
-//! files, advises, evaluates the published scenarios and compares machine types; `web/comparison`
-//! compares all learners with Burn, which is as large as everything else. The latter two are
-//! fetched on first use.
+//! files, counts what networks cost, advises, evaluates the published scenarios and compares machine
+//! types; `web/comparison` compares all learners with Burn, which is as large as everything else.
+//! The latter two are fetched on first use.
 //!
 //! This crate must not compute predictions or prices or define number formats: `model` and `shared`
 //! do, so that the page and the command line print the same digits. It must not send anything
@@ -19,11 +19,14 @@ pub mod advice;
 pub mod chart;
 pub mod compare;
 pub mod duration;
+pub mod example;
 pub mod fit;
+mod html;
 pub mod import;
 pub mod job;
 pub mod left_out;
 pub mod machines;
+pub mod network;
 mod packed;
 pub mod run_table;
 pub mod view;
@@ -42,6 +45,8 @@ mod errand;
 mod fit_worker;
 #[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod later;
+#[cfg(target_arch = "wasm32")]
+mod open_file;
 #[cfg(all(target_arch = "wasm32", feature = "page"))]
 mod panel;
 #[cfg(all(target_arch = "wasm32", feature = "page"))]

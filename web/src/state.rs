@@ -17,7 +17,7 @@ use crate::fit_worker::FitWorker;
 use crate::job::{Limits, Space};
 use crate::left_out::{LeftOuts, Run};
 use crate::machines::{MachineChoice, MachineHtml, MachineQuestion, machine_types};
-use crate::source::{Import, Live, address};
+use crate::source::{Import, Live, Networks, address};
 use crate::view::{Shown, Tab};
 use crate::workload::with_work;
 
@@ -130,6 +130,8 @@ pub struct Planner {
     pub import: Import,
     /// The runs of a file of `--monitor`, if one is open.
     pub monitored: RwSignal<Vec<MonitoredRun>>,
+    /// The networks of dropped ONNX files.
+    pub networks: Networks,
     /// State of the connection to the collector.
     pub live: Live,
     /// The decision, independent of the what-if. `None` without a predictor.
@@ -204,6 +206,7 @@ impl Planner {
             left_out: RwSignal::new(LeftOuts::default()),
             import: Import::new(),
             monitored: RwSignal::new(Vec::new()),
+            networks: Networks::new(),
             live: Live::new(),
             worker: StoredValue::new_local(None),
             comparison: StoredValue::new_local(None),

@@ -7,11 +7,13 @@ use js_sys::{Array, Uint8Array};
 use serde::Serialize;
 use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
+use web_sys::{DedicatedWorkerGlobalScope, File, MessageEvent};
 
 use crate::advice::AdviceText;
 use crate::fit::{FromErrand, FromFit, ToErrand, ToFit, compare, evaluate, fit, rehearse};
 use crate::import::import;
+use crate::network::NetworkHtml;
+use crate::open_file::OpenFile;
 
 const MILLIS_PER_SEC: f64 = 1000.0;
 /// The messages `Ready` and `Broken`, as both [`FromFit`] and [`FromErrand`] serialise them.
@@ -33,13 +35,24 @@ pub fn serve_fits(scope: &DedicatedWorkerGlobalScope) {
 /// Serves the module `foreglow-reader`: imports, advice, the published scenarios and the comparison
 /// of machine types.
 pub fn serve_readings(scope: &DedicatedWorkerGlobalScope) {
-    serve(scope, |scope, message, bytes, clock| match parse(message) {
-        Ok(ToErrand::Import(mapping)) => say(scope, &FromErrand::Imported(import(bytes, mapping.as_ref()))),
+    serve(scope, |scope, message, file, clock| match parse(message) {
+        Ok(ToErrand::Import(mapping)) => {
+            let bytes = file.dyn_ref::<Uint8Array>().map(Uint8Array::to_vec).unwrap_or_default();
+            say(scope, &FromErrand::Imported(import(&bytes, mapping.as_ref())));
+        }
         Ok(ToErrand::Advise(job, question)) => {
             let advice = advise(&job, &question).map(|advice| AdviceText::of(&advice, &job, &question));
             say(scope, &FromErrand::Advised(advice.map_err(|error| error.to_string())));
         }
         Ok(ToErrand::Evaluate(job)) => say(scope, &FromErrand::Evaluated(Box::new(evaluate(&job, clock)))),
+        Ok(ToErrand::Network(name, px)) => {
+            let Some(file) = file.dyn_ref::<File>() else { return };
+            let read = || {
+                let mut source = OpenFile::new(file).map_err(|error| error.to_string())?;
+                NetworkHtml::read(&name, &mut source, px)
+            };
+            say(scope, &FromErrand::Network(read()));
+        }
         Ok(ToErrand::Machines(question)) => say(scope, &FromErrand::Machines(Box::new(question.answer()))),
         Ok(ToErrand::Compare(_)) | Err(_) => {}
     });
@@ -63,7 +76,7 @@ pub fn serve_comparison(scope: &DedicatedWorkerGlobalScope) {
     });
 }
 
-type Answer = fn(&DedicatedWorkerGlobalScope, &JsValue, &[u8], &mut dyn FnMut() -> f64);
+type Answer = fn(&DedicatedWorkerGlobalScope, &JsValue, &JsValue, &mut dyn FnMut() -> f64);
 
 fn serve(scope: &DedicatedWorkerGlobalScope, answer: Answer) {
     std::panic::set_hook(Box::new(report));
@@ -72,8 +85,8 @@ fn serve(scope: &DedicatedWorkerGlobalScope, answer: Answer) {
         let scope = scope.clone();
         move |event: MessageEvent| {
             let mut clock = || performance.as_ref().map_or(0.0, |clock| clock.now() / MILLIS_PER_SEC);
-            let (message, bytes) = unpack(&event.data());
-            answer(&scope, &message, &bytes, &mut clock);
+            let (message, file) = unpack(&event.data());
+            answer(&scope, &message, &file, &mut clock);
         }
     });
     scope.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
@@ -102,14 +115,11 @@ fn post(scope: &DedicatedWorkerGlobalScope, text: &str) {
     let _ = scope.post_message(&JsValue::from_str(text));
 }
 
-/// Splits a message into the request and the bytes that accompany it.
-fn unpack(data: &JsValue) -> (JsValue, Vec<u8>) {
+/// Splits a message into the request and the file that accompanies it, or its bytes.
+fn unpack(data: &JsValue) -> (JsValue, JsValue) {
     match data.dyn_ref::<Array>() {
-        Some(parts) => {
-            let bytes = parts.get(1).dyn_into::<Uint8Array>().map(|bytes| bytes.to_vec()).unwrap_or_default();
-            (parts.get(0), bytes)
-        }
-        None => (data.clone(), Vec::new()),
+        Some(parts) => (parts.get(0), parts.get(1)),
+        None => (data.clone(), JsValue::UNDEFINED),
     }
 }
 

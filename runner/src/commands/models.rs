@@ -3,6 +3,7 @@
 use foreglow_architectures::{ALL, Architecture, Input, USUAL_VECTOR_DIMS};
 use foreglow_cnn::{Build as _, Network};
 use foreglow_exit::unusable;
+use foreglow_shared::format_integer;
 use serde::Serialize;
 
 use super::models_layers as layers;
@@ -146,8 +147,8 @@ fn show(models: &[Model]) -> String {
             input,
             format!("{sizes} {unit}"),
             model.classes.to_string(),
-            thousands(model.parameters as u64),
-            thousands(model.multiply_accumulates),
+            format_integer(model.parameters as u64),
+            format_integer(model.multiply_accumulates),
             model.source.to_owned(),
         ]
     });
@@ -190,29 +191,4 @@ fn write_csv(models: &[Model]) -> String {
         ]
     });
     csv(&columns, rows)
-}
-
-/// Formats a number with separators, such as `11,689,512`.
-pub fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn large_numbers_are_grouped() {
-        assert_eq!(thousands(11_689_512), "11,689,512");
-        assert_eq!(thousands(999), "999");
-        assert_eq!(thousands(1000), "1,000");
-    }
 }

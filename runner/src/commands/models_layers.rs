@@ -1,9 +1,9 @@
 //! The layers of one network, with what each costs.
 
 use foreglow_cnn::Costs;
+use foreglow_shared::format_integer;
 use serde::Serialize;
 
-use super::models::thousands;
 use crate::output::Format;
 use crate::table::{Align, csv, table};
 
@@ -80,20 +80,20 @@ impl Layers<'_> {
             "total".to_owned(),
             format!("{} launches", costs.launches()),
             String::new(),
-            thousands(costs.parameters),
-            thousands(costs.multiply_accumulates()),
-            thousands(costs.activations()),
-            thousands(costs.traffic_bytes()),
+            format_integer(costs.parameters),
+            format_integer(costs.multiply_accumulates()),
+            format_integer(costs.activations()),
+            format_integer(costs.traffic_bytes()),
         ];
         let rows = self.layers().map(|layer| {
             vec![
                 layer.name.to_owned(),
                 layer.operator.to_owned(),
                 sides(layer.output),
-                thousands(layer.parameters),
-                thousands(layer.multiply_accumulates),
-                thousands(layer.activations),
-                thousands(layer.traffic_bytes),
+                format_integer(layer.parameters),
+                format_integer(layer.multiply_accumulates),
+                format_integer(layer.activations),
+                format_integer(layer.traffic_bytes),
             ]
         });
         let [channels, height, width] = self.shape;

@@ -1,13 +1,16 @@
 //! Samples in the planner: loading, listing, excluding and exporting them, in a real browser with a
 //! real collector.
 
+mod networks;
 mod sign_in;
 
 use std::{fs, io::Write as _, path::Path, time::Duration};
 
 use anyhow::Context as _;
-use foreglow_shared::{Observation, Sample, format_duration, write_csv};
-use foreglow_tests::{Answer, Browser, FileHost, Program, example, example_jobs, example_shown};
+use foreglow_shared::{Observation, Sample, format_duration, group_by_context, read_samples, write_csv};
+use foreglow_tests::{
+    Answer, Browser, FileHost, Program, STUDY_IMAGES, example, example_jobs, example_shown, study_lines,
+};
 use serde_json::{Value, json};
 
 const START: Duration = Duration::from_secs(60);
@@ -87,6 +90,41 @@ async fn every_job_of_the_example_gives_the_same_digits_as_the_command_line() ->
     }
     let errors = browser.console_errors().await?;
     assert!(errors.iter().all(|error| error.contains("api/v1/samples")), "{errors:?}");
+    browser.close().await
+}
+
+#[tokio::test]
+async fn the_study_opens_with_its_question_and_the_digits_of_the_command_line() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let lines = study_lines()?;
+    let file = home.path().join("study.jsonl");
+    fs::write(&file, &lines)?;
+    let file = file.display().to_string();
+    let (_host, browser) = open_page().await?;
+    click(&browser, "example-study").await?;
+    browser.answered().await?;
+    assert_eq!(browser.element("images").await?.value().await?, Some(STUDY_IMAGES.to_string()));
+    assert_eq!(browser.element("deadline").await?.value().await?.as_deref(), Some("3h"));
+    let chosen = "return document.querySelector('[data-testid=choose-job]').selectedOptions[0].text";
+    let shown = script(&browser, chosen).await?;
+    assert!(shown.as_str().is_some_and(|title| title.starts_with("resnet50 inference")), "{shown}");
+
+    let jobs = group_by_context(&read_samples(lines.as_bytes())?);
+    assert_eq!(jobs.len(), 3);
+    for (number, job) in (1..).zip(jobs) {
+        let (number, title) = (format!("{number}"), job.context.title());
+        let args = ["plan", &file, "--context", &number, "--deadline", "3h", "--format", "json"];
+        let best = Answer::of(home.path(), &args)?.json()?["recommended"].clone();
+        let secs = best["completion_time_secs"].as_f64().with_context(|| format!("{title} has no answer"))?;
+        assert!(secs > 3600.0 && secs < 10_800.0, "{title}: {secs} s");
+        let place = "return [...document.querySelectorAll('[data-testid=choose-job] option')].findIndex((job) => job.text === arguments[0])";
+        let place = browser.page.execute(place, vec![json!(title)]).await?.json().to_string();
+        browser.set("choose-job", &place).await?;
+        browser.set("deadline", "3h").await?;
+        let secs = best["completion_time_secs"].to_string();
+        let same = async |page: &Browser| Ok(page.secs("recommended-time").await? == secs);
+        browser.wait_until(&format!("the command line's digits of {title}"), same).await?;
+    }
     browser.close().await
 }
 

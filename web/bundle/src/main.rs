@@ -22,6 +22,10 @@ const USAGE: &str = "usage: foreglow-bundle --wasm FILE --reader FILE [--compari
 const READER: &str = "foreglow-reader";
 const COMPARISON: &str = "foreglow-comparison";
 
+/// The example with the published study's CNNs, and the folder with the samples of each.
+const STUDY: &str = "study.jsonl";
+const STUDY_SAMPLES: &str = "bench/paper/samples";
+
 /// The parsed command line.
 struct Arguments {
     wasm: PathBuf,
@@ -59,6 +63,7 @@ fn main() -> Result<()> {
         }
     }
     write(&arguments.out.join(page::STYLE), &style)?;
+    write(&arguments.out.join(STUDY), &joined_samples(&root.join(STUDY_SAMPLES))?)?;
     write(&arguments.out.join("index.html"), &page.html())?;
     write(&arguments.out.join(page::START_SCRIPT), &page.start_script())?;
     // Last, because it lists all other files. The service worker caches the reader at once, so that
@@ -90,6 +95,15 @@ fn copy(from: &Path, out: &Path) -> Result<()> {
     let name = from.file_name().with_context(|| format!("{} names no file", from.display()))?;
     fs::copy(from, out.join(name)).with_context(|| format!("copying {}", from.display()))?;
     Ok(())
+}
+
+/// The samples of all files in a folder, without those of its subfolders, in the order of the names.
+fn joined_samples(folder: &Path) -> Result<String> {
+    let entries = fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))?;
+    let mut files = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>>>()?;
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "jsonl"));
+    files.sort();
+    files.iter().map(|file| read(file)).collect()
 }
 
 fn read(path: &Path) -> Result<String> {

@@ -5,6 +5,7 @@ use foreglow_shared::{format_duration, format_money, format_probability};
 use serde::{Deserialize, Serialize};
 
 use super::{Devices, MachineChoice, MachineRow, MachineTable, TypePrice, front};
+use crate::html::escaped;
 
 /// What the page shows of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,11 +36,6 @@ impl MachineHtml {
             },
         }
     }
-}
-
-/// Escapes the special characters of HTML.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 fn time(row: &MachineRow) -> String {

@@ -3,6 +3,7 @@
 use leptos::html::Input;
 use leptos::prelude::*;
 
+use crate::example::Example;
 use crate::source::{open_example, read_file};
 use crate::state::Planner;
 
@@ -48,10 +49,10 @@ pub fn EmptyPage() -> impl IntoView {
                 <div class="drop">
                     <p>
                         <strong>"Drop a file of samples here"</strong>
-                        " (JSON Lines, CSV, a table of another tool, a Spark event log), or "
+                        " (JSON Lines, CSV, a table of another tool, a Spark event log), or an ONNX file to see what its network costs, or "
                     </p>
                     <OpenFile label="Open a file" />
-                    <ExampleButton />
+                    <Examples />
                     <p class="hush">"Nothing leaves this browser."</p>
                 </div>
                 <h2>"No samples yet?"</h2>
@@ -86,25 +87,44 @@ pub fn DataPanel() -> impl IntoView {
                     " drop a file anywhere on this page (JSON Lines, CSV, a table of another tool, a Spark event log), or "
                 </p>
                 <OpenFile label="Open a file" />
-                <ExampleButton />
+                <Examples />
                 <p class="hush">"Nothing leaves this browser."</p>
             </div>
         </section>
     }
 }
 
-/// A button that opens the built-in example.
+/// The buttons that open the built-in examples.
 #[component]
-fn ExampleButton() -> impl IntoView {
+fn Examples() -> impl IntoView {
     let planner = expect_context::<Planner>();
     view! {
         <p class="example">
-            <button type="button" class="quiet" data-testid="example" on:click=move |_| open_example(planner)>
-                "Open an example"
+            <button
+                type="button"
+                class="quiet"
+                data-testid="example-study"
+                on:click=move |_| open_example(planner, Example::Study)
+            >
+                "Open a study of CNNs"
             </button>
             <span class="hush">
-                " ResNet-18 and MobileNet-v2, inference and training, on 1 %, 10 % and all of the images: measured on two cores of an AMD \
-                 EPYC on 22 November 2026."
+                " 200,000 images in 3 hours: on how many cores, and for how much? The CNNs of a published study on 1–6 executors of 1–4 \
+                 slow cores, each 5 % of a core of an AMD EPYC, measured on 23 November 2026."
+            </span>
+        </p>
+        <p class="example">
+            <button
+                type="button"
+                class="quiet"
+                data-testid="example"
+                on:click=move |_| open_example(planner, Example::Training)
+            >
+                "Open inference and training"
+            </button>
+            <span class="hush">
+                " ResNet-18 and MobileNet-v2, on 1 %, 10 % and all of the images: measured on two cores of an AMD EPYC on \
+                 22 November 2026."
             </span>
         </p>
     }

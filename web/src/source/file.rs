@@ -4,12 +4,14 @@ use foreglow_shared::Mapping;
 use js_sys::Uint8Array;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
+use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::File;
 
 use crate::errand::{Errand, READER};
 use crate::fit::{FromErrand, ToErrand};
 use crate::import::{Columns, Imported};
+use crate::source::network;
 use crate::state::Planner;
 
 /// Upper limit on a file's size: a larger one would fill the browser's memory several times over.
@@ -58,10 +60,15 @@ impl Import {
     }
 }
 
-/// Reads a file and replaces the page's jobs by its jobs. An invalid file only sets the message.
+/// Reads a file and replaces the page's jobs by its jobs, or adds its network. An invalid file only
+/// sets the message.
 pub fn read(planner: Planner, file: File) {
     let name = file.name();
     planner.import.give_up();
+    if network::is_network(&name) {
+        network::read(planner, file);
+        return;
+    }
     if is_too_large(planner, &name, file.size()) {
         return;
     }
@@ -115,7 +122,7 @@ pub fn read_mapped(planner: Planner, mapping: Mapping) {
 }
 
 fn start(planner: Planner, name: &str, mapping: Option<Mapping>) {
-    let bytes = planner.import.bytes.get_value();
+    let bytes = planner.import.bytes.get_value().map(JsValue::from);
     let is_mapped = mapping.is_some();
     let file = name.to_owned();
     let told = move |told: Result<FromErrand, String>| {

@@ -6,6 +6,7 @@ mod example;
 mod file;
 mod live;
 mod message;
+mod network;
 pub mod saved;
 mod session;
 
@@ -18,6 +19,7 @@ pub use self::example::open as open_example;
 pub use self::file::{Import, Unmapped, read as read_file, read_mapped};
 pub use self::live::{Connection, Live};
 pub use self::message::follow as follow_messages;
+pub use self::network::{Networks, with_px as networks_with_px};
 pub use self::session::follow as follow_session;
 use crate::job::same_job;
 use crate::state::Planner;

@@ -11,7 +11,7 @@ const EXPORTS: [&str; 4] = ["mobilenet_v3", "shufflenet_v2", "convnext", "operat
 const SHAPE: Shape = [3, 32, 32];
 
 fn path(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../onnx/tests/exports").join(name)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/onnx/tests/exports").join(name)
 }
 
 fn file(name: &str) -> Arc<OnnxFile> {

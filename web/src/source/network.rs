@@ -1,0 +1,100 @@
+//! ONNX files that the user dropped or picked. A worker reads them; they never leave the browser.
+
+use leptos::prelude::*;
+use wasm_bindgen::JsValue;
+use web_sys::File;
+
+use crate::errand::{Errand, READER};
+use crate::fit::{FromErrand, ToErrand};
+use crate::network::NetworkHtml;
+use crate::state::Planner;
+
+/// Side of the images of a network whose file leaves it open, until the user changes it, pixels.
+const USUAL_PX: u32 = 224;
+
+/// The networks of the page.
+#[derive(Clone, Copy)]
+pub struct Networks {
+    /// What the page shows of each, by the name of its file.
+    pub shown: RwSignal<Vec<(String, NetworkHtml)>>,
+    /// Side of the images where a file leaves it open, pixels.
+    pub px: RwSignal<u32>,
+    files: StoredValue<Vec<(String, File)>, LocalStorage>,
+    errands: StoredValue<Vec<(String, Errand)>, LocalStorage>,
+}
+
+impl Networks {
+    /// No networks.
+    pub fn new() -> Self {
+        Self {
+            shown: RwSignal::new(Vec::new()),
+            px: RwSignal::new(USUAL_PX),
+            files: StoredValue::new_local(Vec::new()),
+            errands: StoredValue::new_local(Vec::new()),
+        }
+    }
+
+    /// Removes all networks.
+    pub fn clear(&self) {
+        self.errands.set_value(Vec::new());
+        self.files.set_value(Vec::new());
+        self.shown.set(Vec::new());
+    }
+}
+
+/// Whether a file is an ONNX file by its name.
+pub fn is_network(name: &str) -> bool {
+    name.to_ascii_lowercase().ends_with(".onnx")
+}
+
+/// Reads a network and shows what it costs, in place of one from a file of the same name. An invalid
+/// file only sets the message.
+pub fn read(planner: Planner, file: File) {
+    let name = file.name();
+    planner.networks.files.update_value(|files| {
+        files.retain(|(known, _)| *known != name);
+        files.push((name.clone(), file.clone()));
+    });
+    start(planner, name, file);
+}
+
+/// Reads the networks again with another side of the images where a file leaves it open, pixels.
+pub fn with_px(planner: Planner, px: u32) {
+    planner.networks.px.set(px);
+    for (name, file) in planner.networks.files.get_value() {
+        start(planner, name, file);
+    }
+}
+
+fn start(planner: Planner, name: String, file: File) {
+    let networks = planner.networks;
+    let request = ToErrand::Network(name.clone(), networks.px.get_untracked());
+    let told = {
+        let name = name.clone();
+        move |told: Result<FromErrand, String>| {
+            let read = match told {
+                Ok(FromErrand::Network(read)) => read,
+                Ok(_) => return,
+                Err(reason) => Err(reason),
+            };
+            networks.errands.update_value(|errands| errands.retain(|(of, _)| *of != name));
+            match read {
+                Ok(html) => {
+                    planner.alert.set(None);
+                    networks.shown.update(|shown| match shown.iter_mut().find(|(of, _)| *of == name) {
+                        Some((_, earlier)) => *earlier = html,
+                        None => shown.push((name.clone(), html)),
+                    });
+                }
+                Err(error) => planner.alert.set(Some(format!("{name} cannot be used: {error}."))),
+            }
+        }
+    };
+    match Errand::start(READER, &request, Some(JsValue::from(file)), told) {
+        Ok(errand) => networks.errands.update_value(|errands| {
+            errands.retain(|(of, _)| *of != name);
+            errands.push((name, errand));
+        }),
+        Err(reason) => planner.alert.set(Some(format!("{name} cannot be read: {reason}."))),
+    }
+}
