@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the built-in CNNs that take images, and predicts each from the others.
+"""Measures CNNs that take images, built-in ones and ONNX files, and predicts each from the others.
 
     bench/never-run/measure.py [--binary target/release/foreglow] [--folder target/never-run]
 
@@ -19,6 +19,7 @@ import statistics
 import subprocess
 import sys
 
+EXPORTS = pathlib.Path(__file__).resolve().parents[2] / "runner/onnx/tests/exports"
 # Side of the images in pixels, and images of a run.
 CNNS = {
     "lenet5": (32, 3200),
@@ -29,10 +30,18 @@ CNNS = {
     "inception_v4": (96, 48),
     "xception": (96, 48),
     "mobilenet_v2": (64, 320),
+    "convnext.onnx": (32, 3200),
+    "mobilenet_v3.onnx": (32, 3200),
+    "shufflenet_v2.onnx": (32, 3200),
 }
 CONFIGURATIONS = [(1, 1), (2, 1), (1, 2)]
 IMAGES = 3200
 REPEATS = 2
+
+
+def model(name):
+    """Returns what --model takes: a name, or the path of a file."""
+    return str(EXPORTS / name) if name.endswith(".onnx") else name
 
 
 def key(sample):
@@ -52,7 +61,7 @@ def measure(binary, path):
                 if done[name, executors, cores] > repeat:
                     continue
                 subprocess.run(
-                    [binary, "run", "--quiet", "--model", name, "--image-px", str(px), "--images", str(IMAGES),
+                    [binary, "run", "--quiet", "--model", model(name), "--image-px", str(px), "--images", str(IMAGES),
                      "--device", "cpu", "--sampling-rate", str(images / IMAGES), "--executors", str(executors),
                      "--cores", str(cores), "--output", str(path)],
                     check=True, stdout=subprocess.DEVNULL)
@@ -65,7 +74,7 @@ def calibrate(binary, path):
 
 
 def is_of(sample, name):
-    return sample["workload"]["model"] == pathlib.Path(name).name
+    return sample["workload"]["model"] == name
 
 
 def without(samples, name):
@@ -83,7 +92,7 @@ def predict(binary, folder, samples, left_out):
     others = folder / "others.jsonl"
     others.write_text("".join(json.dumps(sample) + "\n" for sample in without(samples, name)))
     answer = subprocess.run(
-        [binary, "predict", str(others), "--model", name, "--image-px", str(px), "--images", str(IMAGES),
+        [binary, "predict", str(others), "--model", model(name), "--image-px", str(px), "--images", str(IMAGES),
          "--executors", str(executors), "--cores", str(cores), "--sampling-rate", str(images / IMAGES),
          "--format", "json"],
         check=True, capture_output=True, text=True)
@@ -108,9 +117,12 @@ def leave_one_out(arguments, samples, truth, title):
     print()
     for name, of in sorted(errors.items()):
         print(f"{name}: MAPE {statistics.mean(of):.1%}")
-    everything = [error for of in errors.values() for error in of]
-    print(f"all {len(errors)} CNNs: MAPE {statistics.mean(everything):.1%}, median {statistics.median(everything):.1%}, "
-          f"in the 90 % interval {statistics.mean(covered):.0%}, upper end ÷ lower end {statistics.median(widths):.2f}")
+    for title, is_there in [("built-in CNNs", lambda name: not name.endswith(".onnx")),
+                            ("ONNX files", lambda name: name.endswith(".onnx")), ("all", lambda name: True)]:
+        some = [error for name, of in errors.items() if is_there(name) for error in of]
+        if some:
+            print(f"{title}: MAPE {statistics.mean(some):.1%}, median {statistics.median(some):.1%}")
+    print(f"in the 90 % interval {statistics.mean(covered):.0%}, upper end ÷ lower end {statistics.median(widths):.2f}")
 
 
 def main():

@@ -135,3 +135,111 @@ fn correlation(a: &[f64], b: &[f64]) -> f64 {
     let square: f64 = a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum();
     libm::exp(-0.5 * square / (LENGTH * LENGTH))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unseen::layer::{ConvolutionSizes, TimedLayer};
+
+    fn convolution(channels: [f64; 2], kernel: f64, useful: f64, groups: f64, pixels: f64) -> Layer {
+        let outputs = channels[1] * groups * pixels;
+        Layer {
+            operator: "Conv".to_owned(),
+            convolution: Some(ConvolutionSizes { kernel, useful, channels, groups }),
+            multiply_accumulates: channels[0] * useful * outputs,
+            inputs: channels[0] * groups * pixels,
+            outputs,
+            planes: channels[1] * groups,
+            weights: channels[0] * channels[1] * groups * kernel,
+        }
+    }
+
+    fn on_numbers(operator: &str, numbers: f64) -> Layer {
+        Layer {
+            operator: operator.to_owned(),
+            convolution: None,
+            multiply_accumulates: 0.0,
+            inputs: numbers,
+            outputs: numbers,
+            planes: 16.0,
+            weights: 0.0,
+        }
+    }
+
+    /// A machine whose products are slower on few channels, and that waits for its memory.
+    fn secs(layer: &Layer) -> f64 {
+        let slow = layer.convolution.map_or(1.0, |sizes| 1.0 + 8.0 / sizes.channels[1]);
+        8.0 * (layer.multiply_accumulates * slow / 4e10 + (layer.inputs + layer.outputs) / 4e9)
+            + layer.weights / 3e9
+            + 2e-6
+    }
+
+    fn calibration(layers: impl IntoIterator<Item = Layer>) -> Calibration {
+        let timed = layers.into_iter().map(|layer| TimedLayer { secs: secs(&layer), layer });
+        Calibration { batch_size: 8, layers: timed.collect() }
+    }
+
+    fn sizes() -> Vec<Layer> {
+        let channels = [16.0, 32.0, 64.0, 128.0, 256.0];
+        let of = |inputs: f64| {
+            channels.into_iter().flat_map(move |outputs| {
+                [1.0, 9.0].map(|kernel| convolution([inputs, outputs], kernel, kernel, 1.0, 65536.0 / outputs))
+            })
+        };
+        let relu = [1e3, 1e4, 1e5, 1e6].map(|numbers| on_numbers("Relu", numbers));
+        channels.into_iter().flat_map(of).chain(relu).collect()
+    }
+
+    #[test]
+    fn layers_between_the_timed_ones_follow_from_them() {
+        let times = LayerTimes::fit(&[calibration(sizes())]).unwrap();
+        assert_eq!(times.layers(), 54);
+        for layer in [
+            convolution([48.0, 96.0], 9.0, 9.0, 1.0, 400.0),
+            convolution([200.0, 40.0], 1.0, 1.0, 1.0, 1500.0),
+            on_numbers("Relu", 3e4),
+        ] {
+            let error = (times.secs(std::slice::from_ref(&layer), 8.0) / secs(&layer) - 1.0).abs();
+            assert!(error < 0.1, "{layer:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn layers_beyond_the_timed_sizes_grow_with_their_work() {
+        let times = LayerTimes::fit(&[calibration(sizes())]).unwrap();
+        let of = |scale: f64| times.secs(&[convolution([256.0, 256.0], 9.0, 9.0, 1.0, 1000.0 * scale)], 8.0);
+        assert!((of(64.0) / of(16.0) - 4.0).abs() < 0.4, "{}", of(64.0) / of(16.0));
+    }
+
+    #[test]
+    fn the_time_of_a_network_is_the_sum_of_its_layers() {
+        let times = LayerTimes::fit(&[calibration(sizes())]).unwrap();
+        let layers = sizes();
+        let each: f64 = layers.iter().map(|layer| times.secs(std::slice::from_ref(layer), 8.0)).sum();
+        assert!((times.secs(&layers, 8.0) / each - 1.0).abs() < 1e-12);
+        // An operator that was not timed counts as one that does about as much.
+        let relu = times.secs(&[on_numbers("Relu", 5e4)], 8.0);
+        assert_eq!(times.secs(&[on_numbers("Clip", 5e4)], 8.0), relu);
+        assert_eq!(times.secs(&[on_numbers("Unheard", 5e4)], 8.0), relu);
+    }
+
+    #[test]
+    fn of_two_times_of_a_layer_the_shorter_counts() {
+        let mut slow = calibration(sizes());
+        slow.layers.iter_mut().for_each(|timed| timed.secs *= 3.0);
+        let both = LayerTimes::fit(&[slow, calibration(sizes())]).unwrap();
+        let one = LayerTimes::fit(&[calibration(sizes())]).unwrap();
+        assert_eq!(both.secs(&sizes(), 8.0), one.secs(&sizes(), 8.0));
+    }
+
+    #[test]
+    fn damaged_times_are_left_out() {
+        let mut calibration = calibration(sizes());
+        calibration.layers[0].secs = f64::NAN;
+        calibration.layers[1].layer.outputs = -1.0;
+        assert_eq!(LayerTimes::fit(std::slice::from_ref(&calibration)).unwrap().layers(), 52);
+        calibration.batch_size = 0;
+        assert!(LayerTimes::fit(&[calibration]).is_none());
+        assert!(LayerTimes::fit(&[]).is_none());
+    }
+}

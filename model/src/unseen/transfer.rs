@@ -104,14 +104,14 @@ impl MeasuredCnn {
 }
 
 /// ln of the time per image as a sum of one term of the CNN and one of the configuration.
-pub(super) struct Factors {
+struct Factors {
     cnns: Vec<f64>,
     configurations: BTreeMap<Configuration, f64>,
     residuals: Vec<f64>,
 }
 
 impl Factors {
-    pub(super) fn fit(times: &[BTreeMap<Configuration, f64>]) -> Self {
+    fn fit(times: &[BTreeMap<Configuration, f64>]) -> Self {
         let mut cnns = vec![0.0; times.len()];
         let mut configurations: BTreeMap<Configuration, f64> =
             times.iter().flat_map(|times| times.keys().map(|key| (*key, 0.0))).collect();
@@ -134,13 +134,13 @@ impl Factors {
     }
 
     /// Returns ln of a CNN's time per image: as measured, or from the factors.
-    pub(super) fn log(&self, times: &[BTreeMap<Configuration, f64>], cnn: usize, at: Configuration) -> f64 {
+    fn log(&self, times: &[BTreeMap<Configuration, f64>], cnn: usize, at: Configuration) -> f64 {
         let fitted = || self.cnns[cnn] + self.configurations.get(&at).copied().unwrap_or(0.0);
         times[cnn].get(&at).copied().unwrap_or_else(fitted)
     }
 
     /// Returns how far the factors of another CNN are from these.
-    pub(super) fn spread(&self) -> Option<Spread> {
+    fn spread(&self) -> Option<Spread> {
         let fitted = self.cnns.len() + self.configurations.len() - 1;
         let degrees = self.residuals.len().saturating_sub(fitted) as f64;
         let squares: f64 = if degrees > 0.0 { self.residuals.iter().map(|it| it * it).sum() } else { 0.0 };
@@ -151,7 +151,7 @@ impl Factors {
 }
 
 /// Returns the configuration that most CNNs were run on, and of those the smallest.
-pub(super) fn reference(times: &[BTreeMap<Configuration, f64>]) -> Option<Configuration> {
+fn reference(times: &[BTreeMap<Configuration, f64>]) -> Option<Configuration> {
     let mut counts: BTreeMap<Configuration, usize> = BTreeMap::new();
     times.iter().flat_map(BTreeMap::keys).for_each(|key| *counts.entry(*key).or_default() += 1);
     let most = *counts.values().max()?;
