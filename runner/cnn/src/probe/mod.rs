@@ -24,6 +24,8 @@ const UNCACHED_BYTES: usize = 48 << 20;
 const MOST_COPIES: usize = 12;
 /// Shortest time that the clock is read around: shorter layers are repeated within it.
 const SHORTEST_SECS: f64 = 200e-6;
+/// Least share of a layer in its time and that of writing its inputs.
+const LEAST_SHARE: f64 = 0.05;
 
 /// A layer to be timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -272,30 +274,41 @@ fn average_pool_of(kernel: usize, stride: usize) -> burn::nn::pool::AvgPool2d {
 
 impl ProbeLayer {
     /// Returns times of a mini-batch, seconds, over repeats that together take about this long. Each
-    /// reads another copy of the weights, as in a network, whose other layers have displaced them
-    /// from the cache.
+    /// reads another copy of the weights, and inputs that were just written, as in a network: its
+    /// other layers have displaced the weights from the cache, and the layer before has written the
+    /// inputs, which this one may overwrite. The time to write them is subtracted.
     ///
     /// # Errors
     /// The device failed.
     pub fn secs(&self, budget: Duration, device: &Device) -> anyhow::Result<Vec<f64>> {
-        let run = |repeats: usize, first: usize| -> anyhow::Result<f64> {
+        let run = |repeats: usize, first: usize| -> anyhow::Result<[f64; 2]> {
             let clock = Instant::now();
             for repeat in 0..repeats {
-                self.copies[(first + repeat) % self.copies.len()](self.inputs.clone());
+                self.copies[(first + repeat) % self.copies.len()](self.write());
             }
             device.sync().map_err(crate::device::failure)?;
-            Ok(clock.elapsed().as_secs_f64() / repeats as f64)
+            let both = clock.elapsed().as_secs_f64();
+            let clock = Instant::now();
+            (0..repeats).for_each(|_| drop(self.write()));
+            device.sync().map_err(crate::device::failure)?;
+            Ok([both, clock.elapsed().as_secs_f64()].map(|secs| secs / repeats as f64))
         };
         let start = Instant::now();
-        let warm_up = run(1, 0)?;
-        let warm_up = warm_up.min(run(1, 1)?);
-        let repeats = (SHORTEST_SECS / warm_up).ceil().clamp(1.0, 1e4) as usize;
+        let [first, _] = run(1, 0)?;
+        let [second, _] = run(1, 1)?;
+        let repeats = (SHORTEST_SECS / first.min(second)).ceil().clamp(1.0, 1e4) as usize;
         let (mut secs, mut first) = (Vec::new(), 2);
         while secs.is_empty() || start.elapsed() < budget {
-            secs.push(run(repeats, first)?);
+            let [both, write] = run(repeats, first)?;
+            secs.push((both - write).max(LEAST_SHARE * both));
             first += repeats;
         }
         Ok(secs)
+    }
+
+    /// Returns inputs in memory of their own.
+    fn write(&self) -> Tensor<4> {
+        self.inputs.clone() * 1.0
     }
 }
 

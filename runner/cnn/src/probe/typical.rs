@@ -47,7 +47,8 @@ const RECTANGULAR: [(usize, usize, [usize; 2], usize); 5] = [
 ];
 
 /// Pointwise convolutions: input and output channels, stride, side of the input.
-const POINTWISE: [(usize, usize, usize, usize); 31] = [
+const POINTWISE: [(usize, usize, usize, usize); 32] = [
+    (16, 96, 1, 80),
     (16, 96, 1, 32),
     (24, 144, 1, 56),
     (32, 192, 1, 8),
@@ -82,7 +83,8 @@ const POINTWISE: [(usize, usize, usize, usize); 31] = [
 ];
 
 /// Convolutions with groups: channels, groups, kernel, stride, side of the input.
-const GROUPED: [(usize, usize, usize, usize, usize); 20] = [
+const GROUPED: [(usize, usize, usize, usize, usize); 21] = [
+    (96, 96, 3, 2, 80),
     (32, 32, 3, 1, 32),
     (64, 64, 3, 1, 64),
     (96, 96, 3, 2, 32),
@@ -126,7 +128,7 @@ const POOLS: [(Other, [usize; 2]); 20] = [
     (MaxPool(2, 2), [64, 32]),
     (MaxPool(2, 2), [512, 2]),
     (MaxPool(2, 2), [512, 4]),
-    (MaxPool(3, 2), [64, 32]),
+    (MaxPool(3, 2), [48, 40]),
     (MaxPool(3, 2), [64, 112]),
     (MaxPool(3, 2), [384, 10]),
     (MaxPool(3, 2), [728, 12]),
