@@ -14,7 +14,7 @@ use foreglow_shared::{Context, Job, Observation};
 use super::costs::INPUT;
 use super::layer::Layer;
 use super::layer_times::LayerTimes;
-use super::process::median;
+use super::preparation::{Preparation, beside};
 use super::transfer::{Configuration, MeasuredCnn, TransferredJob, images, key, log_secs_per_image, mean, undisturbed};
 use crate::Spread;
 use crate::rival::nnls;
@@ -30,21 +30,6 @@ const USUAL_CNNS: f64 = 3.0;
 const SHRINKAGE: f64 = 0.3;
 /// Least share of a run's time that errors of its layers count for.
 const LEAST_SHARE: f64 = 0.3;
-
-/// What a run spent its time on.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RunParts {
-    /// Executors × cores per executor.
-    pub slots: f64,
-    /// Images of the run.
-    pub images: f64,
-    /// Completion time, seconds.
-    pub completion_secs: f64,
-    /// Forward passes, seconds, summed over the slots.
-    pub forward_secs: f64,
-    /// Reading, decoding and copying, seconds, summed over the slots.
-    pub preparation_secs: f64,
-}
 
 /// A CNN in terms of its layers.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +55,8 @@ impl TransferredJob {
             Some(times.secs(layers, batch) / batch).filter(|secs| *secs > 0.0)
         };
         let own = per_image(cnn.layers, context.workload.batch_size)?;
-        let preparation = Preparation::fit(&measured);
+        let secs_beside = measured.iter().filter_map(|cnn| Some((cnn.costs.values()[INPUT], beside(&cnn.parts)?)));
+        let preparation = Preparation::fit(secs_beside);
         let known: Vec<Known<'_>> = measured
             .iter()
             .filter_map(|cnn| {
@@ -149,36 +135,6 @@ fn errors(known: &[Known<'_>], factors: &BTreeMap<Configuration, [f64; 2]>) -> V
     known.iter().map(error).collect()
 }
 
-/// Seconds that an image takes besides the CNN: a constant, and an amount per number of the input.
-struct Preparation([f64; 2]);
-
-impl Preparation {
-    fn fit(measured: &[&MeasuredCnn]) -> Self {
-        let known = measured.iter().filter_map(|cnn| Some((cnn.costs.values()[INPUT], beside(&cnn.parts)?)));
-        let rows: Vec<Vec<f64>> = known.map(|(input, secs)| vec![1.0 / secs, input / secs]).collect();
-        match nnls(&rows, &vec![1.0; rows.len()]).as_slice() {
-            [constant, per_number] => Self([*constant, *per_number]),
-            _ => Self([0.0, 0.0]),
-        }
-    }
-
-    fn secs(&self, input: f64) -> f64 {
-        self.0[0] + self.0[1] * input
-    }
-}
-
-/// Returns the seconds that an image takes besides the CNN: on a single slot all that is not spent
-/// on forward passes, else reading, decoding and copying. `None` if the runs do not say.
-fn beside(parts: &[RunParts]) -> Option<f64> {
-    let is_single = parts.iter().any(|run| run.slots == 1.0);
-    let secs = |run: &RunParts| {
-        let all = if is_single { run.completion_secs - run.forward_secs } else { run.preparation_secs };
-        all / run.images
-    };
-    let secs: Vec<f64> = parts.iter().filter(|run| !is_single || run.slots == 1.0).map(secs).collect();
-    Some(median(secs)).filter(|secs| *secs > 0.0 && secs.is_finite())
-}
-
 /// The spread of another CNN's time, of which its layers are a share.
 fn spread_of(errors: &[f64], share: f64) -> Option<Spread> {
     // The fit has two factors.
@@ -196,7 +152,7 @@ fn spread_of(errors: &[f64], share: f64) -> Option<Spread> {
 mod tests {
     use super::*;
     use crate::unseen::layer::ConvolutionSizes;
-    use crate::{Calibration, GraphCosts, Predictor, Setting, TimedLayer};
+    use crate::{Calibration, GraphCosts, Predictor, RunParts, Setting, TimedLayer};
 
     fn convolution(channels: f64, side: f64) -> Layer {
         let numbers = channels * side * side;

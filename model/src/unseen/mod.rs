@@ -7,16 +7,18 @@ mod fitted;
 mod layer;
 mod layer_times;
 mod pairs;
+mod preparation;
 mod process;
 mod structure;
 mod transfer;
 
-pub use self::calibrated::{LayeredCnn, RunParts};
+pub use self::calibrated::LayeredCnn;
 pub use self::costs::{CostedLayer, GraphCosts, LayerKind};
 pub use self::fitted::{CostedRun, UnseenCnn};
 pub use self::layer::{Calibration, ConvolutionSizes, Layer, TimedLayer};
 pub use self::layer_times::LayerTimes;
 pub use self::pairs::Pairs;
+pub use self::preparation::RunParts;
 pub use self::transfer::{MeasuredCnn, TransferredJob};
 use crate::{Interval, Prediction, Spread};
 

@@ -36,6 +36,8 @@ const PROBES: [(&str, u32); 6] = [
 const CONFIGURATIONS: [(u32, u32); 3] = [(1, 1), (1, 2), (2, 1)];
 /// Aim for the time of a run on one core, seconds.
 const RUN_SECS: f64 = 2.0;
+/// Most of the budget that a run gets.
+const SHARE_OF_RUN: f64 = 1.0 / 30.0;
 /// Multiply-accumulates per second of a core before the first run.
 const FIRST_SPEED: f64 = 5e9;
 /// Fewest images of a run.
@@ -63,7 +65,7 @@ pub struct Args {
     #[arg(long, value_name = "SHARE", value_parser = grammar::core_share, allow_negative_numbers = true)]
     core_share: Option<f64>,
 
-    /// No further run is started after this time; about a third of it goes to single layers
+    /// Time after which no further run is started; about a third of it goes to single layers
     #[arg(long, value_name = "TIME", default_value = "2m", value_parser = grammar::duration_secs, allow_negative_numbers = true)]
     budget: f64,
 
@@ -102,7 +104,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             continue;
         }
         let job = args.job(model, image_px)?;
-        if runs == 0 {
+        // A predictor needs more than one run, so the first CNN is measured in any case.
+        let is_first = measured.is_empty();
+        if is_first {
             progress.line("timing single layers");
             calibration = Some(args.order(&job).run(&interrupt)?);
         }
@@ -112,10 +116,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         for (executors, cores) in CONFIGURATIONS {
             let fits = job.host().processors.is_none_or(|processors| executors * cores <= processors)
                 && job.device.most_executors().is_none_or(|most| executors <= most);
-            if !fits || (runs > 0 && start.elapsed() > limit) {
+            if !fits || (!is_first && start.elapsed() > limit) {
                 continue;
             }
-            let images = (RUN_SECS * speed / multiply_accumulates).max(FEWEST_IMAGES);
+            let images = (RUN_SECS.min(args.budget * SHARE_OF_RUN) * speed / multiply_accumulates).max(FEWEST_IMAGES);
             let sampling_rate = (images / job.workload.images as f64).min(1.0);
             let mut sample = measure(&job, (executors, cores), sampling_rate, (&progress, &interrupt))?;
             if let Some(calibration) = calibration.take() {
