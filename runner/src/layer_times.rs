@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::graph_costs::layer;
 
-/// Rounds over all layers that a budget is divided into, so that a program that disturbs some rounds
-/// does not decide the median time of a layer. Not the least time: runs of whole networks share the
-/// memory of the machine with others, too.
+/// Rounds over all layers that a budget is divided into, so that a program that disturbs some
+/// rounds does not decide the median time of a layer. Not the least time: runs of whole networks
+/// share the memory of the machine with others, too.
 const ROUNDS: u32 = 6;
 /// Most rounds, and longest time for a layer in a round.
 const MOST_ROUNDS: u32 = 20;

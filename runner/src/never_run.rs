@@ -133,17 +133,23 @@ pub fn never_run(source: &Source, samples: &[Sample], differences: Differences) 
     Ok(Some(NeverRun { job: transferred.job, predictor, basis }))
 }
 
+/// Costs of a network for one image.
+struct NetworkCosts {
+    costs: GraphCosts,
+    layers: Vec<Layer>,
+}
+
 /// Returns the jobs with the costs of their CNNs, and the names of the CNNs whose costs are
 /// unknown.
 fn costed(jobs: &[(usize, Job)], samples: &[Sample]) -> (Vec<(usize, MeasuredCnn)>, Vec<String>) {
-    let mut known: BTreeMap<(String, u32), Option<(GraphCosts, Vec<Layer>)>> = BTreeMap::new();
+    let mut known: BTreeMap<(String, u32), Option<NetworkCosts>> = BTreeMap::new();
     let (mut costed, mut left_out) = (Vec::new(), Vec::new());
     for (number, job) in jobs {
         let workload = &job.context.workload;
         let file = workload.network_file().map_or_else(|| workload.model.clone(), |file| file.path);
         let costs = known.entry((file, workload.image_px)).or_insert_with(|| costs_of(workload));
         match costs {
-            Some((costs, layers)) => {
+            Some(NetworkCosts { costs, layers }) => {
                 let measured = MeasuredCnn {
                     family: family(&workload.model),
                     costs: costs.clone(),
@@ -163,14 +169,14 @@ fn costed(jobs: &[(usize, Job)], samples: &[Sample]) -> (Vec<(usize, MeasuredCnn
 
 /// Returns the costs of a workload's CNN; `None` for texts, and if it is unknown, its file is
 /// missing, or it does not take such images.
-fn costs_of(workload: &Workload) -> Option<(GraphCosts, Vec<Layer>)> {
+fn costs_of(workload: &Workload) -> Option<NetworkCosts> {
     let network = Network::of(workload).ok()?;
     let Input::Images { colour, px, .. } = network.input().ok()? else { return None };
     // Imported samples can be of another network with the name of a built-in one.
     px.contains(&workload.image_px).then_some(())?;
     let shape = colour.shape(workload.image_px);
     let costs = network.costs(shape).ok()?;
-    Some((graph_costs(&costs, shape), layers(&costs)))
+    Some(NetworkCosts { costs: graph_costs(&costs, shape), layers: layers(&costs) })
 }
 
 /// Returns the part of a name before its first digit: networks that differ in the rest are of one

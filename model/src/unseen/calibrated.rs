@@ -1,10 +1,10 @@
 //! The runs that a CNN which was never run would have made, on a machine whose layers were timed.
 //!
-//! time per image = a · preparation + r · Σ times of its layers. The preparation (reading, decoding,
-//! copying, hand-over) follows from what measured runs spent beside their CNNs, per number of the
-//! input. The factors a and r of each configuration are those that fit the measured CNNs: how much
-//! slower both are with other executors at work, and layers in a network rather than alone. What
-//! the fit leaves of each CNN gives the interval.
+//! time per image = a · preparation + r · Σ times of its layers. The preparation (reading,
+//! decoding, copying, hand-over) follows from what measured runs spent beside their CNNs, per
+//! number of the input. The factors a and r of each configuration are those that fit the measured
+//! CNNs: how much slower both are with other executors at work, and layers in a network rather than
+//! alone. What the fit leaves of each CNN gives the interval.
 
 use std::collections::{BTreeMap, BTreeSet};
 

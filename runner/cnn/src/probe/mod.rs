@@ -273,10 +273,10 @@ fn average_pool_of(kernel: usize, stride: usize) -> burn::nn::pool::AvgPool2d {
 }
 
 impl ProbeLayer {
-    /// Returns times of a mini-batch, seconds, over repeats that together take about this long. Each
-    /// reads another copy of the weights, and inputs that were just written, as in a network: its
-    /// other layers have displaced the weights from the cache, and the layer before has written the
-    /// inputs, which this one may overwrite. The time to write them is subtracted.
+    /// Returns times of a mini-batch, seconds, over repeats that together take about this long.
+    /// Each reads another copy of the weights, and inputs that were just written, as in a network:
+    /// its other layers have displaced the weights from the cache, and the layer before has written
+    /// the inputs, which this one may overwrite. The time to write them is subtracted.
     ///
     /// # Errors
     /// The device failed.
