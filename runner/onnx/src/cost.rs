@@ -240,3 +240,20 @@ fn alive(plan: &Plan) -> u64 {
     }
     most
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn taps_of_a_kernel_that_only_meet_padding_are_not_useful() {
+        // Side, kernel, stride, padding, dilation.
+        assert_eq!(useful_taps(8, 3, 1, [1, 1], 1), 3);
+        assert_eq!(useful_taps(1, 3, 1, [1, 1], 1), 1);
+        assert_eq!(useful_taps(2, 3, 2, [1, 1], 1), 2);
+        assert_eq!(useful_taps(4, 7, 1, [3, 3], 1), 7);
+        assert_eq!(useful_taps(2, 7, 1, [3, 3], 1), 3);
+        assert_eq!(useful_taps(4, 3, 1, [6, 6], 6), 1);
+        assert_eq!(useful_taps(5, 5, 1, [0, 0], 1), 5);
+    }
+}
