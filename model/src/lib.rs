@@ -72,6 +72,9 @@ pub use crate::setting::{Feature, Setting};
 pub use crate::simulation::{SimulatedTime, Simulation, SimulationError};
 pub use crate::spread::{HeldOutErrors, Spread, SpreadError};
 pub use crate::tuning::Tuning;
-pub use crate::unseen::{CostedLayer, CostedRun, GraphCosts, LayerKind, MeasuredCnn, Pairs, TransferredJob, UnseenCnn};
+pub use crate::unseen::{
+    Calibration, ConvolutionSizes, CostedLayer, CostedRun, GraphCosts, Layer, LayerKind, LayerTimes, LayeredCnn,
+    MeasuredCnn, Pairs, RunParts, TimedLayer, TransferredJob, UnseenCnn,
+};
 pub use foreglow_learner::{Activation, Cancelled, Grid, MaxFeatures, Solver, Technique};
 pub use foreglow_numeric::{MetricError, mape};

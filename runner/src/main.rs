@@ -6,6 +6,7 @@
 
 mod answer;
 mod ask;
+mod calibration;
 mod catalog;
 mod cli;
 mod commands;
@@ -14,6 +15,7 @@ mod export;
 mod finished;
 mod grammar;
 mod graph_costs;
+mod layer_times;
 mod never_run;
 mod output;
 mod place;

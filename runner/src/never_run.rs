@@ -6,12 +6,13 @@ use std::path::Path;
 use foreglow_architectures::{Architecture, Input};
 use foreglow_cnn::Network;
 use foreglow_exit::unusable;
-use foreglow_model::{GraphCosts, MeasuredCnn, Predictor, TransferredJob};
+use foreglow_model::{GraphCosts, Layer, LayerTimes, LayeredCnn, MeasuredCnn, Predictor, TransferredJob};
 use foreglow_shared::{Context, Job, Mode, NetworkFile, Sample, Workload, format_count};
 use serde::Serialize;
 
 use crate::ask::{Source, list, measured_jobs};
-use crate::graph_costs::graph_costs;
+use crate::calibration;
+use crate::graph_costs::{graph_costs, layers};
 use crate::progress::note;
 
 /// What a job of another CNN differs in from the measured ones.
@@ -34,6 +35,9 @@ pub struct Basis {
     pub measured_models: Vec<String>,
     /// Their completed runs.
     pub runs: usize,
+    /// Number of layers that were timed on the machine; absent without a calibration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timed_layers: Option<usize>,
     #[serde(skip)]
     what: String,
 }
@@ -43,8 +47,12 @@ impl Basis {
     pub fn describe(&self) -> String {
         let (count, runs) = (self.measured_models.len(), format_count(self.runs, "run"));
         let others = if count == 1 { "1 CNN".to_owned() } else { format!("{count} CNNs") };
+        let by = match self.timed_layers {
+            None => "by the cost of its layers".to_owned(),
+            Some(timed) => format!("and the times of {timed} layers"),
+        };
         format!(
-            "{} was never run here: predicted from {runs} of {others} ({}) by the cost of its layers.",
+            "{} was never run here: predicted from {runs} of {others} ({}) {by}.",
             self.what,
             self.measured_models.join(", ")
         )
@@ -87,7 +95,7 @@ pub fn never_run(source: &Source, samples: &[Sample], differences: Differences) 
             network.name()
         )));
     };
-    let (costed, left_out) = costed(&jobs);
+    let (costed, left_out) = costed(&jobs, samples);
     if !left_out.is_empty() {
         note(&format!("note: the costs of {} are unknown, so its runs are left out", left_out.join(", ")));
     }
@@ -99,7 +107,7 @@ pub fn never_run(source: &Source, samples: &[Sample], differences: Differences) 
     if mode == Mode::Training {
         network.check_training(shape)?;
     }
-    let costs = graph_costs(&network.costs(shape)?, shape);
+    let costs = network.costs(shape)?;
     let mut measured_models: Vec<String> = group.iter().map(|cnn| cnn.job.context.workload.model.clone()).collect();
     measured_models.sort_unstable();
     measured_models.dedup();
@@ -109,25 +117,46 @@ pub fn never_run(source: &Source, samples: &[Sample], differences: Differences) 
         false => network.name().to_owned(),
     };
     let runs = group.iter().map(|cnn| cnn.job.observations.len()).sum();
-    let basis = Basis { measured_models, runs, what };
-    let transferred = TransferredJob::new(&group, context, &costs)
+    // What a backward pass takes was not timed.
+    let is_timed = mode == Mode::Inference;
+    let times = if is_timed { LayerTimes::fit(&calibration::of_machine(samples, &context)) } else { None };
+    let by_layers = times.as_ref().and_then(|times| {
+        let cnn = LayeredCnn { layers: &layers(&costs), input: shape.iter().product::<usize>() as f64 };
+        TransferredJob::calibrated(&group, times, context.clone(), cnn)
+    });
+    let timed_layers = times.filter(|_| by_layers.is_some()).map(|times| times.layers());
+    let basis = Basis { measured_models, runs, timed_layers, what };
+    let transferred = by_layers
+        .or_else(|| TransferredJob::new(&group, context, &graph_costs(&costs, shape)))
         .ok_or_else(|| unusable(format!("the time of {} does not follow from the samples", network.name())))?;
     let predictor = Predictor::fit_transferred(&transferred).map_err(|error| unusable(error.to_string()))?;
     Ok(Some(NeverRun { job: transferred.job, predictor, basis }))
 }
 
+/// Costs of a network for one image.
+struct NetworkCosts {
+    costs: GraphCosts,
+    layers: Vec<Layer>,
+}
+
 /// Returns the jobs with the costs of their CNNs, and the names of the CNNs whose costs are
 /// unknown.
-fn costed(jobs: &[(usize, Job)]) -> (Vec<(usize, MeasuredCnn)>, Vec<String>) {
-    let mut known: BTreeMap<(String, u32), Option<GraphCosts>> = BTreeMap::new();
+fn costed(jobs: &[(usize, Job)], samples: &[Sample]) -> (Vec<(usize, MeasuredCnn)>, Vec<String>) {
+    let mut known: BTreeMap<(String, u32), Option<NetworkCosts>> = BTreeMap::new();
     let (mut costed, mut left_out) = (Vec::new(), Vec::new());
     for (number, job) in jobs {
         let workload = &job.context.workload;
         let file = workload.network_file().map_or_else(|| workload.model.clone(), |file| file.path);
         let costs = known.entry((file, workload.image_px)).or_insert_with(|| costs_of(workload));
         match costs {
-            Some(costs) => {
-                let measured = MeasuredCnn { family: family(&workload.model), costs: costs.clone(), job: job.clone() };
+            Some(NetworkCosts { costs, layers }) => {
+                let measured = MeasuredCnn {
+                    family: family(&workload.model),
+                    costs: costs.clone(),
+                    layers: layers.clone(),
+                    job: job.clone(),
+                    parts: calibration::parts(samples, &job.context),
+                };
                 costed.push((*number, measured));
             }
             None => left_out.push(workload.model.clone()),
@@ -140,13 +169,14 @@ fn costed(jobs: &[(usize, Job)]) -> (Vec<(usize, MeasuredCnn)>, Vec<String>) {
 
 /// Returns the costs of a workload's CNN; `None` for texts, and if it is unknown, its file is
 /// missing, or it does not take such images.
-fn costs_of(workload: &Workload) -> Option<GraphCosts> {
+fn costs_of(workload: &Workload) -> Option<NetworkCosts> {
     let network = Network::of(workload).ok()?;
     let Input::Images { colour, px, .. } = network.input().ok()? else { return None };
     // Imported samples can be of another network with the name of a built-in one.
     px.contains(&workload.image_px).then_some(())?;
     let shape = colour.shape(workload.image_px);
-    Some(graph_costs(&network.costs(shape).ok()?, shape))
+    let costs = network.costs(shape).ok()?;
+    Some(NetworkCosts { costs: graph_costs(&costs, shape), layers: layers(&costs) })
 }
 
 /// Returns the part of a name before its first digit: networks that differ in the rest are of one

@@ -1,16 +1,24 @@
 //! What was never run: a CNN on a machine, predicted from what its graph costs and from the runs of
 //! other CNNs there; and a pair of a machine type and a CNN that were measured only apart.
 
+mod calibrated;
 mod costs;
 mod fitted;
+mod layer;
+mod layer_times;
 mod pairs;
+mod preparation;
 mod process;
 mod structure;
 mod transfer;
 
+pub use self::calibrated::LayeredCnn;
 pub use self::costs::{CostedLayer, GraphCosts, LayerKind};
 pub use self::fitted::{CostedRun, UnseenCnn};
+pub use self::layer::{Calibration, ConvolutionSizes, Layer, TimedLayer};
+pub use self::layer_times::LayerTimes;
 pub use self::pairs::Pairs;
+pub use self::preparation::RunParts;
 pub use self::transfer::{MeasuredCnn, TransferredJob};
 use crate::{Interval, Prediction, Spread};
 

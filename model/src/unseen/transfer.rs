@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use foreglow_shared::{Context, Job, Observation, Workload};
 
 use super::process::median;
-use super::{CostedRun, GraphCosts, UnseenCnn};
+use super::{CostedRun, GraphCosts, Layer, RunParts, UnseenCnn};
 use crate::Spread;
 
 /// Runs with at least this share of the most images of their configuration give its time per image:
@@ -28,7 +28,7 @@ const USUAL_RUNS: f64 = 3.0;
 const CLOSE: f64 = 0.1;
 
 /// Executors and cores per executor.
-type Configuration = (u32, u32);
+pub(super) type Configuration = (u32, u32);
 
 /// A CNN that was run on the machine.
 #[derive(Clone, Debug)]
@@ -37,8 +37,12 @@ pub struct MeasuredCnn {
     pub family: String,
     /// Costs for one image.
     pub costs: GraphCosts,
+    /// Its layers; empty if no layer of the machine was timed.
+    pub layers: Vec<Layer>,
     /// Its completed runs.
     pub job: Job,
+    /// What they spent their time on; empty if they do not say.
+    pub parts: Vec<RunParts>,
 }
 
 /// A job of a CNN that was never run, for [`Predictor::fit_transferred`](crate::Predictor).
@@ -156,7 +160,7 @@ fn reference(times: &[BTreeMap<Configuration, f64>]) -> Option<Configuration> {
 }
 
 /// Returns ln of the time that one core needs for an image, by configuration.
-fn log_secs_per_image(job: &Job) -> BTreeMap<Configuration, f64> {
+pub(super) fn log_secs_per_image(job: &Job) -> BTreeMap<Configuration, f64> {
     let whole = images(&job.context.workload);
     let mut runs: BTreeMap<Configuration, Vec<&Observation>> = BTreeMap::new();
     for run in undisturbed(job) {
@@ -173,7 +177,7 @@ fn log_secs_per_image(job: &Job) -> BTreeMap<Configuration, f64> {
 }
 
 /// Returns the runs that nothing else slowed, or all if there are none.
-fn undisturbed(job: &Job) -> impl Iterator<Item = &Observation> {
+pub(super) fn undisturbed(job: &Job) -> impl Iterator<Item = &Observation> {
     let is_any = job.observations.iter().any(|run| !run.disturbed);
     job.observations.iter().filter(move |run| !(is_any && run.disturbed))
 }
@@ -183,18 +187,18 @@ fn slots(run: &Observation) -> f64 {
 }
 
 /// Returns the images that a whole job passes through its CNN.
-fn images(workload: &Workload) -> f64 {
+pub(super) fn images(workload: &Workload) -> f64 {
     workload.images as f64 * f64::from(workload.epochs)
 }
 
-fn key(run: &Observation) -> [u64; 5] {
+pub(super) fn key(run: &Observation) -> [u64; 5] {
     let [executors, cores, memory, partition] =
         [run.executors, run.cores_per_executor, run.memory_per_executor_mib, run.partition_size].map(u64::from);
     [executors, cores, memory, partition, run.sampling_rate.to_bits()]
 }
 
 /// Returns the weighted geometric mean of runs of one setting, with the mean of their start-ups.
-fn mean(runs: &[(f64, Observation)]) -> Option<Observation> {
+pub(super) fn mean(runs: &[(f64, Observation)]) -> Option<Observation> {
     let (_, first) = runs.first()?;
     let weights: f64 = runs.iter().map(|(weight, _)| weight).sum();
     let logs: f64 = runs.iter().map(|(weight, run)| weight * libm::log(run.completion_time_secs)).sum();
@@ -245,7 +249,7 @@ mod tests {
         let observations = vec![of(1, 0.02), of(1, 0.1), of(2, 0.02), of(2, 0.1)];
         let context = context(&format!("cnn{layers}x{channels}"), 1000);
         let job = Job { context, observations, incomplete: Vec::new(), peaks: Vec::new() };
-        MeasuredCnn { family: format!("family {layers}"), costs, job }
+        MeasuredCnn { family: format!("family {layers}"), costs, layers: Vec::new(), job, parts: Vec::new() }
     }
 
     fn asked(others: &[MeasuredCnn]) -> (Predictor, GraphCosts) {

@@ -47,8 +47,10 @@ impl LeNet5 {
     }
 
     fn trace(&self, trace: &mut Trace) {
-        trace.conv(&self.conv1).avg_pool(&self.pool).conv(&self.conv2).avg_pool(&self.pool).flatten();
-        trace.linear(&self.fc1).linear(&self.fc2).linear(&self.fc3);
+        // Unlike ReLU, these take longer than the convolutions.
+        trace.conv(&self.conv1).activation("Tanh").avg_pool(&self.pool);
+        trace.conv(&self.conv2).activation("Tanh").avg_pool(&self.pool).flatten();
+        trace.linear(&self.fc1).activation("Tanh").linear(&self.fc2).activation("Tanh").linear(&self.fc3);
     }
 }
 

@@ -10,6 +10,7 @@ mod lstm;
 mod network;
 mod normalisation;
 mod onnx;
+mod probe;
 mod shapes;
 mod tensor_names;
 #[cfg(test)]
@@ -37,6 +38,7 @@ pub use self::dropout::seed as seed_dropout;
 pub use self::learning::Numbers;
 pub use self::network::Network;
 pub use self::onnx::OnnxFile;
+pub use self::probe::{Probe, ProbeLayer, typical};
 pub use self::shapes::Trace;
 pub use self::weights::Parameter;
 pub use foreglow_onnx::{Convolution, Costs, LayerCost};

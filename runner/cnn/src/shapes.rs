@@ -6,7 +6,7 @@ use burn::nn::{
     pool::{AdaptiveAvgPool2d, AvgPool2d, MaxPool2d},
 };
 
-use foreglow_onnx::{Convolution, Costs, LayerCost};
+use foreglow_onnx::{Convolution, Costs, LayerCost, useful_taps};
 
 use super::Shape;
 use super::lstm::Lstm;
@@ -26,8 +26,8 @@ impl Trace {
         Self { channels, px: [height, width], layers: Vec::new() }
     }
 
-    /// Returns what each layer so far costs for one input. Activation functions are part of the
-    /// layer before them, as they are when it runs.
+    /// Returns what each layer so far costs for one input. ReLU is part of the layer before it, as
+    /// it is when it runs.
     pub fn layers(&self) -> &[LayerCost] {
         &self.layers
     }
@@ -67,6 +67,12 @@ impl Trace {
         let [channels_out, channels_in, height, width] = conv.weight.dims();
         debug_assert_eq!(channels_in * conv.groups, self.channels);
         let inputs = self.channels * self.pixels();
+        let border = border(&conv.padding, [height, width]);
+        let taps = |axis: usize| {
+            let kernel = [height, width][axis];
+            useful_taps(self.px[axis], kernel, conv.stride[axis], border[axis], conv.dilation[axis])
+        };
+        let useful = taps(0) * taps(1);
         self.slide([height, width], conv.stride, &conv.padding);
         self.channels = channels_out;
         let weights = channels_out * channels_in * height * width;
@@ -75,7 +81,7 @@ impl Trace {
         let channels = [channels_in as u64, (channels_out / conv.groups.max(1)) as u64];
         let (kernel, groups) = ((height * width) as u64, conv.groups as u64);
         if let Some(layer) = self.layers.last_mut() {
-            layer.convolution = Some(Convolution { kernel, channels, groups });
+            layer.convolution = Some(Convolution { kernel, useful, channels, groups });
         }
         self
     }
@@ -84,6 +90,20 @@ impl Trace {
     pub fn norm(&mut self, norm: &BatchNorm) -> &mut Self {
         debug_assert_eq!(norm.gamma.dims(), [self.channels]);
         self.layer("BatchNormalization", self.channels * self.pixels(), 2 * self.channels, 0);
+        self
+    }
+
+    /// Adds an activation function that is not part of the layer before it.
+    pub fn activation(&mut self, operator: &str) -> &mut Self {
+        self.pointwise(operator, 1, self.channels)
+    }
+
+    /// Adds an operation on each number, which reads this many tensors of the present shape and
+    /// gives this many channels.
+    pub fn pointwise(&mut self, operator: &str, tensors: usize, channels: usize) -> &mut Self {
+        let inputs = tensors * self.channels * self.pixels();
+        self.channels = channels;
+        self.layer(operator, inputs, 0, 0);
         self
     }
 
@@ -172,13 +192,19 @@ impl Trace {
     }
 
     fn slide(&mut self, kernel: [usize; 2], stride: [usize; 2], padding: &PaddingConfig2d) {
-        let border = match padding {
-            PaddingConfig2d::Valid => [0, 0],
-            PaddingConfig2d::Same => kernel.map(|side| side - 1),
-            PaddingConfig2d::Explicit(top, left, bottom, right) => [top + bottom, left + right],
-        };
+        let border = border(padding, kernel);
         for axis in 0..2 {
-            self.px[axis] = (self.px[axis] + border[axis]).saturating_sub(kernel[axis]) / stride[axis] + 1;
+            let side = self.px[axis] + border[axis].iter().sum::<usize>();
+            self.px[axis] = side.saturating_sub(kernel[axis]) / stride[axis] + 1;
         }
+    }
+}
+
+/// Returns the padding before and after the image, vertical and horizontal.
+fn border(padding: &PaddingConfig2d, kernel: [usize; 2]) -> [[usize; 2]; 2] {
+    match *padding {
+        PaddingConfig2d::Valid => [[0, 0]; 2],
+        PaddingConfig2d::Same => kernel.map(|side| [(side - 1) / 2, side / 2]),
+        PaddingConfig2d::Explicit(top, left, bottom, right) => [[top, bottom], [left, right]],
     }
 }

@@ -222,6 +222,11 @@ impl Job {
         self.device.bounds_memory() || control_group::limits_memory()
     }
 
+    /// Returns the processors of an executor that runs alone; empty if it is not pinned.
+    pub fn processors_of_one(&self, cores: u32) -> Vec<u32> {
+        if self.core_share.is_some() { Vec::new() } else { processors::of_executor(0, 1, cores) }
+    }
+
     /// Returns the assignment of an executor.
     fn assignment(&self, executor: usize, configuration: &Configuration, sampling_rate: f64) -> Assignment {
         Assignment {

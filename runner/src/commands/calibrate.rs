@@ -1,4 +1,5 @@
-//! `foreglow calibrate`: short runs of a few CNNs, from which others are predicted.
+//! `foreglow calibrate`: times of layers and short runs of a few CNNs, from which others are
+//! predicted.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -13,29 +14,39 @@ use foreglow_shared::{Outcome, Sample};
 
 use super::run::DEFAULT_MEMORY_MIB;
 use super::workload_args::{WorkloadArgs, default_partition_size, prepare};
+use crate::calibration;
 use crate::grammar;
+use crate::layer_times::Order;
 use crate::output;
 use crate::progress::{Progress, note, result};
 use crate::samples_file::SamplesFile;
 use crate::table::{Align, table};
 
-/// CNNs and sides of their images, pixels: of every kind of convolution, and small enough for a
-/// run to take seconds.
-const PROBES: [(&str, u32); 6] =
-    [("cnn11", 32), ("resnet18", 64), ("mobilenet_v2", 64), ("vgg16", 32), ("resnet50", 64), ("xception", 96)];
+/// CNNs and sides of their images, pixels: of every kind of layer, in colour and grey, and small
+/// enough for a run to take seconds. They tell what a run takes beyond the layers of its CNN.
+const PROBES: [(&str, u32); 6] = [
+    ("resnet20_cifar", 32),
+    ("mobilenet_v2", 64),
+    ("resnet18", 64),
+    ("lenet5", 32),
+    ("xception", 96),
+    ("vgg16_cifar", 32),
+];
 /// Executors and cores per executor.
 const CONFIGURATIONS: [(u32, u32); 3] = [(1, 1), (1, 2), (2, 1)];
 /// Aim for the time of a run on one core, seconds.
 const RUN_SECS: f64 = 2.0;
+/// Most of the budget that a run gets.
+const SHARE_OF_RUN: f64 = 1.0 / 30.0;
 /// Multiply-accumulates per second of a core before the first run.
 const FIRST_SPEED: f64 = 5e9;
 /// Fewest images of a run.
 const FEWEST_IMAGES: f64 = 32.0;
-/// No further run is started after this time.
-const LIMIT: Duration = Duration::from_secs(150);
+/// Share of the budget that the layers get.
+const SHARE_OF_LAYERS: f64 = 0.35;
 
-/// Measure a few small CNNs on this machine, in under 3 minutes, so that `predict` and `plan` know
-/// CNNs that were never run
+/// Time single layers and run a few small CNNs on this machine, in under 3 minutes, so that
+/// `predict` and `plan` know CNNs that were never run
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// File to append the samples to, JSON Lines
@@ -53,6 +64,10 @@ pub struct Args {
     /// Slow each core down to this share of a processor by a CPU quota, 1% to 100%
     #[arg(long, value_name = "SHARE", value_parser = grammar::core_share, allow_negative_numbers = true)]
     core_share: Option<f64>,
+
+    /// Time after which no further run is started; about a third of it goes to single layers
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = grammar::duration_secs, allow_negative_numbers = true)]
+    budget: f64,
 
     /// CNN to leave out, to check how well the others predict it; can be given several times
     #[arg(long, value_name = "NAME")]
@@ -81,24 +96,36 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let (mut file, _) = SamplesFile::open_alone(&args.output)?;
     let (progress, interrupt) = (Progress::new(), Interrupt::on_signals());
     let mut speed = FIRST_SPEED;
+    let limit = Duration::try_from_secs_f64(args.budget).unwrap_or(Duration::MAX);
     let (mut measured, mut runs) = (Vec::new(), 0);
+    let (mut calibration, mut layers) = (None, 0);
     for (model, image_px) in PROBES {
         if args.without.iter().any(|name| name == model) {
             continue;
         }
         let job = args.job(model, image_px)?;
+        // A predictor needs more than one run, so the first CNN is measured in any case.
+        let is_first = measured.is_empty();
+        if is_first {
+            progress.line("timing single layers");
+            calibration = Some(args.order(&job).run(&interrupt)?);
+        }
         let shape = job_shape(model, image_px)?;
         let multiply_accumulates = Network::named(model)?.size(shape)?.multiply_accumulates as f64;
         prepare(&job, &progress)?;
         for (executors, cores) in CONFIGURATIONS {
             let fits = job.host().processors.is_none_or(|processors| executors * cores <= processors)
                 && job.device.most_executors().is_none_or(|most| executors <= most);
-            if !fits || start.elapsed() > LIMIT {
+            if !fits || (!is_first && start.elapsed() > limit) {
                 continue;
             }
-            let images = (RUN_SECS * speed / multiply_accumulates).max(FEWEST_IMAGES);
+            let images = (RUN_SECS.min(args.budget * SHARE_OF_RUN) * speed / multiply_accumulates).max(FEWEST_IMAGES);
             let sampling_rate = (images / job.workload.images as f64).min(1.0);
-            let sample = measure(&job, (executors, cores), sampling_rate, (&progress, &interrupt))?;
+            let mut sample = measure(&job, (executors, cores), sampling_rate, (&progress, &interrupt))?;
+            if let Some(calibration) = calibration.take() {
+                layers = calibration.layers.len();
+                calibration::attach(&mut sample, &calibration)?;
+            }
             file.append(&sample)?;
             runs += 1;
             let Some(secs) = sample.completed_secs().filter(|_| (executors, cores) == (1, 1)) else { continue };
@@ -110,7 +137,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     drop(progress);
     output::print(&show(&measured))?;
     note(&format!(
-        "\n{runs} runs in {:.0} s are in {}. They predict a CNN that was never run: `foreglow plan {} --model NAME --image-px PX`.",
+        "\nThe times of {layers} layers and {runs} runs, measured in {:.0} s, are in {}. They predict a CNN that was never run: `foreglow plan {} --model NAME --image-px PX`.",
         start.elapsed().as_secs_f64(),
         args.output.display(),
         args.output.display()
@@ -119,6 +146,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 impl Args {
+    /// Returns what to time before a job on its device.
+    fn order(&self, job: &Job) -> Order {
+        Order {
+            place: job.device.place(0),
+            number_format: job.workload.number_format(),
+            processors: job.processors_of_one(1),
+            batch_size: self.batch_size,
+            secs: SHARE_OF_LAYERS * self.budget,
+        }
+    }
+
     fn job(&self, model: &str, image_px: u32) -> anyhow::Result<Job> {
         let (px, batch_size, device) = (image_px.to_string(), self.batch_size.to_string(), self.device.to_string());
         let words =

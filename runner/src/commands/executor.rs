@@ -4,6 +4,8 @@ use std::io::{BufReader, stdin, stdout};
 
 use anyhow::Context as _;
 
+use crate::layer_times::Order;
+
 /// Process partitions sent by an engine on standard input
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -22,6 +24,10 @@ pub struct Args {
     /// seconds
     #[arg(long, value_name = "N")]
     forward_passes: Option<u32>,
+
+    /// Time layers as the JSON on standard input says, and print their times
+    #[arg(long)]
+    layer_times: bool,
 }
 
 /// Runs the command.
@@ -30,6 +36,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         return crate::output::print(&serde_json::to_string(&foreglow_cnn::device::probe())?);
     }
     foreglow_machine::bounds::keep_memory();
+    if args.layer_times {
+        let order: Order = serde_json::from_reader(stdin()).context("standard input does not hold an order")?;
+        return crate::output::print(&serde_json::to_string(&order.measure()?)?);
+    }
     if let Some(passes) = args.forward_passes {
         let job = serde_json::from_reader(stdin()).context("standard input does not hold a job")?;
         return crate::output::print(&format!("{}\n", foreglow_executor::forward_passes_secs(&job, passes)?));

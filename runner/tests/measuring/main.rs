@@ -5,6 +5,8 @@ mod adapters;
 #[cfg(test)]
 mod bench_folder;
 #[cfg(test)]
+mod calibrate;
+#[cfg(test)]
 mod collect;
 mod core_share;
 #[cfg(test)]

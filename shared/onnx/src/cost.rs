@@ -12,6 +12,8 @@ const FLOAT: u64 = 4;
 pub struct Convolution {
     /// Weights of one output from one input channel: 9 for 3×3.
     pub kernel: u64,
+    /// Those of them that reach the image for at least one output: for 3×3 on one pixel 1.
+    pub useful: u64,
     /// Input and output channels of a group.
     pub channels: [u64; 2],
     /// Groups of channels.
@@ -174,13 +176,37 @@ fn products(operation: &Operation, shapes: &[Vec<usize>], output: &[usize]) -> u
 /// Returns the sizes of a convolution.
 fn convolution(operation: &Operation, shapes: &[Vec<usize>]) -> Option<Convolution> {
     let weights = shapes.get(1)?;
-    let (groups, inputs, outputs) = match operation {
-        Operation::Conv { groups, .. } => (*groups, weights[1], weights[0] / (*groups).max(1)),
-        Operation::ConvTranspose { groups, .. } => (*groups, weights[0] / (*groups).max(1), weights[1]),
+    let kernel = count(weights.get(2..)?);
+    let (groups, inputs, outputs, useful) = match operation {
+        Operation::Conv { groups, window } => {
+            let sides = [2, 3].map(|axis| shapes[0].get(axis).copied().unwrap_or(1));
+            let taps = |axis: usize| {
+                let padding = [window.padding[axis], window.padding[axis + 2]];
+                useful_taps(sides[axis], window.kernel[axis], window.stride[axis], padding, window.dilation[axis])
+            };
+            (*groups, weights[1], weights[0] / (*groups).max(1), taps(0).saturating_mul(taps(1)))
+        }
+        Operation::ConvTranspose { groups, .. } => (*groups, weights[0] / (*groups).max(1), weights[1], kernel),
         _ => return None,
     };
     let channels = [inputs as u64, outputs as u64];
-    Some(Convolution { kernel: count(&weights[2..]), channels, groups: groups as u64 })
+    Some(Convolution { kernel, useful, channels, groups: groups as u64 })
+}
+
+/// Returns how many elements of a kernel along an axis read the input, and not only padding, for at
+/// least one output.
+pub fn useful_taps(side: usize, kernel: usize, stride: usize, padding: [usize; 2], dilation: usize) -> u64 {
+    let (stride, dilation) = (stride.max(1), dilation.max(1));
+    let reach = dilation * kernel.saturating_sub(1) + 1;
+    let outputs = (side + padding[0] + padding[1]).saturating_sub(reach) / stride + 1;
+    let is_useful = |tap: &usize| {
+        // The outputs whose window starts late enough for this tap to be inside, and early enough.
+        let place = tap * dilation;
+        let first = padding[0].saturating_sub(place).div_ceil(stride);
+        let end = (side + padding[0]).saturating_sub(place).div_ceil(stride).min(outputs);
+        first < end
+    };
+    (0..kernel).filter(is_useful).count() as u64
 }
 
 fn count(dims: &[usize]) -> u64 {
@@ -221,4 +247,21 @@ fn alive(plan: &Plan) -> u64 {
         now -= ended.into_iter().map(|value| count(&plan.shapes[value])).sum::<u64>();
     }
     most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn taps_of_a_kernel_that_only_meet_padding_are_not_useful() {
+        // Side, kernel, stride, padding, dilation.
+        assert_eq!(useful_taps(8, 3, 1, [1, 1], 1), 3);
+        assert_eq!(useful_taps(1, 3, 1, [1, 1], 1), 1);
+        assert_eq!(useful_taps(2, 3, 2, [1, 1], 1), 2);
+        assert_eq!(useful_taps(4, 7, 1, [3, 3], 1), 7);
+        assert_eq!(useful_taps(2, 7, 1, [3, 3], 1), 3);
+        assert_eq!(useful_taps(4, 3, 1, [6, 6], 6), 1);
+        assert_eq!(useful_taps(5, 5, 1, [0, 0], 1), 5);
+    }
 }

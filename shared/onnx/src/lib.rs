@@ -24,7 +24,7 @@ mod tests;
 mod weight;
 mod wire;
 
-pub use self::cost::{Convolution, Costs, LayerCost};
+pub use self::cost::{Convolution, Costs, LayerCost, useful_taps};
 pub use self::error::Error;
 pub use self::known::{Known, Numbers};
 pub use self::network::{Dimension, Network};
