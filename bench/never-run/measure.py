@@ -19,7 +19,7 @@ import statistics
 import subprocess
 import sys
 
-EXPORTS = pathlib.Path(__file__).resolve().parents[2] / "runner/onnx/tests/exports"
+EXPORTS = pathlib.Path(__file__).resolve().parents[2] / "shared/onnx/tests/exports"
 # Side of the images in pixels, and images of a run.
 CNNS = {
     "lenet5": (32, 3200),
