@@ -44,7 +44,7 @@ pub struct Predictor {
     #[serde(default)]
     pub(crate) measured_ratios: MeasuredRatios,
     /// Of a CNN that was never run: what its transfer adds to the errors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     uncertainty: Option<Spread>,
 }
 
