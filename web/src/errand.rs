@@ -23,8 +23,8 @@ pub struct Errand {
 }
 
 impl Errand {
-    /// Starts a request in a new worker, with a file or its bytes if it is about one. `told` receives every message of the worker, or the reason
-    /// for its failure.
+    /// Starts a request in a new worker, with a file or its bytes if it is about one. `told`
+    /// receives every message of the worker, or the reason for its failure.
     ///
     /// # Errors
     /// The browser does not support module workers.

@@ -7,9 +7,9 @@
 //! plain Rust that is tested natively; Leptos and the browser APIs are dependencies on wasm32 only.
 //!
 //! The crate builds three wasm modules: `main` is the page and its fit worker; `reader` reads
-//! files, counts what networks cost, advises, evaluates the published scenarios and compares machine
-//! types; `web/comparison` compares all learners with Burn, which is as large as everything else.
-//! The latter two are fetched on first use.
+//! files, counts what networks cost, advises, evaluates the published scenarios and compares
+//! machine types; `web/comparison` compares all learners with Burn, which is as large as everything
+//! else. The latter two are fetched on first use.
 //!
 //! This crate must not compute predictions or prices or define number formats: `model` and `shared`
 //! do, so that the page and the command line print the same digits. It must not send anything

@@ -97,7 +97,7 @@ fn copy(from: &Path, out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The samples of all files in a folder, without those of its subfolders, in the order of the names.
+/// The samples of all files in a folder, in the order of their names; subfolders are left out.
 fn joined_samples(folder: &Path) -> Result<String> {
     let entries = fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))?;
     let mut files = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>>>()?;
