@@ -34,6 +34,9 @@ const PROBES: [(&str, u32); 6] = [
 ];
 /// Executors and cores per executor.
 const CONFIGURATIONS: [(u32, u32); 3] = [(1, 1), (1, 2), (2, 1)];
+/// Runs of each probe on each configuration, one after the others' so that a slow minute of the
+/// machine does not hit all runs of one probe. The median counts.
+const ROUNDS: usize = 3;
 /// Aim for the time of a run on one core, seconds.
 const RUN_SECS: f64 = 2.0;
 /// Most of the budget that a run gets.
@@ -66,7 +69,7 @@ pub struct Args {
     core_share: Option<f64>,
 
     /// Time after which no further run is started; about a third of it goes to single layers
-    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = grammar::duration_secs, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", default_value = "150s", value_parser = grammar::duration_secs, allow_negative_numbers = true)]
     budget: f64,
 
     /// CNN to leave out, to check how well the others predict it; can be given several times
@@ -81,13 +84,14 @@ struct Probe {
     workload: WorkloadArgs,
 }
 
-/// A measured probe.
-struct Measured {
-    model: String,
+/// A CNN that is run.
+struct Probed {
+    model: &'static str,
     image_px: u32,
+    job: Job,
     multiply_accumulates: f64,
-    /// On one core.
-    secs_per_image: f64,
+    /// Time of an image on one core in each round, seconds.
+    secs_per_image: Vec<f64>,
 }
 
 /// Runs the command.
@@ -95,47 +99,48 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let start = Instant::now();
     let (mut file, _) = SamplesFile::open_alone(&args.output)?;
     let (progress, interrupt) = (Progress::new(), Interrupt::on_signals());
-    let mut speed = FIRST_SPEED;
     let limit = Duration::try_from_secs_f64(args.budget).unwrap_or(Duration::MAX);
-    let (mut measured, mut runs) = (Vec::new(), 0);
-    let (mut calibration, mut layers) = (None, 0);
-    for (model, image_px) in PROBES {
-        if args.without.iter().any(|name| name == model) {
-            continue;
-        }
-        let job = args.job(model, image_px)?;
-        // A predictor needs more than one run, so the first CNN is measured in any case.
-        let is_first = measured.is_empty();
-        if is_first {
-            progress.line("timing single layers");
-            calibration = Some(args.order(&job).run(&interrupt)?);
-        }
-        let shape = job_shape(model, image_px)?;
-        let multiply_accumulates = Network::named(model)?.size(shape)?.multiply_accumulates as f64;
-        prepare(&job, &progress)?;
-        for (executors, cores) in CONFIGURATIONS {
-            let fits = job.host().processors.is_none_or(|processors| executors * cores <= processors)
-                && job.device.most_executors().is_none_or(|most| executors <= most);
-            if !fits || (!is_first && start.elapsed() > limit) {
-                continue;
+    let is_kept = |probe: &&(&'static str, u32)| args.without.iter().all(|name| name != probe.0);
+    let mut probes =
+        PROBES.iter().filter(is_kept).map(|probe| args.probe(*probe)).collect::<anyhow::Result<Vec<Probed>>>()?;
+    let mut calibration = None;
+    if let Some(first) = probes.first() {
+        progress.line("timing single layers");
+        calibration = Some(args.order(&first.job).run(&interrupt)?);
+    }
+    let layers = calibration.as_ref().map_or(0, |calibration| calibration.layers.len());
+    let (mut speed, mut runs) = (FIRST_SPEED, 0);
+    for round in 0..ROUNDS {
+        for (place, probe) in probes.iter_mut().enumerate() {
+            // A predictor needs more than one run, so the first CNN is measured in any case.
+            let is_needed = (round, place) == (0, 0);
+            if round == 0 {
+                prepare(&probe.job, &progress)?;
             }
-            let images = (RUN_SECS.min(args.budget * SHARE_OF_RUN) * speed / multiply_accumulates).max(FEWEST_IMAGES);
-            let sampling_rate = (images / job.workload.images as f64).min(1.0);
-            let mut sample = measure(&job, (executors, cores), sampling_rate, (&progress, &interrupt))?;
-            if let Some(calibration) = calibration.take() {
-                layers = calibration.layers.len();
-                calibration::attach(&mut sample, &calibration)?;
+            for (executors, cores) in CONFIGURATIONS {
+                let fits = probe.job.host().processors.is_none_or(|processors| executors * cores <= processors)
+                    && probe.job.device.most_executors().is_none_or(|most| executors <= most);
+                if !fits || (!is_needed && start.elapsed() > limit) {
+                    continue;
+                }
+                speed = probe.speed().unwrap_or(speed);
+                let secs = RUN_SECS.min(args.budget * SHARE_OF_RUN);
+                let images = (secs * speed / probe.multiply_accumulates).max(FEWEST_IMAGES);
+                let sampling_rate = (images / probe.job.workload.images as f64).min(1.0);
+                let mut sample = measure(&probe.job, (executors, cores), sampling_rate, (&progress, &interrupt))?;
+                if let Some(calibration) = calibration.take() {
+                    calibration::attach(&mut sample, &calibration)?;
+                }
+                file.append(&sample)?;
+                runs += 1;
+                let Some(secs) = sample.completed_secs().filter(|_| (executors, cores) == (1, 1)) else { continue };
+                let images = (sampling_rate * probe.job.workload.images as f64).round().max(1.0);
+                probe.secs_per_image.push(secs / images);
             }
-            file.append(&sample)?;
-            runs += 1;
-            let Some(secs) = sample.completed_secs().filter(|_| (executors, cores) == (1, 1)) else { continue };
-            let secs_per_image = secs / (sampling_rate * job.workload.images as f64).round().max(1.0);
-            speed = multiply_accumulates / secs_per_image;
-            measured.push(Measured { model: model.to_owned(), image_px, multiply_accumulates, secs_per_image });
         }
     }
     drop(progress);
-    output::print(&show(&measured))?;
+    output::print(&show(&probes))?;
     note(&format!(
         "\nThe times of {layers} layers and {runs} runs, measured in {:.0} s, are in {}. They predict a CNN that was never run: `foreglow plan {} --model NAME --image-px PX`.",
         start.elapsed().as_secs_f64(),
@@ -157,6 +162,13 @@ impl Args {
         }
     }
 
+    fn probe(&self, (model, image_px): (&'static str, u32)) -> anyhow::Result<Probed> {
+        let size = Network::named(model)?.size(job_shape(model, image_px)?)?;
+        let multiply_accumulates = size.multiply_accumulates as f64;
+        let job = self.job(model, image_px)?;
+        Ok(Probed { model, image_px, job, multiply_accumulates, secs_per_image: Vec::new() })
+    }
+
     fn job(&self, model: &str, image_px: u32) -> anyhow::Result<Job> {
         let (px, batch_size, device) = (image_px.to_string(), self.batch_size.to_string(), self.device.to_string());
         let words =
@@ -164,6 +176,19 @@ impl Args {
         let Probe { mut workload } = Probe::try_parse_from(words)?;
         workload.core_share = self.core_share;
         workload.job()
+    }
+}
+
+impl Probed {
+    /// Returns its multiply-accumulates per second on one core: the median of the rounds.
+    fn speed(&self) -> Option<f64> {
+        Some(self.multiply_accumulates / self.median_secs_per_image()?)
+    }
+
+    fn median_secs_per_image(&self) -> Option<f64> {
+        let mut secs = self.secs_per_image.clone();
+        secs.sort_by(f64::total_cmp);
+        secs.get(secs.len() / 2).copied()
     }
 }
 
@@ -191,7 +216,7 @@ fn measure(
     Ok(sample)
 }
 
-fn show(measured: &[Measured]) -> String {
+fn show(probes: &[Probed]) -> String {
     let columns = [
         ("CNN", Align::Left),
         ("pixels", Align::Right),
@@ -199,15 +224,15 @@ fn show(measured: &[Measured]) -> String {
         ("ms per image on one core", Align::Right),
         ("billion per second", Align::Right),
     ];
-    let rows = measured.iter().map(|probe| {
-        let Measured { model, image_px, multiply_accumulates, secs_per_image } = probe;
-        vec![
-            model.clone(),
-            image_px.to_string(),
-            format!("{:.1}", multiply_accumulates / 1e6),
+    let rows = probes.iter().filter_map(|probe| {
+        let secs_per_image = probe.median_secs_per_image()?;
+        Some(vec![
+            probe.model.to_owned(),
+            probe.image_px.to_string(),
+            format!("{:.1}", probe.multiply_accumulates / 1e6),
             format!("{:.2}", secs_per_image * 1e3),
-            format!("{:.2}", multiply_accumulates / secs_per_image / 1e9),
-        ]
+            format!("{:.2}", probe.multiply_accumulates / secs_per_image / 1e9),
+        ])
     });
     table(&columns, rows)
 }
