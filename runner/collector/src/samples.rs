@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::access::Credential;
 use super::body::busy;
 use super::{Shared, failure, refusal};
-use crate::store::{Filter, Page, Store};
+use crate::store::{Encoded, Filter, Page, Store};
 
 /// Default and maximum number of samples in an answer.
 const DEFAULT_LIMIT: usize = 10_000;
@@ -27,6 +27,8 @@ const MAX_NAMED_REJECTIONS: usize = 1_000;
 const MAX_LINES: usize = 20_000;
 /// Maximum size of a line, and so of each of its fields. A sample has about half a KiB.
 const MAX_LINE_BYTES: usize = 64 << 10;
+/// Size of a body that is parsed faster than it is handed to another thread.
+const SMALL_BODY_BYTES: usize = 16 << 10;
 /// Samples that are read from the store at a time while an answer is sent.
 const STREAMED_SAMPLES: usize = 64;
 /// Size of the samples in a page of CSV, whose columns depend on all of them.
@@ -76,13 +78,19 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
         Ok(body) => body,
         Err(refused) => return *refused,
     };
-    // Parsing takes a second for a large body, and would hold up all other requests.
-    let Ok(parser) = Arc::clone(&shared.parsers).acquire_owned().await else { return *busy() };
-    let parsed = tokio::task::spawn_blocking(move || {
-        let _parser = parser;
-        sort_out(&body.bytes)
-    });
-    let (samples, mut receipt) = match parsed.await {
+    let parsed = match body.bytes.len() {
+        0..=SMALL_BODY_BYTES => Ok(sort_out(&body.bytes)),
+        // Parsing takes a second for a large body, and would hold up all other requests.
+        _ => {
+            let Ok(parser) = Arc::clone(&shared.parsers).acquire_owned().await else { return *busy() };
+            let sorted = tokio::task::spawn_blocking(move || {
+                let _parser = parser;
+                sort_out(&body.bytes)
+            });
+            sorted.await
+        }
+    };
+    let (samples, mut receipt) = match parsed {
         Ok(Ok(sorted)) => sorted,
         Ok(Err(TooManyLines)) => {
             let sentence =
@@ -98,8 +106,8 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
             false => (StatusCode::BAD_REQUEST, Json(receipt)).into_response(),
         };
     }
-    let (lines, samples): (Vec<usize>, Vec<Sample>) = samples.into_iter().unzip();
-    let ids: Vec<Uuid> = samples.iter().map(|sample| sample.id).collect();
+    let (lines, samples): (Vec<usize>, Vec<Encoded>) = samples.into_iter().unzip();
+    let ids: Vec<String> = samples.iter().map(|sample| sample.id().to_owned()).collect();
     match shared.storage.insert(samples).await {
         Ok(inserted) => {
             receipt.new = inserted.new;
@@ -126,8 +134,8 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
 /// A request has more than [`MAX_LINES`] lines.
 struct TooManyLines;
 
-/// Parses the lines into samples with their line numbers, and rejections. Blank lines are ignored.
-fn sort_out(body: &[u8]) -> Result<(Vec<(usize, Sample)>, Receipt), TooManyLines> {
+/// Parses the lines into encoded samples with their line numbers, and rejections. Blank lines are ignored.
+fn sort_out(body: &[u8]) -> Result<(Vec<(usize, Encoded)>, Receipt), TooManyLines> {
     let mut samples = Vec::new();
     let mut receipt = Receipt::default();
     let lines = body.split(|byte| *byte == b'\n').enumerate();
@@ -144,13 +152,14 @@ fn sort_out(body: &[u8]) -> Result<(Vec<(usize, Sample)>, Receipt), TooManyLines
     Ok((samples, receipt))
 }
 
-fn parse(line: &[u8]) -> Result<Sample, String> {
+fn parse(line: &[u8]) -> Result<Encoded, String> {
     if line.len() > MAX_LINE_BYTES {
         let (length, limit) = (line.len(), MAX_LINE_BYTES >> 10);
         return Err(format!("it has {length} bytes; a sample may have at most {limit} KiB"));
     }
     let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8 text".to_owned())?;
-    parse_line(text).map_err(|error| error.to_string())
+    let sample = parse_line(text).map_err(|error| error.to_string())?;
+    Encoded::new(&sample).map_err(|error| error.to_string())
 }
 
 /// Query of `GET /api/v1/samples`.

@@ -8,10 +8,9 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
-use foreglow_shared::Sample;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use crate::store::{Inserted, Store, Unavailable};
+use crate::store::{Encoded, Inserted, Store, Unavailable};
 
 /// Connections that read at the same time.
 const READERS: usize = 4;
@@ -33,7 +32,7 @@ pub(super) struct Storage {
 }
 
 enum Write {
-    Insert(Vec<Sample>, oneshot::Sender<anyhow::Result<Inserted>>),
+    Insert(Vec<Encoded>, oneshot::Sender<anyhow::Result<Inserted>>),
     Other(Box<dyn FnOnce(&mut Store) + Send>),
 }
 
@@ -64,7 +63,7 @@ impl Storage {
     }
 
     /// Stores samples; they are on disk when this returns.
-    pub(super) async fn insert(&self, samples: Vec<Sample>) -> anyhow::Result<Inserted> {
+    pub(super) async fn insert(&self, samples: Vec<Encoded>) -> anyhow::Result<Inserted> {
         let (reply, result) = oneshot::channel();
         self.writer.send(Write::Insert(samples, reply)).await.map_err(|_| ended())?;
         result.await.map_err(|_| ended())?
@@ -146,8 +145,8 @@ fn write_all(mut store: Store, mut writes: mpsc::Receiver<Write>) {
 
 /// Stores the samples of several requests together, or one by one if that fails, so that no request
 /// fails because of another one. A database that does not answer is asked once for all.
-fn insert(store: &mut Store, group: Vec<(Vec<Sample>, oneshot::Sender<anyhow::Result<Inserted>>)>) {
-    let requests: Vec<&[Sample]> = group.iter().map(|(samples, _)| samples.as_slice()).collect();
+fn insert(store: &mut Store, group: Vec<(Vec<Encoded>, oneshot::Sender<anyhow::Result<Inserted>>)>) {
+    let requests: Vec<&[Encoded]> = group.iter().map(|(samples, _)| samples.as_slice()).collect();
     let together = if group.len() > 1 { Some(store.insert_all(&requests)) } else { None };
     let mut together = match together {
         Some(Err(error)) if error.is::<Unavailable>() => {
@@ -159,8 +158,12 @@ fn insert(store: &mut Store, group: Vec<(Vec<Sample>, oneshot::Sender<anyhow::Re
         together => together.and_then(Result::ok).map(Vec::into_iter),
     };
     for (samples, reply) in group {
-        let inserted = together.as_mut().and_then(Iterator::next).map_or_else(|| store.insert(&samples), Ok);
+        let inserted = together.as_mut().and_then(Iterator::next).map_or_else(|| insert_one(store, &samples), Ok);
         // A sender that has gone sends the samples again, and they are known.
         drop(reply.send(inserted));
     }
+}
+
+fn insert_one(store: &mut Store, samples: &[Encoded]) -> anyhow::Result<Inserted> {
+    store.insert_all(&[samples]).map(|mut inserted| inserted.pop().unwrap_or_default())
 }

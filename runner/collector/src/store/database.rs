@@ -5,10 +5,9 @@
 
 use std::collections::HashMap;
 
-use foreglow_shared::Sample;
 pub(super) use rusqlite::types::Value;
 
-use super::{postgres, sqlite};
+use super::{Encoded, postgres, sqlite};
 
 /// A row of an answer.
 #[derive(Clone, Debug)]
@@ -25,16 +24,6 @@ pub(super) enum Failure {
     Unexpected(Value),
     /// A sample has no JSON.
     Json(serde_json::Error),
-}
-
-/// A sample to store.
-#[derive(Debug)]
-pub(super) struct NewSample<'a> {
-    pub(super) sample: &'a Sample,
-    pub(super) id: String,
-    pub(super) line: String,
-    pub(super) checksum: i64,
-    pub(super) run: i64,
 }
 
 /// An open database.
@@ -144,8 +133,9 @@ impl Transaction<'_> {
         }
     }
 
-    /// Stores the samples with unknown ids in their order; returns for each whether it was stored.
-    pub(super) fn add_samples(&self, samples: &[NewSample<'_>]) -> Outcome<Vec<bool>> {
+    /// Stores the samples with unknown ids in their order, each with the number of its run; returns
+    /// for each whether it was stored.
+    pub(super) fn add_samples(&self, samples: &[(&Encoded, i64)]) -> Outcome<Vec<bool>> {
         match self {
             Self::File(writing) => writing.add_samples(samples),
             Self::Server(writing) => writing.add_samples(samples),

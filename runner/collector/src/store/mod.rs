@@ -8,6 +8,7 @@ mod backup;
 mod check;
 mod checksum;
 mod database;
+mod encoded;
 mod failure;
 mod location;
 mod postgres;
@@ -27,8 +28,8 @@ use foreglow_shared::{Engine, Mode, Outcome, Sample, Timestamp, Uuid, Workload, 
 
 pub use audit::{AuditLine, user};
 pub use backup::restore;
-use checksum::checksum;
-use database::{Database, Failure, NewSample, Row, Transaction, Value, text};
+use database::{Database, Failure, Row, Transaction, Value, text};
+pub use encoded::Encoded;
 pub use failure::Unavailable;
 use failure::sentence;
 pub use location::Location;
@@ -138,7 +139,8 @@ impl Store {
     /// # Errors
     /// The disk is full, read-only or broken.
     pub fn insert(&mut self, samples: &[Sample]) -> anyhow::Result<Inserted> {
-        self.write(|transaction| insert(transaction, &[samples]).map(|mut inserted| inserted.pop().unwrap_or_default()))
+        let encoded: Vec<Encoded> = samples.iter().map(Encoded::new).collect::<Result<_, _>>()?;
+        self.insert_all(&[&encoded]).map(|mut inserted| inserted.pop().unwrap_or_default())
     }
 
     /// Stores the samples of several senders with one write to the disk, or none of them on an
@@ -146,7 +148,7 @@ impl Store {
     ///
     /// # Errors
     /// As for [`Store::insert`].
-    pub fn insert_all(&mut self, requests: &[&[Sample]]) -> anyhow::Result<Vec<Inserted>> {
+    pub fn insert_all(&mut self, requests: &[&[Encoded]]) -> anyhow::Result<Vec<Inserted>> {
         self.write(|transaction| insert(transaction, requests))
     }
 
@@ -281,26 +283,23 @@ fn moment(microsecond: i64) -> Timestamp {
     Timestamp::from_microsecond(microsecond).unwrap_or(limit)
 }
 
-fn insert(transaction: &Transaction<'_>, requests: &[&[Sample]]) -> database::Outcome<Vec<Inserted>> {
+fn insert(transaction: &Transaction<'_>, requests: &[&[Encoded]]) -> database::Outcome<Vec<Inserted>> {
     let mut added = runs::Added::default();
     let mut new_samples = Vec::with_capacity(requests.iter().map(|samples| samples.len()).sum());
     for sample in requests.iter().copied().flatten() {
-        let (id, line) = (sample.id.to_string(), line(sample)?);
-        let checksum = checksum(id.as_bytes(), line.as_bytes());
-        let run = added.run_of(transaction, sample)?;
-        new_samples.push(NewSample { sample, id, line, checksum, run });
+        new_samples.push((sample, added.run_of(transaction, &sample.run)?));
     }
     let is_new = transaction.add_samples(&new_samples)?;
     let known: HashSet<&str> =
-        new_samples.iter().zip(&is_new).filter(|(_, is_new)| !**is_new).map(|(new, _)| new.id.as_str()).collect();
+        new_samples.iter().zip(&is_new).filter(|(_, is_new)| !**is_new).map(|((new, _), _)| new.id.as_str()).collect();
     let stored = if known.is_empty() { HashMap::new() } else { transaction.lines_of(&Vec::from_iter(known))? };
     let mut outcomes = new_samples.iter().zip(is_new);
     let inserted = requests.iter().map(|samples| {
         let mut inserted = Inserted::default();
-        for (index, (new, is_new)) in outcomes.by_ref().take(samples.len()).enumerate() {
+        for (index, ((new, run), is_new)) in outcomes.by_ref().take(samples.len()).enumerate() {
             if is_new {
                 inserted.new += 1;
-                added.count(new.run, new.sample.completion_time_secs);
+                added.count(*run, new.secs);
             } else if stored.get(&new.id).is_some_and(|stored| is_same(stored, &new.line)) {
                 inserted.known += 1;
             } else {

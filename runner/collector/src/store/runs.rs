@@ -4,10 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foreglow_shared::{Sample, parse_line};
+use foreglow_shared::parse_line;
 
 use super::Store;
 use super::database::{Failure, Outcome, Row, Transaction, Value, maybe_text, text};
+use super::encoded::RunKey;
 
 /// Samples that an upgrade reads at a time.
 const BATCH: i64 = 1_000;
@@ -62,7 +63,7 @@ pub struct RunsFilter {
 /// What samples of one write add to their runs.
 #[derive(Debug, Default)]
 pub(super) struct Added {
-    numbers: BTreeMap<[String; 6], i64>,
+    numbers: BTreeMap<RunKey, i64>,
     of_run: BTreeMap<i64, Sums>,
 }
 
@@ -76,25 +77,17 @@ struct Sums {
 }
 
 impl Added {
-    /// Returns the run of a sample.
-    pub(super) fn run_of(&mut self, transaction: &Transaction<'_>, sample: &Sample) -> Outcome<i64> {
-        let key = [
-            serde_json::to_string(&sample.workload)?,
-            serde_json::to_string(&sample.configuration)?,
-            sample.sampling_rate.to_string(),
-            sample.engine.as_str().to_owned(),
-            sample.outcome.as_str().to_owned(),
-            serde_json::to_string(&sample.host)?,
-        ];
-        if let Some(number) = self.numbers.get(&key) {
+    /// Returns the number of a run, which is new if no sample of it is stored.
+    pub(super) fn run_of(&mut self, transaction: &Transaction<'_>, key: &RunKey) -> Outcome<i64> {
+        if let Some(number) = self.numbers.get(key) {
             return Ok(*number);
         }
-        let [workload, configuration, _, engine, outcome, host] = &key;
-        let rate = Value::Real(sample.sampling_rate);
-        let mut of_run = vec![text(workload), text(configuration), rate, text(engine), text(outcome), text(host)];
+        let (workload, rate) = (text(&key.workload), Value::Real(key.sampling_rate()));
+        let (engine, outcome, host) = (text(key.engine), text(key.outcome), text(&key.host));
+        let mut of_run = vec![workload, text(&key.configuration), rate, engine, outcome, host];
         let mut found = transaction.query(transaction.number_of_run(), &of_run)?;
         if found.is_empty() {
-            of_run.push(text(&sample.workload.model));
+            of_run.push(text(&key.model));
             found = transaction.query(
                 "INSERT INTO runs (workload, configuration, sampling_rate, engine, outcome, host, model)
                  VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING number",
@@ -102,7 +95,7 @@ impl Added {
             )?;
         }
         let number = found.first().map_or(Err(Failure::Unexpected(Value::Null)), |row| row.integer(0))?;
-        self.numbers.insert(key, number);
+        self.numbers.insert(key.clone(), number);
         Ok(number)
     }
 
@@ -120,7 +113,7 @@ impl Added {
 
     pub(super) fn store(&self, transaction: &Transaction<'_>) -> Outcome<()> {
         let mut of_workload: BTreeMap<&str, i64> = BTreeMap::new();
-        for ([workload, ..], number) in &self.numbers {
+        for (RunKey { workload, .. }, number) in &self.numbers {
             let samples = self.of_run.get(number).map_or(0, |sums| sums.samples);
             *of_workload.entry(workload).or_default() += samples;
         }
@@ -185,7 +178,7 @@ pub(super) fn assign_all(transaction: &Transaction<'_>) -> Outcome<()> {
             let seq = row.integer(0)?;
             // Samples outside the limits belong to no run, as no answer has them.
             let Ok(sample) = parse_line(&row.text(1)?) else { continue };
-            let run = added.run_of(transaction, &sample)?;
+            let run = added.run_of(transaction, &RunKey::of(&sample)?)?;
             let of_sample = [Value::Integer(seq), Value::Integer(run), sample.completion_time_secs.into()];
             transaction.execute(write, &of_sample)?;
             added.count(run, sample.completion_time_secs);

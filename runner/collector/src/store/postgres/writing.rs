@@ -6,7 +6,8 @@ use std::collections::{HashMap, HashSet};
 use super::CHANNEL;
 use super::session::Session;
 use super::values::storable;
-use crate::store::database::{NewSample, Outcome, Row, Value};
+use crate::store::Encoded;
+use crate::store::database::{Outcome, Row, Value};
 
 /// Lock of the writers of a database: `FGLW`. Without it, a sample could become visible after one
 /// that has a later position, and readers that continue after a position would never see it.
@@ -53,15 +54,15 @@ impl<'a> Writing<'a> {
     }
 
     /// Adds all samples with one statement.
-    pub(in crate::store) fn add_samples(&self, samples: &[NewSample<'_>]) -> Outcome<Vec<bool>> {
-        let models = column(samples, |new| storable(&new.sample.workload.model));
-        let secs = column(samples, |new| new.sample.completion_time_secs);
+    pub(in crate::store) fn add_samples(&self, samples: &[(&Encoded, i64)]) -> Outcome<Vec<bool>> {
+        let models = column(samples, |new| storable(&new.run.model));
+        let secs = column(samples, |new| new.secs);
         let (ids, lines) = (column(samples, |new| new.id.as_str()), column(samples, |new| new.line.as_str()));
-        let modes = column(samples, |new| new.sample.workload.mode.as_str());
-        let engines = column(samples, |new| new.sample.engine.as_str());
-        let outcomes = column(samples, |new| new.sample.outcome.as_str());
-        let starts = column(samples, |new| new.sample.started_at.as_microsecond());
-        let (checksums, runs) = (column(samples, |new| new.checksum), column(samples, |new| new.run));
+        let modes = column(samples, |new| new.mode);
+        let (engines, outcomes) = (column(samples, |new| new.run.engine), column(samples, |new| new.run.outcome));
+        let starts = column(samples, |new| new.started_at_us);
+        let checksums = column(samples, |new| new.checksum);
+        let runs: Vec<i64> = samples.iter().map(|(_, run)| *run).collect();
         let rows = self.session.with_client(|connected| {
             let statement = self.session.prepared(connected, ADD)?;
             self.session.wait(connected.client().query(
@@ -72,7 +73,7 @@ impl<'a> Writing<'a> {
         self.has_news.set(self.has_news.get() || !rows.is_empty());
         let mut added: HashSet<&str> = rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
         // A later sample with the same id is not new.
-        Ok(samples.iter().map(|new| added.remove(new.id.as_str())).collect())
+        Ok(samples.iter().map(|(new, _)| added.remove(new.id.as_str())).collect())
     }
 
     pub(in crate::store) fn lines_of(&self, ids: &[&str]) -> Outcome<HashMap<String, String>> {
@@ -103,8 +104,8 @@ impl<'a> Writing<'a> {
     }
 }
 
-fn column<'a, T>(samples: &'a [NewSample<'a>], of: impl Fn(&'a NewSample<'a>) -> T) -> Vec<T> {
-    samples.iter().map(of).collect()
+fn column<'a, T>(samples: &[(&'a Encoded, i64)], of: impl Fn(&'a Encoded) -> T) -> Vec<T> {
+    samples.iter().map(|(sample, _)| of(sample)).collect()
 }
 
 /// The positions follow the order of the arrays.

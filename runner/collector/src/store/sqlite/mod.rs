@@ -10,7 +10,8 @@ use std::time::Duration;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior, params, params_from_iter};
 
-use super::database::{Failure, NewSample, Outcome, Row, Value};
+use super::Encoded;
+use super::database::{Failure, Outcome, Row, Value};
 pub(super) use failure::sentence;
 
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -117,25 +118,24 @@ impl Writing<'_> {
         Ok(self.0.execute_batch(sql)?)
     }
 
-    pub(super) fn add_samples(&self, samples: &[NewSample<'_>]) -> Outcome<Vec<bool>> {
+    pub(super) fn add_samples(&self, samples: &[(&Encoded, i64)]) -> Outcome<Vec<bool>> {
         let mut add = self.0.prepare_cached(
             "INSERT OR IGNORE INTO samples
                  (id, model, mode, engine, outcome, started_at_us, line, checksum, run, secs)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?;
-        let add = |new: &NewSample<'_>| {
-            let sample = new.sample;
+        let add = |(new, run): &(&Encoded, i64)| {
             Ok(add.execute(params![
                 new.id,
-                sample.workload.model,
-                sample.workload.mode.as_str(),
-                sample.engine.as_str(),
-                sample.outcome.as_str(),
-                sample.started_at.as_microsecond(),
+                new.run.model,
+                new.mode,
+                new.run.engine,
+                new.run.outcome,
+                new.started_at_us,
                 new.line,
                 new.checksum,
-                new.run,
-                sample.completion_time_secs,
+                run,
+                new.secs,
             ])? == 1)
         };
         samples.iter().map(add).collect()

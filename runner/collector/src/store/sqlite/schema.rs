@@ -103,12 +103,20 @@ const VERSION_4: &str = "
     DELETE FROM workloads;";
 const INDEX_OF_RUNS: &str = "CREATE INDEX samples_by_run ON samples (run, secs)";
 
+/// Memory of the connection that writes: a write of samples touches pages of all their indexes.
+const CACHE_KIB: i64 = 32 << 10;
+/// Pages of the write-ahead log, 4 KiB each, from which it is moved into the file. A write of a few
+/// thousand samples has more than SQLite's 1,000, and would move the log each time.
+const CHECKPOINT_PAGES: i64 = 8_000;
+
 /// Checks that the file is a store of this version, or initialises it, and sets the write mode.
 pub(super) fn prepare(connection: &mut Connection, path: &Path) -> anyhow::Result<()> {
     let failed = |error: rusqlite::Error| sentence(path, &error);
     check(connection, path)?;
     connection.pragma_update(None, "journal_mode", "wal").map_err(failed)?;
     connection.pragma_update(None, "synchronous", "full").map_err(failed)?;
+    connection.pragma_update(None, "cache_size", -CACHE_KIB).map_err(failed)?;
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).map_err(failed)?;
     migrate(connection).map_err(|failure| explain(&Location::File(path.to_owned()), &failure))
 }
 

@@ -1,0 +1,73 @@
+//! Samples as the store writes them.
+
+use foreglow_shared::Sample;
+
+use super::checksum::checksum;
+
+/// A sample with all that the store writes of it. Encoding takes most of the processor time of a
+/// write and needs no store, so the collector does it outside the thread that writes.
+#[derive(Clone, Debug)]
+pub struct Encoded {
+    pub(super) id: String,
+    pub(super) mode: &'static str,
+    pub(super) started_at_us: i64,
+    pub(super) secs: Option<f64>,
+    pub(super) line: String,
+    pub(super) checksum: i64,
+    pub(super) run: RunKey,
+}
+
+/// What samples of equal runs have in common. Texts are JSON.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RunKey {
+    pub(super) model: String,
+    pub(super) workload: String,
+    pub(super) configuration: String,
+    /// Bits of the sampling rate, which is never negative.
+    pub(super) sampling_rate_bits: u64,
+    pub(super) engine: &'static str,
+    pub(super) outcome: &'static str,
+    pub(super) host: String,
+}
+
+impl Encoded {
+    /// Encodes a sample.
+    ///
+    /// # Errors
+    /// The sample has no JSON.
+    pub fn new(sample: &Sample) -> Result<Self, serde_json::Error> {
+        let (id, line) = (sample.id.to_string(), serde_json::to_string(sample)?);
+        Ok(Self {
+            mode: sample.workload.mode.as_str(),
+            started_at_us: sample.started_at.as_microsecond(),
+            secs: sample.completion_time_secs,
+            checksum: checksum(id.as_bytes(), line.as_bytes()),
+            run: RunKey::of(sample)?,
+            id,
+            line,
+        })
+    }
+
+    /// Returns the id of the sample.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+impl RunKey {
+    pub(super) fn of(sample: &Sample) -> Result<Self, serde_json::Error> {
+        Ok(Self {
+            model: sample.workload.model.clone(),
+            workload: serde_json::to_string(&sample.workload)?,
+            configuration: serde_json::to_string(&sample.configuration)?,
+            sampling_rate_bits: sample.sampling_rate.to_bits(),
+            engine: sample.engine.as_str(),
+            outcome: sample.outcome.as_str(),
+            host: serde_json::to_string(&sample.host)?,
+        })
+    }
+
+    pub(super) fn sampling_rate(&self) -> f64 {
+        f64::from_bits(self.sampling_rate_bits)
+    }
+}
