@@ -16,7 +16,7 @@ use crate::fit::{Fitted, FromErrand, Published, Scenario, ToErrand};
 use crate::fit_worker::FitWorker;
 use crate::job::{Limits, Space};
 use crate::left_out::{LeftOuts, Run};
-use crate::machines::{MachineChoice, MachineHtml, MachineQuestion, machine_types};
+use crate::machines::{MachineChoice, MachineHtml, MachineQuestion, measured_choices};
 use crate::source::{Import, Live, Networks, address};
 use crate::view::{Shown, Tab};
 use crate::workload::with_work;
@@ -62,7 +62,7 @@ pub enum Evaluated {
 /// State of the comparison of machine types.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Machines {
-    /// The job was measured on one machine type.
+    /// The job was measured on one machine type with one batch size.
     None,
     /// Running.
     Running,
@@ -327,9 +327,10 @@ impl Planner {
         }
     }
 
-    /// Whether the selected job was measured on several machine types; reactive.
+    /// Whether the selected job was measured on several machine types or with several batch sizes;
+    /// reactive.
     pub fn has_machine_types(self) -> bool {
-        self.job().is_some_and(|job| self.jobs.with(|jobs| machine_types(jobs, &job.context) > 1))
+        self.job().is_some_and(|job| self.jobs.with(|jobs| measured_choices(jobs, &job.context) > 1))
     }
 
     /// Keeps the comparison of machine types current. A change of the question cancels the
@@ -352,6 +353,7 @@ impl Planner {
                 limits: MachineLimits::of(&question),
                 sheet: question.prices,
                 choice: self.machine_choice.get(),
+                what_if: self.what_if.get(),
             };
             if !matches!(self.machines.get_untracked(), Machines::Ready(_)) {
                 self.machines.set(Machines::Running);

@@ -4,6 +4,7 @@
 use foreglow_shared::{format_duration, format_money, format_probability};
 use serde::{Deserialize, Serialize};
 
+use super::pick_html::picked;
 use super::{Devices, MachineChoice, MachineRow, MachineTable, TypePrice, front};
 use crate::html::escaped;
 
@@ -23,9 +24,10 @@ impl MachineHtml {
             Ok(table) => Self {
                 recommended: recommended(table),
                 body: format!(
-                    "{}{}{}{}",
+                    "{}{}{}{}{}",
                     devices(choice),
                     rows(table),
+                    picked(table, choice),
                     picture(table, deadline_secs),
                     list(&table.types, choice)
                 ),
@@ -126,13 +128,21 @@ fn row(table: &MachineTable, row: &MachineRow, is_recommended: bool) -> String {
          class=\"number wide\">{interval}</td><td class=\"number\"{}>{}</td><td class=\"number wide\">{}</td><td \
          class=\"wide remark\">{remark}</td></tr>",
         escaped(&row.machine),
-        escaped(&row.description),
+        escaped(&described(table, row)),
         data("data-secs", row.secs),
         time(row),
         data("data-cost", row.cost),
         money(table, row),
         escaped(&chance),
     )
+}
+
+/// The configuration, with its batch size if several were measured.
+fn described(table: &MachineTable, row: &MachineRow) -> String {
+    match table.picked.batch_sizes.len() {
+        0 | 1 => row.description.clone(),
+        _ => format!("{}, batch size {}", row.description, row.batch_size),
+    }
 }
 
 fn picture(table: &MachineTable, deadline_secs: Option<f64>) -> String {
