@@ -89,12 +89,15 @@ impl Shown {
         for (machine, price) in &self.choice.prices {
             add("price", &format!("{}:{price}", encoded(machine)));
         }
-        let MachinePick { machine, batch_size, memory_per_executor_mib } = &self.choice.pick;
+        let MachinePick { machine, batch_size, partition_size, memory_per_executor_mib } = &self.choice.pick;
         if let Some(machine) = machine {
             add("machine", &encoded(machine));
         }
         if let Some(size) = batch_size {
             add("batch", &size.to_string());
+        }
+        if let Some(size) = partition_size {
+            add("partition", &size.to_string());
         }
         if let Some(mib) = memory_per_executor_mib {
             add("memory", &mib.to_string());
@@ -120,6 +123,7 @@ impl Shown {
                 }
                 ("machine", _) => shown.choice.pick.machine = decoded(value),
                 ("batch", _) => shown.choice.pick.batch_size = count(value),
+                ("partition", _) => shown.choice.pick.partition_size = count(value),
                 ("memory", _) => shown.choice.pick.memory_per_executor_mib = count(value),
                 _ => {}
             }
@@ -195,6 +199,7 @@ mod tests {
             pick: MachinePick {
                 machine: Some("c5.xlarge & co".into()),
                 batch_size: Some(16),
+                partition_size: Some(24),
                 memory_per_executor_mib: Some(2048),
             },
         };
@@ -208,6 +213,7 @@ mod tests {
             "&without=%E4",
             "&without=%e",
             "&batch=0",
+            "&partition=-1",
             "&memory=x",
             "&machine=%e",
         ] {

@@ -23,14 +23,18 @@ impl MachineHtml {
         match table {
             Ok(table) => Self {
                 recommended: recommended(table),
-                body: format!(
-                    "{}{}{}{}{}",
-                    devices(choice),
-                    rows(table),
-                    picked(table, choice),
-                    picture(table, deadline_secs),
-                    list(&table.types, choice)
-                ),
+                body: match (table.types.len(), table.picked.batch_sizes.len()) {
+                    // Only partition sizes differ, which the table and the picture do not compare.
+                    (0 | 1, 0 | 1) => picked(table, choice),
+                    _ => format!(
+                        "{}{}{}{}{}",
+                        devices(choice),
+                        rows(table),
+                        picked(table, choice),
+                        picture(table, deadline_secs),
+                        list(&table.types, choice)
+                    ),
+                },
             },
             Err(reason) => Self {
                 recommended: String::new(),
@@ -50,14 +54,18 @@ fn money(table: &MachineTable, row: &MachineRow) -> String {
 
 fn recommended(table: &MachineTable) -> String {
     let at = |place: Option<usize>| table.rows.get(place?);
+    let note = match (table.types.len(), table.picked.batch_sizes.len()) {
+        (0 | 1, 0 | 1) => return String::new(),
+        (0 | 1, _) => "The best of all batch sizes. Below, that of the selected runs.",
+        _ => "The best of all machine types. Below, the machine type of the selected runs.",
+    };
     match (at(table.recommended), at(table.fastest)) {
         (Some(row), _) => {
             let chance = row.success_probability.map(|chance| format!(", chance {}", format_probability(chance)));
             format!(
                 "<strong data-testid=\"recommended-machines\">{}</strong><span data-testid=\"recommended-machines-time\" \
-                 data-secs=\"{}\">{}, {}{}</span><span class=\"hush\">The best of all machine types. Below, the machine \
-                 type of the selected runs.</span>",
-                escaped(&row.description),
+                 data-secs=\"{}\">{}, {}{}</span><span class=\"hush\">{note}</span>",
+                escaped(&described(table, row)),
                 row.secs.unwrap_or_default(),
                 time(row),
                 money(table, row),

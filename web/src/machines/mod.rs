@@ -116,20 +116,6 @@ pub struct TypePrice {
     pub hourly_price: Option<f64>,
 }
 
-/// The number of machine types and batch sizes with which the selected job was measured.
-pub fn measured_choices(jobs: &[Job], context: &Context) -> usize {
-    let definition = JobDefinition::of(context);
-    let is_same = |job: &&Job| !job.observations.is_empty() && JobDefinition::of(&job.context) == definition;
-    let mut choices: Vec<(String, u32)> = Vec::new();
-    let choice = |job: &Job| (job.context.machine_name(), job.context.workload.batch_size);
-    for choice in jobs.iter().filter(is_same).map(choice) {
-        if !choices.contains(&choice) {
-            choices.push(choice);
-        }
-    }
-    choices.len()
-}
-
 impl MachineQuestion {
     /// Answers as HTML: the comparison, or the reason why it failed.
     pub fn answer(self) -> MachineHtml {

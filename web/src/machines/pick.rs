@@ -14,6 +14,8 @@ pub struct MachinePick {
     pub machine: Option<String>,
     /// Images per forward pass; `None` for those of the selected job.
     pub batch_size: Option<u32>,
+    /// Images of one task; `None` for those of most runs.
+    pub partition_size: Option<u32>,
     /// Memory of each executor, MiB; `None` for what the measured peaks need, or else the largest
     /// measured one.
     pub memory_per_executor_mib: Option<u32>,
@@ -26,10 +28,14 @@ pub struct Picked {
     pub machine: String,
     /// Images per forward pass.
     pub batch_size: u32,
+    /// Images of one task.
+    pub partition_size: u32,
     /// Executors and their cores.
     pub what_if: WhatIf,
     /// Batch sizes that were measured on any machine type, ascending.
     pub batch_sizes: Vec<u32>,
+    /// Partition sizes that were measured on any machine type, ascending.
+    pub partition_sizes: Vec<u32>,
     /// The configuration with its time and cost, or why there is no answer.
     pub outcome: Result<MachineRow, String>,
     /// Reasons to trust the time less.
@@ -51,19 +57,23 @@ impl MachinePick {
         let mut batch_sizes: Vec<u32> = predictor.arms().iter().map(|arm| arm.batch_size).collect();
         foreglow_shared::sort_by(&mut batch_sizes, u32::cmp);
         batch_sizes.dedup();
+        let partition_sizes = predictor.partition_sizes();
+        let usual = predictor.arms().iter().find(|arm| arm.machine == machine && arm.batch_size == batch_size);
+        let partition_size = self.partition_size.or(usual.map(|arm| arm.partition_size)).unwrap_or(1);
         let offer = Offer {
             machines: vec![machine.clone()],
             executors: vec![what_if.executors],
             cores_per_executor: vec![what_if.cores_per_executor],
             memory_per_executor_mib: self.memory_per_executor_mib,
             batch_sizes: vec![batch_size],
+            partition_size: self.partition_size,
             ..offer
         };
         let (outcome, warnings) = match answered(predictor, &offer, limits) {
             Ok((row, warnings)) => (Ok(row), warnings),
             Err(reason) => (Err(reason), Vec::new()),
         };
-        Picked { machine, batch_size, what_if, batch_sizes, outcome, warnings }
+        Picked { machine, batch_size, partition_size, what_if, batch_sizes, partition_sizes, outcome, warnings }
     }
 }
 

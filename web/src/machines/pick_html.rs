@@ -10,13 +10,15 @@ pub fn picked(table: &MachineTable, choice: &MachineChoice) -> String {
     let picked = &table.picked;
     let machines = table.types.iter().map(|kind| (escaped(&kind.machine), kind.machine == picked.machine));
     let batches = picked.batch_sizes.iter().map(|size| (size.to_string(), *size == picked.batch_size));
+    let partitions = picked.partition_sizes.iter().map(|size| (size.to_string(), *size == picked.partition_size));
     let memory = choice.pick.memory_per_executor_mib.map(|mib| mib.to_string()).unwrap_or_default();
     format!(
-        "<h3 id=\"pick-title\">What if</h3><div class=\"picks\" role=\"group\" aria-labelledby=\"pick-title\">{}{}<label>Memory \
+        "<h3 id=\"pick-title\">What if</h3><div class=\"picks\" role=\"group\" aria-labelledby=\"pick-title\">{}{}{}<label>Memory \
          per executor, MiB <input type=\"text\" inputmode=\"numeric\" size=\"7\" data-pick=\"memory\" placeholder=\"as \
          needed\" value=\"{memory}\" /></label></div>{}",
         select("Machine type", "machine", machines),
         select("Batch size", "batch", batches),
+        select("Partition size", "partition", partitions),
         answer(picked, &table.currency),
     )
 }
@@ -53,12 +55,13 @@ fn answer(picked: &Picked, currency: &str) -> String {
     let warnings: String = picked.warnings.iter().map(|warning| format!("<li>{}.</li>", escaped(warning))).collect();
     let warnings = if warnings.is_empty() { warnings } else { format!("<ul class=\"warnings\">{warnings}</ul>") };
     format!(
-        "<p role=\"status\" data-testid=\"picked\" data-secs=\"{}\" data-cost=\"{}\"><strong>{}</strong>, batch size {}, {} MiB \
-         each: {}</p>{warnings}",
+        "<p role=\"status\" data-testid=\"picked\" data-secs=\"{}\" data-cost=\"{}\"><strong>{}</strong>, batch size {}, partition \
+         size {}, {} MiB each: {}</p>{warnings}",
         row.secs.unwrap_or_default(),
         row.cost.unwrap_or_default(),
         escaped(&row.description),
         row.batch_size,
+        picked.partition_size,
         row.memory_per_executor_mib,
         escaped(&figures(row, currency)),
     )

@@ -12,7 +12,8 @@ use crate::state::{Machines, Planner};
 const PRICE_MISTAKE: &str = "Write a price above 0, such as 0.04. The price is unchanged.";
 const MEMORY_MISTAKE: &str = "Write a whole number of MiB, such as 2048, or nothing. The memory is unchanged.";
 
-/// The table of machine types; absent unless the job was measured on several.
+/// The table of machine types and the what-if over them; absent unless the job was measured with
+/// several machine types, batch sizes or partition sizes.
 #[component]
 pub fn MachineTypes() -> impl IntoView {
     let planner = expect_context::<Planner>();
@@ -58,7 +59,7 @@ pub fn MachineTypes() -> impl IntoView {
             on:change=changed
             on:click=clicked
         >
-            <h2 id="machines-title">"Machine types"</h2>
+            <h2 id="machines-title">"Machine types and settings"</h2>
             <div class="machines" inner_html=move || html.get().unwrap_or_default()></div>
             <p class="note wrong" role="status">
                 {mistake}
@@ -87,6 +88,7 @@ fn pick(planner: Planner, name: &str, value: &str) -> bool {
     let change: fn(&mut MachinePick, &str, Option<u32>) = match name {
         "machine" => |pick, value, _| pick.machine = Some(value.to_owned()),
         "batch" => |pick, _, number| pick.batch_size = number,
+        "partition" => |pick, _, number| pick.partition_size = number,
         _ if number.is_none() && !value.is_empty() => return false,
         _ => |pick, _, number| pick.memory_per_executor_mib = number,
     };
