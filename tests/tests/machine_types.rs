@@ -217,3 +217,86 @@ async fn batch_sizes_of_one_machine_type_are_compared_and_can_be_picked() -> any
     assert!(browser.text("machine-table").await?.contains("batch size"));
     browser.close().await
 }
+
+/// Writes one run of the example's first job after another with two partition sizes.
+fn measured_with_two_partition_sizes(folder: &Path) -> anyhow::Result<String> {
+    let mut text = String::new();
+    for (size, factor) in [(8, 1.0), (16, 0.9)] {
+        for line in example_shown()?.lines {
+            let mut sample: Value = serde_json::from_str(&line)?;
+            sample["configuration"]["partition_size"] = json!(size);
+            let secs = sample["completion_time_secs"].as_f64().context("the example's runs completed")?;
+            sample["completion_time_secs"] = json!(secs * factor);
+            let id = sample["id"].as_str().context("a sample has an id")?.to_owned();
+            sample["id"] = json!(format!("{}{}", &id[..id.len() - 1], size % 7));
+            text.push_str(&format!("{sample}\n"));
+        }
+    }
+    let path = folder.join("partitions.jsonl");
+    fs::write(&path, text)?;
+    Ok(path.display().to_string())
+}
+
+#[tokio::test]
+async fn measured_partition_sizes_can_be_picked_and_show_the_digits_of_plan() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let file = measured_with_two_partition_sizes(home.path())?;
+    let (_host, browser) = open(&file).await?;
+    browser.element("picked").await?;
+    browser.set("what-if-executors", "1").await?;
+    browser.set("what-if-cores", "2").await?;
+    let mut times = Vec::new();
+    for size in ["16", "8"] {
+        pick(&browser, "partition", size).await?;
+        let asked = ["--executors", "1", "--cores", "2", "--partition-size", size];
+        shows_the_plan(&browser, home.path(), &file, &asked).await?;
+        times.push(browser.secs("picked").await?);
+    }
+    assert_ne!(times[0], times[1], "the partition size changes the time");
+    let selects = browser.page.find_all(By::Css("select[data-pick]")).await?;
+    assert_eq!(selects.len(), 1, "what was measured with one value is not asked");
+    let is_kept = async |page: &Browser| Ok(page.page.current_url().await?.as_str().ends_with("&partition=8"));
+    browser.wait_until("the partition size in the address", is_kept).await?;
+    browser.close().await
+}
+
+#[tokio::test]
+async fn a_link_over_machine_types_opens_elsewhere_with_the_same_answer() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let file = measured_on_all(home.path())?;
+    let (host, browser) = open(&file).await?;
+    browser.set("deadline", "15s").await?;
+    browser.element("machine-table").await?;
+    let answer = Answer::of(home.path(), &["plan", &file, "--deadline", "15s", "--format", "json"])?.json()?;
+    let expected = answer["recommended"]["completion_time_secs"].to_string();
+    let is_same = async |page: &Browser| Ok(page.secs("recommended-machines-time").await? == expected);
+    browser.wait_until("the command line's answer", is_same).await?;
+    pick(&browser, "machine", "g4dn.xlarge").await?;
+    let is_kept = async |page: &Browser| Ok(page.page.current_url().await?.as_str().ends_with("&machine=g4dn.xlarge"));
+    browser.wait_until("the choice in the address", is_kept).await?;
+    let address = browser.page.current_url().await?.to_string();
+    let table = browser.text("machine-table").await?;
+    let is_picked = async |page: &Browser| Ok(page.text("picked").await?.contains("g4dn.xlarge"));
+    browser.wait_until("the choice", is_picked).await?;
+    let picked = browser.text("picked").await?;
+    browser.close().await?;
+
+    // Another browser has neither the file nor what this tab stored.
+    let (_, fragment) = address.split_once('#').context("the address is a link")?;
+    let reader = Browser::start().await?;
+    reader.page.goto(format!("{}#{fragment}", host.url)).await?;
+    reader.answered().await?;
+    reader.wait_until("the same answer", is_same).await?;
+    assert_eq!(reader.text("machine-table").await?, table);
+    assert_eq!(reader.text("picked").await?, picked);
+    reader.close().await?;
+
+    // So does a link of the command line.
+    let made =
+        Answer::of(home.path(), &["link", &file, "--context", "1", "--deadline", "15s", "--planner", &host.url])?;
+    let reader = Browser::start().await?;
+    reader.page.goto(made.stdout.trim()).await?;
+    reader.answered().await?;
+    reader.wait_until("the same answer", is_same).await?;
+    reader.close().await
+}
