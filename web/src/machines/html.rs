@@ -13,8 +13,11 @@ use crate::html::escaped;
 pub struct MachineHtml {
     /// The recommendation over all machine types.
     pub recommended: String,
-    /// The table, the chart, the reasons, and the choice with its prices.
+    /// The table, the chart, the reasons, and the choice with its prices. It does not depend on the
+    /// what-if, whose changes leave it in place.
     pub body: String,
+    /// The what-if.
+    pub picked: String,
 }
 
 impl MachineHtml {
@@ -25,20 +28,21 @@ impl MachineHtml {
                 recommended: recommended(table),
                 body: match (table.types.len(), table.picked.batch_sizes.len()) {
                     // Only partition sizes differ, which the table and the picture do not compare.
-                    (0 | 1, 0 | 1) => picked(table, choice),
+                    (0 | 1, 0 | 1) => String::new(),
                     _ => format!(
-                        "{}{}{}{}{}",
+                        "{}{}{}{}",
                         devices(choice),
                         rows(table),
-                        picked(table, choice),
                         picture(table, deadline_secs),
                         list(&table.types, choice)
                     ),
                 },
+                picked: picked(table, choice),
             },
             Err(reason) => Self {
                 recommended: String::new(),
                 body: format!("{}<p class=\"reason\" role=\"alert\">{}</p>", devices(choice), escaped(reason)),
+                picked: String::new(),
             },
         }
     }

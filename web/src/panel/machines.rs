@@ -18,16 +18,20 @@ const MEMORY_MISTAKE: &str = "Write a whole number of MiB, such as 2048, or noth
 pub fn MachineTypes() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let mistake = RwSignal::new(None::<&'static str>);
-    let picked = StoredValue::new(None::<String>);
+    let changed_pick = StoredValue::new(None::<String>);
     let html = Memo::new(move |_| match planner.machines.get() {
         Machines::None => None,
         Machines::Running => Some("<p role=\"status\">Comparing the machine types…</p>".to_owned()),
         Machines::Failed(reason) => Some(capitalised(&reason).replace('<', "&lt;")),
         Machines::Ready(html) => Some(html.body.clone()),
     });
+    let picked = Memo::new(move |_| match planner.machines.get() {
+        Machines::Ready(html) => html.picked.clone(),
+        _ => String::new(),
+    });
     Effect::new(move |_| {
-        html.track();
-        if let Some(name) = picked.try_update_value(Option::take).flatten() {
+        picked.track();
+        if let Some(name) = changed_pick.try_update_value(Option::take).flatten() {
             refocus(&name);
         }
     });
@@ -35,7 +39,7 @@ pub fn MachineTypes() -> impl IntoView {
         if let Some(name) = target(&event).and_then(|element| element.get_attribute("data-pick")) {
             let is_valid = pick(planner, &name, &event_target_value(&event));
             mistake.set((!is_valid).then_some(MEMORY_MISTAKE));
-            picked.set_value(Some(name));
+            changed_pick.set_value(Some(name));
         } else if let Some(input) = target(&event).and_then(|element| element.dyn_into::<HtmlInputElement>().ok()) {
             mistake.set((!change(planner, &input)).then_some(PRICE_MISTAKE));
         }
@@ -61,6 +65,7 @@ pub fn MachineTypes() -> impl IntoView {
         >
             <h2 id="machines-title">"Machine types and settings"</h2>
             <div class="machines" inner_html=move || html.get().unwrap_or_default()></div>
+            <div class="machines" inner_html=picked></div>
             <p class="note wrong" role="status">
                 {mistake}
             </p>
