@@ -126,6 +126,12 @@ impl Predictor {
         Ok(Self { measured_ratios, ..bound })
     }
 
+    /// Predicts with another partition size than that of most runs. Returns whether the runs tell
+    /// its effect; nothing changes otherwise.
+    pub(crate) fn assume_partition_size(&mut self, partition_size: u32) -> bool {
+        self.items.assume_partition_size(partition_size)
+    }
+
     /// Predicts the completion time of a setting. More images never take less time.
     ///
     /// Never panics: if the samples do not determine a time, it is `None` and a warning says why.

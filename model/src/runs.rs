@@ -125,6 +125,15 @@ impl Items {
         Dataset::new(features, secs, runs.iter().map(|run| run.stopped).collect())?.with_disturbed(&disturbed)
     }
 
+    /// Assumes another partition size for questions. Returns whether it is a feature of the table.
+    pub(crate) fn assume_partition_size(&mut self, partition_size: u32) -> bool {
+        let usual = self.usual.iter_mut().find(|(item, _)| *item == Item::PartitionSize);
+        usual.is_some_and(|(_, usual)| {
+            *usual = f64::from(partition_size);
+            true
+        })
+    }
+
     /// Builds the features of settings to predict.
     pub(crate) fn questions(&self, settings: &[Setting]) -> Result<Features, DatasetError> {
         let asked = self.asked.iter().map(|item| {

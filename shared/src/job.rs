@@ -184,6 +184,11 @@ impl From<IncompleteRun> for IncompleteRow {
 }
 
 impl Job {
+    /// Returns the number of runs, completed or not.
+    pub fn runs(&self) -> usize {
+        self.observations.len() + self.incomplete.len()
+    }
+
     /// Sorts the runs by their features, in the order of [`group_by_context`].
     pub fn sort_runs(&mut self) {
         sort_by(&mut self.observations, Observation::cmp_features);

@@ -1,5 +1,7 @@
 //! Groups the measurements of one job over all configurations: machine types, engines, batches.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -79,6 +81,21 @@ impl Context {
         }
         name
     }
+}
+
+/// Returns how many combinations of machine type, batch size and partition size the job of a context
+/// was measured with.
+pub fn measured_choices(jobs: &[Job], context: &Context) -> usize {
+    let definition = JobDefinition::of(context);
+    let mut choices: BTreeSet<(String, u32, u32)> = BTreeSet::new();
+    for job in jobs.iter().filter(|job| JobDefinition::of(&job.context) == definition) {
+        let (machine, batch_size) = (job.context.machine_name(), job.context.workload.batch_size);
+        let mut sizes: Vec<u32> = job.observations.iter().map(|run| run.partition_size).collect();
+        sort_by(&mut sizes, u32::cmp);
+        sizes.dedup();
+        choices.extend(sizes.into_iter().map(|size| (machine.clone(), batch_size, size)));
+    }
+    choices.len()
 }
 
 /// Groups samples by the job that they are runs of. The result does not depend on the order of the

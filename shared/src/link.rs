@@ -8,13 +8,15 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{MOST_CORES, MOST_EXECUTORS};
-use crate::{Context, IncompleteRun, Job, Observation, PeakMemory, Question, WhatIf};
+use crate::{Context, IncompleteRun, Job, JobDefinition, Observation, PeakMemory, Question, WhatIf, measured_choices};
 
 /// Prefix of the fragment in this version of the format.
 pub const FRAGMENT_PREFIX: &str = "v1.";
 /// Size limit of an unpacked payload, against decompression bombs; real links are far smaller.
 const MAX_JSON_BYTES: usize = 16 << 20;
 const COMPRESSION_LEVEL: u8 = 9;
+/// Most runs in a link: a longer one exceeds what mail and chat programs accept.
+pub const MOST_RUNS_IN_LINK: usize = 2_000;
 
 /// A page that can be shared: measurements and question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,6 +31,9 @@ pub struct View {
     /// Runs that the user excluded. They are kept outside the job, so that a version that does not
     /// know this field answers from the same runs.
     pub left_out: LeftOut,
+    /// The measurements that the job is compared with: on other machine types and with other batch
+    /// sizes, and of other CNNs.
+    pub compared: Vec<Job>,
 }
 
 /// The JSON fields of a link. The job's fields are repeated here instead of `serde(flatten)`, which
@@ -47,19 +52,21 @@ struct Fields {
     pins: Vec<WhatIf>,
     #[serde(default, skip_serializing_if = "LeftOut::is_empty")]
     left_out: LeftOut,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    compared: Vec<Job>,
 }
 
 impl From<Fields> for View {
     fn from(fields: Fields) -> Self {
-        let Fields { context, observations, incomplete, peaks, question, pins, left_out } = fields;
-        Self { job: Job { context, observations, incomplete, peaks }, question, pins, left_out }
+        let Fields { context, observations, incomplete, peaks, question, pins, left_out, compared } = fields;
+        Self { job: Job { context, observations, incomplete, peaks }, question, pins, left_out, compared }
     }
 }
 
 impl From<View> for Fields {
     fn from(view: View) -> Self {
-        let View { job: Job { context, observations, incomplete, peaks }, question, pins, left_out } = view;
-        Self { context, observations, incomplete, peaks, question, pins, left_out }
+        let View { job: Job { context, observations, incomplete, peaks }, question, pins, left_out, compared } = view;
+        Self { context, observations, incomplete, peaks, question, pins, left_out, compared }
     }
 }
 
@@ -137,6 +144,33 @@ impl View {
         Ok(view)
     }
 
+    /// Adds those of the jobs that the view's job is compared with, if it was measured with
+    /// several machine types, batch sizes or partition sizes. If these have too many runs for a link, other
+    /// CNNs are omitted first.
+    pub fn comparing(mut self, jobs: &[Job]) -> Self {
+        self.compared.clear();
+        if measured_choices(jobs, &self.job.context) <= 1 {
+            return self;
+        }
+        let definition = JobDefinition::of(&self.job.context);
+        let is_other = |job: &&Job| job.context.workload.mode == definition.mode && job.context != self.job.context;
+        let is_same = |job: &Job| JobDefinition::of(&job.context) == definition;
+        let mut others: Vec<Job> = jobs.iter().filter(is_other).cloned().collect();
+        let fits = |others: &[Job]| self.job.runs() + others.iter().map(Job::runs).sum::<usize>() <= MOST_RUNS_IN_LINK;
+        if !fits(&others) {
+            others.retain(is_same);
+        }
+        if fits(&others) {
+            self.compared = others;
+        }
+        self
+    }
+
+    /// Whether the runs of the job fit in a link.
+    pub fn fits_in_link(&self) -> bool {
+        self.job.runs() <= MOST_RUNS_IN_LINK
+    }
+
     fn check(&self) -> Result<(), LinkError> {
         let form = |what: &str| Err(LinkError::Form(what.to_owned()));
         check_question(&self.question)?;
@@ -153,7 +187,7 @@ impl View {
                 && run.sampling_rate <= 1.0
                 && run.startup_secs.is_none_or(|secs| secs.is_finite() && secs >= 0.0)
         };
-        if !self.job.observations.iter().chain(&self.left_out.observations).all(sound) {
+        if !self.jobs().flat_map(|job| &job.observations).chain(&self.left_out.observations).all(sound) {
             return form("a run has an invalid time or sampling rate");
         }
         let sound = |run: &IncompleteRun| {
@@ -161,21 +195,26 @@ impl View {
                 && run.sampling_rate <= 1.0
                 && run.at_least_secs.is_none_or(|secs| secs.is_finite() && secs > 0.0)
         };
-        if !self.job.incomplete.iter().chain(&self.left_out.incomplete).all(sound) {
+        if !self.jobs().flat_map(|job| &job.incomplete).chain(&self.left_out.incomplete).all(sound) {
             return form("an incomplete run has an invalid time or sampling rate");
         }
-        if self.job.peaks.iter().any(|peak| [peak.cores_per_executor, peak.partition_size, peak.peak_mib].contains(&0))
-        {
+        let is_empty = |peak: &PeakMemory| [peak.cores_per_executor, peak.partition_size, peak.peak_mib].contains(&0);
+        if self.jobs().flat_map(|job| &job.peaks).any(is_empty) {
             return form("a peak memory entry contains a zero");
         }
         Ok(())
     }
 
+    /// The job and those that it is compared with.
+    pub fn jobs(&self) -> impl Iterator<Item = &Job> {
+        std::iter::once(&self.job).chain(&self.compared)
+    }
+
     /// Executors and cores of the runs and of the selected configuration.
     fn configurations(&self) -> impl Iterator<Item = (u32, u32)> {
-        let completed = self.job.observations.iter().chain(&self.left_out.observations);
+        let completed = self.jobs().flat_map(|job| &job.observations).chain(&self.left_out.observations);
         let completed = completed.map(|run| (run.executors, run.cores_per_executor));
-        let incomplete = self.job.incomplete.iter().chain(&self.left_out.incomplete);
+        let incomplete = self.jobs().flat_map(|job| &job.incomplete).chain(&self.left_out.incomplete);
         let incomplete = incomplete.map(|run| (run.executors, run.cores_per_executor));
         let looked_at = self.pins.iter().chain([&self.question.what_if]);
         let looked_at = looked_at.map(|looked| (looked.executors, looked.cores_per_executor));

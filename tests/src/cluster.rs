@@ -46,7 +46,7 @@ pub fn cluster_view(executors: u32, cores: u32) -> View {
         what_if: WhatIf { executors: 4, cores_per_executor: 2 },
         ..Question::about(&job.observations)
     };
-    View { job, question, pins: Vec::new(), left_out: LeftOut::default() }
+    View { job, question, pins: Vec::new(), left_out: LeftOut::default(), compared: Vec::new() }
 }
 
 /// The predictor and the decision that the command line computes for a view.

@@ -133,3 +133,170 @@ async fn an_edited_price_changes_the_recommendation_and_a_left_out_machine_type_
     browser.wait_until("another machine type", is_gone).await?;
     browser.close().await
 }
+
+/// Changes a control of the what-if over machine types.
+async fn pick(browser: &Browser, name: &str, value: &str) -> anyhow::Result<()> {
+    let change = "const [name, value] = arguments; const control = document.querySelector(`[data-pick='${name}']`);
+        control.value = value; control.dispatchEvent(new Event('change', { bubbles: true }))";
+    browser.page.execute(change, vec![json!(name), json!(value)]).await?;
+    Ok(())
+}
+
+/// Waits until the what-if over machine types shows what `plan` recommends with these arguments.
+async fn shows_the_plan(browser: &Browser, home: &Path, file: &str, args: &[&str]) -> anyhow::Result<()> {
+    let args = [&["plan", file], args, &["--format", "json"]].concat();
+    let answer = Answer::of(home, &args)?.json()?;
+    let expected = &answer["recommended"];
+    let expected = [expected["completion_time_secs"].to_string(), expected["cost"].to_string()];
+    let is_same = async |page: &Browser| {
+        let picked = page.element("picked").await?;
+        let shown = [picked.attr("data-secs").await?, picked.attr("data-cost").await?];
+        Ok(shown == expected.clone().map(Some))
+    };
+    browser.wait_until(&format!("the command line's {expected:?} for {args:?}"), is_same).await
+}
+
+#[tokio::test]
+async fn a_what_if_on_another_machine_type_shows_what_plan_says_of_it_alone() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let file = measured_on_all(home.path())?;
+    let (_host, browser) = open(&file).await?;
+    browser.element("picked").await?;
+    let batch = example_shown()?.lines.first().map(|line| serde_json::from_str::<Value>(line)).transpose()?;
+    let batch = batch.context("the example has runs")?["workload"]["batch_size"].to_string();
+    browser.set("what-if-executors", "2").await?;
+    browser.set("what-if-cores", "1").await?;
+    pick(&browser, "machine", "g4dn.xlarge").await?;
+    let asked = ["--machines", "g4dn.xlarge", "--executors", "2", "--cores", "1", "--batch-size", &batch];
+    shows_the_plan(&browser, home.path(), &file, &asked).await?;
+    pick(&browser, "machine", "c5.4xlarge").await?;
+    pick(&browser, "memory", "4096").await?;
+    let asked = ["--machines", "c5.4xlarge", "--executors", "2", "--cores", "1", "--batch-size", &batch];
+    shows_the_plan(&browser, home.path(), &file, &[&asked[..], &["--memory", "4096"]].concat()).await?;
+    let is_kept =
+        async |page: &Browser| Ok(page.page.current_url().await?.as_str().ends_with("&machine=c5.4xlarge&memory=4096"));
+    browser.wait_until("the what-if in the address", is_kept).await?;
+    browser.page.refresh().await?;
+    browser.answered().await?;
+    shows_the_plan(&browser, home.path(), &file, &[&asked[..], &["--memory", "4096"]].concat()).await?;
+    // More than the machine has.
+    pick(&browser, "memory", "999999").await?;
+    let is_refused = async |page: &Browser| Ok(page.text("picked").await?.contains("memory"));
+    browser.wait_until("why the configuration is not possible", is_refused).await?;
+    browser.close().await
+}
+
+#[tokio::test]
+async fn batch_sizes_of_one_machine_type_are_compared_and_can_be_picked() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let mut text = String::new();
+    for (batch, factor) in [(8, 1.0), (16, 0.8)] {
+        for line in example_shown()?.lines {
+            let mut sample: Value = serde_json::from_str(&line)?;
+            sample["host"]["machine"] = json!("c5.xlarge");
+            sample["workload"]["batch_size"] = json!(batch);
+            let secs = sample["completion_time_secs"].as_f64().context("the example's runs completed")?;
+            sample["completion_time_secs"] = json!(secs * factor);
+            let id = sample["id"].as_str().context("a sample has an id")?.to_owned();
+            sample["id"] = json!(format!("{}{}", &id[..id.len() - 1], batch % 7));
+            text.push_str(&format!("{sample}\n"));
+        }
+    }
+    let path = home.path().join("batches.jsonl");
+    fs::write(&path, text)?;
+    let file = path.display().to_string();
+    let (_host, browser) = open(&file).await?;
+    browser.element("picked").await?;
+    browser.set("what-if-executors", "1").await?;
+    browser.set("what-if-cores", "2").await?;
+    for batch in ["16", "8"] {
+        pick(&browser, "batch", batch).await?;
+        shows_the_plan(&browser, home.path(), &file, &["--executors", "1", "--cores", "2", "--batch-size", batch])
+            .await?;
+    }
+    assert!(browser.text("machine-table").await?.contains("batch size"));
+    browser.close().await
+}
+
+/// Writes one run of the example's first job after another with two partition sizes.
+fn measured_with_two_partition_sizes(folder: &Path) -> anyhow::Result<String> {
+    let mut text = String::new();
+    for (size, factor) in [(8, 1.0), (16, 0.9)] {
+        for line in example_shown()?.lines {
+            let mut sample: Value = serde_json::from_str(&line)?;
+            sample["configuration"]["partition_size"] = json!(size);
+            let secs = sample["completion_time_secs"].as_f64().context("the example's runs completed")?;
+            sample["completion_time_secs"] = json!(secs * factor);
+            let id = sample["id"].as_str().context("a sample has an id")?.to_owned();
+            sample["id"] = json!(format!("{}{}", &id[..id.len() - 1], size % 7));
+            text.push_str(&format!("{sample}\n"));
+        }
+    }
+    let path = folder.join("partitions.jsonl");
+    fs::write(&path, text)?;
+    Ok(path.display().to_string())
+}
+
+#[tokio::test]
+async fn measured_partition_sizes_can_be_picked_and_show_the_digits_of_plan() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let file = measured_with_two_partition_sizes(home.path())?;
+    let (_host, browser) = open(&file).await?;
+    browser.element("picked").await?;
+    browser.set("what-if-executors", "1").await?;
+    browser.set("what-if-cores", "2").await?;
+    let mut times = Vec::new();
+    for size in ["16", "8"] {
+        pick(&browser, "partition", size).await?;
+        let asked = ["--executors", "1", "--cores", "2", "--partition-size", size];
+        shows_the_plan(&browser, home.path(), &file, &asked).await?;
+        times.push(browser.secs("picked").await?);
+    }
+    assert_ne!(times[0], times[1], "the partition size changes the time");
+    let selects = browser.page.find_all(By::Css("select[data-pick]")).await?;
+    assert_eq!(selects.len(), 1, "what was measured with one value is not asked");
+    let is_kept = async |page: &Browser| Ok(page.page.current_url().await?.as_str().ends_with("&partition=8"));
+    browser.wait_until("the partition size in the address", is_kept).await?;
+    browser.close().await
+}
+
+#[tokio::test]
+async fn a_link_over_machine_types_opens_elsewhere_with_the_same_answer() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let file = measured_on_all(home.path())?;
+    let (host, browser) = open(&file).await?;
+    browser.set("deadline", "15s").await?;
+    browser.element("machine-table").await?;
+    let answer = Answer::of(home.path(), &["plan", &file, "--deadline", "15s", "--format", "json"])?.json()?;
+    let expected = answer["recommended"]["completion_time_secs"].to_string();
+    let is_same = async |page: &Browser| Ok(page.secs("recommended-machines-time").await? == expected);
+    browser.wait_until("the command line's answer", is_same).await?;
+    pick(&browser, "machine", "g4dn.xlarge").await?;
+    let is_kept = async |page: &Browser| Ok(page.page.current_url().await?.as_str().ends_with("&machine=g4dn.xlarge"));
+    browser.wait_until("the choice in the address", is_kept).await?;
+    let address = browser.page.current_url().await?.to_string();
+    let table = browser.text("machine-table").await?;
+    let is_picked = async |page: &Browser| Ok(page.text("picked").await?.contains("g4dn.xlarge"));
+    browser.wait_until("the choice", is_picked).await?;
+    let picked = browser.text("picked").await?;
+    browser.close().await?;
+
+    // Another browser has neither the file nor what this tab stored.
+    let (_, fragment) = address.split_once('#').context("the address is a link")?;
+    let reader = Browser::start().await?;
+    reader.page.goto(format!("{}#{fragment}", host.url)).await?;
+    reader.answered().await?;
+    reader.wait_until("the same answer", is_same).await?;
+    assert_eq!(reader.text("machine-table").await?, table);
+    assert_eq!(reader.text("picked").await?, picked);
+    reader.close().await?;
+
+    // So does a link of the command line.
+    let made =
+        Answer::of(home.path(), &["link", &file, "--context", "1", "--deadline", "15s", "--planner", &host.url])?;
+    let reader = Browser::start().await?;
+    reader.page.goto(made.stdout.trim()).await?;
+    reader.answered().await?;
+    reader.wait_until("the same answer", is_same).await?;
+    reader.close().await
+}

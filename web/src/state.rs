@@ -7,7 +7,7 @@ use std::time::Duration;
 use foreglow_model::{Decision, MachineLimits, Prediction, Setting, decide, decide_again};
 use foreglow_shared::{
     Engine, Job, LinkError, MonitoredRun, Observation, PriceSheet, Question, Resources, ShortLink, View, WhatIf,
-    spark_submit_arguments,
+    measured_choices, spark_submit_arguments,
 };
 use leptos::prelude::*;
 
@@ -16,7 +16,7 @@ use crate::fit::{Fitted, FromErrand, Published, Scenario, ToErrand};
 use crate::fit_worker::FitWorker;
 use crate::job::{Limits, Space};
 use crate::left_out::{LeftOuts, Run};
-use crate::machines::{MachineChoice, MachineHtml, MachineQuestion, machine_types};
+use crate::machines::{MachineChoice, MachineHtml, MachineQuestion};
 use crate::source::{Import, Live, Networks, address};
 use crate::view::{Shown, Tab};
 use crate::workload::with_work;
@@ -62,7 +62,7 @@ pub enum Evaluated {
 /// State of the comparison of machine types.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Machines {
-    /// The job was measured on one machine type.
+    /// The job was measured with one machine type, batch size and partition size.
     None,
     /// Running.
     Running,
@@ -247,7 +247,8 @@ impl Planner {
         let pins = self.pins.get();
         let job = self.job()?;
         let left_out = self.left_out.with(|left_out| left_out.of(&job.context));
-        Some(View { job, question, pins, left_out })
+        let view = View { job, question, pins, left_out, compared: Vec::new() };
+        Some(self.jobs.with(|jobs| view.comparing(jobs)))
     }
 
     /// The fitted predictor; reactive.
@@ -327,9 +328,10 @@ impl Planner {
         }
     }
 
-    /// Whether the selected job was measured on several machine types; reactive.
+    /// Whether the selected job was measured with several machine types, batch sizes or partition
+    /// sizes; reactive.
     pub fn has_machine_types(self) -> bool {
-        self.job().is_some_and(|job| self.jobs.with(|jobs| machine_types(jobs, &job.context) > 1))
+        self.job().is_some_and(|job| self.jobs.with(|jobs| measured_choices(jobs, &job.context) > 1))
     }
 
     /// Keeps the comparison of machine types current. A change of the question cancels the
@@ -352,6 +354,7 @@ impl Planner {
                 limits: MachineLimits::of(&question),
                 sheet: question.prices,
                 choice: self.machine_choice.get(),
+                what_if: self.what_if.get(),
             };
             if !matches!(self.machines.get_untracked(), Machines::Ready(_)) {
                 self.machines.set(Machines::Running);
@@ -530,7 +533,7 @@ impl Planner {
 
     /// Opens a full link. An invalid one changes nothing.
     pub fn open_link(&self, link: &str) -> Result<(), LinkError> {
-        let View { job, question, pins, left_out } = View::from_link(link)?;
+        let View { job, question, pins, left_out, compared } = View::from_link(link)?;
         self.left_out.update(|runs| runs.set(&job.context, left_out));
         // Another question about the same runs needs no new fit.
         let fitted = untrack(|| self.job()).as_ref() == Some(&job) && untrack(|| self.fitted()).is_some();
@@ -544,6 +547,7 @@ impl Planner {
                 self.selected.set(0);
             }
         });
+        self.add_compared(compared);
         self.ask(question);
         self.pins.set(pins);
         self.alert.set(None);
@@ -551,6 +555,18 @@ impl Planner {
             self.refit();
         }
         Ok(())
+    }
+
+    /// Adds the jobs with which a link compares its job.
+    fn add_compared(&self, compared: Vec<Job>) {
+        self.jobs.update(|jobs| {
+            for job in compared {
+                match jobs.iter_mut().find(|known| known.context == job.context) {
+                    Some(known) => *known = job,
+                    None => jobs.push(job),
+                }
+            }
+        });
     }
 
     /// Sets the question about the selected job.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use foreglow_shared::number;
 
-use crate::machines::{Devices, MachineChoice};
+use crate::machines::{Devices, MachineChoice, MachinePick};
 
 /// A view of the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,6 +89,19 @@ impl Shown {
         for (machine, price) in &self.choice.prices {
             add("price", &format!("{}:{price}", encoded(machine)));
         }
+        let MachinePick { machine, batch_size, partition_size, memory_per_executor_mib } = &self.choice.pick;
+        if let Some(machine) = machine {
+            add("machine", &encoded(machine));
+        }
+        if let Some(size) = batch_size {
+            add("batch", &size.to_string());
+        }
+        if let Some(size) = partition_size {
+            add("partition", &size.to_string());
+        }
+        if let Some(mib) = memory_per_executor_mib {
+            add("memory", &mib.to_string());
+        }
         suffix
     }
 
@@ -108,11 +121,19 @@ impl Shown {
                     });
                     shown.choice.prices.extend(priced);
                 }
+                ("machine", _) => shown.choice.pick.machine = decoded(value),
+                ("batch", _) => shown.choice.pick.batch_size = count(value),
+                ("partition", _) => shown.choice.pick.partition_size = count(value),
+                ("memory", _) => shown.choice.pick.memory_per_executor_mib = count(value),
                 _ => {}
             }
         }
         shown
     }
+}
+
+fn count(value: &str) -> Option<u32> {
+    value.parse().ok().filter(|count| *count > 0)
 }
 
 /// Splits a fragment into the link and what the page shows of it.
@@ -175,10 +196,27 @@ mod tests {
             devices: Devices::Gpu,
             without: vec!["c5.xlarge".into(), "AMD EPYC & co: 50 %, 2 Prozessoren ü".into()],
             prices: vec![("a:b=c#1".into(), 0.125)],
+            pick: MachinePick {
+                machine: Some("c5.xlarge & co".into()),
+                batch_size: Some(16),
+                partition_size: Some(24),
+                memory_per_executor_mib: Some(2048),
+            },
         };
         let shown = Shown { tab: Tab::Explore, choice };
         assert_eq!(split(&format!("v1.abc{}", shown.suffix())), ("v1.abc", shown));
-        for broken in ["&without=%G1", "&price=a:0", "&price=a", "&price=a:NaN", "&without=%E4", "&without=%e"] {
+        for broken in [
+            "&without=%G1",
+            "&price=a:0",
+            "&price=a",
+            "&price=a:NaN",
+            "&without=%E4",
+            "&without=%e",
+            "&batch=0",
+            "&partition=-1",
+            "&memory=x",
+            "&machine=%e",
+        ] {
             assert_eq!(split(broken).1, Shown::default(), "{broken}");
         }
     }

@@ -31,6 +31,8 @@ pub struct Offer {
     pub memory_per_executor_mib: Option<u32>,
     /// Batch sizes; empty for all that were measured.
     pub batch_sizes: Vec<u32>,
+    /// Images of one task; `None` for those of most runs of each machine type.
+    pub partition_size: Option<u32>,
 }
 
 impl Comparison {
@@ -41,6 +43,10 @@ impl Comparison {
     /// sheet is invalid or in another currency than the catalog.
     pub fn of(predictor: JointPredictor, offer: &Offer) -> Result<Self, DecideError> {
         check(offer)?;
+        let predictor = match offer.partition_size {
+            Some(size) => predictor.with_partition_size(size),
+            None => predictor,
+        };
         let arms = predictor.arms();
         let pricing: Vec<Pricing> = arms.iter().map(|arm| pricing(arm, offer)).collect();
         let currency = match (&offer.catalog, &offer.sheet) {
@@ -63,6 +69,12 @@ impl Comparison {
             if arm.basis == Basis::Unknown {
                 let reason =
                     "too few runs completed to predict any time; collect two sampling rates of one configuration";
+                omissions.add(&arm.machine, 0, reason.to_owned());
+                continue;
+            }
+            if predictor.fitted(index).is_size_unknown {
+                let reason = "its runs do not tell how the partition size changes the time; collect some with several \
+                              sizes, --partition-size";
                 omissions.add(&arm.machine, 0, reason.to_owned());
                 continue;
             }
@@ -90,7 +102,7 @@ impl Comparison {
 
 fn check(offer: &Offer) -> Result<(), DecideError> {
     let counts = offer.executors.iter().chain(&offer.cores_per_executor).chain(&offer.memory_per_executor_mib);
-    if counts.chain(&offer.batch_sizes).any(|count| *count == 0) {
+    if counts.chain(&offer.batch_sizes).chain(&offer.partition_size).any(|count| *count == 0) {
         return Err(DecideError::ZeroConfiguration);
     }
     if let Some(sheet) = &offer.sheet {

@@ -58,6 +58,8 @@ pub(crate) struct FittedArm {
     pub(crate) partition_size: u32,
     pub(crate) memory_per_executor_mib: u32,
     pub(crate) own: Option<Predictor>,
+    /// Whether a partition size was asked for whose effect on the time the runs do not tell.
+    pub(crate) is_size_unknown: bool,
 }
 
 impl FittedArm {
@@ -158,6 +160,7 @@ fn arm(group: &JobGroup, template: &Job, own: &[&Job], batch_size: u32) -> Fitte
         job,
         memory,
         own: None,
+        is_size_unknown: false,
     }
 }
 

@@ -57,6 +57,11 @@ impl Columns {
         self.machine
     }
 
+    /// Whether the partition size is a column.
+    pub(super) fn has_partition_size(&self) -> bool {
+        self.partition_size
+    }
+
     /// Builds the table of a group; `None` if nothing completed.
     pub(super) fn of(group: &JobGroup) -> Option<(Self, Dataset)> {
         let own: Vec<Row> = group.jobs.iter().flat_map(rows).collect();

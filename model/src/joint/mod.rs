@@ -95,6 +95,26 @@ impl JointPredictor {
         Some((columns, joint.as_ref()?))
     }
 
+    /// Returns the partition sizes of the completed runs, ascending.
+    pub fn partition_sizes(&self) -> Vec<u32> {
+        let runs = self.fitted.iter().flat_map(|arm| &arm.job.observations);
+        runs.map(|run| run.partition_size).collect::<BTreeSet<u32>>().into_iter().collect()
+    }
+
+    /// Predicts with this partition size instead of that of most runs.
+    pub fn with_partition_size(mut self, partition_size: u32) -> Self {
+        let is_column = self.table.as_ref().is_some_and(|(columns, _)| columns.has_partition_size());
+        for (fitted, arm) in self.fitted.iter_mut().zip(&mut self.arms) {
+            let is_feature = match &mut fitted.own {
+                Some(own) => own.assume_partition_size(partition_size),
+                None => is_column,
+            };
+            fitted.is_size_unknown = !is_feature && fitted.partition_size != partition_size;
+            (fitted.partition_size, arm.partition_size) = (partition_size, partition_size);
+        }
+        self
+    }
+
     /// Returns the arms: what can be chosen besides executors and cores.
     pub fn arms(&self) -> &[Arm] {
         &self.arms

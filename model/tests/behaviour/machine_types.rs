@@ -314,6 +314,64 @@ fn batch_sizes_are_compared_and_may_be_chosen() {
     assert!(decision.candidates.iter().any(|candidate| batch(candidate) == 32));
 }
 
+#[test]
+fn an_asked_partition_size_changes_the_time_where_it_was_measured_and_is_refused_elsewhere() {
+    let sized = |law: Law, size: u32| {
+        let mut runs = law.grid(|| 0.0);
+        runs.iter_mut().for_each(|run| run.partition_size = size);
+        runs
+    };
+    let quicker = Law { secs: 2400.0, ..SLOW };
+    let both = [sized(SLOW, 8), sized(quicker, 16)].concat();
+    let group = group(vec![job("c5.xlarge", both), job("c7i.large", FAST.grid(|| 0.0))]);
+    assert_eq!(JointPredictor::fit(&group).unwrap().partition_sizes(), [8, 16]);
+    let asked = |size: u32| {
+        compare(
+            &group,
+            &Offer { partition_size: Some(size), executors: vec![2], cores_per_executor: vec![1], ..offer() },
+        )
+    };
+    for (size, law) in [(8, SLOW), (16, quicker)] {
+        let comparison = asked(size);
+        let decision = comparison.decide(&LIMITS).unwrap();
+        let on_c5 =
+            decision.candidates.iter().find(|candidate| machine(&comparison, candidate) == "c5.xlarge").unwrap();
+        assert!((secs(on_c5) / law.secs(2, 1, 1.0) - 1.0).abs() < 0.1, "{size}: {}", secs(on_c5));
+    }
+    let comparison = asked(16);
+    let refused = comparison.omissions().iter().find(|omission| omission.machine == "c7i.large").unwrap();
+    assert!(refused.reason.contains("partition size"), "{}", refused.reason);
+    assert!(asked(8).omissions().is_empty(), "{:?}", asked(8).omissions());
+}
+
+#[test]
+fn an_asked_partition_size_that_needs_too_much_memory_is_refused() {
+    let mut sized = job("c5.xlarge", Vec::new());
+    for size in [8, 16] {
+        let mut runs = SLOW.grid(|| 0.0);
+        runs.iter_mut().for_each(|run| run.partition_size = size);
+        sized.observations.extend(runs);
+        sized.peaks.extend([1, 2].map(|cores| PeakMemory {
+            cores_per_executor: cores,
+            partition_size: size,
+            peak_mib: 100 + 25 * cores * size,
+        }));
+    }
+    let group = group(vec![sized]);
+    let asked = |size: u32| {
+        let memory_per_executor_mib = Some(512);
+        let (executors, cores_per_executor) = (vec![1], vec![1]);
+        compare(
+            &group,
+            &Offer { partition_size: Some(size), memory_per_executor_mib, executors, cores_per_executor, ..offer() },
+        )
+    };
+    assert_eq!(asked(16).len(), 1);
+    let refused = asked(32);
+    assert!(refused.is_empty());
+    assert!(refused.omissions()[0].reason.contains("expected to need 900 MiB"), "{:?}", refused.omissions());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

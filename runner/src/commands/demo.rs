@@ -297,7 +297,7 @@ fn without(job: Job, (executors, cores): (u32, u32)) -> Job {
 }
 
 fn link(job: Job, question: Question, planner: &str) -> String {
-    View { job, question, pins: Vec::new(), left_out: LeftOut::default() }.to_link(planner)
+    View { job, question, pins: Vec::new(), left_out: LeftOut::default(), compared: Vec::new() }.to_link(planner)
 }
 
 /// Returns a deadline that the fastest configuration meets with this probability and slower ones

@@ -2,7 +2,7 @@
 
 use foreglow_collector::address::is_loopback;
 use foreglow_exit::unusable;
-use foreglow_shared::{LeftOut, View};
+use foreglow_shared::{LeftOut, View, group_by_context};
 use serde_json::json;
 
 use super::serve;
@@ -40,11 +40,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(link) = &args.open {
         return open(link, args);
     }
-    let job = args.source.job()?;
+    let samples = args.source.samples()?;
+    let job = args.source.pick(&samples)?;
     let mut question = args.question.about(&job)?;
     let answer = DecisionAnswer::new(&job, &fit(&job)?, &question)?;
     question.what_if = answer.what_if().unwrap_or(question.what_if);
-    let view = View { job, question, pins: Vec::new(), left_out: LeftOut::default() };
+    let view = View { job, question, pins: Vec::new(), left_out: LeftOut::default(), compared: Vec::new() };
+    let view = view.comparing(&group_by_context(&samples));
     let link = view.to_link(&args.planner);
     if is_loopback(&args.planner) {
         note(

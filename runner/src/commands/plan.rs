@@ -61,6 +61,10 @@ struct MachineArgs {
     #[arg(long, value_name = "LIST", value_parser = counts, allow_negative_numbers = true)]
     batch_size: Option<Counts>,
 
+    /// Images of one task [default: those of most runs of each machine type]
+    #[arg(long, value_name = "P", value_parser = count, allow_negative_numbers = true)]
+    partition_size: Option<u32>,
+
     /// Images of the job [default: those of the samples' jobs]
     #[arg(long, value_name = "N", value_parser = large_count, allow_negative_numbers = true)]
     images: Option<u64>,
@@ -79,6 +83,7 @@ impl MachineArgs {
             || self.spot
             || self.max_hourly_cost.is_some()
             || self.batch_size.is_some()
+            || self.partition_size.is_some()
             || self.images.is_some()
             || self.epochs.is_some()
     }
@@ -91,6 +96,7 @@ impl MachineArgs {
             Self { catalog, .. } if catalog.is_given() => "--catalog",
             Self { spot: true, .. } => "--spot",
             Self { max_hourly_cost: Some(_), .. } => "--max-hourly-cost",
+            Self { partition_size: Some(_), .. } => "--partition-size",
             _ if several => "--batch-size with several sizes",
             _ => return Ok(()),
         };
@@ -143,7 +149,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn compare(args: &Args, mut group: JobGroup) -> anyhow::Result<MachineAnswer> {
-    let MachineArgs { machines, catalog, spot, max_hourly_cost, batch_size, images, epochs } = &args.machines;
+    let MachineArgs { machines, catalog, spot, max_hourly_cost, batch_size, partition_size, images, epochs } =
+        &args.machines;
     let catalog = catalog.read()?;
     group.definition.images = images.unwrap_or(group.definition.images);
     group.definition.epochs = epochs.unwrap_or(group.definition.epochs);
@@ -171,6 +178,7 @@ fn compare(args: &Args, mut group: JobGroup) -> anyhow::Result<MachineAnswer> {
         cores_per_executor: list(&question.cores),
         memory_per_executor_mib: question.bill.memory,
         batch_sizes: list(batch_size),
+        partition_size: *partition_size,
     };
     let runs: Vec<Observation> = group.jobs.iter().flat_map(|job| job.observations.iter().copied()).collect();
     let startup = Startup::of(&runs);

@@ -280,3 +280,40 @@ proptest! {
         let _ = View::from_link(&format!("#v1.{text}"));
     }
 }
+
+#[test]
+fn a_link_holds_the_jobs_that_its_job_is_compared_with_and_damage_to_them_is_found() {
+    let view = measured();
+    let on = |machine: &str| {
+        let mut job = view.job.clone();
+        job.context.host.machine = Some(machine.to_owned());
+        job
+    };
+    let mut other_cnn = on("c5.xlarge");
+    other_cnn.context.workload.model = "resnet18".to_owned();
+    let mut training = on("c5.xlarge");
+    training.context.workload.mode = foreglow_shared::Mode::Training;
+    let alone = view.clone().comparing(&[view.job.clone(), other_cnn.clone(), training.clone()]);
+    assert_eq!(alone, view, "one machine type is compared with nothing");
+
+    let jobs = [view.job.clone(), on("c5.xlarge"), other_cnn.clone(), training];
+    let compared = view.clone().comparing(&jobs);
+    assert_eq!(compared.compared, [on("c5.xlarge"), other_cnn.clone()]);
+    assert_eq!(View::from_link(&compared.to_fragment()), Ok(compared.clone()));
+
+    // Other CNNs are omitted before other machine types are.
+    let many = |job: &foreglow_shared::Job, runs: usize| {
+        let mut job = job.clone();
+        job.observations = vec![job.observations[0]; runs];
+        job
+    };
+    let compared_of = |runs: usize, lent: usize| {
+        let jobs = [view.job.clone(), many(&on("c5.xlarge"), runs), many(&other_cnn, lent)];
+        view.clone().comparing(&jobs).compared.len()
+    };
+    assert_eq!([compared_of(1000, 900), compared_of(1000, 1100), compared_of(2100, 1)], [2, 1, 0]);
+
+    let mut damaged = compared;
+    damaged.compared[0].observations[0].completion_time_secs = -1.0;
+    assert!(matches!(View::from_link(&damaged.to_fragment()), Err(LinkError::Form(_))));
+}

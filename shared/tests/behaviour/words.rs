@@ -48,5 +48,6 @@ pub fn view(observations: Vec<Observation>) -> View {
         },
         pins: Vec::new(),
         left_out: LeftOut::default(),
+        compared: Vec::new(),
     }
 }

@@ -4,6 +4,7 @@
 use foreglow_shared::{format_duration, format_money, format_probability};
 use serde::{Deserialize, Serialize};
 
+use super::pick_html::picked;
 use super::{Devices, MachineChoice, MachineRow, MachineTable, TypePrice, front};
 use crate::html::escaped;
 
@@ -12,8 +13,11 @@ use crate::html::escaped;
 pub struct MachineHtml {
     /// The recommendation over all machine types.
     pub recommended: String,
-    /// The table, the chart, the reasons, and the choice with its prices.
+    /// The table, the chart, the reasons, and the choice with its prices. It does not depend on the
+    /// what-if, whose changes leave it in place.
     pub body: String,
+    /// The what-if.
+    pub picked: String,
 }
 
 impl MachineHtml {
@@ -22,17 +26,23 @@ impl MachineHtml {
         match table {
             Ok(table) => Self {
                 recommended: recommended(table),
-                body: format!(
-                    "{}{}{}{}",
-                    devices(choice),
-                    rows(table),
-                    picture(table, deadline_secs),
-                    list(&table.types, choice)
-                ),
+                body: match (table.types.len(), table.picked.batch_sizes.len()) {
+                    // Only partition sizes differ, which the table and the picture do not compare.
+                    (0 | 1, 0 | 1) => String::new(),
+                    _ => format!(
+                        "{}{}{}{}",
+                        devices(choice),
+                        rows(table),
+                        picture(table, deadline_secs),
+                        list(&table.types, choice)
+                    ),
+                },
+                picked: picked(table, choice),
             },
             Err(reason) => Self {
                 recommended: String::new(),
                 body: format!("{}<p class=\"reason\" role=\"alert\">{}</p>", devices(choice), escaped(reason)),
+                picked: String::new(),
             },
         }
     }
@@ -48,14 +58,18 @@ fn money(table: &MachineTable, row: &MachineRow) -> String {
 
 fn recommended(table: &MachineTable) -> String {
     let at = |place: Option<usize>| table.rows.get(place?);
+    let note = match (table.types.len(), table.picked.batch_sizes.len()) {
+        (0 | 1, 0 | 1) => return String::new(),
+        (0 | 1, _) => "The best of all batch sizes. Below, that of the selected runs.",
+        _ => "The best of all machine types. Below, the machine type of the selected runs.",
+    };
     match (at(table.recommended), at(table.fastest)) {
         (Some(row), _) => {
             let chance = row.success_probability.map(|chance| format!(", chance {}", format_probability(chance)));
             format!(
                 "<strong data-testid=\"recommended-machines\">{}</strong><span data-testid=\"recommended-machines-time\" \
-                 data-secs=\"{}\">{}, {}{}</span><span class=\"hush\">The best of all machine types. Below, the machine \
-                 type of the selected runs.</span>",
-                escaped(&row.description),
+                 data-secs=\"{}\">{}, {}{}</span><span class=\"hush\">{note}</span>",
+                escaped(&described(table, row)),
                 row.secs.unwrap_or_default(),
                 time(row),
                 money(table, row),
@@ -126,13 +140,21 @@ fn row(table: &MachineTable, row: &MachineRow, is_recommended: bool) -> String {
          class=\"number wide\">{interval}</td><td class=\"number\"{}>{}</td><td class=\"number wide\">{}</td><td \
          class=\"wide remark\">{remark}</td></tr>",
         escaped(&row.machine),
-        escaped(&row.description),
+        escaped(&described(table, row)),
         data("data-secs", row.secs),
         time(row),
         data("data-cost", row.cost),
         money(table, row),
         escaped(&chance),
     )
+}
+
+/// The configuration, with its batch size if several were measured.
+fn described(table: &MachineTable, row: &MachineRow) -> String {
+    match table.picked.batch_sizes.len() {
+        0 | 1 => row.description.clone(),
+        _ => format!("{}, batch size {}", row.description, row.batch_size),
+    }
 }
 
 fn picture(table: &MachineTable, deadline_secs: Option<f64>) -> String {

@@ -3,12 +3,15 @@
 
 mod front;
 mod html;
+mod pick;
+mod pick_html;
 
 use foreglow_model::{Basis, Comparison, JointPredictor, MachineCandidate, MachineLimits, Offer};
-use foreglow_shared::{Catalog, Context, Job, JobDefinition, JobGroup, Observation, PriceSheet, group_jobs};
+use foreglow_shared::{Catalog, Context, Job, JobDefinition, JobGroup, Observation, PriceSheet, WhatIf, group_jobs};
 use serde::{Deserialize, Serialize};
 
 pub use self::html::MachineHtml;
+pub use self::pick::{MachinePick, Picked};
 
 /// A question about a job on all machine types that were measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,6 +26,8 @@ pub struct MachineQuestion {
     pub sheet: PriceSheet,
     /// The devices and machine types to compare, and the user's prices.
     pub choice: MachineChoice,
+    /// Executors and cores of the what-if.
+    pub what_if: WhatIf,
 }
 
 /// What the user chose of the machine types. The address keeps it.
@@ -34,6 +39,8 @@ pub struct MachineChoice {
     pub without: Vec<String>,
     /// The user's prices per hour, by name of the machine type.
     pub prices: Vec<(String, f64)>,
+    /// The what-if.
+    pub pick: MachinePick,
 }
 
 /// A kind of device.
@@ -69,6 +76,8 @@ pub struct MachineTable {
     pub types: Vec<TypePrice>,
     /// What was not compared, and why; one sentence each.
     pub omitted: Vec<String>,
+    /// The what-if.
+    pub picked: Picked,
 }
 
 /// A configuration on machines of one type.
@@ -107,19 +116,6 @@ pub struct TypePrice {
     pub hourly_price: Option<f64>,
 }
 
-/// The number of machine types on which the selected job was measured.
-pub fn machine_types(jobs: &[Job], context: &Context) -> usize {
-    let definition = JobDefinition::of(context);
-    let is_same = |job: &&Job| !job.observations.is_empty() && JobDefinition::of(&job.context) == definition;
-    let mut names: Vec<String> = Vec::new();
-    for name in jobs.iter().filter(is_same).map(|job| job.context.machine_name()) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names.len()
-}
-
 impl MachineQuestion {
     /// Answers as HTML: the comparison, or the reason why it failed.
     pub fn answer(self) -> MachineHtml {
@@ -146,6 +142,7 @@ impl MachineQuestion {
             return Err("every machine type is left out; choose at least one".into());
         }
         let predictor = JointPredictor::fit(&group).map_err(|error| error.to_string())?;
+        let picked = self.choice.pick.answer(&predictor, offer.clone(), &self.limits, &self.context, self.what_if);
         let comparison = Comparison::of(predictor, &offer).map_err(|error| error.to_string())?;
         let decision = comparison.decide(&self.limits).map_err(|error| error.to_string())?;
         let priced = |kind: TypePrice| {
@@ -163,6 +160,7 @@ impl MachineQuestion {
             pareto: decision.pareto,
             types: types.into_iter().map(priced).collect(),
             omitted: comparison.omissions().iter().map(|left| format!("{}: {}", left.machine, left.reason)).collect(),
+            picked,
         })
     }
 

@@ -3,26 +3,45 @@
 use foreglow_shared::number;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
-use web_sys::{Element, Event, HtmlInputElement};
+use web_sys::{Element, Event, HtmlElement, HtmlInputElement};
 
-use crate::machines::Devices;
+use crate::machines::{Devices, MachinePick};
 use crate::panel::prediction::capitalised;
 use crate::state::{Machines, Planner};
 
-/// The table of machine types; absent unless the job was measured on several.
+const PRICE_MISTAKE: &str = "Write a price above 0, such as 0.04. The price is unchanged.";
+const MEMORY_MISTAKE: &str = "Write a whole number of MiB, such as 2048, or nothing. The memory is unchanged.";
+
+/// The table of machine types and the what-if over them; absent unless the job was measured with
+/// several machine types, batch sizes or partition sizes.
 #[component]
 pub fn MachineTypes() -> impl IntoView {
     let planner = expect_context::<Planner>();
-    let mistake = RwSignal::new(false);
+    let mistake = RwSignal::new(None::<&'static str>);
+    let changed_pick = StoredValue::new(None::<String>);
     let html = Memo::new(move |_| match planner.machines.get() {
         Machines::None => None,
         Machines::Running => Some("<p role=\"status\">Comparing the machine types…</p>".to_owned()),
         Machines::Failed(reason) => Some(capitalised(&reason).replace('<', "&lt;")),
         Machines::Ready(html) => Some(html.body.clone()),
     });
+    let picked = Memo::new(move |_| match planner.machines.get() {
+        Machines::Ready(html) => html.picked.clone(),
+        _ => String::new(),
+    });
+    Effect::new(move |_| {
+        picked.track();
+        if let Some(name) = changed_pick.try_update_value(Option::take).flatten() {
+            refocus(&name);
+        }
+    });
     let changed = move |event: Event| {
-        if let Some(input) = target(&event).and_then(|element| element.dyn_into::<HtmlInputElement>().ok()) {
-            mistake.set(!change(planner, &input));
+        if let Some(name) = target(&event).and_then(|element| element.get_attribute("data-pick")) {
+            let is_valid = pick(planner, &name, &event_target_value(&event));
+            mistake.set((!is_valid).then_some(MEMORY_MISTAKE));
+            changed_pick.set_value(Some(name));
+        } else if let Some(input) = target(&event).and_then(|element| element.dyn_into::<HtmlInputElement>().ok()) {
+            mistake.set((!change(planner, &input)).then_some(PRICE_MISTAKE));
         }
     };
     let clicked = move |event: web_sys::MouseEvent| {
@@ -44,17 +63,42 @@ pub fn MachineTypes() -> impl IntoView {
             on:change=changed
             on:click=clicked
         >
-            <h2 id="machines-title">"Machine types"</h2>
+            <h2 id="machines-title">"Machine types and settings"</h2>
             <div class="machines" inner_html=move || html.get().unwrap_or_default()></div>
+            <div class="machines" inner_html=picked></div>
             <p class="note wrong" role="status">
-                {move || mistake.get().then_some("Write a price above 0, such as 0.04. The price is unchanged.")}
+                {mistake}
             </p>
         </section>
     }
 }
 
+/// Focuses the control of the what-if that the user has changed, because the answer replaces it.
+fn refocus(name: &str) {
+    let control = document().query_selector(&format!("[data-pick='{name}']")).ok().flatten();
+    if let Some(control) = control.and_then(|control| control.dyn_into::<HtmlElement>().ok()) {
+        // A control that cannot be focused is not shown.
+        let _ = control.focus();
+    }
+}
+
 fn target(event: &Event) -> Option<Element> {
     event.target()?.dyn_into().ok()
+}
+
+/// Takes a change of the what-if. Returns whether it is valid.
+fn pick(planner: Planner, name: &str, value: &str) -> bool {
+    let value = value.trim();
+    let number = value.parse::<u32>().ok().filter(|number| *number > 0);
+    let change: fn(&mut MachinePick, &str, Option<u32>) = match name {
+        "machine" => |pick, value, _| pick.machine = Some(value.to_owned()),
+        "batch" => |pick, _, number| pick.batch_size = number,
+        "partition" => |pick, _, number| pick.partition_size = number,
+        _ if number.is_none() && !value.is_empty() => return false,
+        _ => |pick, _, number| pick.memory_per_executor_mib = number,
+    };
+    planner.machine_choice.update(|choice| change(&mut choice.pick, value, number));
+    true
 }
 
 /// Takes the change of a checkbox or a price. Returns whether it is valid.

@@ -8,7 +8,7 @@ use leptos::task::spawn_local;
 use crate::clipboard::copy;
 use crate::panel::qr::qr_code;
 use crate::panel::saved::Saved;
-use crate::source::address::{fits_in_link, is_short};
+use crate::source::address::is_short;
 use crate::source::{Connection, page_address};
 use crate::state::Planner;
 
@@ -25,7 +25,7 @@ pub fn Share() -> impl IntoView {
     let link = Memo::new(move |_| {
         // Encodes the link only while the sheet is open, to keep the sliders fast.
         let view = open.get().then(|| planner.view()).flatten()?;
-        let full = fits_in_link(&view) && !(short.get() && has_collector.get());
+        let full = view.fits_in_link() && !(short.get() && has_collector.get());
         Some(match full {
             true => view.to_link(&page_address()) + &planner.shown().suffix(),
             false => {

@@ -21,13 +21,10 @@ thread_local! {
     static BEGINS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// Most runs in a link: a longer one exceeds what mail and chat programs accept.
-pub const MOST_RUNS_IN_LINK: usize = 2_000;
-
 /// The address fragment of a view: the whole view, or only the question if it has too many runs. In
 /// that case the runs are kept in session storage.
 pub fn fragment_of(view: &View) -> String {
-    if fits_in_link(view) {
+    if view.fits_in_link() {
         view.to_fragment()
     } else {
         ShortLink::new(&view.job.context, view.question.clone()).to_fragment()
@@ -38,11 +35,6 @@ pub fn fragment_of(view: &View) -> String {
 fn current(planner: Planner) -> Option<String> {
     let shown = planner.shown();
     planner.view().map(|view| fragment_of(&view) + &shown.suffix())
-}
-
-/// Whether a view's runs fit in a link.
-pub fn fits_in_link(view: &View) -> bool {
-    view.job.observations.len() + view.job.incomplete.len() <= MOST_RUNS_IN_LINK
 }
 
 /// Whether a fragment holds a question without runs.

@@ -1,11 +1,10 @@
-//! The jobs that do not fit in the link, which holds one job of up to two thousand runs. Session
-//! storage keeps them across a reload.
+//! The jobs that do not fit in the link, which holds one job of up to two thousand runs and those
+//! that it is compared with. Session storage keeps them across a reload.
 
-use foreglow_shared::Job;
+use foreglow_shared::{Job, MOST_RUNS_IN_LINK};
 use leptos::prelude::*;
 use web_sys::Storage;
 
-use super::address::MOST_RUNS_IN_LINK;
 use crate::state::Planner;
 
 const KEY: &str = "foreglow.jobs.v1";
@@ -25,7 +24,7 @@ pub fn follow(planner: Planner) {
         let _ = planner.jobs.with(|jobs| match jobs.as_slice() {
             // The page is empty until the sources have answered; a reload's jobs must survive that.
             [] => Ok(()),
-            [job] if job.observations.len() + job.incomplete.len() <= MOST_RUNS_IN_LINK => storage.remove_item(KEY),
+            [job] if job.runs() <= MOST_RUNS_IN_LINK => storage.remove_item(KEY),
             jobs => serde_json::to_string(jobs).map_or(Ok(()), |text| storage.set_item(KEY, &text)),
         });
     });

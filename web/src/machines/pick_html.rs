@@ -1,0 +1,80 @@
+//! The what-if over machine types as HTML.
+
+use foreglow_shared::{format_duration, format_money, format_probability};
+
+use super::{MachineChoice, MachineRow, MachineTable, Picked};
+use crate::html::escaped;
+
+/// Writes the controls and the answer.
+pub fn picked(table: &MachineTable, choice: &MachineChoice) -> String {
+    let picked = &table.picked;
+    let machines = table.types.iter().map(|kind| (escaped(&kind.machine), kind.machine == picked.machine));
+    let batches = picked.batch_sizes.iter().map(|size| (size.to_string(), *size == picked.batch_size));
+    let partitions = picked.partition_sizes.iter().map(|size| (size.to_string(), *size == picked.partition_size));
+    let memory = choice.pick.memory_per_executor_mib.map(|mib| mib.to_string()).unwrap_or_default();
+    format!(
+        "<h3 id=\"pick-title\">What if</h3><div class=\"picks\" role=\"group\" aria-labelledby=\"pick-title\">{}{}{}<label>Memory \
+         per executor, MiB <input type=\"text\" inputmode=\"numeric\" size=\"7\" data-pick=\"memory\" placeholder=\"as \
+         needed\" value=\"{memory}\" /></label></div>{}",
+        select("Machine type", "machine", machines),
+        select("Batch size", "batch", batches),
+        select("Partition size", "partition", partitions),
+        answer(picked, &table.currency),
+    )
+}
+
+/// Writes a list to select from, if there is more than one entry.
+fn select(label: &str, name: &str, options: impl Iterator<Item = (String, bool)>) -> String {
+    let options: Vec<String> = options
+        .map(|(option, is_selected)| {
+            let selected = if is_selected { " selected" } else { "" };
+            format!("<option value=\"{option}\"{selected}>{option}</option>")
+        })
+        .collect();
+    match options.len() {
+        0 | 1 => String::new(),
+        _ => format!("<label>{label} <select data-pick=\"{name}\">{}</select></label>", options.concat()),
+    }
+}
+
+fn answer(picked: &Picked, currency: &str) -> String {
+    let row = match &picked.outcome {
+        Ok(row) => row,
+        Err(reason) => {
+            let (executors, cores) = (picked.what_if.executors, picked.what_if.cores_per_executor);
+            let plural = |count: u32| if count == 1 { "" } else { "s" };
+            return format!(
+                "<p class=\"reason\" role=\"status\" data-testid=\"picked\">{}, {executors} executor{} of {cores} core{}: {}.</p>",
+                escaped(&picked.machine),
+                plural(executors),
+                plural(cores),
+                escaped(reason),
+            );
+        }
+    };
+    let warnings: String = picked.warnings.iter().map(|warning| format!("<li>{}.</li>", escaped(warning))).collect();
+    let warnings = if warnings.is_empty() { warnings } else { format!("<ul class=\"warnings\">{warnings}</ul>") };
+    format!(
+        "<p role=\"status\" data-testid=\"picked\" data-secs=\"{}\" data-cost=\"{}\"><strong>{}</strong>, batch size {}, partition \
+         size {}, {} MiB each: {}</p>{warnings}",
+        row.secs.unwrap_or_default(),
+        row.cost.unwrap_or_default(),
+        escaped(&row.description),
+        row.batch_size,
+        picked.partition_size,
+        row.memory_per_executor_mib,
+        escaped(&figures(row, currency)),
+    )
+}
+
+/// Writes time, interval, money, chance and basis: `4 min (3 min – 5 min), USD 0.09, chance 95 %`.
+fn figures(row: &MachineRow, currency: &str) -> String {
+    let time = row.secs.map_or_else(|| "unknown".to_owned(), format_duration);
+    let interval = row
+        .interval_secs
+        .map(|(lower, upper)| format!(" ({} – {}, 90 % interval)", format_duration(lower), format_duration(upper)));
+    let money = row.cost.map_or_else(|| "unknown money".to_owned(), |cost| format_money(cost, currency));
+    let chance = row.success_probability.map(|chance| format!(", chance {}", format_probability(chance)));
+    let basis = if row.is_borrowed { "; from few runs and other machines" } else { "" };
+    format!("{time}{}, {money}{}{basis}", interval.unwrap_or_default(), chance.unwrap_or_default())
+}
