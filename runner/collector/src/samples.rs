@@ -134,7 +134,8 @@ pub(super) async fn accept(State(shared): State<Shared>, request: Request) -> Re
 /// A request has more than [`MAX_LINES`] lines.
 struct TooManyLines;
 
-/// Parses the lines into encoded samples with their line numbers, and rejections. Blank lines are ignored.
+/// Parses the lines into encoded samples with their line numbers, and rejections. Blank lines are
+/// ignored.
 fn sort_out(body: &[u8]) -> Result<(Vec<(usize, Encoded)>, Receipt), TooManyLines> {
     let mut samples = Vec::new();
     let mut receipt = Receipt::default();
