@@ -83,8 +83,8 @@ impl Context {
     }
 }
 
-/// Returns how many combinations of machine type, batch size and partition size the job of a context
-/// was measured with.
+/// Returns how many combinations of machine type, batch size and partition size the job of a
+/// context was measured with.
 pub fn measured_choices(jobs: &[Job], context: &Context) -> usize {
     let definition = JobDefinition::of(context);
     let mut choices: BTreeSet<(String, u32, u32)> = BTreeSet::new();

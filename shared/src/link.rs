@@ -144,8 +144,8 @@ impl View {
         Ok(view)
     }
 
-    /// Adds those of the jobs that the view's job is compared with, if it was measured with
-    /// several machine types, batch sizes or partition sizes. If these have too many runs for a link, other
+    /// Adds those of the jobs that the view's job is compared with, if it was measured with several
+    /// machine types, batch sizes or partition sizes. If these have too many runs for a link, other
     /// CNNs are omitted first.
     pub fn comparing(mut self, jobs: &[Job]) -> Self {
         self.compared.clear();
