@@ -68,15 +68,15 @@ async fn the_page_names_the_machines_of_the_command_line_with_the_same_digits() 
         assert!(browser.text("recommended-machines").await?.contains(machine));
         let best = answer["best_per_machine"].as_array().context("there is a best of each machine type")?;
         assert_eq!(best.len(), TYPES.len());
-        for row in best {
-            let machine = row["machine"].as_str().unwrap_or_default();
-            let cells = browser.page.find(By::Css(format!("[data-testid=machine-table] [data-machine='{machine}']")));
-            let cells = cells.await?;
-            for (name, value) in [("data-secs", &row["completion_time_secs"]), ("data-cost", &row["cost"])] {
-                let shown = cells.find(By::Css(format!("[{name}]"))).await?.attr(name).await?;
-                assert_eq!(shown, Some(value.to_string()), "{name} of {machine}, deadline {deadline:?}");
-            }
-        }
+        let figures = |row: &Value| ["machine", "completion_time_secs", "cost"].map(|name| row[name].clone());
+        let mut best: Vec<[Value; 3]> = best.iter().map(figures).collect();
+        best.sort_by_key(|row| row[0].to_string());
+        // Read at once, because a new answer replaces the table.
+        let rows = "return [...document.querySelectorAll('[data-testid=machine-table] [data-machine]')].map(row =>
+            [row.dataset.machine, ...['secs', 'cost'].map(name =>
+                JSON.parse(row.querySelector(`[data-${name}]`).dataset[name]))]).sort()";
+        let shows_best = async |page: &Browser| Ok(*page.page.execute(rows, vec![]).await?.json() == json!(best));
+        browser.wait_until(&format!("the best of each machine type, deadline {deadline:?}"), shows_best).await?;
         let dots = browser.page.find_all(By::Css(".machine-front .dot")).await?;
         assert!(dots.len() >= TYPES.len(), "the chart shows the best of each machine type");
     }
