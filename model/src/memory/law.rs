@@ -4,7 +4,7 @@
 //! files at 32 to 224 px, 2 to 1,024 images and one or two threads; `docs/accuracy.md` has the
 //! command and what held-out networks gave.
 
-use super::need::{BatchMemory, Estimate, Held};
+use super::need::{BatchMemory, Estimate, Held, usual_share};
 
 const MIB: f64 = 1_048_576.0;
 
@@ -14,8 +14,8 @@ const PROCESS: Estimate = Estimate { lower: 2.0 * MIB, expected: 5.0 * MIB, uppe
 const WEIGHTS: Estimate = Estimate { lower: 0.98, expected: 1.02, upper: 1.06 };
 /// Memory of a forward pass divided by the bytes that are alive at the same time. The heap grows
 /// where a freed block is too small for the next tensor: plain and residual CNNs need 1.0 to 1.2 of
-/// it, Xception 1.6, MobileNet-v3 from a file 1.75.
-const FORWARD: Estimate = Estimate { lower: 0.9, expected: 1.1, upper: 1.75 };
+/// it, Inception-v4 0.7, Xception 1.6, MobileNet-v3 from a file 1.75.
+const FORWARD: Estimate = Estimate { lower: 0.7, expected: 1.1, upper: 1.75 };
 /// Memory of a training pass divided by the bytes of all outputs. Some operators keep less than
 /// their output for the backward pass, hard-swish and pools more.
 const BACKWARD: Estimate = Estimate { lower: 0.9, expected: 1.1, upper: 1.55 };
@@ -52,6 +52,13 @@ pub enum Work {
         /// Numbers that the optimiser keeps for each weight: 1 for momentum, 2 for Adam.
         moments: u64,
     },
+}
+
+impl Work {
+    /// Returns the images that a thread learns at once by default.
+    pub fn usual_share(batch: u64) -> u64 {
+        usual_share(batch)
+    }
 }
 
 impl BatchMemory {

@@ -51,6 +51,11 @@ pub(super) enum Held {
 const SHARES: u64 = 8;
 const SMALLEST_SHARE: u64 = 8;
 
+/// Returns the images of a share by default.
+pub(super) fn usual_share(batch: u64) -> u64 {
+    batch.div_ceil(SHARES).max(SMALLEST_SHARE).min(batch.max(1))
+}
+
 impl Held {
     fn images(self, batch: u64) -> f64 {
         match self {
@@ -78,9 +83,7 @@ impl Held {
     fn share(self, batch: u64) -> u64 {
         match self {
             Self::Batches { .. } => batch,
-            Self::Shares { size, .. } => {
-                size.unwrap_or_else(|| batch.div_ceil(SHARES).max(SMALLEST_SHARE)).clamp(1, batch.max(1))
-            }
+            Self::Shares { size, .. } => size.map_or_else(|| usual_share(batch), |size| size.clamp(1, batch.max(1))),
         }
     }
 }
