@@ -242,7 +242,7 @@ development:
 	cargo build --release --locked -p foreglow-accuracy --example development
 	target/release/examples/development $(DATA)
 
-# Measures how often the largest training batch that fits a GPU is predicted right, on timm's networks.
+# Measures how often the largest training batch that fits a GPU is predicted right, for timm.
 brackets:
 	cargo run --release --locked -p foreglow-accuracy --example brackets -- $(DATA)
 

@@ -26,10 +26,8 @@ CASES = [
     ("resnet18", 64, "training", 400),
     ("resnet50", 64, "training", 600),
     ("mobilenet_v2", 64, "training", 300),
-    ("vgg16_cifar", 32, "training", 500),
-    ("resnet20_cifar", 32, "training", 300),
 ]
-FILES = [(64, "inference", 300), (64, "training", 500)]
+FILES = [(64, "inference", 200), (64, "training", 250)]
 PRECISION = 1.02
 MOST = 1 << 16
 

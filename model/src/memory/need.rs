@@ -2,8 +2,9 @@
 
 /// Largest batch that is looked for.
 const MOST: u64 = 1 << 30;
-/// Relative deviation between repeated peaks of a run: the allocator's blocks differ.
-const REPEATS: f64 = 0.02;
+/// Relative deviation of a measured peak from the bound that the same batch needs: the allocator's
+/// blocks differ between runs, and a bound also counts what was reserved and never used.
+const REPEATS: f64 = 0.04;
 
 /// A number with the limits between which it is expected.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,8 +43,8 @@ impl Estimate {
 pub(super) enum Held {
     /// Every thread has a mini-batch of its own.
     Batches { threads: u64 },
-    /// The threads divide a mini-batch into shares of this size, or by default into so many shares
-    /// of at least the smallest size.
+    /// The threads divide a mini-batch into shares of this size, or by default into eight
+    /// shares of at least the smallest size.
     Shares { threads: u64, size: Option<u64> },
 }
 
@@ -280,8 +281,8 @@ mod tests {
         assert!(narrow.at_most - narrow.surely < wide.at_most - wide.surely, "{wide:?} {narrow:?}");
         assert!(after.bytes(50).lower <= 280.0 * MIB && after.bytes(50).upper >= 280.0 * MIB);
         // Under the bound that the run kept, its batch fits.
-        assert!(after.largest_batch(290.0 * MIB).surely >= 50);
-        assert!(after.largest_batch(270.0 * MIB).at_most < 50);
+        assert!(after.largest_batch(295.0 * MIB).surely >= 50);
+        assert!(after.largest_batch(265.0 * MIB).at_most < 50);
     }
 
     #[test]

@@ -36,7 +36,8 @@ impl Trace {
     }
 
     /// Returns the numbers that the backward pass of one input needs: the outputs of all layers. A
-    /// convolution without batch normalisation has two, because its bias and ReLU are computed apart.
+    /// convolution without batch normalisation has two, because its bias and ReLU are computed
+    /// apart.
     pub fn kept_for_training(&self) -> u64 {
         let next = self.layers.iter().skip(1).map(|layer| layer.operator.as_str()).chain([""]);
         let kept = self.layers.iter().zip(next).map(|(layer, next)| match layer.operator.as_str() {
