@@ -32,7 +32,7 @@ SKLEARN     := target/sklearn/bin/python
 # about 6 GB.
 PARITY := target/parity
 
-.PHONY: run test bench bench-page screenshots fuzz parity accuracy development bench-decision build planner spark lint unit wasm-unit help FORCE
+.PHONY: brackets run test bench bench-page screenshots fuzz parity accuracy development bench-decision build planner spark lint unit wasm-unit help FORCE
 
 help:
 	@echo 'make run    measure a real CNN on this machine, predict the whole job, serve the planner'
@@ -43,6 +43,7 @@ help:
 	@echo 'make accuracy  accuracy of every predictor on own, simulated and public runs (DATA), with and without outliers; writes target/accuracy.json and docs/accuracy.md'
 	@echo 'make accuracy-check  compares a quick run with the committed figures; fails if one is more than 5 % worse'
 	@echo 'make development  measures how the interval constants were chosen, and what contexts with few runs gain from others'
+	@echo 'make brackets  how often the largest batch that fits a GPU is predicted right, on public measurements (DATA)'
 	@echo 'make sweep  two CNNs, inference and training, on 1 %, 10 % and all of the images: the built-in example, half an hour'
 	@echo 'make sweep-paper  the published study on 24 slow cores: two hours; `make paper` writes docs/paper.md from its samples'
 	@echo 'make parity compares the CNNs with PyTorch on the same weights; CNNS="vgg16 xception" selects some; parity-onnx does this for ONNX exports'
@@ -240,6 +241,10 @@ accuracy-reference:
 development:
 	cargo build --release --locked -p foreglow-accuracy --example development
 	target/release/examples/development $(DATA)
+
+# Measures how often the largest training batch that fits a GPU is predicted right, for timm.
+brackets:
+	cargo run --release --locked -p foreglow-accuracy --example brackets -- $(DATA)
 
 # Compares the CNNs with the reference implementations on the same weights; not part of CI.
 parity: $(PARITY)/venv/installed

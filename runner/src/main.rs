@@ -6,6 +6,7 @@
 
 mod answer;
 mod ask;
+mod batch_memory;
 mod calibration;
 mod catalog;
 mod cli;

@@ -97,3 +97,76 @@ fn a_file_that_cannot_be_used_is_refused_in_one_sentence_before_anything_runs() 
         assert_eq!(run.stderr.trim().lines().count(), 1, "{}", run.stderr);
     }
 }
+
+const BOUND: [&str; 2] = ["--memory", "200"];
+const RESNET: [&str; 2] = ["--image-px", "224"];
+
+/// The largest batch of ResNet-18 that fits 200 MiB.
+fn largest_batch(home: &Foreglow, more: &[&str]) -> [u64; 3] {
+    let all = [&["models", "resnet18", "--format", "json"], &BOUND[..], &RESNET, more].concat();
+    let answer = home.run(&all);
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    let json: Value = serde_json::from_str(&answer.stdout).unwrap();
+    ["surely", "expected", "at_most"].map(|limit| json["largest_batch"][limit].as_u64().unwrap())
+}
+
+/// Runs one mini-batch of ResNet-18 in 200 MiB; returns the outcome and standard error.
+fn run_batch(home: &Foreglow, batch: u64, output: &str) -> (Value, String) {
+    let batch = batch.to_string();
+    let sizes = ["--batch-size", &batch, "--partition-size", &batch, "--images", &batch];
+    let more = ["--sampling-rate", "1", "--device", "cpu", "--format", "json", "--output", output];
+    let run = home.run(&[&["run", "--model", "resnet18"], &BOUND[..], &RESNET, &sizes, &more].concat());
+    let sample: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr));
+    (sample["outcome"].clone(), run.stderr)
+}
+
+#[test]
+fn the_largest_batch_that_fits_is_predicted_and_a_run_confirms_it() {
+    let home = Foreglow::new();
+    let [surely, expected, at_most] = largest_batch(&home, &[]);
+    assert!(0 < surely && surely <= expected && expected <= at_most, "{surely} {expected} {at_most}");
+    let samples = home.path("samples.jsonl");
+    let (outcome, said) = run_batch(&home, surely, &samples);
+    assert_eq!(outcome, "completed", "{said}");
+    assert!(!said.contains("is expected to need"), "{said}");
+    let after = largest_batch(&home, &["--samples", &samples]);
+    assert!(after[0] >= surely && after[2] - after[0] < at_most - surely, "{after:?}");
+}
+
+#[test]
+fn a_run_whose_batch_cannot_fit_is_warned_of_and_its_outcome_bounds_the_answer() {
+    let home = Foreglow::new();
+    let [_, _, at_most] = largest_batch(&home, &[]);
+    let samples = home.path("samples.jsonl");
+    let (outcome, said) = run_batch(&home, 2 * at_most, &samples);
+    assert_eq!(outcome, "out_of_memory", "{said}");
+    assert!(said.contains("is expected to need") && said.contains("choose --batch-size"), "{said}");
+    let after = largest_batch(&home, &["--samples", &samples]);
+    assert!(after[2] < 2 * at_most, "{after:?}");
+}
+
+#[test]
+fn a_question_about_memory_that_has_no_answer_is_refused() {
+    let home = Foreglow::new();
+    let cases: [(&[&str], &str); 4] = [
+        (&["models", "text_cnn", "--memory", "1g"], "--memory is for CNNs that take images"),
+        (&["models", "resnet18", "--memory", "1g", "--share-size", "4"], "--share-size is for training"),
+        (&["models", "resnet18"], "--memory"),
+        (&["models", "--image-px", "64"], "--image-px is for --layers and --memory"),
+    ];
+    for (arguments, words) in cases {
+        let answer = home.run(arguments);
+        assert_eq!(answer.code, 2, "{arguments:?}");
+        assert!(answer.stderr.contains(words), "{arguments:?}: {}", answer.stderr);
+    }
+}
+
+#[test]
+fn training_needs_more_memory_than_inference_and_adam_more_than_sgd() {
+    let home = Foreglow::new();
+    let expected = |more: &[&str]| largest_batch(&home, more)[1];
+    let training = expected(&["--mode", "training", "--share-size", "512"]);
+    assert!(training < expected(&[]));
+    assert!(expected(&["--mode", "training", "--optimizer", "adam", "--share-size", "512"]) <= training);
+    assert!(expected(&["--cores", "2"]) < expected(&[]));
+}

@@ -67,7 +67,7 @@ impl MobileNetV2 {
     fn trace(&self, trace: &mut Trace) {
         self.stem.trace(trace);
         for block in &self.blocks {
-            block.trace(trace);
+            trace.residual(|trace| block.trace(trace));
         }
         self.last.trace(trace);
         trace.global_pool().linear(&self.fc);

@@ -15,6 +15,8 @@ use super::{Build as _, Cnn, Numbers, Size, Trace, weights_file};
 
 /// Ending of the name of an ONNX file.
 const ENDING: &str = ".onnx";
+/// Bytes of a number.
+const FLOAT: u64 = 4;
 /// Largest side of an image, pixels, that a file which leaves the side open may get.
 const LARGEST_PX: u32 = 4096;
 
@@ -279,8 +281,7 @@ impl Network {
         }
     }
 
-    /// Returns what each layer costs for one input of this shape. A built-in CNN has no graph, so
-    /// that its memory is unknown.
+    /// Returns what each layer costs for one input of this shape.
     ///
     /// # Errors
     /// A node of a file does not take the shape.
@@ -290,7 +291,13 @@ impl Network {
                 let cnn = architecture.build_empty(shape, &Device::flex());
                 let mut trace = Trace::new(shape);
                 cnn.trace(&mut trace);
-                Ok(Costs { layers: trace.layers().to_vec(), parameters: cnn.parameters() as u64, ..Costs::default() })
+                let input = shape.iter().product::<usize>() as u64;
+                Ok(Costs {
+                    layers: trace.layers().to_vec(),
+                    parameters: cnn.parameters() as u64,
+                    inference_bytes: FLOAT * trace.most_alive() as u64,
+                    training_bytes: FLOAT * (trace.kept_for_training() + input),
+                })
             }
             Self::Onnx(file) => {
                 let [channels, height, width] = shape;

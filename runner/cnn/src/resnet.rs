@@ -86,7 +86,7 @@ impl ResNet {
         self.stem.trace(trace);
         trace.max_pool(&self.pool);
         for block in &self.blocks {
-            block.trace(trace);
+            trace.residual(|trace| block.trace(trace));
         }
         trace.global_pool().linear(&self.fc);
     }

@@ -64,7 +64,7 @@ impl ResNet20 {
     fn trace(&self, trace: &mut Trace) {
         self.stem.trace(trace);
         for block in &self.blocks {
-            block.trace(trace);
+            trace.residual(|trace| block.trace(trace));
         }
         trace.global_pool().linear(&self.fc);
     }

@@ -18,12 +18,33 @@ pub struct Trace {
     /// Height and width.
     pub(super) px: [usize; 2],
     layers: Vec<LayerCost>,
+    /// Numbers that other paths of the network need later.
+    held: usize,
+    /// Most numbers that were alive at the same time.
+    most_alive: usize,
 }
 
 impl Trace {
     /// Starts with the shape of an input.
     pub fn new([channels, height, width]: Shape) -> Self {
-        Self { channels, px: [height, width], layers: Vec::new() }
+        Self { channels, px: [height, width], layers: Vec::new(), held: 0, most_alive: 0 }
+    }
+
+    /// Returns the most numbers that are alive at the same time in a forward pass of one input.
+    pub fn most_alive(&self) -> usize {
+        self.most_alive
+    }
+
+    /// Returns the numbers that the backward pass of one input needs: the outputs of all layers. A
+    /// convolution without batch normalisation has two, because its bias and ReLU are computed
+    /// apart.
+    pub fn kept_for_training(&self) -> u64 {
+        let next = self.layers.iter().skip(1).map(|layer| layer.operator.as_str()).chain([""]);
+        let kept = self.layers.iter().zip(next).map(|(layer, next)| match layer.operator.as_str() {
+            "Conv" if next != "BatchNormalization" => 2 * layer.activations,
+            _ => layer.activations,
+        });
+        kept.sum()
     }
 
     /// Returns what each layer so far costs for one input. ReLU is part of the layer before it, as
@@ -41,6 +62,7 @@ impl Trace {
 
     fn layer(&mut self, operator: &str, inputs: usize, parameters: usize, multiply_accumulates: usize) {
         let activations = self.channels * self.pixels();
+        self.most_alive = self.most_alive.max(inputs + activations + self.held);
         let output =
             if self.px == [1, 1] { vec![1, self.channels] } else { vec![1, self.channels, self.px[0], self.px[1]] };
         self.layers.push(LayerCost {
@@ -143,7 +165,16 @@ impl Trace {
     pub fn beside(&mut self, shortcut: impl FnOnce(&mut Self)) -> &mut Self {
         let mut side = self.clone();
         shortcut(&mut side);
-        self.layers = side.layers;
+        (self.layers, self.most_alive) = (side.layers, side.most_alive);
+        self
+    }
+
+    /// Adds a block whose input is held until its end.
+    pub fn residual(&mut self, walk: impl FnOnce(&mut Self)) -> &mut Self {
+        let held = self.held;
+        self.held += self.channels * self.pixels();
+        walk(self);
+        self.held = held;
         self
     }
 
@@ -152,10 +183,13 @@ impl Trace {
         let input = Self { layers: Vec::new(), ..*self };
         self.channels = 0;
         for branch in branches {
-            let mut side = Self { layers: std::mem::take(&mut self.layers), ..input.clone() };
+            // The input, and what the branches before this one gave.
+            let held = input.held + input.channels * input.pixels() + self.channels * self.pixels();
+            let (layers, most_alive) = (std::mem::take(&mut self.layers), self.most_alive);
+            let mut side = Self { layers, held, most_alive, ..input.clone() };
             walk(branch, &mut side);
             debug_assert!(self.channels == 0 || side.px == self.px);
-            *self = Self { channels: self.channels + side.channels, ..side };
+            *self = Self { channels: self.channels + side.channels, held: input.held, ..side };
         }
         self
     }

@@ -76,7 +76,7 @@ impl Xception {
             conv.trace(trace);
         }
         for block in &self.blocks {
-            block.trace(trace);
+            trace.residual(|trace| block.trace(trace));
         }
         for conv in &self.exit {
             conv.trace(trace);

@@ -19,6 +19,7 @@ pub mod machines;
 pub mod man;
 pub mod models;
 mod models_layers;
+mod models_memory;
 pub mod pack;
 pub mod plan;
 pub mod predict;

@@ -1,30 +1,115 @@
-//! `foreglow models`: lists the CNNs with their sizes.
+//! `foreglow models`: lists the CNNs with their sizes, the layers of one, or the batch that fits.
+
+use std::path::PathBuf;
 
 use foreglow_architectures::{ALL, Architecture, Input, USUAL_VECTOR_DIMS};
 use foreglow_cnn::{Build as _, Network};
 use foreglow_exit::unusable;
+use foreglow_model::{BatchMemory, Work};
 use foreglow_shared::format_integer;
 use serde::Serialize;
 
 use super::models_layers as layers;
+use super::models_memory as memory;
+use super::training_args::{ModeArg, OptimizerArg};
+use crate::ask::read_files;
+use crate::batch_memory::{Question, network_bytes};
 use crate::grammar;
 use crate::output::{self, Format};
 use crate::table::{Align, csv, table};
 
-/// List the CNNs and text classifiers with their inputs, parameters and multiply-accumulates
+/// List the CNNs and text classifiers with their inputs, parameters and multiply-accumulates; or
+/// the layers of one network, or its largest batch that fits a memory bound
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// Network for --memory: a CNN or an ONNX file
+    #[arg(value_name = "NAME|FILE", requires = "memory", conflicts_with = "layers")]
+    network: Option<String>,
+
     /// List the layers of one network, a CNN or an ONNX file, with what each costs per image
     #[arg(long, value_name = "NAME|FILE")]
     layers: Option<String>,
 
-    /// Side of the square input for --layers, pixels [default: that of the network]
-    #[arg(long, value_name = "PX", requires = "layers", value_parser = grammar::count, allow_negative_numbers = true)]
+    /// Side of the square input for --layers or --memory, pixels [default: that of the network]
+    #[arg(long, value_name = "PX", value_parser = grammar::count, allow_negative_numbers = true)]
     image_px: Option<u32>,
 
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+/// What an executor on processors does with its memory.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "The batch that fits")]
+struct MemoryArgs {
+    /// Find the largest batch of the network that fits this memory of an executor: 512m, 2g, 24GiB
+    #[arg(long, value_name = "SIZE", requires = "network", value_parser = grammar::mib, allow_negative_numbers = true)]
+    memory: Option<u32>,
+
+    /// Mode of the job
+    #[arg(long, value_enum, default_value_t, requires = "memory")]
+    mode: ModeArg,
+
+    /// Threads per executor, C
+    #[arg(long, short = 'C', value_name = "C", default_value_t = 1, requires = "memory", value_parser = grammar::one_cores, allow_negative_numbers = true)]
+    cores: u32,
+
+    /// Optimiser, for training [default: sgd]
+    #[arg(long, value_enum, requires = "memory")]
+    optimizer: Option<OptimizerArg>,
+
+    /// Images of a mini-batch that a thread processes at once, for training [default: an eighth of
+    /// the mini-batch, but at least 8]
+    #[arg(long, value_name = "N", requires = "memory", value_parser = grammar::count, allow_negative_numbers = true)]
+    share_size: Option<u32>,
+
+    /// Files with samples: runs of the network replace what is expected by what was measured
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "memory")]
+    samples: Vec<PathBuf>,
+}
+
+impl MemoryArgs {
+    fn work(&self) -> anyhow::Result<Work> {
+        let threads = u64::from(self.cores);
+        if self.mode == ModeArg::Training {
+            let moments = if self.optimizer == Some(OptimizerArg::Adam) { 2 } else { 1 };
+            return Ok(Work::Training { threads, share: self.share_size.map(u64::from), moments });
+        }
+        let given = [("--optimizer", self.optimizer.is_some()), ("--share-size", self.share_size.is_some())];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => {
+                Err(unusable(format!("{option} is for training; add --mode training or leave it out")))
+            }
+            None => Ok(Work::Inference { threads }),
+        }
+    }
+
+    /// Answers for a network in this much memory.
+    fn answer(
+        &self,
+        network: &Network,
+        image_px: Option<u32>,
+        bound_mib: u32,
+        format: Format,
+    ) -> anyhow::Result<String> {
+        let (name, work) = (network.name(), self.work()?);
+        if !matches!(network.input()?, Input::Images { .. }) {
+            return Err(unusable(format!("--memory is for CNNs that take images, and {name} takes texts")));
+        }
+        let shape = shape(network, image_px)?;
+        if matches!(work, Work::Training { .. }) {
+            network.check_training(shape)?;
+        }
+        let image_px = u32::try_from(shape[1]).unwrap_or(u32::MAX);
+        let samples = if self.samples.is_empty() { Vec::new() } else { read_files(&self.samples)? };
+        let runs = Question { model: name, image_px, work }.runs(&samples);
+        let memory = BatchMemory::of(&network_bytes(&network.costs(shape)?, shape), work).measured(&runs);
+        memory::Answer { name, shape, work, memory, runs, bound_mib }.render(format)
+    }
 }
 
 /// An entry of the list. The fields for texts are `null` for a CNN that takes images, and vice
@@ -87,6 +172,12 @@ impl Model {
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    if let Some((name, bound_mib)) = args.network.as_ref().zip(args.memory.memory) {
+        return output::print(&args.memory.answer(&Network::named(name)?, args.image_px, bound_mib, args.format)?);
+    }
+    if args.image_px.is_some() && args.layers.is_none() {
+        return Err(unusable("--image-px is for --layers and --memory; add one of them or leave it out"));
+    }
     if let Some(name) = &args.layers {
         let network = Network::named(name)?;
         let shape = shape(&network, args.image_px)?;
@@ -103,7 +194,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     })
 }
 
-/// Returns the shape of the inputs for `--layers`.
+/// Returns the shape of the inputs for `--layers` and `--memory`.
 fn shape(network: &Network, image_px: Option<u32>) -> anyhow::Result<[usize; 3]> {
     let (name, input) = (network.name(), network.input()?);
     let Input::Images { colour, default_px, px } = &input else {

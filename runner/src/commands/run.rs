@@ -10,6 +10,7 @@ use foreglow_shared::{Outcome, write_csv, write_jsonl};
 use super::training_args::TrainingArgs;
 use super::upload_args::UploadArgs;
 use super::workload_args::{WorkloadArgs, check_sizes, default_partition_size, prepare, warn};
+use crate::batch_memory;
 use crate::grammar;
 use crate::output::{self, Format};
 use crate::progress::{Progress, note, result};
@@ -110,6 +111,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     warn(&job, job.host().processors, slots, args.memory.is_some(), &progress);
     prepare(&job, &progress)?;
     let configuration = job.configuration(args.executors, args.cores, memory_mib, partition_size);
+    if let Some(warning) = batch_memory::warning(&job, &configuration) {
+        progress.line(&format!("warning: {warning}"));
+    }
     let interrupt = Interrupt::on_signals();
     let mut say = |step| progress.run(step);
     let sample = Engine::Local.measure(&job, &configuration, args.sampling_rate, &interrupt, &mut say)?;

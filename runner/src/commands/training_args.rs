@@ -96,14 +96,14 @@ pub struct TrainingArgs {
 
 /// Mode of the job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-enum ModeArg {
+pub(super) enum ModeArg {
     #[default]
     Inference,
     Training,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum OptimizerArg {
+pub(super) enum OptimizerArg {
     /// Stochastic gradient descent with momentum
     Sgd,
     /// Adam

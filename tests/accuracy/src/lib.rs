@@ -2,6 +2,7 @@
 //! predictor and the rivals.
 
 mod bouts;
+mod brackets;
 mod chance;
 mod child;
 mod contestant;
@@ -18,6 +19,7 @@ mod table;
 mod trial;
 
 pub use crate::bouts::{answer, rows};
+pub use crate::brackets::{BracketScore, bracket_scores};
 pub use crate::chance::Chance;
 pub use crate::figures::{Covered, Row};
 pub use crate::options::{HELP, Options, Task};
