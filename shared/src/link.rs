@@ -155,13 +155,14 @@ impl View {
         let definition = JobDefinition::of(&self.job.context);
         let is_other = |job: &&Job| job.context.workload.mode == definition.mode && job.context != self.job.context;
         let is_same = |job: &Job| JobDefinition::of(&job.context) == definition;
-        let mut others: Vec<Job> = jobs.iter().filter(is_other).cloned().collect();
-        let fits = |others: &[Job]| self.job.runs() + others.iter().map(Job::runs).sum::<usize>() <= MOST_RUNS_IN_LINK;
+        let mut others: Vec<&Job> = jobs.iter().filter(is_other).collect();
+        let fits =
+            |others: &[&Job]| self.job.runs() + others.iter().map(|job| job.runs()).sum::<usize>() <= MOST_RUNS_IN_LINK;
         if !fits(&others) {
-            others.retain(is_same);
+            others.retain(|job| is_same(job));
         }
         if fits(&others) {
-            self.compared = others;
+            self.compared = others.into_iter().cloned().collect();
         }
         self
     }
