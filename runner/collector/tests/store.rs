@@ -10,7 +10,7 @@ mod access;
 #[path = "store/faults.rs"]
 mod faults;
 
-use foreglow_collector::store::{Filter, Inserted, Location, Roles, Runs, RunsFilter, Store, Token, Waiting};
+use foreglow_collector::store::{Encoded, Filter, Inserted, Location, Roles, Runs, RunsFilter, Store, Token, Waiting};
 use foreglow_collector::token::Hash;
 use foreglow_shared::{Outcome, Sample, Uuid, parse_line};
 
@@ -278,7 +278,8 @@ fn a_reader_sees_what_was_committed(place: &Place) {
     let reader = store.reader().unwrap();
     store.insert(&[sample(1)]).unwrap();
     assert_eq!(reader.ids().unwrap(), [sample(1).id]);
-    store.insert_all(&[&[sample(2)], &[sample(1), sample(3)]]).unwrap();
+    let encoded = |number| Encoded::new(&sample(number)).unwrap();
+    store.insert_all(&[&[encoded(2)], &[encoded(1), encoded(3)]]).unwrap();
     assert_eq!(reader.ids().unwrap(), [sample(1).id, sample(2).id, sample(3).id]);
     assert_eq!((reader.end().unwrap(), reader.count().unwrap()), (reader.position(sample(3).id).unwrap(), 3));
     assert!(reader.size_bytes().unwrap() > 0);
