@@ -114,7 +114,7 @@ fn a_reader_sees_what_was_committed_and_waits_for_no_writer() {
     store.insert(&[sample(1)]).unwrap();
     let reader = store.reader().unwrap();
     let writing = store.database.begin().unwrap();
-    insert(&writing, &[&[sample(2)]]).unwrap();
+    insert(&writing, &[&[Encoded::new(&sample(2)).unwrap()]]).unwrap();
     assert_eq!(reader.ids().unwrap(), [sample(1).id]);
     writing.commit().unwrap();
     assert_eq!(reader.ids().unwrap(), [sample(1).id, sample(2).id]);
