@@ -3,7 +3,7 @@
 //!
 //! [`Predictor::fit`] learns from [`Observation`](foreglow_shared::Observation)s of one
 //! [`Context`](foreglow_shared::Context), and [`Predictor::predict`] answers for any [`Setting`].
-//! [`Ensemble`] does the same for any table of runs, a [`Dataset`]. [`decide`] compares all
+//! [`TablePredictor`] does the same for any table of runs, a [`Dataset`]. [`decide`] compares all
 //! configurations of a [`Question`](foreglow_shared::Question). [`scenario_table`] evaluates the
 //! published scenarios on measured runs.
 //!
@@ -44,6 +44,7 @@ mod search;
 mod setting;
 mod simulation;
 mod spread;
+mod table;
 mod tuning;
 mod unseen;
 
@@ -59,7 +60,7 @@ pub use crate::evaluation::{
     Answer, Coverage, Held, Outcome, Repeats, Score, Settings, Split, Trial, draw, sample_trial, score,
 };
 pub use crate::explain::{Factors, HeldOut, shared_processors};
-pub use crate::joint::{Arm, Basis, Borrowing, JointPredictor};
+pub use crate::joint::{Arm, Basis, JointPredictor};
 pub use crate::line::{Line, line_through};
 pub use crate::machines::{Bill, ExecutorSize, Packing, PackingError, Rental, SYSTEM_MIB, pack};
 pub use crate::meaning::Meaning;
@@ -73,10 +74,11 @@ pub use crate::search::{Probe, Proposal, Replay, SearchTable, Strategy, replay};
 pub use crate::setting::{Feature, Setting};
 pub use crate::simulation::{SimulatedTime, Simulation, SimulationError};
 pub use crate::spread::{HeldOutErrors, Spread, SpreadError};
+pub use crate::table::TablePredictor;
 pub use crate::tuning::Tuning;
 pub use crate::unseen::{
     Calibration, ConvolutionSizes, CostedLayer, CostedRun, GraphCosts, Layer, LayerKind, LayerTimes, LayeredCnn,
-    MeasuredCnn, Pairs, RunParts, TimedLayer, TransferredJob, UnseenCnn,
+    MeasuredCnn, RunParts, TimedLayer, TransferredJob, UnseenCnn,
 };
 pub use foreglow_learner::{Activation, Cancelled, Grid, MaxFeatures, Solver, Technique};
 pub use foreglow_numeric::{MetricError, mape};

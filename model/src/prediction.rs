@@ -145,7 +145,25 @@ pub enum Warning {
     Impossible,
 }
 
+/// Nominal probability of an interval.
+const PROBABILITY: f64 = 0.9;
+
 impl Prediction {
+    /// Predicts the time whose logarithm is given, with the interval of its spread; `None` if that
+    /// is no positive number.
+    pub(crate) fn of_log(log: f64, spread: Option<Spread>) -> Option<Self> {
+        let secs = libm::exp(log);
+        if !(secs.is_finite() && secs > 0.0) {
+            return None;
+        }
+        let interval = spread.as_ref().and_then(|spread| {
+            let ends = [0.5 - PROBABILITY / 2.0, 0.5 + PROBABILITY / 2.0].map(|share| secs * spread.quantile(share));
+            let [lower_secs, upper_secs] = ends;
+            upper_secs.is_finite().then_some(Interval { lower_secs, upper_secs, probability: PROBABILITY })
+        });
+        Some(Self { completion_time_secs: Some(secs), interval, spread, warnings: Vec::new() })
+    }
+
     /// Multiplies the time and its interval by a factor.
     pub(crate) fn scale(&mut self, factor: f64) {
         self.completion_time_secs = self.completion_time_secs.map(|secs| secs * factor);

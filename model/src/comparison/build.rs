@@ -144,7 +144,7 @@ fn configurations(predictor: &JointPredictor, index: usize, offer: &Offer) -> Ve
     let alike: Vec<usize> = (0..predictor.arms().len())
         .filter(|other| {
             let other = &predictor.arms()[*other];
-            arm.basis == Basis::Borrowed
+            matches!(arm.basis, Basis::Borrowed | Basis::OtherCnns)
                 || (&other.machine, other.engine, &other.accelerator) == (&arm.machine, arm.engine, &arm.accelerator)
         })
         .collect();

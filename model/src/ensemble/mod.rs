@@ -49,10 +49,7 @@ use crate::ensemble::shape::{Extent, Shape};
 use crate::ensemble::surface::Kept;
 pub(crate) use crate::ensemble::surface::{Along, Grid, Region, Surface};
 use crate::regression::Regression;
-use crate::{FitError, Interval, Meaning, Prediction, Spread, Tuning, Warning};
-
-/// Nominal probability of an interval.
-const PROBABILITY: f64 = 0.9;
+use crate::{FitError, Meaning, Prediction, Spread, Tuning, Warning};
 
 /// A fitted predictor of a table of runs.
 ///
@@ -243,17 +240,13 @@ impl Ensemble {
             drop(fitted);
             (members.iter().map(|(member, weight)| weight * member.log(numeric, category)).sum(), spread)
         };
-        let secs = libm::exp(table.mean_log + log);
-        if !(secs.is_finite() && secs > 0.0) {
-            warnings.push(Warning::NotPositive);
-            return Prediction::unknown(warnings);
+        match Prediction::of_log(table.mean_log + log, spread) {
+            Some(prediction) => Prediction { warnings, ..prediction },
+            None => {
+                warnings.push(Warning::NotPositive);
+                Prediction::unknown(warnings)
+            }
         }
-        let interval = spread.as_ref().and_then(|spread| {
-            let ends = [0.5 - PROBABILITY / 2.0, 0.5 + PROBABILITY / 2.0].map(|share| secs * spread.quantile(share));
-            let [lower_secs, upper_secs] = ends;
-            upper_secs.is_finite().then_some(Interval { lower_secs, upper_secs, probability: PROBABILITY })
-        });
-        Prediction { completion_time_secs: Some(secs), interval, spread, warnings }
     }
 }
 

@@ -1,8 +1,8 @@
 //! What a user chooses besides executors and cores.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use foreglow_shared::{Context, Engine, Job, JobGroup, sort_by};
+use foreglow_shared::{Context, Engine, Job, JobDefinition, JobGroup, sort_by};
 use serde::{Deserialize, Serialize};
 
 use crate::Predictor;
@@ -40,8 +40,22 @@ pub enum Basis {
     Own,
     /// From few runs of the arm, or none, and from runs of other arms.
     Borrowed,
+    /// From runs of other CNNs on this machine type: the job itself never ran there.
+    OtherCnns,
     /// From nothing: too little was measured.
     Unknown,
+}
+
+impl Basis {
+    /// Returns what the times are predicted from, if that is not the arm alone:
+    /// `few runs and other machines`.
+    pub fn borrowed_from(self) -> Option<&'static str> {
+        match self {
+            Self::Own | Self::Unknown => None,
+            Self::Borrowed => Some("few runs and other machines"),
+            Self::OtherCnns => Some("other CNNs there"),
+        }
+    }
 }
 
 /// An arm with its measurements.
@@ -60,6 +74,8 @@ pub(crate) struct FittedArm {
     pub(crate) own: Option<Predictor>,
     /// Whether a partition size was asked for whose effect on the time the runs do not tell.
     pub(crate) is_size_unknown: bool,
+    /// Whether only other CNNs ran on the hardware.
+    is_lent: bool,
 }
 
 impl FittedArm {
@@ -77,6 +93,7 @@ impl FittedArm {
             runs: self.job.observations.len(),
             basis: match (&self.own, has_joint) {
                 (Some(_), _) => Basis::Own,
+                (None, true) if self.is_lent => Basis::OtherCnns,
                 (None, true) => Basis::Borrowed,
                 (None, false) => Basis::Unknown,
             },
@@ -91,8 +108,25 @@ pub(super) fn hardware(context: &Context) -> Hardware {
     (context.machine_name(), context.engine.as_str(), context.accelerator.clone(), context.shares_accelerators)
 }
 
+/// Returns a job of another CNN for each named machine type with its engine and accelerator on which
+/// the group's job never ran, but a CNN that also ran where the group's job did: their ratio tells
+/// how the machine types differ.
+pub(super) fn lent(group: &JobGroup) -> Vec<&Job> {
+    let own: BTreeSet<Hardware> = group.jobs.iter().map(|job| hardware(&job.context)).collect();
+    let is_own = |job: &Job| own.contains(&hardware(&job.context));
+    let beside: Vec<JobDefinition> =
+        group.lenders.iter().filter(|job| is_own(job)).map(|job| JobDefinition::of(&job.context)).collect();
+    let mut lent: BTreeMap<Hardware, &Job> = BTreeMap::new();
+    for job in group.lenders.iter().filter(|job| job.context.host.machine.is_some() && !is_own(job)) {
+        if beside.contains(&JobDefinition::of(&job.context)) {
+            lent.entry(hardware(&job.context)).or_insert(job);
+        }
+    }
+    lent.into_values().collect()
+}
+
 /// Returns the arms of a group: each hardware on which a run completed with each batch size of the
-/// group, sorted by name.
+/// group, sorted by name; then those on which only other CNNs ran.
 pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
     let mut by_arm: BTreeMap<(Hardware, u32), Vec<&Job>> = BTreeMap::new();
     for job in &group.jobs {
@@ -116,6 +150,12 @@ pub(super) fn arms(group: &JobGroup) -> Vec<FittedArm> {
             let own = by_arm.get(&(hardware.clone(), *batch)).cloned().unwrap_or_default();
             arms.push(arm(group, template, &own, *batch));
         }
+    }
+    let Some(first) = group.jobs.first() else { return arms };
+    for lent in lent(group) {
+        let context = Context { workload: first.context.workload.clone(), ..lent.context.clone() };
+        let template = Job { context, observations: Vec::new(), incomplete: Vec::new(), peaks: Vec::new() };
+        arms.extend(batches.iter().map(|batch| FittedArm { is_lent: true, ..arm(group, &template, &[], *batch) }));
     }
     arms
 }
@@ -161,6 +201,7 @@ fn arm(group: &JobGroup, template: &Job, own: &[&Job], batch_size: u32) -> Fitte
         memory,
         own: None,
         is_size_unknown: false,
+        is_lent: false,
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use foreglow_shared::{Context, Engine, IncompleteOutcome, Job, JobGroup};
 
-use super::arms::{FittedArm, hardware};
+use super::arms::{FittedArm, hardware, lent};
 use crate::{Column, Dataset, DatasetError, Feature, Features, Meaning};
 
 /// Most rows of other jobs: a fit takes time as the cube of the rows.
@@ -44,18 +44,13 @@ struct Row {
 }
 
 impl Columns {
-    pub(super) const MACHINE: &str = "machine type";
+    const MACHINE: &str = "machine type";
     pub(super) const IMAGES: &str = "images processed";
     pub(super) const MEANINGS: [(&str, Meaning); 3] = [
         (Self::IMAGES, Meaning::Work),
         (Feature::InverseExecutors.noun(), Meaning::Workers),
         (Feature::InverseCores.noun(), Meaning::Workers),
     ];
-
-    /// Whether several machine types were measured.
-    pub(super) fn has_machines(&self) -> bool {
-        self.machine
-    }
 
     /// Whether the partition size is a column.
     pub(super) fn has_partition_size(&self) -> bool {
@@ -65,11 +60,12 @@ impl Columns {
     /// Builds the table of a group; `None` if nothing completed.
     pub(super) fn of(group: &JobGroup) -> Option<(Self, Dataset)> {
         let own: Vec<Row> = group.jobs.iter().flat_map(rows).collect();
-        let machines: BTreeSet<&str> = own.iter().map(|row| row.machine.as_str()).collect();
-        let mut lent: Vec<Row> = group.lenders.iter().flat_map(rows).collect();
-        lent.retain(|row| machines.contains(row.machine.as_str()));
-        let step = lent.len().div_ceil(MOST_LENT).max(1);
-        let rows: Vec<Row> = own.iter().cloned().chain(lent.into_iter().step_by(step)).collect();
+        let mut machines: BTreeSet<String> = own.iter().map(|row| row.machine.clone()).collect();
+        machines.extend(lent(group).iter().map(|job| job.context.machine_name()));
+        let mut others: Vec<Row> = group.lenders.iter().flat_map(rows).collect();
+        others.retain(|row| machines.contains(&row.machine));
+        let step = others.len().div_ceil(MOST_LENT).max(1);
+        let rows: Vec<Row> = own.iter().cloned().chain(others.into_iter().step_by(step)).collect();
         let rows = fitting(group, rows);
         if rows.iter().all(|row| row.is_bound) {
             return None;

@@ -4,12 +4,11 @@
 //! An [`Arm`] is what a user chooses besides E and C: a machine type with its engine, accelerator
 //! and batch size. An arm with enough runs of its own answers by a [`Predictor`] of these alone.
 //! All runs of all arms, and those of other jobs on the same machine types, are rows of one
-//! [`Ensemble`], in which the machine type is a category; it answers for the arms with few runs.
+//! [`TablePredictor`], in which the machine type is a category; it answers for the arms with few
+//! runs.
 
 mod arms;
-mod borrowing;
 mod columns;
-mod transfer;
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -18,10 +17,9 @@ use foreglow_shared::{Job, JobDefinition, JobGroup};
 
 pub use self::arms::{Arm, Basis};
 use self::arms::{FittedArm, arms};
-pub use self::borrowing::Borrowing;
 use self::columns::Columns;
 use crate::runs::check;
-use crate::{Dataset, DatasetError, Ensemble, Features, FitError, Prediction, Predictor, Setting, Warning};
+use crate::{Dataset, FitError, Prediction, Predictor, Setting, TablePredictor, Warning};
 
 /// Distinct settings from which on an arm answers by its own runs.
 const ENOUGH_SETTINGS: usize = 6;
@@ -60,7 +58,7 @@ pub struct JointPredictor {
     /// All runs as one table; `None` if there is a single arm, or nothing completed.
     table: Option<(Columns, Dataset)>,
     /// The fit of the table, made when an arm first needs it.
-    joint: OnceLock<Option<Joint>>,
+    joint: OnceLock<Option<TablePredictor>>,
 }
 
 impl JointPredictor {
@@ -89,9 +87,9 @@ impl JointPredictor {
     }
 
     /// Returns the fit of all runs.
-    fn joint(&self) -> Option<(&Columns, &Joint)> {
+    fn joint(&self) -> Option<(&Columns, &TablePredictor)> {
         let (columns, table) = self.table.as_ref()?;
-        let joint = self.joint.get_or_init(|| Joint::fit(table, columns).ok());
+        let joint = self.joint.get_or_init(|| TablePredictor::fit(table, &Columns::MEANINGS).ok());
         Some((columns, joint.as_ref()?))
     }
 
@@ -152,32 +150,6 @@ impl JointPredictor {
     /// memory.
     pub(crate) fn fitted(&self, arm: usize) -> &FittedArm {
         &self.fitted[arm]
-    }
-}
-
-/// The fit of the runs of all arms.
-#[derive(Clone, Debug)]
-enum Joint {
-    /// Of several machine types.
-    Machines(Box<Borrowing>),
-    /// Of one machine type with several engines, devices or batch sizes.
-    OneMachine(Box<Ensemble>),
-}
-
-impl Joint {
-    fn fit(table: &Dataset, columns: &Columns) -> Result<Self, FitError> {
-        if columns.has_machines() {
-            let borrowing = Borrowing::fit(table, &Columns::MEANINGS, Columns::MACHINE)?;
-            return Ok(Self::Machines(Box::new(borrowing)));
-        }
-        Ok(Self::OneMachine(Box::new(Ensemble::fit_known(table, &Columns::MEANINGS)?)))
-    }
-
-    fn predict(&self, asked: &Features) -> Result<Vec<Prediction>, DatasetError> {
-        match self {
-            Self::Machines(borrowing) => borrowing.predict(asked),
-            Self::OneMachine(ensemble) => ensemble.predict(asked),
-        }
     }
 }
 

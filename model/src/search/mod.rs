@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use self::bayesian::Process;
 pub use self::replay::{Replay, replay};
 use self::start::spread_out;
-use crate::{Dataset, Ensemble, Features, FitError, Meaning};
+use crate::{Dataset, Features, FitError, Meaning, TablePredictor};
 
 /// Runs before the first model is fitted.
 const FIRST_RUNS: usize = 3;
@@ -137,7 +137,7 @@ impl SearchTable {
         match strategy {
             Strategy::Random(seed) => Ok(Proposal { next: Some(start::random(&open, seed, probes.len())), ..proposal }),
             Strategy::Saving => {
-                let expected = self.by_ensemble(probes, &open)?;
+                let expected = self.by_predictor(probes, &open)?;
                 Ok(self.choose(&expected, best_cost, deadline, proposal))
             }
             Strategy::ExpectedImprovement => {
@@ -149,13 +149,13 @@ impl SearchTable {
     }
 
     /// Predicts the open configurations with Foreglow's predictor.
-    fn by_ensemble(&self, probes: &[Probe], open: &[usize]) -> Result<Vec<Expected>, FitError> {
+    fn by_predictor(&self, probes: &[Probe], open: &[usize]) -> Result<Vec<Expected>, FitError> {
         let rows: Vec<usize> = probes.iter().map(|probe| probe.candidate).collect();
         let secs = probes.iter().map(|probe| probe.secs).collect();
         let runs = Dataset::new(self.features.select(&rows), secs, vec![false; rows.len()])?;
         let known: Vec<(&str, Meaning)> = self.known.iter().map(|(name, meaning)| (name.as_str(), *meaning)).collect();
-        let ensemble = Ensemble::fit_known(&runs, &known)?;
-        let predictions = ensemble.predict(&self.features.select(open))?;
+        let predictor = TablePredictor::fit(&runs, &known)?;
+        let predictions = predictor.predict(&self.features.select(open))?;
         // Where too little is known, a time may be anything near those that were measured.
         let logs: Vec<f64> = probes.iter().map(|probe| libm::log(probe.secs)).collect();
         let mean = logs.iter().sum::<f64>() / logs.len() as f64;

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use super::costs::{GraphCosts, INPUT, LAUNCHES, PRODUCTS, WEIGHTS};
 use super::process::{Process, rows_of};
 use super::structure::{Structure, TERMS, terms};
-use super::{prediction_of, prediction_with};
 use crate::{Prediction, Spread};
 
 /// Families from which on the structure is corrected by a process over the costs.
@@ -101,9 +100,10 @@ impl UnseenCnn {
     /// Predicts the time per image of another CNN in batches of this size.
     pub fn predict(&self, costs: &GraphCosts, batch_size: f64) -> Option<Prediction> {
         let log = self.structure.log(&terms(costs, batch_size));
-        let Some(process) = &self.process else { return prediction_with(log, self.spread.clone()) };
+        let Some(process) = &self.process else { return Prediction::of_log(log, Some(self.spread.clone())) };
         let (correction, deviation) = process.predict(&features(costs, batch_size));
-        prediction_of(log + correction, process.errors().iter().map(|error| error * deviation))
+        let spread = Spread::conformal(process.errors().iter().map(|error| error * deviation)).ok()?;
+        Prediction::of_log(log + correction, Some(spread))
     }
 }
 

@@ -33,7 +33,7 @@ const MEDIAN_OF_NORMAL: f64 = 0.674_49;
 
 /// A fitted process.
 #[derive(Clone, Debug)]
-pub(super) struct Process {
+pub(crate) struct Process {
     covariance: Covariance,
     /// Mean and standard deviation of each feature.
     scales: Vec<(f64, f64)>,
@@ -60,7 +60,7 @@ struct Covariance {
 impl Process {
     /// Fits targets; `groups` numbers the group of each row. `None` with fewer than three groups,
     /// which cannot tell how groups differ.
-    pub(super) fn fit(rows: &[Vec<f64>], targets: &[f64], groups: &[usize]) -> Option<Self> {
+    pub(crate) fn fit(rows: &[Vec<f64>], targets: &[f64], groups: &[usize]) -> Option<Self> {
         let step = rows.len().div_ceil(MOST_ROWS).max(1);
         let some: Vec<usize> = (0..rows.len()).step_by(step).collect();
         let scales = scales(rows, &some);
@@ -101,7 +101,7 @@ impl Process {
     }
 
     /// Returns the mean and the standard deviation at a row of an unseen group.
-    pub(super) fn predict(&self, row: &[f64]) -> (f64, f64) {
+    pub(crate) fn predict(&self, row: &[f64]) -> (f64, f64) {
         let row = scaled(row, &self.scales);
         let with: Vec<f64> =
             self.rows.iter().map(|other| self.covariance.between(product_and_distance(&row, other))).collect();
@@ -114,7 +114,7 @@ impl Process {
     }
 
     /// Returns |error| ÷ its standard deviation for rows whose group was left out.
-    pub(super) fn errors(&self) -> &[f64] {
+    pub(crate) fn errors(&self) -> &[f64] {
         &self.errors
     }
 }
@@ -219,7 +219,7 @@ fn left_out(inverse: &Matrix, targets: &[f64], groups: &[usize]) -> Option<Vec<L
 }
 
 /// Returns the rows of each group.
-pub(super) fn rows_of(groups: &[usize]) -> Vec<Vec<usize>> {
+pub(crate) fn rows_of(groups: &[usize]) -> Vec<Vec<usize>> {
     let mut rows: std::collections::BTreeMap<usize, Vec<usize>> = std::collections::BTreeMap::new();
     for (row, group) in groups.iter().enumerate() {
         rows.entry(*group).or_default().push(row);
@@ -262,7 +262,7 @@ fn scaled(row: &[f64], scales: &[(f64, f64)]) -> Vec<f64> {
 }
 
 /// Returns the median; 0 of nothing.
-pub(super) fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     match values.len() {
         0 => 0.0,

@@ -141,6 +141,38 @@ fn a_machine_type_with_one_run_borrows_and_its_interval_is_wider() {
     assert!(width(new.1.interval.unwrap()) > width(known.1.interval.unwrap()));
 }
 
+/// A job of another CNN that takes this share of the images' time.
+fn other_cnn(model: &str, machine: &str, law: Law, share: f64) -> Job {
+    let law = Law { secs: law.secs * share, ..law };
+    let mut job = job(machine, law.grid(|| 0.0));
+    job.context.workload.model = model.to_owned();
+    job
+}
+
+#[test]
+fn a_machine_type_that_ran_other_cnns_is_compared_and_one_that_shares_none_is_not() {
+    let mut group = group(vec![job("c5.xlarge", SLOW.grid(|| 0.0))]);
+    assert_eq!(JointPredictor::fit(&group).unwrap().arms().len(), 1);
+    group.lenders = vec![
+        other_cnn("mobilenet_v2", "c5.xlarge", SLOW, 0.4),
+        other_cnn("mobilenet_v2", "c7i.large", FAST, 0.4),
+        other_cnn("vgg16", "c6i.large", FAST, 3.0),
+    ];
+    let comparison = compare(&group, &offer());
+    let arms = comparison.predictor().arms();
+    assert_eq!(arms.iter().map(|arm| arm.machine.as_str()).collect::<Vec<_>>(), ["c5.xlarge", "c7i.large"]);
+    assert_eq!((arms[0].basis, arms[1].basis), (Basis::Own, Basis::OtherCnns));
+    for (executors, cores) in [(1, 1), (2, 1), (1, 2)] {
+        let predicted = comparison.predictor().predict(1, executors, cores);
+        let (secs, expected) = (predicted.completion_time_secs.unwrap(), FAST.secs(executors, cores, 1.0));
+        assert!((secs / expected - 1.0).abs() < 0.15, "{executors} × {cores}: {secs} for {expected}");
+        let interval = predicted.interval.unwrap();
+        assert!((interval.lower_secs..interval.upper_secs).contains(&expected), "{interval:?} {expected}");
+    }
+    let open = comparison.decide(&LIMITS).unwrap();
+    assert_eq!(machine(&comparison, recommended(&open)), "c7i.large");
+}
+
 #[test]
 fn whole_machines_are_billed_and_more_executors_than_one_holds_take_several() {
     let comparison = compare(&two_types(), &Offer { executors: vec![1, 3], cores_per_executor: vec![2], ..offer() });

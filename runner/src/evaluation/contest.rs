@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::Instant;
 
 use foreglow_model::{
-    Answer, Dataset, Ensemble, Features, Outcome, RIVALS, Rival, Roles, Score, Trial, Warning, score,
+    Answer, Dataset, Features, Outcome, RIVALS, Rival, Roles, Score, TablePredictor, Trial, Warning, score,
 };
 
 /// Name of the default predictor.
@@ -61,7 +61,7 @@ impl Contestant {
 }
 
 fn foreglow(fit: &Dataset, asked: &Features, roles: &Roles) -> Result<Vec<Answer>, String> {
-    let predictor = Ensemble::fit_known(fit, &roles.meanings()).map_err(|error| error.to_string())?;
+    let predictor = TablePredictor::fit(fit, &roles.meanings()).map_err(|error| error.to_string())?;
     let predictions = predictor.predict(asked).map_err(|error| error.to_string())?;
     let answer = |prediction: foreglow_model::Prediction| Answer {
         secs: prediction.completion_time_secs,

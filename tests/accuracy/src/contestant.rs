@@ -2,8 +2,7 @@
 //! interface.
 
 use foreglow_model::{
-    Answer, Borrowing, Dataset, Ensemble, Features, Outcome, Pairs, Prediction, Predictor, Roles, Setting, Tuning,
-    Warning,
+    Answer, Dataset, Features, Outcome, Prediction, Predictor, Roles, Setting, TablePredictor, Tuning, Warning,
 };
 use foreglow_shared::{Job, Observation};
 
@@ -25,8 +24,7 @@ pub fn candidates() -> Vec<Constants> {
     ]
 }
 
-/// Returns the predictor's answers for rows of a table; `borrows` names a category with few rows of
-/// some names.
+/// Returns the predictor's answers for rows of a table.
 ///
 /// # Errors
 /// The predictor cannot be fitted.
@@ -35,32 +33,14 @@ pub fn answer_table(
     asked: &Features,
     roles: &Roles,
     constants: &Constants,
-    borrows: Option<&str>,
 ) -> Result<Vec<Answer>, String> {
-    let predictions = match borrows {
-        // As a plan over several machine types asks, which has no constants to choose.
-        Some(category) => Borrowing::fit(fit, &roles.meanings(), category)
-            .map_err(|error| error.to_string())
-            .and_then(|predictor| predictor.predict(asked).map_err(|error| error.to_string()))?,
-        None => Ensemble::fit_tuned(fit, &roles.meanings(), *constants)
-            .map_err(|error| error.to_string())
-            .and_then(|predictor| predictor.predict(asked).map_err(|error| error.to_string()))?,
-    };
+    let predictions = TablePredictor::fit_tuned(fit, &roles.meanings(), *constants)
+        .map_err(|error| error.to_string())
+        .and_then(|predictor| predictor.predict(asked).map_err(|error| error.to_string()))?;
     let is_beyond = |prediction: &Prediction| {
         prediction.warnings.iter().any(|warning| matches!(warning, Warning::OutsideSampledRange { .. }))
     };
     Ok(predictions.iter().map(|prediction| answer(prediction, is_beyond(prediction))).collect())
-}
-
-/// Returns the answers for pairs of a machine type and a CNN that were measured only apart.
-///
-/// # Errors
-/// The table has other than two categories, or a question cannot be answered.
-pub fn answer_pairs(fit: &Dataset, asked: &Features) -> Result<Vec<Answer>, String> {
-    let pairs = Pairs::of(fit).ok_or("the table does not have two categories")?;
-    let predictions = pairs.predict(asked).map_err(|error| error.to_string())?;
-    let unknown = || Answer { secs: None, interval: None, is_beyond: false };
-    Ok(predictions.into_iter().map(|prediction| prediction.map_or_else(unknown, |it| answer(&it, false))).collect())
 }
 
 /// Returns the predictor's answers for runs of a job.

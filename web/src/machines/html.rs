@@ -122,13 +122,13 @@ fn row(table: &MachineTable, row: &MachineRow, is_recommended: bool) -> String {
         |(lower, upper)| format!("{} – {}", format_duration(lower), format_duration(upper)),
     );
     let chance = row.success_probability.map(format_probability).unwrap_or_default();
-    let remark = match (is_recommended, row.is_feasible, row.is_borrowed) {
-        (true, _, false) => "recommended",
-        (true, _, true) => "recommended; from few runs and other machines",
-        (false, false, _) => "misses the limits",
-        (false, true, true) => "from few runs and other machines",
-        (false, true, false) => "",
+    let verdict = match (is_recommended, row.is_feasible) {
+        (true, _) => Some("recommended".to_owned()),
+        (false, false) => Some("misses the limits".to_owned()),
+        (false, true) => None,
     };
+    let basis = row.borrowed_from.as_ref().filter(|_| row.is_feasible).map(|basis| format!("from {basis}"));
+    let remark = [verdict, basis].into_iter().flatten().collect::<Vec<_>>().join("; ");
     let class = match (is_recommended, row.is_feasible) {
         (true, _) => "recommended-row",
         (false, true) => "",

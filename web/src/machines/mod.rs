@@ -6,7 +6,7 @@ mod html;
 mod pick;
 mod pick_html;
 
-use foreglow_model::{Basis, Comparison, JointPredictor, MachineCandidate, MachineLimits, Offer};
+use foreglow_model::{Comparison, JointPredictor, MachineCandidate, MachineLimits, Offer};
 use foreglow_shared::{Catalog, Context, Job, JobDefinition, JobGroup, Observation, PriceSheet, WhatIf, group_jobs};
 use serde::{Deserialize, Serialize};
 
@@ -101,8 +101,8 @@ pub struct MachineRow {
     pub success_probability: Option<f64>,
     /// Whether all limits are met with the requested probability.
     pub is_feasible: bool,
-    /// Whether the time is predicted from few runs and other machine types.
-    pub is_borrowed: bool,
+    /// What the time is predicted from, if not from runs of this machine type alone.
+    pub borrowed_from: Option<String>,
 }
 
 /// A measured machine type and its price.
@@ -234,6 +234,6 @@ fn row(comparison: &Comparison, candidate: &MachineCandidate) -> MachineRow {
         cost: candidate.cost,
         success_probability: candidate.success_probability,
         is_feasible: candidate.is_feasible,
-        is_borrowed: arm.basis == Basis::Borrowed,
+        borrowed_from: arm.basis.borrowed_from().map(str::to_owned),
     }
 }

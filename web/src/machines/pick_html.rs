@@ -75,6 +75,11 @@ fn figures(row: &MachineRow, currency: &str) -> String {
         .map(|(lower, upper)| format!(" ({} – {}, 90 % interval)", format_duration(lower), format_duration(upper)));
     let money = row.cost.map_or_else(|| "unknown money".to_owned(), |cost| format_money(cost, currency));
     let chance = row.success_probability.map(|chance| format!(", chance {}", format_probability(chance)));
-    let basis = if row.is_borrowed { "; from few runs and other machines" } else { "" };
-    format!("{time}{}, {money}{}{basis}", interval.unwrap_or_default(), chance.unwrap_or_default())
+    let basis = row.borrowed_from.as_ref().map(|basis| format!("; from {basis}"));
+    format!(
+        "{time}{}, {money}{}{}",
+        interval.unwrap_or_default(),
+        chance.unwrap_or_default(),
+        basis.unwrap_or_default()
+    )
 }

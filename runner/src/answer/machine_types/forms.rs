@@ -1,6 +1,6 @@
 //! Output formats of a decision over machine types.
 
-use foreglow_model::{Basis, Warning};
+use foreglow_model::Warning;
 use foreglow_shared::{format_duration, format_money, format_probability};
 
 use super::{MachineAnswer, MachineRow};
@@ -98,11 +98,7 @@ impl MachineAnswer {
                 row.interval.as_ref().map_or_else(|| "unknown".into(), range),
                 self.money(row),
                 row.success_probability.map_or_else(String::new, format_probability),
-                match row.basis {
-                    Basis::Own => "its own runs".to_owned(),
-                    Basis::Borrowed => "few runs and other machines".to_owned(),
-                    _ => String::new(),
-                },
+                row.basis.borrowed_from().unwrap_or("its own runs").to_owned(),
             ]
         };
         // Empty columns are left out.

@@ -8,8 +8,7 @@ use crate::table::Spec;
 
 const SET: Set = Set { name: "PROFET", is_development: true, is_public: true };
 
-/// The protocol of the predictor of pairs; the others are of the predictor of tables.
-const FROM_OTHERS: &str = "unseen GPU-and-model pair, from the other GPUs";
+const PAIR: &str = "unseen GPU-and-model pair";
 
 /// Returns every protocol on PROFET.
 pub fn protocols() -> Vec<Protocol> {
@@ -17,19 +16,15 @@ pub fn protocols() -> Vec<Protocol> {
         ("60 random runs", Splits::Random { splits: 20, fitted: Some(60) }),
         ("batch ≤ 64 → 256", Splits::conditions(&["batchsize<=64"], &["batchsize=256"])),
         ("pixels ≤ 128 → ≥ 224", Splits::conditions(&["pixels<=128"], &["pixels>=224"])),
-        ("unseen GPU-and-model pair", Splits::LeaveOut(vec!["instance_name", "model"])),
-        (FROM_OTHERS, Splits::LeaveOut(vec!["instance_name", "model"])),
+        (PAIR, Splits::LeaveOut(vec!["instance_name", "model"])),
     ];
     let protocol = |(name, splits): (&'static str, Splits)| Protocol {
         set: SET,
         name: name.to_owned(),
-        parts: Box::new(move |places| {
-            let part = TablePart { pairs: name == FROM_OTHERS, ..part(splits.clone()) };
-            Ok(vec![part.read(&places.data)?])
-        }),
+        parts: Box::new(move |places| Ok(vec![part(splits.clone()).read(&places.data)?])),
         slowed_trials: 6,
         quick_trials: 2,
-        is_costly: name == FROM_OTHERS,
+        is_costly: name == PAIR,
         limit_secs: None,
     };
     questions.into_iter().map(protocol).collect()

@@ -198,12 +198,5 @@ fn line(factor: f64) -> anyhow::Result<Trial> {
     };
     let roles = Roles { machines: Some(Term::new("E")), data_size: Some(Term::new("SR")), ..Roles::default() };
     let test = table(&test.collect::<Vec<_>>())?;
-    Ok(Trial::Table(TableTrial {
-        fit: table(&fit)?,
-        test,
-        repeats: Repeats::Median,
-        roles,
-        borrows: None,
-        pairs: false,
-    }))
+    Ok(Trial::Table(TableTrial { fit: table(&fit)?, test, repeats: Repeats::Median, roles }))
 }

@@ -53,21 +53,12 @@ pub struct TablePart {
     pub repeats: Repeats,
     /// Fitted runs are stopped at this time, seconds; they are then lower bounds, or left out.
     pub stop: Option<(f64, bool)>,
-    /// Whether the predictor of pairs that were measured only apart answers.
-    pub pairs: bool,
 }
 
 impl Default for TablePart {
     fn default() -> Self {
         let splits = Splits::Random { splits: 1, fitted: None };
-        Self {
-            spec: Spec::default(),
-            splits,
-            roles: Roles::default(),
-            repeats: Repeats::Median,
-            stop: None,
-            pairs: false,
-        }
+        Self { spec: Spec::default(), splits, roles: Roles::default(), repeats: Repeats::Median, stop: None }
     }
 }
 
@@ -126,8 +117,8 @@ impl TablePart {
                 splits.iter().enumerate().map(trial).collect::<anyhow::Result<_>>()?
             }
         };
-        // `foreglow evaluate` asks the predictor of tables, and has no stop.
-        let command = if self.stop.is_none() && !self.pairs { self.command() } else { Vec::new() };
+        // `foreglow evaluate` has no stop.
+        let command = if self.stop.is_none() { self.command() } else { Vec::new() };
         Ok(Part { command, trials })
     }
 
@@ -142,22 +133,7 @@ impl TablePart {
                 Dataset::new(fit.features().select(&rows), secs, censored)?
             }
         };
-        Ok(Trial::Table(TableTrial {
-            fit,
-            test,
-            repeats: self.repeats,
-            roles: self.roles.clone(),
-            borrows: self.borrows(),
-            pairs: self.pairs,
-        }))
-    }
-
-    /// Returns the category of which a name has few runs.
-    fn borrows(&self) -> Option<&'static str> {
-        match self.splits {
-            Splits::NewValue { column, .. } => Some(column),
-            _ => None,
-        }
+        Ok(Trial::Table(TableTrial { fit, test, repeats: self.repeats, roles: self.roles.clone() }))
     }
 
     /// Returns the arguments of `foreglow evaluate`.

@@ -113,7 +113,7 @@ fn left_out(places: &Places, file: &str, family: &str) -> anyhow::Result<Part> {
     };
     let (fit, test) = (some(&fit, FITTED)?, some(&test, TESTED)?);
     let roles = Roles { batch_size: Some(Term::new("infer_batch_size")), ..Roles::default() };
-    let trial = Trial::Table(TableTrial { fit, test, repeats: Repeats::Median, roles, borrows: None, pairs: false });
+    let trial = Trial::Table(TableTrial { fit, test, repeats: Repeats::Median, roles });
     Ok(Part { command: Vec::new(), trials: vec![trial] })
 }
 
@@ -164,13 +164,6 @@ fn large(places: &Places) -> anyhow::Result<Part> {
         ];
         dataset(&side, columns)
     };
-    let trial = TableTrial {
-        fit: side(false)?,
-        test: side(true)?,
-        repeats: Repeats::Median,
-        roles: Roles::default(),
-        borrows: None,
-        pairs: false,
-    };
+    let trial = TableTrial { fit: side(false)?, test: side(true)?, repeats: Repeats::Median, roles: Roles::default() };
     Ok(Part { command: Vec::new(), trials: vec![Trial::Table(trial)] })
 }

@@ -54,7 +54,7 @@ impl CnnTrial {
     pub fn rival(&self, rival: &dyn Rival) -> Result<Vec<Outcome>, String> {
         let table = || -> anyhow::Result<TableTrial> {
             let (fit, test) = (table(&self.fit)?, table(&self.test)?);
-            Ok(TableTrial { fit, test, repeats: Repeats::Each, roles: Roles::default(), borrows: None, pairs: false })
+            Ok(TableTrial { fit, test, repeats: Repeats::Each, roles: Roles::default() })
         };
         table().map_err(|error| error.to_string())?.rival(rival)
     }

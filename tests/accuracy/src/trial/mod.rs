@@ -6,7 +6,7 @@ use foreglow_model::{Column, Dataset, Features, Outcome, Repeats, Rival, Roles, 
 use foreglow_shared::{Job, Observation, sort_by};
 
 use crate::chance::Chance;
-use crate::contestant::{Constants, answer_job, answer_pairs, answer_table};
+use crate::contestant::{Constants, answer_job, answer_table};
 use crate::slowed::{Slowed, slow};
 
 pub use self::cnn::CnnTrial;
@@ -33,11 +33,6 @@ pub struct TableTrial {
     pub repeats: Repeats,
     /// Meanings of the columns.
     pub roles: Roles,
-    /// The category of which a name has few runs.
-    pub borrows: Option<&'static str>,
-    /// Whether the questions are pairs of a machine type and a CNN that were measured only apart,
-    /// for the predictor of these.
-    pub pairs: bool,
 }
 
 /// One split of the runs of a job.
@@ -107,9 +102,8 @@ impl Trial {
     /// The predictor cannot be fitted.
     pub fn foreglow(&self, constants: &Constants) -> Result<Vec<Outcome>, String> {
         match self {
-            Self::Table(trial) if trial.pairs => trial.trial().outcomes(answer_pairs),
             Self::Table(trial) => {
-                trial.trial().outcomes(|fit, asked| answer_table(fit, asked, &trial.roles, constants, trial.borrows))
+                trial.trial().outcomes(|fit, asked| answer_table(fit, asked, &trial.roles, constants))
             }
             Self::Job(trial) => answer_job(&trial.job, &trial.medians(), constants),
             Self::Cnn(trial) => trial.foreglow(),
@@ -211,7 +205,7 @@ impl JobTrial {
             ..Roles::default()
         };
         let (fit, test) = (dataset(&self.job.observations)?, dataset(&self.test)?);
-        Ok(TableTrial { fit, test, repeats: Repeats::Median, roles, borrows: None, pairs: false })
+        Ok(TableTrial { fit, test, repeats: Repeats::Median, roles })
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::transfer::{OnPeers, Transfer, TransferRow, half_width_of, spread_of};
-use crate::{Column, Dataset, DatasetError, Ensemble, Features, FitError, Interval, Meaning, Prediction, Values};
+use crate::{Column, Dataset, DatasetError, Ensemble, Features, Meaning, Prediction, Values};
 
 /// Distinct settings from which on a name counts as fully measured.
 const ENOUGH_SETTINGS: usize = 6;
@@ -12,15 +12,13 @@ const ENOUGH_SETTINGS: usize = 6;
 const MOST_PEERS: usize = 12;
 /// Most rows of a peer that errors are measured on.
 const MOST_ROWS: usize = 400;
-/// Nominal probability of an interval.
-const PROBABILITY: f64 = 0.9;
+/// Fewest peers: a single one does not tell how names differ.
+const LEAST_PEERS: usize = 2;
 
-/// A predictor of tables that lends names with few rows the strength of the others: the mean of an
-/// [`Ensemble`] of all rows, in which the category is a feature, and of a regression on the fits of
-/// the fully measured names.
+/// Predicts the names of a category with few rows by a regression on the fits of the fully measured
+/// names.
 #[derive(Debug)]
-pub struct Borrowing {
-    all: Ensemble,
+pub(super) struct Borrowing {
     dataset: Dataset,
     known: Vec<(String, Meaning)>,
     category: String,
@@ -30,7 +28,7 @@ pub struct Borrowing {
     /// fit of a single name cannot vary them.
     determined: Vec<String>,
     peers: OnceLock<Vec<Peer>>,
-    /// The regressions of names with few rows; `None` where the ensemble answers alone.
+    /// The regressions of names with few rows; `None` where they tell nothing.
     transfers: Mutex<BTreeMap<String, Option<Arc<Transfer>>>>,
 }
 
@@ -48,7 +46,6 @@ struct Peer {
 impl Clone for Borrowing {
     fn clone(&self) -> Self {
         Self {
-            all: self.all.clone(),
             dataset: self.dataset.clone(),
             known: self.known.clone(),
             category: self.category.clone(),
@@ -61,15 +58,14 @@ impl Clone for Borrowing {
 }
 
 impl Borrowing {
-    /// Learns from runs; `category` is the column whose names are to borrow from each other, and
-    /// `known` has the meanings of numeric columns.
-    ///
-    /// # Errors
-    /// Every run is a lower bound, or there is no such category.
-    pub fn fit(dataset: &Dataset, known: &[(&str, Meaning)], category: &str) -> Result<Self, FitError> {
-        let rows = rows_of(dataset.features(), category)?;
-        Ok(Self {
-            all: Ensemble::fit_known(dataset, known)?,
+    /// Prepares for a category; `None` if no name has few rows, or fewer than two have enough.
+    pub(super) fn of(dataset: &Dataset, known: &[(&str, Meaning)], category: &str) -> Option<Self> {
+        let rows = rows_of(dataset.features(), category).ok()?;
+        let enough = rows.values().filter(|rows| distinct(dataset.features(), rows) >= ENOUGH_SETTINGS).count();
+        if enough < LEAST_PEERS || enough == rows.len() {
+            return None;
+        }
+        Some(Self {
             dataset: dataset.clone(),
             known: known.iter().map(|(name, meaning)| ((*name).to_owned(), *meaning)).collect(),
             category: category.to_owned(),
@@ -80,12 +76,11 @@ impl Borrowing {
         })
     }
 
-    /// Predicts the completion time of each row of questions, as [`Ensemble::predict`] does.
+    /// Replaces the predictions of names with few rows by their mean with the regression's.
     ///
     /// # Errors
     /// A column is missing, or is a category on one side alone.
-    pub fn predict(&self, questions: &Features) -> Result<Vec<Prediction>, DatasetError> {
-        let mut predictions = self.all.predict(questions)?;
+    pub(super) fn improve(&self, questions: &Features, predictions: &mut [Prediction]) -> Result<(), DatasetError> {
         for (name, places) in rows_of(questions, &self.category)? {
             let Some(transfer) = self.transfer(&name) else { continue };
             let asked = self.for_peers(&questions.select(&places))?;
@@ -96,7 +91,7 @@ impl Borrowing {
                 }
             }
         }
-        Ok(predictions)
+        Ok(())
     }
 
     /// Returns features without the category and what it determines. Determined numbers of workers,
@@ -202,20 +197,15 @@ impl Borrowing {
     }
 }
 
-/// Replaces a prediction of the ensemble by its mean with that of the regression on the peers.
+/// Replaces a prediction by its mean with that of the regression on the peers.
 fn combine(prediction: &mut Prediction, transfer: &Transfer, on_peers: &OnPeers, beyond: f64) {
     let own = transfer.half_width();
     let half_width = (own * own + beyond).sqrt();
     let log = transfer.log(on_peers);
     // The interval is that of the regression, whose errors were measured between machine types.
     let log = prediction.completion_time_secs.map_or(log, |secs| f64::midpoint(log, libm::log(secs)));
-    let secs = libm::exp(log);
-    let Some(spread) = spread_of(half_width).filter(|_| secs.is_finite() && secs > 0.0) else { return };
-    let ends = [0.5 - PROBABILITY / 2.0, 0.5 + PROBABILITY / 2.0].map(|share| secs * spread.quantile(share));
-    prediction.completion_time_secs = Some(secs);
-    prediction.interval =
-        ends[1].is_finite().then_some(Interval { lower_secs: ends[0], upper_secs: ends[1], probability: PROBABILITY });
-    prediction.spread = Some(spread);
+    let Some(combined) = spread_of(half_width).and_then(|spread| Prediction::of_log(log, Some(spread))) else { return };
+    *prediction = Prediction { warnings: std::mem::take(&mut prediction.warnings), ..combined };
 }
 
 /// Returns the rows of each name of a category.

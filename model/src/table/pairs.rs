@@ -12,16 +12,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::prediction_of;
-use super::process::{Process, median};
-use crate::{Dataset, DatasetError, Features, Prediction, Values};
+use crate::unseen::process::{Process, median};
+use crate::{Dataset, DatasetError, Features, Prediction, Spread, Values};
 
 /// Least rows of other CNNs that a correction is fitted to.
 const LEAST_ROWS: usize = 12;
 
 /// The runs of a table with two categories, such as machine types and CNNs.
 #[derive(Clone, Debug)]
-pub struct Pairs {
+pub(super) struct Pairs {
     /// The machine type is the category with fewer names.
     machine: String,
     cnn: String,
@@ -30,6 +29,9 @@ pub struct Pairs {
     /// Pairs of a machine type and a CNN that were measured.
     measured: BTreeSet<(String, String)>,
 }
+
+/// ln t and the spread of its errors.
+type Answer = (f64, Option<Spread>);
 
 /// A machine type, a CNN and the bits of the numbers.
 type Key = (String, String, Vec<u64>);
@@ -43,7 +45,7 @@ struct Row {
 impl Pairs {
     /// Reads the completed runs, repeats by their median; `None` if the table has other than two
     /// categories, or no number.
-    pub fn of(dataset: &Dataset) -> Option<Self> {
+    pub(super) fn of(dataset: &Dataset) -> Option<Self> {
         let completed = dataset.completed()?;
         let columns = completed.features().columns();
         let named = |is_category: bool| {
@@ -67,12 +69,24 @@ impl Pairs {
         Some(pairs)
     }
 
-    /// Predicts each question whose pair was never measured together; `None` for the others, and
-    /// where no other machine type ran the configuration.
+    /// Replaces the predictions of pairs that were never measured together by their mean with what
+    /// the other machine types tell.
     ///
     /// # Errors
     /// A column is missing, or is a category on one side alone.
-    pub fn predict(&self, questions: &Features) -> Result<Vec<Option<Prediction>>, DatasetError> {
+    pub(super) fn improve(&self, questions: &Features, predictions: &mut [Prediction]) -> Result<(), DatasetError> {
+        for (prediction, answer) in predictions.iter_mut().zip(self.predict(questions)?) {
+            let Some((log, spread)) = answer else { continue };
+            let log = prediction.completion_time_secs.map_or(log, |secs| f64::midpoint(log, libm::log(secs)));
+            let Some(mean) = Prediction::of_log(log, spread) else { continue };
+            *prediction = Prediction { warnings: std::mem::take(&mut prediction.warnings), ..mean };
+        }
+        Ok(())
+    }
+
+    /// Returns ln t and its spread for each question whose pair was never measured together; `None`
+    /// for the others, and where no other machine type ran the configuration.
+    fn predict(&self, questions: &Features) -> Result<Vec<Option<Answer>>, DatasetError> {
         let keys = self.keys(questions)?;
         let mut answers = vec![None; keys.len()];
         let mut asked: BTreeMap<(String, Vec<String>), Vec<usize>> = BTreeMap::new();
@@ -106,8 +120,8 @@ impl Pairs {
                 let Some(on_others) = self.on_others(&keys[place], &others) else { continue };
                 let row = Row { key: keys[place].clone(), on_others };
                 let (correction, deviation) = process.predict(&row.features());
-                let errors = process.errors().iter().map(|error| error * deviation);
-                answers[place] = prediction_of(row.level() + correction, errors);
+                let spread = Spread::conformal(process.errors().iter().map(|error| error * deviation)).ok();
+                answers[place] = Some((row.level() + correction, spread));
             }
         }
         Ok(answers)
@@ -206,11 +220,10 @@ mod tests {
     fn a_pair_that_was_never_measured_follows_from_the_other_machine_types() {
         let (asked, secs) = table(true);
         let pairs = Pairs::of(&table(false).0).unwrap();
-        let answer = pairs.predict(asked.features()).unwrap()[0].clone().unwrap();
-        let predicted = answer.completion_time_secs.unwrap();
-        assert!((predicted / secs - 1.0).abs() < 0.1, "{predicted} {secs}");
-        let interval = answer.interval.unwrap();
-        assert!(interval.lower_secs < secs && secs < interval.upper_secs);
+        let (log, spread) = pairs.predict(asked.features()).unwrap()[0].clone().unwrap();
+        let error = log - libm::log(secs);
+        assert!(error.abs() < 0.1, "{error}");
+        assert!(error.abs() < libm::log(spread.unwrap().quantile(0.95)));
     }
 
     #[test]
