@@ -6,8 +6,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::transfer::{OnPeers, Transfer, TransferRow, half_width_of, spread_of};
 use crate::{Column, Dataset, DatasetError, Ensemble, Features, Meaning, Prediction, Values};
 
-/// Distinct settings from which on a name counts as fully measured.
+/// Distinct settings below which a name has few rows.
 const ENOUGH_SETTINGS: usize = 6;
+/// Share of all settings, whatever the name, from which on a name counts as fully measured: fits of
+/// less say little about each other's settings.
+const FULL_SHARE: f64 = 0.25;
 /// Most peers of a name with few rows: those with the most rows.
 const MOST_PEERS: usize = 12;
 /// Most rows of a peer that errors are measured on.
@@ -22,8 +25,10 @@ pub(super) struct Borrowing {
     dataset: Dataset,
     known: Vec<(String, Meaning)>,
     category: String,
-    /// Rows of each name.
-    rows: BTreeMap<String, Vec<usize>>,
+    /// Rows of each name with few of them.
+    few: BTreeMap<String, Vec<usize>>,
+    /// Rows of the peers: the fully measured names, those with the most rows first.
+    full: Vec<Vec<usize>>,
     /// Numeric columns with one value for each name, such as the processors of a machine type: the
     /// fit of a single name cannot vary them.
     determined: Vec<String>,
@@ -49,7 +54,8 @@ impl Clone for Borrowing {
             dataset: self.dataset.clone(),
             known: self.known.clone(),
             category: self.category.clone(),
-            rows: self.rows.clone(),
+            few: self.few.clone(),
+            full: self.full.clone(),
             determined: self.determined.clone(),
             peers: OnceLock::new(),
             transfers: Mutex::default(),
@@ -58,22 +64,32 @@ impl Clone for Borrowing {
 }
 
 impl Borrowing {
-    /// Prepares for a category; `None` if no name has few rows, or fewer than two have enough.
+    /// Prepares for a category; `None` if no name has few rows, or fewer than two are fully measured.
     pub(super) fn of(dataset: &Dataset, known: &[(&str, Meaning)], category: &str) -> Option<Self> {
         let rows = rows_of(dataset.features(), category).ok()?;
-        let enough = rows.values().filter(|rows| distinct(dataset.features(), rows) >= ENOUGH_SETTINGS).count();
-        if enough < LEAST_PEERS || enough == rows.len() {
-            return None;
-        }
-        Some(Self {
+        let mut borrowing = Self {
             dataset: dataset.clone(),
             known: known.iter().map(|(name, meaning)| ((*name).to_owned(), *meaning)).collect(),
             category: category.to_owned(),
+            few: BTreeMap::new(),
+            full: Vec::new(),
             determined: determined(dataset.features(), &rows),
-            rows,
             peers: OnceLock::new(),
             transfers: Mutex::default(),
-        })
+        };
+        let compared = borrowing.for_peers(dataset.features()).ok()?;
+        let all = distinct(&compared, &(0..compared.rows()).collect::<Vec<usize>>());
+        for (name, rows) in rows {
+            let settings = distinct(&compared, &rows);
+            if settings < ENOUGH_SETTINGS {
+                borrowing.few.insert(name, rows);
+            } else if settings as f64 >= FULL_SHARE * all as f64 {
+                borrowing.full.push(rows);
+            }
+        }
+        borrowing.full.sort_by_key(|rows| std::cmp::Reverse(rows.len()));
+        borrowing.full.truncate(MOST_PEERS);
+        (!borrowing.few.is_empty() && borrowing.full.len() >= LEAST_PEERS).then_some(borrowing)
     }
 
     /// Replaces the predictions of names with few rows by their mean with the regression's.
@@ -121,10 +137,7 @@ impl Borrowing {
 
     /// Returns the regression of a name with few rows.
     fn transfer(&self, name: &str) -> Option<Arc<Transfer>> {
-        let rows = self.rows.get(name)?;
-        if distinct(self.dataset.features(), rows) >= ENOUGH_SETTINGS {
-            return None;
-        }
+        let rows = self.few.get(name)?;
         let mut transfers = self.transfers.lock().unwrap_or_else(PoisonError::into_inner);
         let fitted = transfers.entry(name.to_owned()).or_insert_with(|| self.fit_transfer(rows).map(Arc::new));
         fitted.clone()
@@ -168,13 +181,7 @@ impl Borrowing {
     }
 
     fn peers(&self) -> &[Peer] {
-        self.peers.get_or_init(|| {
-            let mut measured: Vec<&Vec<usize>> =
-                self.rows.values().filter(|rows| distinct(self.dataset.features(), rows) >= ENOUGH_SETTINGS).collect();
-            measured.sort_by_key(|rows| std::cmp::Reverse(rows.len()));
-            measured.truncate(MOST_PEERS);
-            measured.into_iter().filter_map(|rows| self.peer(rows)).collect()
-        })
+        self.peers.get_or_init(|| self.full.iter().filter_map(|rows| self.peer(rows)).collect())
     }
 
     fn peer(&self, rows: &[usize]) -> Option<Peer> {

@@ -6,7 +6,7 @@
 //! | question | answer |
 //! |---|---|
 //! | a name with few rows, beside fully measured ones | the mean with a regression on these ([`borrowing`]) |
-//! | two names that were measured, but never together | the mean with the other names of the one that ran the other ([`pairs`]) |
+//! | two names that were measured, but never together | what the others that ran the one tell of the other ([`pairs`]) |
 
 mod borrowing;
 mod pairs;

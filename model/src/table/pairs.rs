@@ -69,17 +69,14 @@ impl Pairs {
         Some(pairs)
     }
 
-    /// Replaces the predictions of pairs that were never measured together by their mean with what
-    /// the other machine types tell.
+    /// Replaces the predictions of pairs that were never measured together.
     ///
     /// # Errors
     /// A column is missing, or is a category on one side alone.
     pub(super) fn improve(&self, questions: &Features, predictions: &mut [Prediction]) -> Result<(), DatasetError> {
         for (prediction, answer) in predictions.iter_mut().zip(self.predict(questions)?) {
-            let Some((log, spread)) = answer else { continue };
-            let log = prediction.completion_time_secs.map_or(log, |secs| f64::midpoint(log, libm::log(secs)));
-            let Some(mean) = Prediction::of_log(log, spread) else { continue };
-            *prediction = Prediction { warnings: std::mem::take(&mut prediction.warnings), ..mean };
+            let Some(of_pair) = answer.and_then(|(log, spread)| Prediction::of_log(log, spread)) else { continue };
+            *prediction = Prediction { warnings: std::mem::take(&mut prediction.warnings), ..of_pair };
         }
         Ok(())
     }
@@ -116,11 +113,12 @@ impl Pairs {
             let rows: Vec<Vec<f64>> = own.iter().map(Row::features).collect();
             let targets: Vec<f64> = own.iter().map(|row| self.runs[&row.key] - row.level()).collect();
             let Some(process) = Process::fit(&rows, &targets, &groups) else { continue };
+            let errors = with_one_more(process.errors(), cnns.len());
             for place in places {
                 let Some(on_others) = self.on_others(&keys[place], &others) else { continue };
                 let row = Row { key: keys[place].clone(), on_others };
                 let (correction, deviation) = process.predict(&row.features());
-                let spread = Spread::conformal(process.errors().iter().map(|error| error * deviation)).ok();
+                let spread = Spread::conformal(errors.iter().map(|error| error * deviation)).ok();
                 answers[place] = Some((row.level() + correction, spread));
             }
         }
@@ -176,6 +174,15 @@ impl Row {
         });
         [level].into_iter().chain(distances).chain(numbers).collect()
     }
+}
+
+/// Returns the errors of some CNNs with those of one more, which are all as large as the largest:
+/// errors of a CNN are alike, so that the CNNs count and not the rows (Lee, Barber and Willett,
+/// "Distribution-free inference with hierarchical data", 2023).
+fn with_one_more(errors: &[f64], cnns: usize) -> Vec<f64> {
+    let largest = errors.iter().copied().fold(0.0, f64::max);
+    let more = errors.len() / cnns.max(1);
+    errors.iter().copied().chain(std::iter::repeat_n(largest, more)).collect()
 }
 
 fn levels(values: &Values) -> usize {
