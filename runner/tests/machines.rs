@@ -146,6 +146,27 @@ fn a_plan_over_machine_types_is_readable_as_a_table_and_as_csv() {
     assert!(spot.contains("may take the machines back at any time"), "{spot}");
 }
 
+/// ResNet-18 ran on two machine types, MobileNet-v2 on one of these and on a third.
+#[test]
+fn a_plan_offers_a_machine_type_on_which_only_another_cnn_ran() {
+    let home = Foreglow::new();
+    let mut lines: Vec<String> = samples().lines().map(str::to_owned).collect();
+    for (first, machine, speed) in [(100, "c5.xlarge", 3.0), (200, "m5.2xlarge", 6.0)] {
+        let runs = (first..).zip(GRID).map(|(number, run)| line(number, machine, run, speed));
+        lines.extend(runs.map(|line| line.replace("resnet18", "mobilenet_v2")));
+    }
+    let file = home.write("several.jsonl", &(lines.join("\n") + "\n"));
+    let answer = json(&home.run(&["plan", &file, "--model", "resnet18", "--deadline", "20m", "--format", "json"]));
+    let rows = answer["best_per_machine"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["machine"] == "m5.2xlarge").unwrap_or_else(|| panic!("{answer}"));
+    assert_eq!(row["basis"], "other_cnns");
+    let threads = row["executors"].as_f64().unwrap() * row["cores_per_executor"].as_f64().unwrap();
+    let (secs, expected) = (row["completion_time_secs"].as_f64().unwrap(), 0.5 + 200.0 / threads);
+    assert!((secs / expected - 1.0).abs() < 0.25, "{secs} for {expected}");
+    let table = home.run(&["plan", &file, "--model", "resnet18", "--deadline", "20m"]).stdout;
+    assert!(table.contains("other CNNs there"), "{table}");
+}
+
 #[test]
 fn machine_types_limits_and_sizes_can_be_asked_for() {
     let home = Foreglow::new();
