@@ -108,9 +108,9 @@ pub(super) fn hardware(context: &Context) -> Hardware {
     (context.machine_name(), context.engine.as_str(), context.accelerator.clone(), context.shares_accelerators)
 }
 
-/// Returns a job of another CNN for each named machine type with its engine and accelerator on which
-/// the group's job never ran, but a CNN that also ran where the group's job did: their ratio tells
-/// how the machine types differ.
+/// Returns a job of another CNN for each named machine type, with its engine and accelerator, on
+/// which the group's job never ran, but a CNN that also ran where the group's job did: the ratio of
+/// its times tells how the machine types differ.
 pub(super) fn lent(group: &JobGroup) -> Vec<&Job> {
     let own: BTreeSet<Hardware> = group.jobs.iter().map(|job| hardware(&job.context)).collect();
     let is_own = |job: &Job| own.contains(&hardware(&job.context));

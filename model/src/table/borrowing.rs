@@ -64,7 +64,8 @@ impl Clone for Borrowing {
 }
 
 impl Borrowing {
-    /// Prepares for a category; `None` if no name has few rows, or fewer than two are fully measured.
+    /// Prepares for a category; `None` if no name has few rows, or fewer than two are fully
+    /// measured.
     pub(super) fn of(dataset: &Dataset, known: &[(&str, Meaning)], category: &str) -> Option<Self> {
         let rows = rows_of(dataset.features(), category).ok()?;
         let mut borrowing = Self {

@@ -5,8 +5,8 @@
 //!
 //! | question | answer |
 //! |---|---|
-//! | a name with few rows, beside fully measured ones | the mean with a regression on these ([`borrowing`]) |
-//! | two names that were measured, but never together | what the others that ran the one tell of the other ([`pairs`]) |
+//! | a name with few rows, beside fully measured ones | the mean with a regression ([`borrowing`]) |
+//! | two names that were measured, never together | a regression on the others ([`pairs`]) |
 
 mod borrowing;
 mod pairs;
