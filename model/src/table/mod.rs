@@ -5,8 +5,8 @@
 //!
 //! | question | answer |
 //! |---|---|
-//! | a name with few rows, beside fully measured ones | the mean with a regression ([`borrowing`]) |
-//! | two names that were measured, never together | a regression on the others ([`pairs`]) |
+//! | a name with few rows beside full ones | the mean with a regression on these ([`borrowing`]) |
+//! | two names that were never run together | a regression on the others ([`pairs`]) |
 
 mod borrowing;
 mod pairs;
