@@ -253,7 +253,7 @@ parity: $(PARITY)/venv/installed
 	$(PARITY)/venv/bin/python runner/parity/reference.py $(PARITY)/cnns
 	$(MAKE) parity-onnx
 
-# Exports torchvision's networks and compares their scores (NETWORKS selects some).
+# Exports networks of torchvision and timm, and compares their scores (NETWORKS selects some).
 .PHONY: parity-onnx
 parity-onnx: $(PARITY)/venv/installed
 	rm -rf $(PARITY)/onnx
