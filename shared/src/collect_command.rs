@@ -1,7 +1,7 @@
 //! Builds the command line that collects a sample.
 
 use crate::event_log::LABEL_PREFIX;
-use crate::{Configuration, Context, Engine, Mode, NumberFormat, Workload};
+use crate::{Configuration, Context, Engine, Mode, NumberFormat, Resizing, Workload};
 
 /// Placeholder for the master's address, which samples do not record.
 const MASTER: &str = "spark://HOST:7077";
@@ -12,7 +12,8 @@ const MASTER: &str = "spark://HOST:7077";
 ///
 /// Returns `None` for jobs that Foreglow does not measure: inference with several epochs, and
 /// training whose optimiser is unknown. For a Spark cluster the user must replace the placeholder
-/// `spark://HOST:7077`. The learning rate is omitted because it does not change the time.
+/// `spark://HOST:7077`. The learning rate and the normalisation of images are omitted because they
+/// do not change the time.
 pub fn collect_command(
     context: &Context,
     configuration: &Configuration,
@@ -53,6 +54,13 @@ pub fn collect_command(
     match &text {
         None => option("--image-px", workload.image_px.to_string()),
         Some(text) => option("--words", text.words.to_string()),
+    }
+    let (resizing, usual) = (workload.resizing(), Resizing::default());
+    if resizing.fit != usual.fit {
+        option("--resize", resizing.fit.to_string());
+    }
+    if resizing.interpolation != usual.interpolation {
+        option("--interpolation", resizing.interpolation.to_string());
     }
     option("--batch-size", workload.batch_size.to_string());
     if workload.has_drawn_digits() {
