@@ -258,7 +258,8 @@ parity: $(PARITY)/venv/installed
 parity-onnx: $(PARITY)/venv/installed
 	rm -rf $(PARITY)/onnx
 	$(PARITY)/venv/bin/python runner/parity/export.py $(PARITY)/onnx $(NETWORKS)
-	cargo run $(CARGO_FLAGS) --example onnx_parity -- $(PARITY)/onnx
+	cargo build $(CARGO_FLAGS) --example onnx_parity
+	target/release/examples/onnx_parity $(PARITY)/onnx
 
 $(PARITY)/venv/installed: runner/parity/requirements.txt
 	python3 -m venv $(PARITY)/venv

@@ -88,7 +88,7 @@ pub struct WorkloadArgs {
     /// Mean of the pixels of each channel, subtracted before they are divided by --std: 0.5, or
     /// 0.485,0.456,0.406, in the order in which the CNN takes the channels. The time does not
     /// depend on it [default: that of ImageNet, in grey of MNIST]
-    #[arg(long, value_name = "M,…", requires = "std", value_parser = grammar::channels, allow_negative_numbers = true, help_heading = "Preprocessing")]
+    #[arg(long, value_name = "M,…", requires = "std", value_parser = grammar::channels, allow_hyphen_values = true, help_heading = "Preprocessing")]
     pub mean: Option<Channels>,
 
     /// Standard deviation of the pixels of each channel [default: as for --mean]

@@ -162,8 +162,8 @@ fn attribute<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result
     Ok((name, value))
 }
 
-/// Decodes a `TensorProto`. Floats are read if they have at most this many bytes, and integers, such
-/// as the indices of a table, up to the largest tensor that is folded.
+/// Decodes a `TensorProto`. Floats are read if they have at most this many bytes, and integers,
+/// such as the indices of a table, up to the largest tensor that is folded.
 fn weight<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload, most_bytes: u64) -> Result<Weight, Error> {
     let (mut name, mut dims, mut data_type, end) = (String::new(), Vec::new(), 0, wire.message(payload)?);
     let (mut place, mut external, mut is_external) = (None, Vec::new(), false);

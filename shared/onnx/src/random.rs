@@ -1,6 +1,6 @@
 //! Random numbers of a graph, and the dropout that networks build from them.
 //!
-//! PyTorch writes stochastic depth as `RandomUniformLike` → `Less` → `Cast` → `Div` → `Mul`. Each of
+//! PyTorch writes stochastic depth as `RandomUniformLike`, `Less`, `Cast`, `Div` and `Mul`. Each of
 //! the first four only changes a distribution that is known before the run, so that the product is
 //! a [`Operation::Dropout`] with one draw per image, which costs nothing in inference.
 
@@ -137,8 +137,9 @@ pub fn drawn(call: &Call<'_>) -> Result<Option<Ready>, Error> {
     Ok(Some(Ready { operation: Operation::Random(draw), arguments: Vec::new(), shapes: vec![shape] }))
 }
 
-/// Returns what a node makes of random numbers that nothing else reads: `draws` has the
-/// distribution of each input that is random. `None` if the numbers must be drawn for it.
+/// Returns the distribution after a node, or the dropout that it is, for random numbers that
+/// nothing else reads. `draws` has the distribution of each input that is random. `None` if the
+/// numbers must be drawn for the node.
 pub fn followed(call: &Call<'_>, draws: &[Option<Draw>]) -> Result<Option<Ready>, Error> {
     let Some(place) = draws.iter().position(Option::is_some) else { return Ok(None) };
     let Some(draw) = draws[place].filter(|_| draws.iter().flatten().count() == 1) else { return Ok(None) };
