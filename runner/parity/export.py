@@ -36,17 +36,18 @@ OTHERWISE = [
     "efficientnet_b0.training", "convnext_tiny.training", "resnet18.dynamo", "mobilenet_v3_large.dynamo", "efficientnet_b0.training.dynamo",
 ]  # fmt: skip
 
-# timm's, with random weights.
-TIMM = {
-    "resnet50d": 96, "resnetrs50": 96, "efficientnet_b0": 96, "efficientnetv2_rw_t": 96, "mobilenetv3_small_100": 96,
-    "regnety_008": 96, "convnext_atto": 96, "convnextv2_atto": 96, "densenet121": 96, "dm_nfnet_f0": 96, "nf_resnet26": 96,
-    "ghostnet_100": 96, "hrnet_w18_small": 96, "res2net50_26w_4s": 96, "repvgg_a0": 96, "dla34": 96, "cspresnet50": 96,
-    "mobilenetv4_conv_small": 96, "mobilevit_xxs": 96, "resnest14d": 96, "rexnet_100": 96, "seresnext26d_32x4d": 96,
-    "vit_tiny_patch16_224": 96,
-}  # fmt: skip
+# timm's.
+TIMM = [
+    "resnet50d", "resnetrs50", "efficientnet_b0", "efficientnetv2_rw_t", "mobilenetv3_small_100", "regnety_008",
+    "convnext_atto", "convnextv2_atto", "densenet121", "dm_nfnet_f0", "nf_resnet26", "ghostnet_100",
+    "hrnet_w18_small", "res2net50_26w_4s", "repvgg_a0", "dla34", "cspresnet50", "mobilenetv4_conv_small",
+    "mobilevit_xxs", "resnest14d", "rexnet_100", "seresnext26d_32x4d", "eca_nfnet_l0", "vit_tiny_patch16_224",
+]  # fmt: skip
 
+# Side of images that are not listed above.
+USUAL_PX = 96
 
-# With larger scales the scores grow to 2e5, and PyTorch's float32 differs from its float64 by 40 %.
+# With larger scales the scores grow to 2e5, and PyTorch's float32 differs from its float64 by 39 %.
 LARGEST_SCALE = {"timm.efficientnetv2_rw_t": 0.9}
 
 
@@ -163,11 +164,10 @@ def large(name):
         import timm
 
         name = name.removeprefix("timm.")
-        px = TIMM.get(name, 96)
-        options = {"img_size": px} if name.startswith("vit_") else {}
-        return lambda: timm.create_model(name, pretrained=False, **options), px
+        options = {"img_size": USUAL_PX} if name.startswith("vit_") else {}
+        return lambda: timm.create_model(name, pretrained=False, **options), USUAL_PX
     options = {"init_weights": False} if name in ("inception_v3", "vgg16") else {}
-    return lambda: getattr(torchvision.models, name)(weights=None, **options), LARGE.get(name, 96)
+    return lambda: getattr(torchvision.models, name)(weights=None, **options), LARGE.get(name, USUAL_PX)
 
 
 def main():

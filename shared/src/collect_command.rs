@@ -144,7 +144,7 @@ pub fn shell_word(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DataSet, TextInput};
+    use crate::{DataSet, Fit, Interpolation, TextInput};
 
     #[test]
     fn a_job_on_a_cluster_is_collected_with_spark() {
@@ -276,6 +276,25 @@ mod tests {
         context.workload.mode = Mode::Inference;
         context.workload.set_classes(None);
         assert!(!command(&context).contains("--classes"), "{}", command(&context));
+    }
+
+    #[test]
+    fn resizing_is_that_of_the_job() {
+        let mut context: Context = serde_json::from_str(
+            r#"{"workload":{"model":"resnet18","mode":"inference","image_px":32,"images":400,"epochs":1,"batch_size":8},
+                "engine":"local","host":{}}"#,
+        )
+        .unwrap();
+        let configuration =
+            r#"{"executors":2,"cores_per_executor":1,"memory_per_executor_mib":600,"partition_size":8}"#;
+        let configuration: Configuration = serde_json::from_str(configuration).unwrap();
+        let command = |context: &Context| collect_command(context, &configuration, 0.1, None).unwrap();
+        assert!(!command(&context).contains("--resize") && !command(&context).contains("--interpolation"));
+        let usual = context.fingerprint();
+        context.workload.set_resizing(Resizing { fit: Fit::Stretch, interpolation: Interpolation::Bicubic });
+        assert!(command(&context).contains(" --resize stretch --interpolation bicubic "), "{}", command(&context));
+        assert!(context.title().contains(", stretched, bicubic, batch 8"), "{}", context.title());
+        assert_ne!(context.fingerprint(), usual);
     }
 
     #[test]

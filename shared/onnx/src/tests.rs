@@ -332,6 +332,24 @@ fn a_token_written_for_one_image_is_repeated_for_each_image_of_the_batch() {
 }
 
 #[test]
+fn a_convolution_along_one_axis_is_that_of_an_image_of_one_row() {
+    let nodes = |pads: &[i64]| {
+        [
+            node("Reshape", "line", &["images", "target"], "line", &[]),
+            node("Conv", "eca", &["line", "w"], "scores", &[("pads", pads), ("kernel_shape", &[3])]),
+        ]
+    };
+    let weights = [list("target", &[0, 1, -1]), float_weight("w", &[2, 1, 3])];
+    let planned = |pads: &[i64]| {
+        let network = read(&model(18, &[0, 4, 5, 1], &nodes(pads), &weights)).unwrap();
+        network.plan([3, 4, 5, 1]).map(|plan| (output(&plan).to_vec(), network.costs(&plan).multiply_accumulates()))
+    };
+    assert_eq!(planned(&[1, 1]).unwrap(), (vec![3, 2, 20], 3 * 2 * 20 * 3));
+    assert_eq!(planned(&[0, 0]).unwrap().0, [3, 2, 18]);
+    assert!(planned(&[1, 1, 1, 1]).unwrap_err().to_string().contains("its pads is [1, 1, 1, 1]"));
+}
+
+#[test]
 fn bounds_and_comparisons_of_known_numbers_are_folded() {
     let nodes = [
         node("Shape", "a", &["images"], "shape", &[]),

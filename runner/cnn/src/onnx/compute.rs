@@ -29,10 +29,19 @@ pub fn compute(operation: &Operation, sources: Vec<Operand>, axes: usize, shape:
             Value::Image(image) => Value::Image(unary(*function, image)),
             Value::Any(any) => Value::Any(unary(*function, any)),
         },
-        // Its weights are computed, such as those of networks that standardise them.
+        // Its weights are computed, such as those of networks that standardise them, or it is along
+        // one axis.
         Operation::Conv { window, groups } => {
             let [top, left, bottom, right] = window.padding;
-            let (images, weight) = (next().image(), next().image());
+            let image = |value: Value| match shape.len() {
+                4 => value.image(),
+                _ => {
+                    let any = value.any();
+                    let [.., outer, inner, len] = any.dims();
+                    any.reshape([outer, inner, 1, len])
+                }
+            };
+            let (images, weight) = (image(next()), image(next()));
             let bias = tensors.next().map(|bias| Param::initialized(ParamId::new(), bias.list()));
             let conv = Conv2d {
                 weight: Param::initialized(ParamId::new(), weight),
@@ -43,7 +52,8 @@ pub fn compute(operation: &Operation, sources: Vec<Operand>, axes: usize, shape:
                 groups: *groups,
                 padding: PaddingConfig2d::Explicit(top, left, bottom, right),
             };
-            Value::Image(convolve(&conv, images))
+            let output = Value::Image(convolve(&conv, images));
+            if shape.len() == 4 { output } else { Value::shaped(output.any(), shape) }
         }
         Operation::ConvTranspose { window, groups, extra } => {
             let Window { stride, padding, dilation, .. } = *window;

@@ -98,7 +98,7 @@ impl Program {
             let mut sources = Vec::new();
             let mut results = step.results.clone();
             let work = match &step.operation {
-                Operation::Conv { .. } if step.values().count() == 1 => {
+                Operation::Conv { .. } if step.values().count() == 1 && plan.shapes[results[0]].len() == 4 => {
                     sources.extend(step.values().next().map(Source::Value));
                     program.convs.push(place);
                     let mut chain = Chain { plan: &plan, readers: &readers, is_done: &mut is_done, last: results[0] };
