@@ -34,6 +34,8 @@ LARGE = {
 # The same in training mode, with dropout and stochastic depth, and by the newer exporter.
 OTHERWISE = [
     "efficientnet_b0.training", "convnext_tiny.training", "resnet18.dynamo", "mobilenet_v3_large.dynamo", "efficientnet_b0.training.dynamo",
+    "timm.convnextv2_atto.training", "timm.nf_resnet26.training", "timm.resnet50d.training", "timm.hrnet_w18_small.dynamo",
+    "timm.vit_tiny_patch16_224.dynamo",
 ]  # fmt: skip
 
 # timm's.

@@ -64,6 +64,7 @@ impl Network {
             plan: Plan { shapes: vec![input.to_vec()], steps: Vec::new(), output: 0 },
             names: BTreeMap::from([(self.input_name.as_str(), Argument::Value(0))]),
             derived: BTreeSet::new(),
+            batched: BTreeSet::from([0]),
             draws: BTreeMap::new(),
             shared: self.read_twice(),
             shared_draws: BTreeSet::new(),
@@ -118,6 +119,8 @@ struct Planner<'a> {
     batches: Option<[usize; 2]>,
     plan: Plan,
     names: BTreeMap<&'a str, Argument>,
+    /// Computed tensors that depend on the images, or are random numbers for each.
+    batched: BTreeSet<ValueId>,
     /// Names of numbers that are computed from the shapes of the plan.
     derived: BTreeSet<&'a str>,
     /// Distribution of each computed tensor that is random.
@@ -144,8 +147,13 @@ impl<'a> Planner<'a> {
         let known: Vec<Option<Arc<Known>>> =
             arguments.iter().map(|argument| argument.as_ref().and_then(|it| self.known(it))).collect();
         let derived: Vec<bool> = node.inputs.iter().map(|name| self.derived.contains(name.as_str())).collect();
+        let batched: Vec<bool> = arguments
+            .iter()
+            .map(|argument| matches!(argument, Some(Argument::Value(value)) if self.batched.contains(value)))
+            .collect();
         let call = Call {
             node,
+            batched: &batched,
             opset: self.network.opset,
             shapes: &shapes,
             known: &known,
@@ -188,6 +196,9 @@ impl<'a> Planner<'a> {
             }
             if let Operation::Random(draw) = ready.operation {
                 self.draws.insert(self.plan.shapes.len(), draw);
+            }
+            if batched.contains(&true) || matches!(ready.operation, Operation::Random(_)) {
+                self.batched.insert(self.plan.shapes.len());
             }
             results.push(self.plan.shapes.len());
             if let Some(name) = node.outputs.get(place) {

@@ -318,6 +318,17 @@ fn a_shape_computed_from_the_batch_of_the_plan_is_not_scaled_again() {
 }
 
 #[test]
+fn a_shape_of_weights_is_not_scaled_to_the_batch() {
+    let nodes = [
+        node("Reshape", "scale", &["w", "target"], "scale", &[]),
+        node("Mul", "scaled", &["images", "scale"], "scores", &[]),
+    ];
+    let weights = [list("target", &[1, -1, 1, 1]), float_weight("w", &[4])];
+    let network = read(&model(18, &[1, 4, 6, 6], &nodes, &weights)).unwrap();
+    assert_eq!(output(&network.plan([2, 4, 6, 6]).unwrap()), [2, 4, 6, 6]);
+}
+
+#[test]
 fn a_token_written_for_one_image_is_repeated_for_each_image_of_the_batch() {
     let nodes = [
         node("Reshape", "rows", &["images", "target"], "rows", &[]),

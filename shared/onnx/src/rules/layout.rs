@@ -82,7 +82,8 @@ pub fn reshape(call: &Call<'_>) -> Result<Ready, Error> {
         fill(&dims)
     };
     let is_literal = target.first().is_some_and(|first| *first > 0);
-    let other_batch = call.batches.filter(|[written, planned]| written != planned && is_literal);
+    let is_batched = call.batched.first() == Some(&true);
+    let other_batch = call.batches.filter(|[written, planned]| written != planned && is_literal && is_batched);
     // A length that was computed from the plan's own shapes has the batch size of the plan.
     let shape = match call.derived.get(1) {
         Some(true) => fill(&dims).or_else(|| other_batch.and_then(rebatched)),

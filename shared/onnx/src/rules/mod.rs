@@ -121,6 +121,8 @@ pub struct Call<'a> {
     pub known: &'a [Option<Arc<Known>>],
     /// Whether each input is a number computed from the shapes of the plan.
     pub derived: &'a [bool],
+    /// Whether each input has the batch of the plan: what weights alone give does not.
+    pub batched: &'a [bool],
     /// Batch size that the file fixes, and that of the plan.
     pub batches: Option<[usize; 2]>,
 }
