@@ -253,12 +253,13 @@ parity: $(PARITY)/venv/installed
 	$(PARITY)/venv/bin/python runner/parity/reference.py $(PARITY)/cnns
 	$(MAKE) parity-onnx
 
-# Exports torchvision's networks and compares their scores (NETWORKS selects some).
+# Exports networks of torchvision and timm, and compares their scores (NETWORKS selects some).
 .PHONY: parity-onnx
 parity-onnx: $(PARITY)/venv/installed
 	rm -rf $(PARITY)/onnx
 	$(PARITY)/venv/bin/python runner/parity/export.py $(PARITY)/onnx $(NETWORKS)
-	cargo run $(CARGO_FLAGS) --example onnx_parity -- $(PARITY)/onnx
+	cargo build $(CARGO_FLAGS) --example onnx_parity
+	target/release/examples/onnx_parity $(PARITY)/onnx
 
 $(PARITY)/venv/installed: runner/parity/requirements.txt
 	python3 -m venv $(PARITY)/venv

@@ -31,6 +31,8 @@ CNNS = {
     "xception": (96, 48),
     "mobilenet_v2": (64, 320),
     "convnext.onnx": (32, 3200),
+    "densenet.onnx": (32, 3200),
+    "efficientnet.onnx": (32, 3200),
     "mobilenet_v3.onnx": (32, 3200),
     "shufflenet_v2.onnx": (32, 3200),
 }

@@ -17,6 +17,10 @@ pub struct Counts(pub Vec<u32>);
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rates(pub Vec<f64>);
 
+/// Numbers of an image's channels: one for all, or one for each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Channels(pub Vec<f32>);
+
 /// Distinct memory sizes in MiB, in the order in which they are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mibs(pub Vec<u32>);
@@ -170,6 +174,22 @@ fn fraction(text: &str) -> Option<f64> {
         Some(percent) => number(percent).map(|percent| percent / 100.0),
         None => number(text),
     }
+}
+
+/// Parses the numbers of an image's channels: `0.5`, `0.485,0.456,0.406`.
+pub fn channels(text: &str) -> Result<Channels, String> {
+    let numbers: Option<Vec<f32>> = text.split(',').map(|part| part.trim().parse().ok()).collect();
+    numbers
+        .filter(|numbers| matches!(numbers.len(), 1 | 3) && numbers.iter().all(|number| number.is_finite()))
+        .map(Channels)
+        .ok_or_else(|| "write one number, or one for each of three channels, such as 0.485,0.456,0.406".to_owned())
+}
+
+/// Parses the standard deviations of an image's channels.
+pub fn deviations(text: &str) -> Result<Channels, String> {
+    let above_0 = |Channels(numbers): &Channels| numbers.iter().all(|number| *number >= f32::MIN_POSITIVE);
+    let wrong = || "standard deviations are above 0; write them such as 0.229,0.224,0.225".to_owned();
+    channels(text).and_then(|numbers| Some(numbers).filter(above_0).ok_or_else(wrong))
 }
 
 /// Parses a time: `90`, `90s`, `5m`, `1h30m`, `2d`, `1d12h`.

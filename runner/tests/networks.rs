@@ -98,6 +98,48 @@ fn a_file_that_cannot_be_used_is_refused_in_one_sentence_before_anything_runs() 
     }
 }
 
+#[test]
+fn preprocessing_that_changes_the_time_makes_another_job_and_numbers_do_not() {
+    let home = Foreglow::new();
+    let usual = sample(&home, &export("mobilenet_v3"), &[]);
+    assert!(usual.get("normalisation").is_none());
+    let numbers = ["--mean", "0.5", "--std", "0.5,0.25,1", "--channel-order", "bgr", "--pixel-range", "1"];
+    let normalised = sample(&home, &export("mobilenet_v3"), &numbers);
+    assert_eq!(normalised["workload"], usual["workload"]);
+    let said = &normalised["normalisation"];
+    assert_eq!((&said["mean"], &said["channel_order"]), (&serde_json::json!([0.5, 0.5, 0.5]), &Value::from("bgr")));
+    let resized = sample(&home, &export("mobilenet_v3"), &["--resize", "stretch", "--interpolation", "bicubic"]);
+    let workload = &resized["workload"];
+    assert_eq!((&workload["resize"], &workload["interpolation"]), (&"stretch".into(), &"bicubic".into()));
+    assert!(resized.get("normalisation").is_none());
+}
+
+#[test]
+fn preprocessing_that_does_not_fit_is_refused_in_one_sentence() {
+    let home = Foreglow::new();
+    let convnext = export("convnext");
+    let onnx = [convnext.as_str(), "--image-px", "32"];
+    let cases: [(&[&str], &[&str], &str); 9] = [
+        (&onnx, &["--mean", "0.5"], "--std"),
+        (&onnx, &["--mean", "0.5,0.5", "--std", "1"], "write one number, or one for each of three channels"),
+        (&onnx, &["--mean", "nan", "--std", "1"], "write one number, or one for each of three channels"),
+        (&onnx, &["--mean", "0", "--std", "0"], "standard deviations are above 0"),
+        (&onnx, &["--pixel-range", "255"], "--pixel-range 255 needs --mean and --std in these units"),
+        (&onnx, &["--resize", "fold"], "write crop or stretch"),
+        (&onnx, &["--interpolation", "sinc"], "write nearest, bilinear, bicubic or lanczos"),
+        (&["lenet5"], &["--mean", "0.5,0.5,0.5", "--std", "1"], "--mean has 3 numbers, and lenet5 takes grey images"),
+        (&["lenet5"], &["--channel-order", "bgr"], "--channel-order bgr is for colour images"),
+    ];
+    for (model, more, expected) in cases {
+        let all = [&["run", "--model"], model, &SMALL, more].concat();
+        let run = home.run(&all);
+        assert_eq!(run.code, 2, "{model:?} {more:?}: {}", run.stderr);
+        assert!(run.stderr.contains(expected), "{model:?} {more:?}: {}", run.stderr);
+    }
+    let text = home.run(&[&["run", "--model", "text_cnn"], &SMALL[..], &["--resize", "stretch"]].concat());
+    assert!(text.code == 2 && text.stderr.contains("--resize is for images"), "{}", text.stderr);
+}
+
 const BOUND: [&str; 2] = ["--memory", "200"];
 const RESNET: [&str; 2] = ["--image-px", "224"];
 

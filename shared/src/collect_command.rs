@@ -1,7 +1,7 @@
 //! Builds the command line that collects a sample.
 
 use crate::event_log::LABEL_PREFIX;
-use crate::{Configuration, Context, Engine, Mode, NumberFormat, Workload};
+use crate::{Configuration, Context, Engine, Mode, NumberFormat, Resizing, Workload};
 
 /// Placeholder for the master's address, which samples do not record.
 const MASTER: &str = "spark://HOST:7077";
@@ -12,7 +12,8 @@ const MASTER: &str = "spark://HOST:7077";
 ///
 /// Returns `None` for jobs that Foreglow does not measure: inference with several epochs, and
 /// training whose optimiser is unknown. For a Spark cluster the user must replace the placeholder
-/// `spark://HOST:7077`. The learning rate is omitted because it does not change the time.
+/// `spark://HOST:7077`. The learning rate and the normalisation of images are omitted because they
+/// do not change the time.
 pub fn collect_command(
     context: &Context,
     configuration: &Configuration,
@@ -53,6 +54,13 @@ pub fn collect_command(
     match &text {
         None => option("--image-px", workload.image_px.to_string()),
         Some(text) => option("--words", text.words.to_string()),
+    }
+    let (resizing, usual) = (workload.resizing(), Resizing::default());
+    if resizing.fit != usual.fit {
+        option("--resize", resizing.fit.to_string());
+    }
+    if resizing.interpolation != usual.interpolation {
+        option("--interpolation", resizing.interpolation.to_string());
     }
     option("--batch-size", workload.batch_size.to_string());
     if workload.has_drawn_digits() {
@@ -136,7 +144,7 @@ pub fn shell_word(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DataSet, TextInput};
+    use crate::{DataSet, Fit, Interpolation, TextInput};
 
     #[test]
     fn a_job_on_a_cluster_is_collected_with_spark() {
@@ -268,6 +276,25 @@ mod tests {
         context.workload.mode = Mode::Inference;
         context.workload.set_classes(None);
         assert!(!command(&context).contains("--classes"), "{}", command(&context));
+    }
+
+    #[test]
+    fn resizing_is_that_of_the_job() {
+        let mut context: Context = serde_json::from_str(
+            r#"{"workload":{"model":"resnet18","mode":"inference","image_px":32,"images":400,"epochs":1,"batch_size":8},
+                "engine":"local","host":{}}"#,
+        )
+        .unwrap();
+        let configuration =
+            r#"{"executors":2,"cores_per_executor":1,"memory_per_executor_mib":600,"partition_size":8}"#;
+        let configuration: Configuration = serde_json::from_str(configuration).unwrap();
+        let command = |context: &Context| collect_command(context, &configuration, 0.1, None).unwrap();
+        assert!(!command(&context).contains("--resize") && !command(&context).contains("--interpolation"));
+        let usual = context.fingerprint();
+        context.workload.set_resizing(Resizing { fit: Fit::Stretch, interpolation: Interpolation::Bicubic });
+        assert!(command(&context).contains(" --resize stretch --interpolation bicubic "), "{}", command(&context));
+        assert!(context.title().contains(", stretched, bicubic, batch 8"), "{}", context.title());
+        assert_ne!(context.fingerprint(), usual);
     }
 
     #[test]

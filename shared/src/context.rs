@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Engine, Fingerprint, Host, NumberFormat, Sample, Workload, printable};
+use crate::{Engine, Fingerprint, Fit, Host, Interpolation, NumberFormat, Resizing, Sample, Workload, printable};
 
 /// Everything besides the features that must be equal for two completion times to be comparable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,6 +49,13 @@ impl Context {
         }
         if let Some(classes) = self.workload.classes() {
             title.push_str(&format!(", {classes} classes"));
+        }
+        let Resizing { fit, interpolation } = self.workload.resizing();
+        if fit == Fit::Stretch {
+            title.push_str(", stretched");
+        }
+        if interpolation != Interpolation::default() {
+            title.push_str(&format!(", {interpolation}"));
         }
         title.push_str(&format!(", batch {batch_size}"));
         if self.workload.number_format() != NumberFormat::F32 {

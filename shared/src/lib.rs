@@ -34,6 +34,7 @@ mod preset;
 mod price;
 mod question;
 mod read;
+mod resizing;
 mod sample;
 mod separated;
 mod short_link;
@@ -67,6 +68,7 @@ pub use crate::preset::{Preset, presets};
 pub use crate::price::{PriceError, PriceSheet, Resources};
 pub use crate::question::{DEFAULT_PROBABILITY, Question, WhatIf};
 pub use crate::read::{ReadError, SampleFormat, read_json_lines, read_samples};
+pub use crate::resizing::{Fit, Interpolation, Resizing};
 pub use crate::sample::{
     Accelerator, Configuration, Engine, Host, Mode, Outcome, SCHEMA, Sample, SampleError, Workload,
 };

@@ -18,6 +18,14 @@ pub fn seed(seed: u64) {
     RANDOM.with(|random| *random.borrow_mut() = ChaCha8Rng::seed_from_u64(seed));
 }
 
+/// Returns functions of this many uniform draws from [0, 1).
+pub fn draws(count: usize, function: impl Fn(f64) -> f32) -> Vec<f32> {
+    RANDOM.with(|random| {
+        let mut random = random.borrow_mut();
+        (0..count).map(|_| function(random.random::<f64>())).collect()
+    })
+}
+
 /// Inverted dropout (Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from
 /// Overfitting", JMLR 2014): scales in training, so that inference needs no scaling.
 #[derive(Module, Debug)]
@@ -34,16 +42,18 @@ impl Dropout {
 
     /// Applies dropout to a tensor of any shape; the identity on a device without autodiff.
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
+        let dims = x.dims();
+        self.forward_along(x, dims)
+    }
+
+    /// Applies dropout with a mask of this shape, which is repeated along its axes of length 1.
+    pub fn forward_along<const D: usize>(&self, x: Tensor<D>, mask: [usize; D]) -> Tensor<D> {
         if !self.training.is_enabled() || !x.is_autodiff() {
             return x;
         }
         let (kept, scale) = (1.0 - self.prob, (1.0 / (1.0 - self.prob)) as f32);
-        let mask: Vec<f32> = RANDOM.with(|random| {
-            let mut random = random.borrow_mut();
-            let mut draw = || if random.random::<f64>() < kept { scale } else { 0.0 };
-            (0..x.shape().num_elements()).map(|_| draw()).collect()
-        });
-        let mask = Tensor::from_data(TensorData::new(mask, x.dims()), &x.device());
+        let draws = draws(mask.iter().product(), |uniform| if uniform < kept { scale } else { 0.0 });
+        let mask = Tensor::from_data(TensorData::new(draws, mask), &x.device());
         x * mask
     }
 }

@@ -47,7 +47,7 @@ impl Checkpoint {
         let is_alike = settings.is_none_or(|settings| settings.average_every == 1);
         let replicas = if is_alike { 1 } else { configuration.executors };
         // The number of threads and the partition size do not change the result.
-        let job = json!({
+        let mut kept = json!({
             "workload": job.workload,
             "settings": settings,
             "weights": job.weights,
@@ -55,7 +55,11 @@ impl Checkpoint {
             "sampling_rate": sampling_rate,
             "seed": job.seed,
         });
-        Self { path, job, replicas }
+        // The default is missing, as in checkpoints of earlier versions.
+        if let Some(normalisation) = &job.normalisation {
+            kept["normalisation"] = json!(normalisation);
+        }
+        Self { path, job: kept, replicas }
     }
 
     /// Returns the content; `None` if there is no checkpoint.

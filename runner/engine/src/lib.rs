@@ -19,13 +19,14 @@ mod watch;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use foreglow_data::images::Normalisation;
 use foreglow_data::{Progress as DrawingProgress, Source, true_rate};
 use foreglow_exit::Interrupt;
 use foreglow_machine::device::Chosen;
 use foreglow_machine::{Use, processor_name, processors};
 use foreglow_protocol::{Assignment, Evaluation, Training};
 use foreglow_shared::{Configuration, Host, Mode, Sample, Workload};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 pub use self::account::broken_images;
 use self::account::describe_broken;
@@ -61,6 +62,9 @@ pub struct Job {
     pub machine_type: Option<String>,
     /// File with the weights of a built-in CNN; `None` to draw them from the seed.
     pub weights: Option<PathBuf>,
+    /// Normalisation of the images; `None` for the default one. It is not part of the workload,
+    /// because the time does not depend on its numbers.
+    pub normalisation: Option<Normalisation>,
     /// Training settings and held-out images; `None` for inference.
     pub training: Option<TrainingJob>,
 }
@@ -227,6 +231,12 @@ impl Job {
         if self.core_share.is_some() { Vec::new() } else { processors::of_executor(0, 1, cores) }
     }
 
+    /// Returns the field of a sample with the normalisation of the images, if it is not the
+    /// default.
+    fn normalisation_field(&self) -> Option<(String, Value)> {
+        self.normalisation.as_ref().map(|normalisation| ("normalisation".to_owned(), json!(normalisation)))
+    }
+
     /// Returns the assignment of an executor.
     fn assignment(&self, executor: usize, configuration: &Configuration, sampling_rate: f64) -> Assignment {
         Assignment {
@@ -236,6 +246,8 @@ impl Job {
             weights: self.weights.clone(),
             image_px: self.workload.image_px,
             words: self.workload.text().map(|text| text.words),
+            normalisation: self.normalisation.clone(),
+            resizing: self.workload.resizing(),
             batch_size: self.workload.batch_size,
             partition_size: configuration.partition_size,
             threads: configuration.cores_per_executor,

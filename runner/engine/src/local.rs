@@ -241,6 +241,7 @@ impl Run<'_> {
     /// Returns the additional fields of the sample.
     fn fields(&self) -> Map<String, Value> {
         let mut fields = self.account.fields(self.job.seed);
+        fields.extend(self.job.normalisation_field());
         if let Some(training) = &self.job.training {
             fields.insert("training".into(), self.course.to_json(training, self.job));
         }

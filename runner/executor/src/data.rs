@@ -6,8 +6,10 @@ use anyhow::Context as _;
 use burn::tensor::Device;
 use foreglow_architectures::{Colour, Input, Shape};
 use foreglow_cnn::Network;
+use foreglow_data::images::{ChannelOrder, Normalisation};
 use foreglow_data::{Decoder, Sample, images, texts};
 use foreglow_protocol::Assignment;
+use foreglow_shared::Resizing;
 
 use super::loader::Loader;
 
@@ -23,7 +25,7 @@ pub struct Data {
 }
 
 enum Form {
-    Images { colour: Colour, px: u32 },
+    Images { colour: Colour, px: u32, normalisation: Normalisation, resizing: Resizing },
     Texts { embedding: Arc<texts::Embedding>, words: usize },
 }
 
@@ -42,7 +44,16 @@ impl Data {
         let embedding = job.source.embedding()?;
         let (name, noun) = (network.name(), job.source.noun());
         let form = match (network.input()?, embedding) {
-            (Input::Images { colour, .. }, None) => Form::Images { colour, px: job.image_px },
+            (Input::Images { colour, .. }, None) => {
+                let usual = || Normalisation::usual(colour, ChannelOrder::default());
+                let normalisation = job.normalisation.clone().unwrap_or_else(usual);
+                let channels = colour.channels();
+                anyhow::ensure!(
+                    [&normalisation.mean, &normalisation.std].iter().all(|numbers| numbers.len() == channels),
+                    "the normalisation of the job is not for {channels} channels"
+                );
+                Form::Images { colour, px: job.image_px, normalisation, resizing: job.resizing }
+            }
             (Input::Texts { .. }, Some(embedding)) => {
                 let words = job.words.context("the job does not have the number of words per text")? as usize;
                 Form::Texts { embedding: Arc::new(embedding), words }
@@ -55,7 +66,7 @@ impl Data {
     /// Returns channels, height and width of an item in the CNN's input.
     pub fn shape(&self) -> Shape {
         match &self.form {
-            Form::Images { colour, px } => colour.shape(*px),
+            Form::Images { colour, px, .. } => colour.shape(*px),
             Form::Texts { embedding, words } => [1, *words, embedding.dims()],
         }
     }
@@ -63,8 +74,10 @@ impl Data {
     /// Returns a decoder; each thread needs its own.
     pub fn decoder(&self) -> Decoder {
         match &self.form {
-            Form::Images { colour, px } if self.is_native => Decoder::Image(images::Decoder::new(*colour, *px)),
-            Form::Images { colour, px } => Decoder::ImageBytes(images::Decoder::new(*colour, *px)),
+            Form::Images { colour, px, normalisation, resizing } => {
+                let decoder = images::Decoder::with(*colour, *px, normalisation, *resizing);
+                if self.is_native { Decoder::Image(decoder) } else { Decoder::ImageBytes(decoder) }
+            }
             Form::Texts { embedding, words } => Decoder::Text(texts::Decoder::new(Arc::clone(embedding), *words)),
         }
     }
@@ -72,7 +85,7 @@ impl Data {
     /// Returns what copies decoded items to a device without autodiff.
     pub fn loader(&self, device: &Device) -> Loader {
         let scales = match &self.form {
-            Form::Images { colour, .. } if !self.is_native => Some(images::scales(*colour)),
+            Form::Images { normalisation, .. } if !self.is_native => Some(normalisation.scales()),
             Form::Images { .. } | Form::Texts { .. } => None,
         };
         Loader::new(device.clone(), self.shape(), scales)

@@ -77,14 +77,14 @@ impl Unpacking {
 mod tests {
     use super::*;
     use foreglow_architectures::Colour;
-    use foreglow_data::images::scales;
+    use foreglow_data::images::{ChannelOrder, Normalisation};
 
     /// Burn's CPU device computes the same operations as a graphics device.
     #[test]
     fn bytes_are_normalised_on_the_device_as_on_the_processor() {
         let device = Device::flex();
         for (colour, px, items) in [(Colour::Grey, 3, 2), (Colour::Rgb, 3, 1), (Colour::Rgb, 4, 5)] {
-            let (shape, scales) = (colour.shape(px), scales(colour));
+            let (shape, scales) = (colour.shape(px), Normalisation::usual(colour, ChannelOrder::Rgb).scales());
             let plane = (px * px) as usize;
             let bytes: Vec<u8> = (0..items * colour.channels() * plane).map(|place| (place * 37 % 256) as u8).collect();
             let expected: Vec<f32> = bytes

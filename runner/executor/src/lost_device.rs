@@ -10,7 +10,7 @@ use foreglow_cnn::{Build as _, Network};
 use foreglow_data::{Drawing, Source};
 use foreglow_machine::device::Place;
 use foreglow_protocol::{Assignment, Partition, Report};
-use foreglow_shared::NumberFormat;
+use foreglow_shared::{NumberFormat, Resizing};
 
 use super::Reports;
 use super::data::Data;
@@ -67,6 +67,8 @@ fn a_lost_device_fails_every_later_partition_with_the_reason() {
         weights: None,
         image_px: 32,
         words: None,
+        normalisation: None,
+        resizing: Resizing::default(),
         batch_size: 4,
         partition_size: 4,
         threads: 1,

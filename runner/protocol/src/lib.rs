@@ -19,8 +19,9 @@ mod training;
 use std::path::PathBuf;
 
 use foreglow_data::Source;
+use foreglow_data::images::Normalisation;
 use foreglow_machine::device::Place;
-use foreglow_shared::{Confusion, NetworkFile, NumberFormat};
+use foreglow_shared::{Confusion, NetworkFile, NumberFormat, Resizing};
 use serde::{Deserialize, Serialize};
 
 pub use self::mini_batch::mini_batches;
@@ -46,6 +47,12 @@ pub struct Assignment {
     /// Words per text; `None` for images.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words: Option<u32>,
+    /// Normalisation of the images; `None` for the default one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub normalisation: Option<Normalisation>,
+    /// Resizing of the images.
+    #[serde(default)]
+    pub resizing: Resizing,
     /// Images per mini-batch.
     pub batch_size: u32,
     /// Images per partition. Together with the batch size it determines the mini-batch sizes to

@@ -4,17 +4,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use foreglow_architectures::{Architecture, Input, USUAL_VECTOR_DIMS};
+use foreglow_architectures::{Architecture, Colour, Input, USUAL_VECTOR_DIMS};
 use foreglow_cnn::Network;
+use foreglow_data::images::{ChannelOrder, Normalisation, PixelRange};
 use foreglow_data::texts::{self, Words};
 use foreglow_data::{Drawing, Format, Kind, Source, identity};
 use foreglow_engine::{self as engine, Job};
 use foreglow_exit::unusable;
 use foreglow_machine::Warning;
 use foreglow_machine::device::{self, Chosen, Wish};
-use foreglow_shared::{DataSet, NetworkFile, NumberFormat, TextInput, Workload};
+use foreglow_shared::{DataSet, Fit, Interpolation, NetworkFile, NumberFormat, Resizing, TextInput, Workload};
 
-use crate::grammar::{self, Classes, Counts};
+use crate::grammar::{self, Channels, Classes, Counts};
 use crate::progress::Progress;
 
 /// Default mini-batch size for inference.
@@ -83,6 +84,34 @@ pub struct WorkloadArgs {
     /// the CNN]
     #[arg(long, value_name = "PX,…", value_parser = grammar::counts, allow_negative_numbers = true)]
     pub image_px: Option<Counts>,
+
+    /// Mean of the pixels of each channel, subtracted before they are divided by --std: 0.5, or
+    /// 0.485,0.456,0.406, in the order in which the CNN takes the channels. The time does not
+    /// depend on it [default: that of ImageNet, in grey of MNIST]
+    #[arg(long, value_name = "M,…", requires = "std", value_parser = grammar::channels, allow_hyphen_values = true, help_heading = "Preprocessing")]
+    pub mean: Option<Channels>,
+
+    /// Standard deviation of the pixels of each channel [default: as for --mean]
+    #[arg(long, value_name = "S,…", requires = "mean", value_parser = grammar::deviations, allow_negative_numbers = true, help_heading = "Preprocessing")]
+    pub std: Option<Channels>,
+
+    /// Largest value of a pixel before --mean and --std, which must be given for 255 [default: 1]
+    #[arg(long, value_enum, value_name = "MAX", help_heading = "Preprocessing")]
+    pub pixel_range: Option<PixelRange>,
+
+    /// Order of the channels in which the CNN takes them [default: rgb]
+    #[arg(long, value_enum, value_name = "ORDER", help_heading = "Preprocessing")]
+    pub channel_order: Option<ChannelOrder>,
+
+    /// What happens to an image that is not square: crop cuts out its centre, stretch scales both
+    /// axes apart. Runs that differ in it are not comparable [default: crop]
+    #[arg(long, value_name = "crop|stretch", help_heading = "Preprocessing")]
+    pub resize: Option<Fit>,
+
+    /// Interpolation when an image is resized: nearest, bilinear, bicubic or lanczos. Runs that
+    /// differ in it are not comparable [default: bilinear]
+    #[arg(long, value_name = "NAME", help_heading = "Preprocessing")]
+    pub interpolation: Option<Interpolation>,
 
     /// Words per text; `foreglow collect` takes several [default: that of the classifier]
     #[arg(long, value_name = "N,…", value_parser = grammar::counts, allow_negative_numbers = true)]
@@ -228,6 +257,9 @@ impl WorkloadArgs {
         let file = file.transpose()?;
         let (source, set, images) = self.data(&input)?;
         let text = self.text(&source)?;
+        let normalisation = self.normalisation(network.name(), &input)?;
+        let resizing =
+            Resizing { fit: self.resize.unwrap_or_default(), interpolation: self.interpolation.unwrap_or_default() };
         let classes = self.own_or_other();
         let workload = |(size, batch_size)| {
             let mut workload = Job::workload(network.name(), size, images, batch_size);
@@ -239,6 +271,7 @@ impl WorkloadArgs {
                 workload.set_drawn_digits();
             }
             workload.set_number_format(self.dtype);
+            workload.set_resizing(resizing);
             workload.set_classes(classes);
             workload
         };
@@ -263,9 +296,40 @@ impl WorkloadArgs {
             machine_type,
             core_share: None,
             weights: self.weights.as_deref().map(std::path::absolute).transpose()?,
+            normalisation,
             training: None,
         };
         Ok((job, workloads))
+    }
+
+    /// Returns the normalisation of the images; `None` for the default one.
+    fn normalisation(&self, name: &str, input: &Input) -> anyhow::Result<Option<Normalisation>> {
+        let Input::Images { colour, .. } = input else { return Ok(None) };
+        let (order, range) = (self.channel_order.unwrap_or_default(), self.pixel_range.unwrap_or_default());
+        if order == ChannelOrder::Bgr && *colour == Colour::Grey {
+            return Err(unusable(format!("--channel-order bgr is for colour images, and {name} takes grey ones")));
+        }
+        let channels = colour.channels();
+        let of = |option, given: &Option<Channels>| match given.as_ref().map(|Channels(numbers)| numbers.as_slice()) {
+            None => Ok(None),
+            Some([one]) => Ok(Some(vec![*one; channels])),
+            Some(numbers) if numbers.len() == channels => Ok(Some(numbers.to_vec())),
+            Some(numbers) => {
+                let given = numbers.len();
+                Err(unusable(format!("{option} has {given} numbers, and {name} takes grey images; give one number")))
+            }
+        };
+        let usual = Normalisation::usual(*colour, ChannelOrder::default());
+        let normalisation = match (of("--mean", &self.mean)?, of("--std", &self.std)?) {
+            (Some(mean), Some(std)) => Normalisation { mean, std, pixel_range: range, channel_order: order },
+            _ if range == PixelRange::Bytes => {
+                return Err(unusable(
+                    "--pixel-range 255 needs --mean and --std in these units; --mean 0 --std 1 passes the bytes on",
+                ));
+            }
+            _ => Normalisation::usual(*colour, order),
+        };
+        Ok(Some(normalisation).filter(|normalisation| *normalisation != usual))
     }
 
     /// Rejects image options for a CNN that takes texts, and vice versa.
@@ -274,7 +338,7 @@ impl WorkloadArgs {
             Input::Images { .. } => (
                 "images",
                 "texts",
-                [
+                vec![
                     ("--words", self.words.is_some()),
                     ("--vectors", self.vectors.is_some()),
                     ("--vocabulary", self.vocabulary.is_some()),
@@ -284,8 +348,13 @@ impl WorkloadArgs {
             Input::Texts { .. } => (
                 "texts",
                 "images",
-                [
+                vec![
                     ("--image-px", self.image_px.is_some()),
+                    ("--mean", self.mean.is_some()),
+                    ("--pixel-range", self.pixel_range.is_some()),
+                    ("--channel-order", self.channel_order.is_some()),
+                    ("--resize", self.resize.is_some()),
+                    ("--interpolation", self.interpolation.is_some()),
                     ("--data-format", self.data_format != Format::Auto),
                     ("--draw photographs", self.draw == Some(Drawing::Photographs)),
                     ("--draw digits", self.draw == Some(Drawing::Digits)),

@@ -179,7 +179,12 @@ fn convolution(operation: &Operation, shapes: &[Vec<usize>]) -> Option<Convoluti
     let kernel = count(weights.get(2..)?);
     let (groups, inputs, outputs, useful) = match operation {
         Operation::Conv { groups, window } => {
-            let sides = [2, 3].map(|axis| shapes[0].get(axis).copied().unwrap_or(1));
+            // A line is an image of one row.
+            let sides = match *shapes[0].as_slice() {
+                [_, _, height, width] => [height, width],
+                [.., len] => [1, len],
+                [] => [1, 1],
+            };
             let taps = |axis: usize| {
                 let padding = [window.padding[axis], window.padding[axis + 2]];
                 useful_taps(sides[axis], window.kernel[axis], window.stride[axis], padding, window.dilation[axis])

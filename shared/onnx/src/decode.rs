@@ -9,6 +9,9 @@ use crate::weight::{Place, READ_WITH_GRAPH, Weight};
 use crate::wire::{Payload, Wire};
 use crate::{Error, known::MOST_KNOWN};
 
+/// Bytes of the longest number.
+const INTEGER: u64 = 8;
+
 /// An input or output of the graph.
 struct Value {
     name: String,
@@ -88,7 +91,7 @@ fn graph<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result<Gra
     while let Some((number, payload)) = wire.field(end)? {
         match number {
             1 => graph.nodes.push(node(wire, payload)?),
-            5 => graph.weights.push(weight(wire, payload)?),
+            5 => graph.weights.push(weight(wire, payload, READ_WITH_GRAPH)?),
             11 => graph.inputs.push(value(wire, payload)?),
             12 => graph.outputs.push(value(wire, payload)?),
             15 => return Err(Error::NotOnnx("it has sparse weights, which are not supported".to_owned())),
@@ -130,7 +133,7 @@ fn attribute<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result
             (2, Payload::Fixed32(bits)) => float = Some(f32::from_bits(bits)),
             (3, Payload::Varint(number)) => int = Some(number as i64),
             (4, _) => text = Some(wire.text(payload)?),
-            (5, _) => tensor = Some(weight(wire, payload)?),
+            (5, _) => tensor = Some(weight(wire, payload, MOST_KNOWN as u64 * INTEGER)?),
             (7, _) => wire.floats(payload, &mut floats)?,
             (8, _) => wire.integers(payload, &mut ints)?,
             (20, Payload::Varint(number)) => kind = Some(number),
@@ -159,8 +162,9 @@ fn attribute<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result
     Ok((name, value))
 }
 
-/// Decodes a `TensorProto`.
-fn weight<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result<Weight, Error> {
+/// Decodes a `TensorProto`. Floats are read if they have at most this many bytes, and integers,
+/// such as the indices of a table, up to the largest tensor that is folded.
+fn weight<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload, most_bytes: u64) -> Result<Weight, Error> {
     let (mut name, mut dims, mut data_type, end) = (String::new(), Vec::new(), 0, wire.message(payload)?);
     let (mut place, mut external, mut is_external) = (None, Vec::new(), false);
     let (mut ints, mut floats) = (Vec::new(), Vec::new());
@@ -170,7 +174,8 @@ fn weight<R: Read + Seek>(wire: &mut Wire<'_, R>, payload: Payload) -> Result<We
             (2, Payload::Varint(number)) => data_type = number as i64,
             // Raw bytes, and packed floats or doubles, which are stored alike.
             (4 | 9 | 10, Payload::Bytes(len)) => {
-                place = Some(if len <= READ_WITH_GRAPH {
+                let is_integer = matches!(data_type, 6 | 7) && len <= MOST_KNOWN as u64 * INTEGER;
+                place = Some(if len <= most_bytes || is_integer {
                     Place::Here(wire.bytes(payload)?)
                 } else {
                     let at = wire.at();

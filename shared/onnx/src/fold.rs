@@ -15,7 +15,7 @@ pub fn fold(call: &Call<'_>) -> Result<Option<Vec<Known>>, Error> {
             let count = numbers(call.shape(0)?).ok_or_else(|| call.wrong("its input is too large"))?;
             return one(Known { dims: Vec::new(), numbers: Numbers::Ints(vec![count as i64]) });
         }
-        "Identity" | "Relu" | "Clip" | "Dropout" => return Ok(None),
+        "Identity" | "Relu" | "Dropout" => return Ok(None),
         _ => {}
     }
     let given = (0..call.node.inputs.len()).filter(|place| call.has(*place));
@@ -26,6 +26,7 @@ pub fn fold(call: &Call<'_>) -> Result<Option<Vec<Known>>, Error> {
     }
     let folded = match (call.node.operator.as_str(), known.as_slice()) {
         ("Cast", [number]) => Some(cast(number, call.node.attributes.int("to").unwrap_or(1))),
+        ("CastLike", [number, like]) => Some(cast(number, if like.ints().is_some() { 7 } else { 1 })),
         ("ConstantOfShape", [dims]) => filled(call, dims)?,
         ("Concat", parts) => concat(call, parts)?,
         ("Gather", [from, _]) => gather(call, from)?,
@@ -47,6 +48,7 @@ pub fn fold(call: &Call<'_>) -> Result<Option<Vec<Known>>, Error> {
             dims: from.dims.clone(),
             numbers: Numbers::Floats(from.floats().iter().map(|x| x.sqrt()).collect()),
         }),
+        ("Clip", [from, bounds @ ..]) => clip(call, from, bounds),
         (operator, [left, right]) => arithmetic(operator, left, right),
         _ => None,
     };
@@ -203,8 +205,35 @@ fn rounded(from: &Known, is_down: bool) -> Option<Known> {
     Some(Known { dims: from.dims.clone(), numbers: Numbers::Floats(from.floats().iter().map(round).collect()) })
 }
 
+fn clip(call: &Call<'_>, from: &Known, bounds: &[&Known]) -> Option<Known> {
+    // Either bound may be left out.
+    let mut bounds = bounds.iter();
+    let mut next = |place| if call.has(place) { bounds.next().copied() } else { None };
+    let (min, max) = (next(1), next(2));
+    let dims = from.dims.clone();
+    let numbers = match &from.numbers {
+        Numbers::Ints(ints) => {
+            let bound = |known: Option<&Known>, open| known.map_or(Some(open), |known| known.ints()?.first().copied());
+            let (min, max) = (bound(min, i64::MIN)?, bound(max, i64::MAX)?);
+            Numbers::Ints(ints.iter().map(|int| (*int).max(min).min(max)).collect())
+        }
+        Numbers::Floats(floats) => {
+            let bound = |known: Option<&Known>, name, open| match known {
+                Some(known) => known.scalar(),
+                None => Some(call.node.attributes.float(name, open)),
+            };
+            let (min, max) = (bound(min, "min", f32::MIN)?, bound(max, "max", f32::MAX)?);
+            Numbers::Floats(floats.iter().map(|float| float.max(min).min(max)).collect())
+        }
+    };
+    Some(Known { dims, numbers })
+}
+
 fn arithmetic(operator: &str, left: &Known, right: &Known) -> Option<Known> {
-    if !matches!(operator, "Add" | "Sub" | "Mul" | "Div" | "Mod" | "Equal") {
+    let is_number = matches!(operator, "Add" | "Sub" | "Mul" | "Div" | "Mod" | "Min" | "Max");
+    let is_truth =
+        matches!(operator, "And" | "Or" | "Xor" | "Equal" | "Less" | "LessOrEqual" | "Greater" | "GreaterOrEqual");
+    if !is_number && !is_truth {
         return None;
     }
     let dims = broadcast(&left.dims, &right.dims)?;
@@ -223,13 +252,23 @@ fn arithmetic(operator: &str, left: &Known, right: &Known) -> Option<Known> {
                     "Mul" => l.checked_mul(r),
                     "Div" => l.checked_div(r),
                     "Mod" => l.checked_rem_euclid(r),
-                    _ => Some(i64::from(l == r)),
+                    "Min" => Some(l.min(r)),
+                    "Max" => Some(l.max(r)),
+                    "And" => Some(i64::from(l != 0 && r != 0)),
+                    "Or" => Some(i64::from(l != 0 || r != 0)),
+                    "Xor" => Some(i64::from((l != 0) != (r != 0))),
+                    _ => compared(operator, l, r),
                 }
             };
             Numbers::Ints((0..count).map(of).collect::<Option<_>>()?)
         }
         _ => {
             let (lefts, rights) = (left.floats(), right.floats());
+            if is_truth {
+                let of = |at: usize| compared(operator, *lefts.get(place(left, at))?, *rights.get(place(right, at))?);
+                let numbers = Numbers::Ints((0..count).map(of).collect::<Option<_>>()?);
+                return Some(Known { dims, numbers });
+            }
             let of = |at: usize| {
                 let (l, r) = (*lefts.get(place(left, at))?, *rights.get(place(right, at))?);
                 match operator {
@@ -237,6 +276,8 @@ fn arithmetic(operator: &str, left: &Known, right: &Known) -> Option<Known> {
                     "Sub" => Some(l - r),
                     "Mul" => Some(l * r),
                     "Div" => Some(l / r),
+                    "Min" => Some(l.min(r)),
+                    "Max" => Some(l.max(r)),
                     _ => None,
                 }
             };
@@ -244,4 +285,17 @@ fn arithmetic(operator: &str, left: &Known, right: &Known) -> Option<Known> {
         }
     };
     Some(Known { dims, numbers })
+}
+
+/// Returns 1 if a comparison holds, else 0.
+fn compared<T: PartialOrd + Copy>(operator: &str, left: T, right: T) -> Option<i64> {
+    let holds = match operator {
+        "Equal" => left == right,
+        "Less" => left < right,
+        "LessOrEqual" => left <= right,
+        "Greater" => left > right,
+        "GreaterOrEqual" => left >= right,
+        _ => return None,
+    };
+    Some(i64::from(holds))
 }

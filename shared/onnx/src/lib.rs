@@ -17,6 +17,7 @@ mod known;
 mod network;
 mod operation;
 mod plan;
+mod random;
 mod read;
 mod rules;
 #[cfg(test)]
@@ -32,6 +33,7 @@ pub use self::operation::{
     Binary, Coordinates, Operation, PadMode, Reduction, ResizeMode, Rounding, SliceRange, Unary, Window,
 };
 pub use self::plan::{Argument, Plan, Step, ValueId, WeightId};
+pub use self::random::Draw;
 pub use self::weight::{Place, Weight};
 
 /// Oldest and newest operator set that the rules follow.

@@ -1,5 +1,7 @@
 //! Operations with all their settings resolved for the shapes of a plan.
 
+use crate::Draw;
+
 /// What a step computes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
@@ -98,8 +100,18 @@ pub enum Operation {
         /// Whether the logarithm is taken.
         is_log: bool,
     },
-    /// Dropout with this probability; the identity in inference.
-    Dropout(f64),
+    /// Dropout, scaled in training; the identity in inference.
+    Dropout {
+        /// Probability that a number becomes zero.
+        probability: f64,
+        /// Shape of the draws, with the axes of the tensor: a draw counts along each axis of
+        /// length 1.
+        mask: Vec<usize>,
+    },
+    /// Random numbers in training, their mean in inference.
+    Random(Draw),
+    /// Numbers of the second tensor where the first is not zero, else of the third, broadcast.
+    Where,
 }
 
 /// Geometry of a sliding window.
@@ -145,6 +157,14 @@ pub enum Unary {
     Ceil,
     Sin,
     Cos,
+    Sign,
+    Round,
+    /// Rounds towards zero.
+    Trunc,
+    /// 1 for a number other than 0.
+    IsNonZero,
+    /// 1 for 0, else 0.
+    Not,
 }
 
 /// Function of two numbers.
@@ -160,6 +180,16 @@ pub enum Binary {
     Max,
     /// The first number if it is positive, else the product of both.
     PRelu,
+    /// 1 if the comparison holds, else 0; so are the next.
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Equal,
+    /// Of two truth values, which are 0 and 1; so are the next.
+    And,
+    Or,
+    Xor,
 }
 
 /// Part of an axis: from `start`, `len` numbers at a distance of `step`, backwards if it is
@@ -233,7 +263,7 @@ impl Operation {
     pub fn is_view(&self) -> bool {
         matches!(
             self,
-            Self::Reshape | Self::Expand | Self::Transpose(_) | Self::Slice(_) | Self::Split(..) | Self::Dropout(_)
+            Self::Reshape | Self::Expand | Self::Transpose(_) | Self::Slice(_) | Self::Split(..) | Self::Dropout { .. }
         )
     }
 }

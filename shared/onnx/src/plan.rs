@@ -1,12 +1,12 @@
 //! A network prepared for a size of its input: operations in order, with every shape known.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::known::{MOST_KNOWN, numbers};
 use crate::network::{Network, Node};
 use crate::rules::{self, Call};
-use crate::{Error, Known, MOST_AXES, Operation, fold};
+use crate::{Draw, Error, Known, MOST_AXES, Operation, fold, random};
 
 /// Index of a computed tensor.
 pub type ValueId = usize;
@@ -63,6 +63,11 @@ impl Network {
             batches: self.batch().map(|written| [written, input[0]]),
             plan: Plan { shapes: vec![input.to_vec()], steps: Vec::new(), output: 0 },
             names: BTreeMap::from([(self.input_name.as_str(), Argument::Value(0))]),
+            derived: BTreeSet::new(),
+            batched: BTreeSet::from([0]),
+            draws: BTreeMap::new(),
+            shared: self.read_twice(),
+            shared_draws: BTreeSet::new(),
         };
         self.nodes.iter().try_for_each(|node| planner.node(node))?;
         let name = self.outputs.first().map_or("", String::as_str);
@@ -90,6 +95,17 @@ impl Network {
 }
 
 impl Network {
+    /// Returns the names that several nodes read, or a node and the caller.
+    fn read_twice(&self) -> BTreeSet<&str> {
+        let (mut once, mut twice) = (BTreeSet::new(), BTreeSet::new());
+        for name in self.nodes.iter().flat_map(|node| &node.inputs).chain(&self.outputs) {
+            if !once.insert(name.as_str()) {
+                twice.insert(name.as_str());
+            }
+        }
+        twice
+    }
+
     /// Returns the numbers of a weight if they are few and were read with the graph.
     pub fn small(&self, weight: WeightId) -> Option<Known> {
         let weight = &self.weights[weight];
@@ -103,6 +119,16 @@ struct Planner<'a> {
     batches: Option<[usize; 2]>,
     plan: Plan,
     names: BTreeMap<&'a str, Argument>,
+    /// Computed tensors that depend on the images, or are random numbers for each.
+    batched: BTreeSet<ValueId>,
+    /// Names of numbers that are computed from the shapes of the plan.
+    derived: BTreeSet<&'a str>,
+    /// Distribution of each computed tensor that is random.
+    draws: BTreeMap<ValueId, Draw>,
+    /// Names that several nodes read.
+    shared: BTreeSet<&'a str>,
+    /// Random tensors that several nodes read, so that each must see the same numbers.
+    shared_draws: BTreeSet<ValueId>,
 }
 
 impl<'a> Planner<'a> {
@@ -110,25 +136,54 @@ impl<'a> Planner<'a> {
         let mut arguments = Vec::with_capacity(node.inputs.len());
         for name in &node.inputs {
             arguments.push(if name.is_empty() { None } else { Some(self.argument(node, name)?) });
+            if let (Some(Some(Argument::Value(value))), true) = (arguments.last(), self.shared.contains(name.as_str()))
+                && self.draws.contains_key(value)
+            {
+                self.shared_draws.insert(*value);
+            }
         }
         let shapes: Vec<Vec<usize>> =
             arguments.iter().map(|argument| argument.as_ref().map_or_else(Vec::new, |it| self.shape(it))).collect();
         let known: Vec<Option<Arc<Known>>> =
             arguments.iter().map(|argument| argument.as_ref().and_then(|it| self.known(it))).collect();
-        let call = Call { node, opset: self.network.opset, shapes: &shapes, known: &known, batches: self.batches };
+        let derived: Vec<bool> = node.inputs.iter().map(|name| self.derived.contains(name.as_str())).collect();
+        let batched: Vec<bool> = arguments
+            .iter()
+            .map(|argument| matches!(argument, Some(Argument::Value(value)) if self.batched.contains(value)))
+            .collect();
+        let call = Call {
+            node,
+            batched: &batched,
+            opset: self.network.opset,
+            shapes: &shapes,
+            known: &known,
+            derived: &derived,
+            batches: self.batches,
+        };
         let first = node.outputs.first().ok_or_else(|| node.wrong("it has no output"))?;
         if let Some(folded) = fold::fold(&call)? {
+            let is_derived = matches!(node.operator.as_str(), "Shape" | "Size") || derived.contains(&true);
             for (name, known) in node.outputs.iter().zip(folded) {
+                if is_derived {
+                    self.derived.insert(name);
+                }
                 self.names.insert(name, Argument::Known(Arc::new(known)));
             }
             return Ok(());
         }
         if rules::is_identity(&call) {
             let same = arguments.into_iter().next().flatten().ok_or_else(|| node.wrong("it has no input"))?;
+            if derived.first() == Some(&true) {
+                self.derived.insert(first);
+            }
             self.names.insert(first, same);
             return Ok(());
         }
-        let ready = rules::resolve(&call)?;
+        let draws: Vec<Option<Draw>> = arguments.iter().map(|argument| self.draw(argument.as_ref())).collect();
+        let ready = match (random::drawn(&call)?, random::followed(&call, &draws)?) {
+            (Some(ready), _) | (None, Some(ready)) => ready,
+            (None, None) => rules::resolve(&call)?,
+        };
         let mut used = Vec::with_capacity(ready.arguments.len());
         for place in ready.arguments {
             let argument = arguments.get(place).cloned().flatten();
@@ -138,6 +193,12 @@ impl<'a> Planner<'a> {
         for (place, shape) in ready.shapes.into_iter().enumerate() {
             if shape.len() > MOST_AXES || numbers(&shape).is_none_or(|numbers| numbers == 0) {
                 return Err(node.wrong(format!("its output {shape:?} is empty or too large")));
+            }
+            if let Operation::Random(draw) = ready.operation {
+                self.draws.insert(self.plan.shapes.len(), draw);
+            }
+            if batched.contains(&true) || matches!(ready.operation, Operation::Random(_)) {
+                self.batched.insert(self.plan.shapes.len());
             }
             results.push(self.plan.shapes.len());
             if let Some(name) = node.outputs.get(place) {
@@ -153,6 +214,12 @@ impl<'a> Planner<'a> {
             results,
         });
         Ok(())
+    }
+
+    /// Returns the distribution of a random argument that nothing else reads.
+    fn draw(&self, argument: Option<&Argument>) -> Option<Draw> {
+        let Some(Argument::Value(value)) = argument else { return None };
+        self.draws.get(value).filter(|_| !self.shared_draws.contains(value)).copied()
     }
 
     fn argument(&self, node: &Node, name: &str) -> Result<Argument, Error> {

@@ -226,3 +226,152 @@ fn weights_are_not_read_with_the_graph() {
     let Place::Inside(at, len) = network.weights[0].place else { panic!("{:?}", network.weights[0].place) };
     assert_eq!((len, bytes[at as usize..][..len as usize].iter().all(|byte| *byte == 0)), (8000, true));
 }
+
+/// Random numbers of one per image and what follows, written as PyTorch exports stochastic depth.
+fn stochastic_depth(last: &[Message]) -> Vec<Message> {
+    let nodes = [
+        node("RandomUniformLike", "uniform", &["one_each"], "uniform", &[("dtype", &[1])]),
+        node("Less", "less", &["uniform", "kept"], "less", &[]),
+        node("Cast", "mask", &["less"], "mask", &[("to", &[1])]),
+        node("Div", "scaled", &["mask", "kept"], "scaled", &[]),
+    ];
+    nodes.iter().chain(last).cloned().collect()
+}
+
+fn number(name: &str, number: f32) -> Message {
+    Message::default().int(2, 1).text(8, name).bytes(9, &number.to_le_bytes())
+}
+
+#[test]
+fn the_masks_of_stochastic_depth_are_a_dropout_with_one_draw_per_image() {
+    let product = node("Mul", "product", &["images", "scaled"], "scores", &[]);
+    let weights = [number("kept", 0.8), float_weight("one_each", &[1, 1, 1, 1])];
+    let network = read(&model(18, &[1, 3, 7, 9], &stochastic_depth(&[product]), &weights)).unwrap();
+    for batch in [1, 5] {
+        let plan = network.plan([batch, 3, 7, 9]).unwrap();
+        let [step] = plan.steps.as_slice() else { panic!("{:?}", plan.steps) };
+        let Operation::Dropout { probability, mask } = &step.operation else { panic!("{step:?}") };
+        assert!((probability - 0.2).abs() < 1e-7, "{probability}");
+        assert_eq!((mask.as_slice(), output(&plan)), ([batch, 1, 1, 1].as_slice(), [batch, 3, 7, 9].as_slice()));
+        assert_eq!(network.costs(&plan).launches(), 0);
+    }
+}
+
+#[test]
+fn a_mask_that_two_nodes_read_is_drawn_once() {
+    let last = [
+        node("Mul", "first", &["images", "scaled"], "first", &[]),
+        node("Relu", "relu", &["images"], "relu", &[]),
+        node("Mul", "second", &["relu", "scaled"], "second", &[]),
+        node("Add", "sum", &["first", "second"], "scores", &[]),
+    ];
+    let weights = [number("kept", 0.5), float_weight("one_each", &[2, 1, 1, 1])];
+    let network = read(&model(18, &[2, 3, 7, 9], &stochastic_depth(&last), &weights)).unwrap();
+    let plan = network.plan([2, 3, 7, 9]).unwrap();
+    let random: Vec<&Step> = plan.steps.iter().filter(|step| matches!(step.operation, Operation::Random(_))).collect();
+    let [step] = random.as_slice() else { panic!("{:?}", plan.steps) };
+    assert_eq!(step.operation, Operation::Random(Draw::Either { probability: 0.5, values: [2.0, 0.0] }));
+    assert_eq!(plan.steps.iter().filter(|other| other.values().any(|value| value == step.results[0])).count(), 2);
+}
+
+#[test]
+fn dropout_written_with_rand_and_floor_or_where_has_its_probability() {
+    let floor = [
+        node("RandomUniformLike", "uniform", &["images"], "uniform", &[]),
+        node("Add", "shifted", &["kept", "uniform"], "shifted", &[]),
+        node("Floor", "mask", &["shifted"], "mask", &[]),
+        node("Mul", "product", &["mask", "images"], "product", &[]),
+        node("Div", "scaled", &["product", "kept"], "scores", &[]),
+    ];
+    let network = read(&model(18, &[0, 3, 7, 9], &floor, &[number("kept", 0.75)])).unwrap();
+    let plan = network.plan([2, 3, 7, 9]).unwrap();
+    let operations: Vec<&Operation> = plan.steps.iter().map(|step| &step.operation).collect();
+    let mask = Operation::Random(Draw::Either { probability: 0.75, values: [1.0, 0.0] });
+    assert_eq!(operations, [&mask, &Operation::Binary(Binary::Mul), &Operation::Binary(Binary::Div)]);
+
+    let choice = [
+        node("RandomUniformLike", "uniform", &["images"], "uniform", &[]),
+        node("Greater", "is_kept", &["uniform", "dropped"], "is_kept", &[]),
+        node("Where", "choice", &["is_kept", "scale", "zero"], "choice", &[]),
+        node("Mul", "product", &["images", "choice"], "scores", &[]),
+    ];
+    let weights = [number("dropped", 0.25), number("scale", 4.0 / 3.0), number("zero", 0.0)];
+    let plan = read(&model(18, &[0, 3, 7, 9], &choice, &weights)).unwrap().plan([2, 3, 7, 9]).unwrap();
+    let [step] = plan.steps.as_slice() else { panic!("{:?}", plan.steps) };
+    let Operation::Dropout { probability, mask } = &step.operation else { panic!("{step:?}") };
+    assert_eq!((*probability, mask.as_slice()), (0.25, [2, 3, 7, 9].as_slice()));
+}
+
+#[test]
+fn a_shape_computed_from_the_batch_of_the_plan_is_not_scaled_again() {
+    let nodes = [
+        node("Shape", "a", &["images"], "shape", &[]),
+        node("Slice", "b", &["shape", "zero", "two"], "first", &[]),
+        node("Concat", "c", &["first", "rest"], "target", &[("axis", &[0])]),
+        node("Reshape", "d", &["images", "target"], "scores", &[]),
+    ];
+    let weights = [list("zero", &[0]), list("two", &[2]), list("rest", &[-1])];
+    let network = read(&model(18, &[1, 4, 6, 6], &nodes, &weights)).unwrap();
+    for batch in [1, 2, 8] {
+        assert_eq!(output(&network.plan([batch, 4, 6, 6]).unwrap()), [batch, 4, 36]);
+    }
+}
+
+#[test]
+fn a_shape_of_weights_is_not_scaled_to_the_batch() {
+    let nodes = [
+        node("Reshape", "scale", &["w", "target"], "scale", &[]),
+        node("Mul", "scaled", &["images", "scale"], "scores", &[]),
+    ];
+    let weights = [list("target", &[1, -1, 1, 1]), float_weight("w", &[4])];
+    let network = read(&model(18, &[1, 4, 6, 6], &nodes, &weights)).unwrap();
+    assert_eq!(output(&network.plan([2, 4, 6, 6]).unwrap()), [2, 4, 6, 6]);
+}
+
+#[test]
+fn a_token_written_for_one_image_is_repeated_for_each_image_of_the_batch() {
+    let nodes = [
+        node("Reshape", "rows", &["images", "target"], "rows", &[]),
+        node("Concat", "tokens", &["token", "rows"], "scores", &[("axis", &[1])]),
+    ];
+    let weights = [list("target", &[1, 4, 36]), float_weight("token", &[1, 1, 36])];
+    let network = read(&model(18, &[1, 4, 6, 6], &nodes, &weights)).unwrap();
+    assert_eq!(output(&network.plan([1, 4, 6, 6]).unwrap()), [1, 5, 36]);
+    assert_eq!(output(&network.plan([3, 4, 6, 6]).unwrap()), [3, 5, 36]);
+    let three = read(&model(18, &[1, 4, 6, 6], &nodes, &[weights[0].clone(), float_weight("token", &[3, 1, 36])]));
+    assert!(three.unwrap().plan([2, 4, 6, 6]).is_err(), "three tokens are not for one image");
+}
+
+#[test]
+fn a_convolution_along_one_axis_is_that_of_an_image_of_one_row() {
+    let nodes = |pads: &[i64]| {
+        [
+            node("Reshape", "line", &["images", "target"], "line", &[]),
+            node("Conv", "eca", &["line", "w"], "scores", &[("pads", pads), ("kernel_shape", &[3])]),
+        ]
+    };
+    let weights = [list("target", &[0, 1, -1]), float_weight("w", &[2, 1, 3])];
+    let planned = |pads: &[i64]| {
+        let network = read(&model(18, &[0, 4, 5, 1], &nodes(pads), &weights)).unwrap();
+        network.plan([3, 4, 5, 1]).map(|plan| (output(&plan).to_vec(), network.costs(&plan).multiply_accumulates()))
+    };
+    assert_eq!(planned(&[1, 1]).unwrap(), (vec![3, 2, 20], 3 * 2 * 20 * 3));
+    assert_eq!(planned(&[0, 0]).unwrap().0, [3, 2, 18]);
+    assert!(planned(&[1, 1, 1, 1]).unwrap_err().to_string().contains("its pads is [1, 1, 1, 1]"));
+}
+
+#[test]
+fn bounds_and_comparisons_of_known_numbers_are_folded() {
+    let nodes = [
+        node("Shape", "a", &["images"], "shape", &[]),
+        node("Gather", "b", &["shape", "two"], "height", &[]),
+        node("Clip", "c", &["height", "", "most"], "clipped", &[]),
+        node("Less", "d", &["clipped", "height"], "is_less", &[]),
+        node("Where", "e", &["is_less", "clipped", "height"], "side", &[]),
+        node("Concat", "f", &["batch", "rest", "side"], "target", &[("axis", &[0])]),
+        node("Reshape", "g", &["images", "target"], "scores", &[]),
+    ];
+    let weights = [list("two", &[2]), list("most", &[6]), list("batch", &[0]), list("rest", &[-1])];
+    let network = read(&model(18, &[0, 3, 12, 2], &nodes, &weights)).unwrap();
+    assert_eq!(output(&network.plan([2, 3, 12, 2]).unwrap()), [2, 12, 6]);
+}

@@ -17,8 +17,10 @@ pub struct Label {
 
 /// Labels that a workload holds under the same name, in addition to its own fields, because they
 /// influence the time.
-pub const WORKLOAD_LABELS: [&str; 12] = [
+pub const WORKLOAD_LABELS: [&str; 14] = [
     "dtype",
+    "resize",
+    "interpolation",
     "classes",
     "network",
     "network_fingerprint",
@@ -33,7 +35,7 @@ pub const WORKLOAD_LABELS: [&str; 12] = [
 ];
 
 /// All labels.
-pub const LABELS: [Label; 31] = [
+pub const LABELS: [Label; 33] = [
     Label { name: "model", flag: Some("--model") },
     Label { name: "mode", flag: Some("--mode") },
     Label { name: "image_px", flag: Some("--image-px") },
@@ -44,6 +46,8 @@ pub const LABELS: [Label; 31] = [
     Label { name: "sampling_rate", flag: Some("--sampling-rate") },
     Label { name: "memory_per_executor_mib", flag: Some("--memory") },
     Label { name: "dtype", flag: None },
+    Label { name: "resize", flag: None },
+    Label { name: "interpolation", flag: None },
     Label { name: "classes", flag: None },
     Label { name: "network", flag: None },
     Label { name: "network_fingerprint", flag: None },

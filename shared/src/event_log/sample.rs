@@ -163,9 +163,15 @@ fn workload(labels: &Labels) -> Result<Workload, LabelError> {
     for name in WORKLOAD_LABELS {
         let Some(text) = labels.get(name) else { continue };
         let value = match name {
-            "dtype" | "network" | "network_fingerprint" | "data" | "data_format" | "data_fingerprint" | "optimizer" => {
-                text.into()
-            }
+            "dtype"
+            | "resize"
+            | "interpolation"
+            | "network"
+            | "network_fingerprint"
+            | "data"
+            | "data_format"
+            | "data_fingerprint"
+            | "optimizer" => text.into(),
             _ => labels.value::<Value>(name, "a number, true or false")?,
         };
         extra.insert(name.to_owned(), value);

@@ -1,6 +1,8 @@
 //! The operations that are no layers of their own.
 
+use burn::module::{Param, ParamId};
 use burn::nn::PaddingConfig2d;
+use burn::nn::conv::Conv2d;
 use burn::nn::pool::MaxPool2d;
 use burn::tensor::module::{avg_pool2d, conv_transpose2d, interpolate, layer_norm};
 use burn::tensor::ops::PadMode as BurnPadMode;
@@ -12,7 +14,7 @@ use foreglow_onnx::{
 
 use super::run::Operand;
 use super::value::{Value, six};
-use crate::convolution::max_pool;
+use crate::convolution::{convolve, max_pool};
 
 /// Computes an operation with one result, of this shape. The first source has `axes` axes.
 pub fn compute(operation: &Operation, sources: Vec<Operand>, axes: usize, shape: &[usize]) -> Value {
@@ -27,6 +29,32 @@ pub fn compute(operation: &Operation, sources: Vec<Operand>, axes: usize, shape:
             Value::Image(image) => Value::Image(unary(*function, image)),
             Value::Any(any) => Value::Any(unary(*function, any)),
         },
+        // Its weights are computed, such as those of networks that standardise them, or it is along
+        // one axis.
+        Operation::Conv { window, groups } => {
+            let [top, left, bottom, right] = window.padding;
+            let image = |value: Value| match shape.len() {
+                4 => value.image(),
+                _ => {
+                    let any = value.any();
+                    let [.., outer, inner, len] = any.dims();
+                    any.reshape([outer, inner, 1, len])
+                }
+            };
+            let (images, weight) = (image(next()), image(next()));
+            let bias = tensors.next().map(|bias| Param::initialized(ParamId::new(), bias.list()));
+            let conv = Conv2d {
+                weight: Param::initialized(ParamId::new(), weight),
+                bias,
+                stride: window.stride,
+                kernel_size: window.kernel,
+                dilation: window.dilation,
+                groups: *groups,
+                padding: PaddingConfig2d::Explicit(top, left, bottom, right),
+            };
+            let output = Value::Image(convolve(&conv, images));
+            if shape.len() == 4 { output } else { Value::shaped(output.any(), shape) }
+        }
         Operation::ConvTranspose { window, groups, extra } => {
             let Window { stride, padding, dilation, .. } = *window;
             let options = ConvTransposeOptions::new(stride, [padding[0], padding[1]], *extra, dilation, *groups);
@@ -74,8 +102,27 @@ pub fn compute(operation: &Operation, sources: Vec<Operand>, axes: usize, shape:
             })
         }
         Operation::MatMul => Value::shaped(matmul(next(), next()).any(), shape),
+        Operation::Where => {
+            let (condition, yes, no) = (next().any(), next().any(), next().any());
+            let dims = six(shape);
+            let is_true = condition.not_equal_elem(0.0).expand(dims);
+            Value::shaped(no.expand(dims).mask_where(is_true, yes.expand(dims)), shape)
+        }
         Operation::Concat(axis) => {
-            let all: Vec<Value> = std::iter::once(next()).chain(tensors).collect();
+            // A part that does not depend on the images has one row for all of them.
+            let whole = |value: Value| match value {
+                Value::Any(any) if *axis > 0 && any.dims()[axis_at(0)] != shape[0] => {
+                    let mut dims = any.dims();
+                    dims[axis_at(0)] = shape[0];
+                    Value::Any(any.expand(dims))
+                }
+                Value::Image(image) if *axis > 0 && image.dims()[0] != shape[0] => {
+                    let [_, c, h, w] = image.dims();
+                    Value::Image(image.expand([shape[0], c, h, w]))
+                }
+                whole => whole,
+            };
+            let all: Vec<Value> = std::iter::once(next()).chain(tensors).map(whole).collect();
             match shape.len() {
                 4 => Value::Image(Tensor::cat(all.into_iter().map(Value::image).collect(), *axis)),
                 _ => Value::Any(Tensor::cat(all.into_iter().map(Value::any).collect(), axis_at(*axis))),
@@ -115,9 +162,9 @@ pub fn compute(operation: &Operation, sources: Vec<Operand>, axes: usize, shape:
             let dims = [1, 1, 1, count(&shape[..*first]), count(&shape[*first..=*last]), count(&shape[*last + 1..])];
             Value::shaped(softmax(x.any().reshape(dims), 4), shape)
         }
-        Operation::Conv { .. }
-        | Operation::BatchNorm { .. }
-        | Operation::Dropout(_)
+        Operation::BatchNorm { .. }
+        | Operation::Dropout { .. }
+        | Operation::Random(_)
         | Operation::Split(..)
         | Operation::Binary(_) => unreachable!("the program has instructions of their own for these"),
     }
@@ -166,6 +213,11 @@ fn unary<const D: usize>(function: Unary, x: Tensor<D>) -> Tensor<D> {
         Unary::Ceil => x.ceil(),
         Unary::Sin => x.sin(),
         Unary::Cos => x.cos(),
+        Unary::Sign => x.sign(),
+        Unary::Round => x.round(),
+        Unary::Trunc => x.trunc(),
+        Unary::IsNonZero => x.not_equal_elem(0.0).float(),
+        Unary::Not => x.equal_elem(0.0).float(),
     }
 }
 
@@ -204,6 +256,15 @@ fn of_both<const D: usize>(function: Binary, left: Tensor<D>, right: Tensor<D>) 
         Binary::Min => left.min_pair(right),
         Binary::Max => left.max_pair(right),
         Binary::PRelu => activation::relu(left.clone()) - activation::relu(left.neg()) * right,
+        Binary::Less => left.lower(right).float(),
+        Binary::LessOrEqual => left.lower_equal(right).float(),
+        Binary::Greater => left.greater(right).float(),
+        Binary::GreaterOrEqual => left.greater_equal(right).float(),
+        Binary::Equal => left.equal(right).float(),
+        // Truth values are 0 and 1.
+        Binary::And => left * right,
+        Binary::Or => left.max_pair(right),
+        Binary::Xor => left.not_equal(right).float(),
     }
 }
 
@@ -218,6 +279,14 @@ fn with_scalar<const D: usize>(function: Binary, left: Tensor<D>, right: f32) ->
         Binary::Min => left.clamp_max(right),
         Binary::Max => left.clamp_min(right),
         Binary::PRelu => activation::leaky_relu(left, f64::from(right)),
+        Binary::Less => left.lower_elem(right).float(),
+        Binary::LessOrEqual => left.lower_equal_elem(right).float(),
+        Binary::Greater => left.greater_elem(right).float(),
+        Binary::GreaterOrEqual => left.greater_equal_elem(right).float(),
+        Binary::Equal => left.equal_elem(right).float(),
+        Binary::And => left * right,
+        Binary::Or => left.clamp_min(right),
+        Binary::Xor => left.not_equal_elem(right).float(),
     }
 }
 
@@ -226,6 +295,11 @@ fn of_scalar<const D: usize>(function: Binary, left: f32, right: Tensor<D>) -> T
         Binary::Add | Binary::Mul | Binary::Min | Binary::Max => with_scalar(function, right, left),
         Binary::Sub => right.neg() + left,
         Binary::Div => right.recip() * left,
+        Binary::Equal | Binary::And | Binary::Or | Binary::Xor => with_scalar(function, right, left),
+        Binary::Less => with_scalar(Binary::Greater, right, left),
+        Binary::LessOrEqual => with_scalar(Binary::GreaterOrEqual, right, left),
+        Binary::Greater => with_scalar(Binary::Less, right, left),
+        Binary::GreaterOrEqual => with_scalar(Binary::LessOrEqual, right, left),
         Binary::Pow | Binary::PRelu => {
             let left = right.zeros_like() + left;
             of_both(function, left, right)

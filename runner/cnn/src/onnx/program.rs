@@ -2,7 +2,7 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use foreglow_architectures::Shape;
-use foreglow_onnx::{Argument, Binary, Operation, Plan, Step, Unary, ValueId, WeightId};
+use foreglow_onnx::{Argument, Binary, Draw, Operation, Plan, Step, Unary, ValueId, WeightId};
 
 use super::file::OnnxFile;
 use super::value::six;
@@ -48,8 +48,10 @@ pub enum Work {
     Norm { norm: usize, then: Activation },
     /// Fully connected layer.
     Linear(usize),
-    /// Dropout.
-    Dropout(usize),
+    /// Dropout, with the shape of its mask.
+    Dropout(usize, Vec<usize>),
+    /// Random numbers.
+    Random(Draw),
     /// Another operation.
     Other(Operation),
 }
@@ -96,7 +98,7 @@ impl Program {
             let mut sources = Vec::new();
             let mut results = step.results.clone();
             let work = match &step.operation {
-                Operation::Conv { .. } => {
+                Operation::Conv { .. } if step.values().count() == 1 && plan.shapes[results[0]].len() == 4 => {
                     sources.extend(step.values().next().map(Source::Value));
                     program.convs.push(place);
                     let mut chain = Chain { plan: &plan, readers: &readers, is_done: &mut is_done, last: results[0] };
@@ -119,11 +121,12 @@ impl Program {
                     program.linears.push(place);
                     Work::Linear(program.linears.len() - 1)
                 }
-                Operation::Dropout(probability) => {
-                    sources.extend(step.values().next().map(Source::Value));
+                Operation::Dropout { probability, mask } => {
+                    sources.push(program.source(file, &step.arguments[0], false, device)?);
                     program.dropouts.push(*probability);
-                    Work::Dropout(program.dropouts.len() - 1)
+                    Work::Dropout(program.dropouts.len() - 1, mask.clone())
                 }
+                Operation::Random(draw) => Work::Random(*draw),
                 other => {
                     let takes_scalars = matches!(other, Operation::Binary(_)) && step.values().next().is_some();
                     for argument in &step.arguments {

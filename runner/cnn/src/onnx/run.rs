@@ -1,13 +1,14 @@
 //! Carries out the instructions of a program.
 
-use burn::tensor::Tensor;
+use burn::tensor::{Device, Tensor, TensorData};
 use foreglow_onnx::Operation;
 
 use super::compute;
 use super::parameters::Parameters;
 use super::program::{Instruction, Program, Source, Work};
-use super::value::Value;
+use super::value::{Value, six};
 use crate::convolution::{convolve_and_normalise, convolve_then};
+use crate::dropout;
 use crate::normalisation::normalise;
 
 /// Runs the program on a mini-batch; returns one row per image.
@@ -16,9 +17,10 @@ use crate::normalisation::normalise;
 /// The inputs do not have the shape of the program.
 pub fn run(program: &Program, parameters: &Parameters, inputs: Tensor<4>) -> Tensor<2> {
     let mut values = Values(vec![None; program.plan.shapes.len()]);
+    let device = inputs.device();
     values.0[0] = Some(Value::Image(inputs));
     for instruction in &program.instructions {
-        let results = step(program, parameters, instruction, &mut values);
+        let results = step(program, parameters, instruction, &mut values, &device);
         for (place, result) in instruction.results.iter().zip(results) {
             values.0[*place] = Some(result);
         }
@@ -49,7 +51,13 @@ impl Values {
     }
 }
 
-fn step(program: &Program, parameters: &Parameters, instruction: &Instruction, values: &mut Values) -> Vec<Value> {
+fn step(
+    program: &Program,
+    parameters: &Parameters,
+    instruction: &Instruction,
+    values: &mut Values,
+    device: &Device,
+) -> Vec<Value> {
     let shapes: Vec<&[usize]> =
         instruction.results.iter().map(|result| program.plan.shapes[*result].as_slice()).collect();
     let mut sources = instruction.sources.iter().map(|source| match source {
@@ -76,12 +84,21 @@ fn step(program: &Program, parameters: &Parameters, instruction: &Instruction, v
             let rows = shapes[0][0];
             vec![Value::of_matrix(linear.forward(first(&mut sources).matrix([rows, inputs])))]
         }
-        Work::Dropout(place) => {
+        Work::Dropout(place, mask) => {
             let dropout = &parameters.dropouts[*place];
-            vec![match first(&mut sources) {
-                Value::Image(image) => Value::Image(dropout.forward(image)),
-                Value::Any(any) => Value::Any(dropout.forward(any)),
+            vec![match (first(&mut sources), mask.as_slice()) {
+                (Value::Image(image), [n, c, h, w]) => Value::Image(dropout.forward_along(image, [*n, *c, *h, *w])),
+                (other, mask) => Value::Any(dropout.forward_along(other.any(), six(mask))),
             }]
+        }
+        Work::Random(draw) => {
+            let count = shapes[0].iter().product();
+            let numbers = match device.is_autodiff() {
+                true => dropout::draws(count, |uniform| draw.at(uniform) as f32),
+                false => vec![draw.mean() as f32; count],
+            };
+            let tensor = Tensor::from_data(TensorData::new(numbers, six(shapes[0])), device);
+            vec![Value::shaped(tensor, shapes[0])]
         }
         Work::Other(Operation::Split(axis, lengths)) => compute::split(first(&mut sources), *axis, lengths, &shapes),
         Work::Other(operation) => vec![compute::compute(operation, sources.collect(), instruction.axes, shapes[0])],

@@ -6,8 +6,9 @@ use burn::nn::loss::CrossEntropyLossConfig;
 use burn::tensor::{Int, TensorData};
 
 use super::*;
+use crate::dropout;
 
-const EXPORTS: [&str; 4] = ["mobilenet_v3", "shufflenet_v2", "convnext", "operators"];
+const EXPORTS: [&str; 6] = ["mobilenet_v3", "shufflenet_v2", "convnext", "operators", "efficientnet", "densenet"];
 const SHAPE: Shape = [3, 32, 32];
 
 fn path(name: &str) -> PathBuf {
@@ -58,7 +59,7 @@ fn exported_networks_give_pytorchs_scores_alone_and_in_a_batch() {
 #[test]
 fn an_export_with_its_normalisations_has_pytorchs_parameters() {
     let device = Device::flex();
-    for name in ["shufflenet_v2", "convnext", "operators"] {
+    for name in ["shufflenet_v2", "convnext", "operators", "efficientnet", "densenet"] {
         let file = file(name);
         let cnn = OnnxCnn::load(&file, SHAPE, &device).unwrap();
         let costs = file.network.costs(&file.network.plan([1, 3, 32, 32]).unwrap());
@@ -75,6 +76,8 @@ fn a_step_against_the_gradient_lowers_the_loss_of_every_export() {
         let numbers = cnn.numbers();
         let loss = |cnn: &OnnxCnn| {
             let labels: Tensor<1, Int> = Tensor::from_data([3, 7], &device);
+            // The same dropout before and after the step.
+            dropout::seed(1);
             let scores = cnn.forward(images(2, &Device::flex()).autodiff());
             CrossEntropyLossConfig::new().init(&device).forward(scores, labels)
         };
@@ -92,6 +95,37 @@ fn a_step_against_the_gradient_lowers_the_loss_of_every_export() {
         let [before, after]: [f32; 2] = [before, loss(&cnn)].map(|loss| loss.into_scalar());
         assert!(after < before, "{name}: from {before} to {after}");
     }
+}
+
+/// torchvision's EfficientNet, exported in training mode, has dropout and stochastic depth.
+#[test]
+fn dropout_and_stochastic_depth_of_an_export_follow_the_seed_in_training_only() {
+    let cnn = OnnxCnn::load(&file("efficientnet"), SHAPE, &Device::flex().autodiff()).unwrap();
+    let numbers = cnn.numbers();
+    let learning = |seed: u64, count: usize| {
+        let mut cnn = OnnxCnn::load(&file("efficientnet"), SHAPE, &Device::flex().autodiff()).unwrap();
+        cnn.take(&numbers);
+        dropout::seed(seed);
+        scores(&cnn, images(count, &Device::flex()).autodiff())
+    };
+    assert_eq!(learning(3, 2), learning(3, 2));
+    assert_ne!(learning(3, 2), learning(4, 2));
+    // Every image has draws of its own: equal images do not stay equal.
+    let twice = Tensor::cat(vec![images(1, &Device::flex()); 8], 0);
+    dropout::seed(5);
+    let all = scores(&cnn, twice.autodiff());
+    assert!(all.chunks(10).skip(1).any(|image| image != &all[..10]));
+    let inference = |seed| {
+        dropout::seed(seed);
+        scores(cnn.trained().as_ref(), images(2, &Device::flex()))
+    };
+    assert_eq!(inference(3), inference(4));
+    let plan = cnn.program(2).plan.clone();
+    let masks = plan.steps.iter().filter_map(|step| match &step.operation {
+        foreglow_onnx::Operation::Dropout { mask, .. } => Some(mask.clone()),
+        _ => None,
+    });
+    assert_eq!(masks.collect::<Vec<_>>(), [vec![2, 1, 1, 1], vec![2, 1, 1, 1], vec![2, 32]]);
 }
 
 #[test]

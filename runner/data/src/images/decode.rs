@@ -11,6 +11,9 @@ use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
+use foreglow_shared::{Fit, Interpolation, Resizing};
+
+use super::normalisation::{ChannelOrder, Normalisation, Scale};
 use crate::set::{Item, ItemError, Layout};
 
 /// Limits on the side and the memory of a decoded image. A small file can claim to be 30,000 px
@@ -18,14 +21,13 @@ use crate::set::{Item, ItemError, Layout};
 pub const LARGEST_SIDE_PX: u32 = 16_384;
 const LARGEST_IMAGE_BYTES: u64 = 512 << 20;
 
-/// Mean and standard deviation of the channels of ImageNet (torchvision's values) and of MNIST.
-const IMAGENET: [(f32, f32); 3] = [(0.485, 0.229), (0.456, 0.224), (0.406, 0.225)];
-const MNIST: [(f32, f32); 1] = [(0.1307, 0.3081)];
-
 /// Decodes the images of one job and reuses its buffers.
 pub struct Decoder {
     colour: Colour,
     px: u32,
+    scales: Vec<Scale>,
+    order: ChannelOrder,
+    options: ResizeOptions,
     resizer: Resizer,
     /// The image at its original size, interleaved.
     pixels: Vec<u8>,
@@ -40,10 +42,19 @@ struct Decoded {
 }
 
 impl Decoder {
-    /// Creates a decoder for square images with this side.
+    /// Creates a decoder for square images with this side, with the default preprocessing.
     pub fn new(colour: Colour, px: u32) -> Self {
+        let normalisation = Normalisation::usual(colour, ChannelOrder::default());
+        Self::with(colour, px, &normalisation, Resizing::default())
+    }
+
+    /// Creates a decoder for square images with this side. The normalisation has the channels of
+    /// the colour.
+    pub fn with(colour: Colour, px: u32, normalisation: &Normalisation, resizing: Resizing) -> Self {
+        let (scales, order) = (normalisation.scales(), normalisation.channel_order);
         let resized = Canvas::new(px, px, pixel_type(colour));
-        Self { colour, px, resizer: Resizer::new(), pixels: Vec::new(), resized }
+        let options = options(resizing);
+        Self { colour, px, scales, order, options, resizer: Resizer::new(), pixels: Vec::new(), resized }
     }
 
     /// Returns the numbers per decoded image.
@@ -62,8 +73,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// Does the same without normalising: appends one byte per value. The device applies
-    /// [`Scale`]s of [`scales`].
+    /// Does the same without normalising: appends one byte per value. The device applies the
+    /// [`Scale`]s of the normalisation.
     ///
     /// # Errors
     /// As for [`Self::decode`].
@@ -74,7 +85,8 @@ impl Decoder {
             Colour::Grey => bytes.extend(pixels),
             Colour::Rgb => {
                 let pixels = pixels.as_chunks::<3>().0;
-                (0..3).for_each(|channel| bytes.extend(pixels.iter().map(|pixel| pixel[channel])));
+                let order = if self.order == ChannelOrder::Rgb { [0, 1, 2] } else { [2, 1, 0] };
+                order.into_iter().for_each(|channel| bytes.extend(pixels.iter().map(|pixel| pixel[channel])));
             }
         }
         Ok(())
@@ -92,10 +104,7 @@ impl Decoder {
         self.convert(decoded.colour);
         let source =
             ImageRef::new(decoded.width, decoded.height, &self.pixels, pixel_type(self.colour)).map_err(not_decoded)?;
-        let options = ResizeOptions::new()
-            .resize_alg(ResizeAlg::Convolution(FilterType::Bilinear))
-            .fit_into_destination(Some((0.5, 0.5)));
-        self.resizer.resize(&source, &mut self.resized, &options).map_err(not_decoded)
+        self.resizer.resize(&source, &mut self.resized, &self.options).map_err(not_decoded)
     }
 
     /// Uses zune-jpeg directly instead of the image crate: it decodes into an existing buffer, and
@@ -166,25 +175,42 @@ impl Decoder {
         let start = numbers.len();
         numbers.resize(start + self.numbers(), 0.0);
         let planes = &mut numbers[start..];
-        match self.colour {
-            Colour::Grey => {
-                let scale = Scale::of(MNIST[0]);
-                for (number, value) in planes.iter_mut().zip(self.resized.buffer()) {
+        let pixels = self.resized.buffer();
+        match (self.scales.as_slice(), self.order) {
+            ([scale], _) => {
+                for (number, value) in planes.iter_mut().zip(pixels) {
                     *number = scale.apply(*value);
                 }
             }
-            Colour::Rgb => {
-                let [red, green, blue] = IMAGENET.map(Scale::of);
-                let (reds, rest) = planes.split_at_mut(planes.len() / 3);
-                let (greens, blues) = rest.split_at_mut(rest.len() / 2);
-                let pixels = self.resized.buffer().as_chunks::<3>().0;
-                for (((pixel, r), g), b) in pixels.iter().zip(reds).zip(greens).zip(blues) {
-                    *r = red.apply(pixel[0]);
-                    *g = green.apply(pixel[1]);
-                    *b = blue.apply(pixel[2]);
-                }
-            }
+            ([a, b, c], ChannelOrder::Rgb) => normalise::<0, 2>(pixels, planes, [*a, *b, *c]),
+            ([a, b, c], ChannelOrder::Bgr) => normalise::<2, 0>(pixels, planes, [*a, *b, *c]),
+            _ => unreachable!("a normalisation has one or three channels"),
         }
+    }
+}
+
+/// Splits colour pixels into three planes, of which the first and the last have these channels.
+fn normalise<const FIRST: usize, const LAST: usize>(pixels: &[u8], planes: &mut [f32], scales: [Scale; 3]) {
+    let (firsts, rest) = planes.split_at_mut(planes.len() / 3);
+    let (middles, lasts) = rest.split_at_mut(rest.len() / 2);
+    for (((pixel, first), middle), last) in pixels.as_chunks::<3>().0.iter().zip(firsts).zip(middles).zip(lasts) {
+        *first = scales[0].apply(pixel[FIRST]);
+        *middle = scales[1].apply(pixel[1]);
+        *last = scales[2].apply(pixel[LAST]);
+    }
+}
+
+fn options(Resizing { fit, interpolation }: Resizing) -> ResizeOptions {
+    let options = ResizeOptions::new().resize_alg(match interpolation {
+        Interpolation::Nearest => ResizeAlg::Nearest,
+        Interpolation::Bilinear => ResizeAlg::Convolution(FilterType::Bilinear),
+        // Pillow's cubic filter is this one too.
+        Interpolation::Bicubic => ResizeAlg::Convolution(FilterType::CatmullRom),
+        Interpolation::Lanczos => ResizeAlg::Convolution(FilterType::Lanczos3),
+    });
+    match fit {
+        Fit::Crop => options.fit_into_destination(Some((0.5, 0.5))),
+        Fit::Stretch => options,
     }
 }
 
@@ -249,32 +275,6 @@ fn not_decoded(error: impl std::fmt::Display) -> ItemError {
     ItemError(format!("it cannot be decoded: {error}"))
 }
 
-/// Returns the normalisation of each channel.
-pub fn scales(colour: Colour) -> Vec<Scale> {
-    let channels: &[(f32, f32)] = if colour == Colour::Grey { &MNIST } else { &IMAGENET };
-    channels.iter().copied().map(Scale::of).collect()
-}
-
-/// Normalisation of a channel: `(value ÷ 255 − mean) ÷ deviation` as `value × factor − shift`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Scale {
-    /// 1 ÷ (255 × deviation).
-    pub factor: f32,
-    /// mean ÷ deviation.
-    pub shift: f32,
-}
-
-impl Scale {
-    fn of((mean, deviation): (f32, f32)) -> Self {
-        Self { factor: 1.0 / (255.0 * deviation), shift: mean / deviation }
-    }
-
-    /// Returns the normalised value of one byte.
-    pub fn apply(self, value: u8) -> f32 {
-        f32::from(value) * self.factor - self.shift
-    }
-}
-
 fn pixel_type(colour: Colour) -> PixelType {
     match colour {
         Colour::Grey => PixelType::U8,
@@ -311,6 +311,7 @@ fn is_cut_short(bytes: &[u8]) -> bool {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::PixelRange;
     use super::*;
 
     fn file(bytes: Vec<u8>) -> Item {
@@ -351,12 +352,51 @@ mod tests {
     }
 
     #[test]
+    fn channels_in_the_order_blue_green_red_have_their_means() {
+        let image = png(6, 6, |_, _| [255, 51, 0]);
+        let normalisation = Normalisation {
+            mean: vec![1.0, 2.0, 3.0],
+            std: vec![1.0, 2.0, 4.0],
+            pixel_range: PixelRange::Bytes,
+            channel_order: ChannelOrder::Bgr,
+        };
+        let mut decoder = Decoder::with(Colour::Rgb, 2, &normalisation, Resizing::default());
+        let (mut numbers, mut bytes) = (Vec::new(), Vec::new());
+        decoder.decode(&image, &mut numbers).unwrap();
+        decoder.decode_bytes(&image, &mut bytes).unwrap();
+        let planes = |values: [f32; 3]| values.iter().flat_map(|value| [*value; 4]).collect::<Vec<_>>();
+        assert_eq!(numbers, planes([-1.0, 24.5, 63.0]));
+        assert_eq!(bytes, planes([0.0, 51.0, 255.0]).iter().map(|value| *value as u8).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_wide_image_is_cropped_or_stretched_by_the_interpolation() {
+        // Black, with a white square in the middle.
+        let image = png(48, 16, |x, _| [if (16..32).contains(&x) { 255 } else { 0 }; 3]);
+        let of = |fit, interpolation| {
+            let mut bytes = Vec::new();
+            let normalisation = Normalisation::usual(Colour::Grey, ChannelOrder::Rgb);
+            let mut decoder = Decoder::with(Colour::Grey, 6, &normalisation, Resizing { fit, interpolation });
+            decoder.decode_bytes(&image, &mut bytes).unwrap();
+            bytes[..6].to_vec()
+        };
+        for interpolation in Interpolation::ALL {
+            // Filters reach over the edge of the centre.
+            assert!(of(Fit::Crop, interpolation).iter().all(|value| *value > 180), "{interpolation}");
+        }
+        assert_eq!(of(Fit::Stretch, Interpolation::Nearest), [0, 0, 255, 255, 0, 0]);
+        let [bilinear, bicubic] =
+            [Interpolation::Bilinear, Interpolation::Bicubic].map(|interpolation| of(Fit::Stretch, interpolation));
+        assert!(bilinear[1] > 0 && bilinear[1] < 128 && bilinear != bicubic, "{bilinear:?} {bicubic:?}");
+    }
+
+    #[test]
     fn bytes_become_the_same_numbers_by_the_scales_of_their_channels() {
         for colour in [Colour::Grey, Colour::Rgb] {
             let image = png(9, 9, |x, y| [(x * 28) as u8, (y * 28) as u8, (x * y) as u8]);
             let mut bytes = vec![7];
             Decoder::new(colour, 5).decode_bytes(&image, &mut bytes).unwrap();
-            let scales = scales(colour);
+            let scales = Normalisation::usual(colour, ChannelOrder::Rgb).scales();
             let numbers = numbers(colour, 5, &image).unwrap();
             assert_eq!((bytes.len(), scales.len()), (1 + numbers.len(), colour.channels()));
             for (place, (byte, number)) in bytes[1..].iter().zip(&numbers).enumerate() {

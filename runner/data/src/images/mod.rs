@@ -7,7 +7,9 @@ pub(crate) mod decode;
 pub mod digits;
 pub mod folder;
 pub mod idx;
+mod normalisation;
 pub mod photographs;
 pub mod tfrecord;
 
-pub use self::decode::{Decoder, Scale, scales};
+pub use self::decode::Decoder;
+pub use self::normalisation::{ChannelOrder, Normalisation, PixelRange, Scale};

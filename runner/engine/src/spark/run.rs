@@ -252,6 +252,7 @@ impl<'a> Run<'a> {
     pub(super) fn sample(self, outcome: Outcome, completion_time_secs: Option<f64>, reason: Option<String>) -> Sample {
         let mut extra = Map::new();
         extra.insert("seed".into(), json!(self.job.seed));
+        extra.extend(self.job.normalisation_field());
         let (mut configuration, mut host) = (self.configuration.clone(), self.host);
         if let Some(name) = self.results.accelerator() {
             host.adapter.get_or_insert_with(|| name.clone());

@@ -151,6 +151,7 @@ mod tests {
             core_share: None,
             machine_type: None,
             weights: None,
+            normalisation: None,
             training: None,
         }
     }

@@ -16,6 +16,7 @@ fn job() -> Job {
         core_share: None,
         machine_type: None,
         weights: None,
+        normalisation: None,
         training: None,
     }
 }

@@ -25,11 +25,26 @@ pub fn dropout(call: &Call<'_>) -> Result<Ready, Error> {
     if !(0.0..1.0).contains(&ratio) {
         return Err(call.wrong(format!("its ratio is {ratio}")));
     }
-    Ok(Ready::new(Operation::Dropout(f64::from(ratio)), 1, shape))
+    let operation = Operation::Dropout { probability: f64::from(ratio), mask: shape.clone() };
+    Ok(Ready::new(operation, 1, shape))
 }
 
+/// A conversion that changes numbers; they stay floats.
 pub fn cast(call: &Call<'_>) -> Result<Ready, Error> {
-    Err(call.wrong("a conversion of computed numbers to integers is not supported"))
+    let function = match call.node.attributes.int("to") {
+        _ if call.node.operator == "CastLike" => Unary::Trunc,
+        Some(9) => Unary::IsNonZero,
+        Some(2..=7 | 12 | 13) => Unary::Trunc,
+        other => return Err(call.wrong(format!("a conversion to the type {other:?} is not supported"))),
+    };
+    Ok(Ready::new(Operation::Unary(function), 1, call.shape(0)?.to_vec()))
+}
+
+pub fn choice(call: &Call<'_>) -> Result<Ready, Error> {
+    let (condition, yes, no) = (call.shape(0)?, call.shape(1)?, call.shape(2)?);
+    let shape = broadcast(yes, no).and_then(|both| broadcast(condition, &both));
+    let shape = shape.ok_or_else(|| call.wrong(format!("{condition:?}, {yes:?} and {no:?} do not fit")))?;
+    Ok(Ready::new(Operation::Where, 3, shape))
 }
 
 pub fn binary(call: &Call<'_>) -> Result<Ready, Error> {
@@ -46,6 +61,14 @@ pub fn binary(call: &Call<'_>) -> Result<Ready, Error> {
         "Pow" => Binary::Pow,
         "Min" => Binary::Min,
         "Max" => Binary::Max,
+        "Less" => Binary::Less,
+        "LessOrEqual" => Binary::LessOrEqual,
+        "Greater" => Binary::Greater,
+        "GreaterOrEqual" => Binary::GreaterOrEqual,
+        "Equal" => Binary::Equal,
+        "And" => Binary::And,
+        "Or" => Binary::Or,
+        "Xor" => Binary::Xor,
         _ => Binary::PRelu,
     };
     Ok(Ready::new(Operation::Binary(function), 2, shape))
@@ -83,6 +106,9 @@ pub fn unary(call: &Call<'_>) -> Result<Ready, Error> {
         "Floor" => Unary::Floor,
         "Ceil" => Unary::Ceil,
         "Sin" => Unary::Sin,
+        "Sign" => Unary::Sign,
+        "Round" => Unary::Round,
+        "Not" => Unary::Not,
         _ => Unary::Cos,
     };
     Ok(Ready::new(Operation::Unary(function), 1, call.shape(0)?.to_vec()))

@@ -9,7 +9,17 @@ pub fn concat(call: &Call<'_>) -> Result<Ready, Error> {
     let axis = call.axis_attribute(1, shape.len())?;
     for place in 1..call.node.inputs.len() {
         let other = call.shape(place)?;
-        let fits = other.len() == shape.len() && (0..shape.len()).all(|at| at == axis || other[at] == shape[at]);
+        // What does not depend on the images, such as a token of a class, is repeated for each.
+        if let (Some([written, planned]), [first, ..], [other, ..]) = (call.batches, shape.as_mut_slice(), other)
+            && axis > 0
+            && [*first, *other].contains(&written)
+            && [*first, *other].contains(&planned)
+        {
+            *first = planned;
+        }
+        let is_repeated = |at: usize| at == 0 && call.batches == Some([other[0], shape[0]]);
+        let fits = other.len() == shape.len()
+            && (0..shape.len()).all(|at| at == axis || other[at] == shape[at] || is_repeated(at));
         let length = shape[axis].checked_add(*other.get(axis).unwrap_or(&0)).filter(|_| fits);
         shape[axis] = length.ok_or_else(|| call.wrong(format!("{shape:?} and {other:?} do not fit")))?;
     }
@@ -72,8 +82,13 @@ pub fn reshape(call: &Call<'_>) -> Result<Ready, Error> {
         fill(&dims)
     };
     let is_literal = target.first().is_some_and(|first| *first > 0);
-    let other_batch = call.batches.filter(|[written, planned]| written != planned && is_literal);
-    let shape = other_batch.and_then(rebatched).or_else(|| fill(&dims));
+    let is_batched = call.batched.first() == Some(&true);
+    let other_batch = call.batches.filter(|[written, planned]| written != planned && is_literal && is_batched);
+    // A length that was computed from the plan's own shapes has the batch size of the plan.
+    let shape = match call.derived.get(1) {
+        Some(true) => fill(&dims).or_else(|| other_batch.and_then(rebatched)),
+        _ => other_batch.and_then(rebatched).or_else(|| fill(&dims)),
+    };
     let shape = shape.ok_or_else(|| call.wrong(format!("{:?} does not have the shape {target:?}", call.shapes[0])))?;
     Ok(Ready::new(Operation::Reshape, 1, shape))
 }

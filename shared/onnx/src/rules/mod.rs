@@ -16,8 +16,10 @@ use crate::network::Node;
 use crate::{Error, Known, Operation};
 
 /// Operators that are only supported for shapes and other known numbers.
-const FOLDED: [&str; 10] =
-    ["Constant", "ConstantOfShape", "Shape", "Size", "Range", "Equal", "Where", "ReduceProd", "Mod", "Not"];
+const FOLDED: [&str; 7] = ["Constant", "ConstantOfShape", "Shape", "Size", "Range", "ReduceProd", "Mod"];
+
+/// Operators that make random numbers.
+const RANDOM: [&str; 3] = ["RandomUniform", "RandomUniformLike", "Bernoulli"];
 
 /// Resolves a node of an operator.
 type Rule = fn(&Call<'_>) -> Result<Ready, Error>;
@@ -53,7 +55,9 @@ const RULES: &[(&str, Rule)] = &[
     ("Pad", layout::pad),
     ("Dropout", elementwise::dropout),
     ("Cast", elementwise::cast),
+    ("CastLike", elementwise::cast),
     ("Identity", elementwise::cast),
+    ("Where", elementwise::choice),
     ("Add", elementwise::binary),
     ("Sub", elementwise::binary),
     ("Mul", elementwise::binary),
@@ -62,6 +66,14 @@ const RULES: &[(&str, Rule)] = &[
     ("Min", elementwise::binary),
     ("Max", elementwise::binary),
     ("PRelu", elementwise::binary),
+    ("Less", elementwise::binary),
+    ("LessOrEqual", elementwise::binary),
+    ("Greater", elementwise::binary),
+    ("GreaterOrEqual", elementwise::binary),
+    ("Equal", elementwise::binary),
+    ("And", elementwise::binary),
+    ("Or", elementwise::binary),
+    ("Xor", elementwise::binary),
     ("Relu", elementwise::unary),
     ("LeakyRelu", elementwise::unary),
     ("Elu", elementwise::unary),
@@ -87,6 +99,9 @@ const RULES: &[(&str, Rule)] = &[
     ("Ceil", elementwise::unary),
     ("Sin", elementwise::unary),
     ("Cos", elementwise::unary),
+    ("Sign", elementwise::unary),
+    ("Round", elementwise::unary),
+    ("Not", elementwise::unary),
     ("ReduceMean", elementwise::reduce),
     ("ReduceSum", elementwise::reduce),
     ("ReduceMax", elementwise::reduce),
@@ -104,6 +119,10 @@ pub struct Call<'a> {
     pub shapes: &'a [Vec<usize>],
     /// Numbers of each input that is known.
     pub known: &'a [Option<Arc<Known>>],
+    /// Whether each input is a number computed from the shapes of the plan.
+    pub derived: &'a [bool],
+    /// Whether each input has the batch of the plan: what weights alone give does not.
+    pub batched: &'a [bool],
     /// Batch size that the file fixes, and that of the plan.
     pub batches: Option<[usize; 2]>,
 }
@@ -126,7 +145,7 @@ impl Ready {
 
 /// Returns whether there is a rule for an operator of the standard domain.
 pub fn is_supported(operator: &str) -> bool {
-    FOLDED.contains(&operator) || RULES.iter().any(|(name, _)| *name == operator)
+    FOLDED.contains(&operator) || RANDOM.contains(&operator) || RULES.iter().any(|(name, _)| *name == operator)
 }
 
 /// Returns whether the node returns its first input unchanged.
@@ -135,6 +154,9 @@ pub fn is_identity(call: &Call<'_>) -> bool {
         "Identity" => true,
         // Half floats are computed in the number format of the device.
         "Cast" => matches!(call.node.attributes.int("to"), Some(1 | 10 | 11 | 16)),
+        // What is like integers must be known.
+        "CastLike" => call.known.get(1).and_then(Option::as_ref).is_none_or(|like| like.ints().is_none()),
+        "Dropout" => call.known(1).ok().flatten().and_then(Known::scalar) == Some(0.0),
         _ => false,
     }
 }

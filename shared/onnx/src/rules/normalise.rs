@@ -6,6 +6,11 @@ use crate::{Error, Operation};
 pub fn batch(call: &Call<'_>) -> Result<Ready, Error> {
     let shape = call.shape(0)?.to_vec();
     let channels = channels(call, &shape)?;
+    // Standardises the weights of a convolution, as the networks without normalisation of their
+    // activations do.
+    if shape.len() == 3 && shape[0] == 1 && call.node.attributes.int("training_mode") == Some(1) {
+        return Ok(Ready::new(Operation::InstanceNorm { epsilon: epsilon(call) }, 3, scaled(call)?));
+    }
     if shape.len() != 4 {
         return Err(call.wrong(format!("its input {shape:?} is not a batch of images")));
     }

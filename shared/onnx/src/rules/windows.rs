@@ -4,6 +4,9 @@ use super::{Call, Ready};
 use crate::{Coordinates, Error, Operation, Reduction, ResizeMode, Rounding, Window};
 
 pub fn conv(call: &Call<'_>) -> Result<Ready, Error> {
+    if let ([images, inputs, len], &[outputs, per_group, kernel]) = (call.shape(0)?, call.shape(1)?) {
+        return conv_line(call, [*images, *inputs, *len], [outputs, per_group, kernel]);
+    }
     let [images, inputs, height, width] = call.images()?;
     let (outputs, per_group, kernel) = weights(call)?;
     let groups = groups(call)?;
@@ -15,6 +18,32 @@ pub fn conv(call: &Call<'_>) -> Result<Ready, Error> {
     let (window, [down, across]) = slide(call, kernel, [height, width])?;
     let arguments = arguments(call, outputs)?;
     Ok(Ready::new(Operation::Conv { window, groups }, arguments, vec![images, outputs, down, across]))
+}
+
+/// A convolution along one axis, such as that of channel attention (Wang et al., "ECA-Net", CVPR
+/// 2020): the geometry is that of an image of one row.
+fn conv_line(call: &Call<'_>, [images, inputs, len]: [usize; 3], weights: [usize; 3]) -> Result<Ready, Error> {
+    let [outputs, per_group, kernel] = weights;
+    let (groups, attributes) = (groups(call)?, &call.node.attributes);
+    let numbers = |name: &str, count: usize, default: usize| -> Result<Vec<usize>, Error> {
+        let Some(ints) = attributes.ints(name) else { return Ok(vec![default; count]) };
+        let small = |int: &i64| usize::try_from(*int).ok().filter(|int| (default..1 << 16).contains(int));
+        let numbers = ints.iter().map(small).collect::<Option<Vec<_>>>().filter(|numbers| numbers.len() == count);
+        numbers.ok_or_else(|| call.wrong(format!("its {name} is {ints:?}")))
+    };
+    let (stride, dilation) = (numbers("strides", 1, 1)?[0], numbers("dilations", 1, 1)?[0]);
+    let pads = numbers("pads", 2, 0)?;
+    if automatic(call).is_some() {
+        return Err(call.wrong("automatic padding along one axis is not supported"));
+    }
+    let fits = per_group.checked_mul(groups) == Some(inputs) && outputs.is_multiple_of(groups);
+    let reach = kernel.checked_sub(1).filter(|kernel| *kernel < 1 << 16).map(|kernel| kernel * dilation + 1);
+    let room = reach.filter(|_| fits).and_then(|reach| (len + pads[0] + pads[1]).checked_sub(reach));
+    let room = room.ok_or_else(|| call.wrong(format!("its weights {weights:?} do not fit its input")))?;
+    let window =
+        Window { kernel: [1, kernel], stride: [1, stride], dilation: [1, dilation], padding: [0, pads[0], 0, pads[1]] };
+    let shape = vec![images, outputs, room / stride + 1];
+    Ok(Ready::new(Operation::Conv { window, groups }, arguments(call, outputs)?, shape))
 }
 
 pub fn conv_transpose(call: &Call<'_>) -> Result<Ready, Error> {
