@@ -12,7 +12,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ensemble::outliers::outliers;
 use crate::unseen::process::{Process, median};
 use crate::{Dataset, DatasetError, Features, Prediction, Spread, Values};
 
@@ -67,32 +66,7 @@ impl Pairs {
             repeats.entry(key).or_default().push(libm::log(*secs));
         }
         pairs.runs = repeats.into_iter().map(|(key, logs)| (key, median(logs))).collect();
-        pairs.leave_out_slow_runs();
         Some(pairs)
-    }
-
-    /// Leaves out runs that are slower, beside the other machine types, than those of the same pair:
-    /// a disturbance, which would count in every prediction that uses the configuration.
-    fn leave_out_slow_runs(&mut self) {
-        let mut excess: BTreeMap<(&String, &String), Vec<(&Key, f64)>> = BTreeMap::new();
-        for (key, log) in &self.runs {
-            let others = self.machines_that_ran(key);
-            if let Some(on_others) = self.on_others(key, &others).filter(|logs| !logs.is_empty()) {
-                excess.entry((&key.0, &key.1)).or_default().push((key, log - median(on_others)));
-            }
-        }
-        let slow = |runs: &Vec<(&Key, f64)>| -> Vec<Key> {
-            let sizes: Vec<f64> = runs.iter().map(|(_, excess)| *excess).collect();
-            let middle = median(sizes.clone());
-            outliers(&sizes)
-                .into_iter()
-                .filter(|place| sizes[*place] > middle)
-                .map(|place| runs[place].0.clone())
-                .collect()
-        };
-        for key in excess.values().flat_map(slow).collect::<Vec<Key>>() {
-            self.runs.remove(&key);
-        }
     }
 
     /// Replaces the predictions of pairs that were never measured together.
@@ -257,19 +231,6 @@ mod tests {
         let error = log - libm::log(secs);
         assert!(error.abs() < 0.1, "{error}");
         assert!(error.abs() < libm::log(spread.unwrap().quantile(0.95)));
-    }
-
-    #[test]
-    fn a_slow_run_on_another_machine_type_moves_the_prediction_little() {
-        let (asked, _) = table(true);
-        let fitted = table(false).0;
-        let predicted = |dataset: &Dataset| Pairs::of(dataset).unwrap().predict(asked.features()).unwrap()[0].clone();
-        // The CNN's first configuration on machine type 0, which the prediction uses.
-        let mut secs = fitted.secs().to_vec();
-        secs[7 * 3] *= 3.0;
-        let slowed = Dataset::new(fitted.features().clone(), secs, fitted.censored().to_vec()).unwrap();
-        let (clean, slow) = (predicted(&fitted).unwrap().0, predicted(&slowed).unwrap().0);
-        assert!((clean - slow).abs() < libm::log(1.15), "{clean} {slow}");
     }
 
     #[test]
