@@ -5,8 +5,8 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Event, HtmlElement, HtmlInputElement};
 
-use crate::machines::{Devices, MachinePick};
-use crate::panel::prediction::capitalised;
+use crate::data::machine_choice::{Devices, MachinePick};
+use crate::data::text::capitalised;
 use crate::state::{Machines, Planner};
 
 const PRICE_MISTAKE: &str = "Write a price above 0, such as 0.04. The price is unchanged.";

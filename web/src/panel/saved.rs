@@ -3,9 +3,9 @@
 use leptos::html::Input;
 use leptos::prelude::*;
 
-use crate::source::address::{begin_scenario, fragment_of};
 use crate::source::saved::{Named, forget, list, save};
 use crate::state::Planner;
+use crate::state::history::{begin_scenario, fragment_of};
 
 /// A form to save the current scenario under a name, and a list to open saved ones.
 #[component]

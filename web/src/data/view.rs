@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use foreglow_shared::number;
 
-use crate::machines::{Devices, MachineChoice, MachinePick};
+use crate::data::machine_choice::{Devices, MachineChoice, MachinePick};
 
 /// A view of the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

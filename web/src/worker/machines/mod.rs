@@ -11,7 +11,8 @@ use foreglow_shared::{Catalog, Context, Job, JobDefinition, JobGroup, Observatio
 use serde::{Deserialize, Serialize};
 
 pub use self::html::MachineHtml;
-pub use self::pick::{MachinePick, Picked};
+pub use self::pick::Picked;
+use crate::data::machine_choice::MachineChoice;
 
 /// A question about a job on all machine types that were measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,31 +29,6 @@ pub struct MachineQuestion {
     pub choice: MachineChoice,
     /// Executors and cores of the what-if.
     pub what_if: WhatIf,
-}
-
-/// What the user chose of the machine types. The address keeps it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct MachineChoice {
-    /// Kind of device.
-    pub devices: Devices,
-    /// Names of machine types that are left out.
-    pub without: Vec<String>,
-    /// The user's prices per hour, by name of the machine type.
-    pub prices: Vec<(String, f64)>,
-    /// The what-if.
-    pub pick: MachinePick,
-}
-
-/// A kind of device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Devices {
-    /// CPUs and GPUs.
-    #[default]
-    All,
-    /// Machines whose executors use CPUs.
-    Cpu,
-    /// Machines whose executors hold an accelerator.
-    Gpu,
 }
 
 /// The answer: the notable configurations, and the machine types.
@@ -137,12 +113,13 @@ impl MachineQuestion {
         let offer = self.offer(&group, &types);
         let runs = || group.jobs.iter().flat_map(|job| &job.observations);
         self.limits.startup_secs = median_startup_secs(runs());
-        let has_choice = !offer.machines.is_empty() || types.iter().all(|kind| self.choice.keeps(kind));
+        let has_choice = !offer.machines.is_empty() || types.iter().all(|kind| kind.is_kept(&self.choice));
         if !has_choice {
             return Err("every machine type is left out; choose at least one".into());
         }
         let predictor = JointPredictor::fit(&group).map_err(|error| error.to_string())?;
-        let picked = self.choice.pick.answer(&predictor, offer.clone(), &self.limits, &self.context, self.what_if);
+        let picked =
+            pick::answer(&self.choice.pick, &predictor, offer.clone(), &self.limits, &self.context, self.what_if);
         let comparison = Comparison::of(predictor, &offer).map_err(|error| error.to_string())?;
         let decision = comparison.decide(&self.limits).map_err(|error| error.to_string())?;
         let priced = |kind: TypePrice| {
@@ -174,8 +151,8 @@ impl MachineQuestion {
         let is_in_catalog = |job: &Job| catalog.find(&job.context.machine_name()).is_ok();
         let sheet = (!group.jobs.iter().any(is_in_catalog) && self.sheet.currency == catalog.currency)
             .then(|| self.sheet.clone());
-        let kept = types.iter().filter(|kind| self.choice.keeps(kind));
-        let machines = if types.iter().all(|kind| self.choice.keeps(kind)) {
+        let kept = types.iter().filter(|kind| kind.is_kept(&self.choice));
+        let machines = if types.iter().all(|kind| kind.is_kept(&self.choice)) {
             Vec::new()
         } else {
             kept.map(|kind| kind.machine.clone()).collect()
@@ -184,15 +161,9 @@ impl MachineQuestion {
     }
 }
 
-impl MachineChoice {
-    /// Whether a machine type is compared.
-    pub fn keeps(&self, kind: &TypePrice) -> bool {
-        let is_chosen = match self.devices {
-            Devices::All => true,
-            Devices::Cpu => !kind.is_accelerated,
-            Devices::Gpu => kind.is_accelerated,
-        };
-        is_chosen && !self.without.contains(&kind.machine)
+impl TypePrice {
+    fn is_kept(&self, choice: &MachineChoice) -> bool {
+        choice.keeps(&self.machine, self.is_accelerated)
     }
 }
 

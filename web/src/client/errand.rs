@@ -8,9 +8,9 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::Closure;
 use web_sys::{MessageEvent, Worker};
 
-use crate::fit::{FromErrand, ToErrand};
-use crate::fit_worker::{listen, spawn};
-use crate::worker::parse;
+use crate::client::fit_worker::{listen, spawn};
+use crate::worker::messages::{FromErrand, ToErrand};
+use crate::worker::serve::parse;
 
 /// The module for files, advice, the published scenarios and machine types, fetched on first use.
 pub const READER: &str = "./reader-worker.js";

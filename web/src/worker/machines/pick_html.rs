@@ -2,8 +2,9 @@
 
 use foreglow_shared::{format_duration, format_money, format_probability};
 
-use super::{MachineChoice, MachineRow, MachineTable, Picked};
-use crate::html::escaped;
+use super::{MachineRow, MachineTable, Picked};
+use crate::data::machine_choice::MachineChoice;
+use crate::data::text::escaped;
 
 /// Writes the controls and the answer.
 pub fn picked(table: &MachineTable, choice: &MachineChoice) -> String {

@@ -2,8 +2,8 @@
 
 use foreglow_shared::{Job, LeftOut, Sample};
 
-use crate::job::jobs_of;
-use crate::workload::with_work;
+use crate::data::job::jobs_of;
+use crate::data::workload::with_work;
 
 /// The images of the published study's data set.
 const STUDY_IMAGES: u64 = 200_000;

@@ -3,7 +3,7 @@
 use foreglow_model::Predictor;
 use foreglow_shared::{PriceSheet, Resources};
 
-use crate::job::Space;
+use crate::data::job::Space;
 
 /// Most cells along each axis that are still distinguishable.
 const MOST_EXECUTORS: usize = 48;

@@ -72,10 +72,10 @@ fn take<T: Copy + PartialEq>(runs: &mut Vec<T>, run: &T) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::jobs_of;
+    use crate::data::job::jobs_of;
 
     fn job() -> Job {
-        let samples = foreglow_shared::read_samples(include_bytes!("../assets/example.jsonl")).unwrap();
+        let samples = foreglow_shared::read_samples(include_bytes!("../../assets/example.jsonl")).unwrap();
         jobs_of(&samples).remove(0)
     }
 

@@ -11,8 +11,8 @@ use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
 
-use crate::fit::{Fitted, FromFit, ToFit};
-use crate::worker::parse;
+use crate::worker::messages::{Fitted, FromFit, ToFit};
+use crate::worker::serve::parse;
 
 /// The script that starts the page's own module as a worker.
 const WORKER: &str = "./fit-worker.js";

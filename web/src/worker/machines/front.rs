@@ -4,8 +4,8 @@
 use foreglow_shared::{format_duration, format_money};
 
 use super::{MachineRow, MachineTable};
-use crate::chart::markup::Markup;
-use crate::chart::scale::{Scale, Spread};
+use crate::plot::markup::Markup;
+use crate::plot::scale::{Scale, Spread};
 
 /// Size of the chart, in the units of its view box.
 const SIZE: (f64, f64) = (960.0, 320.0);

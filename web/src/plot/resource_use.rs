@@ -2,8 +2,8 @@
 
 use foreglow_shared::{AcceleratorMoment, MonitoredRun, ResourceUse};
 
-use crate::chart::markup::Markup;
-use crate::chart::scale::{Scale, Spread, tick_number};
+use crate::plot::markup::Markup;
+use crate::plot::scale::{Scale, Spread, tick_number};
 
 /// Size of a small chart, in the units of its view box.
 const SIZE: (f64, f64) = (360.0, 150.0);

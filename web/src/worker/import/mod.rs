@@ -6,8 +6,8 @@ mod event_log;
 use foreglow_shared::{ForeignTable, Job, Mapping, MonitoredRun, ReadError, is_monitor, read_monitor, read_samples};
 use serde::{Deserialize, Serialize};
 
-use crate::job::{jobs_of, most_runs_first};
-use crate::packed;
+use crate::data::job::{jobs_of, most_runs_first};
+use crate::worker::packed;
 
 /// Number of rows that illustrate the columns to the user.
 const FIRST_ROWS: usize = 3;
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     /// The page's example, measured by `make sweep`.
-    pub const EXAMPLE: &str = include_str!("../../assets/example.jsonl");
+    pub const EXAMPLE: &str = include_str!("../../../assets/example.jsonl");
     const JOBS: [&str; 4] =
         ["mobilenet_v2 inference", "mobilenet_v2 training", "resnet18 inference", "resnet18 training"];
 
@@ -94,7 +94,7 @@ mod tests {
                 assert!(runs >= 3, "{}: {runs} runs on {executors} × {cores}, {rate}", job.context.title());
             }
         }
-        let names: Vec<String> = jobs.iter().map(crate::job::name).collect();
+        let names: Vec<String> = jobs.iter().map(crate::data::job::name).collect();
         assert_eq!(names, JOBS);
     }
 
@@ -118,10 +118,10 @@ mod tests {
 
     #[test]
     fn an_event_log_of_a_measured_run_gives_its_sample() {
-        let log = include_bytes!("../../../shared/tests/event-logs/3.5-measured");
+        let log = include_bytes!("../../../../shared/tests/event-logs/3.5-measured");
         let Ok(Imported::Jobs(jobs)) = import(log, None) else { unreachable!("{:?}", import(log, None)) };
         assert!(jobs.iter().any(|job| !job.observations.is_empty()));
-        let error = import(include_bytes!("../../../shared/tests/event-logs/3.5-measured.zstd"), None).unwrap_err();
+        let error = import(include_bytes!("../../../../shared/tests/event-logs/3.5-measured.zstd"), None).unwrap_err();
         assert!(error.contains("foreglow import"), "{error}");
         let unlabelled = String::from_utf8_lossy(log).replace("spark.foreglow.", "spark.other.");
         let error = import(unlabelled.as_bytes(), None).unwrap_err();

@@ -3,7 +3,7 @@
 use foreglow_model::{Interval, Prediction, Predictor, Setting};
 use foreglow_shared::{Observation, sort, sort_by};
 
-use crate::chart::grid::thinned;
+use crate::plot::grid::thinned;
 
 /// Most lines that are still distinguishable.
 const MOST_LINES: usize = 6;

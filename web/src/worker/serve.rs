@@ -9,11 +9,12 @@ use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DedicatedWorkerGlobalScope, File, MessageEvent};
 
-use crate::advice::AdviceText;
-use crate::fit::{FromErrand, FromFit, ToErrand, ToFit, compare, evaluate, fit, rehearse};
-use crate::import::import;
-use crate::network::NetworkHtml;
-use crate::open_file::OpenFile;
+use crate::worker::advice::AdviceText;
+use crate::worker::fit::{compare, evaluate, fit, rehearse};
+use crate::worker::import::import;
+use crate::worker::messages::{FromErrand, FromFit, ToErrand, ToFit};
+use crate::worker::network::NetworkHtml;
+use crate::worker::open_file::OpenFile;
 
 const MILLIS_PER_SEC: f64 = 1000.0;
 /// The messages `Ready` and `Broken`, as both [`FromFit`] and [`FromErrand`] serialise them.

@@ -1,144 +1,15 @@
-//! The work of the fit worker, and the messages between the page and its workers.
+//! The work of the workers: fits, and the published scenarios.
 
 use std::hint::black_box;
 use std::ops::ControlFlow;
 
-use foreglow_model::{Effects, Grid, Predictor, ScenarioRow, Setting, decide, decide_again, scenario_table};
-use foreglow_shared::{Job, Mapping, Question, WhatIf};
-use serde::{Deserialize, Serialize};
+use foreglow_model::{Effects, Grid, Predictor, Setting, decide, decide_again, scenario_table};
+use foreglow_shared::{Job, Question, WhatIf};
 
-use crate::advice::AdviceText;
-use crate::chart;
-use crate::chart::grid::thinned;
-use crate::chart::lines::{counts_of, line, lines, lines_for, measured, whole_job_secs};
-use crate::import::Imported;
-use crate::job::{Space, most_counts};
-use crate::machines::{MachineHtml, MachineQuestion};
-use crate::network::NetworkHtml;
-use crate::packed;
-
-/// A request to the fit worker: the request's number, the job, and the question about it. The
-/// number tells a late answer to an earlier request from the current one.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ToFit(pub u64, pub Job, pub Question);
-
-/// A message of the fit worker to the page.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum FromFit {
-    /// The worker has loaded and accepts requests.
-    Ready,
-    /// The answer to the request with this number.
-    Answer(u64, Result<Box<Fitted>, String>),
-    /// The worker failed, with the reason.
-    Broken(String),
-}
-
-/// A request to a module that is fetched on first use. It is separate from [`ToFit`], so that the
-/// page carries no code for work that another module does.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum ToErrand {
-    /// Evaluate every published scenario on this job with all learners of the published grid.
-    Compare(Job),
-    /// Read a file, whose bytes accompany the message, with the column mapping the user chose, if
-    /// any.
-    Import(Option<Mapping>),
-    /// Advise which samples to collect next.
-    Advise(Job, Box<Question>),
-    /// Evaluate the published scenarios on this job, without the perceptrons.
-    Evaluate(Job),
-    /// Compare the machine types.
-    Machines(Box<MachineQuestion>),
-    /// Count what the network of an ONNX file costs. The file accompanies the message; its name,
-    /// and the side of its images where it leaves it open, pixels.
-    Network(String, u32),
-}
-
-/// A message of such a module to the page.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum FromErrand {
-    /// The module has loaded and accepts requests.
-    Ready,
-    /// Progress of the comparison: steps done, steps in total.
-    Progress(u64, u64),
-    /// The finished comparison.
-    Compared(#[serde(with = "packed")] Vec<Scenario>),
-    /// The contents of the file.
-    Imported(Result<Imported, String>),
-    /// The samples to collect next.
-    Advised(#[serde(with = "packed")] Result<AdviceText, String>),
-    /// The published scenarios.
-    Evaluated(#[serde(with = "packed")] Box<Published>),
-    /// The machine types.
-    Machines(Box<MachineHtml>),
-    /// What a network costs.
-    Network(#[serde(with = "packed")] Result<NetworkHtml, String>),
-    /// The module failed, with the reason.
-    Broken(String),
-}
-
-/// A fitted predictor.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Fitted {
-    /// The predictor, ready to predict without further fitting, so that the page follows the
-    /// slider.
-    #[serde(with = "packed")]
-    pub predictor: Predictor,
-    /// The whole-job completion time that each run implies, seconds; `None` where it is unknown.
-    pub whole_job_secs: Vec<Option<f64>>,
-}
-
-/// What the paper's method says of the same runs. It is evaluated when a view first shows it, in
-/// the module that is fetched on demand.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Published {
-    /// The evaluation of each scenario.
-    pub scenarios: Vec<Scenario>,
-    /// The effect of each feature alone, or why it cannot be estimated.
-    pub effects: Result<Effects, String>,
-}
-
-/// A published scenario with its techniques formatted as text, so that the page carries no code
-/// that reads their parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Scenario {
-    /// The scenario's name in the paper.
-    pub label: String,
-    /// The technique chosen for each place; empty if the scenario could not be fitted.
-    pub techniques: String,
-    /// Number of training rows.
-    pub fitted: usize,
-    /// Number of test rows.
-    pub tested: usize,
-    /// 100 − MAPE, percent.
-    pub accuracy_percent: Option<f64>,
-    /// t1: collecting its runs, seconds.
-    pub t1_secs: f64,
-    /// t2: training, seconds.
-    pub t2_secs: f64,
-    /// T = t1 + t2, seconds.
-    pub total_secs: f64,
-    /// Why the accuracy is unknown, and which samples would help.
-    pub reason: Option<String>,
-}
-
-impl From<ScenarioRow> for Scenario {
-    fn from(row: ScenarioRow) -> Self {
-        let techniques: Vec<String> =
-            row.choices.iter().map(|choice| format!("{}: {}", choice.place, choice.technique)).collect();
-        let ScenarioRow { fitted, tested, accuracy_percent, t1_secs, t2_secs, total_secs, reason, .. } = row;
-        Self {
-            label: row.scenario.label().to_owned(),
-            techniques: techniques.join(" · "),
-            fitted,
-            tested,
-            accuracy_percent,
-            t1_secs,
-            t2_secs,
-            total_secs,
-            reason,
-        }
-    }
-}
+use crate::data::job::{Space, most_counts};
+use crate::plot::grid::{self, thinned};
+use crate::plot::lines::{counts_of, line, lines, lines_for, measured, whole_job_secs};
+use crate::worker::messages::{Fitted, FromFit, Published, Scenario};
 
 /// Most runs that the page fits: the time of a fit grows with their cube.
 const MOST_RUNS: usize = 5_000;
@@ -181,7 +52,7 @@ pub fn rehearse(answer: &str, job: &Job, question: &Question) {
     if let Ok(decision) = decide(predictor, job, question) {
         drop(black_box(decide_again(predictor, job, question, &decision)));
     }
-    let grid = chart::grid::Grid::of(predictor, &Space::of(question));
+    let grid = grid::Grid::of(predictor, &Space::of(question));
     let cores = lines_for(&grid.cores, &counts_of(&job.observations, |run| run.cores_per_executor));
     black_box((
         lines(predictor, &grid.executors, &cores),
@@ -226,6 +97,7 @@ mod tests {
     use foreglow_shared::{Engine, Mode, Observation};
 
     use super::*;
+    use crate::worker::messages::FromErrand;
 
     fn job() -> Job {
         let context = serde_json::from_str(
@@ -304,7 +176,7 @@ mod tests {
         let wire = serde_json::to_string(&fit(job).unwrap()).unwrap();
         let arrived: Fitted = serde_json::from_str(&wire).unwrap();
         let predictor = &arrived.predictor;
-        let grid = chart::grid::Grid::of(predictor, &Space::of(&question));
+        let grid = grid::Grid::of(predictor, &Space::of(&question));
         lines(predictor, &grid.executors, &lines_for(&grid.cores, &[]));
         decide(predictor, job, &question).unwrap();
         question.cores_per_executor.truncate(7);
@@ -369,7 +241,7 @@ mod tests {
             "\n"
         );
         for file in [&table[..], moments.as_bytes(), b"{}"] {
-            let imported = crate::import::import(file, None);
+            let imported = crate::worker::import::import(file, None);
             let wire = serde_json::to_string(&FromErrand::Imported(imported.clone())).unwrap();
             let FromErrand::Imported(arrived) = serde_json::from_str(&wire).unwrap() else { unreachable!() };
             assert_eq!(arrived, imported);

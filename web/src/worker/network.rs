@@ -7,7 +7,7 @@ use foreglow_onnx::{Costs, Dimension, Error, LayerCost, Network};
 use foreglow_shared::format_integer;
 use serde::{Deserialize, Serialize};
 
-use crate::html::escaped;
+use crate::data::text::escaped;
 
 /// Batch sizes of the table of memory.
 pub const BATCHES: [u64; 4] = [1, 8, 32, 128];

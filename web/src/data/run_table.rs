@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use foreglow_shared::{IncompleteOutcome, Job, LeftOut, sort_by};
 
-use crate::left_out::Run;
+use crate::data::left_out::Run;
 
 /// A sortable column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,9 @@ use foreglow_shared::{format_duration, format_money, format_probability};
 use serde::{Deserialize, Serialize};
 
 use super::pick_html::picked;
-use super::{Devices, MachineChoice, MachineRow, MachineTable, TypePrice, front};
-use crate::html::escaped;
+use super::{MachineRow, MachineTable, TypePrice, front};
+use crate::data::machine_choice::{Devices, MachineChoice};
+use crate::data::text::escaped;
 
 /// What the page shows of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

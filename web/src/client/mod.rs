@@ -1,0 +1,7 @@
+//! The page's side of the workers.
+
+mod errand;
+mod fit_worker;
+
+pub use self::errand::{COMPARISON, Errand, READER};
+pub use self::fit_worker::FitWorker;
