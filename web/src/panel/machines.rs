@@ -23,10 +23,10 @@ pub fn MachineTypes() -> impl IntoView {
         Machines::None => None,
         Machines::Running => Some("<p role=\"status\">Comparing the machine types…</p>".to_owned()),
         Machines::Failed(reason) => Some(capitalised(&reason).replace('<', "&lt;")),
-        Machines::Ready(html) => Some(html.body.clone()),
+        Machines::Ready(shown) => Some(shown.compared.body.clone()),
     });
     let picked = Memo::new(move |_| match planner.machines.get() {
-        Machines::Ready(html) => html.picked.clone(),
+        Machines::Ready(shown) => shown.picked.to_string(),
         _ => String::new(),
     });
     Effect::new(move |_| {
@@ -129,7 +129,7 @@ fn change(planner: Planner, input: &HtmlInputElement) -> bool {
 pub fn RecommendedMachines() -> impl IntoView {
     let planner = expect_context::<Planner>();
     let html = Memo::new(move |_| match planner.machines.get() {
-        Machines::Ready(html) => html.recommended.clone(),
+        Machines::Ready(shown) => shown.compared.recommended.clone(),
         _ => String::new(),
     });
     view! { <p class="best-machines" hidden=move || html.with(String::is_empty) inner_html=html></p> }

@@ -25,8 +25,8 @@ pub use self::import::Unmapped;
 pub use self::live::Connection;
 use self::live::Live;
 use self::networks::Networks;
-pub use self::outcome::{Compared, Evaluated, Fit, Machines};
-use crate::client::{Errand, FitWorker};
+pub use self::outcome::{Compared, Evaluated, Fit, MachineView, Machines};
+use crate::client::{Errand, FitWorker, MachineWorker};
 use crate::data::job::{Limits, Space};
 use crate::data::left_out::LeftOuts;
 use crate::data::machine_choice::MachineChoice;
@@ -91,7 +91,7 @@ pub struct Planner {
     worker: StoredValue<Option<Rc<FitWorker>>, LocalStorage>,
     comparison: StoredValue<Option<Errand>, LocalStorage>,
     evaluation: StoredValue<Option<Errand>, LocalStorage>,
-    machine_errand: StoredValue<Option<Errand>, LocalStorage>,
+    machine_worker: StoredValue<Option<Rc<MachineWorker>>, LocalStorage>,
 }
 
 impl Planner {
@@ -159,7 +159,7 @@ impl Planner {
             worker: StoredValue::new_local(None),
             comparison: StoredValue::new_local(None),
             evaluation: StoredValue::new_local(None),
-            machine_errand: StoredValue::new_local(None),
+            machine_worker: StoredValue::new_local(None),
             compared: RwSignal::new(Compared::None),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::worker::machines::MachineHtml;
+use crate::worker::machines::ComparedHtml;
 use crate::worker::messages::{Fitted, Published, Scenario};
 
 /// State of the fit.
@@ -49,9 +49,18 @@ pub enum Machines {
     /// Running.
     Running,
     /// The comparison is done.
-    Ready(Arc<MachineHtml>),
+    Ready(MachineView),
     /// The comparison failed, with the reason.
     Failed(String),
+}
+
+/// The comparison of machine types, and the what-if over them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MachineView {
+    /// The comparison.
+    pub compared: Arc<ComparedHtml>,
+    /// The what-if.
+    pub picked: Arc<str>,
 }
 
 /// State of the comparison of all learners.

@@ -39,8 +39,9 @@ pub enum ToErrand {
     Advise(Job, Box<Question>),
     /// Evaluate the published scenarios on this job, without the perceptrons.
     Evaluate(Job),
-    /// Compare the machine types.
-    Machines(Box<MachineQuestion>),
+    /// Compare the machine types. The first request of a worker has the jobs of the page; the later
+    /// ones are about the same.
+    Machines(Option<Vec<Job>>, Box<MachineQuestion>),
     /// Count what the network of an ONNX file costs. The file accompanies the message; its name,
     /// and the side of its images where it leaves it open, pixels.
     Network(String, u32),

@@ -1,5 +1,6 @@
 //! The workers' side of the message protocol, which is JSON.
 
+use std::cell::RefCell;
 use std::panic::PanicHookInfo;
 
 use foreglow_model::advise;
@@ -12,6 +13,7 @@ use web_sys::{DedicatedWorkerGlobalScope, File, MessageEvent};
 use crate::worker::advice::AdviceText;
 use crate::worker::fit::{compare, evaluate, fit, rehearse};
 use crate::worker::import::import;
+use crate::worker::machines::Session;
 use crate::worker::messages::{FromErrand, FromFit, ToErrand, ToFit};
 use crate::worker::network::NetworkHtml;
 use crate::worker::open_file::OpenFile;
@@ -20,6 +22,11 @@ const MILLIS_PER_SEC: f64 = 1000.0;
 /// The messages `Ready` and `Broken`, as both [`FromFit`] and [`FromErrand`] serialise them.
 const READY: &str = "\"Ready\"";
 const BROKEN: &str = r#"{"Broken":"a bug stopped the worker"}"#;
+
+thread_local! {
+    /// The comparison of machine types that this worker answers from.
+    static SESSION: RefCell<Option<Session>> = const { RefCell::new(None) };
+}
 
 /// Serves fit requests.
 pub fn serve_fits(scope: &DedicatedWorkerGlobalScope) {
@@ -54,7 +61,14 @@ pub fn serve_readings(scope: &DedicatedWorkerGlobalScope) {
             };
             say(scope, &FromErrand::Network(read()));
         }
-        Ok(ToErrand::Machines(question)) => say(scope, &FromErrand::Machines(Box::new(question.answer()))),
+        Ok(ToErrand::Machines(jobs, question)) => SESSION.with_borrow_mut(|session| {
+            if let Some(jobs) = jobs {
+                *session = Some(Session::of(jobs, &question.context));
+            }
+            if let Some(session) = session {
+                say(scope, &FromErrand::Machines(Box::new(session.answer(*question))));
+            }
+        }),
         Ok(ToErrand::Compare(_)) | Err(_) => {}
     });
 }

@@ -4,48 +4,50 @@
 use foreglow_shared::{format_duration, format_money, format_probability};
 use serde::{Deserialize, Serialize};
 
-use super::pick_html::picked;
 use super::{MachineRow, MachineTable, TypePrice, front};
 use crate::data::machine_choice::{Devices, MachineChoice};
 use crate::data::text::escaped;
 
-/// What the page shows of a comparison.
+/// The answer to a question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineHtml {
+    /// What the page shows of the comparison; `None` if nothing of it has changed.
+    pub compared: Option<ComparedHtml>,
+    /// The what-if.
+    pub picked: String,
+}
+
+/// What the page shows of a comparison.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ComparedHtml {
     /// The recommendation over all machine types.
     pub recommended: String,
     /// The table, the chart, the reasons, and the choice with its prices. It does not depend on the
     /// what-if, whose changes leave it in place.
     pub body: String,
-    /// The what-if.
-    pub picked: String,
 }
 
-impl MachineHtml {
-    /// Writes a comparison, or the reason why it failed.
-    pub fn of(table: Result<&MachineTable, &str>, choice: &MachineChoice, deadline_secs: Option<f64>) -> Self {
-        match table {
-            Ok(table) => Self {
-                recommended: recommended(table),
-                body: match (table.types.len(), table.picked.batch_sizes.len()) {
-                    // Only partition sizes differ, which the table and the picture do not compare.
-                    (0 | 1, 0 | 1) => String::new(),
-                    _ => format!(
-                        "{}{}{}{}",
-                        devices(choice),
-                        rows(table),
-                        picture(table, deadline_secs),
-                        list(&table.types, choice)
-                    ),
-                },
-                picked: picked(table, choice),
-            },
-            Err(reason) => Self {
-                recommended: String::new(),
-                body: format!("{}<p class=\"reason\" role=\"alert\">{}</p>", devices(choice), escaped(reason)),
-                picked: String::new(),
-            },
-        }
+impl ComparedHtml {
+    /// Writes a comparison.
+    pub fn of(table: &MachineTable, choice: &MachineChoice, deadline_secs: Option<f64>) -> Self {
+        let body = match (table.types.len(), table.batch_sizes.len()) {
+            // Only partition sizes differ, which the table and the picture do not compare.
+            (0 | 1, 0 | 1) => String::new(),
+            _ => format!(
+                "{}{}{}{}",
+                devices(choice),
+                rows(table),
+                picture(table, deadline_secs),
+                list(&table.types, choice)
+            ),
+        };
+        Self { recommended: recommended(table), body }
+    }
+
+    /// Writes the reason why a comparison failed.
+    pub fn failed(reason: &str, choice: &MachineChoice) -> Self {
+        let body = format!("{}<p class=\"reason\" role=\"alert\">{}</p>", devices(choice), escaped(reason));
+        Self { recommended: String::new(), body }
     }
 }
 
@@ -59,7 +61,7 @@ fn money(table: &MachineTable, row: &MachineRow) -> String {
 
 fn recommended(table: &MachineTable) -> String {
     let at = |place: Option<usize>| table.rows.get(place?);
-    let note = match (table.types.len(), table.picked.batch_sizes.len()) {
+    let note = match (table.types.len(), table.batch_sizes.len()) {
         (0 | 1, 0 | 1) => return String::new(),
         (0 | 1, _) => "The best of all batch sizes. Below, that of the selected runs.",
         _ => "The best of all machine types. Below, the machine type of the selected runs.",
@@ -152,7 +154,7 @@ fn row(table: &MachineTable, row: &MachineRow, is_recommended: bool) -> String {
 
 /// The configuration, with its batch size if several were measured.
 fn described(table: &MachineTable, row: &MachineRow) -> String {
-    match table.picked.batch_sizes.len() {
+    match table.batch_sizes.len() {
         0 | 1 => row.description.clone(),
         _ => format!("{}, batch size {}", row.description, row.batch_size),
     }

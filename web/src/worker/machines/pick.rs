@@ -1,10 +1,13 @@
 //! The what-if over machine types: one configuration that the user picks, answered as
 //! `foreglow plan` answers for it alone.
 
+use std::sync::Arc;
+
 use foreglow_model::{Comparison, JointPredictor, MachineLimits, Offer};
 use foreglow_shared::{Context, WhatIf};
 
-use super::{MachineRow, row};
+use super::MachineRow;
+use super::session::row;
 use crate::data::machine_choice::MachinePick;
 
 /// The answer for the picked configuration.
@@ -18,20 +21,17 @@ pub struct Picked {
     pub partition_size: u32,
     /// Executors and their cores.
     pub what_if: WhatIf,
-    /// Batch sizes that were measured on any machine type, ascending.
-    pub batch_sizes: Vec<u32>,
-    /// Partition sizes that were measured on any machine type, ascending.
-    pub partition_sizes: Vec<u32>,
     /// The configuration with its time and cost, or why there is no answer.
     pub outcome: Result<MachineRow, String>,
     /// Reasons to trust the time less.
     pub warnings: Vec<String>,
 }
 
-/// Predicts the configuration, with the catalog and the price sheet of `offer`.
+/// Predicts the configuration, with the catalog and the price sheet of `offer`. The predictor
+/// assumes the partition size that was picked.
 pub fn answer(
     pick: &MachinePick,
-    predictor: &JointPredictor,
+    predictor: &Arc<JointPredictor>,
     offer: Offer,
     limits: &MachineLimits,
     job: &Context,
@@ -39,11 +39,8 @@ pub fn answer(
 ) -> Picked {
     let machine = pick.machine.clone().unwrap_or_else(|| job.machine_name());
     let batch_size = pick.batch_size.unwrap_or(job.workload.batch_size);
-    let mut batch_sizes: Vec<u32> = predictor.arms().iter().map(|arm| arm.batch_size).collect();
-    foreglow_shared::sort_by(&mut batch_sizes, u32::cmp);
-    batch_sizes.dedup();
-    let partition_sizes = predictor.partition_sizes();
-    let usual = predictor.arms().iter().find(|arm| arm.machine == machine && arm.batch_size == batch_size);
+    let arms = predictor.arms();
+    let usual = arms.iter().find(|arm| arm.machine == machine && arm.batch_size == batch_size).or(arms.first());
     let partition_size = pick.partition_size.or(usual.map(|arm| arm.partition_size)).unwrap_or(1);
     let offer = Offer {
         machines: vec![machine.clone()],
@@ -51,22 +48,21 @@ pub fn answer(
         cores_per_executor: vec![what_if.cores_per_executor],
         memory_per_executor_mib: pick.memory_per_executor_mib,
         batch_sizes: vec![batch_size],
-        partition_size: pick.partition_size,
         ..offer
     };
     let (outcome, warnings) = match answered(predictor, &offer, limits) {
         Ok((row, warnings)) => (Ok(row), warnings),
         Err(reason) => (Err(reason), Vec::new()),
     };
-    Picked { machine, batch_size, partition_size, what_if, batch_sizes, partition_sizes, outcome, warnings }
+    Picked { machine, batch_size, partition_size, what_if, outcome, warnings }
 }
 
 fn answered(
-    predictor: &JointPredictor,
+    predictor: &Arc<JointPredictor>,
     offer: &Offer,
     limits: &MachineLimits,
 ) -> Result<(MachineRow, Vec<String>), String> {
-    let comparison = Comparison::of(predictor.clone(), offer).map_err(|error| error.to_string())?;
+    let comparison = Comparison::of(Arc::clone(predictor), offer).map_err(|error| error.to_string())?;
     let decision = comparison.decide(limits).map_err(|error| error.to_string())?;
     // Several answers differ in their engine or accelerator.
     let best = decision.recommended.or(decision.fastest).and_then(|place| decision.candidates.get(place));

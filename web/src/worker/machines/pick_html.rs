@@ -2,40 +2,57 @@
 
 use foreglow_shared::{format_duration, format_money, format_probability};
 
-use super::{MachineRow, MachineTable, Picked};
-use crate::data::machine_choice::MachineChoice;
+use super::pick::Picked;
+use super::{MachineRow, MachineTable};
+use crate::data::machine_choice::MachinePick;
 use crate::data::text::escaped;
 
 /// Writes the controls and the answer.
-pub fn picked(table: &MachineTable, choice: &MachineChoice) -> String {
-    let picked = &table.picked;
-    let machines = table.types.iter().map(|kind| (escaped(&kind.machine), kind.machine == picked.machine));
-    let batches = picked.batch_sizes.iter().map(|size| (size.to_string(), *size == picked.batch_size));
-    let partitions = picked.partition_sizes.iter().map(|size| (size.to_string(), *size == picked.partition_size));
-    let memory = choice.pick.memory_per_executor_mib.map(|mib| mib.to_string()).unwrap_or_default();
+pub fn picked(table: &MachineTable, picked: &Picked, pick: &MachinePick) -> String {
+    let memory = pick.memory_per_executor_mib.map(|mib| mib.to_string()).unwrap_or_default();
+    let sizes = |label: &str, name: &str, measured: &[u32], chosen: u32| {
+        let options = measured.iter().map(|size| (size.to_string(), *size == chosen));
+        select(label, name, &options.collect::<Vec<_>>(), &[])
+    };
     format!(
         "<h3 id=\"pick-title\">What if</h3><div class=\"picks\" role=\"group\" aria-labelledby=\"pick-title\">{}{}{}<label>Memory \
          per executor, MiB <input type=\"text\" inputmode=\"numeric\" size=\"7\" data-pick=\"memory\" placeholder=\"as \
          needed\" value=\"{memory}\" /></label></div>{}",
-        select("Machine type", "machine", machines),
-        select("Batch size", "batch", batches),
-        select("Partition size", "partition", partitions),
+        machines(table, picked),
+        sizes("Batch size", "batch", &table.batch_sizes, picked.batch_size),
+        sizes("Partition size", "partition", &table.partition_sizes, picked.partition_size),
         answer(picked, &table.currency),
     )
 }
 
-/// Writes a list to select from, if there is more than one entry.
-fn select(label: &str, name: &str, options: impl Iterator<Item = (String, bool)>) -> String {
-    let options: Vec<String> = options
-        .map(|(option, is_selected)| {
-            let selected = if is_selected { " selected" } else { "" };
+/// Writes the list of machine types: the measured ones, and the others of the catalog.
+fn machines(table: &MachineTable, picked: &Picked) -> String {
+    let option = |name: &str| (escaped(name), name == picked.machine);
+    let measured: Vec<(String, bool)> = table.types.iter().map(|kind| option(&kind.machine)).collect();
+    let others: Vec<(String, bool)> = table.unmeasured.iter().map(|name| option(name)).collect();
+    select("Machine type", "machine", &measured, &others)
+}
+
+/// Writes a list to select from, if there is more than one entry. Entries that were not measured
+/// are a group of their own.
+fn select(label: &str, name: &str, measured: &[(String, bool)], others: &[(String, bool)]) -> String {
+    let list = |options: &[(String, bool)]| {
+        let option = |(option, is_selected): &(String, bool)| {
+            let selected = if *is_selected { " selected" } else { "" };
             format!("<option value=\"{option}\"{selected}>{option}</option>")
-        })
-        .collect();
-    match options.len() {
-        0 | 1 => String::new(),
-        _ => format!("<label>{label} <select data-pick=\"{name}\">{}</select></label>", options.concat()),
-    }
+        };
+        options.iter().map(option).collect::<String>()
+    };
+    let options = match (measured.len(), others.len()) {
+        (0 | 1, 0) => return String::new(),
+        (_, 0) => list(measured),
+        _ => format!(
+            "<optgroup label=\"Measured\">{}</optgroup><optgroup label=\"Not measured\">{}</optgroup>",
+            list(measured),
+            list(others)
+        ),
+    };
+    format!("<label>{label} <select data-pick=\"{name}\">{options}</select></label>")
 }
 
 fn answer(picked: &Picked, currency: &str) -> String {
